@@ -31,8 +31,8 @@ def make_parser() -> argparse.ArgumentParser:
     serve = commands.add_parser("serve", help="serve a logdir, on this machine only")
     where = serve.add_mutually_exclusive_group(required=True)
     where.add_argument("logdir", nargs="?", metavar="LOGDIR", help="directory or URL with plugins/profile/<session>")
-    where.add_argument("--logdir", dest="logdir_flag", metavar="LOGDIR", help="the same, as TensorBoard spells it")
-    serve.add_argument("--port", type=int, default=6006, help="TCP port; 0 selects a free one (default: 6006)")
+    where.add_argument("--logdir", dest="logdir_flag", metavar="LOGDIR", help="LOGDIR as a flag, as in TensorBoard")
+    serve.add_argument("--port", type=int, default=6006, help="TCP port; 0 selects a free port (default: 6006)")
     serve.add_argument("--executor", metavar="WHERE", default="", help=EXECUTOR)
     for name, module in _COMMANDS.items():
         module.define(commands.add_parser(name, help=module.HELP))

@@ -33,7 +33,7 @@ class BadRequest(ProfileError):
 
 
 class OutOfRange(ProfileError):
-    """A parameter is a number, but not one that can be meant, e.g. a time that no profile reaches."""
+    """A numeric parameter is outside its valid range, e.g. a time beyond 53 days."""
 
     code = "out_of_range"
     status = 422

@@ -37,7 +37,7 @@ _COPIES_BYTES = 4 * GIB
 _SUMMARIES_BYTES = GIB
 _MOST_NAMED = 10
 _BACKEND = "backend"
-NO_RUN = "No profile: a run is a directory plugins/profile/<session> with <host>.xplane.pb files."
+NO_RUN = "No profile found: a run is a directory plugins/profile/<session> with <host>.xplane.pb files."
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class OpenRun(Run):
         return [problem.message for problem in self.files.problems]
 
     def on(self, host: str | None) -> OpenRun:
-        """The run of one host alone; of all hosts for None. Raises NotFound, NoData for a run without hosts."""
+        """The run reduced to one host; None keeps all. Raises NotFound, NoData for a run without hosts."""
         if not self.files.hosts:
             raise NoData(" ".join(self.problems) or "This run contains no profile.")
         if host is None or host == "ALL_HOSTS":
@@ -95,11 +95,11 @@ class OpenRun(Run):
         return self.on(host).profiles[0].space
 
     def tools(self) -> dict[str, str | None]:
-        """Every tool by id: None if it is available for this run, else the reason why not."""
+        """Tool id -> None if the tool is available for this run, else the reason."""
         return {tool.id: tool.available(self.facts) for tool in registry.TOOLS if tool.offered}
 
     def table(self, tool: str, name: str | int = 0, /, host: str | None = None, **params: str | float | bool) -> Table:
-        """A table of a tool's answer by its name, such as "ops", or its position; `host` None: all, or the only one.
+        """A table of a tool's answer by its name, such as "ops", or its position; `host` None: all hosts.
 
         Raises NotFound for an unknown tool or host, BadRequest for an invalid parameter, CorruptProfile, and NoData if
         there is no such table.
@@ -133,14 +133,14 @@ class OpenRun(Run):
         *,
         base: OpenRun | None = None,
     ) -> Payload:
-        """A tool's answer before it is encoded; `left_out` has the hosts that it lacks."""
+        """A tool's answer before encoding; `left_out` lists the missing hosts."""
         tool = registry.find(tag)
         known = {param.name for param in tool.params}
         for name in params or ():
             if name not in known:
                 options = ", ".join(sorted(known)) or "none"
                 raise BadRequest(f"{tag!r} has no parameter {name!r}; it has: {options}.", parameter=name)
-        # As on the pages: op tools show the CPU's ops where there is no device.
+        # As on the pages: without a device, op tools show the ops of the CPU.
         chosen = {**({_BACKEND: "auto"} if _BACKEND in known else {}), **(params or {})}
         run = self.on(host)
         if tool.hosts.value == "one" and len(run.profiles) > 1:
@@ -190,7 +190,7 @@ class _SingleFile:
         return [run.name for run in self.newest_first()]
 
     def problems(self) -> Sequence[Problem]:
-        """None: what is wrong with the file is raised."""
+        """Always empty: problems of a single file raise errors instead."""
         return ()
 
     def read(self, file: HostFile) -> Any:
@@ -199,7 +199,7 @@ class _SingleFile:
 
 
 class OpenLogdir:
-    """All runs of a logdir, which is scanned again at each call."""
+    """The runs of a logdir; every call scans it anew."""
 
     def __init__(self, path: str, executor: str = "") -> None:
         self._file = _SingleFile(path) if _names_file(path) else None
@@ -244,7 +244,7 @@ class OpenLogdir:
         return [self._open(files) for files in self._logdir.newest_first()]
 
     def run(self, name: str | None = None) -> OpenRun:
-        """One run, by default the newest; raises NotFound, which says why there is none or which there are."""
+        """One run, by default the newest; raises NotFound with the reason, or with the names of the runs."""
         if name is None:
             newest = self._logdir.newest()
             if newest is None:
@@ -264,7 +264,7 @@ class OpenLogdir:
             raise NotFound(message, code="run_not_found", run=name[:200]) from None
 
     def why_no_run(self) -> str:
-        """Why the logdir has no run: its problems, else what a run is."""
+        """Why the logdir has no run: its problems, or the layout of a run."""
         problems = [problem.message for problem in self.problems]
         return f"{self.path}: {' '.join(problems) or NO_RUN}"
 

@@ -1,4 +1,4 @@
-"""Detects other packages that register a TensorBoard plugin of the same name, with which TensorBoard does not start."""
+"""Detects other packages that register a TensorBoard plugin named `profile`; TensorBoard fails to start with two."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def conflicting_plugins() -> tuple[ConflictingPlugin, ...]:
 
 
 def conflict_message(plugins: tuple[ConflictingPlugin, ...]) -> str:
-    """Which plugin is shown and how to change that; `plugins` must not be empty."""
+    """Sentences naming the plugin that is shown and the fix; `plugins` must not be empty."""
     names, pip_names = " and ".join(map(str, plugins)), " ".join(plugin.name for plugin in plugins)
     return (
-        f"{names} also brings a TensorBoard plugin {NAME!r}, and TensorBoard does not start with two of one name: "
+        f"{names} also brings a TensorBoard plugin {NAME!r}, and TensorBoard fails to start with two of the same name: "
         f"{OURS} steps aside, and `tensorboard` shows the Profile tab of {plugins[0].name}. "
         f"To use this plugin, run `pip uninstall {pip_names}`, or start it alone with `tpu-profile serve --logdir ...`."
     )

@@ -46,7 +46,7 @@ class ProfilePlugin(base_plugin.TBPlugin):  # type: ignore[misc]
 
 
 class ProfilePluginLoader(base_plugin.TBLoader):  # type: ignore[misc]
-    """The loader of the entry point; `alone`: TensorBoard loads no other dynamic plugins, so conflicts are ignored."""
+    """The loader of the entry point; `alone` ignores conflicts: TensorBoard then loads no other dynamic plugins."""
 
     def __init__(self, *, alone: bool = False) -> None:
         self.alone = alone
@@ -58,7 +58,7 @@ class ProfilePluginLoader(base_plugin.TBLoader):  # type: ignore[misc]
         define_flags(parser)
 
     def load(self, context: Any) -> ProfilePlugin | None:
-        """The plugin; None if another package's has the same name, because TensorBoard does not start with both."""
+        """The plugin; None if another package registers the same name, because TensorBoard fails to start with both."""
         conflicts = () if self.alone else conflicting_plugins()
         if conflicts:
             logging.getLogger("tpu_profile_plugin").warning("%s", conflict_message(conflicts))

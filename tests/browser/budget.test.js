@@ -12,15 +12,15 @@ const drawn = (tab, label) => h.until(`a drawing in ${label}`, () => tab.frame()
 h.inEveryBrowser("where the step goes", ({ name, browser }) => {
   test("the time budget names the largest part, and follows the chosen device", async () => {
     const tab = await open(browser(), "time_budget");
-    await h.shows(tab, "28.9% of the step is waiting for host code; 36.3% is computation");
-    await h.shows(tab, "random_crop (augment.py:7) accounts for 28.9% of the step");
+    await h.shows(tab, "27.5% of the time from step to step is host compute (waits for host code); 34.5% is device compute");
+    await h.shows(tab, "random_crop (augment.py:7) accounts for 27.5% of the time from step to step.");
     await drawn(tab, "Steps");
     await tab.frame().select("#budget-device", "h1: TPU 1");
     await h.shows(tab, "Average step of h1: TPU 1");
     assert.equal(h.query(tab).get("device"), "h1: TPU 1");
     // The late core does not wait for others.
-    const waits = await tab.frame().$$eval('section[aria-label="Parts of the step"] [role="row"]', (rows) => rows.map((row) => row.textContent).find((text) => text.includes("waiting for another device")));
-    assert.match(waits, /waiting for another device0 ns0\.0%/);
+    const waits = await tab.frame().$$eval('section[aria-label="Parts of the step"] [role="row"]', (rows) => rows.map((row) => row.textContent).find((text) => text.includes("Waits for late devices")));
+    assert.match(waits, /Waits for late devices0 us0\.0%/);
     await h.screenshot(tab, `time-budget-${name}`);
     h.assertClean(tab);
     await tab.page.close();

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { before, describe, test } from "node:test";
 import * as h from "./harness.js";
-import { PAIRS } from "./one_story/pairs.js";
+import { PAIRS, TWO_READINGS, xprofs } from "./one_story/pairs.js";
 import { agree, exactly, quantity, ratio, total } from "./one_story/quantity.js";
 import { readCharts, readPage, settledText, wrappedToolbars } from "./one_story/reading.js";
 
@@ -57,15 +57,17 @@ async function inNarrow(page) {
 async function readRun(api, name, tabs, narrow) {
   const run = encodeURIComponent(name);
   const { tools } = await (await fetch(`${api}run_info?run=${run}`)).json();
-  const waiting = tools.filter(({ available }) => available);
+  const available = tools.filter((tool) => tool.available).map(({ id }) => id);
+  const waiting = [...available.map((id) => [id, id, ""]), ...available.filter((id) => TWO_READINGS.includes(id)).map((id) => [xprofs(id), id, "&reading=xprof"])];
   const pages = {};
   await Promise.all(tabs.map(async (page) => {
-    for (let tool = waiting.shift(); tool; tool = waiting.shift()) {
-      pages[tool.id] = await open(page, `${api}index.html?run=${run}&tool=${encodeURIComponent(tool.id)}`, narrow);
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const [name, id, more] = next;
+      pages[name] = await open(page, `${api}index.html?run=${run}&tool=${encodeURIComponent(id)}${more}`, narrow);
     }
   }));
   const answers = new Map();
-  const json = (tool, more = "") => {
+  const json = (tool, more = "&extended=true") => {
     if (!answers.has(tool + more)) {
       const { host_names: hosts } = tools.find(({ id }) => id === tool);
       const host = hosts.length === 1 ? `&host=${encodeURIComponent(hosts[0])}` : "";

@@ -78,7 +78,7 @@ h.inEveryBrowser("op tools", ({ name, browser }) => {
 
   test("the roofline's points are read by keyboard and lead to their rows", async () => {
     const tab = await h.openPage(browser(), at.ops, { query: `${TPU}&tool=roofline_model` });
-    await h.shows(tab, /Bound by HBM: .* of the roofline limit/);
+    await h.shows(tab, /The program runs at .* of its roofline/);
     await tab.frame().waitForSelector('.chart-canvas[data-drawn="3"]');
     await tab.frame().focus(".chart-body");
     const tip = () => tab.frame().$eval(".chart-tip strong", (element) => element.textContent).catch(() => "");

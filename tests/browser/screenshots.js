@@ -14,7 +14,7 @@ const ops = (run) => ["ops", `${run}/1`];
 /** From the finding to its evidence in the timeline, where the event is selected. */
 async function followEvidence(tab) {
   const links = await h.until("a finding", async () => {
-    const found = await tab.frame().$$(".finding:first-child .finding-proof:is(button)");
+    const found = await tab.frame().$$(".finding:first-child .finding-proof:is(a)");
     return found.length > 0 && found;
   });
   await links.at(-1).click();

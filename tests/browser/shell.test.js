@@ -66,6 +66,48 @@ h.inEveryBrowser("shell", ({ name, browser }) => {
     await tab.page.close();
   });
 
+  test("links open the same view in another tab; the tab is titled by tool and run", async () => {
+    const tab = await h.openProfile(browser(), at.demo, { query: `run=${NEWEST}&tool=overview_page&reading=xprof` });
+    await h.until("the title", async () => (await tab.page.title()) === `Overview Page · ${NEWEST} · Profile`);
+    const href = await tab.frame().$eval('[data-tool="profile_contents"]', (link) => link.href);
+    const query = new URL(href).searchParams;
+    assert.deepEqual([query.get("run"), query.get("tool"), query.get("reading")], [NEWEST, "profile_contents", "xprof"]);
+    const other = await browser().newPage();
+    await other.goto(href, { waitUntil: "domcontentloaded" });
+    await h.until("the other tab", async () => (await other.title()) === `Profile contents · ${NEWEST} · Profile`);
+    await other.close();
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("menus and the rail's boxes stay in the window at 200 %", async () => {
+    const tab = await h.openPage(browser(), at.demo, { query: `run=${NEWEST}&tool=hlo_stats`, width: 720, height: 514 });
+    await h.click(tab, '[aria-label="Expand the sidebar"]');
+    for (const button of [".table-tools .popover button", ".rail .popover button"]) {
+      await h.until(`a press on ${button}`, () => tab.frame().$eval(button, (e) => (e.scrollIntoView(), e.focus(), e.click(), true)));
+      const box = await h.until("the menu", async () => (await tab.frame().$(".popover-box"))?.boundingBox());
+      assert.ok(box.x >= 0 && box.y >= 0 && box.x + box.width <= 720 && box.y + box.height <= 450, `${button}: ${JSON.stringify(box)}`);
+      await tab.page.keyboard.press("Escape");
+      await h.until("no menu", async () => (await tab.frame().$(".popover-box")) === null);
+    }
+    await tab.page.close();
+  });
+
+  test("the capture dialog opens from a link with its options, and keeps its place", async () => {
+    const tab = await h.openPage(browser(), at.demo, { query: `run=${NEWEST}&tool=profile_contents&capture=python_tracer_level%3D1` });
+    const top = () => tab.frame().$eval("dialog", (e) => e.getBoundingClientRect().top);
+    await h.until("the fields", () => tab.frame().$('dialog [name="pythonLevel"]'));
+    assert.equal(await tab.frame().$eval('[name="pythonLevel"]', (e) => e.value), "1");
+    const before = await top();
+    await tab.frame().$$eval("dialog details", (all) => all.forEach((one) => (one.open = true)));
+    await tab.frame().$eval('[name="kind"][value="tpu"]', (e) => e.click());
+    await h.until("the field of TPUs", () => tab.frame().$('[name="workers"]'));
+    assert.equal(await top(), before);
+    await h.click(tab, 'dialog [aria-label="Close"]');
+    await h.until("no options in the address", () => h.query(tab).get("capture") === null);
+    await tab.page.close();
+  });
+
   test("choosing a host changes the page and the address", async () => {
     const tab = await h.openProfile(browser(), paired, { query: `run=${TWO}&tool=profile_contents` });
     await h.shows(tab, "All hosts");

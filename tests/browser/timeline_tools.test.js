@@ -107,12 +107,51 @@ h.inEveryBrowser("timeline tools", ({ name, browser }) => {
     await tab.page.close();
   });
 
-  test("sections collapse by their triangle", async () => {
+  test("sections collapse by their name and by their triangle", async () => {
     const tab = await open(browser());
     const { lanes } = await hook(tab);
-    await h.click(tab, ".tl-section button.tl-triangle");
+    await h.click(tab, ".tl-section .tl-name");
     await h.until("fewer lanes", async () => (await hook(tab)).lanes < lanes);
+    await h.click(tab, ".tl-section .tl-name");
+    await h.until("all lanes", async () => (await hook(tab)).lanes === lanes);
+    await h.click(tab, ".tl-section button.tl-triangle");
+    await h.until("fewer lanes again", async () => (await hook(tab)).lanes < lanes);
     await h.until("the section in the address", () => h.query(tab).get("collapsed"));
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("the longest gap is one key away, and the host call under it one click more", async () => {
+    const slow = `train_slow_input/${readdirSync(path.join(h.DEMO, "train_slow_input", "plugins", "profile"))[0]}`;
+    const tab = await open(browser(), `run=${encodeURIComponent(slow)}&tool=trace_viewer@`);
+    assert.equal(await tab.frame().$(".tv-pane"), null);
+    const found = await press(tab, "g", (_, now) => now.interval !== null);
+    await h.shows(tab, "under train_images.py:56");
+    const [begin, end] = found.interval;
+    assert.ok(begin > found.window[0] && end < found.window[1], "the gap is framed");
+    await h.until("the gap in the address", () => /^CPU device 0:1$/.test(h.query(tab).get("gap") ?? ""));
+    const shorter = await press(tab, "g", (before, now) => now.interval[0] !== before.interval[0]);
+    assert.ok(shorter.interval[1] - shorter.interval[0] <= end - begin);
+    await h.click(tab, ".tv-gaps tbody .tv-text button");
+    const { selection } = await h.until("the host call", async () => {
+      const now = await hook(tab);
+      return now.selection.length === 1 && now;
+    });
+    assert.match(selection[0].name, /train_images\.py:56/);
+    await h.screenshot(tab, `timeline-gap-${name}`);
+    await press(tab, "Escape", (_, now) => now.selection.length === 0);
+    await h.until("the pane to close", async () => (await tab.frame().$(".tv-pane")) === null);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("rows stay visible in a low window, as at 200 % zoom", async () => {
+    const tab = await open(browser());
+    await tab.page.setViewport({ width: 720, height: 450 });
+    await h.until("rows below the ruler", async () => {
+      const rows = await tab.frame().$eval(".tl-data", (canvas) => canvas.clientHeight);
+      return rows > 100;
+    });
     h.assertClean(tab);
     await tab.page.close();
   });
@@ -123,7 +162,7 @@ h.inEveryBrowser("timeline tools", ({ name, browser }) => {
     const session = await tab.page.createCDPSession();
     const browserContextId = tab.page.browserContext().id;
     await session.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: directory, browserContextId });
-    await h.click(tab, ".tv-toolbar .popover button");
+    await h.click(tab, ".tv-toolbar .popover:last-of-type button");
     const items = await h.until("the menu", async () => {
       const list = await tab.frame().$$('.tv-menu [role="menuitem"]');
       return list.length > 2 && list;

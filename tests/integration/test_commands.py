@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from builders.logdirs import SMALL, write
@@ -164,7 +166,7 @@ class TestEvents:
     def test_says_what_is_wrong(self, run, capsys):
         for arguments, message in (
             (["--by", "step"], "not by 'step'"),
-            (["--by", "name", "--stats"], "no effect with --by"),
+            (["--by", "name", "--stats"], "not to the sums of --by"),
             (["--name", "("], "not valid"),
             (["--limit", "0"], "at least 1"),
         ):
@@ -193,7 +195,7 @@ class TestCompare:
         assert [line.split()[-5:] for line in lines if line.startswith("fusion.1")] == [
             ["slower", "+0.200", "0.100", "0.300", "yes"]
         ]
-        assert [line.split()[2:5] for line in lines if line.startswith("Idle")] == [["less", "time", "-0.200"]]
+        assert [line.split()[2:5] for line in lines if line.startswith("Unexplained")] == [["others)", "less", "time"]]
 
     def test_contributions_add_up_with_the_rest(self, runs, capsys):
         assert self.compare(runs, "old", "new", "--format", "json") == 0
@@ -202,21 +204,21 @@ class TestCompare:
         ids = [column["id"] for column in found["contributions"]["cols"]]
         at = ids.index("delta_ps_per_step")
         total = sum(row["c"][at]["v"] for row in found["contributions"]["rows"])
-        assert total == found["summary"]["step_time_ps"]["delta"]
+        assert total == found["summary"]["compared_ps"]["delta"]
 
     def test_markdown_is_escaped(self, tmp_path, capsys):
         files = {f"plugins/profile/{name}/h.xplane.pb": core(100, 100) for name in ("a_b|c", "d*e")}
         logdir = write(tmp_path / "logs", files)
         assert self.compare(logdir, "a_b|c", "d*e", "--format", "markdown") == 0
         out = capsys.readouterr().out
-        assert "**d\\*e** against **a\\_b\\|c**: " in out
+        assert "**d\\*e** against **a\\_b\\|c**\n" in out
         assert "| --- | --- | ---: | ---: | ---: | --- |" in out
 
     def test_a_gate_fails_only_if_the_step_is_slower_beyond_noise(self, tmp_path, capsys):
         steps = {"old": 900, "new": 990, "near": 903}
         files = {}
         for name, length in steps.items():
-            text = core(100, 100, 100).replace("+900us", f"+{length}us")
+            text = core(100, 100, 100, step_us=length, period_us=length)
             files[f"plugins/profile/{name}/h.xplane.pb"] = text
         logdir = write(tmp_path / "logs", files)
         for base, run, allowed, status in (
@@ -230,6 +232,25 @@ class TestCompare:
         ):
             assert self.compare(logdir, base, run, "--fail-above", allowed) == status, (base, run, allowed)
         assert self.compare(logdir, "old", "new") == 0
+
+    def test_the_base_is_by_default_the_run_that_shares_most_programs(self, tmp_path, capsys):
+        demo = Path(__file__).parents[2] / "demo"
+        logs = tmp_path / "logs"
+        for name in ("train_slow_input", "train_prefetched", "jax_scan"):
+            shutil.copytree(demo / name, logs / name)
+        run = "train_prefetched/2026_11_22_19_04_16"
+        assert main(["compare", str(logs), str(logs), "--run", run]) == 0
+        assert capsys.readouterr().out.startswith(f"{run} against train_slow_input/2026_11_22_19_04_21\n")
+        # What shares little is called so above the figures, and what could be compared instead is named.
+        assert self.compare(logs, "jax_scan/2026_11_20_10_31_38", run) == 0
+        caution = capsys.readouterr().out.splitlines()[1]
+        assert caution.endswith(
+            "hardly comparable. Runs that share programs: train_slow_input/2026_11_22_19_04_21 (100%)."
+        )
+
+    def test_a_run_is_not_compared_with_itself_by_default(self, runs, capsys):
+        assert main(["compare", str(runs), str(runs), "--run", "new"]) == 0
+        assert not capsys.readouterr().out.startswith("new against new")
 
     def test_wrong_arguments(self, runs, capsys):
         file = str(runs / "plugins/profile/old/h.xplane.pb")

@@ -6,7 +6,7 @@ import pytest
 from builders.logdirs import SMALL, write
 from builders.servers.board import Board
 
-RUN_ROUTES = ("run_tools", "run_info", "hosts", "module_list", "data", "data_csv")
+RUN_ROUTES = ("base_runs", "run_tools", "run_info", "hosts", "module_list", "data", "data_csv")
 
 
 @pytest.mark.parametrize("route", RUN_ROUTES)

@@ -54,12 +54,15 @@ def test_text_of_the_newest_run(place, capsys):
     lines = capsys.readouterr().out.splitlines()
     first = ask(place)["findings"][0]
     assert "train.py:9 load_batch" in first["title"]
-    assert lines[0] == f"{NEWEST}: {first['title']}"
-    assert lines[1] == "The average step takes 100 us: Compute 75.0%, Idle: host code 25.0%."
+    assert lines[0] == f"{NEWEST}: 2 steps only: {first['title']}"
+    assert lines[1] == (
+        "The average time from step to step takes 200 us (100 us step, 100 us between steps): "
+        "Device compute 37.5%, Host compute 12.5%, Between steps 50.0%."
+    )
     assert lines[3] == f"1. {first['title']}"
-    assert (
-        lines[4]
-        == f"   Saves up to 25 us per step (25.0%); {first['confidence']} confidence. Saving: {first['formula']}."
+    assert lines[4] == (
+        "   25 us of 25 us Waits for host code, 12.5% of the time from step to step; "
+        f"{first['confidence']} confidence. Saving: {first['formula']}."
     )
     assert lines[5].startswith(f"   - {first['evidence'][0]['label']}: ")
     assert not any("checks clean" in line for line in lines)
@@ -87,7 +90,7 @@ def test_markdown_shows_names_of_the_profile_as_text(place, capsys):
     assert main(["explain", str(place), "--format", "markdown", "--all"]) == 0
     lines = capsys.readouterr().out.splitlines()
     escaped = ask(place)["findings"][0]["title"].replace("_", "\\_")
-    assert [lines[0], lines[2]] == ["## Profile z/2026\\_11\\_20\\_10\\_00\\_00", f"**{escaped}**"]
+    assert [lines[0], lines[2]] == ["## Profile z/2026\\_11\\_20\\_10\\_00\\_00", f"**2 steps only: {escaped}**"]
     assert f"### 1. {escaped}" in lines
     assert any(line.endswith(" checks clean") for line in lines if line.startswith("### "))
 
@@ -120,12 +123,13 @@ def test_files_and_missing_or_damaged_logdirs(place, tmp_path, capsys):
 
 
 def answer(**more):
-    parts = [
-        {"category": "compute", "name": "Compute", "share": 0.62},
-        {"category": "idle_other", "name": "Idle: unexplained", "share": 0.38},
+    parts = [{"name": "Host copies", "share": 0.3}, {"name": "Unexplained", "share": 0.08}]
+    groups = [
+        {"name": "Device compute", "share": 0.62, "parts": [{"name": "Ops", "share": 0.62}]},
+        {"name": "All others", "share": 0.38, "parts": parts},
     ]
     headline = {"title": "Healthy", "tone": "good", "finding": None}
-    facts = {"step_ps": 10**9, "base": "step", "parts": parts, "healthy": False}
+    facts = {"step_ps": 10**9, "base_ps": 10**9, "base": "step", "groups": groups, "healthy": False}
     return {"headline": headline, "findings": [], "silent": [], **facts, **more}
 
 
@@ -164,6 +168,7 @@ def test_an_unknown_rule_lists_the_rules(capsys):
 def finding(**more):
     return {
         "id": "x", "title": "A `title` of <b>", "share": 0.2, "saving_ps_per_step": 2 * 10**8, "formula": "f",
+        "segments": [{"name": "Host copies", "ps": 3 * 10**8}, {"name": "Unexplained", "ps": 8 * 10**7}],
         "confidence": "low",
         "evidence": [{"label": "Size", "value": 1536, "unit": "MiB", "tool": "memory_viewer", "query": {"host": "a"}}],
         "advice": "Do it.", "hosts": ["a"], **more,
@@ -172,9 +177,10 @@ def finding(**more):
 
 def test_findings_of_some_hosts_and_about_no_time():
     text = as_text("r", 2, answer(findings=[finding()]), silent=False)
-    assert "Saves up to 200 us per step (20.0%) on a; low confidence. Saving: f." in text
+    assert "Device compute 62.0%, All others 38.0% (host copies 30.0%, unexplained 8.0%)." in text
+    assert "200 us of 380 us Host copies and Unexplained, 20.0% of the step on a; low confidence. Saving: f." in text
     assert "- Size: 1,536 MiB  [memory_viewer host=a]" in text
-    text = as_text("r", 1, answer(findings=[finding(share=0.0, saving_ps_per_step=0)]), silent=False)
+    text = as_text("r", 1, answer(findings=[finding(share=0.0, saving_ps_per_step=0, segments=[])]), silent=False)
     assert "No direct cost; low confidence." in text
     assert text.startswith("r: Healthy\n")
 

@@ -1,4 +1,4 @@
-"""Evidence has the numbers of the pages: of the page it links to, and of the time budget's part that it names."""
+"""Evidence has the numbers of the pages, of the parts of the time budget above all."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.answers import answer, rows
+from builders.answers import answer
 from builders.profiles import device_profiles, planted, step_profiles
 
 from tpu_profile_plugin.tools import registry
 
 HERE = Path(__file__).parents[2]
+RULE_TESTS = HERE / "tests/unit/analysis/findings"
 ROOTS = (HERE.parent / "shared/traces/logdir", HERE / "demo")
 RECORDED = sorted({file.parent for root in ROOTS for file in root.rglob("*.xplane.pb")})
 LAUNCHES = "0 2999 $train.py:5 update\n" + "\n".join(f"{30 * i} 19 PjitFunction(add)" for i in range(100))
@@ -32,18 +33,6 @@ RUNS: dict[str, tuple[str | Path, ...]] = {
 }
 SCALES = {"%": (1, 100), "ms": (1, 1e-9, 1e-6, 1e-3), "us": (1, 1e-6, 1e-3), "MiB": (1, 2**-20), "": (1,)}
 """What numbers of an answer are multiplied by to get a unit: times are in ps, ns or us, sizes in bytes."""
-PARTS = {
-    "Compute": "compute",
-    "Exposed communication": "exposed_communication",
-    "Exposed copies": "exposed_copy",
-    "Idle because of input": "idle_input",
-    "Idle because of host code": "idle_host",
-    "Idle because of launches": "idle_launch",
-    "Waits for other devices": "idle_peer",
-    "Waits": "idle_peer",
-}
-"""How labels of evidence begin that name a part of the time budget."""
-LABEL = re.compile(rf"({'|'.join(PARTS)})(?:, of the | per )(step|recording|time from step to step)\b.*")
 
 
 @cache
@@ -83,19 +72,12 @@ def close(number: float, value: float) -> bool:
     return abs(number - value) <= 1e-4 * abs(value)
 
 
-def part_of(run: str, category: str, base: str, unit: str) -> float:
-    """A part of the time budget, averaged over devices and steps, in ms or as a share of the base."""
-    budget, report = asked("time_budget", run), asked("smart_suggestion", run)
-    means = {
-        (device, part): (ps, percent)
-        for device, part, ps, percent in rows(budget["average"], "device", "category", "time_ps", "percent")
-    }
-    ps, percent = means.get(("all", category)) or means[budget["devices"][0]["name"], category]
-    if base == "time from step to step":
-        between = [parts[budget["categories"].index(category)] for parts in budget["between"]["time_ps"]]
-        ps += sum(between) / len(between) / len(budget["steps"])
-        percent = 100 * ps / report["period_ps"]
-    return percent if unit == "%" else ps / 1e9
+def shown_parts(run: str) -> dict[str, float]:
+    """The time budget as its page has it, in ps: parts, groups and the time between steps."""
+    shown = asked("time_budget", run)["decomposition"]
+    parts = shown["average_ps"]
+    groups = {group["id"]: sum(parts.get(part, 0.0) for part in group["parts"]) for group in shown["groups"]}
+    return {**groups, **parts}
 
 
 @pytest.mark.parametrize("run", RUNS)
@@ -117,29 +99,59 @@ def test_pages_show_the_numbers_of_evidence(run: str) -> None:
     assert not missing
 
 
+def literal(label: str) -> str:
+    """What a rule's own tests have of a label: without names, numbers and the base."""
+    return re.sub(r"\d+", "0", re.sub(r" (?:of|per) \S+$", "", label.partition(",")[0]))
+
+
 @pytest.mark.parametrize("run", RUNS)
-def test_evidence_that_names_a_part_has_the_number_of_the_time_budget(run: str) -> None:
-    """Linked or not."""
-    wrong = []
-    steps = asked("smart_suggestion", run)["base"]
+def test_numbers_on_no_page_are_the_saving_or_tested_with_their_rule(run: str) -> None:
+    """Evidence without a link has no exemption: a test of its rule asserts it from a typed-in profile."""
+    tests = re.sub(r"\d+", "0", "".join(file.read_text() for file in RULE_TESTS.glob("test_*.py")))
     for finding, one in evidence_of(run):
-        if named := LABEL.fullmatch(one["label"]):
-            between = any("time from step to step" in each["label"] for each in finding["evidence"])
-            allowed = ("time from step to step", steps) if between else (steps,)
-            part = part_of(run, PARTS[named[1]], "time from step to step" if between else steps, one["unit"])
-            if named[2] not in allowed or not close(part, one["value"]):
-                wrong.append((finding["id"], one["label"], one["value"], part, one["unit"]))
-    assert not wrong
+        saving = {"%": 100 * finding["share"], "ms": finding["saving_ps_per_step"] / 1e9}.get(one["unit"])
+        if not one["tool"] and not (saving is not None and close(saving, one["value"])):
+            assert f'"{literal(one["label"])}' in tests, (finding["id"], one["label"])
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_parts_beside_the_findings_are_those_of_the_time_budget(run: str) -> None:
-    report = asked("smart_suggestion", run)
-    for part in report["parts"]:
-        assert close(part_of(run, part["category"], report["base"], "%"), 100 * part["share"]), part["name"]
+def test_evidence_that_leads_to_a_part_has_its_number(run: str) -> None:
+    shown, base = shown_parts(run), asked("time_budget", run)["decomposition"]["base_ps"]
+    for finding, one in evidence_of(run):
+        part = one["query"].get("part")
+        if part is not None and not one["label"].startswith("Largest idle part of this device"):
+            value = 100 * shown[part] / base if one["unit"] == "%" else shown[part] / 1e9
+            assert close(value, one["value"]), (finding["id"], one["label"])
 
 
-def test_every_way_to_name_a_part_is_compared_in_some_run() -> None:
-    """So that a label in new words is not passed over."""
-    named = [LABEL.fullmatch(one["label"]) for run in RUNS for _, one in evidence_of(run)]
-    assert {label[1] for label in named if label} == set(PARTS)
+@pytest.mark.parametrize("run", RUNS)
+def test_savings_lie_in_parts_of_the_time_budget(run: str) -> None:
+    report, shown = asked("smart_suggestion", run), shown_parts(run)
+    base = asked("time_budget", run)["decomposition"]
+    assert (report["base"], report["base_ps"]) == (base["base"], round(base["base_ps"]))
+    for finding in report["findings"]:
+        segments = finding["segments"]
+        assert bool(segments) is (finding["saving_ps_per_step"] > 0)
+        assert finding["saving_ps_per_step"] <= sum(part["ps"] for part in segments) + len(segments)
+        for part in segments:
+            assert part["ps"] == round(shown[part["id"]])
+            assert close(100 * shown[part["id"]] / base["base_ps"], part["percent"])
+        # A title with the saving's share has the same digits as the card.
+        if segments and (
+            told := re.search(r"([\d.]+)% of the (?:step|recording|time from step to step)", finding["title"])
+        ):
+            assert told[1] == f"{100 * finding['share']:.1f}"
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_the_time_budget_beside_the_findings_is_that_of_its_page(run: str) -> None:
+    report, shown = asked("smart_suggestion", run), shown_parts(run)
+    told = [part for group in report["groups"] for part in (group, *group["parts"])]
+    assert {part["id"]: part["ps"] for part in told} == {name: round(ps) for name, ps in shown.items() if round(ps)}
+    assert sum(group["ps"] for group in report["groups"]) == pytest.approx(report["base_ps"], abs=len(told))
+
+
+def test_some_evidence_leads_to_a_part() -> None:
+    """So that a new form of links is not passed over."""
+    parts = {one["query"]["part"] for run in RUNS for _, one in evidence_of(run) if "part" in one["query"]}
+    assert {"input", "idle_host", "idle_launch", "exposed_copy", "exposed_communication", "idle_peer"} <= parts

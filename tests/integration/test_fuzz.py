@@ -9,6 +9,7 @@ ROUTES = (
     "runs_info",
     "run_tools",
     "run_info",
+    "base_runs",
     "hosts",
     "module_list",
     "data",

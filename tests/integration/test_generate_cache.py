@@ -163,7 +163,7 @@ def test_only_so_many_wait_and_are_kept(monkeypatch):
     while first.state != "running":
         time.sleep(0.005)
     waiting = [jobs.start(Job("r", [])) for _ in range(ahead.MAX_WAITING)]
-    with pytest.raises(NotAvailable, match="wait already"):
+    with pytest.raises(NotAvailable, match="already waiting"):
         jobs.start(Job("r", []))
     hold = False
     while waiting[-1].state != "done":

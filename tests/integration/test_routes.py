@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 
 import pytest
 from builders.servers.board import Board
@@ -42,6 +43,27 @@ def test_runs_info_opens_no_file(board, monkeypatch):
     assert codes == {"bad/zero": ["empty_file"], "bad/old": ["old_format"], "bad/empty": ["empty_session"]}
 
 
+def test_additions_to_xprofs_answers_come_on_request(board):
+    asked = {"run": "train/multi", "tag": "framework_op_stats"}
+    theirs, ours = board.json("data", **asked)[0], board.json("data", **asked, extended="true")[0]
+    assert theirs["rows"] == ours["rows"]
+    assert {name for column in theirs["cols"] for name in column} == {"id", "label", "type"}
+    assert {name for column in ours["cols"] for name in column} == {"id", "label", "type", "unit", "help"}
+    assert (theirs.get("p", {}).get("cores"), ours["p"]["cores"]) == (None, "2")
+
+
+def test_tools_of_ours_answer_in_full(board):
+    asked = {"run": "train/multi", "tag": "profile_contents"}
+    assert board.json("data", **asked) == board.json("data", **asked, extended="true")
+    assert "help" in board.json("data", **asked)["cols"][0]
+
+
+def test_csv_has_the_columns_of_ours(board):
+    asked = {"run": "train/multi", "tag": "perf_counters"}
+    assert board.get("data_csv", **asked).data == board.get("data_csv", **asked, extended="true").data
+    assert board.get("data_csv", **asked).text.splitlines()[0].endswith('"Reading"')
+
+
 @pytest.mark.parametrize(
     "name", ["train/multi", "run with space+é/s 1", ".hidden/hid", "bare/deep", "bad/zero", "bad/half", MAIN]
 )
@@ -54,7 +76,8 @@ def test_run_tools_is_the_plain_list(board, name):
 def test_run_tools_lists_tools_of_ours_on_request(board):
     listed = board.json("run_tools", run=MAIN, own="true")
     assert "profile_contents" in listed
-    assert board.json("run_tools", run=MAIN) == [tool for tool in listed if tool in registry.XPROF_ORDER]
+    named = set(registry.XPROF_ORDER) - set(registry.XPROF_UNLISTED)
+    assert board.json("run_tools", run=MAIN) == [tool for tool in listed if tool in named]
 
 
 @pytest.mark.parametrize("name", ["bad/empty", "bad/cut", "bad/noise", "bad/old"])
@@ -153,6 +176,15 @@ def test_hosts_of_a_run_with_one_host(board, tag):
     assert board.json("hosts", run="run with space+é/s 1", tag=tag) == [{"hostname": "h.with.dots"}]
     assert board.json("hosts", run="bad/empty", tag=tag) == []
     assert board.json("hosts", run="bad/cut", tag=tag) == [{"hostname": "c"}]
+
+
+def test_base_runs_share_programs(board, logdir):
+    assert board.json("base_runs", run=MAIN) == []
+    assert board.json("base_runs", run="train/multi") == []
+    session = logdir / "plugins/profile/2026_11_20_08_58_45"
+    shutil.copytree(session, logdir / "train/plugins/profile/again")
+    assert board.json("base_runs", run="train/again") == [{"run": MAIN, "shared": 1.0}]
+    assert board.get("base_runs", run="nope").status_code == 404
 
 
 def test_module_list(board):

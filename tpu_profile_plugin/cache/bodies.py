@@ -12,11 +12,11 @@ _COMPRESSIBLE = ("text/", "application/json", "application/javascript", "image/s
 
 
 class Body:
-    """Bytes and their gzip form; the one that is not given is made on first use and kept.
+    """Bytes and their gzip form; the missing form is made on first use and kept.
 
     Attributes:
-      stable: False when files changed while the answer was computed; such an answer must not be cached.
-      complete: False when a host is missing that the next try may find; such an answer must not be cached.
+      stable: False when files changed while the answer was computed; the answer must not be cached.
+      complete: False when a missing host may come back; the answer must not be cached.
       kept: False when it is not worth its room in memory.
       content_type: media type.
       headers: names and texts stored beside the bytes and sent with them.
@@ -29,7 +29,7 @@ class Body:
         headers: tuple[tuple[str, str], ...] = (),
         packed: bytes | None = None,
     ) -> None:
-        """Takes the plain form, or None and the gzip form as `packed`."""
+        """Takes the plain form, or None with the gzip form as `packed`."""
         self.stable = True
         self.complete = True
         self.kept = True

@@ -1,4 +1,4 @@
-"""Which build of the package this is, a part of the key of every cached answer."""
+"""Identity of this build of the package, a part of the key of every cached answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values as bytes and back: plain data, arrays and dataclasses of our own; reading executes nothing that is stored.
+"""Encodes values as bytes and decodes them: plain data, arrays, our own dataclasses; reading executes no stored code.
 
 Layout: magic, CRC-32 of the rest, length of the JSON text, the JSON text, the bytes of the arrays one after another.
 The text is [names of classes, node]; in a node a list is [kind, ...] and everything else stands for itself. Objects

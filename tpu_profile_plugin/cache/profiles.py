@@ -87,8 +87,8 @@ class ProfileCache:
     ) -> Any:
         """The value cached under `key` for a file, computed by `make` once even if several threads request it.
 
-        `size` is its size in bytes where known: for small values, measuring it costs more than it is worth. With
-        `alone` only this value is measured: one that shares little with the others of the file.
+        `size` is its size in bytes if known, because measuring small values is not worth the cost. `alone` measures
+        only this value, which shares little with the other values of the file.
         """
         entry = self._entry(identity)
         if key in entry.values:
@@ -174,7 +174,7 @@ class ProfileCache:
             entry = self._entries.get(identity)
             if entry is None or _SPACE not in entry.values:
                 return
-            # The columns are the first value: what the others share with them is theirs.
+            # The columns are the first value: shared arrays count for them.
             self._resize(identity, entry, {_SPACE: size_of(entry.values[_SPACE])})
             evicted = self._evict(keep=identity)
         self._release_memory(evicted)
@@ -199,7 +199,7 @@ class ProfileCache:
         """Evicts the least recently used entries until the rest fits; returns whether any was evicted.
 
         A few small entries (summaries of hosts) go last: recomputing them decodes their file again, and they free
-        little. Many, as of files that have changed long ago, would leave no room for columns.
+        little. Many small entries, such as those of outdated files, would leave no room for columns.
         """
         if self._total <= self._limit:
             return False

@@ -10,9 +10,9 @@ from typing import Any
 
 _PLAIN = (int, float, bool, str, bytes, type(None))
 _PLAIN_VALUE, _COLUMNS, _MAPPING, _SEQUENCE, _OBJECT = range(5)
-"""How the size of a value is found."""
+"""Method of measuring a value."""
 _KINDS: dict[type, int | tuple[str, ...]] = {}
-"""By type: that, or the names of a dataclass's fields."""
+"""By type: the method, or the names of a dataclass's fields."""
 
 
 def size_of(value: Any) -> int:

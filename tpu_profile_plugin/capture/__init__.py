@@ -74,7 +74,7 @@ def prepare(
     inspect: Inspect | None = None,
     **options: Any,
 ) -> Job:
-    """A capture that is not started yet, without restrictions on addresses: for use by the command line and scripts."""
+    """A capture that is not started yet, with any address allowed; for the command line and scripts."""
     from tpu_profile_plugin.capture.job import Job
     from tpu_profile_plugin.capture.options import options_from, split_options
     from tpu_profile_plugin.capture.wire.addresses import parse_addresses

@@ -1,4 +1,4 @@
-"""Continuous profiling: a program records all the time and keeps the end, until a snapshot of it is taken."""
+"""Continuous profiling: a program records all the time and keeps the latest part, for snapshots."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.capture.job import Inspect, Job
 
 DURATION_MS = 2000
-"""Sent because the request has the field; the recording lasts until it is stopped."""
+"""The request requires a duration; a continuous recording lasts until it is stopped."""
 
 _MOST_THREADS = 64
 
 
 def continuous_options(values: Mapping[str, Any]) -> CaptureOptions:
-    """Options as XProf sends them unless given: devices only, because host events pile up, in a circular buffer.
+    """The given options over XProf's defaults: devices only (host events pile up), in a circular buffer.
 
     Raises BadRequest.
     """
@@ -41,7 +41,7 @@ def start_on(addresses: Sequence[Address], options: CaptureOptions, allowed: All
 
 
 def stop_on(addresses: Sequence[Address], allowed: AllowList) -> list[dict[str, Any]]:
-    """Stops recording and discards what no snapshot has taken; results as of `start_on`."""
+    """Stops recording and discards everything since the last snapshot; results as of `start_on`."""
     return _each(addresses, allowed, ProfilerClient.stop_continuous)
 
 
@@ -80,7 +80,7 @@ def prepare_snapshot(
 
 
 def snapshot_options(session_id: str | None = None) -> CaptureOptions:
-    """The options of a snapshot's job: nothing to wait for, no second attempt (the first has taken the data)."""
+    """Options of a snapshot's job: no delay, no retries (a failed attempt has already taken the data)."""
     return CaptureOptions(duration_ms=1, delay_ms=0, session_id=session_id)
 
 
@@ -88,10 +88,10 @@ def _each(
     addresses: Sequence[Address], allowed: AllowList, call: Callable[[ProfilerClient], None]
 ) -> list[dict[str, Any]]:
     with ThreadPoolExecutor(min(len(addresses), _MOST_THREADS)) as pool:
-        return list(pool.map(lambda address: _one(address, allowed, call), addresses))
+        return list(pool.map(lambda address: _call_worker(address, allowed, call), addresses))
 
 
-def _one(address: Address, allowed: AllowList, call: Callable[[ProfilerClient], None]) -> dict[str, Any]:
+def _call_worker(address: Address, allowed: AllowList, call: Callable[[ProfilerClient], None]) -> dict[str, Any]:
     failure: WorkerFailure | None = None
     try:
         with ProfilerClient(connect(address, allowed)) as client:

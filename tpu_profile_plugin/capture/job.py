@@ -232,7 +232,7 @@ class Job:
             worker.call = None
 
     def _receive(self, worker: Worker, start_ns: int) -> Response:
-        """The worker's answer, which it gives when it has recorded; raises WorkerFailure."""
+        """The worker's answer, received after the recording; raises WorkerFailure."""
         assert worker.client is not None
         deadline_s = self.options.attempt_seconds(len(self.workers))
         if self._snapshot:
@@ -268,7 +268,7 @@ class Job:
         worker.file = self.session.store(worker.host, response.xspace)
         worker.events, worker.bytes = events, len(response.xspace)
         worker.warnings = (*outline.errors, *outline.warnings)
-        self._done(worker)
+        self._succeed(worker)
 
     def _stored_by_worker(self, worker: Worker) -> None:
         stored = self.session.find_stored([worker.host])
@@ -282,7 +282,7 @@ class Job:
         worker.bytes = stored[worker.host]
         worker.file = self.session.path_of(worker.host)
         self._count_stored(worker)
-        self._done(worker)
+        self._succeed(worker)
 
     def _count_stored(self, worker: Worker) -> None:
         if self._inspect is None:
@@ -335,9 +335,9 @@ class Job:
                 continue
             worker.host, worker.by_worker, worker.bytes = host, True, everything.get(host, 0)
             worker.file = self.session.path_of(host)
-            self._done(worker)
+            self._succeed(worker)
 
-    def _done(self, worker: Worker) -> None:
+    def _succeed(self, worker: Worker) -> None:
         worker.seconds = time.monotonic() - worker.began
         worker.state = "done"
 

@@ -67,7 +67,7 @@ class Jobs:
         with self._lock:
             job = self._jobs.get(job_id)
         if job is None:
-            raise NotFound("No such capture in this server, which may have been restarted.", code="job_not_found")
+            raise NotFound("No such capture; the server may have been restarted.", code="job_not_found")
         return job
 
     def history(self) -> list[dict[str, Any]]:

@@ -72,7 +72,7 @@ def _modules(space: XSpace, plane: Plane) -> Iterator[HloModule]:
 
 
 def _entry_id(name: str, id_: int) -> int:
-    """The program id of a metadata entry: that in its name, "module(program_id)", else its own."""
+    """The program id of a metadata entry: the id in its name, "module(program_id)", else the entry's id."""
     match = _NAMED_ID.fullmatch(name)
     named = int(match[1]) if match and len(match[1]) <= _MAX_DIGITS else 2**64
     return named if named < 2**64 else id_ % 2**64

@@ -154,7 +154,7 @@ class LazyDecoder:
         return [tables[index] for index in indices]
 
     def _tables(self, plane: _native.PlaneArrays, lines: frozenset[str] | None) -> PlaneTables:
-        """The tables of a plane, which may lack the stats of all lines but those with the given names."""
+        """The tables of a plane; stats may be limited to lines with the given names."""
         tables = self._make(self._data, plane)
         if not plane.partial or lines is None:
             return tables

@@ -29,7 +29,7 @@ class PlaneDecoder(Protocol):
         """Decodes the planes that are not decoded yet."""
 
     def decode_with_some_stats(self, planes: Iterable[Plane], lines: Sequence[str], unless: Sequence[str]) -> None:
-        """Decodes the planes that are not in memory yet, with stats of some lines only where these suffice."""
+        """Decodes the planes that are not in memory yet, with the stats of some lines only if these suffice."""
 
     def declared(self, plane: Plane) -> Plane:
         """The plane without lines and events."""
@@ -170,7 +170,7 @@ class XSpace:
             self.decoder.decode(self.planes if planes is None else planes)
 
     def decode_with_some_stats(self, planes: Iterable[Plane], lines: Sequence[str], unless: Sequence[str]) -> None:
-        """Decodes planes in one pass, their events with stats only on some lines, which takes less time and memory.
+        """Decodes planes in one pass, with stats of events on some lines only, to save time and memory.
 
         Reading other stats decodes the planes in full; `Events.stats_on` does not as long as the lines suffice.
 

@@ -144,7 +144,7 @@ class Events:
       duration_ps: int64[n].
       occurrences: int64[n], 0 for ordinary events; None if the plane has no aggregated event.
       decoded_stats: owner = event; stats of some lines only if there are `others`.
-      others: for events that were decoded without the stats of most lines, the rest.
+      others: the omitted stats, for events decoded with the stats of some lines only.
     """
 
     metadata: U32

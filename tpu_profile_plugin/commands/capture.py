@@ -1,4 +1,4 @@
-"""`tpu-profile capture`: captures profiles from running programs, shows progress, prints the result of each worker."""
+"""`tpu-profile capture`: captures profiles from running programs; prints progress and the result of each worker."""
 
 from __future__ import annotations
 
@@ -29,11 +29,13 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "addresses", metavar="ADDR[,ADDR...]", help="host:port of profiler servers, e.g. localhost:9012"
     )
-    parser.add_argument("--logdir", help="store in DIR/plugins/profile/<session>/; needed unless nothing is stored")
+    parser.add_argument(
+        "--logdir", help="logdir to store the profile in; required, except to start or stop continuous profiling"
+    )
     parser.add_argument(
         "--continuous",
         choices=("start", "snapshot", "stop"),
-        help="continuous profiling: start recording, store what was recorded since then or the last snapshot, stop",
+        help="continuous profiling: start, stop, or store a snapshot of the time since the start or the last snapshot",
     )
     parser.add_argument("--duration-ms", type=int, default=1000, help="length of the recording (default: 1000)")
     parser.add_argument(
@@ -43,15 +45,24 @@ def define(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--device-tracer", type=int, default=1, help="0 off, 1 on (default: 1)")
     parser.add_argument("--python-tracer", type=int, default=0, help="0 off, 1 on (default: 0)")
-    parser.add_argument("--retries", type=int, default=3, help="further attempts when busy or empty (default: 3)")
     parser.add_argument(
-        "--delay-ms", type=int, default=None, help="wait before recording (default: 0; for several workers: 3000)"
+        "--retries",
+        type=int,
+        default=3,
+        help="further attempts if the program is busy or recorded nothing (default: 3)",
+    )
+    parser.add_argument(
+        "--delay-ms", type=int, default=None, help="delay before the recording (default: 0; several workers: 3000)"
     )
     parser.add_argument("--session", default=None, help="name of the session (default: the local time)")
-    parser.add_argument("--tpu-name", action="store_true", help="ADDR is the name of a Cloud TPU")
-    parser.add_argument("--worker-list", action="store_true", help="make the first address record on all of them")
     parser.add_argument(
-        "--option", action="append", default=[], metavar="NAME=VALUE", help="passed through to the profiler; repeatable"
+        "--tpu-name", action="store_true", help="ADDR is the name of a Cloud TPU, or several separated by commas"
+    )
+    parser.add_argument(
+        "--worker-list", action="store_true", help="the first address starts the recording on all addresses (Cloud TPU)"
+    )
+    parser.add_argument(
+        "--option", action="append", default=[], metavar="NAME=VALUE", help="option of the profiler; repeatable"
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -61,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     if options.continuous in ("start", "stop"):
         return _switch(options)
     if not options.logdir:
-        raise BadRequest("--logdir is missing: where to store the profile.")
+        raise BadRequest("--logdir is missing: the directory to store the profile in.")
     job = _job(options).start()
     try:
         _watch(job, sys.stderr)
@@ -122,9 +133,10 @@ def _job(options: argparse.Namespace) -> Job:
         return prepare_snapshot(options.addresses, options.logdir, session_id=options.session, inspect=count_events)
     addresses, together = options.addresses, options.worker_list
     if options.tpu_name:
-        from tpu_profile_plugin.capture.wire.tpu_names import resolve_tpu
+        from tpu_profile_plugin.capture.wire.tpu_names import resolve_tpus
 
-        addresses, together = [str(address) for address in resolve_tpu(options.addresses)], True
+        addresses = [str(address) for address in resolve_tpus(options.addresses)]
+        together = "," not in options.addresses
     return prepare(
         addresses,
         options.logdir,

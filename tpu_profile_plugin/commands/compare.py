@@ -5,14 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import closing
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE
-from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.errors import BadRequest, ProfileError
+from tpu_profile_plugin.logdir.remote import is_remote
 from tpu_profile_plugin.units import PS_PER_MS
 from tpu_profile_plugin.workers.choice import HELP as EXECUTOR
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.opening import OpenLogdir, OpenRun
+    from tpu_profile_plugin.run.facts import RunFacts
 
 HELP = "say what changed between two runs"
 SLOWER = 3
@@ -20,6 +24,9 @@ SLOWER = 3
 UNKNOWN = 4
 """Exit status if --fail-above is given and step times cannot be compared."""
 _MOST = 10
+_MOST_RELATED = 50
+_MOST_NAMED = 3
+_LEAST_RELATED = 0.5
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +37,11 @@ def define(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("base", help="a logdir, a directory of one run or a .xplane.pb file")
     parser.add_argument("other", metavar="run", help="the same for the run to compare with the base")
-    parser.add_argument("--base-run", help="the run in the logdir of the base (default: the newest)")
+    parser.add_argument(
+        "--base-run",
+        help="the run in the logdir of the base (default: the newest; in the logdir of the run, the one that shares "
+        "most programs with it)",
+    )
     parser.add_argument("--run", help="the run in the other logdir (default: the newest)")
     parser.add_argument("--format", choices=("text", "json", "markdown"), default="text", help="default: text")
     parser.add_argument("--fail-above", metavar="PERCENT", help="exit status 3 if the step is slower by more, as 5%%")
@@ -49,8 +60,16 @@ def run(options: argparse.Namespace) -> int:
         closing(tpu_profile_plugin.open(options.base, executor=executor)) as base_logdir,
         closing(tpu_profile_plugin.open(options.other, executor=executor)) as logdir,
     ):
-        base, other = base_logdir.run(options.base_run), logdir.run(options.run)
+        other = logdir.run(options.run)
+        chosen, related = options.base_run, []
+        if chosen is None and base_logdir.path == logdir.path:
+            related = related_runs(base_logdir, other)
+            others = (one.name for one in base_logdir.runs() if one.files != other.files)
+            chosen = related[0][0] if related else next(others, None)
+        base = base_logdir.run(chosen)
         answer = json.loads(encode(other.payload("compare", base=base)).body)
+        if answer["caution"]:
+            answer["caution"] += _instead(related or related_runs(base_logdir, other), base.name)
     print("\n".join(_FORMATS[options.format](answer, base.name, other.name)))
     if allowed is None:
         return 0
@@ -58,6 +77,32 @@ def run(options: argparse.Namespace) -> int:
         print("tpu-profile: step times cannot be compared, so --fail-above has no answer", file=sys.stderr)
         return UNKNOWN
     return SLOWER if _is_slower(answer, allowed) else 0
+
+
+def related_runs(logdir: OpenLogdir, run: OpenRun) -> list[tuple[str, float]]:
+    """Other runs of a local logdir that share programs with a run, most first, and how much."""
+    from tpu_profile_plugin.run.related import most_related_first
+
+    if is_remote(logdir.path):
+        return []
+    others = [one for one in logdir.runs() if one.files != run.files and one.profiles][:_MOST_RELATED]
+    return most_related_first(_facts(run), [(one.name, _facts(one)) for one in others])
+
+
+def _facts(run: OpenRun) -> RunFacts:
+    """Facts of the first host, with the programs of all hosts of most runs; none if it cannot be read."""
+    from tpu_profile_plugin.run.facts import RunFacts
+    from tpu_profile_plugin.run.host_facts import host_facts
+
+    with suppress(ProfileError):
+        return host_facts(run.profiles[0])
+    return RunFacts()
+
+
+def _instead(related: Sequence[tuple[str, float]], base: str) -> str:
+    """Runs that could be compared instead, as a sentence; "" without any."""
+    better = [f"{name} ({share:.0%})" for name, share in related if share >= _LEAST_RELATED and name != base]
+    return f" Runs that share programs: {', '.join(better[:_MOST_NAMED])}." if better else ""
 
 
 def _percent(text: str | None) -> float | None:
@@ -74,8 +119,8 @@ def _percent(text: str | None) -> float | None:
 
 
 def _is_slower(answer: Mapping[str, Any], percent: float) -> bool:
-    step = answer["summary"]["step_time_ps"]
-    return bool(answer["headline"]["tone"] == "slower" and 100 * step["delta"] > percent * step["base"])
+    time = answer["summary"]["compared_ps"]
+    return bool(answer["headline"]["tone"] == "slower" and 100 * time["delta"] > percent * time["base"])
 
 
 def _rows(answer: Mapping[str, Any]) -> list[tuple[str, ...]]:
@@ -92,7 +137,7 @@ def _rows(answer: Mapping[str, Any]) -> list[tuple[str, ...]]:
 def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         row["what"],
-        _how(row["kind"], row["where"]),
+        _how(row["kind"], row["part"]),
         f"{row['delta_ps_per_step'] / PS_PER_MS:+.3f}",
         f"{row['base_ps_per_step'] / PS_PER_MS:.3f}",
         f"{row['run_ps_per_step'] / PS_PER_MS:.3f}",
@@ -100,9 +145,9 @@ def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _how(kind: str, where: str) -> str:
+def _how(kind: str, part: str) -> str:
     """The kind of a change in words; parts of the step take more or less time, ops are slower or faster."""
-    if where != CATEGORIES[COMPUTE]:
+    if part:
         kind = {"slower": "more time", "faster": "less time"}.get(kind, kind)
     return kind.replace("_", " ")
 
@@ -112,6 +157,8 @@ _HEADS = ("What changed", "How", "ms per step", "Base, ms", "Run, ms", "Beyond n
 
 def _text(answer: Mapping[str, Any], base: str, run: str) -> Iterator[str]:
     yield f"{run} against {base}"
+    if answer["caution"]:
+        yield answer["caution"]
     yield answer["headline"]["text"]
     yield from answer["notes"]
     if not answer["contributions"]["rows"]:
@@ -125,8 +172,11 @@ def _text(answer: Mapping[str, Any], base: str, run: str) -> Iterator[str]:
 
 
 def _markdown(answer: Mapping[str, Any], base: str, run: str) -> Iterator[str]:
-    yield f"**{_escaped(run)}** against **{_escaped(base)}**: {_escaped(answer['headline']['text'])}"
+    yield f"**{_escaped(run)}** against **{_escaped(base)}**"
     yield ""
+    if answer["caution"]:
+        yield f"**{_escaped(answer['caution'])}**\n"
+    yield _escaped(answer["headline"]["text"]) + "\n"
     yield from (f"- {_escaped(note)}" for note in answer["notes"])
     if not answer["contributions"]["rows"]:
         return

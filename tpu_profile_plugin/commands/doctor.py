@@ -63,7 +63,10 @@ def _logdir(logdir: OpenLogdir) -> Iterator[tuple[bool, str]]:
         yield True, f"  WRONG {problem.message}"
     if not runs:
         yield True, f"  WRONG {NO_RUN}"
-        yield False, "        Capture one (tpu-profile capture localhost:9012 --logdir ...), or copy one there."
+        yield (
+            False,
+            "        Capture a profile (tpu-profile capture localhost:9012 --logdir ...), or copy a session there.",
+        )
     for run in runs:
         yield False, f"\n{run.name}"
         facts_of_files, errors = run.inspect_files()

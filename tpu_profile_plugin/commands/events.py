@@ -1,4 +1,4 @@
-"""`tpu-profile events`: lists events of a run, or adds them up by name, line or plane, as text, CSV or JSON."""
+"""`tpu-profile events`: lists events of a run, or sums per name, line or plane, as text, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -14,31 +14,33 @@ from tpu_profile_plugin.units import PS_PER_US
 if TYPE_CHECKING:
     from tpu_profile_plugin.tables.table import Table
 
-HELP = "list events of a run, or add them up by name, line or plane"
+HELP = "list events of a run, or their sums per name, line or plane"
 
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
-    parser.epilog = "Planes, lines and numbers of events: tpu-profile tools LOGDIR --tool profile_contents --format csv"
+    parser.epilog = "planes, lines and event counts: tpu-profile tools LOGDIR --tool profile_contents --format csv"
     parser.add_argument("logdir", help="a logdir or a .xplane.pb file")
     parser.add_argument("run", nargs="?", help="the run (default: the newest)")
     parser.add_argument("--host", help="one host (default: all)")
-    for name in ("plane", "line", "name"):
-        parser.add_argument(f"--{name}", metavar="REGEX", help=f"only {name}s that match; for names, of the event")
+    for option, what in (("plane", "planes"), ("line", "lines"), ("name", "events")):
+        parser.add_argument(f"--{option}", metavar="REGEX", help=f"only {what} whose name contains a match")
     parser.add_argument(
-        "--from-ms", dest="start_time_ms", metavar="MS", help="begin of a window, as in the trace viewer"
+        "--from-ms", dest="start_time_ms", metavar="MS", help="begin of the window in ms, as in the trace viewer"
     )
-    parser.add_argument("--to-ms", dest="end_time_ms", metavar="MS", help="end of the window")
-    parser.add_argument("--inside", action="store_true", help="only events that do not reach beyond the window")
+    parser.add_argument("--to-ms", dest="end_time_ms", metavar="MS", help="end of the window in ms")
+    parser.add_argument("--inside", action="store_true", help="only events entirely inside the window")
     parser.add_argument("--min-us", metavar="US", help="shortest duration")
     parser.add_argument("--max-us", metavar="US", help="longest duration")
-    parser.add_argument("--by", metavar="KEYS", help="add up by name, line, plane (joined by commas)")
-    parser.add_argument("--order", choices=("begin", "duration", "self"), help="of single events (default: begin)")
-    parser.add_argument("--stats", action="store_true", help="with the stats of each event")
+    parser.add_argument("--by", metavar="KEYS", help="sums per name, line, plane (comma-separated)")
+    parser.add_argument(
+        "--order", choices=("begin", "duration", "self"), help="order of single events (default: begin)"
+    )
+    parser.add_argument("--stats", action="store_true", help="show the stats of each event")
     parser.add_argument("--limit", metavar="N", help="maximum number of rows (default: 100)")
     parser.add_argument("--offset", metavar="N", help="number of rows to skip")
     parser.add_argument(
-        "--format", choices=("text", "csv", "json"), default="text", help="(default: text, times in us)"
+        "--format", choices=("text", "csv", "json"), default="text", help="output format (default: text, times in us)"
     )
 
 
@@ -56,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     from tpu_profile_plugin.tables.datatable import datatable_json
 
     if options.by and (options.order or options.stats):
-        raise BadRequest("--order and --stats are about single events; they have no effect with --by.")
+        raise BadRequest("--order and --stats apply to single events, not to the sums of --by.")
     with closing(tpu_profile_plugin.open(options.logdir)) as logdir:
         chosen = logdir.run(options.run)
         params = {name: value for name in _PASSED if (value := getattr(options, name))}
@@ -67,11 +69,11 @@ def run(options: argparse.Namespace) -> int:
         print(datatable_json(table).decode())
     else:
         sys.stdout.write(csv_text(table) if options.format == "csv" else _text(table))
-        _say_what_is_missing(table, int(options.offset or 0))
+        _report_rest(table, int(options.offset or 0))
     return 0
 
 
-def _say_what_is_missing(table: Table, offset: int) -> None:
+def _report_rest(table: Table, offset: int) -> None:
     total, shown = int(table.properties["total"]), len(table)
     if shown < total:
         rows = f"{offset + 1} to {offset + shown}" if shown else "none"
@@ -79,7 +81,7 @@ def _say_what_is_missing(table: Table, offset: int) -> None:
 
 
 def _text(table: Table) -> str:
-    """Aligned columns, of the host only if there are several; numbers to the right, times in us."""
+    """Aligned columns, numbers to the right, times in us; the host column only for several hosts."""
     several = len(set(table.column("host"))) > 1
     texts: list[list[str]] = []
     for column in table.columns:

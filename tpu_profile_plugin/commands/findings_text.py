@@ -54,11 +54,21 @@ def as_markdown(run: str, hosts: int, answer: dict[str, Any], silent: bool) -> s
 
 
 def _facts(answer: dict[str, Any]) -> list[str]:
-    """The length of the step and what it consists of; nothing without devices."""
-    if not answer["parts"]:
+    """The time budget by category, each with its parts; nothing without steps."""
+    if not answer["base_ps"]:
         return []
-    parts = ", ".join(f"{part['name']} {part['share']:.1%}" for part in answer["parts"] if part["share"] >= 0.001)
-    return [f"The average {answer['base']} takes {duration(answer['step_ps'])}: {parts}."]
+    of = "The recording" if answer["base"] == "recording" else f"The average {answer['base']}"
+    between = answer["base_ps"] - answer["step_ps"]
+    how = f" ({duration(answer['step_ps'])} step, {duration(between)} between steps)" if between else ""
+    groups = ", ".join(map(_group, answer["groups"]))
+    return [f"{of} takes {duration(answer['base_ps'])}{how}: {groups}."]
+
+
+def _group(group: dict[str, Any]) -> str:
+    """A category with its share, and its parts if they are not the same."""
+    text = f"{group['name']} {group['share']:.1%}"
+    parts = ", ".join(f"{part['name'].lower()} {part['share']:.1%}" for part in group["parts"])
+    return f"{text} ({parts})" if len(group["parts"]) > 1 else text
 
 
 def _gain(finding: dict[str, Any], hosts: int, base: str) -> str:
@@ -67,9 +77,10 @@ def _gain(finding: dict[str, Any], hosts: int, base: str) -> str:
     sure = f"{finding['confidence']} confidence"
     if not finding["saving_ps_per_step"]:
         return f"No direct cost{where}; {sure}."
-    saving = duration(finding["saving_ps_per_step"])
-    per = "per step" if base == "step" else f"of the {base}"
-    return f"Saves up to {saving} {per} ({finding['share']:.1%}){where}; {sure}. Saving: {finding['formula']}."
+    saving, whole = duration(finding["saving_ps_per_step"]), duration(sum(part["ps"] for part in finding["segments"]))
+    names = " and ".join(part["name"] for part in finding["segments"])
+    share = f"{finding['share']:.1%} of the {base}"
+    return f"{saving} of {whole} {names}, {share}{where}; {sure}. Saving: {finding['formula']}."
 
 
 def _value(proof: dict[str, Any]) -> str:

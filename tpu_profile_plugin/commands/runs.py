@@ -19,7 +19,7 @@ HELP = "list the runs of a logdir"
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
-    parser.epilog = "exit status: 0 runs were listed, 1 there are none"
+    parser.epilog = "exit status: 0 runs found, 1 no runs"
     parser.add_argument("logdir", help="a logdir")
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
 

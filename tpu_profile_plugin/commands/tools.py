@@ -1,4 +1,4 @@
-"""`tpu-profile tools`: lists the tools of a run, or prints the answer of one as JSON or CSV, without a server."""
+"""`tpu-profile tools`: lists the tools of a run, or prints a tool's answer as JSON or CSV, without a server."""
 
 from __future__ import annotations
 
@@ -15,19 +15,25 @@ from tpu_profile_plugin.workers.choice import parse_executor
 if TYPE_CHECKING:
     from tpu_profile_plugin.opening import OpenRun
 
-HELP = "list the tools of a run, or print the answer of one"
+HELP = "list the tools of a run, or print the answer of a tool"
 
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
     parser.add_argument("logdir", help="a logdir or a .xplane.pb file")
     parser.add_argument("run", nargs="?", help="the run (default: the newest)")
-    parser.add_argument("--tool", help="id of a tool; without it, the tools are listed")
-    parser.add_argument("--host", help="one host (default: all, or the only one)")
-    parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="parameter of the tool")
+    parser.add_argument("--tool", help="id of the tool (default: list all tools)")
+    parser.add_argument("--host", help="one host (default: all; required if the tool shows one of several)")
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="NAME=VALUE", help="parameter of the tool; repeatable"
+    )
     parser.add_argument("--executor", metavar="WHERE", help=HELP_EXECUTOR)
-    parser.add_argument("--table", metavar="NAME", help="one table of the answer, such as ops (csv: default the first)")
-    parser.add_argument("--format", choices=("json", "csv"), help="(default: json)")
+    parser.add_argument(
+        "--table",
+        metavar="NAME",
+        help="one table of the answer, such as ops (default: the whole answer; as CSV the first table)",
+    )
+    parser.add_argument("--format", choices=("json", "csv"), help="output format (default: json)")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -61,7 +67,7 @@ def _print(run: OpenRun, options: argparse.Namespace, params: dict[str, str]) ->
 
 
 def _checked(options: argparse.Namespace) -> dict[str, str]:
-    """The tool's parameters; raises BadRequest for options that have no effect or contradict each other."""
+    """The tool's parameters; raises BadRequest for useless or contradictory options."""
     pairs = [_pair(text) for text in options.param]
     params = dict(pairs)
     if options.tool is None:
@@ -72,7 +78,7 @@ def _checked(options: argparse.Namespace) -> dict[str, str]:
             "--format": options.format,
         }
         if useless := [name for name, value in without.items() if value]:
-            raise BadRequest(f"{useless[0]} needs --tool: without it, the tools of the run are listed.")
+            raise BadRequest(f"{useless[0]} needs --tool: the list of tools has no such option.")
     if len(params) < len(pairs):
         twice = next(name for name, _ in pairs if sum(name == other for other, _ in pairs) > 1)
         raise BadRequest(f"--param {twice} is given more than once.", parameter=twice)

@@ -12,7 +12,7 @@ MAX_BYTES = 4 << 30
 """Files that decompress to more bytes are rejected."""
 
 BASE_BYTES, MAX_RATIO = 16 << 20, 100
-"""So are files that decompress to more than BASE_BYTES + MAX_RATIO * their size; traces compress 10 to 40 times."""
+"""Files that decompress to over BASE_BYTES + MAX_RATIO * their size are rejected; traces compress 10 to 40 times."""
 
 _MAGIC = b"\x1f\x8b"
 """The first bytes of a gzip file; no profile begins with them."""

@@ -12,7 +12,7 @@ MAX_BYTES = 64 << 30
 """Parts of a file beyond this many decompressed bytes are left out."""
 
 BASE_BYTES, MAX_RATIO = 16 << 20, 100
-"""So are parts beyond BASE_BYTES + MAX_RATIO * the size of the file; profiles compress 5 to 20 times."""
+"""Parts beyond BASE_BYTES + MAX_RATIO * the size of the file are left out; profiles compress 5 to 20 times."""
 
 
 def _read(content: U8) -> Unpacked:

@@ -1,4 +1,4 @@
-"""The formats, and the one of a file: found by its content, inside gzip too."""
+"""The list of formats, and detection of a file's format by its content, also inside gzip."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tpu_profile_plugin.formats import gzip_file, record_file, trace_events, xsp
 from tpu_profile_plugin.formats.format import Format, Unpacked
 
 FORMATS = (record_file.FORMAT, trace_events.FORMAT, xspace.FORMAT)
-"""The first whose `sniff` accepts a content reads it. An XSpace has no magic bytes: it comes last and accepts all."""
+"""The first format whose `sniff` accepts the content reads it. XSpace is last: without magic bytes it accepts all."""
 
 
 def format_of(content: U8) -> Format:

@@ -64,10 +64,10 @@ class Tree:
             if not (full_name.strip("/") + "/").startswith(below):
                 continue
             if info.get("type") == "directory" or full_name.endswith("/"):
-                self._at(full_name.strip("/"))
+                self._directory_at(full_name.strip("/"))
             else:
                 parent, _, name = full_name.strip("/").rpartition("/")
-                directory = self._at(parent)
+                directory = self._directory_at(parent)
                 if is_relevant(name):
                     directory.files[name] = file_stat(info)
         return count
@@ -83,7 +83,7 @@ class Tree:
                 topmost.append(path)
         return topmost
 
-    def _at(self, path: str) -> Directory:
+    def _directory_at(self, path: str) -> Directory:
         """The directory at `path`, created with its parents if missing."""
         directory = known = self._directories.get(path)
         if directory is None:

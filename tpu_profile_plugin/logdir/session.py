@@ -32,7 +32,7 @@ def open_run(files: Files, path: str, name: str, directory: str) -> RunFiles:
 
 
 def _replaced(listed: Mapping[str, FileStat]) -> dict[str, str]:
-    """Profiles that are not read -> the file of the same host that is: the record file, as in XProf, unless empty."""
+    """Ignored profile -> the file of the same host that is read instead: the record file, as in XProf, unless empty."""
     replaced: dict[str, str] = {}
     for name in listed:
         plain = name.removesuffix(names.RIEGELI) + names.XPLANE
@@ -109,7 +109,7 @@ def _run_problems(listed: Mapping[str, FileStat], hosts: bool, others: bool) -> 
 
 def _not_read(left: str, read: str) -> Problem:
     left, read = names.printable(left), names.printable(read)
-    return Problem("second_file", f"{left} is not read: {read} is of the same host and is shown.", left)
+    return Problem("second_file", f"{left} is ignored: {read} of the same host is shown instead.", left)
 
 
 def _pytorch_traces(listed: list[str]) -> Problem:

@@ -1,1 +1,1 @@
-"""What one recording says: `Run`, the only source of figures for pages, commands, scripts and reports."""
+"""The figures of one recording: `Run`, the only source for pages, commands, scripts and reports."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 NO_DEVICES = "The profile has neither a TPU nor a GPU, nor programs of XLA's CPU backend or ops of TensorFlow."
@@ -35,6 +35,7 @@ class RunFacts:
       hosts: names of the hosts whose files were read.
       planes: all planes, host after host in file-name order.
       modules: (`name(program id)`, program id) of the HLO modules in `/host:metadata`, each once, sorted.
+      program_bytes: (name, size of the largest module of that name) of the HLO modules, sorted.
       device_types: e.g. "TPU v6 Lite", or "TPU" or "GPU" if the model is not recorded; "CPU" without devices; sorted.
       counter_values: whether a TPU plane declares the stat `counter_value`.
       megascale: whether the host plane declares an event named `MegaScale:...`.
@@ -47,6 +48,7 @@ class RunFacts:
     hosts: tuple[str, ...] = ()
     planes: tuple[PlaneFact, ...] = ()
     modules: tuple[tuple[str, int], ...] = ()
+    program_bytes: tuple[tuple[str, int], ...] = ()
     device_types: tuple[str, ...] = ()
     counter_values: bool = False
     megascale: bool = False
@@ -64,6 +66,11 @@ class RunFacts:
         return tuple(name for name, _ in self.modules)
 
 
+def largest_programs(programs: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+    """The largest size of each name, sorted by name."""
+    return tuple(dict(sorted(programs)).items())
+
+
 def combine_facts(hosts: Sequence[RunFacts]) -> RunFacts:
     """The facts of a run from those of its hosts."""
     kinds = {kind for host in hosts for kind in host.device_types}
@@ -73,6 +80,7 @@ def combine_facts(hosts: Sequence[RunFacts]) -> RunFacts:
         hosts=tuple(name for host in hosts for name in host.hosts),
         planes=tuple(plane for host in hosts for plane in host.planes),
         modules=tuple(sorted({module for host in hosts for module in host.modules})),
+        program_bytes=largest_programs(program for host in hosts for program in host.program_bytes),
         device_types=tuple(sorted(kinds)),
         counter_values=any(host.counter_values for host in hosts),
         megascale=any(host.megascale for host in hosts),

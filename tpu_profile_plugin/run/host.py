@@ -1,4 +1,4 @@
-"""One host of a run: its columns, values derived from them, and results that are computed per host."""
+"""One host of a run: its columns, derived values, and per-host results."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class HostProfile:
         )
 
     def store(self, step: PerHost[T], value: T, size: int) -> None:
-        """Puts a result that another process computed into the cache; `size` is in bytes, approximate."""
+        """Stores a result of another process in the cache; `size` is approximate, in bytes."""
         self._cache.derived(("per_host", self._identity), step, lambda: value, size)
         self.keep(step, value)
 
@@ -167,7 +167,7 @@ class Derived(Generic[P, T]):
     def __call__(self, host: HostProfile, *args: P.args, **kwargs: P.kwargs) -> T:
         """The result, computed on first use; shared, so it must not be modified."""
         given = self._signature.bind(host, *args, **kwargs)
-        given.apply_defaults()  # equal calls have equal keys, however they are written
+        given.apply_defaults()  # equal calls get equal keys, whatever mix of positional and keyword arguments
         key = (*self._prefix, self.name, *given.args[1:])
         return host.once(key, lambda: self._make(host, *args, **kwargs), alone=self._alone)
 
@@ -218,7 +218,7 @@ class PerHost(Generic[T_co]):
         return self.make(host, *self.args)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # By name: the module's attribute is the step, not the function that it was made of.
+        # By name, because the module's attribute is the step, not the undecorated function.
         return _named_step, (self.name, self.args)
 
 

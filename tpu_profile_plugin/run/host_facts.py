@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.compare.fingerprint import program_name
 from tpu_profile_plugin.analysis.devices.cpu_tf import runs_tensorflow
+from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.analysis.serving.events import has_requests
 from tpu_profile_plugin.analysis.tf_data.pipelines import has_iterators
 from tpu_profile_plugin.columns import Plane, XSpace, load, peek, stats
 from tpu_profile_plugin.formats import Skipped, unpack
-from tpu_profile_plugin.run.facts import Defect, PlaneFact, RunFacts
+from tpu_profile_plugin.run.facts import Defect, PlaneFact, RunFacts, largest_programs
 from tpu_profile_plugin.run.host import HostProfile, per_host
 
 _COUNTER = "counter_value"
@@ -33,11 +35,13 @@ def file_facts(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts
     data, skipped = unpack(data)
     summary = peek(data)
     space = load(data, planes=("/device:", "/host:CPU"), events=False)
+    programs = HloPrograms(space, {module.program_id: module for module in summary.hlo_modules})
     planes = tuple(PlaneFact(host, plane.name, plane.lines, plane.bytes) for plane in summary.planes)
     return RunFacts(
         hosts=(host,),
         planes=planes,
         modules=tuple((module.name, module.program_id) for module in summary.hlo_modules),
+        program_bytes=largest_programs((program_name(name), programs.size(i)) for i, name in programs.names.items()),
         device_types=tuple(kind for plane in space.planes for kind in _device_type(space, plane)),
         counter_values=any(
             plane.name.startswith("/device:TPU:") and plane.stat_metadata.row(_COUNTER) is not None

@@ -1,4 +1,4 @@
-"""`Run`: what one recording says, for pages, commands, scripts and reports alike."""
+"""`Run`: the figures of one recording, for pages, commands, scripts and reports."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from tpu_profile_plugin.run.figures.budget import run_budget
 from tpu_profile_plugin.run.figures.communication import run_communication
 from tpu_profile_plugin.run.figures.comparison import Comparison, compare_runs
 from tpu_profile_plugin.run.figures.findings import run_findings
+from tpu_profile_plugin.run.figures.gaps import Gaps, run_gaps
 from tpu_profile_plugin.run.figures.kernels import Kernels, run_kernels
 from tpu_profile_plugin.run.figures.memory import Memory, run_memory
 from tpu_profile_plugin.run.figures.ops import Backend, Ops, run_ops
@@ -34,11 +35,11 @@ R = TypeVar("R", bound="Run")
 
 @dataclass(frozen=True)
 class Source:
-    """Where runs are read from, and what reading them shares.
+    """The place that runs are read from, with the shared caches and executor.
 
     Attributes:
       read: the bytes of a file.
-      cache: decoded columns and what is derived from them.
+      cache: decoded columns and values derived from them.
       executor: chooses where per-host steps of many hosts run.
       kept: results per host that outlive the process; None for none.
       address: the URL of the filesystem, "" for local files; None if only this process can read the files.
@@ -109,6 +110,10 @@ class Run(RunHosts):
         if not budget.devices:
             raise NoData(NO_DEVICES)
         return budget
+
+    def gaps(self) -> Gaps:
+        """The longest times in which devices run no op, and the host call under each. Raises NoData without devices."""
+        return run_gaps(self)
 
     def communication(self) -> RunCommunication:
         """Collectives, and devices that others wait for. Raises NoData without devices."""

@@ -1,4 +1,4 @@
-"""Answers computed before they are requested: those that `/generate_cache` names, and the newest session's."""
+"""Answers computed in advance: those of `/generate_cache`, and those of the newest session."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _LOG = logging.getLogger("tpu_profile_plugin")
 _LOWEST_PRIORITY = 19
 
 DEFAULT_TOOLS = ("overview_page", "trace_viewer@")
-"""Tools of a job that names none, as in XProf."""
+"""Default tools of a job, as in XProf."""
 
 OPENING: tuple[dict[str, str], ...] = (
     {"tag": "overview_page", "extended": "true"},
-    {"tag": "op_profile"},
-    {"tag": "trace_viewer@", "format": "columns"},
+    {"tag": "op_profile", "extended": "true"},
+    {"tag": "trace_viewer@", "format": "columns", "extended": "true"},
 )
-"""Queries that open a session, in order: the tools opened first most often, whose data most others share."""
+"""Queries that open a session, in order: the tools opened first, whose data most other tools share."""
 
 MAX_WAITING = 8
 MAX_KEPT = 50
@@ -82,8 +82,8 @@ class Job:
 class JobQueue:
     """Computes steps one at a time, on one thread of the lowest priority, which ends when nothing is left.
 
-    Requested jobs go first, in order. The steps of `when_idle` follow, each only after no request has been active for
-    `rest_s` seconds; their first failure drops the others.
+    Requested jobs go first, in order. Each step of `when_idle` follows after `rest_s` seconds without an active
+    request; the first failure drops the remaining steps.
     """
 
     def __init__(self, ask: Callable[[Query], object], rest_s: float = 0.3) -> None:
@@ -101,7 +101,7 @@ class JobQueue:
         """Queues a job; raises NotAvailable if too many wait."""
         with self._changed:
             if sum(other.state == "waiting" for other in self._requested) >= MAX_WAITING:
-                raise NotAvailable(f"{MAX_WAITING} requests wait already; try again when one is done.")
+                raise NotAvailable(f"{MAX_WAITING} requests are already waiting; try again later.")
             self._requested.append(job)
             self._jobs[job.id] = job
             done = [known.id for known in self._jobs.values() if known.state == "done"]
@@ -115,11 +115,11 @@ class JobQueue:
         with self._changed:
             job = self._jobs.get(job_id)
         if job is None:
-            raise NotFound("No such job in this server, which may have been restarted.", code="job_not_found")
+            raise NotFound("No such job; the server may have been restarted.", code="job_not_found")
         return job
 
     def when_idle(self, steps: Iterator[Step]) -> None:
-        """Queues steps to take while the server is idle, unless earlier ones are left."""
+        """Queues steps for when the server is idle, unless earlier steps are left."""
         with self._changed:
             if self._idle_steps is None:
                 self._idle_steps = steps
@@ -190,7 +190,7 @@ class JobQueue:
 
 
 class NewestSession:
-    """Makes the steps that open the newest session, once for each content."""
+    """The steps that open the newest session, once per content of its files."""
 
     def __init__(self, limit_bytes: int, newest: Callable[[], RunFiles | None]) -> None:
         """Sessions whose first file is larger than `limit_bytes` are skipped."""
@@ -198,7 +198,7 @@ class NewestSession:
         self._opened: Hashable = None
 
     def steps(self) -> Iterator[Step]:
-        """The steps, about the first host; the logdir is scanned when the first step is taken."""
+        """The steps for the first host; the logdir is scanned at the first step."""
         try:
             run = self._newest()
         except Exception:
@@ -213,7 +213,7 @@ class NewestSession:
 
 
 def lower_priority() -> None:
-    """Sets the lowest priority for this thread and those that it starts; only Linux supports that per thread."""
+    """Sets the lowest priority for this thread and the threads that it starts; only Linux supports this per thread."""
     with contextlib.suppress(AttributeError, OSError):
         if os.uname().sysname == "Linux":
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST_PRIORITY)

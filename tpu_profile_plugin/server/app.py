@@ -111,6 +111,7 @@ class Server:
             "/status": routes.status,
             "/runs": self._then_load(routes.runs, opens_newest=True),
             "/runs_info": self._then_load(routes.runs_info, opens_newest=True),
+            "/base_runs": routes.base_runs,
             "/run_tools": routes.run_tools,
             "/run_info": routes.run_info,
             "/hosts": routes.hosts,
@@ -139,7 +140,7 @@ class Server:
     def _answer(
         self, methods: tuple[str, ...], handler: Handler, environ: dict[str, Any], start_response: StartResponse
     ) -> Iterable[bytes]:
-        """Answers one request; `methods` are those that the route accepts, all if empty."""
+        """Answers one request; `methods` are the accepted methods, all if empty."""
         request = Request(environ)
         try:
             self._guard.check_read(request)
@@ -155,7 +156,7 @@ class Server:
         return send(answer, request, start_response, self._policy)
 
     def _then_load(self, handler: QueryHandler, *, opens_newest: bool = False) -> QueryHandler:
-        """Answers, then loads the tools in the background: who opens the page or lists runs requests data next.
+        """Answers, then loads the tools in the background: clients that open the page or list runs request data next.
 
         With `opens_newest`, the newest session is opened in advance, if that is enabled.
         """

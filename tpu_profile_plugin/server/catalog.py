@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NoData, NotFound, ProfileError
@@ -28,6 +28,7 @@ _ALL_ONLY = frozenset({"overview_page", "pod_viewer", "smart_suggestion"})
 _ALL_AND_EACH = frozenset({"input_pipeline_analyzer", "framework_op_stats", "kernel_stats", "megascale_stats"})
 _MAX_CACHED_FACTS = 4096
 _MAX_THREADS = 4
+_MOST_RELATED = 50
 
 Reader = Callable[[HostFile], Any]
 
@@ -37,7 +38,7 @@ class LocatedRun:
     """A run, a function that reads its files, and one that lists it again.
 
     Attributes:
-      address: the address for opening its filesystem in another process, "" for local files; None: it cannot.
+      address: the address for opening its filesystem in another process, "" for local files; None: impossible.
       copies: `ContentCache.location` for another process; None: no cache.
     """
 
@@ -70,7 +71,7 @@ class Catalog:
         copies: tuple[str, int] | None = None,
         summaries: Callable[[], Summaries | None] = lambda: None,
     ) -> None:
-        """`summaries` keeps the facts of runs with several hosts beyond this process; None: nothing does."""
+        """`summaries` keeps the facts of runs with several hosts across processes; None: not kept."""
         self.logdir = logdir
         self._summaries = summaries
         self._copies = copies
@@ -132,6 +133,27 @@ class Catalog:
                 valid.append(facts)
                 damages += [Problem(defect.code, defect.message, file.name, defect.offset) for defect in facts.defects]
         return InspectedRun(combine_facts(valid), problems, tuple(damages))
+
+    def related(self, place: Place) -> list[tuple[str, float]]:
+        """The runs beside one that share programs with it, most first, and how much.
+
+        Looks at the first host of the newest `_MOST_RELATED` runs; none of remote files, which it would have to copy.
+        """
+        load_tools()
+        from tpu_profile_plugin.run.related import most_related_first
+
+        located = self.locate(place)
+        if place.session is not None or located.address != "":
+            return []
+        runs = self.logdir.newest_first() if place.below is None else self.runs(place)
+        others = [Place(run.name, below=place.below) for run in runs if run.hosts and run.name != located.run.name]
+        facts = self._facts_of_first(located)
+        found = [(str(other.run), self._facts_of_first(self.locate(other))) for other in others[:_MOST_RELATED]]
+        return most_related_first(facts, found)
+
+    def _facts_of_first(self, located: LocatedRun) -> RunFacts:
+        """The facts of the first host, with the programs of all hosts of most runs."""
+        return self.inspect(replace(located, run=replace(located.run, hosts=located.run.hosts[:1]))).facts
 
     def _facts_of_all(self, located: LocatedRun, files: Sequence[HostFile]) -> list[Any]:
         """The facts of each file; remote files are read in parallel."""

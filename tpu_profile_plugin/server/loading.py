@@ -24,8 +24,8 @@ def load_tools() -> None:
     with _LOCK:
         if _loaded:
             return
-        # The hundred thousand objects of modules live as long as the server. A full garbage collection looks at each of
-        # them, takes 55 ms under TensorBoard, and would fall into some of the first answers, which take as long.
+        # The hundred thousand objects of modules live as long as the server. A full garbage collection visits all of
+        # them, takes 55 ms under TensorBoard, and would double the time of some of the first answers.
         collects = gc.isenabled()
         gc.disable()
         try:
@@ -45,6 +45,6 @@ def _import() -> None:
     from tpu_profile_plugin import protos
     from tpu_profile_plugin.cache.build import build_identity
 
-    # What the first answer needs whatever it is.
+    # Modules that every first answer needs.
     protos.load()
     build_identity()

@@ -89,7 +89,7 @@ FLAGS: tuple[tuple[str, str, type, str, str], ...] = (
         "--profile_capture_by_get",
         "",
         bool,
-        "Let pages of XProf's own frontend capture, which use GET for it; only from pages of this server",
+        "Accept captures by GET, as XProf's own frontend sends them, from pages of this server only",
         "off, captures need POST",
     ),
     (
@@ -97,7 +97,7 @@ FLAGS: tuple[tuple[str, str, type, str, str], ...] = (
         "NAME[,NAME...]",
         str,
         "Names under which browsers reach this server, besides localhost, this machine's name and IP addresses; needed "
-        "to capture through a proxy. When given, nothing is served under any other name",
+        "to capture through a proxy. If set, requests under other names are refused",
         "none",
     ),
     (
@@ -116,8 +116,8 @@ FLAGS: tuple[tuple[str, str, type, str, str], ...] = (
         "--profile_warm_mb",
         "N",
         int,
-        "Open the newest session in the background, at low priority, as soon as the list of sessions is requested, if "
-        "its file has at most N MiB; it takes about four times that of the memory for decoded profiles",
+        "Open the newest session in the background, at low priority, when the list of sessions is requested, if its "
+        "file has at most N MiB; it takes about four times the size of the file in memory for decoded profiles",
         "0, never",
     ),
     ("--profile_disk_mb", "N", int, "Disk space for answers, and as much for summaries of hosts, in MiB", "1024"),

@@ -1,4 +1,4 @@
-"""Progress of answers that are being computed, for the waiting page, and the clients that wait for them."""
+"""Progress of running computations, for the waiting page, and the clients that wait for them."""
 
 from __future__ import annotations
 

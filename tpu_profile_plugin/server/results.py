@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.tools.tool import Tool
     from tpu_profile_plugin.workers.executor import Executor
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Side:
 
     @property
     def unchanged(self) -> bool:
-        """Whether its files are still those that were listed."""
+        """Whether its files are unchanged since they were listed."""
         try:
             now = {file.identity for file in self.located.relist().hosts}
         except (ProfileError, OSError):
@@ -62,7 +62,8 @@ class Side:
 class ToolRequest:
     """A request for a tool's answer, with everything that the answer depends on.
 
-    `csv` names the table to answer as CSV, "" the first one; None: the whole answer.
+    `csv` names the table to answer as CSV, "" the first one; None: the whole answer. `extended`: with what XProf's
+    answer lacks.
     """
 
     located: LocatedRun
@@ -71,6 +72,7 @@ class ToolRequest:
     params: Mapping[str, Any]
     csv: str | None = None
     base: Side | None = None
+    extended: bool = True
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -86,6 +88,7 @@ class ToolRequest:
             self.tool.id,
             self.tool.version,
             self.csv,
+            self.extended,
             [side.facts for side in self.sides],
             sorted(self.params.items()),
         ]
@@ -131,7 +134,7 @@ class Results:
                     return self._flights.do((request.key, fresh), lambda: self._load_or_compute(request, fresh))
                 except Abandoned:
                     if gone():
-                        raise  # otherwise this client came when the last of the others had just left
+                        raise  # otherwise this client arrived just after the last other client left
 
     def _load_or_compute(self, request: ToolRequest, fresh: bool) -> Body:
         if not fresh:
@@ -161,7 +164,7 @@ class Results:
         return body
 
     def _check_unchanged(self, request: ToolRequest, before: int) -> bool:
-        """Whether the files are unchanged since the request was resolved; if not, drops what was cached of them."""
+        """Whether the files are unchanged since the request was resolved; otherwise drops their cached data."""
         if mapping_faults() == before and all(side.unchanged for side in request.sides):
             return True
         for side in request.sides:
@@ -172,7 +175,7 @@ class Results:
         return False
 
     def _build(self, request: ToolRequest) -> tuple[Body, bool]:
-        from tpu_profile_plugin.tools.payload import BINARY_TYPE, encode, left_out_header, with_left_out
+        from tpu_profile_plugin.tools.payload import BINARY_TYPE, as_xprof, encode, left_out_header, with_left_out
         from tpu_profile_plugin.tools.query import Query
 
         with self.progress.watching(request.key) as done:
@@ -183,6 +186,8 @@ class Results:
         if request.csv is not None:
             raw = _csv(payload, request.csv)
         else:
+            if not request.extended:
+                payload = as_xprof(payload, request.tool.extras)
             raw = encode(with_left_out(payload, missing) if missing else payload)
         durable = raw.disk if raw.disk is not None else raw.content_type != BINARY_TYPE
         headers = (*raw.headers, *([left_out_header(missing)] if missing else ()))

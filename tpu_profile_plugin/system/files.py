@@ -21,20 +21,20 @@ READ_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK"
 """Opens a file for reading as bytes; a named pipe does not block."""
 
 _PAUSES_S = (0.01, 0.02, 0.05, 0.1, 0.2)
-"""Between attempts to rename where another program (a virus scanner, an indexer) has the file open for a moment."""
+"""Seconds between attempts to rename a file that a virus scanner or indexer has open for a moment."""
 
 
 def maps_hinder_writers() -> bool:
     """Whether a mapped file can be neither deleted, replaced nor shortened by other programs.
 
-    On Windows, so only files of our own cache are mapped there. Elsewhere what a mapped file lost reads as zeros, which
-    the native core counts (`torn_mappings`).
+    True on Windows, so only files of our own cache are mapped there. Elsewhere the lost part of a mapped file reads as
+    zeros, which the native core counts (`torn_mappings`).
     """
     return WINDOWS
 
 
 def lock(handle: int) -> None:
-    """Locks a file that is being written, until it is closed or its process ends, where others could delete it."""
+    """Locks a file until it is closed or its process ends, on systems where others could delete it."""
     if fcntl is not None:
         with contextlib.suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

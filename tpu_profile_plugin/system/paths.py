@@ -27,12 +27,12 @@ def absolute(path: str) -> str:
 
 
 def is_absolute(path: str) -> bool:
-    """Whether a path says where it is whatever the working directory (and, on Windows, the drive) is."""
+    """Whether a path is independent of the working directory (and, on Windows, of the current drive)."""
     return bool(_flavour.isabs(path)) and (not _windows() or bool(_flavour.splitdrive(path)[0]))
 
 
 def comparable(path: str) -> str:
-    """A form, links resolved, that is equal for equal directories; case does not count on Windows."""
+    """A form with resolved links that is equal for equal directories; Windows ignores case."""
     return str(_flavour.normcase(_flavour.realpath(local(path))))
 
 
@@ -56,7 +56,7 @@ def writable_name(name: str) -> str:
 
 
 def printable(text: str) -> str:
-    """A file name as clients see it: what is not Unicode (lone surrogates in Python) is replaced.
+    """A file name for clients: lone surrogates, Python's form of invalid Unicode, are replaced.
 
     Outside of Windows these are bytes that are not UTF-8, each of which becomes one replacement character or part of
     one. On Windows they are halves of UTF-16 pairs.

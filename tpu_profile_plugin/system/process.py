@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _ROOT = Path("/")
-"""Where `proc` and `sys` are."""
+"""Directory of `proc` and `sys`."""
 _STUCK_S = 1.0
 """How much later than Python's own timer the system ends a process, see `exit_on_sigterm`."""
 
@@ -37,7 +37,7 @@ def exit_on_sigterm(timeout_s: float = 5.0) -> None:
 
 
 def ignore_interrupts() -> None:
-    """Ctrl-C reaches every process of a terminal (of a console on Windows); a worker leaves it to its server."""
+    """Ignores Ctrl-C, which reaches every process of a terminal (of a console on Windows): the server handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "SIGBREAK"):
         signal.signal(signal.SIGBREAK, signal.SIG_IGN)
@@ -53,7 +53,7 @@ def available_cores() -> int:
 
 
 def free_memory() -> int:
-    """Bytes of memory that can be had without swapping, within a container's limit; 0 where that is unknown.
+    """Bytes of memory available without swapping, within a container's limit; 0 if unknown.
 
     macOS reports the size of the memory only, of which half is taken as free.
     """
@@ -74,7 +74,7 @@ def _memory_size() -> int:
 
 
 def _free_on_windows() -> int:
-    """`ullAvailPhys` of MEMORYSTATUSEX: two 32-bit numbers, then seven 64-bit ones, of which it is the second."""
+    """`ullAvailPhys` of MEMORYSTATUSEX: the second of seven 64-bit numbers after two 32-bit numbers."""
     import ctypes
 
     status = (ctypes.c_uint64 * 8)()
@@ -86,7 +86,7 @@ def _free_on_windows() -> int:
 def _groups(controller: str) -> Iterator[Path]:
     """Directories of the control groups of this process, the innermost first; none outside of Linux.
 
-    In a container without a namespace of its own, only the outermost of them is there: it is the container's.
+    In a container without a namespace of its own, only the outermost directory exists: the container's.
     """
     for line in _text(_ROOT / "proc/self/cgroup").splitlines():
         number, names, path = (*line.split(":", 2), "", "")[:3]

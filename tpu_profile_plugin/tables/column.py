@@ -22,6 +22,7 @@ class Column:
       unit: e.g. "ps", "us", "bytes", "GiB/s", "%"; "" for none.
       sentence: one sentence that explains the values.
       role: role of the column in charts, e.g. "tooltip" or "interval"; "" for values.
+      extra: whether XProf's table lacks the column.
     """
 
     id: str
@@ -30,6 +31,7 @@ class Column:
     unit: str = ""
     sentence: str = ""
     role: str = ""
+    extra: bool = False
 
     def array(self, values: Sequence[Any] | Array) -> Array:
         """The values as a read-only array.
@@ -43,14 +45,14 @@ class Column:
         return array
 
 
-def numbers(id_: str, label: str, unit: str, sentence: str, role: str = "") -> Column:
+def numbers(id_: str, label: str, unit: str, sentence: str, role: str = "", *, extra: bool = False) -> Column:
     """Declares a column of numbers."""
-    return Column(id_, label, "number", unit, sentence, role)
+    return Column(id_, label, "number", unit, sentence, role, extra)
 
 
-def texts(id_: str, label: str, sentence: str, role: str = "") -> Column:
+def texts(id_: str, label: str, sentence: str, role: str = "", *, extra: bool = False) -> Column:
     """Declares a column of texts."""
-    return Column(id_, label, "string", "", sentence, role)
+    return Column(id_, label, "string", "", sentence, role, extra)
 
 
 def flags(id_: str, label: str, sentence: str) -> Column:

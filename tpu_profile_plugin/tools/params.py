@@ -18,7 +18,7 @@ class Param:
 
     Attributes:
       name: the key in the query string.
-      type: type of the value; an empty text counts as absent, a bool is true only for "true" in any case.
+      type: type of the value; an empty text counts as absent; a bool is true only for "true", in any case.
       default: the value when the parameter is absent.
       sentence: one sentence for the documentation.
       choices: the allowed values of a string; empty for any.

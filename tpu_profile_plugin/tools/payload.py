@@ -1,10 +1,10 @@
-"""What the answer of a tool may be: its encoding, the tables in it, and the hosts that are missing from it."""
+"""Answers of tools: their encoding, their tables, and the hosts missing from them."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -73,6 +73,17 @@ def encode(payload: Payload) -> Raw:
     return payload if isinstance(payload, Raw) else Raw(_json(payload.value if isinstance(payload, Json) else payload))
 
 
+def as_xprof(payload: Payload, extras: Collection[str]) -> Payload:
+    """The payload with XProf's members only.
+
+    Tables lose extra columns, units, sentences and the properties named in `extras`; JSON objects the members of these
+    names, at any depth. Raw payloads are returned unchanged.
+    """
+    if isinstance(payload, Raw):
+        return payload
+    return Json(_without(payload.value if isinstance(payload, Json) else payload, extras))
+
+
 def tables_in(payload: Payload) -> dict[str, Table]:
     """All tables of a payload in order, by name.
 
@@ -105,6 +116,16 @@ def with_left_out(payload: Payload, left_out: Sequence[LeftOutHost]) -> Payload:
     return Json({**value, "left_out": hosts}) if isinstance(value, dict) else payload
 
 
+def _without(value: Any, extras: Collection[str]) -> Any:
+    if isinstance(value, Table):
+        return value.as_xprof(extras)
+    if isinstance(value, Mapping):
+        return {key: _without(member, extras) for key, member in value.items() if key not in extras}
+    if isinstance(value, (list, tuple)):
+        return [_without(entry, extras) for entry in value]
+    return value
+
+
 def _tables(value: Any, name: str) -> Iterator[tuple[str, Table]]:
     if isinstance(value, Table):
         yield name or value.name, value
@@ -128,7 +149,7 @@ def _json(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
     except ValueError:
         return _json(_finite(value))
-    except TypeError:  # there is a table, records or an array in it
+    except TypeError:  # it contains a table, records or an array
         if isinstance(value, Mapping):
             return b"{" + b",".join(_json(str(key)) + b":" + _json(member) for key, member in value.items()) + b"}"
         if isinstance(value, (list, tuple)):

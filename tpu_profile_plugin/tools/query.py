@@ -1,4 +1,4 @@
-"""What is asked of a tool: its parsed parameters and, for comparisons, the base."""
+"""A request to a tool: its parsed parameters and, for comparisons, the base."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tpu_profile_plugin.tools.params import ParamValue
 
 @dataclass(frozen=True)
 class Query:
-    """A query.
+    """A request to a tool.
 
     Attributes:
       params: every declared parameter, parsed, defaults filled in.

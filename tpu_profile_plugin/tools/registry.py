@@ -44,6 +44,9 @@ XPROF_ORDER = (
 )
 """The order of XProf's tools; a test checks that `TOOLS` follows it. Our own tools come after these."""
 
+XPROF_UNLISTED = ("pod_viewer", "inference_profile")
+"""Tools that XProf answers, but lists for no run."""
+
 TOOLS: tuple[Tool, ...] = (
     overview_page.TOOL,
     trace_viewer.LEGACY,
@@ -91,6 +94,11 @@ def canonical(tag: str) -> str:
     """The current spelling of a tool id, without the `^` or `#` that older links append for the source format."""
     plain = tag.rstrip("^#")
     return _RENAMED.get(plain, plain)
+
+
+def has_extras(tool: Tool) -> bool:
+    """Whether XProf has the tool, so that its answer has additions of ours only with `extended=true`."""
+    return tool.id in XPROF_ORDER or tool is tf_data_bottleneck_analysis.TOOL
 
 
 def own_choice(tag: str) -> HostChoice | None:

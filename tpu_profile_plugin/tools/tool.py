@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
@@ -40,7 +40,7 @@ class Tool:
       title: the name in the menu.
       group: the heading in the menu: Summary, Ops, Time, Memory, Fleet or Data.
       summary: one sentence about the question it answers.
-      build: builds the answer; raises only subclasses of ProfileError.
+      build: makes the answer; raises only subclasses of ProfileError.
       hosts: which hosts a request may name.
       params: the query parameters it reads; others are ignored and not part of the cache key.
       version: to be incremented whenever the same input gives another answer; invalidates cached answers.
@@ -49,6 +49,8 @@ class Tool:
       aliases: older ids of this tool.
       offered: False for a tool that answers requests but is never listed.
       compares: a request names a second run as `base`; it is `Query.base`.
+      extras: names of table properties and JSON members that XProf's answer lacks; HTTP clients ask for them with
+        `extended=true`.
       without_run: the answer to parameters that need no run, None for others; None: every request needs one.
     """
 
@@ -64,6 +66,7 @@ class Tool:
     aliases: tuple[str, ...] = ()
     offered: bool = True
     compares: bool = False
+    extras: Collection[str] = ()
     without_run: Callable[[Mapping[str, ParamValue]], Payload | None] | None = None
 
     def query(self, given: Mapping[str, str | None], base: Run | None = None) -> Query:

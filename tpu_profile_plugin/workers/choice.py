@@ -8,8 +8,8 @@ from typing import Any
 _LOG = logging.getLogger("tpu_profile_plugin")
 HELP = (
     'Where runs of many hosts are read: "processes" or "threads" of this machine, or the address of a Dask scheduler, '
-    "e.g. tcp://10.0.0.2:8786, whose workers have the logdir under the same path "
-    "(default: processes when a run is large; environment: TPU_PROFILE_EXECUTOR)."
+    "e.g. tcp://10.0.0.2:8786; its workers need the logdir under the same path "
+    "(default: processes for large runs; environment: TPU_PROFILE_EXECUTOR)."
 )
 
 

@@ -1,4 +1,4 @@
-"""Per-host tasks for other processes: a task carries the location of a file, its reply small results."""
+"""Per-host tasks for other processes: a task carries the location of a file, the reply small results."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ describe("client", () => {
     const client = makeClient(base, fetcher);
     expect(await client.json<string[]>("/runs")).toEqual(["a"]);
     expect(client.url("data", { run: "a b/c", tag: "x@", host: null, n: 0, hosts: undefined })).toBe(
-      "http://host/prefix/data/plugin/profile/data?run=a+b%2Fc&tag=x%40&n=0",
+      "http://host/prefix/data/plugin/profile/data?extended=true&run=a+b%2Fc&tag=x%40&n=0",
     );
     expect(fetcher).toHaveBeenCalledWith("http://host/prefix/data/plugin/profile/runs", { credentials: "same-origin" });
   });

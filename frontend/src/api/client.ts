@@ -21,13 +21,17 @@ export interface Client {
   text(route: string, params?: Params, options?: RequestOptions): Promise<string>;
 }
 
+/** Routes whose answers have the plugin's additions to XProf's only when asked. */
+const EXTENDED: ReadonlySet<string> = new Set(["data", "progress"]);
+
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
 
 /** Makes a client for the page at `base` (the address of index.html). */
 export function makeClient(base: string, fetcher: Fetch = (input, init) => fetch(input, init)): Client {
   const url = (route: string, params: Params = {}): string => {
-    const target = new URL(route.replace(/^\//, ""), base);
-    for (const [key, value] of Object.entries(params)) {
+    const path = route.replace(/^\//, "");
+    const target = new URL(path, base);
+    for (const [key, value] of Object.entries(EXTENDED.has(path) ? { extended: true, ...params } : params)) {
       if (value !== null && value !== undefined) target.searchParams.set(key, String(value));
     }
     return target.href;

@@ -4,24 +4,32 @@ import { makeClient } from "../api/client";
 import { installTooltips } from "../widgets/overlay/tooltip";
 import { Shell } from "./shell/shell";
 import { readChoice, resolveTheme } from "./theme/theme";
+import { followTab } from "./address/title";
+import { printInLight } from "./theme/print";
 import { PAGE_KEYS, SHELL_KEYS, renameOldKeys } from "./address/view";
 import { addressWindow, makeUrlState, watchAddress } from "./address/url_state";
 import "./theme/tokens.css";
 import "./theme/base.css";
 import "./shell/shell.css";
 import "./theme/pages.css";
+import "./theme/print.css";
 
 const root = document.getElementById("app");
 if (root) {
   // Before the first paint, so that a dark page does not flash white.
   document.documentElement.dataset["theme"] = resolveTheme(readChoice());
+  printInLight();
   const target = addressWindow(window);
   const state = makeUrlState(target, [...SHELL_KEYS, ...PAGE_KEYS]);
   state.set(
     renameOldKeys((key) => state.get(key)),
     "replace",
   );
-  if (target !== window) watchAddress(state);
+  if (target !== window)
+    watchAddress(() => {
+      state.repair();
+      followTab();
+    });
   const address = (): string => {
     state.repair();
     return target.location.href;

@@ -1,4 +1,4 @@
-// Numbers as text: always with a unit, three to four significant digits, "-" for missing values.
+// Numbers as text: always with a unit, four significant digits, "-" for missing values.
 
 export const MISSING = "-";
 
@@ -8,42 +8,45 @@ export type Ps = number;
 const PS_PER: Readonly<Record<string, number>> = { ps: 1, ns: 1e3, us: 1e6, ms: 1e9, s: 1e12 };
 const BYTES_PER: Readonly<Record<string, number>> = { bytes: 1, byte: 1, B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 };
 const DECIMAL_STEPS = ["", "K", "M", "G", "T", "P"] as const;
+const SMALLEST_DECIMAL = 1e-6;
 
-/** Rounds to three or four significant digits; integers below 10,000 stay as they are. */
+/** Four significant digits, thousands separated; whole numbers below 10,000 have no decimals. */
 function digits(value: number): string {
   const size = Math.abs(value);
   if (value === 0) return "0";
-  if (Number.isInteger(value) && size < 1e4) return String(value);
-  if (size >= 999.95) return Math.round(value).toLocaleString("en-US");
+  if ((Number.isInteger(value) && size < 1e4) || size >= 999.95) return Math.round(value).toLocaleString("en-US");
   if (size >= 99.995) return value.toFixed(1);
   if (size >= 9.9995) return value.toFixed(2);
-  if (size >= 0.001) return value.toFixed(3);
-  return value.toExponential(2);
+  if (size >= 0.99995) return value.toFixed(3);
+  return size >= SMALLEST_DECIMAL ? String(Number(value.toPrecision(4))) : value.toExponential(3);
 }
 
-/** The value in the largest unit in which it is at least 1 after rounding. */
-function pick(value: number, steps: readonly (readonly [string, number])[]): string {
-  const size = Math.abs(value);
-  let chosen = steps[0];
-  if (!chosen) return digits(value);
-  // a value that would print as 1,000 of a unit belongs to the next larger one
-  for (const step of steps) if (size / step[1] >= 0.99995) chosen = step;
-  return `${digits(value / chosen[1])} ${chosen[0]}`.trimEnd();
-}
+/** Units of one quantity with their sizes, the smallest first. */
+type Steps = readonly (readonly [string, number])[];
 
-const TIME_STEPS = [
+const TIME_STEPS: Steps = [
   ["ns", 1e3],
   ["us", 1e6],
   ["ms", 1e9],
   ["s", 1e12],
-] as const;
-const BYTE_STEPS = [
+];
+const BYTE_STEPS: Steps = [
   ["B", 1],
   ["KiB", 2 ** 10],
   ["MiB", 2 ** 20],
   ["GiB", 2 ** 30],
   ["TiB", 2 ** 40],
-] as const;
+];
+
+/** The largest unit in which a value is at least 1 after rounding: what would print as 1,000 belongs to the next larger unit. */
+function stepOf(value: number, steps: Steps): readonly [string, number] {
+  const size = Math.abs(value);
+  let chosen = steps[0] ?? ["", 1];
+  for (const step of steps) if (size / step[1] >= 0.99995) chosen = step;
+  return chosen;
+}
+
+const inStep = (value: number, [unit, size]: readonly [string, number]): string => `${digits(value / size)} ${unit}`.trimEnd();
 
 function isNumber(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value);
@@ -51,17 +54,28 @@ function isNumber(value: unknown): value is number {
 
 /** A duration in picoseconds as ns, us, ms or s: `1234567890` -> "1.235 ms". */
 export function formatTime(ps: Ps | null | undefined): string {
-  return isNumber(ps) ? pick(ps, TIME_STEPS) : MISSING;
+  return formatQuantity(ps, "ps");
 }
 
 /** Bytes as B to TiB: `1536` -> "1.500 KiB". */
 export function formatBytes(bytes: number | null | undefined): string {
-  return isNumber(bytes) ? pick(bytes, BYTE_STEPS) : MISSING;
+  return formatQuantity(bytes, "bytes");
 }
 
 /** A percentage (0 to 100) with one decimal: `12.34` -> "12.3%". */
 export function formatPercent(percent: number | null | undefined): string {
-  return isNumber(percent) ? `${percent.toFixed(1)}%` : MISSING;
+  if (!isNumber(percent)) return MISSING;
+  return `${Math.abs(percent) >= 999.95 ? digits(percent) : percent.toFixed(1)}%`;
+}
+
+/** How many times as large something is, with two significant digits: `1.5`, `12`. */
+export function formatRatio(ratio: number): string {
+  return ratio >= 9.95 ? formatCount(Math.round(ratio)) : ratio.toFixed(1);
+}
+
+/** A percentage that cannot be true: beyond 1,000% only that it is. */
+export function formatDoubtful(percent: number): string {
+  return percent > 1000 ? ">1,000%" : formatPercent(percent);
 }
 
 /** A count with thousands separators; fractions keep four significant digits. */
@@ -70,11 +84,18 @@ export function formatCount(value: number | null | undefined): string {
   return Number.isInteger(value) ? value.toLocaleString("en-US") : digits(value);
 }
 
-/** A rate with the prefix that fits best, e.g. GFLOP/s -> TFLOP/s. */
-function formatDecimalRate(value: number, prefix: string, name: string): string {
-  const start = Math.max(0, DECIMAL_STEPS.indexOf(prefix as (typeof DECIMAL_STEPS)[number]));
-  const steps = DECIMAL_STEPS.map((step, i) => [`${step}${name}`, 1000 ** i] as const);
-  return pick(value * 1000 ** start, steps);
+/** The units that a value in `unit` may be shown in, and the size of `unit`; null if it is always shown in `unit`. */
+function scaleOf(unit: string): { size: number; steps: Steps } | null {
+  const time = PS_PER[unit];
+  if (time !== undefined) return { size: time, steps: TIME_STEPS };
+  const bytes = BYTES_PER[unit];
+  if (bytes !== undefined) return { size: bytes, steps: BYTE_STEPS };
+  const perSecond = BYTES_PER[/^(.+)\/s$/.exec(unit)?.[1] ?? ""];
+  if (perSecond !== undefined) return { size: perSecond, steps: BYTE_STEPS.map(([name, size]) => [`${name}/s`, size] as const) };
+  const rate = /^([KMGTP]?)(FLOPS?(?:\/s)?|B\/s|Hz)$/i.exec(unit);
+  if (!rate) return null;
+  const power = Math.max(0, DECIMAL_STEPS.indexOf((rate[1] ?? "").toUpperCase() as (typeof DECIMAL_STEPS)[number]));
+  return { size: 1000 ** power, steps: DECIMAL_STEPS.map((step, i) => [`${step}${rate[2] ?? ""}`, 1000 ** i] as const) };
 }
 
 /**
@@ -84,17 +105,45 @@ function formatDecimalRate(value: number, prefix: string, name: string): string 
 export function formatQuantity(value: number | null | undefined, unit?: string | null): string {
   if (!isNumber(value)) return MISSING;
   if (!unit) return formatCount(value);
-  const time = PS_PER[unit];
-  if (time !== undefined) return formatTime(value * time);
-  const bytes = BYTES_PER[unit];
-  if (bytes !== undefined) return formatBytes(value * bytes);
   if (unit === "percent" || unit === "%") return formatPercent(value);
   if (unit === "fraction") return formatPercent(value * 100);
-  const perSecond = /^(B|bytes|KiB|MiB|GiB|TiB)\/s$/.exec(unit)?.[1];
-  if (perSecond !== undefined) return `${formatBytes(value * (BYTES_PER[perSecond] ?? 1))}/s`;
-  const rate = /^([KMGTP]?)(FLOPS?(?:\/s)?|B\/s|Hz)$/i.exec(unit);
-  if (rate) return formatDecimalRate(value, (rate[1] ?? "").toUpperCase(), rate[2] ?? "");
+  const scale = scaleOf(unit);
+  if (scale) return inStep(value * scale.size, stepOf(value * scale.size, scale.steps));
   return `${formatCount(value)} ${unit}`;
+}
+
+export type NumberFormat = (value: number | null | undefined) => string;
+
+const MOST_SAMPLED = 1000;
+const LARGEST_TOGETHER = 1e6;
+/** Smaller parts of the unit are only said to be smaller. */
+const LEAST_TOGETHER = 0.001;
+
+/**
+ * Formats numbers that are read together, such as those of a column, all in one unit: that of the largest, or a smaller
+ * one in which half of the numbers are at least 1 and the largest has at most six digits. Far smaller ones are "<0.001".
+ */
+export function formatTogether(values: readonly unknown[], unit: string | null): NumberFormat {
+  const scale = unit ? scaleOf(unit) : null;
+  if (!scale) return (value) => formatQuantity(value, unit);
+  let largest = 0;
+  for (const value of values) if (isNumber(value)) largest = Math.max(largest, Math.abs(value) * scale.size);
+  if (largest === 0) return (value) => formatQuantity(value, unit);
+  const every = Math.max(1, Math.floor(values.length / MOST_SAMPLED));
+  const sample = values
+    .filter((value, i): value is number => i % every === 0 && isNumber(value) && value !== 0)
+    .map((value) => Math.abs(value) * scale.size)
+    .sort((a, b) => a - b);
+  const middle = sample[sample.length >> 1] ?? largest;
+  let chosen = stepOf(largest, scale.steps);
+  for (const step of [...scale.steps].reverse())
+    if (step[1] < chosen[1] && middle < chosen[1] && largest / step[1] < LARGEST_TOGETHER) chosen = step;
+  return (value) => {
+    if (!isNumber(value)) return MISSING;
+    const size = Math.abs(value * scale.size);
+    if (size === 0 || size >= LEAST_TOGETHER * chosen[1]) return inStep(value * scale.size, chosen);
+    return `${value < 0 ? ">-" : "<"}${LEAST_TOGETHER} ${chosen[0]}`;
+  };
 }
 
 /** The factor from one unit to another, e.g. 1000 for ms to us; null for units of different quantities. */
@@ -121,11 +170,21 @@ function lookup(scale: Readonly<Record<string, number>>, unit: string): number |
   return matching ? matching[1] : null;
 }
 
-/** The unrounded value with its declared unit, for tooltips and copying. */
+const EXACT_DIGITS = 15;
+
+/** The unrounded value with its declared unit, for tooltips; a fraction as a percentage. */
 export function formatExact(value: unknown, unit?: string | null): string {
   if (value === null || value === undefined || value === "") return MISSING;
-  const text = typeof value === "string" ? value : typeof value === "number" ? String(value) : JSON.stringify(value);
-  return unit && typeof value === "number" ? `${text} ${unit}` : text;
+  if (typeof value === "number" && Number.isFinite(value)) {
+    const shown = unit === "fraction" ? value * 100 : value;
+    const size = Math.abs(shown);
+    const text =
+      size !== 0 && size < SMALLEST_DECIMAL
+        ? String(shown)
+        : shown.toLocaleString("en-US", Number.isInteger(shown) ? {} : { maximumSignificantDigits: EXACT_DIGITS });
+    return `${text} ${unit === "fraction" || unit === "percent" ? "%" : (unit ?? "")}`.trimEnd();
+  }
+  return typeof value === "string" ? value : typeof value === "number" ? String(value) : JSON.stringify(value);
 }
 
 /** Replaces the middle of a long text by an ellipsis, so that both ends stay readable. */

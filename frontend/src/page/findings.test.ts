@@ -8,6 +8,7 @@ const finding = (id: string, tools: string[], hosts: string[] = []) => ({
   title: id,
   share: 0.1,
   saving_ps_per_step: 1,
+  segments: [],
   formula: "",
   confidence: "high",
   advice: "",
@@ -18,9 +19,7 @@ const ANSWER = {
   headline: { title: "a", tone: "fair", finding: "a" },
   findings: [finding("a", ["time_budget", "trace_viewer@"]), finding("b", ["hlo_stats"], ["h1"])],
   silent: [],
-  step_ps: 1,
   base: "step",
-  parts: [],
 };
 
 /** A client that answers `true` with findings and `false` with an error, in this order. */
@@ -45,7 +44,7 @@ describe("the shared request", () => {
     const [a, b] = await Promise.all([loadFindings(one, "r"), loadFindings(client().client, "r")]);
     expect(a).toBe(b);
     expect(knownFindings(one, "r")).toBe(a);
-    expect(asked).toEqual(["data?run=r&tag=smart_suggestion&all_rules=true"]);
+    expect(asked).toEqual(["data?extended=true&run=r&tag=smart_suggestion&all_rules=true"]);
     await loadFindings(one, "other");
     forgetFindings();
     await loadFindings(one, "r");
@@ -67,6 +66,7 @@ describe("views behind evidence", () => {
     ["communication", { filter: "all-reduce~1", host: "h" }, { filter: "all-reduce~1", host: "h" }],
     ["communication", { filter: "a;b" }, { "t1.filter": "op~a\\;b" }],
     ["profile_contents", { filter: "x" }, { filter: "x" }],
+    ["hlo_stats", { row: "hlo_op_name~a;program_id~1" }, { row: "hlo_op_name~a;program_id~1" }],
   ])("%s %j", (tool, query, keys) => {
     expect(evidenceKeys({ tool, query: query })).toEqual(keys);
   });

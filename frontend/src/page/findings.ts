@@ -22,11 +22,16 @@ export function forgetFindings(): void {
   kept.clear();
 }
 
-const paramsOf = (run: string) => ({ run, tag: FINDINGS_TOOL, all_rules: "true" });
+const paramsOf = (run: string, host: string | null) => ({
+  run,
+  tag: FINDINGS_TOOL,
+  host: host === ALL_HOSTS ? undefined : (host ?? undefined),
+  all_rules: "true",
+});
 
-/** The findings of all hosts of a run, requested once for all pages; a failed request is not kept. */
-export function loadFindings(client: Client, run: string): Promise<Findings> {
-  const params = paramsOf(run);
+/** The findings of all hosts of a run, or of one, requested once for all pages; a failed request is not kept. */
+export function loadFindings(client: Client, run: string, host: string | null = null): Promise<Findings> {
+  const params = paramsOf(run, host);
   const key = client.url("data", params);
   const known = kept.get(key);
   if (known) return known.answer;
@@ -46,7 +51,7 @@ export function loadFindings(client: Client, run: string): Promise<Findings> {
 
 /** The findings if they have arrived already. */
 export function knownFindings(client: Client, run: string): Findings | null {
-  return kept.get(client.url("data", paramsOf(run)))?.value ?? null;
+  return kept.get(client.url("data", paramsOf(run, null)))?.value ?? null;
 }
 
 const bare = (id: string): string => id.replace(/[@^#]+$/, "");

@@ -18,6 +18,7 @@ export function opRequest({ run, tool, host, hosts, state }: PageProps, more: Pa
     hosts: host === null ? hosts.join(",") : undefined,
     ...passed,
     ...(known.has("backend") ? { backend: state.get("backend") ?? "auto" } : {}),
+    ...(known.has("near_sources") ? { near_sources: true } : {}),
     ...more,
   };
 }

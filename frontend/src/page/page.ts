@@ -22,6 +22,16 @@ export interface BaseChoice {
   choose: (run: string | null) => void;
 }
 
+/** Whose decomposition of time the pages show: the plugin's time budget, or XProf's categories. */
+export type Reading = "own" | "xprof";
+/** Its key in the address; absent for the plugin's own. */
+export const READING_KEY = "reading";
+
+/** The key of the address that selects a category of step time, or a part of one, by its id. */
+export const PART_KEY = "part";
+
+export const readingOf = (state: Pick<UrlState, "get">): Reading => (state.get(READING_KEY) === "xprof" ? "xprof" : "own");
+
 export interface PageProps {
   run: string;
   base: BaseChoice;
@@ -32,8 +42,8 @@ export interface PageProps {
   hosts: string[];
   client: Client;
   state: UrlState;
-  /** Sets the part of the tab title that describes the view, e.g. the selected module. */
-  onTitle?(title: string): void;
+  /** Matters to the pages that decompose time; a change renders the page again. */
+  reading: Reading;
 }
 
 /** Default export of `tools/<folder>/page.tsx`. */

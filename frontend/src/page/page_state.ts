@@ -17,7 +17,7 @@ export function storeAt(state: UrlState, prefix: string): KeyStore {
 }
 
 /** Keys of pages with several tables. */
-const TABLE_KEYS = ["t1", "t2", "t3", "t4", "t5"].flatMap((table) => ["sort", "filter", "hide"].map((key) => `${table}.${key}`));
+const TABLE_KEYS = ["t1", "t2", "t3", "t4", "t5"].flatMap((table) => ["sort", "filter", "hide", "row"].map((key) => `${table}.${key}`));
 
 /** The URL keys that open another tool of the same run; the keys in `own` are cleared. */
 export function toolPatch(
@@ -26,7 +26,7 @@ export function toolPatch(
   own: readonly string[],
   more: Readonly<Record<string, string>> = {},
 ): Record<string, string | null> {
-  const cleared = Object.fromEntries([...own, ...TABLE_KEYS, "sort", "filter", "hide"].map((key) => [key, null]));
+  const cleared = Object.fromEntries([...own, ...TABLE_KEYS, "sort", "filter", "hide", "row"].map((key) => [key, null]));
   return { ...cleared, tool, tag: null, hosts: null, host: host === ALL_HOSTS ? null : host, ...more };
 }
 

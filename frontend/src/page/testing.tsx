@@ -2,7 +2,11 @@
 import { render } from "preact";
 import { afterEach, vi } from "vitest";
 import { makeClient } from "../api/client";
+import { patchQuery } from "../base/query";
 import { unmount } from "../base/testing";
+import { AddressContext } from "../widgets/content/link";
+import type { Patch } from "../widgets/content/link";
+import { readingOf } from "./page";
 import type { PageModule, PageProps } from "./page";
 
 /** Parts of a tool that a page shows. */
@@ -32,6 +36,7 @@ export async function showPage({ Page }: PageModule, tool: Named, answer: unknow
   const listeners = new Set<() => void>();
   const props: PageProps = {
     run: "r",
+    reading: readingOf({ get: (key) => keys[key] ?? null }),
     host: "h",
     hosts: ["h"],
     base: {
@@ -62,7 +67,13 @@ export async function showPage({ Page }: PageModule, tool: Named, answer: unknow
   const root = document.createElement("div");
   document.body.append(root);
   pages.add(root);
-  render(<Page {...props} />, root);
+  const address = { href: (patch: Patch) => `/${patchQuery("", patch)}`, go: (patch: Patch) => props.state.set(patch, "push") };
+  render(
+    <AddressContext.Provider value={address}>
+      <Page {...props} />
+    </AddressContext.Provider>,
+    root,
+  );
   await settle(root);
   return { root, keys: held, text: () => root.textContent ?? "" };
 }

@@ -122,6 +122,22 @@ describe("timeline", () => {
     expect(root.querySelectorAll(".tl-track").length).toBeGreaterThan(10);
   });
 
+  it("folds a section by a click on its name; canvases have roles and names", () => {
+    const { root, timeline } = open();
+    const tracks = () => root.querySelectorAll(".tl-track").length;
+    expect(tracks()).toBe(1);
+    root.querySelector<HTMLElement>(".tl-section .tl-name")?.click();
+    settle();
+    expect(tracks()).toBe(0);
+    root.querySelector<HTMLElement>(".tl-section .tl-triangle")?.click();
+    settle();
+    expect(tracks()).toBe(1);
+    const { data, minimap, stage } = timeline.elements;
+    expect([data, minimap].map((canvas) => canvas.getAttribute("role"))).toEqual(["img", "img"]);
+    expect(data.getAttribute("aria-label")).toBe("Events by time, a row per track: /device:TPU:0, /host:CPU");
+    expect(stage.getAttribute("aria-label")).toContain("35 events");
+  });
+
   it("selects by click, highlights events of the same name, clears by Escape", () => {
     const { timeline, events, click, key } = open();
     click(40, 30);

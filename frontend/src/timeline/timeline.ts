@@ -3,7 +3,7 @@ import type { TimeScale } from "../base/time_scale";
 import { commonName, eventOfBox, sameEvent } from "./data/selection";
 import type { Trace } from "./data/trace";
 import type { BoxIndex, CssPx, Span } from "./data/units";
-import { describeSelection, describeTrace } from "./data/description";
+import { describeRows, describeSelection, describeTrace } from "./data/description";
 import { bindSplitter, buildElements } from "./dom/dom";
 import type { Elements } from "./dom/dom";
 import { Labels } from "./dom/labels";
@@ -16,7 +16,7 @@ import { bindGestures } from "./input/gestures";
 import { focusIsFree, focusQuietly } from "./input/focus";
 import { InputMachine } from "./input/input";
 import type { Command, Tool } from "./input/input";
-import { flowCurves } from "./layout/flows";
+import { flowCurves, shownFlows } from "./layout/flows";
 import { boxAt } from "./layout/hit_test";
 import type { View } from "./layout/hit_test";
 import { rulerHeight } from "./layout/layout";
@@ -52,6 +52,9 @@ const DATA_FIELDS = ["trace", "layout", "scale", "scroll", "stageHeight", "hits"
 /** A change of one of these changes what is visible. */
 const VIEW_FIELDS = ["layout", "scale", "scroll", "stageHeight"] as const satisfies readonly (keyof TimelineState)[];
 
+/** A change of one of these is the user's, and belongs into the address. */
+const VIEW_KEYS = ["arrangement", "interval", "hiddenFlows"] as const satisfies readonly (keyof TimelineState)[];
+
 interface Animation {
   readonly from: TimeScale;
   readonly to: TimeScale;
@@ -69,6 +72,9 @@ export class Timeline {
   private readonly minimap: Minimap;
   private readonly observer: ResizeObserver;
   private readonly unbind: () => void;
+  private readonly life = new AbortController();
+  /** While a page is printed there are no frames that would draw what a new size has cleared: pictures stay, squeezed by CSS. */
+  private printing = false;
   private animation: Animation | null = null;
   private request = 0;
   private dirty = { data: false, window: false };
@@ -107,6 +113,9 @@ export class Timeline {
       toolChanged: () => events.view(),
       command: (command) => events.command(command),
     });
+    for (const [type, printing] of [["beforeprint", true] as const, ["afterprint", false] as const]) {
+      window.addEventListener(type, () => this.print(printing), { signal: this.life.signal });
+    }
     store.subscribe((state, before) => this.changed(state, before));
     this.observer = new ResizeObserver(() => this.fit());
     this.observer.observe(elements.stage);
@@ -118,6 +127,7 @@ export class Timeline {
     cancelAnimationFrame(this.request);
     this.observer.disconnect();
     this.unbind();
+    this.life.abort();
     this.elements.root.replaceChildren();
   }
 
@@ -190,11 +200,16 @@ export class Timeline {
     splitter.setAttribute("aria-valuenow", String(Math.round(this.labelWidth)));
   }
 
+  private print(printing: boolean): void {
+    this.printing = printing;
+    if (!printing) this.fit();
+  }
+
   /** Adapts canvases and state to the size of the stage. */
   private fit(): void {
     const { root, stage } = this.elements;
     const { clientWidth, clientHeight } = stage;
-    if (clientWidth === 0) return;
+    if (clientWidth === 0 || this.printing) return;
     const { trace } = this.state;
     this.painter.resize(trace, clientWidth, clientHeight);
     root.style.setProperty("--tl-ruler", `${rulerHeight(trace)}px`);
@@ -221,12 +236,13 @@ export class Timeline {
       if (state.trace) this.elements.status.textContent = describeSelection(state.trace, state.selection);
       this.events.selection();
     }
-    if (before.arrangement !== null && (state.arrangement !== before.arrangement || state.interval !== before.interval)) this.events.view();
+    if (before.arrangement !== null && VIEW_KEYS.some((key) => state[key] !== before[key])) this.events.view();
   }
 
   private traceChanged(trace: Trace, before: Trace | null): void {
     this.minimap.offer(trace);
     this.elements.stage.setAttribute("aria-label", describeTrace(trace));
+    this.elements.data.setAttribute("aria-label", describeRows(trace));
     if (before === null || rulerHeight(trace) !== rulerHeight(before)) this.fit();
   }
 
@@ -296,7 +312,7 @@ export class Timeline {
       selected: rectsOf(locator, trackIndex, selection, MAX_OUTLINES),
       hovered: known ? null : (rectsOf(locator, trackIndex, [hovered], 1)[0] ?? null),
       currentHit: rectOfRow(locator, state.hits, state.currentHit),
-      flows: flowCurves(state.flows, trace, layout, placed, scale),
+      flows: flowCurves(shownFlows(state.flows, state.hiddenFlows), trace, layout, placed, scale),
       interval,
       marker,
       rubberBand,

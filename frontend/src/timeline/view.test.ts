@@ -135,7 +135,7 @@ describe("selection", () => {
 describe("description", () => {
   it("describes the selection", () => {
     const events = boxesIn(view, 0, 0, 100, 400).map((box) => eventOfBox(trace, box));
-    expect(describeSelection(trace, events.slice(0, 1))).toBe("outer, starts at 10 ps, lasts 0.040 ns, Ops, TPU");
+    expect(describeSelection(trace, events.slice(0, 1))).toBe("outer, starts at 10 ps, lasts 0.04 ns, Ops, TPU");
     expect(describeSelection(trace, events)).toBe("4 events selected and 5 merged");
     expect(describeSelection(trace, [])).toBe("Nothing selected");
     expect(describeTrace(trace)).toContain("9 events on 3 tracks of 2 processes");
@@ -213,7 +213,7 @@ describe("times", () => {
   });
 
   it("appear in tooltips; merged blocks show their count", () => {
-    expect(describeBox(trace, 0)).toEqual(["outer", "start 10 ps", "duration 0.040 ns", "Ops"]);
+    expect(describeBox(trace, 0)).toEqual(["outer", "start 10 ps", "duration 0.04 ns", "Ops"]);
     expect(describeBox(trace, 4).slice(0, 2)).toEqual(["5 events, too short to draw separately", "mostly inner"]);
   });
 });

@@ -3,25 +3,6 @@
 // was done before; `asked` is a parameter that the address must have.
 export const EXCEPTIONS = [
   {
-    tool: /^run_tools$/,
-    side: "ours",
-    line: /^(pod_viewer|inference_profile)$/,
-    reason: "XProf no longer lists these, though its server and its pages still have them; we do",
-  },
-  {
-    tool: /^inference_profile$/,
-    side: "ours",
-    what: / head$|^state$/,
-    line: /^\["(begin|end)_ms"|^(Begin|End)$/,
-    reason: "two columns more, when a request began and ended",
-  },
-  {
-    tool: /^inference_profile$/,
-    what: /^drawings$/,
-    line: /^div\. height: \d+px$/,
-    reason: "the two columns make the head of the table higher",
-  },
-  {
     tool: /^inference_profile$/,
     label: /^selector \d+: (Request|Host|Data|Device|Idle|Padding|Batch)/,
     what: /^chart \d+ \(Table\) row \d+ column /,

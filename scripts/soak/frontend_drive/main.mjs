@@ -25,6 +25,8 @@ const { values: options } = parseArgs({
 const RESULT = path.resolve(options.result);
 const HLO_TOOLS = /^(memory_viewer|graph_viewer)$/;
 const COMPARED = /^(overview_page|op_profile|framework_op_stats|hlo_stats|memory_profile|input_pipeline_analyzer)$/;
+/** Tools that XProf's server and pages have, but never list. */
+const UNLISTED = ["pod_viewer", "inference_profile"];
 /** The new trace viewer draws with WebGPU, here without a graphics card. */
 const WEBGPU = ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan", "--use-vulkan=swiftshader"];
 const SOFTWARE = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"];
@@ -156,10 +158,13 @@ async function start() {
 
 /** Compares the pages of one run. */
 async function compareRun({ reference, ours, sidesFor }, run, runs, totals) {
-  const [listed, offered] = await Promise.all([reference, ours].map((server) => ask(server, "/run_tools", { run })));
+  const [listed, offered, known] = await Promise.all(
+    [[reference], [ours], [ours, { own: "true" }]].map(([server, more]) => ask(server, "/run_tools", { run, ...more })),
+  );
   count(totals, { run, tool: "run_tools" }, lines("tools", listed, offered, true).map((one) => ({ label: "", ...one })), 0);
   const base = await baseOf(reference, run, runs);
-  for (const tool of offered.filter((name) => new RegExp(options.tools).test(name))) {
+  const shown = known.filter((name) => offered.includes(name) || UNLISTED.includes(name));
+  for (const tool of shown.filter((name) => new RegExp(options.tools).test(name))) {
     for (const query of [...(await places(reference, run, tool)), ...variants(run, tool, base)]) {
       const begin = Date.now();
       const sides = await sidesFor(query);

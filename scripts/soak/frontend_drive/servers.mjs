@@ -97,12 +97,13 @@ export async function startFront({ pages, lists, data, fresh }) {
       response.writeHead(200, { "content-type": "text/javascript; charset=utf-8" }).end(script);
       return;
     }
-    const from = PAGES.test(pathname) ? pages : pathname === `${ROUTES}/run_tools` ? lists : data;
+    const listing = pathname === `${ROUTES}/run_tools`;
+    const from = PAGES.test(pathname) ? pages : listing ? lists : data;
     const behind = new URL(from.origin);
     const { connection: _, ...headers } = request.headers;
     headers.host = behind.host;
     const anew = fresh && /\/data(_csv)?$/.test(pathname);
-    const where = { host: behind.hostname, port: behind.port, method: request.method, path: request.url + (anew ? "&use_saved_result=false" : ""), headers };
+    const where = { host: behind.hostname, port: behind.port, method: request.method, path: request.url + (anew ? "&use_saved_result=false" : listing ? "&own=true" : ""), headers };
     const send = () => forward(request, response, where);
     if (anew) free = free.then(send);
     else send();

@@ -17,7 +17,7 @@ const BUDGET = "time_budget";
 
 // Figures: functions of a run, { pages: readings by tool, json(tool, query) }; null where the run does not show one.
 
-/** A value of a list of figures, such as "Average step time" or "Average step time, slowest host of each step". */
+/** A value of a list of figures, such as "Average step time". */
 const figure = (page, name) => ({ pages }) => quantity(pages[page]?.figures.find((one) => one.name === name || one.name.startsWith(`${name},`))?.text);
 /** The part of the headline that the expression's group matches. */
 const headline = (page, expression) => ({ pages }) => quantity(pages[page]?.headline, expression);
@@ -34,12 +34,6 @@ const sumOf = (page, label) => ({ pages }) => total(bar(pages, page, label)?.par
 const part = (page, label, name, what = "share") => ({ pages }) => quantity(bar(pages, page, label)?.parts.find((one) => (name instanceof RegExp ? name.test(one.name) : one.name === name))?.[what]);
 const pie = (pages, page, label) => pages[page]?.pies.find((one) => one.label === label);
 const sumOfPie = (page, label) => ({ pages }) => total(pie(pages, page, label)?.parts.map(({ amount }) => quantity(amount)) ?? []);
-/** The mean of a column of a chart, read as a table. */
-const meanOf = (page, chart, column) => ({ pages }) => {
-  const { columns, rows } = pages[page]?.charts[chart] ?? { columns: [], rows: [] };
-  const sums = total(rows.map((row) => quantity(row[columns.indexOf(column)] ?? "")));
-  return sums && { value: sums.value / rows.length, step: sums.step / rows.length, kind: sums.kind, text: `the mean of ${column} over ${rows.length} rows, ${(sums.value / rows.length).toPrecision(4)} ${sums.kind === "time" ? "s" : ""}` };
-};
 const detail = (page, name) => ({ pages }) => quantity(pages[page]?.details[name]);
 /** A cell of the first row of the first table with that column. */
 const cell = (page, column, row = 0) => ({ pages }) => {
@@ -95,9 +89,19 @@ const columnSum = (page, table, id, factor, kind, where = () => true) => async (
 };
 
 const opTime = sentence(HLO, /ops? with (\S+ \S+) of self time/);
-const AVERAGE_STEP = /^The average step/;
-/** The bar of the overview where there are devices: of the same steps as the page on the time budget. */
-const BUDGET_BAR = /^Time budget of the /;
+/** The bar of step time, on all pages; its label says what it divides. */
+const BAR = /^Of the (?:average step|time from step to step|recording): /;
+const base = (page) => ({ pages }) => quantity(bar(pages, page, BAR)?.label, /: (\S+ [a-z]+)/);
+/** A category in the list of figures: "16.23 ms (44.4%)". */
+const listed = (name, expression) => ({ pages }) => quantity(pages[OVERVIEW]?.figures.find((one) => one.name === name)?.text, expression);
+const CATEGORIES = [
+  ...["Device compute", "Device to device", "Collective communication", "Host compute", "Kernel launch", "Input", "Output", "Compilation", "All others", "Between steps"],
+];
+const ofCategories = CATEGORIES.flatMap((name) => [
+  { page: OVERVIEW, what: `${name}: time in bar and summary`, a: part(OVERVIEW, BAR, name, "amount"), b: listed(name, /^(\S+ [a-z]+)/) },
+  { page: OVERVIEW, what: `${name}: share in bar and summary`, a: part(OVERVIEW, BAR, name), b: listed(name, /\(([\d.]+%)\)/) },
+  ...[INPUT, BUDGET].map((other) => ({ page: `${OVERVIEW}, ${other}`, what: `${name}: time on both pages`, a: part(OVERVIEW, BAR, name, "amount"), b: part(other, BAR, name, "amount") })),
+]);
 const steps = (page) => sentence(page, /steps?, (\S+ \S+?) (?:on average|each)/);
 
 /** Seconds by which parts differ from their whole in the worst row. */
@@ -108,18 +112,28 @@ function worst(differences) {
 }
 const NOTHING = () => ({ ...exactly(0, "time"), text: "none" });
 
-/** The parts of the steps in the overview's extended answer against the step times. */
+/** The parts of every step in the decomposition against its duration. */
 async function stepParts(run) {
-  const steps = run.pages[OVERVIEW] && (await run.json(OVERVIEW, "&extended=true"))[7]?.steps;
+  const steps = run.pages[OVERVIEW] && (await run.json(OVERVIEW))[7]?.decomposition.steps;
   if (!steps) return null;
-  const parts = steps.cols.flatMap(({ id }, i) => (/TimeMs$/.test(id) && id !== "stepTimeMs" ? [i] : []));
-  const whole = steps.cols.findIndex(({ id }) => id === "stepTimeMs");
-  return worst(steps.rows.map(({ c }) => (parts.reduce((all, i) => all + Number(c[i]?.v ?? 0), 0) - Number(c[whole].v)) / 1e3));
+  const parts = Object.values(steps.parts_ps);
+  return worst(steps.duration_ps.map((whole, step) => (parts.reduce((all, one) => all + one[step], 0) - whole) / 1e12));
 }
+
+/** The mean of the bars of a graph, in which a step counts once for each device that takes part in it. */
+const graphMean = (page, chart, column = "All parts") => async (run) => {
+  const { columns, rows } = run.pages[page]?.charts[chart] ?? { columns: [], rows: [] };
+  const devices = (await run.json(OVERVIEW))[7]?.decomposition.steps.devices ?? [];
+  const shown = rows.map((row) => quantity(row[columns.indexOf(column)] ?? ""));
+  if (rows.length === 0 || rows.length !== devices.length || shown.includes(null)) return null;
+  const count = devices.reduce((all, one) => all + one, 0);
+  const mean = (of) => shown.reduce((all, one, i) => all + of(one) * devices[i], 0) / count;
+  return { value: mean((one) => one.value), step: mean((one) => one.step), kind: shown[0].kind, text: `the mean of ${rows.length} bars` };
+};
 
 /** The parts of every core in every step of the pod viewer against its total. */
 async function podParts(run) {
-  const pod = run.pages[POD] && (await run.json(POD, "&compact=true")).steps;
+  const pod = run.pages[POD] && (await run.json(POD, "&extended=true&compact=true")).steps;
   if (!pod) return null;
   const parts = Object.values(pod.parts_ns);
   return worst(pod.total_ns.flatMap((cores, step) => cores.map((whole, core) => (parts.reduce((all, one) => all + (one?.[step]?.[core] ?? 0), 0) - whole) / 1e9)));
@@ -144,31 +158,64 @@ const ofHost = (of) => (run) => {
 };
 const hostsLine = (page) => (run) => ofHost((_, host) => quantity(run.pages[page]?.text.split(` (${host}`)[0]?.match(/\S+ [a-z]+$/)?.[0]))(run);
 
+/** Pages that show XProf's figures with `reading=xprof`, and what such a page is called in the readings of a run. */
+export const TWO_READINGS = [OVERVIEW, INPUT, POD];
+export const xprofs = (page) => `${page}, XProf's reading`;
+
+/** How many columns of times XProf's table of steps has, and how many of them the graph of a page has with the same mean. */
+const xprofColumns = (page, chart) => async (run) => {
+  const { cols = [], rows = [] } = run.pages[xprofs(page)] ? (await run.json(page, ""))[1] : {};
+  const means = cols.flatMap(({ id }, i) => (/TimeMs$/.test(id) && id !== "stepTimeMs" ? [rows.reduce((all, { c }) => all + Number(c[i]?.v ?? 0), 0) / rows.length / 1e3] : []));
+  const shown = run.pages[xprofs(page)]?.charts[chart];
+  return { means: means.filter((mean) => mean > 0), shown };
+};
+const xprofTimes = (page, chart) => async (run) => {
+  const { means } = await xprofColumns(page, chart)(run);
+  return means.length ? { ...exactly(means.length, "count"), text: `${means.length} columns of XProf's` } : null;
+};
+const xprofShown = (page, chart) => async (run) => {
+  const { means, shown } = await xprofColumns(page, chart)(run);
+  if (!shown) return null;
+  const columns = shown.columns.map((_, at) => shown.rows.map((row) => quantity(row[at] ?? ""))).filter((cells) => cells.every((cell) => cell?.kind === "time"));
+  const mean = (cells, of) => cells.reduce((all, cell) => all + of(cell), 0) / cells.length;
+  const same = means.filter((wanted) => columns.some((cells) => Math.abs(mean(cells, (one) => one.value) - wanted) <= mean(cells, (one) => one.step)));
+  return { ...exactly(same.length, "count"), text: `${same.length} columns with XProf's means` };
+};
+
+/** The step time of the worker in the pod viewer's card, and that of XProf's worker that is nearest to it. */
+const xprofWorker = async (run) => {
+  const shown = quantity(run.pages[xprofs(POD)]?.details.Total);
+  const [first] = (shown && (await run.json(POD, "")).podStatsSequence.podStatsMap) || [];
+  const times = Object.values(first?.podStatsPerCore ?? {}).map(({ totalDurationUs: us }) => us / 1e6);
+  const nearest = times.sort((a, b) => Math.abs(a - shown.value) - Math.abs(b - shown.value))[0];
+  return nearest === undefined ? null : exactly(nearest, "time");
+};
+
+const inGraph = CATEGORIES.slice(0, -1).map((name) => ({ page: OVERVIEW, what: `${name}: the mean of the graph and the bar`, a: graphMean(OVERVIEW, "Step-time graph", name), b: part(OVERVIEW, BAR, name, "amount") }));
+
 export const PAIRS = [
+  ...inGraph,
+  { page: xprofs(OVERVIEW), what: "the graph and XProf's step table", a: xprofTimes(OVERVIEW, "Step-time graph"), b: xprofShown(OVERVIEW, "Step-time graph") },
+  { page: xprofs(INPUT), what: "the graph and XProf's step table", a: xprofTimes(INPUT, "Device step time"), b: xprofShown(INPUT, "Device step time") },
+  { page: xprofs(POD), what: "the step of a worker", a: detail(xprofs(POD), "Total"), b: xprofWorker },
   { page: OVERVIEW, what: "the step time of headline and summary", a: steps(OVERVIEW), b: figure(OVERVIEW, "Average step time") },
-  { page: OVERVIEW, what: "the bar of the average step and the step time", a: sumOf(OVERVIEW, AVERAGE_STEP), b: figure(OVERVIEW, "Average step time") },
-  { page: `${OVERVIEW}, ${BUDGET}`, what: "the time budget of both pages", a: sumOf(OVERVIEW, BUDGET_BAR), b: sumOf(BUDGET, AVERAGE_STEP) },
-  { page: OVERVIEW, what: "the bar of the time budget and its label", a: sumOf(OVERVIEW, BUDGET_BAR), b: text(OVERVIEW, /Time budget of the (?:average step|recording): (\S+ \S+), mean/) },
-  { page: OVERVIEW, what: "computation of headline and bar", a: headline(OVERVIEW, /^Healthy: ([\d.]+%)/), b: part(OVERVIEW, BUDGET_BAR, "Compute") },
-  { page: `${OVERVIEW}, ${BUDGET}`, what: "computation of both pages", a: part(OVERVIEW, BUDGET_BAR, "Compute"), b: part(BUDGET, AVERAGE_STEP, "Compute") },
-  { page: OVERVIEW, what: "the step-time graph and the step time", a: meanOf(OVERVIEW, "Step-time graph", "All parts"), b: figure(OVERVIEW, "Average step time") },
-  { page: OVERVIEW, what: "the input share of headline and bar", a: headline(OVERVIEW, /wait ([\d.]+%) of the step for input/), b: part(OVERVIEW, AVERAGE_STEP, /input/i) },
-  { page: `${OVERVIEW}, ${INPUT}`, what: "the input share of both pages", a: part(OVERVIEW, AVERAGE_STEP, /input/i), b: headline(INPUT, /nput-bound: ([\d.]+%) of the step time is spent waiting/) },
+  ...[OVERVIEW, INPUT, BUDGET].map((page) => ({ page, what: "the segments of the bar and what it divides", a: sumOf(page, BAR), b: base(page) })),
+  ...ofCategories,
+  { page: OVERVIEW, what: "computation of headline and bar", a: headline(OVERVIEW, /^Healthy: ([\d.]+%)/), b: part(OVERVIEW, BAR, "Device compute") },
+  { page: OVERVIEW, what: "the step-time graph and the step time", a: graphMean(OVERVIEW, "Step-time graph"), b: figure(OVERVIEW, "Average step time") },
+  { page: OVERVIEW, what: "the input share of headline and bar", a: headline(OVERVIEW, /wait ([\d.]+%) of the (?:step|time from step to step|recording) for input/), b: part(OVERVIEW, BAR, "Input") },
   { page: `${OVERVIEW}, ${INPUT}`, what: "the step time of both pages", a: figure(OVERVIEW, "Average step time"), b: figure(INPUT, "Step time") },
   { page: OVERVIEW, what: "the parts of every step", a: stepParts, b: NOTHING },
   { page: OVERVIEW, what: "the step time of a host", a: ofHost(({ text: shown }) => quantity(shown)), b: hostsLine(OVERVIEW) },
   { page: `${OVERVIEW}, ${INPUT}`, what: "the step time of a host", a: ofHost(({ text: shown }) => quantity(shown)), b: hostsLine(INPUT) },
-  { page: OVERVIEW, what: "inferred steps of headline and card", a: first(headline(OVERVIEW, /^Inferred steps: (\S+ \S+)/), anySentence(OVERVIEW, /Inferred steps: (\S+ \S+)/)), b: text(OVERVIEW, /inferred (\S+ \S+) on average/) },
-  { page: OVERVIEW, what: "the request time of headline and summary", a: first(headline(OVERVIEW, /A request takes (\S+ [a-z]+)/), anySentence(OVERVIEW, /A request takes (\S+ [a-z]+)/)), b: figure(OVERVIEW, "Average session time") },
-  { page: OVERVIEW, what: "the bar of the average request and its time", a: sumOf(OVERVIEW, "The average request"), b: figure(OVERVIEW, "Average session time") },
+  { page: OVERVIEW, what: "the request time of sentence and summary", a: anySentence(OVERVIEW, /requests?, (\S+ [a-z]+) on average/), b: figure(OVERVIEW, "Average session time") },
   { page: OVERVIEW, what: "framework ops are on the host or on a device", a: sum(figure(OVERVIEW, "Framework op placement: host"), figure(OVERVIEW, "Framework op placement: device")), b: WHOLE },
   { page: OVERVIEW, what: "device compute by the width of data types", a: sum(figure(OVERVIEW, "Device compute precision: up to 16 bits"), figure(OVERVIEW, "Device compute precision: more than 16 bits")), b: WHOLE },
 
-  { page: INPUT, what: "the step time of bar and statistics", a: sumOf(INPUT, /step|input/i), b: figure(INPUT, "Step time"), if: figure(INPUT, "Step time") },
-  { page: INPUT, what: "the input share of headline and bar", a: headline(INPUT, /nput-bound: ([\d.]+%) of the step time is spent waiting/), b: part(INPUT, /./, "Waiting for input") },
-  { page: INPUT, what: "the input share of bar and statistics", a: part(INPUT, /./, "Waiting for input"), b: figure(INPUT, "Step time waiting for input") },
-
-  { page: INPUT, what: "the chart of step times and the statistics", a: meanOf(INPUT, "Device step time", "All parts"), b: figure(INPUT, "Step time") },
+  { page: INPUT, what: "the input share of headline and bar", a: headline(INPUT, /nput-bound: ([\d.]+%) of the .* waits for input/), b: part(INPUT, BAR, "Input") },
+  { page: INPUT, what: "the input share of bar and statistics", a: part(INPUT, BAR, "Input"), b: figure(INPUT, "Step time waiting for input") },
+  { page: INPUT, what: "the wait of bar and statistics", a: part(INPUT, BAR, "Input", "amount"), b: figure(INPUT, "Wait for input per step") },
+  { page: INPUT, what: "the chart of step times and the statistics", a: graphMean(INPUT, "Device step time"), b: figure(INPUT, "Step time") },
 
   { page: POD, what: "the parts of every core in every step", a: podParts, b: NOTHING, slack: 100 },
   { page: POD, what: "the parts of the worker's card", a: workerParts(/^(\S+ [a-z]+)/), b: detail(POD, "Total") },
@@ -180,15 +227,15 @@ export const PAIRS = [
   { page: HLO, what: "the op time of the headline and the table", a: opTime, b: columnSum(HLO, 0, "total_self_time", 1e-6, "time") },
   { page: HLO, what: "the pie of categories and the op time", a: sumOfPie(HLO, "Time by category"), b: opTime },
   { page: HLO, what: "the largest category of headline and pie", a: headline(HLO, /takes ([\d.]+%)/), b: ({ pages }) => quantity(pie(pages, HLO, "Time by category")?.parts[0]?.share) },
-  { page: HLO, what: "the longest op of headline and table", a: sentence(HLO, /Longest: .* with ([\d.]+%)/), b: first(cell(HLO, "Share of busy time"), cell(HLO, "Share of op time")) },
-  { page: HLO, what: "the shares of all ops", a: first(columnTotal(HLO, "Share of busy time"), columnTotal(HLO, "Share of op time")), b: WHOLE },
+  { page: HLO, what: "the longest op of headline and table", a: sentence(HLO, /Longest: .* with ([\d.]+%)/), b: cell(HLO, "Busy share") },
+  { page: HLO, what: "the shares of all ops", a: columnTotal(HLO, "Busy share"), b: WHOLE },
   { page: `${HLO}, ${PROFILE}`, what: "the busy time of both pages", a: opTime, b: sentence(PROFILE, /(?:of the|busy) (?:busy )?time \((\S+ [a-z]+)/) },
   { page: `${HLO}, ${FRAMEWORK}`, what: "busy and idle time make the recorded time", a: sum(sentence(HLO, /([\d.]+%) of the recorded time/), sentence(FRAMEWORK, /idle for ([\d.]+%) of the recorded/)), b: WHOLE },
   { page: `${HLO}, ${ROOFLINE}`, what: "the share of the busy time in the recorded time", a: share(opTime, sentence(ROOFLINE, /Of all recorded time \((\S+ [a-z]+)/)), b: sentence(HLO, /([\d.]+%) of the recorded time/) },
   // Parts of less than 0.5% are not named.
   { page: ROOFLINE, what: "the parts of the recorded time", a: allShares(ROOFLINE, /Of all recorded time.* idle/), b: WHOLE, slack: 5 },
-  { page: `${HLO}, ${PROFILE}`, what: "the share of the first op in the busy time", a: sameOp(HLO, "Share of busy time"), b: inTree("% of busy") },
-  { page: `${HLO}, ${ROOFLINE}`, what: "the share of the first op in all time", a: sameOp(HLO, "Share of all time"), b: sameOp(ROOFLINE, "Share of all time") },
+  { page: `${HLO}, ${PROFILE}`, what: "the share of the first op in the busy time", a: sameOp(HLO, "Busy share"), b: inTree("% of busy") },
+  { page: `${HLO}, ${ROOFLINE}`, what: "the share of the first op in all time", a: share(sameOp(HLO, "Self time"), sentence(ROOFLINE, /Of all recorded time \((\S+ [a-z]+)/)), b: sameOp(ROOFLINE, "Share of all time") },
   { page: `${ROOFLINE}, ${FRAMEWORK}`, what: "the idle time of both pages", a: sentence(ROOFLINE, /([\d.]+%) idle/), b: sentence(FRAMEWORK, /idle for ([\d.]+%)/) },
   { page: FRAMEWORK, what: "the longest op of headline and bar", a: headline(FRAMEWORK, /self time: ([\d.]+%)/), b: ({ pages }) => quantity(bar(pages, FRAMEWORK, /./)?.parts[0]?.share) },
   { page: FRAMEWORK, what: "the bar and its whole", a: sumOf(FRAMEWORK, /: \S+ \S+/), b: ({ pages }) => quantity(bar(pages, FRAMEWORK, /: \S+ \S+/)?.label, /: (\S+ \S+)/) },

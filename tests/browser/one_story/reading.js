@@ -9,7 +9,7 @@ export function readPage() {
     name: textOf(row.querySelector("dt > span")), text: textOf(row.querySelector("dd")), note: textOf(row.querySelector("dd.figure-note")),
     card: titleOf(row),
   }));
-  const details = Object.fromEntries([...root.querySelectorAll("dl:not(.figures)")].flatMap((list) => [...list.querySelectorAll("dt")].map((name) => [textOf(name), textOf(name.nextElementSibling)])));
+  const details = Object.fromEntries([...root.querySelectorAll("dl:not(.figures)")].flatMap((list) => [...list.querySelectorAll("dt:not(.inner)")].map((name) => [textOf(name), textOf(name.nextElementSibling)])));
   const bars = [...root.querySelectorAll("figure.shares")].map((bar) => ({
     label: bar.getAttribute("aria-label"),
     parts: [...bar.querySelectorAll(".shares-list > li")].map((part) => {

@@ -25,7 +25,12 @@ OPS = {
     "while.1": "control",
     "copy-start.7": "copy",
     "copy-done.7": "copy",
+    "copy-start.8": "move_wait",
+    "copy-done.8": "move_wait",
+    "copy.3": "move",
 }
+GPU_COPIES = {"MemcpyH2D": "upload", "MemcpyD2H": "download", "MemcpyP2P": "peer_copy", "MemcpyD2D": "move"}
+"""Launched by the host: no op of a program."""
 
 
 @dataclass
@@ -64,8 +69,10 @@ def random_profile(seed):
     rng = random.Random(seed)
     one = Profile(rng.choice(("tpu", "gpu", "cpu")))
     collectives = [(f"all-reduce.{i}", rng.randrange(1, 3)) for i in range(rng.randrange(3))]
+    collectives += [("send.5", 1)] * (rng.random() < 0.3)
     for number in range(rng.randrange(1, 4)):
-        names = list(OPS) if one.kind == "tpu" else ["fusion.1", "dot.2"] + ["while.1"] * (one.kind == "cpu")
+        names = list(OPS) if one.kind == "tpu" else ["fusion.1", "dot.2", "copy.3"]
+        names += {"cpu": ["while.1"], "gpu": [*GPU_COPIES]}.get(one.kind, [])
         ops = [(rng.choice(names), *span(rng)) for _ in range(rng.randrange(1, 9))]
         for name, runs in collectives:
             ops += [(name, *span(rng)) for _ in range(runs)]
@@ -95,12 +102,12 @@ def text_of(one):
                 f"{b}ps +{e - b}ps jit_f {{run_id={k}}}" for b, e, k in one.programs[number]
             ]
             lines.append('line 3 "XLA Ops"')
-            lines += [f"{begin}ps +{end - begin}ps {name}" for name, begin, end in ops]
+            lines += [f"{begin}ps +{end - begin}ps {event(name)}" for name, begin, end in ops]
         else:
             lines.append('line 1 "Stream #1"')
             named = zip(ops, one.keys[number], strict=True)
             lines += [
-                f'{begin}ps +{end - begin}ps {kernel(name)} {{correlation_id={key}, hlo_op="{name}"}}'
+                f"{begin}ps +{end - begin}ps {kernel(name)} {{correlation_id={key}{hlo_op(name)}}}"
                 for (name, begin, end), key in named
             ]
     lines += ['plane 9 "/host:CPU"', "line 1 main"]
@@ -126,5 +133,14 @@ def kernel(name):
     return f"nccl{name}" if role(name) == "communication" else name
 
 
+def event(name):
+    """The name of a TPU's event: the HLO text of copies between the device's own memories."""
+    return f'"%{name} = f32[8]{{0:S(1)}} {name[:-2]}(f32[8]{{0}} %x)"' if role(name) == "move_wait" else name
+
+
+def hlo_op(name):
+    return "" if name in GPU_COPIES else f', hlo_op="{name}"'
+
+
 def role(name):
-    return OPS.get(name, "communication")
+    return {**OPS, **GPU_COPIES}.get(name, "communication")

@@ -66,10 +66,25 @@ def unmarked() -> str:
     return f'plane 0 "/host:CPU"\nline 1 a\n{host}\n{tpu}\nline 2 "XLA Modules"\n{runs}\nline 3 "XLA Ops"\n{ops}'
 
 
+def compiling() -> str:
+    """Three steps of a GPU that copies to another GPU and waits for a compilation."""
+    host, stream = ["line 1 main"], ['line 10 "Stream #1"']
+    for i in range(3):
+        at = 2000 * i
+        host += [f"{at}us +1500us train {{_r=1, step_num={i}}}", f"{at + 600}us +700us backend_compile"]
+        host += [f"{at + begin}us +20us launch {{correlation_id={2 * i + n}}}" for n, begin in enumerate((10, 20))]
+        stream += [
+            f'{at + 100}us +300us sgemm {{correlation_id={2 * i}, tf_op="jit(f)/dot_general:dot_general"}}',
+            f"{at + 400}us +200us MemcpyP2P {{correlation_id={2 * i + 1}}}",
+        ]
+    planes = ['plane 0 "/host:CPU"', *host, 'plane 1 "/device:GPU:0" {device_vendor="Nvidia", compute_cap_major=9}']
+    return "\n".join([*planes, *stream])
+
+
 def main(root: Path) -> None:
-    """Writes the sessions `pod`, `serving`, `gpu` and `unmarked` below `root`."""
+    """Writes the sessions `pod`, `serving`, `gpu`, `compiling` and `unmarked` below `root`."""
     pod = {f"pod/{SESSION}/h{i}.xplane.pb": worker(f"worker-{i}", 500 if i == 2 else 0) for i in range(3)}
-    others = {"serving": serving(), "gpu": gpu(), "unmarked": unmarked()}
+    others = {"serving": serving(), "gpu": gpu(), "compiling": compiling(), "unmarked": unmarked()}
     write(root, {**pod, **{f"{name}/{SESSION}/h.xplane.pb": text for name, text in others.items()}})
 
 

@@ -6,7 +6,7 @@ from email.message import Message
 
 import pytest
 
-from tpu_profile_plugin.capture.wire.tpu_names import resolve_tpu
+from tpu_profile_plugin.capture.wire.tpu_names import resolve_tpu, resolve_tpus
 from tpu_profile_plugin.errors import BadRequest, NotAvailable, NotFound
 
 NODE = {"state": "READY", "networkEndpoints": [{"ipAddress": "10.0.0.2", "port": 8470}, {"ipAddress": "10.0.0.3"}]}
@@ -42,6 +42,17 @@ def test_a_full_name_needs_no_zone():
     resolve_tpu("projects/p/locations/eu-a/nodes/t", cloud(NODE, seen))
     assert seen[-1][0].endswith("/projects/p/locations/eu-a/nodes/t")
     assert len(seen) == 2
+
+
+def test_several_names():
+    nodes = {"a": NODE, "b": {"networkEndpoints": [{"ipAddress": "10.0.0.3"}, {"ipAddress": "10.0.0.4"}]}}
+
+    def fetch(url, headers):
+        return cloud(nodes.get(url.rsplit("/", 1)[-1]))(url, headers)
+
+    assert [str(a) for a in resolve_tpus("a, b", fetch)] == ["10.0.0.2:8466", "10.0.0.3:8466", "10.0.0.4:8466"]
+    with pytest.raises(BadRequest, match="''"):
+        resolve_tpus("a,", fetch)
 
 
 @pytest.mark.parametrize("name", ["", "UPPER", "a/b", "../x", "host:1", "a" * 70])

@@ -98,7 +98,7 @@ def _one_rank(shift):
 def test_hosts_whose_clocks_cannot_be_compared_are_noted():
     silent = 'plane 1 "/device:GPU:0"\nline 1 "Stream #1"\n0us +10us gemm'
     assert ask(TOOL, _one_rank(0), silent)["notes"] == [
-        "The clocks of some hosts could not be compared; waits there are for devices of the same host."
+        "The clocks of some hosts could not be compared; their waits are for devices of the same host only."
     ]
 
 

@@ -38,6 +38,36 @@ def test_rows():
     assert table["p"] == {"cores": "1", "compute_peak": "1000", "hbm_peak": "9313.23", "memory_peak": "9313.23"}
 
 
+COPY = f"""{
+    hlo.metadata_plane(
+        jit_f=(
+            7,
+            hlo.program(
+                [
+                    hlo.op("x", "parameter", "f32[8]{0}"),
+                    hlo.op("copy.2", "copy", "f32[8]{0}", "x"),
+                    hlo.op("add.1", "add", "f32[8]{0}", "copy.2", "copy.2", source_file="dir/f.py", source_line=3),
+                ]
+            ),
+        )
+    )
+}
+plane 2 "/device:TPU:0" {{{PEAKS}}}
+  metadata "%copy.2 = f32[8] copy()" {{program_id=u7, symbol_id=2, hlo_category="copy"}} display=copy.2
+  line 5 "XLA Ops"
+    0us +1us "%copy.2 = f32[8] copy()"
+"""
+
+
+def test_a_copy_has_the_source_of_what_uses_it_on_request():
+    assert rows(ask(TOOL, COPY), "source_info") == [("",)]
+    ((cell,),) = rows(ask(TOOL, COPY, near_sources="true"), "source_info")
+    assert cell == "<div class='source-info-cell' title=''>dir/f.py:3 (of add.1)</div>"
+    (program,) = ask(op_profile.TOOL, COPY, near_sources="true")["byProgramExcludeIdle"]["children"]
+    op = program["children"][0]["children"][0]
+    assert op["xla"]["sourceInfo"] == {"fileName": "dir/f.py", "lineNumber": 3, "stackFrame": "", "sourceOf": "add.1"}
+
+
 def test_shares_are_of_all_time():
     found = rows(ask(TOOL, TPU), "total_self_time_percent", "cumulative_total_self_time_percent")
     assert found == [(20, 20), (10, 30), (10, 40)]

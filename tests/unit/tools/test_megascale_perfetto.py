@@ -68,7 +68,7 @@ def test_flows_reach_the_recv_done_if_wanted() -> None:
 
 
 def test_a_trace_is_of_one_host() -> None:
-    with pytest.raises(BadRequest, match="choose one"):
+    with pytest.raises(BadRequest, match="choose it"):
         body(TOOL, megascale_profiles.two_steps(), megascale_profiles.two_steps(), perfetto="true")
 
 

@@ -58,28 +58,18 @@ def test_without_computation_nothing_is_said_about_its_precision() -> None:
     assert more(cpu)["precision"] is None
 
 
-def test_gpu_steps_with_the_events_of_the_host_are_a_further_reading() -> None:
-    found = more(GPU)
-    assert rows(found["steps"], "stepnum", "stepTimeMs") == [["train 0", 1.5]]
-    assert found["spans"] == {"hosts": ["h0"], "begin_ps": [0], "end_ps": [1.5 * MS]}
-    unlaunched = GPU.replace("correlation_id=1, kernel", "kernel")
-    assert (more(unlaunched)["steps"], more(unlaunched)["spans"]) == (None, None)
+def test_steps_of_a_gpu_last_as_long_as_their_markers() -> None:
+    found = more(GPU)["decomposition"]
+    assert (found["steps"]["name"], found["steps"]["duration_ps"]) == (["train 0"], [1.5 * MS])
+    assert sum(found["average_ps"].values()) == found["base_ps"] == 1.5 * MS
+    # 100 us of kernels in a step of 1500 us.
+    assert found["average_ps"]["compute"] == 0.1 * MS
+
+
+def test_a_host_without_devices_has_steps_of_its_own() -> None:
     cpu = 'plane 0 "/host:CPU"\nline 1 main\n0us +9us train {_r=1, step_num=0}\n1us +5us work'
-    assert rows(more(cpu)["steps"], "stepnum", "stepTimeMs") == [["train 0", 0.009]]
-    assert more(cpu)["spans"]["end_ps"] == [9 * 10**6]
-
-
-def test_cpu_steps_without_instants_are_a_further_reading() -> None:
-    first, second = (f"{at}us +9us train {{_r=1, step_num={at}}}\n{at + 1}us +0us a\n" for at in (0, 20))
-    host = 'plane 0 "/host:CPU"\nline 1 main\n'
-    text = f"{host}{first}2us +2us work\n{second}22us +0us b"
-    names = ("stepnum", "hostComputeTimeMs")
-    assert rows(answer(TOOL, text)[1], *names) == [["train 0", 0.003], ["train 20", 0.001]]
-    found = more(text)
-    assert rows(found["steps"], *names) == [["train 0", 0.002]]
-    assert (found["spans"]["begin_ps"], found["spans"]["end_ps"]) == ([0], [9 * 10**6])
-    # A profile of instants alone keeps the steps that XProf sees.
-    assert rows(more(f"{host}{first}2us +0us b")["steps"], "stepnum") == [["train 0"]]
+    found = more(cpu)["decomposition"]
+    assert (found["steps"]["duration_ps"], [one["kind"] for one in found["devices"]]) == ([9 * 10**6], ["host"])
 
 
 @pytest.mark.parametrize(
@@ -150,14 +140,6 @@ def test_active_time_is_that_of_any_core_and_of_tensor_cores() -> None:
     ]
 
 
-def test_steps_of_sparse_cores_alone_have_no_span() -> None:
-    step = 'line 1 "Sparse Core Steps"\n0us +9us 0 {group_id=0}\nline 3 "Sparse Core Ops"\n1us +2us y {group_id=0}'
-    alone = (
-        f'plane 5 "/device:TPU:0 SparseCore 0"\n{step}\nmetadata y {{hlo_category="c", program_id=u7, symbol_id=u9}}'
-    )
-    assert more(alone)["spans"] is None
-
-
 def test_where_and_when_it_was_recorded() -> None:
     task = (
         'plane 1 "Task Environment" {profile_start_time=u1700000000123456789, profile_stop_time=u1700000002123999999}'
@@ -182,51 +164,51 @@ def steps_of(*lengths: int, begin: int = 0, name: str = "a") -> str:
     return host("\n".join(events), name=name)
 
 
-@pytest.mark.parametrize(("length", "stragglers"), [(1100, []), (1101, ["c"])])
+@pytest.mark.parametrize(("length", "stragglers"), [(1100, []), (1101, ["h2"])])
 def test_hosts_that_take_more_than_a_tenth_longer_lag_behind(length: int, stragglers: list[str]) -> None:
     found = more(steps_of(1000, 1000), steps_of(1000, 1000, name="b"), steps_of(length, length, name="c"))["hosts"]
     assert (found["stragglers"], found["median_ms"]) == (stragglers, 1.0)
-    assert found["slowest_in"] == {"a": 0, "b": 0, "c": 2}
+    assert found["slowest_in"] == {"h0": 0, "h1": 0, "h2": 2}
 
 
 def test_of_two_hosts_one_is_compared_with_the_other() -> None:
     # Their median lies half way between them, so that a host 18% slower is 8% over it.
     found = more(steps_of(1000, 1000), steps_of(1180, 1180, name="b"))["hosts"]
-    assert (found["stragglers"], found["over_others"]["b"]) == (["b"], pytest.approx(0.18))
+    assert (found["stragglers"], found["over_others"]["h1"]) == (["h1"], pytest.approx(0.18))
 
 
-def test_each_step_is_shown_on_its_slowest_host() -> None:
+def test_steps_are_means_over_hosts_and_open_on_the_slowest() -> None:
     tables = answer(TOOL, steps_of(1000, 3000), steps_of(2000, 1000, name="b"), extended="true")
-    found = tables[7]
-    shown = ("stepTimeMs", "hostComputeTimeMs", "otherTimeMs", "host")
-    assert rows(found["steps"], *shown) == [[2.0, 1.6, 0.4, "b"], [3.0, 2.6, 0.4, "a"]]
-    # XProf's statistics are over the same steps; its rows are the first host's.
+    found = tables[7]["decomposition"]
+    assert found["steps"]["duration_ps"] == [1.5 * MS, 2 * MS]
+    assert (found["step_ps"], found["source"]) == (1.75 * MS, "host")
+    opened = [found["devices"][device]["host"] for device in found["steps"]["slowest"]]
+    assert (opened, found["steps"]["begin_ps"], found["steps"]["end_ps"]) == (
+        ["h1", "h0"],
+        [0, 5 * MS],
+        [2 * MS, 8 * MS],
+    )
+    # XProf's statistics are over the slowest hosts; its rows are the first host's.
     assert tables[1]["p"]["steptime_ms_average"] == "2.5"
     assert rows(tables[1], "stepTimeMs") == [[1.0], [3.0]]
-    assert found["hosts"]["step_ms"] == {"a": 2.0, "b": 1.5}
-    assert found["spans"] == {"hosts": ["h1", "h0"], "begin_ps": [0, 5 * MS], "end_ps": [2 * MS, 8 * MS]}
-
-
-def test_without_common_steps_hosts_are_compared_by_their_own() -> None:
-    found = more(steps_of(1000, 1000), 'host b\nplane 0 "/host:CPU"\nline 1 main\n0us +1us x')
-    assert (found["steps"], found["hosts"]["step_ms"]) == (None, {"a": 1.0})
+    assert tables[7]["hosts"]["step_ms"] == {"h0": 2.0, "h1": 1.5}
 
 
 @pytest.mark.parametrize(
-    ("event", "level"),
-    [("x", "UNSEEN"), ("IteratorGetNext", "NOT"), ('"Iterator::Root::Map"', "NOT")],
+    ("waits", "level", "percent"),
+    [(30, "POTENTIALLY", 97.0), (50, "MODERATELY", 5.0), (199, "MODERATELY", 19.9), (200, "HIGHLY", 20.0)],
 )
-def test_input_is_judged_only_where_input_events_exist(event: str, level: str) -> None:
-    step = "0us +1000us train {_r=1, step_num=0}\n0us +999us work"
-    found = more(f'plane 0 "/host:CPU"\nline 1 main\n{step}\nline 2 other\n500us +1us {event}')
-    assert found["verdict"]["input"]["level"] == level
+def test_input_is_judged_by_its_share_of_the_decomposition(waits: int, level: str, percent: float) -> None:
+    step = f"0us +1000us train {{_r=1, step_num=0}}\n0us +{waits}us IteratorGetNext"
+    found = more(f'plane 0 "/host:CPU"\nline 1 main\n{step}')["input"]
+    assert (found["level"], found["percent"]) == (level, pytest.approx(percent))
 
 
-def test_spans_of_steps_of_hosts_that_took_part() -> None:
-    found = more(steps_of(1000, 1000, begin=7), steps_of(1000, 1000, begin=3, name="b"))["spans"]
-    assert found["begin_ps"] == [7 * 10**6, 5007 * 10**6]
-    coordinator = 'plane 0 "/host:CPU"\nline 1 main\n0us +1us x'
-    assert more(coordinator, TPU)["spans"] == {"hosts": ["h1", "h1"], "begin_ps": [0, 2 * MS], "end_ps": [MS, 3 * MS]}
+def test_what_steps_cover_is_that_of_the_shown_steps() -> None:
+    # Of seven steps of 1 ms, 4 ms apart, the first and last are left out, and so are not covered.
+    found = more(steps_of(*[1000] * 7))["recording"]
+    assert (found["length_ms"], found["steps_ms"]) == (31.0, 5.0)
+    assert (found["before_ms"], found["after_ms"]) == (5.0, 5.0)
 
 
 def test_top_ops_without_framework_op_have_an_hlo_category() -> None:

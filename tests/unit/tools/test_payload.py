@@ -11,6 +11,7 @@ from tpu_profile_plugin.tools.payload import (
     Json,
     Raw,
     Records,
+    as_xprof,
     encode,
     left_out_header,
     tables_in,
@@ -19,6 +20,11 @@ from tpu_profile_plugin.tools.payload import (
 
 TABLE = Table((Column("a", "A", "number"),), [[1]])
 TEXT = b'{"cols":[{"id":"a","label":"A","type":"number"}],"rows":[{"c":[{"v":1.0}]}]}'
+OURS = Table(
+    (Column("a", "A", "number", "us", "What it is."), Column("b", "B", "string", extra=True)),
+    [[1], ["x"]],
+    {"cores": "8"},
+)
 NAMED = Table(TABLE.columns, TABLE.data, name="ops")
 
 
@@ -30,6 +36,24 @@ def test_forms():
     assert encode(Json("\udc80")).body == b'"?"'
     raw = Raw(b"\0", "application/octet-stream")
     assert encode(raw) is raw
+
+
+@pytest.mark.parametrize(
+    ("payload", "text"),
+    [
+        (OURS, TEXT),
+        ((OURS, TABLE), b"[" + TEXT + b"," + TEXT + b"]"),
+        (Json({"cores": 1, "t": [{"u": OURS, "cores": {}}], "n": 2}), b'{"t":[{"u":' + TEXT + b'}],"n":2}'),
+        (Json({"t": np.arange(2), "unit": "us"}), b'{"t":[0,1],"unit":"us"}'),
+    ],
+)
+def test_additions_of_ours_can_be_left_out(payload, text):
+    assert encode(as_xprof(payload, ("cores",))).body == text
+
+
+def test_raw_answers_have_no_additions():
+    raw = Raw(b'{"cores":1}')
+    assert as_xprof(raw, ("cores",)) is raw
 
 
 def test_numbers_that_are_not_finite_are_null():

@@ -8,6 +8,7 @@ import pytest
 from builders import planes
 from builders.asked import ask
 
+from tpu_profile_plugin.analysis.budget.run import merge_budgets
 from tpu_profile_plugin.analysis.findings.find import Report, RuleFinding
 from tpu_profile_plugin.analysis.findings.headline import Headline
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
@@ -52,7 +53,8 @@ def test_by_default_the_form_of_xprof():
 )
 def test_every_rule_finds_something_or_says_why_not(profile: str):
     found = ask(TOOL, profile, all_rules="true")
-    assert set(found) == {"headline", "findings", "silent", "step_ps", "period_ps", "base", "parts", "healthy"}
+    budget = {"step_ps", "base_ps", "period_ps", "base", "groups", "parts"}
+    assert set(found) == {"headline", "findings", "silent", "healthy"} | budget
     assert sorted(one["id"] for one in [*found["findings"], *found["silent"]]) == sorted(rule.id for rule in RULES)
     for one in found["silent"]:
         assert set(one) == {"id", "looks_for", "reason", "looked", "state", "help"}
@@ -62,14 +64,14 @@ def test_every_rule_finds_something_or_says_why_not(profile: str):
     for one in found["findings"]:
         assert set(one) == {
             *("id", "title", "share", "saving_ps_per_step", "formula", "confidence", "evidence", "advice", "hosts"),
-            "help",
+            *("help", "segments"),
         }
         assert one["confidence"] in CONFIDENCES
         assert one["title"]
         assert one["formula"]
         assert one["advice"].endswith(".")
-        assert 0 <= one["saving_ps_per_step"] <= found["step_ps"]
-        assert one["share"] == pytest.approx(one["saving_ps_per_step"] / max(found["step_ps"], 1))
+        assert 0 <= one["saving_ps_per_step"] <= sum(part["ps"] for part in one["segments"]) <= found["base_ps"]
+        assert one["share"] == pytest.approx(one["saving_ps_per_step"] / max(found["base_ps"], 1))
         for proof in one["evidence"]:
             assert set(proof) == {"label", "value", "unit", "tool", "query"}
             assert isinstance(proof["value"], str) or math.isfinite(proof["value"])
@@ -80,26 +82,42 @@ def test_every_rule_finds_something_or_says_why_not(profile: str):
 
 def test_the_largest_finding_comes_with_numbers_and_where_to_look():
     found = ask(TOOL, WAITING, all_rules="true")
-    assert (found["step_ps"], found["base"]) == (100 * US, "step")
+    assert (found["step_ps"], found["base_ps"], found["base"]) == (100 * US, 200 * US, "time from step to step")
     one = found["findings"][0]
     assert (one["id"], one["share"], one["saving_ps_per_step"], one["hosts"]) == (
         "slow_host_code",
-        0.25,
+        0.125,
         25 * US,
         ["h0"],
     )
     assert "train.py:9 load_batch" in one["title"]
-    assert ("%", 25.0) in [(proof["unit"], proof["value"]) for proof in one["evidence"]]
-    assert [(part["category"], part["name"], part["share"]) for part in found["parts"]] == [
-        ("compute", "Compute", 0.75),
-        ("idle_host", "Idle: host code", 0.25),
+    assert one["segments"] == [
+        {"id": "idle_host", "name": "Waits for host code", "ps": 25 * US, "percent": pytest.approx(12.5)}
     ]
-    assert all(part["help"].endswith(".") for part in found["parts"])
+    first = one["evidence"][0]
+    assert (first["value"], first["tool"], first["query"]) == (
+        pytest.approx(12.5),
+        "time_budget",
+        {"part": "idle_host"},
+    )
+    assert [(group["id"], group["name"], group["ps"], group["share"]) for group in found["groups"]] == [
+        ("device_compute", "Device compute", 75 * US, 0.375),
+        ("host_compute", "Host compute", 25 * US, 0.125),
+        ("between_steps", "Between steps", 100 * US, 0.5),
+    ]
+    assert [part["id"] for group in found["groups"] for part in group["parts"]] == ["compute", "idle_host"]
+    assert all(group["help"].endswith(".") for group in found["groups"])
+    assert [(part["category"], part["name"], part["share"]) for part in found["parts"]] == [
+        ("between_steps", "Between steps", 0.5),
+        ("compute", "Ops", 0.375),
+        ("idle_host", "Waits for host code", 0.125),
+    ]
 
 
 @pytest.mark.parametrize(("busy_us", "healthy"), [(74, False), (75, True), (100, True)])
 def test_healthy_is_mostly_computation_without_a_clear_finding(busy_us: int, healthy: bool):
-    found = ask(TOOL, two_steps(f"0us +{busy_us}us fusion.1", f"200us +{busy_us}us fusion.1"), all_rules="true")
+    ops = f"0us +{busy_us}us fusion.1\n100us +{busy_us}us fusion.1"
+    found = ask(TOOL, planes.profile(planes.tpu(ops, steps=planes.device_steps(2, 100, 100))), all_rules="true")
     assert max((one["share"] for one in found["findings"]), default=0) < 0.1
     assert found["healthy"] is healthy
 
@@ -107,7 +125,7 @@ def test_healthy_is_mostly_computation_without_a_clear_finding(busy_us: int, hea
 def test_a_profile_without_devices_is_not_healthy_and_has_no_parts():
     found = ask(TOOL, NOTHING, all_rules="true")
     assert [(one["id"], one["share"]) for one in found["findings"]] == [("steps_not_marked", 0.0)]
-    assert (found["parts"], found["healthy"]) == ([], False)
+    assert (found["groups"], found["base_ps"], found["healthy"]) == ([], 0, False)
     assert not all(one["looked"] for one in found["silent"])
 
 
@@ -116,14 +134,10 @@ class View:
 
     hosts = ("a", "b")
     frameworks = ("JAX",)
-    step_ps = period_ps = 200
+    keras = False
+    base_ps = 200
     base = "step"
-
-    class budget:
-        devices = ()
-
-    def share(self, ps: float) -> float:
-        return ps / self.step_ps
+    budget = merge_budgets([])
 
 
 def test_findings_about_no_time_and_of_all_hosts():
@@ -142,6 +156,7 @@ def test_findings_about_no_time_and_of_all_hosts():
             "title": "A buffer takes 3 MiB",
             "share": 0.0,
             "saving_ps_per_step": 0,
+            "segments": [],
             "formula": "none",
             "confidence": "low",
             "evidence": [

@@ -113,8 +113,10 @@ def test_the_overview_of_a_tpu():
     more = answer(overview_page.TOOL, TPU, extended="true")[7]
     assert more["efficiency"]["goodput_percent"] == pytest.approx(100 * 0.12 / 2)
     assert more["efficiency"]["memory_bw_percent"] == pytest.approx(0.1)
-    assert more["verdict"]["bottleneck"] == "both"
-    assert more["spans"] == {"hosts": ["h0", "h0"], "begin_ps": [0, 2 * 10**9], "end_ps": [10**9, 3 * 10**9]}
+    # 200 us of input in two steps of 1 ms with 1 ms between them.
+    assert more["input"] == {"bottleneck": "both", "level": "MODERATELY", "percent": pytest.approx(100 * 0.1 / 2)}
+    steps = more["decomposition"]["steps"]
+    assert (steps["begin_ps"], steps["end_ps"]) == ([0, 2 * 10**9], [10**9, 3 * 10**9])
 
 
 def test_the_core_that_waits_longest_is_named():
@@ -124,22 +126,23 @@ def test_the_core_that_waits_longest_is_named():
     assert rows(first)[1] == ["Core name", "tpuhost:0", "unknown"]
 
 
-def test_arrays_of_the_pod_viewer_say_what_its_objects_say():
-    hosts = (steps_of(6, wait=100), steps_of(6))
-    long, short = answer(pod_viewer.TOOL, *hosts), answer(pod_viewer.TOOL, *hosts, compact="true")
-    assert "podStatsSequence" not in short
-    assert {**long, "steps": 0, "podStatsSequence": 0} == {**short, "steps": 0, "podStatsSequence": 0}
-    arrays = short["steps"]
-    # Hosts are named as on the overview: of two with one name, the second by its index too.
-    assert (arrays["cores"], arrays["hosts"]) == ([1, 1001], ["vm", "vm (1)"])
-    for at, step in enumerate(long["podStatsSequence"]["podStatsMap"]):
-        assert arrays["numbers"][at] == step["stepNum"]
-        for column, core in enumerate(arrays["cores"]):
-            one = step["podStatsPerCore"][str(core)]
-            assert arrays["total_ns"][at][column] == round(one["totalDurationUs"] * 1e3)
-            for part, microseconds in one["stepBreakdownUs"].items():
-                found = arrays["parts_ns"].get(part)
-                assert (found[at][column] if found else 0) == round(microseconds * 1e3)
+def test_workers_of_the_pod_viewer_are_those_of_the_time_budget():
+    hosts = (steps_of(4, wait=100), steps_of(4))
+    found, budget = answer(pod_viewer.TOOL, *hosts, compact="true"), answer(find("time_budget"), *hosts)
+    assert "podStatsSequence" not in found
+    arrays = found["steps"]
+    assert (arrays["names"], arrays["hosts"]) == ([f"train {i}" for i in range(4)], ["h0", "h1"])
+    assert arrays["takes_part"] is None
+    for at, row in enumerate(budget["time_ps"]):
+        for column, parts in enumerate(row):
+            assert arrays["total_ns"][at][column] * 1000 == sum(parts)
+            of_column = {key: values[at][column] * 1000 for key, values in arrays["parts_ns"].items()}
+            assert of_column == {
+                key: ps for key, ps in zip(budget["categories"], parts, strict=True) if key in of_column
+            }
+    assert [group["id"] for group in found["groups"]] == [
+        group["id"] for group in budget["decomposition"]["groups"] if group["id"] != "between_steps"
+    ]
 
 
 def test_parts_of_a_worker_add_up_to_its_step():
@@ -148,17 +151,21 @@ def test_parts_of_a_worker_add_up_to_its_step():
     plain, found = answer(pod_viewer.TOOL, text), answer(pod_viewer.TOOL, text, compact="true")
     first = plain["podStatsSequence"]["podStatsMap"][0]["podStatsPerCore"]["0"]
     assert (first["totalDurationUs"], sum(first["stepBreakdownUs"].values())) == (1000, 1300)
-    names = {str(event["id"]): event["name"] for event in found["stepBreakdownEvents"]}
-    parts = {names[key]: values[0][0] for key, values in found["steps"]["parts_ns"].items()}
-    assert (found["steps"]["total_ns"][0], parts) == (
-        [10**6],
-        {"Device compute": 800_000, "Input": 200_000, "Idle": 0},
-    )
+    parts = {key: values[0][0] for key, values in found["steps"]["parts_ns"].items() if values[0][0]}
+    assert (found["steps"]["total_ns"][0], parts) == ([10**6], {"compute": 800_000, "idle_input": 200_000})
+
+
+def test_devices_without_work_in_a_step_take_no_part_in_the_pod_viewer():
+    second = TPU[TPU.index('plane 0 "/device') :].replace("TPU:0", "TPU:1").replace("plane 0", "plane 1")
+    idle = second.replace("2000us +400us fusion.1", "")
+    found = answer(pod_viewer.TOOL, TPU + idle, compact="true")["steps"]
+    assert (found["labels"], found["takes_part"]) == (["TPU 0", "TPU 1"], [[True, True], [True, False]])
 
 
 def test_arrays_of_a_run_without_steps_are_empty():
-    found = answer(pod_viewer.TOOL, 'plane 0 "/host:CPU"\nline 1 a\n0us +1us x', compact="true")
-    assert found["steps"] == {"numbers": [], "cores": [], "hosts": [], "total_ns": [], "parts_ns": {}}
+    found = answer(pod_viewer.TOOL, 'plane 0 "/host:CPU"\nline 1 a\n', compact="true")
+    empty = {"numbers": [], "names": [], "hosts": [], "labels": [], "begin_ps": [], "total_ns": [], "parts_ns": {}}
+    assert found["steps"] == {**empty, "takes_part": None}
 
 
 def test_workers_side_by_side_in_the_pod_viewer():
@@ -361,8 +368,8 @@ def test_hosts_that_lag_behind_are_named():
         slow.replace("host vm", "host c"),
         extended="true",
     )
-    assert found[7]["hosts"]["stragglers"] == ["c"]
-    assert found[7]["hosts"]["step_ms"] == {"vm": 1.0, "b": 1.0, "c": 1.5}
+    assert found[7]["hosts"]["stragglers"] == ["h2"]
+    assert found[7]["hosts"]["step_ms"] == {"h0": 1.0, "h1": 1.0, "h2": 1.5}
 
 
 def test_eight_hosts_as_one_and_any_of_them_alone():
@@ -375,11 +382,11 @@ def test_eight_hosts_as_one_and_any_of_them_alone():
     assert (one[2]["p"]["device_core_count"], rows(one[1])) == ("1", rows(everything[1]))
 
 
-def test_cores_without_details_are_only_in_the_arrays_of_the_pod_viewer():
+def test_cores_without_details_are_left_out_of_xprofs_pod_viewer():
     text = TPU.replace(", core_details=0x1007", "")
     steps = answer(pod_viewer.TOOL, text)["podStatsSequence"]["podStatsMap"]
     assert [step["podStatsPerCore"] for step in steps] == [{}, {}]
-    assert answer(pod_viewer.TOOL, text, compact="true")["steps"]["cores"] == [0]
+    assert answer(pod_viewer.TOOL, text, compact="true")["steps"]["labels"] == ["TPU 0"]
     assert rows(answer(input_pipeline_analyzer.TOOL, text)[0])[1] == ["Core name", "unknown", "unknown"]
     assert rows(answer(input_pipeline_analyzer.TOOL, TPU)[0])[1] == ["Core name", "tpuhost:7", "unknown"]
 
@@ -392,14 +399,14 @@ def test_a_step_without_duration_has_no_cores_and_no_number():
     assert rows(table, "stepnum", "tcComputeTimeMs", "tcIdleTimeMs") == [["-1", 0.0, 0.0], ["1", 0.4, 0.6]]
 
 
-def test_computation_longer_than_the_step_is_cut_in_a_further_reading():
+def test_computation_longer_than_the_step_is_cut_in_the_decomposition():
     text = TPU.replace("200us +600us fusion.1", "200us +1100us fusion.1")
     assert rows(answer(overview_page.TOOL, text)[1], "tcComputeTimeMs", "tcInfeedTimeMs", "tcIdleTimeMs")[0] == [
         0.0,
         0.2,
         0.8,
     ]
-    more = answer(overview_page.TOOL, text, extended="true")[7]
-    assert rows(more["steps"], "tcComputeTimeMs", "tcInfeedTimeMs", "tcIdleTimeMs")[0] == [0.8, 0.2, 0.0]
-    own = answer(overview_page.TOOL, TPU, extended="true")[7]["steps"]
-    assert rows(own, "tcComputeTimeMs", "tcInfeedTimeMs", "tcIdleTimeMs") == [[0.6, 0.2, 0.2], [0.4, 0.0, 0.6]]
+    for profile, parts in ((text, [800, 200, 0]), (TPU, [600, 200, 200])):
+        found = answer(overview_page.TOOL, profile, extended="true")[7]["decomposition"]["steps"]["parts_ps"]
+        first = [found.get(key, [0])[0] / 10**6 for key in ("compute", "idle_input", "idle_other")]
+        assert first == parts

@@ -38,26 +38,37 @@ def test_steps_parts_and_their_average():
         (200 * US, [100 * US]),
     ]
     assert found["categories"] == [
-        "compute", "exposed_communication", "exposed_copy", "idle_input", "idle_compile", "idle_host", "idle_transfer",
-        "idle_launch", "idle_peer", "idle_other",
+        "compute", "data_movement", "move_wait", "exposed_communication", "peer_transfer", "exposed_copy", "idle_input",
+        "input_copy", "idle_compile", "idle_host", "idle_transfer", "output_copy", "idle_launch", "idle_peer",
+        "idle_other",
     ]  # fmt: skip
     assert set(found["labels"]) == set(found["categories"])
-    first, second = ([ps // US for ps in step[0]] for step in found["time_ps"])
-    assert first == [60, 10, 0, 0, 0, 0, 0, 0, 0, 30]
-    assert second == [50, 0, 0, 0, 0, 50, 0, 0, 0, 0]
-    average = rows(found["average"], "device", "category", "time_ps", "percent")
-    assert average[:2] == [("TPU 0", "compute", 55 * US, 55.0), ("TPU 0", "exposed_communication", 5 * US, 5.0)]
-    assert ("all", "idle_host", 25 * US, 25.0) in average
-    assert sum(row[2] for row in average[:10]) == 100 * US
+    named = (
+        {key: ps // US for key, ps in zip(found["categories"], step[0], strict=True) if ps} for step in found["time_ps"]
+    )
+    assert list(named) == [
+        {"compute": 60, "exposed_communication": 10, "idle_other": 30},
+        {"compute": 50, "idle_host": 50},
+    ]
+    # Two steps of 100 us and as much between them: 200 us from step to step.
+    average = [row for row in rows(found["average"], "device", "category", "time_ps", "percent") if row[2]]
+    assert average[: len(average) // 2] == [
+        ("TPU 0", "compute", 55 * US, 27.5),
+        ("TPU 0", "exposed_communication", 5 * US, 2.5),
+        ("TPU 0", "idle_host", 25 * US, 12.5),
+        ("TPU 0", "idle_other", 15 * US, 7.5),
+        ("TPU 0", "between_steps", 100 * US, 50.0),
+    ]
+    assert [("TPU 0", *row[1:]) for row in average[len(average) // 2 :]] == average[: len(average) // 2]
     assert found["between"]["duration_ps"] == [100 * US]
-    assert (found["steps_from"], found["largest"]) == ("device", {"category": "idle_host", "percent": 25.0})
+    assert (found["steps_from"], found["largest"]["category"]) == ("device", "between_steps")
     assert found["causes"] == [
         {
             "name": "$train.py:9 load_batch",
             "inner": "$random.py:3 shuffle",
             "host": "h0",
             "time_ps": 25 * US,
-            "percent": 25.0,
+            "percent": 12.5,
         }
     ]
     assert found["notes"] == []
@@ -127,12 +138,9 @@ def test_the_pod_viewer_of_our_page_has_the_devices_of_the_cpu_backend():
         lines += [f"{100 * i}us +{work}us dot.1 {{{stats}, run_id={i}}}" for i in range(2)]
     profile = "\n".join(lines)
     found = ask(POD, profile, compact="true")
-    names = [part["name"] for part in found["stepBreakdownEvents"]]
-    assert (names[0], names[-1]) == ("Compute", "Idle: unexplained")
+    assert [group["id"] for group in found["groups"]][:2] == ["device_compute", "device_to_device"]
     assert (found["steps"]["labels"], found["steps"]["hosts"]) == (["CPU device 0", "CPU device 1"], ["h0", "h0"])
     assert found["steps"]["total_ns"] == [[90_000, 90_000]] * 2
-    assert found["steps"]["parts_ns"]["1"] == [[80_000, 20_000]] * 2
-    # Other clients, and hosts with one device, see hosts.
+    assert found["steps"]["parts_ns"]["compute"] == [[80_000, 20_000]] * 2
+    # Other clients see hosts.
     assert "podStatsSequence" in ask(POD, profile)
-    one = "\n".join(line for line in lines if "device_ordinal=1" not in line)
-    assert "labels" not in ask(POD, one, compact="true")["steps"]

@@ -41,7 +41,15 @@ def test_header():
         "time_origin_ns": 1700000000000000000,
         "sections": [
             {"pid": 2, "name": "/device:TPU:0", "host": "h0", "sort_index": 2, "track_begin": 0, "track_end": 1},
-            {"pid": 701, "name": "/host:CPU", "host": "h0", "sort_index": 701, "track_begin": 1, "track_end": 3},
+            {
+                "pid": 701,
+                "name": "/host:CPU",
+                "host": "h0",
+                "sort_index": 701,
+                "title": "Host Threads",
+                "track_begin": 1,
+                "track_end": 3,
+            },
         ],
         "tracks": [
             {"pid": 2, "tid": 4, "name": "XLA Ops", "sort_index": 4, "rows": 1, "events": 1, "kind": "events"},
@@ -63,6 +71,11 @@ def test_header():
         "strings": ["op", "outer", "inner", "mark"],
     }
     assert set(arrays_of_header) == set(arrays)
+
+
+def test_names_of_the_file_in_the_reading_of_xprof():
+    header, _ = canvas(HOST, reading="xprof")
+    assert [section.get("title") for section in header["sections"]] == [None, None]
 
 
 def test_boxes_by_track_row_and_begin():
@@ -247,7 +260,7 @@ def test_a_window_may_begin_long_before_the_trace():
     farthest = 2.0**62 / 1e9  # 64-bit picoseconds with room for sums
     assert canvas(HOST, start_time_ms=-farthest, end_time_ms=farthest)[0]["window_ps"] == [-(2**62), 2**62]
     for beyond in ({"start_time_ms": -farthest * 1.01}, {"end_time_ms": 1e300}):
-        with pytest.raises(OutOfRange, match="farther than a profile can reach"):
+        with pytest.raises(OutOfRange, match="beyond the longest possible profile"):
             canvas(HOST, **{"start_time_ms": 0, "end_time_ms": 1, **beyond})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.host_reader import HostReader
 from tpu_profile_plugin.analysis.budget.host_time import HostTime, MainThread
-from tpu_profile_plugin.analysis.budget.idle import IdleTime, NamedTime, name_idle, split_idle
+from tpu_profile_plugin.analysis.budget.idle import NamedTime, idle_parts, name_idle, split_idle
 from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.spans import (
     Times,
@@ -30,7 +30,7 @@ from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.environment.environment import hostname
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.columns import XSpace
-from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.columns.arrays import I64, Bools
 
 LEAST_IDLE = 0.005
 """Host events are read if the devices are idle for more than this share of the steps."""
@@ -63,6 +63,7 @@ class HostBudget:
       devices: (name, kind) of each device; without any the rest is empty.
       steps: windows of the steps.
       time_ps: int64[s, d, c], by `CATEGORIES`.
+      busy: bool[s, d], the device ran something in the step.
       between_ps, between_time_ps: int64[d] and int64[d, c], the same for the time between successive steps.
       causes: host code by idle time, most first.
       runs: runs of collectives, for matching with other hosts.
@@ -75,6 +76,7 @@ class HostBudget:
     devices: tuple[tuple[str, str], ...]
     steps: StepWindows | None
     time_ps: I64
+    busy: Bools
     between_ps: I64
     between_time_ps: I64
     causes: tuple[HostCause, ...] = ()
@@ -93,7 +95,8 @@ def host_budget(
     """The budget of one host's devices, of their steps; empty without devices. `reader` may share what it reads."""
     if not devices or steps is None:
         none, count = np.zeros(0, np.int64), len(part.CATEGORIES)
-        return HostBudget(hostname(space), (), None, none.reshape(0, 0, count), none, none.reshape(0, count))
+        nothing = none.reshape(0, 0, count)
+        return HostBudget(hostname(space), (), None, nothing, nothing[:, :, 0] > 0, none, none.reshape(0, count))
     collectives = match_collectives(devices, lambda op: transfer_of(op, programs))
     budget = _budget(hostname(space), devices, steps, collectives, reader or HostReader(space))
     ops = {key_of(op): op for device in reversed(devices) for op in reversed(device.ops) if op.collective}
@@ -111,26 +114,29 @@ def _budget(
     work = [device_work(device, _waits(device, i, collectives)) for i, device in enumerate(devices)]
     idle = [subtract(whole, one.any) for one in work]
     host = reader.time if sum(map(total, idle)) > LEAST_IDLE * length else HostTime()
-    others = _sharing(devices)
+    others = sharing(devices)
     split = [split_idle(one, device, host, others) for one, device in zip(idle, devices, strict=True)]
     unnamed = sum(total(one.rest) for one in split) > LEAST_UNNAMED * length
     main = reader.main(since, until, steps.evidence) if unnamed else MainThread()
-    named = [name_idle(one.rest, main) for one in split]
+    named = [name_idle(one.rest, main, device) for one, device in zip(split, devices, strict=True)]
     time = np.zeros((len(steps), len(devices), len(part.CATEGORIES)), np.int64)
     between = np.zeros((len(devices), len(part.CATEGORIES)), np.int64)
     between_length = np.zeros(len(devices), np.int64)
+    busy = np.zeros((len(steps), len(devices)), np.bool_)
     for i in range(len(devices)):
         window = steps.begin_ps[:, i], steps.end_ps[:, i]
         gaps = subtract(whole, times_of(*window))
         between_length[i] = total(gaps)
-        for category, times in enumerate(_parts(work[i], split[i], named[i])):
-            time[:, i, category] = covered_within(*times, *window)
-            between[i, category] = covered_within(*times, *gaps).sum()
+        for category, times in (*work[i].parts.items(), *idle_parts(split[i], named[i])):
+            time[:, i, category] += covered_within(*times, *window)
+            between[i, category] += covered_within(*times, *gaps).sum()
+        busy[:, i] = covered_within(*work[i].any, *window) > 0
     return HostBudget(
         name,
         tuple((device.name, device.kind) for device in devices),
         steps,
         time,
+        busy,
         between_length,
         between,
         _causes(named, steps, main),
@@ -141,23 +147,30 @@ def _budget(
 
 def _shared_ps(work: Sequence[DeviceWork], steps: StepWindows) -> int:
     """Exposed communication in steps while any device computes."""
-    compute = join(*(one.compute for one in work))
-    spans = [intersect(one.communication, compute) for one in work]
+    compute = join(*(one.parts[category] for one in work for category in (part.COMPUTE, part.DATA_MOVEMENT)))
+    spans = [intersect(one.parts[part.EXPOSED_COMMUNICATION], compute) for one in work]
     windows = [(steps.begin_ps[:, i], steps.end_ps[:, i]) for i in range(len(work))]
     return sum(int(covered_within(*own, *window).sum()) for own, window in zip(spans, windows, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeviceWork:
-    """Disjoint sets of time of one device; `any` is their union."""
+    """Disjoint sets of time of one device, by category; `any` is their union."""
 
-    compute: Times
-    communication: Times
-    peer: Times
-    copy: Times
-    input: Times
-    output: Times
+    parts: Mapping[int, Times]
     any: Times
+
+
+_COPIES = (
+    (Work.INPUT, part.IDLE_INPUT),
+    (Work.OUTPUT, part.IDLE_TRANSFER),
+    (Work.UPLOAD, part.INPUT_COPY),
+    (Work.DOWNLOAD, part.OUTPUT_COPY),
+    (Work.PEER_COPY, part.PEER_TRANSFER),
+    (Work.COPY, part.EXPOSED_COPY),
+    (Work.MOVE_WAIT, part.MOVE_WAIT),
+)
+"""What counts after computation and communication, in this order, and for which part."""
 
 
 def device_work(device: Device, waits: OpSpans) -> DeviceWork:
@@ -168,21 +181,27 @@ def device_work(device: Device, waits: OpSpans) -> DeviceWork:
     The own time of loops and calls is computation where nothing else is under way. `waits` are the parts of collectives
     in which the device waited for others; they count as such where no other communication is under way.
     """
-    compute, communication = device.compute(), device.communication()
-    exposed = subtract(communication, compute)
-    peer = _waiting(device, exposed, waits)
-    done = join(compute, communication)
-    fed = subtract(device.runs.times(Work.INPUT), done)
-    done = join(done, fed)
-    output = subtract(device.runs.times(Work.OUTPUT), done)
-    done = join(done, output)
-    copy = subtract(device.copies(), done)
-    done = join(done, copy)
+    compute, done = device.runs.times(Work.COMPUTE), device.compute()
+    parts = {part.DATA_MOVEMENT: subtract(done, compute)}
+    exposed = subtract(device.communication(), done)
+    parts[part.IDLE_PEER] = peer = _waiting(device, exposed, waits)
+    transfers = intersect(subtract(exposed, peer), device.sends())
+    parts[part.EXPOSED_COMMUNICATION] = subtract(subtract(exposed, peer), transfers)
+    parts[part.PEER_TRANSFER] = transfers
+    done = join(done, exposed)
+    for work, category in _COPIES:
+        # What is sent to or from the host asynchronously is not what the core waits for.
+        times = device.runs.times(work) if work in (Work.INPUT, Work.OUTPUT) else device.copies(work)
+        if len(times[0]):
+            alone = subtract(times, done)
+            parts[category] = join(parts[category], alone) if category in parts else alone
+            done = join(done, alone)
     control = subtract(times_of(device.control.begin_ps, device.control.end_ps), done)
-    return DeviceWork(join(compute, control), subtract(exposed, peer), peer, copy, fed, output, join(done, control))
+    parts[part.COMPUTE] = join(compute, control)
+    return DeviceWork(parts, join(done, control))
 
 
-def _sharing(devices: Sequence[Device]) -> Times | None:
+def sharing(devices: Sequence[Device]) -> Times | None:
     """When any device of the CPU backend is at work; None for devices with cores of their own."""
     if devices[0].kind != "cpu" or len(devices) == 1:
         return None
@@ -217,23 +236,6 @@ def _waiting(device: Device, exposed: Times, waits: OpSpans) -> Times:
         np.concatenate([runs.end_ps[talks[0]], windows.end_ps[talks[1]]]),
     )
     return intersect(subtract(exposed, active), times_of(waits.begin_ps, waits.end_ps))
-
-
-def _parts(work: DeviceWork, idle: IdleTime, named: NamedTime) -> list[Times]:
-    """One set per category."""
-    sets = {
-        part.COMPUTE: work.compute,
-        part.EXPOSED_COMMUNICATION: work.communication,
-        part.EXPOSED_COPY: work.copy,
-        part.IDLE_INPUT: join(work.input, idle.input),
-        part.IDLE_COMPILE: idle.compile_,
-        part.IDLE_HOST: named.host,
-        part.IDLE_TRANSFER: join(work.output, idle.transfer),
-        part.IDLE_LAUNCH: idle.launch,
-        part.IDLE_PEER: work.peer,
-        part.IDLE_OTHER: join(idle.within, named.other),
-    }
-    return [sets[category] for category in range(len(part.CATEGORIES))]
 
 
 def _causes(named: Sequence[NamedTime], steps: StepWindows, main: MainThread) -> tuple[HostCause, ...]:

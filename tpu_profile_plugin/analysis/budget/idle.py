@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.host_time import HostTime, MainThread
 from tpu_profile_plugin.analysis.common.spans import Times, contains, intersect, join, subtract, times_of
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device
@@ -85,14 +87,36 @@ class NamedTime:
     inner: I64
 
 
-def name_idle(rest: Times, main: MainThread) -> NamedTime:
-    """Names the host code behind idle time, span by span."""
+def name_idle(rest: Times, main: MainThread, device: Device | None = None) -> NamedTime:
+    """Names the host code behind idle time, span by span; of a host without devices, event by event."""
+    if device is not None and device.kind == "host":
+        rest = _cut(rest, main)
     inner = main.levels.covering(*rest)
     named = inner >= 0
     begin, end = rest[0][named], rest[1][named]
     user = main.levels.covering(begin, end, main.user)
     other = rest[0][~named], rest[1][~named]
     return NamedTime((begin, end), other, np.where(user >= 0, user, inner[named]), inner[named])
+
+
+def idle_parts(idle: IdleTime, named: NamedTime) -> Iterator[tuple[int, Times]]:
+    """Disjoint sets of idle time, each with its category; several may have the same."""
+    yield part.IDLE_INPUT, idle.input
+    yield part.IDLE_COMPILE, idle.compile_
+    yield part.IDLE_HOST, named.host
+    yield part.IDLE_TRANSFER, idle.transfer
+    yield part.IDLE_LAUNCH, idle.launch
+    yield part.IDLE_OTHER, idle.within
+    yield part.IDLE_OTHER, named.other
+
+
+def _cut(rest: Times, main: MainThread) -> Times:
+    """The same time in spans that end where an outermost event of the main thread begins or ends."""
+    ends = [side for sides in (main.levels.begin_ps, main.levels.end_ps) for side in sides[:1]]
+    points = np.unique(np.concatenate([*rest, *ends]))
+    begin, end = points[:-1], points[1:]
+    inside = contains(rest, begin)
+    return begin[inside], end[inside]
 
 
 def _queued(gaps: Times, device: Device, host: HostTime) -> Times:

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.budget import HostBudget, HostCause
-from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, EXPOSED_COMMUNICATION, IDLE_PEER
+from tpu_profile_plugin.analysis.budget.categories import (
+    BETWEEN,
+    CATEGORIES,
+    EXPOSED_COMMUNICATION,
+    IDLE_PEER,
+    PEER_TRANSFER,
+    members,
+)
+from tpu_profile_plugin.analysis.common.spans import exact_sum
 from tpu_profile_plugin.analysis.devices.across_hosts import clock_offsets, match_hosts, sum_by_step
 from tpu_profile_plugin.analysis.devices.model import RunDevice
 from tpu_profile_plugin.analysis.devices.windows import Source, common_rows
 from tpu_profile_plugin.analysis.steps.inferred import Evidence
-from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.columns.arrays import F64, I64, Bools
+
+LEAST_BETWEEN = 0.01
+"""Least share of the time between steps to be a part of its own: with less, the step is what everybody understands."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class RunBudget:
     """The time budget of one or more hosts.
 
@@ -26,11 +38,14 @@ class RunBudget:
       number, names: int64[s] and the names of the steps, those of the first host.
       begin_ps, duration_ps: int64[s, d], on each host's own axis.
       time_ps: int64[s, d, c], by `CATEGORIES`; adds up to `duration_ps`.
+      takes_part: bool[s, d], the device works in the step; averages leave out the others. In a step without any
+        work all devices count that work in another step, else all.
       between_ps, between_time_ps: int64[d] and int64[d, c], the time between successive steps.
       causes: (position of the host, cause), most time first.
       sources: where the steps of each host come from.
       evidence: of the first host whose steps are inferred.
       traced: per host, whether Python functions were recorded; None if that was not looked for.
+      rows: int64[s] per host, which of its own steps these are.
     """
 
     hosts: tuple[int, ...]
@@ -40,20 +55,97 @@ class RunBudget:
     begin_ps: I64
     duration_ps: I64
     time_ps: I64
+    takes_part: Bools
     between_ps: I64
     between_time_ps: I64
     causes: tuple[tuple[int, HostCause], ...] = ()
     sources: tuple[Source, ...] = ()
     evidence: Evidence | None = None
     traced: tuple[bool | None, ...] = ()
+    rows: tuple[I64, ...] = ()
 
     def __len__(self) -> int:
         return len(self.number)
 
-    def average_ps(self) -> I64:
-        """Total per device and category over the steps, int64[d, c]."""
-        total: I64 = self.time_ps.sum(axis=0)
-        return total
+    @property
+    def labels(self) -> list[str]:
+        """The steps' names, or numbers where they have none."""
+        return [name or str(number) for name, number in zip(self.names, self.number.tolist(), strict=True)]
+
+    @cached_property
+    def cells(self) -> int:
+        """Pairs of a step and a device that takes part in it: what averages are over."""
+        return int(self.takes_part.sum())
+
+    @property
+    def gaps(self) -> int:
+        """Pairs of successive steps of the devices that take part in any: what averages between steps are over."""
+        return int(self.takes_part.any(axis=0).sum()) * max(len(self) - 1, 0)
+
+    @cached_property
+    def step_ps(self) -> float:
+        """The average step, over steps and the devices that take part; 0 without steps."""
+        return self._mean(self.duration_ps)
+
+    @cached_property
+    def parts_ps(self) -> F64:
+        """The parts of the average step, float64[c]; they add up to `step_ps`."""
+        return np.array([self._mean(self.time_ps[:, :, i]) for i in range(len(CATEGORIES))])
+
+    @cached_property
+    def between_parts_ps(self) -> F64:
+        """The parts of the average time between steps, float64[c]."""
+        return np.array([self._mean_gap(self.between_time_ps[:, i]) for i in range(len(CATEGORIES))])
+
+    @cached_property
+    def between_step_ps(self) -> float:
+        """The average time between steps; 0 if it is too little to be shown (`LEAST_BETWEEN`)."""
+        return self.gap_ps if self.gap_ps >= LEAST_BETWEEN * (self.step_ps + self.gap_ps) else 0.0
+
+    @cached_property
+    def gap_ps(self) -> float:
+        """The average time between steps, however little; 0 with one step."""
+        return self._mean_gap(self.between_ps)
+
+    @property
+    def base_ps(self) -> float:
+        """What shares are of: the average time from step to step, or the average step if nothing is between steps."""
+        return self.step_ps + self.between_step_ps
+
+    @property
+    def base(self) -> str:
+        """What `base_ps` is, for sentences: "step", "time from step to step" or "recording"."""
+        if "recording" in self.sources:
+            return "recording"
+        return "time from step to step" if self.between_step_ps else "step"
+
+    def part_ps(self, name: str) -> float:
+        """A part, a group of parts or `BETWEEN` of the average step, by id."""
+        return self.between_step_ps if name == BETWEEN else float(self.parts_ps[list(members(name))].sum())
+
+    def share(self, name: str) -> float:
+        """A part, group or `BETWEEN` as a share of `base_ps`, 0 to 1; 0 without steps."""
+        return self.part_ps(name) / self.base_ps if self.base_ps else 0.0
+
+    def of_steps_ps(self) -> tuple[F64, F64]:
+        """Length float64[s] and parts float64[s, c] of each step, averaged over the devices that take part."""
+        count = self.takes_part.sum(axis=1)
+        length = np.where(self.takes_part, self.duration_ps, 0).sum(axis=1) / count
+        return length, np.where(self.takes_part[:, :, None], self.time_ps, 0).sum(axis=1) / count[:, None]
+
+    def of_devices_ps(self) -> tuple[F64, F64]:
+        """Length float64[d] and parts float64[d, c] of each device's average step; NaN if it takes part in none."""
+        with np.errstate(invalid="ignore"):
+            count = self.takes_part.sum(axis=0).astype(np.float64)
+            length = np.where(self.takes_part, self.duration_ps, 0).sum(axis=0) / count
+            return length, np.where(self.takes_part[:, :, None], self.time_ps, 0).sum(axis=0) / count[:, None]
+
+    def _mean(self, ps: I64) -> float:
+        return exact_sum(ps[self.takes_part]) / self.cells if self.cells else 0.0
+
+    def _mean_gap(self, ps: I64) -> float:
+        """The mean over pairs of successive steps, of which there is one less than steps, so that runs compare."""
+        return exact_sum(ps[self.takes_part.any(axis=0)]) / max(self.gaps, 1)
 
 
 def merge_budgets(parts: Sequence[HostBudget]) -> RunBudget:
@@ -80,6 +172,7 @@ def merge_budgets(parts: Sequence[HostBudget]) -> RunBudget:
         names=tuple(lead.names[at] for at in rows[0].tolist()),
         begin_ps=begin,
         duration_ps=end - begin,
+        takes_part=_taking_part(np.concatenate([part.busy[row] for part, row in chosen], axis=1)),
         time_ps=_with_peers(chosen, np.concatenate([part.time_ps[row] for part, row in chosen], axis=1), (begin, end)),
         between_ps=np.concatenate([part.between_ps for part, _ in chosen]),
         between_time_ps=np.concatenate([part.between_time_ps for part, _ in chosen]),
@@ -87,7 +180,17 @@ def merge_budgets(parts: Sequence[HostBudget]) -> RunBudget:
         sources=tuple(one.source for one in steps),
         evidence=next((one.evidence for one in steps if one.evidence), None),
         traced=tuple(part.traced for part, _ in chosen),
+        rows=tuple(rows),
     )
+
+
+def _taking_part(busy: Bools) -> Bools:
+    """Which devices count in which step."""
+    some = busy.any(axis=0)
+    idle = ~busy.any(axis=1)
+    takes_part: Bools = busy.copy()
+    takes_part[idle] = some if bool(some.any()) else True
+    return takes_part
 
 
 def _with_peers(parts: Sequence[tuple[HostBudget, I64]], time_ps: I64, window: tuple[I64, I64]) -> I64:
@@ -102,14 +205,17 @@ def _with_peers(parts: Sequence[tuple[HostBudget, I64]], time_ps: I64, window: t
     matched_runs, row = matched.runs, matched.runs.source
     begin = matched_runs.begin_ps - matched.moved_ps[row]
     extra = sum_by_step(*window, matched_runs.device, begin, matched.extra_ps[row])
-    extra = np.minimum(extra, time_ps[:, :, EXPOSED_COMMUNICATION])
     moved: I64 = time_ps.copy()
-    moved[:, :, EXPOSED_COMMUNICATION] -= extra
-    moved[:, :, IDLE_PEER] += extra
+    for category in (EXPOSED_COMMUNICATION, PEER_TRANSFER):
+        waits = np.minimum(extra, time_ps[:, :, category])
+        moved[:, :, category] -= waits
+        moved[:, :, IDLE_PEER] += waits
+        extra = extra - waits
     return moved
 
 
 def _empty() -> RunBudget:
     steps, count = np.zeros((0, 0), np.int64), len(CATEGORIES)
     devices, none = np.zeros((0, count), np.int64), np.zeros(0, np.int64)
-    return RunBudget((), (), none, (), steps, steps, np.zeros((0, 0, count), np.int64), none, devices)
+    times = np.zeros((0, 0, count), np.int64)
+    return RunBudget((), (), none, (), steps, steps, times, np.zeros((0, 0), np.bool_), none, devices)

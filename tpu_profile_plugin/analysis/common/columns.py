@@ -1,4 +1,4 @@
-"""Dataclasses whose fields are columns of equal length: some of their rows, and several one after the other."""
+"""Dataclasses whose fields are columns of equal length: selecting rows, and concatenating tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def rows_of(table: T, rows: Any) -> T:
-    """The rows selected by a slice, mask or indices; fields that are no arrays stay."""
+    """The rows selected by a slice, mask or indices; fields other than arrays stay."""
     columns: Any = table
     values = {field.name: getattr(table, field.name) for field in fields(columns)}
     selected: T = replace(columns, **{k: v[rows] for k, v in values.items() if isinstance(v, np.ndarray)})
@@ -21,7 +21,7 @@ def rows_of(table: T, rows: Any) -> T:
 
 
 def joined(tables: Sequence[T]) -> T:
-    """One or more tables one after the other; fields that are neither arrays nor tuples are those of the first."""
+    """Concatenates one or more tables; fields other than arrays and tuples come from the first."""
     first: Any = tables[0]
     columns: dict[str, Any] = {}
     for field in fields(first):

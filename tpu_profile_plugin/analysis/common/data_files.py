@@ -1,4 +1,4 @@
-"""Tables of the package that are data: text files beside the module that reads them."""
+"""Data tables of the package: text files beside the module that reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys made of integer columns: numbers for rows of several columns, membership in a list, openings and closings."""
+"""Integer keys: codes for rows of several columns, membership in a list, pairing of openings and closings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an analysis works on independent parts: its caller decides whether on several threads."""
+"""Mapper of an analysis over independent parts; the caller chooses the number of threads."""
 
 from __future__ import annotations
 

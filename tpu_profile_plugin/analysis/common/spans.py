@@ -22,7 +22,7 @@ def no_time() -> Times:
 
 
 def union(begin: I64, end: I64) -> Times:
-    """The union of the spans: disjoint, ascending; spans without length stay where nothing else is."""
+    """The union of the spans: disjoint, ascending; empty spans stay if no other span covers them."""
     return _native.union_times([(_plain(begin), _plain(end), None)], True)
 
 
@@ -32,12 +32,12 @@ def covered_within(begin: I64, end: I64, since: I64, until: I64) -> I64:
 
 
 def times_of(begin: I64, end: I64, keep: Bools | None = None) -> Times:
-    """The set that any spans cover, in any order, or those that `keep` marks; those without length cover nothing."""
+    """The set covered by spans in any order, or by the spans that `keep` marks; empty spans cover nothing."""
     return times_of_all((begin, end, keep))
 
 
 def times_of_all(*parts: tuple[I64, I64, Bools | None]) -> Times:
-    """The set that spans of several kinds cover; arguments as those of `times_of`."""
+    """The set covered by spans of several kinds; arguments as of `times_of`."""
     plain = [(_plain(begin), _plain(end), keep) for begin, end, keep in parts if keep is None or bool(keep.any())]
     return _native.union_times(plain, False) if plain else no_time()
 
@@ -70,7 +70,7 @@ def total(times: Times) -> int:
 
 
 def exact_sum(times_ps: I64) -> int:
-    """The sum of up to 2**31 times; those of a damaged profile are so long that an int64 wraps around, even to 0."""
+    """The sum of up to 2**31 times as an int; in damaged profiles an int64 sum could wrap around, even to 0."""
     return int((times_ps & 0xFFFFFFFF).sum()) + (int((times_ps >> 32).sum()) << 32)
 
 

@@ -143,7 +143,7 @@ class StatColumns:
 
 
 def _integers(owner: I64, value: U64, number: Bools) -> SparseColumn:
-    """The values as signed integers, 0 for those that are no number."""
+    """The values as signed integers, 0 for values that are not numbers."""
     signed = value.view(np.int64)
     return SparseColumn(owner, signed if bool(number.all()) else np.where(number, signed, 0))
 

@@ -1,1 +1,1 @@
-"""Collectives: their time, bandwidth and waits; devices that come late; clocks of hosts and devices."""
+"""Collectives: time, bandwidth and waits; late devices; clocks of hosts and devices."""

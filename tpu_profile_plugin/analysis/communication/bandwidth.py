@@ -1,13 +1,13 @@
 """Bandwidths of collectives, in the terms of NCCL's tests.
 
-The algorithm bandwidth is the size of the message over the time; the bus bandwidth is what the slowest link carries, so
-that it can be compared with the hardware's whatever the number of ranks:
+The algorithm bandwidth is the message size divided by the time. The bus bandwidth is the rate of the slowest link; it
+compares with the hardware's bandwidth for any number of ranks:
 
     all-reduce                              2 (n - 1) / n
     all-gather, reduce-scatter, all-to-all    (n - 1) / n
     others                                  1
 
-The message is what one rank contributes (its operands), of an all-gather what every rank receives.
+The message is the contribution of one rank (its operands); of an all-gather, the data that every rank receives.
 """
 
 from __future__ import annotations

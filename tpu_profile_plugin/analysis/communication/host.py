@@ -1,4 +1,4 @@
-"""Communication of one host: its collectives, how much of them shows in each step, and what its devices wait for."""
+"""Communication of one host: its collectives, their exposed time in each step, and the waits of its devices."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CollectiveSums:
     """One collective on one host, over all its runs on all devices; times in picoseconds.
 
     Attributes:
-      key, transfer: what it is.
+      key, transfer: its identity, and the data it transfers.
       count: runs; instances: executions, of all devices together.
       total_ps, exposed_ps: time, and the part of it in which the device computes nothing, summed over runs.
       stall_ps: time in which the core waits: in the done op, or the whole op if it is synchronous; None on GPUs.
@@ -169,7 +169,7 @@ def _sums(
 
 
 def _ops_by_key(devices: Sequence[Device]) -> dict[CollectiveKey, Op]:
-    """The op that says what each collective transfers: the start of an asynchronous one."""
+    """The op with the transferred data of each collective: the start op of an asynchronous collective."""
     ops: dict[CollectiveKey, Op] = {}
     for device in devices:
         for op in device.ops:
@@ -209,7 +209,7 @@ def _sum(
 
 
 def _stalls(devices: Sequence[Device]) -> dict[CollectiveKey, int]:
-    """Time of each collective's ops on TensorCores other than starts: the core does nothing else meanwhile."""
+    """Time of each collective's ops on TensorCores, start ops excluded: the core does nothing else meanwhile."""
     stalls: dict[CollectiveKey, int] = {}
     for device in devices:
         if device.kind != "tpu":

@@ -1,4 +1,4 @@
-"""Whether a GPU waits for its host: delays and queue of launches, tiny kernels, time without anything to do."""
+"""Launches of a GPU: their delay and queue, tiny kernels, and time in which the GPU waits for its host."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class LaunchSummary:
     """Launches of one GPU over the steps; times in picoseconds.
 
     Attributes:
-      launches: kernels whose launch is known, in the steps; per_step: the same per step.
+      launches: kernels with a known launch in the steps; per_step: their number per step.
       delay_ps: median time from the launch to the begin of the kernel; late_delay_ps: its 90th percentile.
       call_ps: median duration of the call on the host.
       most_queued: largest number of kernels that were launched and had not begun.
       mean_queued: that number averaged over the time of the steps.
       tiny: kernels shorter than `TINY_PS`.
-      starved_ps: time in which the GPU ran nothing and nothing that was launched waited: the host was too slow.
+      starved_ps: time with an idle GPU and an empty queue: the host was too slow.
       step_ps: time of the steps.
     """
 

@@ -1,4 +1,4 @@
-"""Communication of a run: the hosts' collectives as one, matched on a common clock, and the devices others wait for."""
+"""Communication of a run: collectives matched between hosts on a common clock, and the devices others wait for."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class RunCommunication:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Together:
-    """What is known only over all hosts."""
+class _AllHosts:
+    """Results that need all hosts."""
 
     sums: tuple[CollectiveSums, ...]
     wait_ps: I64
@@ -64,7 +64,7 @@ class _Together:
 
 
 def merge_communication(parts: Sequence[HostCommunication]) -> RunCommunication:
-    """The hosts that have devices, for the steps that they have in common."""
+    """Merges the hosts that have devices, over their common steps."""
     hosts = [i for i, part in enumerate(parts) if part.devices and part.steps is not None]
     chosen = [parts[i] for i in hosts]
     devices = tuple(RunDevice(name, i, kind) for i in hosts for name, kind in parts[i].devices)
@@ -74,7 +74,7 @@ def merge_communication(parts: Sequence[HostCommunication]) -> RunCommunication:
         _side_by_side([getattr(part, name)[row] for part, row in zip(chosen, rows, strict=True)])
         for name in ("work_ps", "communication_ps", "exposed_ps")
     )
-    together = _one(chosen, rows) if len(chosen) < 2 else _several(chosen, steps, rows)
+    together = _from_one_host(chosen, rows) if len(chosen) < 2 else _from_hosts(chosen, steps, rows)
     return RunCommunication(
         hosts=tuple(hosts),
         devices=devices,
@@ -108,16 +108,16 @@ def _host_outliers(devices: Sequence[RunDevice], hosts: Sequence[int], work: I64
     return tuple((hosts[at], score) for at, score in outliers(means))
 
 
-def _one(parts: Sequence[HostCommunication], rows: Sequence[I64]) -> _Together:
+def _from_one_host(parts: Sequence[HostCommunication], rows: Sequence[I64]) -> _AllHosts:
     """A single host, or none."""
     if not parts:
-        return _Together((), np.zeros((0, 0), np.int64), np.zeros(0, np.int64), 0, ())
+        return _AllHosts((), np.zeros((0, 0), np.int64), np.zeros(0, np.int64), 0, ())
     (part,) = parts
-    return _Together(part.sums, part.wait_ps[rows[0]], part.caused_ps, part.early, (None,))
+    return _AllHosts(part.sums, part.wait_ps[rows[0]], part.caused_ps, part.early, (None,))
 
 
-def _several(parts: Sequence[HostCommunication], steps: Sequence[StepWindows], rows: Sequence[I64]) -> _Together:
-    """The collectives of all hosts as one; hosts whose clocks are unknown keep what they know of their own devices."""
+def _from_hosts(parts: Sequence[HostCommunication], steps: Sequence[StepWindows], rows: Sequence[I64]) -> _AllHosts:
+    """Merges the collectives of all hosts; hosts with unknown clocks keep the waits among their own devices."""
     offsets = clock_offsets([part.runs for part in parts])
     matched = match_hosts([part.runs for part in parts], offsets)
     runs = matched.runs
@@ -125,7 +125,7 @@ def _several(parts: Sequence[HostCommunication], steps: Sequence[StepWindows], r
     columns = zip(parts, matched.numbers, matched.first_device.tolist(), strict=True)
     for part, numbers, first in columns:
         for number, sums in zip(numbers.tolist(), part.sums, strict=True):
-            merged[number].append(_moved(replace(sums, key=matched.keys[number]), first))
+            merged[number].append(_renumbered(replace(sums, key=matched.keys[number]), first))
     caused = np.zeros(sum(len(part.devices) for part in parts), np.int64)
     known = runs.last >= 0
     np.add.at(caused, runs.last[known], runs.wait_ps[known])
@@ -140,16 +140,16 @@ def _several(parts: Sequence[HostCommunication], steps: Sequence[StepWindows], r
         caused[devices], wait[:, devices] = parts[position].caused_ps, parts[position].wait_ps[rows[position]]
     early = int(runs.early.sum()) + sum(parts[position].early for position in matched.alone)
     joined = tuple(_joined(entries, matched, i) for i, entries in enumerate(merged))
-    return _Together(joined, wait, caused, early, offsets)
+    return _AllHosts(joined, wait, caused, early, offsets)
 
 
-def _moved(sums: CollectiveSums, first: int) -> CollectiveSums:
+def _renumbered(sums: CollectiveSums, first: int) -> CollectiveSums:
     """The sums with devices numbered from `first`."""
     return replace(sums, device=sums.device + first, last=sums.last + first if sums.last >= 0 else -1)
 
 
 def _joined(entries: Sequence[CollectiveSums], matched: MatchedHosts, number: int) -> CollectiveSums:
-    """One collective over all hosts; waits are those between hosts unless some host's clock is unknown."""
+    """One collective over all hosts; waits are between hosts unless some host's clock is unknown."""
     runs = matched.runs
     longest = max(entries, key=lambda one: one.end_ps - one.begin_ps)
     waiting = max(entries, key=lambda one: one.most_wait_ps)

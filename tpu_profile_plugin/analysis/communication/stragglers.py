@@ -1,4 +1,4 @@
-"""Devices and hosts that others wait for: much more work of their own than the median."""
+"""Stragglers: devices and hosts with much more work of their own than the median, for which others wait."""
 
 from __future__ import annotations
 

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE, IDLE_OTHER
+from tpu_profile_plugin.analysis.budget.categories import (
+    BETWEEN,
+    CATEGORIES,
+    COMPUTE,
+    DATA_MOVEMENT,
+    GROUP_OF,
+    IDLE_OTHER,
+)
 from tpu_profile_plugin.analysis.compare.match import Match
 from tpu_profile_plugin.analysis.compare.noise import Sample, welch
 from tpu_profile_plugin.analysis.compare.run import RunWork, WorkedOp
@@ -20,19 +27,22 @@ MORE_OFTEN = 1.1
 """Least ratio of runs per step to the base's for "more often", if a single run takes no longer."""
 LONGER = 1.1
 """Least ratio of the time of a run to the base's for a slower run."""
+OPS = GROUP_OF[CATEGORIES[COMPUTE]]
+"""Category of ops. Their time is two of its parts: computation and data movement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """One change; times in picoseconds per step and device.
+    """One change; times in picoseconds per step and device that takes part.
 
     Attributes:
       what: the op, the program or the part of the step that changed, and how.
       kind: how.
-      delta_ps: what it adds to the step; all contributions add up to the difference of the steps.
+      delta_ps: what it adds to the compared length; all contributions add up to the difference.
       base_ps, run_ps: its time in both runs.
-      category: the part of the time budget that it belongs to.
-      match: the ops, for those about ops.
+      category: the category that it belongs to, as in the time budget; `BETWEEN` for the time between steps.
+      part: id of the part of the time budget; "" for ops.
+      matches: the ops, for those about ops.
       low_ps, high_ps: interval of `delta_ps`; None if there are too few steps.
       certain: the interval and what captures differ by anyway leave no room for 0.
     """
@@ -43,6 +53,7 @@ class Contribution:
     base_ps: float
     run_ps: float
     category: str
+    part: str = ""
     matches: tuple[Match, ...] = ()
     low_ps: float | None = None
     high_ps: float | None = None
@@ -59,22 +70,23 @@ def contributions(base: RunWork, run: RunWork, matches: Iterable[Match], floor_p
     """
     changes = (*_of_ops(base, run, matches, floor_ps), *_of_parts(base, run, floor_ps))
     changed = [one for one in changes if one.delta_ps]
-    changed.sort(key=lambda one: (one.category == CATEGORIES[IDLE_OTHER], -abs(one.delta_ps)))
-    rest = round(run.step.mean) - round(base.step.mean) - sum(one.delta_ps for one in changed)
+    changed.sort(key=lambda one: (one.part == CATEGORIES[IDLE_OTHER], -abs(one.delta_ps)))
+    rest = round(run.length.mean) - round(base.length.mean) - sum(one.delta_ps for one in changed)
     return [*changed, Contribution("Rest", "rest", rest, 0.0, 0.0, "", certain=False)]
 
 
 def _of_parts(base: RunWork, run: RunWork, floor_ps: float) -> Iterable[Contribution]:
-    """The parts of the time budget other than computation."""
-    for i, name in enumerate(CATEGORIES):
-        old, new = base.parts[i], run.parts[i]
-        if i != COMPUTE and (old.mean or new.mean):
+    """The parts of the time budget that are not the time of ops, and the time between steps."""
+    named = zip((*CATEGORIES, BETWEEN), (*base.parts, base.between), (*run.parts, run.between), strict=True)
+    for i, (name, old, new) in enumerate(named):
+        if i not in (COMPUTE, DATA_MOVEMENT) and (old.mean or new.mean):
             kind: Kind = "slower" if new.mean >= old.mean else "faster"
-            yield _judged(name, kind, (old, new), name, (), floor_ps)
+            judged = _judged(name, kind, (old, new), floor_ps)
+            yield replace(judged, category=GROUP_OF.get(name, BETWEEN), part=name)
 
 
 def _of_ops(base: RunWork, run: RunWork, matches: Iterable[Match], floor_ps: float) -> Iterable[Contribution]:
-    """Computation: matches of one program that differ in the same way are one change."""
+    """Ops: matches of one program that differ in the same way are one change."""
     groups: dict[tuple[Kind, str, str, int], list[Match]] = defaultdict(list)
     for i, match in enumerate(matches):
         kind = kind_of(match)
@@ -83,18 +95,16 @@ def _of_ops(base: RunWork, run: RunWork, matches: Iterable[Match], floor_ps: flo
     for (kind, _, _, _), members in groups.items():
         old = base.total([op for one in members for op in one.base])
         new = run.total([op for one in members for op in one.run])
-        yield _judged(describe(members), kind, (old, new), CATEGORIES[COMPUTE], tuple(members), floor_ps)
+        yield replace(_judged(describe(members), kind, (old, new), floor_ps), matches=tuple(members))
 
 
-def _judged(
-    what: str, kind: Kind, samples: tuple[Sample, Sample], category: str, matches: tuple[Match, ...], floor_ps: float
-) -> Contribution:
+def _judged(what: str, kind: Kind, samples: tuple[Sample, Sample], floor_ps: float) -> Contribution:
     old, new = samples
     delta = new.mean - old.mean
     interval = welch(old, new)
     certain = abs(delta) > floor_ps and (interval is None or interval[0] > 0 or interval[1] < 0)
     low, high = interval or (None, None)
-    return Contribution(what, kind, round(delta), old.mean, new.mean, category, matches, low, high, certain)
+    return Contribution(what, kind, round(delta), old.mean, new.mean, OPS, low_ps=low, high_ps=high, certain=certain)
 
 
 def kind_of(match: Match) -> Kind:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
-from tpu_profile_plugin.analysis.compare.run import WorkedOp
+from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint
+from tpu_profile_plugin.analysis.compare.run import CONTAINERS, WorkedOp
 
 K = TypeVar("K", bound=Hashable)
 Relation = Literal["same", "dtype_changed", "shape_changed", "split", "merged", "changed", "added", "removed"]
@@ -115,6 +116,40 @@ def match_ops(base: Sequence[WorkedOp], run: Sequence[WorkedOp], programs: dict[
         left += old
         right += new
     return matches + _by_content(left, right)
+
+
+def matched_share(
+    ops: Sequence[WorkedOp], others: Sequence[WorkedOp], pairs: Iterable[tuple[str, str]]
+) -> float | None:
+    """Share of the time of ops that is in programs which the other run has as well, 0 to 1; None without such time.
+
+    A name alone makes no program the same: at least `LEAST_SHARED` of the smaller one's ops must come from the same
+    place.
+
+    Args:
+      ops: of one run.
+      others: of the other run.
+      pairs: names of programs of both that correspond.
+    """
+    ours, theirs = (_by(side, lambda op: op.program) for side in (_known(ops), _known(others)))
+    total = sum(op.ps for side in ours.values() for op in side)
+    both = {one for one, other in pairs if _related(ours.get(one, []), theirs.get(other, []))}
+    return sum(op.ps for name in both for op in ours[name]) / total if total else None
+
+
+def _known(ops: Iterable[WorkedOp]) -> list[WorkedOp]:
+    """Ops without the time of loops and calls, which belongs to no program."""
+    return [op for op in ops if op.name != CONTAINERS]
+
+
+def _related(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> bool:
+    """Whether ops of two programs come from the same places; those of unknown origin need the same shapes."""
+    old, new = ({_origin(op.print) for op in side} for side in (base, run))
+    return bool(old & new) and len(old & new) >= LEAST_SHARED * min(len(old), len(new))
+
+
+def _origin(one: Fingerprint) -> Hashable:
+    return (one.framework, one.source) if one.framework or one.source else (one.kind, one.shapes)
 
 
 def _types(base: Iterable[WorkedOp], run: Iterable[WorkedOp]) -> tuple[str, str]:

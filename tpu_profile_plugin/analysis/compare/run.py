@@ -14,7 +14,7 @@ from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint, fingerp
 from tpu_profile_plugin.analysis.compare.noise import Sample
 from tpu_profile_plugin.analysis.compare.work import HostWork
 from tpu_profile_plugin.analysis.hlo.ops import Fused, HloOps
-from tpu_profile_plugin.columns.arrays import F64
+from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 
 CONTAINERS = "loops, calls and conditionals"
 MOST_INSIDE = 500
@@ -22,7 +22,7 @@ MOST_INSIDE = 500
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorkedOp:
-    """An op in the average step; times in picoseconds per step and device.
+    """An op in the average step; times in picoseconds per step and device that takes part.
 
     Attributes:
       program: name of its program, without id.
@@ -31,7 +31,7 @@ class WorkedOp:
       print: what it is.
       inside: framework ops that it was made of, with their source line where that is known.
       ps: its time.
-      by_step: float64[s], its time in the steps of each host, one host after the other (see `RunWork.cuts`).
+      by_step: float64[s], its time in each of the first steps (`MOST_STEPS`).
       runs: per step and device.
     """
 
@@ -95,54 +95,94 @@ class RunWork:
     """The average step of a run.
 
     Attributes:
-      ops: its computation by op.
-      parts: per category of the time budget, its time per step, averaged over devices.
-      step: the step, averaged over devices.
-      cuts: where the steps of each host but the first begin in `WorkedOp.by_step`.
+      ops: its computation and data movement by op.
+      parts: time per step by part of the time budget (`CATEGORIES`), averaged over the devices that take part.
+      between: the time between steps.
+      step: the step.
+      length: what is compared, and what `parts` and `between` add up to: the time from step to step, or the step if
+        too little is between steps to be shown.
+      gap, period: the time between steps and from step to step, however little is between steps.
+      steps: how many there are.
     """
 
     ops: tuple[WorkedOp, ...]
     parts: tuple[Sample, ...]
+    between: Sample
     step: Sample
-    cuts: tuple[int, ...] = ()
+    length: Sample
+    gap: Sample
+    period: Sample
+    steps: int
 
     def without_steps(self) -> RunWork:
         """The work without the times of steps, for runs whose steps are unknown."""
-        unknown = Sample(0.0, 0.0, 0)
-        return replace(self, step=unknown, parts=(unknown,) * len(self.parts))
+        none = Sample(0.0, 0.0, 0)
+        parts = (none,) * len(self.parts)
+        return replace(self, parts=parts, between=none, step=none, length=none, gap=none, period=none, steps=0)
+
+    def from_step_to_step(self) -> RunWork:
+        """The work with the time between steps, for a comparison in which the other run's is shown."""
+        return replace(self, between=self.gap, length=self.period)
 
     def total(self, ops: Sequence[WorkedOp]) -> Sample:
-        """Of ops together: how far their sum varies over the steps of each host, whose variations add up."""
+        """Of ops together: their sum, and how far it varies over the steps."""
         if not ops:
-            return Sample(0.0, 0.0, self.step.count)
+            return Sample(0.0, 0.0, self.steps)
         together = np.sum([op.by_step for op in ops], axis=0)
-        variance = sum(sample(part).variance for part in np.split(together, self.cuts))
-        return Sample(sum(op.ps for op in ops), variance, self.step.count)
+        return sample(sum(op.ps for op in ops), together, self.steps)
 
 
 def run_work(hosts: Sequence[DescribedWork], budget: RunBudget) -> RunWork:
-    """The hosts' work as one, per step and device; hosts weigh by their devices."""
-    cells = sum(one.work.steps * one.work.devices for one in hosts)
-    devices = sum(one.work.devices for one in hosts)
-    lengths = [one.work.by_step.shape[1] for one in hosts]
-    cuts = np.cumsum(lengths)
+    """The hosts' work as one, per step and device that takes part, of the steps of the budget.
+
+    Args:
+      hosts: all of the run.
+      budget: its time budget.
+    """
+    chosen = [hosts[i] for i in budget.hosts]
+    kept = few_steps([one.work.by_step.shape[1] for one in chosen], budget.rows, len(budget))
+    count = budget.takes_part.sum(axis=1)[kept]
     by_key: dict[tuple[str, str, Fingerprint], WorkedOp] = {}
-    for host, until, length in zip(hosts, cuts.tolist(), lengths, strict=True):
+    for host, rows in zip(chosen, budget.rows, strict=True):
+        times = host.work.by_step[:, rows[kept]] / count
+        total, runs = host.work.within(rows)
         for i, (_, name) in enumerate(host.work.keys):
             key = program_name(host.module[i]), name or CONTAINERS, host.print[i]
-            times = np.zeros(sum(lengths))
-            times[until - length : until] = host.work.by_step[i] / devices
             op = WorkedOp(
                 *(key[0], host.module[i], key[1], key[2], host.inside[i]),
-                *(int(host.work.time_ps[i]) / cells, times, int(host.work.runs[i]) / cells),
+                *(float(total[i]) / budget.cells, times[i], float(runs[i]) / budget.cells),
             )
             by_key[key] = op if key not in by_key else _sum(by_key[key], op)
-    ops = tuple(by_key.values())
-    parts = budget.time_ps.mean(axis=1) if budget.duration_ps.size else np.zeros((0, len(CATEGORIES)))
-    step = budget.duration_ps.mean(axis=1) if budget.duration_ps.size else np.zeros(0)
+    length, parts = budget.of_steps_ps()
+    gaps, steps, shown = _gaps(budget), len(budget), budget.between_step_ps > 0
+    gap = sample(budget.gap_ps, gaps, len(gaps))
+    period = sample(budget.step_ps + budget.gap_ps, length[:-1] + gaps, len(gaps))
+    step = sample(budget.step_ps, length, steps)
     return RunWork(
-        ops, tuple(sample(parts[:, i]) for i in range(len(CATEGORIES))), sample(step), tuple(cuts[:-1].tolist())
+        ops=tuple(by_key.values()),
+        parts=tuple(sample(float(budget.parts_ps[i]), parts[:, i], steps) for i in range(len(CATEGORIES))),
+        between=gap if shown else Sample(0.0, 0.0, len(gaps)),
+        step=step,
+        length=period if shown else step,
+        gap=gap,
+        period=period,
+        steps=steps,
     )
+
+
+def few_steps(known: Sequence[int], rows: Sequence[I64], steps: int) -> Bools:
+    """bool[s]: the steps of a run whose times per op are known of each host: of its first `known` steps."""
+    kept = np.ones(steps, np.bool_)
+    for few, of_host in zip(known, rows, strict=True):
+        kept &= of_host < few
+    return kept
+
+
+def _gaps(budget: RunBudget) -> F64:
+    """float64[s - 1], the time between successive steps, averaged over the devices that take part in any."""
+    end = budget.begin_ps + budget.duration_ps
+    gaps = np.maximum(budget.begin_ps[1:] - end[:-1], 0)[:, budget.takes_part.any(axis=0)]
+    return gaps.mean(axis=1) if gaps.size else np.zeros(0)
 
 
 def _sum(op: WorkedOp, other: WorkedOp) -> WorkedOp:
@@ -150,8 +190,6 @@ def _sum(op: WorkedOp, other: WorkedOp) -> WorkedOp:
     return replace(op, ps=op.ps + other.ps, by_step=op.by_step + other.by_step, runs=op.runs + other.runs)
 
 
-def sample(values: F64) -> Sample:
-    """Mean, variance and number of values; 0 without any."""
-    count = len(values)
-    mean = float(values.mean()) if count else 0.0
-    return Sample(mean, float(values.var(ddof=1)) if count > 1 else 0.0, count)
+def sample(mean: float, values: F64, count: int) -> Sample:
+    """A mean, the variance of the values that it is of, and how many they are."""
+    return Sample(mean, float(values.var(ddof=1)) if len(values) > 1 else 0.0, count)

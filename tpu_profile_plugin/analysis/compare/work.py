@@ -9,7 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.spans import Times, no_time, subtract, times_of, times_of_all
-from tpu_profile_plugin.analysis.devices.model import Device, Work, ordered
+from tpu_profile_plugin.analysis.devices.model import ASYNCHRONOUS, Device, Work, ordered
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.columns.arrays import F64, I64
 
@@ -26,7 +26,8 @@ class HostWork:
 
     Attributes:
       keys: the ops that computed in steps.
-      time_ps: int64[n], time in steps over all devices, disjoint between ops: its sum is the devices' computation.
+      time_ps: int64[n], time in steps over all devices, disjoint between ops: its sum is the devices' computation
+        with data movement.
       by_step: float64[n, s], that time in each of the first `MOST_STEPS` steps.
       runs: int64[n], runs that begin in steps.
       steps, devices: how many there are.
@@ -39,6 +40,17 @@ class HostWork:
     steps: int = 0
     devices: int = 0
 
+    def within(self, rows: I64) -> tuple[F64, F64]:
+        """Time and runs in some of the steps, which another host of the run has as well.
+
+        If not in all, they are extrapolated: runs from all steps, times from those among the first `MOST_STEPS`.
+        """
+        if len(rows) == self.steps:
+            return self.time_ps.astype(np.float64), self.runs.astype(np.float64)
+        known = rows[rows < self.by_step.shape[1]]
+        time: F64 = self.by_step[:, known].sum(axis=1) * (len(rows) / max(len(known), 1))
+        return time, self.runs.astype(np.float64) * (len(rows) / max(self.steps, 1))
+
 
 def host_work(devices: Sequence[Device], steps: StepWindows) -> HostWork:
     """The work of a host's devices; where ops overlap, the one that began first counts."""
@@ -50,7 +62,8 @@ def host_work(devices: Sequence[Device], steps: StepWindows) -> HostWork:
         numbers = np.array([number.setdefault((op.program, op.name), len(number)) for op in device.ops], np.int64)
         rest = np.array([number.setdefault((0, ""), len(number))])
         runs, (begin, end) = ordered(device.runs), _containers(device)
-        parts.append((runs.begin_ps, runs.end_ps, runs.op, runs.work, numbers, window))
+        work = np.where(runs.work == Work.MOVE, np.uint8(Work.COMPUTE), runs.work)
+        parts.append((runs.begin_ps, runs.end_ps, runs.op, work, numbers, window))
         parts.append((begin, end, np.zeros(len(begin), np.int32), np.zeros(len(begin), np.uint8), rest, window))
     few = min(len(steps), MOST_STEPS)
     total, by_step, count = _native.step_work(parts, Work.COMPUTE, len(number), few)
@@ -68,6 +81,6 @@ def _containers(device: Device) -> Times:
     control, runs, windows = device.control, device.runs, device.windows
     if not len(control):
         return no_time()
-    waits = (windows.work == Work.COMMUNICATION) | (windows.work == Work.COPY)
+    waits = np.isin(windows.work, ASYNCHRONOUS)
     others = times_of_all((runs.begin_ps, runs.end_ps, None), (windows.begin_ps, windows.end_ps, waits))
     return subtract(times_of(control.begin_ps, control.end_ps), others)

@@ -1,4 +1,4 @@
-"""Utilization of kernels: each line of counters is one kernel, its units in percent of what they could have done."""
+"""Utilization of kernels: each line of counters is one kernel, its units in percent of their peaks."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ _UNNAMED = ("_counters_", "counters", "counters_0")
 _KERNEL_LINES = ("PALLAS", "Pallas", "XLA OPS", "XLA Ops"), (STEPS,)
 NO_NAME = "default_kernel"
 PRECISIONS = {"BF16": "MXU BF16", "FP8": "MXU E4M3 + E5M2", "Int4": "MXU I4", "Int8": "MXU I8"}
-"""Types of operands, and the row that has the cycles of each."""
+"""Types of operands, each with the row that has its cycles."""
 _MXU = "Avg MXU Busy"
 _MEMORY = "HBM Bandwidth Utilization"
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which kernels, and the time to measure them by.
+    """Request: the wanted kernels, and the duration to relate them to.
 
     Attributes:
       kernel: part of the kernel's name; "" for all.
       device: a device id; None for all.
       duration_us: the duration of the kernels; 0: as recorded.
-      replace_cycles: whether counted cycles are replaced by those of the duration, and not only missing ones.
+      replace_cycles: whether the duration replaces counted cycles, too, instead of missing cycles only.
     """
 
     kernel: str = ""
@@ -84,7 +84,7 @@ class DeviceKernels:
 
 
 def kernels(space: XSpace, planes: tuple[Plane, ...], asked: Asked) -> Iterator[DeviceKernels]:
-    """The kernels of every device whose counters are known; of one without values of counters, none."""
+    """The kernels of every device with known counters; a device without counter values has none."""
     for plane in planes:
         about = plane.declared
         chip, device = chip_of(space, about), _device(space, about)
@@ -148,7 +148,7 @@ def _kernel(plane: Plane, chip: Chip, sample: Sample, name: str, asked: Asked) -
 
 
 def _with_cycles(chip: Chip, sample: Sample, duration_us: float, replace: bool) -> Sample:
-    """The sample with the cycles of the duration at the nominal clock, where they were not counted."""
+    """The sample; cycles that were not counted follow from the duration at the nominal clock."""
     cycles = duration_us * (chip.hertz / MEGA)
     if cycles <= 0:
         return sample

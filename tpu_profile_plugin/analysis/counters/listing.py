@@ -1,4 +1,4 @@
-"""Counter events as they are recorded: a row per event of a device that has a value of a counter."""
+"""Recorded counter events: a row per event of a device with a counter value."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Listing:
 
 
 def has_values(plane: Plane) -> bool:
-    """Whether a plane is one of a device that declares values of counters."""
+    """Whether a plane belongs to a device and declares counter values."""
     return plane.name.startswith((TPU_PREFIX, GPU_PREFIX)) and recorded.declares_values(plane)
 
 

@@ -100,11 +100,11 @@ class Block:
         for axis in self.axes:
             index.append(max(0, min(rest // axis.stride, axis.count - 1)))
             rest -= index[-1] * axis.stride
-        name = self._at.get(rest)
+        name = self._name_by_offset.get(rest)
         return None if name is None else self.register(name, *index)
 
     @cached_property
-    def _at(self) -> dict[int, str]:
+    def _name_by_offset(self) -> dict[int, str]:
         return {offset: name for name, (offset, _) in self.offsets.items()}
 
 

@@ -63,7 +63,7 @@ class Sample:
 
 
 def plane_integer(space: XSpace, plane: Plane, name: str) -> int | None:
-    """The last value of an integer stat of a plane, 0 if it is no integer; None without the stat."""
+    """The last value of an integer stat of a plane, 0 if it is of another type; None without the stat."""
     stats = StatColumns(space, plane, _each(plane.stats), (name,))
     values = stats.ints(name).value
     return int(values[-1]) if len(values) else None
@@ -76,7 +76,7 @@ def device_type(space: XSpace, plane: Plane) -> str:
 
 
 def _each(stats: Stats) -> Stats:
-    """The stats of a plane, each with an owner of its own, so that all of a name are seen."""
+    """The stats of a plane, each with an owner of its own, so that every stat of a name is found."""
     return replace(stats, start=np.arange(len(stats.key) + 1, dtype=np.uint32))
 
 
@@ -129,12 +129,12 @@ def _within(doubles: np.ndarray[tuple[int], np.dtype[np.float64]]) -> U64:
 
 
 def samples(plane: Plane, counters: Counted, *, add: bool) -> Iterator[Sample]:
-    """The counters of every line that has some.
+    """The counters of every line that has any.
 
     Args:
       plane: the plane.
       counters: of the plane.
-      add: whether values of a counter add up; if not, the last one counts (see `in_order`).
+      add: whether values of a counter add up; otherwise the last value counts (see `in_order`).
     """
     counters = rows_of(counters, in_order(plane, counters.event))
     line_of = np.searchsorted(plane.lines.event_start, counters.event, side="right") - 1
@@ -153,7 +153,7 @@ def samples(plane: Plane, counters: Counted, *, add: bool) -> Iterator[Sample]:
 
 
 def in_order(plane: Plane, events: I64) -> I64:
-    """The order of events of a line: by begin, longest first, on TensorCores; elsewhere that of the file, as XProf."""
+    """The order of events of a line: on TensorCores by begin, longest first; elsewhere file order, as in XProf."""
     if not is_tensor_core(plane):
         return np.arange(len(events))
     return np.lexsort((-plane.events.duration_ps[events], plane.events.begin_ps[events]))

@@ -1,4 +1,4 @@
-"""Work of the units of a chip, as sums of counters, and what the units could have done in the cycles they were on.
+"""Work of the units of a chip as sums of counters, and the work possible in their counted cycles.
 
 The sums, capacities and names of rows are those of XProf 2.24.2, and so are its simplifications: a scalar or vector
 instruction takes one cycle, and a multiplication takes a fixed number of cycles that depends on its operands.

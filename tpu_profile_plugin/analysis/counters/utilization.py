@@ -18,10 +18,10 @@ from tpu_profile_plugin.columns.arrays import U64
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A row: what a unit did and could have done.
+    """A row: achieved and possible work of a unit.
 
     Attributes:
-      node: number of the core; 0 for what the chip shares.
+      node: number of the core; 0 for units shared by the chip.
       name: the unit.
       achieved, peak: in `unit`; of rows in percent, the part and the whole.
       unit: instructions, cycles, bytes or percent.
@@ -37,8 +37,7 @@ class Work:
 def utilization(chip: Chip, sample: Sample) -> list[Work]:
     """The rows of a sample: TensorCores, memory and interconnect, then SparseCores.
 
-    Without cycles of a TensorCore there are no rows of it. The interconnect is listed once per TensorCore, although
-    they share it: XProf lists it so.
+    A TensorCore without counted cycles has no rows. As in XProf, the shared interconnect is listed once per TensorCore.
     """
     rows: list[Work] = []
     for core in range(chip.dies):

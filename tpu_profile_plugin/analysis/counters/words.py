@@ -1,4 +1,4 @@
-"""Descriptions of performance counters, from the words of their names."""
+"""Descriptions of performance counters, derived from the words of their names."""
 
 from __future__ import annotations
 

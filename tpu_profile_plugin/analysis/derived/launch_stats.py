@@ -18,7 +18,7 @@ _DRIVER_CALLS = "cu"
 def launch_stats(host: PlaneLookup, group: I64 | None, device: int, names: Mapping[int, str]) -> ExtraLine | None:
     """Launches from one host plane on GPU number `device`; None without any.
 
-    CUDA driver calls (`cu...`) are excluded, and so are groups without a name: those that only the file knows of.
+    CUDA driver calls (`cu...`) are excluded, and so are groups without a name, which only the file assigned.
     Launch times are formatted texts in microseconds.
     """
     if group is None:

@@ -136,7 +136,7 @@ def _offload_rows(
 
 
 def _offload_args(on_rows: StatColumns, count: int, starts: U32, dones: U32) -> dict[str, Arg]:
-    """What a copy has of its two ops, given by their rows of `count`: the shape of the start, the bytes of the done."""
+    """Arguments of copies from their two ops (rows below `count`): shape of the start op, bytes of the done op."""
     moved = on_rows.signed(_MOVED)
     moved_by_row = np.full(count, ABSENT, dtype=np.int64)
     moved_by_row[moved.event] = moved.value

@@ -17,6 +17,7 @@ from tpu_profile_plugin.columns.arrays import I32, I64
 
 _ORDINAL = re.compile(r"(\d+)\D*\Z")
 _STREAM = "Stream"
+_COPIES = (Work.COPY, Work.UPLOAD, Work.DOWNLOAD, Work.PEER_COPY)
 
 
 def gpu_devices(space: XSpace, planes: Sequence[Plane]) -> list[Device]:
@@ -66,5 +67,5 @@ def _ops(space: XSpace, plane: Plane, events: I64) -> tuple[I32, tuple[Op, ...]]
         hlo_op = texts[text] if text >= 0 else ""
         work, collective = gpu_work(names[row], hlo_op)
         name = hlo_op.rpartition("::")[2] or names[row]
-        ops.append(Op(name if work != Work.COPY else names[row], number % 2**64, work, collective))
+        ops.append(Op(names[row] if work in _COPIES else name, number % 2**64, work, collective))
     return op.astype(np.int32), tuple(ops)

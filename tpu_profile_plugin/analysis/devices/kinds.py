@@ -29,7 +29,17 @@ _LIBRARY_KINDS = (
     *(("alltoall", "all-to-all"), ("broadcast", "collective-broadcast"), ("sendrecv", "send/recv")),
     *(("send", "send"), ("recv", "recv"), ("reduce", "reduce")),
 )
-_GPU_COPY = re.compile(r"mem(?:cpy|set)(?:\W|\Z|[adhp](?:to|2)?[adhp])|.*rocclr_(?:copy|fill)Buffer", re.IGNORECASE)
+_GPU_COPY = re.compile(
+    r"mem(?:cpy|set)(?:\W|\Z|[adhp](?:to|2)?[adhp])|.*rocclr_(?:copy|fill)Buffer"
+    r"|copy(?:host|device|peer)to(?:host|device|peer)",
+    re.IGNORECASE,
+)
+_GPU_FILL = re.compile(r"memset|.*rocclr_fillBuffer", re.IGNORECASE)
+_DIRECTION = re.compile(
+    r"(?:memcpy|copy)\W*(?P<source>host|device|peer|[adhp])(?:to|2)?(?P<target>host|device|peer|[adhp])", re.IGNORECASE
+)
+_HOST_MEMORY = "S(5)"
+"""The host's memory in HLO layouts."""
 
 
 def opcode_in(text: str) -> str:
@@ -49,13 +59,14 @@ def collective_of(opcode: str) -> str:
     return base if base in COLLECTIVES else ""
 
 
-def hlo_work(opcode: str, category: str, name: str) -> tuple[Work, str]:
+def hlo_work(opcode: str, category: str, name: str, text: str = "") -> tuple[Work, str]:
     """Work of an HLO op and its collective.
 
     Args:
       opcode: "" if unknown; then the stem of the name stands for it.
       category: the category that the profile records, "" if none.
       name: the instruction's name.
+      text: its HLO text, which names the memories of a copy; "" if unknown.
     """
     opcode = opcode or stem(name)
     if "infeed" in category or opcode == "infeed":
@@ -68,10 +79,12 @@ def hlo_work(opcode: str, category: str, name: str) -> tuple[Work, str]:
         return Work.COMMUNICATION, collective
     if category in WITH_INNER_OPS or opcode in WITH_INNER_OPS:
         return Work.CONTROL, ""
+    if opcode == "copy":
+        return Work.MOVE, ""
     if opcode in _COPIES:
-        return Work.COPY, ""
+        return _copy(text), ""
     if opcode in _ASYNC_OPCODES:
-        return _asynchronous(name)
+        return _asynchronous(name, text)
     if "fusion" in category and (collective := _first(category)):
         return Work.COMMUNICATION, collective
     return Work.COMPUTE, ""
@@ -81,24 +94,45 @@ def _first(text: str) -> str:
     return next((kind for kind in _NAMED_IN_FUSIONS if kind in text), "")
 
 
-def _asynchronous(name: str) -> tuple[Work, str]:
+def _copy(text: str) -> Work:
+    """An asynchronous copy: with the host's memory on one side, or where no layout tells, COPY."""
+    return Work.MOVE_WAIT if "{" in text and _HOST_MEMORY not in text else Work.COPY
+
+
+def _asynchronous(name: str, text: str) -> tuple[Work, str]:
     """A wrapped computation names what it runs: `all-to-all-start.1`, `slice-done`, `fusion.7.call-start`."""
     if collective := _first(name):
         return Work.COMMUNICATION, collective
     if "collective" in name:
         return Work.COMMUNICATION, "collective"
-    return (Work.COPY if any(part in name for part in _NAMED_COPIES) else Work.COMPUTE), ""
+    return (_copy(text) if any(part in name for part in _NAMED_COPIES) else Work.COMPUTE), ""
 
 
 def gpu_work(kernel: str, hlo_op: str) -> tuple[Work, str]:
     """Work of an event on a GPU stream: by the collective library's kernel name, the HLO op, or as a copy."""
-    op = collective_of(stem(hlo_op.rpartition("::")[2]))
+    opcode = stem(hlo_op.rpartition("::")[2])
+    op = collective_of(opcode)
     if _LIBRARY_KERNEL.match(kernel):
         plain = kernel.lower().replace("_", "").replace("-", "")
         return Work.COMMUNICATION, op or next((kind for part, kind in _LIBRARY_KINDS if part in plain), "collective")
     if _GPU_COPY.match(kernel):
-        return Work.COPY, ""
+        return _gpu_copy(kernel, bool(hlo_op)), ""
+    if opcode == "copy":
+        return Work.MOVE, ""
     return (Work.COMMUNICATION, op) if op else (Work.COMPUTE, "")
+
+
+def _gpu_copy(kernel: str, in_program: bool) -> Work:
+    """Kind of a copy; those that the host launches carry batches and results, those of a program offload values."""
+    if _GPU_FILL.match(kernel):
+        return Work.MOVE
+    direction = _DIRECTION.match(kernel)
+    if direction is None:
+        return Work.MOVE if in_program else Work.COPY
+    source, target = direction["source"][0].lower(), direction["target"][0].lower()
+    if "h" in (source, target):
+        return Work.COPY if in_program or source == target else Work.UPLOAD if source == "h" else Work.DOWNLOAD
+    return Work.PEER_COPY if "p" in (source, target) else Work.MOVE
 
 
 def async_role(name: str) -> tuple[str, bool] | None:

@@ -8,10 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.spans import Times, covered_after, times_of, times_of_all
+from tpu_profile_plugin.analysis.common.spans import Times, covered_after, no_time, subtract, times_of, times_of_all
 from tpu_profile_plugin.columns.arrays import I32, I64, U8, Bools
 
-Kind = Literal["tpu", "gpu", "cpu"]
+Kind = Literal["tpu", "gpu", "cpu", "host"]
+"""`host` stands for a device that was not recorded."""
 
 
 class Work(IntEnum):
@@ -21,13 +22,29 @@ class Work(IntEnum):
     COMMUNICATION = 1
     """With other devices: collectives, send and recv."""
     COPY = 2
-    """Between memories or devices, by a copy engine or a transfer that the op waits for."""
+    """Between the memories of host and device inside a program, or of unknown direction."""
     INPUT = 3
     """Waiting for input from the host (infeed)."""
     OUTPUT = 4
     """Waiting until the host takes results (outfeed)."""
     CONTROL = 5
     """An op that consists of other ops: a loop, call or conditional."""
+    MOVE = 6
+    """Copies within the device's own memory."""
+    MOVE_WAIT = 7
+    """An asynchronous copy between the device's own memories (HBM and VMEM)."""
+    UPLOAD = 8
+    """A copy to the device that the host launched."""
+    DOWNLOAD = 9
+    """A copy to the host that the host launched."""
+    PEER_COPY = 10
+    """A copy to or from another device."""
+
+
+ASYNCHRONOUS = (Work.COMMUNICATION, Work.COPY, Work.MOVE_WAIT)
+"""Work that starts with one op and is waited for by another."""
+POINT_TO_POINT = ("send", "recv", "send/recv")
+"""Kinds of `Op.collective` between two devices."""
 
 
 NO_LAUNCH = -(2**63)
@@ -118,16 +135,27 @@ class Device:
     launch_key: I64 = field(default_factory=_none)
 
     def compute(self) -> Times:
-        """When it computed."""
-        return self.runs.times(Work.COMPUTE)
+        """When it computed or moved data within its memory."""
+        runs = self.runs
+        return times_of(runs.begin_ps, runs.end_ps, (runs.work == Work.COMPUTE) | (runs.work == Work.MOVE))
 
     def communication(self) -> Times:
         """When a collective was under way, in the device's own ops or asynchronously."""
         return self._with_windows(Work.COMMUNICATION)
 
-    def copies(self) -> Times:
-        """When a copy was under way, in the device's own ops or asynchronously."""
-        return self._with_windows(Work.COPY)
+    def sends(self) -> Times:
+        """When it sent to or received from another device, and no other collective was under way."""
+        between_two = np.array([op.collective in POINT_TO_POINT for op in self.ops], np.bool_)
+        if not bool(between_two.any()):
+            return no_time()
+        parts = [(spans, spans.work == Work.COMMUNICATION) for spans in (self.runs, self.windows)]
+        pairs = ((spans.begin_ps, spans.end_ps, talks & between_two[spans.op]) for spans, talks in parts)
+        others = ((spans.begin_ps, spans.end_ps, talks & ~between_two[spans.op]) for spans, talks in parts)
+        return subtract(times_of_all(*pairs), times_of_all(*others))
+
+    def copies(self, work: Work) -> Times:
+        """When a copy of a kind was under way, in the device's own ops or asynchronously."""
+        return self._with_windows(work)
 
     def span(self) -> tuple[int, int] | None:
         """First begin and last end of its ops; None without any."""
@@ -139,6 +167,10 @@ class Device:
     def _with_windows(self, work: Work) -> Times:
         parts = (self.runs, self.windows)
         return times_of_all(*((spans.begin_ps, spans.end_ps, spans.work == work) for spans in parts))
+
+
+HOST_ALONE = Device("Host", "host", 0, -1, (), OpSpans())
+"""What a host without devices is taken for: what it does counts as if a device waited for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from tpu_profile_plugin.analysis.common.planes import (
 from tpu_profile_plugin.analysis.common.spans import times_of
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.devices.kinds import async_role, hlo_work, opcode_in
-from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Op, OpSpans, Work, ordered
+from tpu_profile_plugin.analysis.devices.model import ASYNCHRONOUS, NO_LAUNCH, Device, Op, OpSpans, Work, ordered
 from tpu_profile_plugin.analysis.ops.text import hlo_name
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
@@ -81,7 +81,7 @@ def _ops(space: XSpace, plane: Plane) -> tuple[Op, ...]:
     for text, display, code, number in zip(*columns, strict=True):
         # The display name of an asynchronous op is that of its kind; the text begins with the instruction's own.
         name = hlo_name(text) if text.startswith("%") else display or text
-        work, collective = hlo_work(opcode_in(text), categories[code] if code >= 0 else "", name)
+        work, collective = hlo_work(opcode_in(text), categories[code] if code >= 0 else "", name, text)
         ops.append(Op(name, number, work, collective, text if work == Work.COMMUNICATION else ""))
     return tuple(ops)
 
@@ -96,7 +96,7 @@ def _spans(plane: Plane, lines: list[int], ops: tuple[Op, ...]) -> OpSpans:
 
 def paired_windows(spans: OpSpans, ops: tuple[Op, ...]) -> OpSpans:
     """Windows from start to done ops, paired by name, first in first out; of communication and copies only."""
-    roles = [async_role(op.name) if op.work in (Work.COMMUNICATION, Work.COPY) else None for op in ops]
+    roles = [async_role(op.name) if op.work in ASYNCHRONOUS else None for op in ops]
     keys: dict[tuple[int, str], int] = {}
     key = np.array(
         [-1 if role is None else keys.setdefault((ops[i].program, role[0]), len(keys)) for i, role in enumerate(roles)],

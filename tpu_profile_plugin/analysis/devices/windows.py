@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ from tpu_profile_plugin.analysis.steps.across_hosts import align
 from tpu_profile_plugin.analysis.steps.generic import gpu_steps, step_times
 from tpu_profile_plugin.analysis.steps.inferred import Evidence, infer_steps
 from tpu_profile_plugin.analysis.steps.markers import host_events
-from tpu_profile_plugin.analysis.steps.table import StepTable
+from tpu_profile_plugin.analysis.steps.table import MOST_KEPT_WHOLE, StepTable
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64
 
@@ -47,13 +47,15 @@ class StepWindows:
         return len(self.number)
 
 
-def step_windows(space: XSpace, pre: Preprocessed | None, devices: Sequence[Device]) -> StepWindows:
+def step_windows(space: XSpace, pre: Preprocessed | None, devices: Sequence[Device]) -> StepWindows | None:
     """The steps of a host's devices; without markers they are inferred, else the recording is one step.
+
+    None if there are no steps and no device ran anything.
 
     Args:
       space: the profile.
       pre: its groups; None if it has no step markers.
-      devices: at least one, with ops.
+      devices: at least one.
     """
     marked = _marked(space, pre, devices) if pre is not None else None
     if marked is None:
@@ -69,7 +71,18 @@ def step_windows(space: XSpace, pre: Preprocessed | None, devices: Sequence[Devi
         marked = StepWindows(*_fields(marked), "inferred", inferred.evidence)
     if not len(marked):
         return _recording(devices)
-    return marked if marked.source == "device" else _undivided(marked, devices)
+    steps = marked if marked.source == "device" else _undivided(marked, devices)
+    return _complete(steps) if steps.source == "host" or devices[0].kind == "gpu" else steps
+
+
+def _complete(steps: StepWindows) -> StepWindows:
+    """Without the first and last of more than five marked steps, which the recording may have cut, as in XProf."""
+    if steps.source not in ("host", "device") or len(steps) <= MOST_KEPT_WHOLE:
+        return steps
+    inner = slice(1, -1)
+    return StepWindows(
+        *(steps.number[inner], steps.names[inner], steps.begin_ps[inner], steps.end_ps[inner], steps.source)
+    )
 
 
 def _fields(steps: StepWindows) -> tuple[I64, tuple[str, ...], I64, I64]:
@@ -151,9 +164,11 @@ def _core_steps(plane: Plane, extras: PlaneExtras) -> dict[int, tuple[int, int]]
     return dict(zip(group[first].tolist(), spans, strict=True))
 
 
-def _recording(devices: Sequence[Device]) -> StepWindows:
-    """One window from the first op of any device to the last."""
+def _recording(devices: Sequence[Device]) -> StepWindows | None:
+    """One window from the first op of any device to the last; None without ops."""
     spans = [span for device in devices if (span := device.span())]
+    if not spans:
+        return None
     begin, end = min(span[0] for span in spans), max(span[1] for span in spans)
     number = np.zeros(1, np.int64)
     window = (np.array([begin]), np.array([end]))
@@ -175,7 +190,8 @@ def _undivided(steps: StepWindows, devices: Sequence[Device]) -> StepWindows:
     length = end - first
     cuts = np.array([first + length * i // len(steps) for i in range(len(steps) + 1)], np.int64)
     number, names, _, _ = _fields(steps)
-    return StepWindows(*_fields(_same_for_all(number, names, (cuts[:-1], cuts[1:]), devices, "dispatch")), "dispatch")
+    even = _same_for_all(number, names, (cuts[:-1], cuts[1:]), devices, "dispatch")
+    return replace(even, evidence=steps.evidence)
 
 
 def common_rows(steps: Sequence[StepWindows]) -> list[I64]:

@@ -1,4 +1,4 @@
-"""Where a TPU core sits: chip and ordinal, from the plane stat `core_details`."""
+"""Chip and ordinal of a TPU core, from the plane stat `core_details`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tpu_profile_plugin.protos import parse
 
 
 def core_details(space: XSpace, plane: Plane) -> Any | None:
-    """The plane's CoreDetails; None when it has none that can be read. Absent numbers are 0, as the format says."""
+    """The plane's CoreDetails; None if absent or unreadable. Absent numbers are 0, as the format defines."""
     row = plane.stat_metadata.row("core_details")
     if row is None:
         return None
@@ -20,6 +20,6 @@ def core_details(space: XSpace, plane: Plane) -> Any | None:
 
 
 def chip_of(space: XSpace, plane: Plane) -> int | None:
-    """The chip on this host that the core is part of, None when the profile does not say."""
+    """The chip on this host that the core belongs to; None if not recorded."""
     details = core_details(space, plane)
     return None if details is None else int(details.local_chip_id)

@@ -9,8 +9,8 @@ from typing import Any
 
 from tpu_profile_plugin.analysis.findings.headline import Headline, headline, is_healthy
 from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.lost import segments_ps
 from tpu_profile_plugin.analysis.findings.model import Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.periods import share_of_saving
 from tpu_profile_plugin.analysis.findings.rules import RULES
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.errors import ProfileError
@@ -20,7 +20,7 @@ _LOG = logging.getLogger("tpu_profile_plugin")
 
 @dataclass(frozen=True, slots=True)
 class RuleFinding:
-    """The finding of a rule; `share`: its saving as a fraction of the step, or of the time from step to step."""
+    """The finding of a rule; `share`: its saving as a fraction of the run's base."""
 
     rule: Rule
     finding: Finding
@@ -100,10 +100,8 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]], rules: Sequence[Ru
         elif causes := [name for name in rule.implied_by if name in fired]:
             silent.append((rule, Silence(f"It follows from another finding ({causes[0]}).")))
         else:
-            most = run.period_ps if verdict.between else run.step_ps
-            verdict = replace(verdict, saving_ps=min(verdict.saving_ps, most))
-            share, _ = share_of_saving(run, verdict.saving_ps, between=verdict.between)
-            findings.append(RuleFinding(rule, verdict, share))
+            saving_ps = min(verdict.saving_ps, segments_ps(run.budget, verdict.segments))
+            findings.append(RuleFinding(rule, replace(verdict, saving_ps=saving_ps), run.share(saving_ps)))
     findings.sort(key=lambda entry: -entry.finding.saving_ps)
     first = findings[0] if findings else None
     main = (first.id, first.title, first.share) if first is not None else None

@@ -10,6 +10,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.budget import HostBudget
 from tpu_profile_plugin.analysis.budget.host_reader import HostReader, Keep
+from tpu_profile_plugin.analysis.budget.run import RunBudget, merge_budgets
 from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
 from tpu_profile_plugin.analysis.communication.host import HostCommunication
@@ -35,7 +36,8 @@ class HostView:
       space: its columns, each plane decoded on first access.
       pre: groups and steps; None if the profile cannot have any.
       hlo: its HLO programs.
-      summary, budget, communication: as other tools have them.
+      summary, communication: as other tools have them.
+      budget: of its devices, empty without any; shown: as pages show it, of the host alone without devices.
       reader: reads what the host did.
     """
 
@@ -45,7 +47,7 @@ class HostView:
         space: XSpace,
         pre: Preprocessed | None,
         hlo: HloOps,
-        shared: tuple[HostSummary, HostBudget, HostCommunication],
+        shared: tuple[HostSummary, HostBudget, HostBudget, HostCommunication],
         devices: Callable[[], tuple[Device, ...]],
         keep: Keep,
     ) -> None:
@@ -53,7 +55,7 @@ class HostView:
         self.space = space
         self.pre = pre
         self.hlo = hlo
-        self.summary, self.budget, self.communication = shared
+        self.summary, self.budget, self.shown, self.communication = shared
         self._devices = devices
         self.reader = HostReader(space, keep)
         self._keep = keep
@@ -72,16 +74,23 @@ class HostView:
 
     @cached_property
     def marks(self) -> tuple[I64, I64]:
-        """Begin and end of each step, on the first device, else on the host."""
-        steps = self.steps
-        if steps is not None:
-            return steps.begin_ps[:, 0], steps.end_ps[:, 0]
-        table = self.summary.merged_steps or self.summary.steps
-        if not len(table.cores):
+        """Begin and end of each step, on the first device, else on the host; empty without steps."""
+        steps = self.shown.steps
+        if steps is None or (self.steps is None and steps.source == "recording"):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        order = np.argsort(table.begin_ps[:, 0], kind="stable")
-        begin = table.begin_ps[order, 0]
-        return begin, begin + table.duration_ps[order, 0]
+        return steps.begin_ps[:, 0], steps.end_ps[:, 0]
+
+    @cached_property
+    def time(self) -> RunBudget:
+        """Its budget averaged over steps and the devices that take part in them."""
+        return merge_budgets([self.shown])
+
+    def windows_of(self, device: int) -> tuple[I64, I64]:
+        """Begin of each step in which a device takes part, and the begin of the next step or a later end."""
+        steps, used = self.steps, self.time.takes_part[:, device]
+        assert steps is not None
+        begin, end = steps.begin_ps[:, device], steps.end_ps[:, device]
+        return begin[used], until_next(begin, end)[used]
 
     @property
     def windows(self) -> tuple[I64, I64]:

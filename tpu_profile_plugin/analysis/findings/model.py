@@ -27,7 +27,8 @@ class Evidence:
       value: a number in `unit`, or a text.
       unit: "%", "ms", "us", "MiB", ...; "" for counts and texts. The label names the base of a percentage.
       tool: id of the page that shows it; "" without one.
-      query: keys of that page's address, such as `host`, `window` ("from,to" in ps on the host's axis) or `filter`.
+      query: keys of that page's address, such as `host`, `window` ("from,to" in ps on the host's axis),
+        `filter`, or `row` (cells of the row that the page marks).
     """
 
     label: str
@@ -39,16 +40,18 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to do, in two sentences: for a framework, else in general."""
+    """What to do, in two sentences: for a framework, else in general; `keras` for programs that Keras runs."""
 
     general: str
     jax: str = ""
     tensorflow: str = ""
     pytorch: str = ""
+    keras: str = ""
 
-    def of(self, frameworks: Sequence[str]) -> str:
+    def of(self, frameworks: Sequence[str], *, keras: bool = False) -> str:
         """For the first framework of the run that has advice of its own."""
-        advice = {JAX: self.jax, TENSORFLOW: self.tensorflow, PYTORCH: self.pytorch}
+        tensorflow = self.keras if keras and self.keras else self.tensorflow
+        advice = {JAX: self.jax, TENSORFLOW: tensorflow, PYTORCH: self.pytorch}
         return next((advice[name] for name in frameworks if advice.get(name)), self.general)
 
 
@@ -58,23 +61,24 @@ class Finding:
 
     Attributes:
       title: the cause in one line, with its largest number.
-      saving_ps: what a step could gain at most, per step and device; 0 if it is not about time.
+      saving_ps: what a step could gain at most, per step and device; 0 without a direct cost. Never more than its
+        segments.
       formula: how that was computed.
       confidence: high: events show cause and effect; medium: the cause is inferred; low: a possibility.
       evidence: the most telling first.
       advice: what to do.
       hosts: the hosts concerned; all if empty.
-      between: some of the saving lies between steps, so that its share is of the time from step to step.
+      segments: ids of the parts of the time budget, of groups of them, or `between_steps`, that the saving lies in.
     """
 
     title: str
-    saving_ps: int
+    saving_ps: float
     formula: str
     confidence: Confidence
     evidence: tuple[Evidence, ...]
     advice: Advice
     hosts: tuple[str, ...] = ()
-    between: bool = False
+    segments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,18 @@
-"""Where something shows in the timeline, as the address keys of evidence, and how events are named in sentences."""
+"""Where something shows: address keys of evidence, evidence of lost time, and how events are named in sentences."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
+from tpu_profile_plugin.analysis.findings.lost import Lost
+from tpu_profile_plugin.analysis.findings.model import Evidence
+from tpu_profile_plugin.units import PS_PER_MS
+
 TIMELINE = "trace_viewer@"
+BUDGET = "time_budget"
+_SEPARATORS = re.compile(r"[\\,;~]")
+"""What the address of a page escapes with a backslash in texts of tables."""
 
 
 def timeline(host: str, begin_ps: int, end_ps: int, find: str = "") -> Mapping[str, str]:
@@ -12,6 +20,25 @@ def timeline(host: str, begin_ps: int, end_ps: int, find: str = "") -> Mapping[s
     room = end_ps - begin_ps
     window = f"{max(begin_ps - room, 0)},{end_ps + room}"
     return {"host": host, "window": window, **({"find": find} if find else {})}
+
+
+def share_of(label: str, lost: Lost, base: str) -> Evidence:
+    """Lost time as a share, with the part of the time budget that has the same number."""
+    return Evidence(f"{label}, of the {base}", 100 * lost.share, "%", *_part(lost))
+
+
+def per_step(label: str, lost: Lost, per: str) -> Evidence:
+    """Lost time per step and device, with the part of the time budget that has the same number."""
+    return Evidence(f"{label} per {per}", lost.ps / PS_PER_MS, "ms", *_part(lost))
+
+
+def _part(lost: Lost) -> tuple[str, Mapping[str, str]]:
+    return (BUDGET, {"part": lost.segments[0]}) if lost.whole else ("", {})
+
+
+def cell(column: str, text: str) -> str:
+    """A cell of the row that a table marks, as in the address of its page."""
+    return f"{column}~{_SEPARATORS.sub(lambda mark: chr(92) + mark[0], text)}"
 
 
 def shown(event: str) -> str:

@@ -1,21 +1,29 @@
-"""A run as rules see it: its hosts' summaries merged, and the base of every share, the average step."""
+"""A run as rules see it: its hosts' summaries merged, and the base of every share."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
+import numpy as np
+
+from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, GROUP_OF
 from tpu_profile_plugin.analysis.budget.run import RunBudget
-from tpu_profile_plugin.analysis.common.spans import exact_sum
 from tpu_profile_plugin.analysis.communication.run import RunCommunication
 from tpu_profile_plugin.analysis.environment.environment import Hardware
+from tpu_profile_plugin.analysis.findings.lost import Lost, located, lost_to, within
+from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
 from tpu_profile_plugin.analysis.steps.slowest import SlowestSteps, slowest_steps
+from tpu_profile_plugin.analysis.summary.coverage import coverage
 from tpu_profile_plugin.analysis.summary.host import RunSummary
-from tpu_profile_plugin.units import PS_PER_MS
+from tpu_profile_plugin.columns.arrays import I64
 
+KERAS = "Profiled batch"
+"""Keras encloses each batch of a profile in this event."""
+_KERAS_FUNCTION = re.compile(r"(?:one|multi)_step_on_(?:data|iterator)|(?:train|test|predict)_function\Z")
 T = TypeVar("T")
 
 
@@ -25,7 +33,8 @@ class RunView:
 
     Attributes:
       hosts: names of the hosts that were read, as in addresses of pages.
-      summary, budget, communication: as other tools have them; positions of hosts refer to `hosts`.
+      summary, communication: as other tools have them; positions of hosts refer to `hosts`.
+      budget: the decomposition of time that pages show: of the hosts alone if no device was recorded.
     """
 
     hosts: tuple[str, ...]
@@ -33,31 +42,40 @@ class RunView:
     budget: RunBudget
     communication: RunCommunication
 
-    @cached_property
-    def step_ps(self) -> int:
-        """The average step: over steps and devices, else over the host's steps; 0 if there are none."""
-        if self.budget.duration_ps.size:
-            return round(exact_sum(self.budget.duration_ps) / self.budget.duration_ps.size)
-        times = self.summary.merged_steps.step_ms()
-        return round(sum(times) / len(times) * PS_PER_MS) if times else 0
+    @property
+    def has_devices(self) -> bool:
+        """Whether a device was recorded."""
+        return any(device.kind != "host" for device in self.budget.devices)
 
-    @cached_property
-    def period_ps(self) -> int:
-        """The time from the begin of a step to that of the next one, on average; the step itself without devices."""
-        cells = self.budget.duration_ps.size
-        between = round(exact_sum(self.budget.between_ps) / cells) if cells else 0
-        return self.step_ps + between
+    @property
+    def waiting(self) -> str:
+        """Who waits, in sentences."""
+        return "Devices wait" if self.has_devices else "The host waits"
 
-    @cached_property
+    @property
+    def base(self) -> str:
+        """What every share is of, for sentences: "step", "time from step to step" or "recording"."""
+        return self.budget.base
+
+    @property
+    def per(self) -> str:
+        """What counts and times are per, for sentences: "step" or "recording"."""
+        return "recording" if self.whole_recording else "step"
+
+    @property
+    def base_ps(self) -> float:
+        """Its average length; 0 without steps."""
+        return self.budget.base_ps
+
+    @property
     def steps(self) -> int:
-        """How many steps there are."""
-        return len(self.budget) or len(self.summary.merged_steps)
+        """How many steps there are; 1 if the whole recording counts as one."""
+        return len(self.budget)
 
-    @cached_property
-    def slowest(self) -> SlowestSteps:
-        """The steps of the slowest hosts in parts, as the overview shows them; empty without steps."""
-        merged = self.summary.merged_steps
-        return slowest_steps(merged if len(merged) else self.summary.steps, single_host=len(self.hosts) == 1)
+    @property
+    def cells(self) -> int:
+        """Pairs of a step and a device that takes part in it, at least 1."""
+        return max(self.budget.cells, 1)
 
     @property
     def whole_recording(self) -> bool:
@@ -65,37 +83,72 @@ class RunView:
         return "recording" in self.budget.sources
 
     @property
-    def base(self) -> str:
-        """What shares of parts are of, for sentences: "step" or "recording"."""
-        return "recording" if self.whole_recording else "step"
+    def inferred(self) -> bool:
+        """Whether steps are inferred from an event that does not mark them."""
+        evidence = self.budget.evidence
+        return evidence is not None and evidence.event != KERAS and not is_explicit_marker(evidence.event)
 
-    def part_ps(self, category: int) -> int:
-        """A part of the time budget, averaged over steps and devices; see `budget.categories`."""
-        cells = self.budget.duration_ps.size
-        return round(exact_sum(self.budget.time_ps[:, :, category]) / cells) if cells else 0
+    @cached_property
+    def slowest(self) -> SlowestSteps:
+        """The steps of the slowest hosts in XProf's parts; empty without steps."""
+        merged = self.summary.merged_steps
+        return slowest_steps(merged if len(merged) else self.summary.steps, single_host=len(self.hosts) == 1)
 
-    def between_part_ps(self, category: int) -> int:
-        """A part of the time between successive steps, per step and device."""
-        cells = self.budget.duration_ps.size
-        return round(exact_sum(self.budget.between_time_ps[:, category]) / cells) if cells else 0
+    @cached_property
+    def covered(self) -> float:
+        """Share of the recording that steps cover, on the host where they cover least; 1 if that is unknown."""
+        found = coverage(self.budget, self.summary.recordings)
+        return 1.0 if self.whole_recording or found is None else found.share
+
+    def part_ps(self, name: str) -> float:
+        """A part or a group of parts of the average step."""
+        return self.budget.part_ps(name)
+
+    def share(self, ps: float) -> float:
+        """A time per step and device as a share of the base; 0 without steps."""
+        return ps / self.base_ps if self.base_ps else 0.0
+
+    def lost_to(self, *parts: str) -> Lost:
+        """The time of these parts in steps, and between them if much of it is there."""
+        return lost_to(self.budget, *parts)
+
+    def lost_in(self, *parts: str, ps: float | None = None) -> Lost:
+        """The time of these parts in steps, or the share `ps` of it."""
+        named = [part for part in parts if self.part_ps(part)] or parts[:1]
+        return within(self.budget, sum(map(self.part_ps, named)) if ps is None else ps, named)
+
+    def located(self, by_part: Sequence[I64]) -> Lost:
+        """Times of hosts by the parts that they lie in, summed over steps and devices; see `lost.located`."""
+        nothing = np.zeros(len(CATEGORIES) + 1, np.int64)
+        return located(self.budget, np.sum([nothing, *by_part], axis=0))
 
     def present(self, gathered: Sequence[T | None]) -> list[tuple[T, str]]:
         """What hosts have gathered, with the host's name; hosts without a result are left out."""
         return [(part, host) for part, host in zip(gathered, self.hosts, strict=True) if part is not None]
 
-    def share(self, ps: float) -> float:
-        """A time as a share of the average step; 0 without steps."""
-        return ps / self.step_ps if self.step_ps else 0.0
-
     def parts(self) -> list[tuple[str, float]]:
-        """Every part of the time budget with its share of the step, largest first."""
-        shares = ((name, self.share(self.part_ps(i))) for i, name in enumerate(CATEGORIES))
+        """Every part of the time budget, and the time between steps, with its share of the base, largest first."""
+        shares = ((name, self.budget.share(name)) for name in (*CATEGORIES, BETWEEN))
         return sorted(shares, key=lambda part: -part[1])
+
+    def group_shares(self) -> dict[str, float]:
+        """The same by category of the user documents."""
+        shares = dict.fromkeys((*GROUP_OF.values(), BETWEEN), 0.0)
+        for name, share in self.parts():
+            shares[GROUP_OF.get(name, name)] += share
+        return shares
 
     @property
     def hardware(self) -> Hardware:
         """The kind of devices."""
         return self.summary.environment.hardware
+
+    @cached_property
+    def keras(self) -> bool:
+        """Whether Keras runs the training loop: it marks batches, or its tf.functions are called."""
+        evidence, functions = self.budget.evidence, self.summary.functions
+        marked = evidence is not None and evidence.event == KERAS
+        return marked or any(_KERAS_FUNCTION.match(function.name) for function in functions)
 
     @property
     def frameworks(self) -> Sequence[str]:

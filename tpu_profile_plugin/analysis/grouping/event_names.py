@@ -37,7 +37,7 @@ _PROGRAM_EVENTS = (ENQUEUE_REQUEST, ENQUEUE_PROGRAM, ENQUEUE_CONTINUATION, COMPL
 KNOWN_EVENTS = frozenset((TRACE_CONTEXT, EAGER_EXECUTE, TPU_EXECUTE, *_PROGRAM_EVENTS, *REQUESTS))
 KNOWN_EVENTS |= {*CAPTURED_FUNCTIONS, *GET_NEXT, *HOST_LOOPS, *IMPLICIT_ROOTS, *ROOT_LEVELS}
 
-# Further names that XProf has a type for; with a correlation id they still neither launch nor run a kernel.
+# Further names with a type in XProf; even with a correlation id they neither launch nor run a kernel.
 _TYPED_EVENTS = frozenset(
     {
         "ASBSQueue::Schedule", "BrainSessionRun", "ConcatInputTensors", "Delinearize", "ExecutorDoneCallback",
@@ -54,9 +54,9 @@ _TYPED_EVENTS = frozenset(
     }
 )  # fmt: skip
 NO_LAUNCHES = KNOWN_EVENTS | _TYPED_EVENTS | {"KernelExecute"}
-"""Names of events of the host that launch no kernel, even with a correlation id."""
+"""Names of host events that never launch a kernel, even with a correlation id."""
 NO_KERNELS = KNOWN_EVENTS | _TYPED_EVENTS | {"KernelLaunch"}
-"""Names of events of a device that are no kernels, even with a correlation id."""
+"""Names of device events that are never kernels, even with a correlation id."""
 
 
 class EventsByName:

@@ -28,7 +28,7 @@ def flow_values(direction: int, host: int, types: I64, ids: I64) -> U64:
 
 def flows(plane: Plane, stat_columns: StatColumns, mutated: Mutated, hostname: str) -> tuple[U32, U64]:
     """Flows of a plane of a host, events ascending; per event in the order: file, launch, produced, consumed."""
-    # A number of the host, the same on every run: equal contexts of two hosts are two flows.
+    # A number per host, the same in every process: equal contexts of two hosts are two flows.
     host = zlib.crc32(hostname.encode("utf-8", "replace"))
     sources: list[tuple[I64, U64]] = []
     recorded = stat_columns.ints("flow")

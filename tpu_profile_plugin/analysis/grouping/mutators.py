@@ -25,7 +25,7 @@ EVENT_STATS = (
 )
 """Event stats that preprocessing reads on any plane, beside those of contexts."""
 LAUNCH_STATS = ("run_id", "queue_id", "device_ordinal", "core_type")
-"""Event stats that it reads on cores, and on planes with launches of programs."""
+"""Event stats that preprocessing reads on cores, and on planes with launches of programs."""
 _LAUNCHES = (names.ENQUEUE_PROGRAM, names.ENQUEUE_CONTINUATION, names.COMPLETE)
 _CONTEXT_STATS = ("_pt", "_p", "_ct", "_c")
 _NO_ROLE = 255
@@ -60,7 +60,7 @@ def mix(*columns: I64 | int) -> U64:
 
 
 def event_stats(plane: Plane, events: EventsByName) -> tuple[str, ...]:
-    """The stats of the plane's events that preprocessing reads: many events have those of launches in vain."""
+    """The event stats to read on this plane: without stats of launches if it launches no program."""
     launches = tensor_core(plane.name) is not None or events.has(*_LAUNCHES)
     return (*EVENT_STATS, *LAUNCH_STATS) if launches else EVENT_STATS
 

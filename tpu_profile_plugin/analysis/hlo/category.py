@@ -1,4 +1,4 @@
-"""The category of an HLO instruction where the profile does not record one."""
+"""The category of an HLO instruction, for profiles that do not record it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FUSIONS = {"kLoop": "loop fusion", "kInput": "input fusion", "kOutput": "output
 
 
 def category(instruction: Instruction) -> str:
-    """The category by opcode and kind, in the words that recorded profiles use."""
+    """The category by opcode and kind, named as in recorded profiles."""
     if instruction.is_host_transfer and instruction.opcode in ("send", "send-done", "recv", "recv-done"):
         return f"host {instruction.opcode}"
     if instruction.opcode == "fusion":

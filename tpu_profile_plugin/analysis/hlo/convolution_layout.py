@@ -1,4 +1,4 @@
-"""How a convolution's result lies in the matrix unit's registers: each dimension's size, alignment and meaning."""
+"""Layout of a convolution's result in the matrix unit's registers: size, alignment and meaning of each dimension."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Dimension:
 
 
 def used_share(dimensions: tuple[Dimension, ...]) -> float:
-    """Share of the padded tensor that holds data: what the matrix unit can be used for at best."""
+    """Share of the padded tensor that holds data: the highest possible use of the matrix unit."""
     share = 1.0
     for dimension in dimensions:
         share *= dimension.size / dimension.padded if dimension.padded else 1.0
@@ -37,7 +37,7 @@ def convolution_layout(instruction: Instruction, inner: Sequence[Instruction] = 
 
     Args:
       instruction: a convolution or a fusion.
-      inner: the instructions inside a fusion, among which the convolution is looked for.
+      inner: the instructions inside a fusion, which contain the convolution.
     """
     if instruction.opcode == "fusion":
         convolution = next((i for i in inner if i.opcode == "convolution"), None)

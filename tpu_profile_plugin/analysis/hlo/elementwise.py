@@ -1,4 +1,4 @@
-"""Which instructions compute each element of their result from the same element of each operand."""
+"""Elementwise instructions: each element of the result depends on the same element of each operand."""
 
 from __future__ import annotations
 

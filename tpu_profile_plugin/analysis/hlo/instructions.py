@@ -1,6 +1,6 @@
 """Instructions of an HLO program as messages with all fields of `protos/hlo.proto`, each read on first use.
 
-What is needed of every instruction is a column instead: `programs.py`, decoded by `native/src/hlo/instructions.rs`.
+Fields needed for every instruction are columns instead: `programs.py`, decoded by `native/src/hlo/instructions.rs`.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Instructions:
     def named(self, name: str) -> Instruction | None:
         """The first instruction of that name."""
         row = self._program.row_of.get(name)
-        return None if row is None else self._at(row)
+        return None if row is None else self._instruction_in(row)
 
     def find(self, id_: int) -> Instruction | None:
         """The instruction with that id."""
         row = self._row_of_id.get(id_)
-        return None if row is None else self._at(row)
+        return None if row is None else self._instruction_in(row)
 
     def computation(self, id_: int) -> Computation | None:
         """The computation with that id."""
@@ -63,7 +63,7 @@ class Instructions:
         ids = instruction.called_computation_ids if instruction.opcode == "fusion" else ()
         return self.computation(ids[0]) if ids else None
 
-    def _at(self, row: int) -> Instruction:
+    def _instruction_in(self, row: int) -> Instruction:
         if row not in self._read:
             self._read[row] = self._program.instruction(row)
         return self._read[row]
@@ -78,9 +78,9 @@ class Computation:
     @cached_property
     def instructions(self) -> list[Instruction]:
         """In the order of the program."""
-        return [self._program._at(row) for row in self._rows]
+        return [self._program._instruction_in(row) for row in self._rows]
 
     @property
     def root(self) -> Instruction | None:
-        """The instruction whose value the computation has."""
+        """The instruction whose value is the computation's result."""
         return self._program.find(self._root_id)

@@ -1,4 +1,4 @@
-"""HLO instructions by program and name, and what op tools show of them; only what is asked for is decoded."""
+"""HLO instructions by program and name, with the details that op tools show; decoded on demand."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tpu_profile_plugin.columns import XSpace
 
 _DEEPEST = 3
 _MOST_INSIDE = 2000
-"""Fusions do not nest in real programs; these bound what a broken one costs."""
+"""Fusions do not nest in real programs; these limits bound the cost of a damaged program."""
 _NOT_SHOWN = frozenset(("parameter", "tuple"))
 
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """An instruction inside a fusion; `inner` are those inside it, when it is a fusion itself."""
+    """An instruction inside a fusion; `inner` are its own instructions if it is a fusion itself."""
 
     name: str
     category: str
@@ -33,7 +33,7 @@ class Fused:
 
 
 class _Module:
-    """One decoded program with what was made of it."""
+    """One decoded program with values derived from it."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -86,7 +86,7 @@ class HloOps:
         return None if module is None else module.instructions.named(name)
 
     def cost(self, program_id: int, instruction: Instruction, *, on_cpu: bool = False) -> Cost:
-        """What one execution of the program's instruction costs on a GPU or a CPU."""
+        """Cost of one execution of the program's instruction on a GPU or a CPU."""
         module = self._module(program_id)
         return Cost() if module is None else module.costs[on_cpu].cost(instruction)
 
@@ -117,7 +117,7 @@ class HloOps:
         )
 
     def layout(self, program_id: int, name: str) -> tuple[Dimension, ...]:
-        """How the result of a convolution lies in memory; nothing for other instructions."""
+        """The layout of a convolution's result; empty for other instructions."""
         module, instruction = self._module(program_id), self.find(program_id, name)
         if module is None or instruction is None:
             return ()

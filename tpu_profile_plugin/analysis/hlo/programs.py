@@ -53,7 +53,7 @@ class Program:
 
     @cached_property
     def op_names(self) -> list[str]:
-        """What the framework called the op behind each instruction, "" where it did not say."""
+        """Framework op of each instruction, "" if unknown."""
         return self._texts("op_name")
 
     @cached_property
@@ -63,7 +63,7 @@ class Program:
 
     @cached_property
     def source_files(self) -> list[str]:
-        """File in which the op stands."""
+        """Source file of that op."""
         return self._texts("source_file")
 
     @cached_property
@@ -84,7 +84,7 @@ class Program:
 
     @cached_property
     def entry(self) -> int | None:
-        """Row of the computation that the program starts with."""
+        """Row of the entry computation."""
         rows = np.flatnonzero(self.columns["computation_id"] == self.columns["entry_id"])
         return int(rows[0]) if len(rows) else None
 
@@ -93,7 +93,7 @@ class Program:
         return self.space.blob(int(self.columns["message"][row]))
 
     def instruction(self, row: int) -> Any:
-        """The HloInstructionProto of a row; of a damaged one, what is sound."""
+        """The HloInstructionProto of a row; only the sound fields if it is damaged."""
         return read("xla.HloInstructionProto", self.message(row))
 
     def provenance(self, name: str) -> str | None:
@@ -140,7 +140,7 @@ class HloPrograms:
         return self.space.blob(self.modules[program_id].proto)
 
     def program(self, program_id: int) -> Program | None:
-        """The decoded program, None when the profile does not carry it; one that does not decode is empty."""
+        """The decoded program, None if the profile lacks it; a program that does not decode is empty."""
         program_id %= 1 << 64
         module = self.modules.get(program_id)
         if module is None:
@@ -151,12 +151,12 @@ class HloPrograms:
 
 
 def hlo_programs(space: XSpace) -> HloPrograms:
-    """The HLO programs that the metadata planes carry; nothing is decoded yet."""
+    """The HLO programs of the metadata planes; nothing is decoded yet."""
     return HloPrograms(space, {module.program_id: module for module in hlo_modules(space)})
 
 
 def _length(prefix: list[int]) -> int:
-    """The number that a varint spells."""
+    """The value of a varint."""
     value = 0
     for place, byte in enumerate(prefix):
         value |= (byte & 127) << (7 * place)

@@ -16,9 +16,9 @@ Shape: TypeAlias = Any
 
 _UNBOUNDED = -(2**63)
 _LARGEST = 2**62
-"""Shapes may claim to be larger than anything; sums of sizes stay finite."""
+"""Upper limit of sizes: damaged shapes may be huge, and sums of sizes must stay finite."""
 _INDEX_MARK = 5
-"""Every so many parts a tuple says where it is."""
+"""A comment with the position follows in a tuple after this number of parts."""
 _SPELLED = {"PRIMITIVE_TYPE_INVALID": "invalid", "OPAQUE_TYPE": "opaque"}
 """Element types that HLO text does not spell as their name in lower case."""
 
@@ -87,7 +87,7 @@ class LaidOut:
     unpadded: int = 0
 
     def at(self, index: tuple[int, ...]) -> LaidOut:
-        """The part that the last number of a shape index selects; the shape itself where there is none."""
+        """The part that the last number of a shape index selects; the shape itself if the index is empty."""
         if index and 0 <= index[-1] < len(self.parts):
             return self.parts[index[-1]]
         return self
@@ -107,7 +107,7 @@ def laid_out(shape: Shape, layout: bool = True) -> LaidOut:
     name, dynamic = type_name(shape.element_type), shape.is_dynamic_dimension
     sizes = (_size(size, i < len(dynamic) and dynamic[i]) for i, size in enumerate(shape.dimensions))
     shown = _layout(shape.layout) if layout and name not in ("opaque", "token") else ""
-    # The layout of a scalar says nothing unless there is more to it than an order of dimensions.
+    # The layout of a scalar is shown only if it contains more than an order of dimensions.
     return LaidOut(f"{name}[{','.join(sizes)}]{shown if shown != '{}' else ''}", (), unpadded)
 
 
@@ -124,7 +124,7 @@ def marked_list(texts: Sequence[str]) -> str:
 
 
 def _layout(layout: Any) -> str:
-    """Order of dimensions, minor first, and after a colon what else there is: tiles, widths, memory space, ..."""
+    """Order of dimensions, minor first, then a colon and further properties: tiles, widths, memory space, ..."""
     sizes = (["*" if size == _UNBOUNDED else str(size) for size in tile.dimensions] for tile in layout.tiles)
     tiles = "".join(f"({','.join(each)})" for each in sizes)
     splits = "".join(f"({one.dimension}:{','.join(map(str, one.split_indices))})" for one in layout.split_configs)

@@ -1,4 +1,4 @@
-"""Where in a user's program an HLO instruction comes from."""
+"""Source line and call stack of an HLO instruction in the user's program."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from tpu_profile_plugin.analysis.hlo.programs import Program
 from tpu_profile_plugin.columns.tables import NO_TEXT
 
-_DEEPEST = 256
-"""More calls than a person reads."""
+DEEPEST_STACK = 256
+"""Default limit on the number of calls, more than a person reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file and line, and the calls that led there: `file:line:column`, innermost first."""
+    """A file and line, and the call stack: `file:line:column`, innermost first."""
 
     file: str
     line: int
     stack: tuple[str, ...]
 
 
-def source_of(program: Program, row: int, deepest: int = _DEEPEST) -> Source | None:
-    """Where the instruction of a row comes from and at most `deepest` calls; None when the compiler did not keep it.
+def source_of(program: Program, row: int, deepest: int = DEEPEST_STACK) -> Source | None:
+    """Source of the instruction in a row, with at most `deepest` calls; None if the compiler did not keep it.
 
-    Without a file of its own an instruction has that of the innermost call.
+    An instruction without a file takes the file of the innermost call.
     """
     file, line = program.source_files[row], int(program.columns["source_line"][row])
     frame = int(program.columns["stack_frame"][row])
@@ -43,9 +43,9 @@ def source_of(program: Program, row: int, deepest: int = _DEEPEST) -> Source | N
 
 
 def has_whole_stack(program: Program, row: int) -> bool:
-    """Whether each of the calls that lead to the instruction has a file and a function, and the outermost is there.
+    """Whether the instruction's stack is complete: the outermost call is known, and every call has file and function.
 
-    XLA keeps no stack of an instruction for which this does not hold when it loads a program.
+    XLA drops incomplete stacks when it loads a program.
     """
     frame, seen = int(program.columns["stack_frame"][row]), set[int]()
     files, functions = program.columns["frame_file"], program.columns["frame_function"]

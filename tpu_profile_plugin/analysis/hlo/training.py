@@ -8,7 +8,7 @@ from tpu_profile_plugin.columns import XSpace
 
 
 def is_training(space: XSpace) -> bool:
-    """True when an HLO module of the profile has an instruction that differentiation made."""
+    """True if an HLO module of the profile has an instruction made by automatic differentiation."""
     programs = hlo_programs(space)
     return any(_has_gradient(programs, program_id) for program_id in programs.modules)
 

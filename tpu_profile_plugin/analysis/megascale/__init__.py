@@ -1,1 +1,1 @@
-"""Collectives over the data-centre network (MegaScale): how long they had, and how long they held the TPU up."""
+"""Collectives over the data-centre network (MegaScale): their slack, and the time that they stall the TPU."""

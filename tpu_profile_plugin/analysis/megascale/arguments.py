@@ -1,4 +1,4 @@
-"""The arguments of events of a trace: stats of the metadata, then those of the event, then what the trace adds."""
+"""Arguments of events of a trace: stats of the metadata, stats of the event, additions of the trace."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _LEFT_OUT = frozenset((
     "_c", "_ct", "_p", "_pt", "_r", "_a", "flops", "flow", "kernel_details", "program_id", "symbol_id", "source",
     "source_stack",
 ))  # fmt: skip
-"""Stats that XProf leaves out: links between threads, and what its other tools show."""
+"""Stats that XProf leaves out: links between threads, and values that its other tools show."""
 _KINDS = (Kind.DOUBLE, Kind.UINT64, Kind.INT64, Kind.STR, Kind.REF, Kind.BYTES)
 _LONG_NAME = "long_name"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlaneArguments:
-    """What the events of a plane share.
+    """Arguments shared by the events of a plane.
 
     Attributes:
       plane: the plane.
@@ -54,10 +54,10 @@ def plane_arguments(trace: Trace, plane: Plane) -> PlaneArguments:
 
 
 def arguments(trace: Trace, of: PlaneArguments, tracks: Sequence[Track]) -> Arguments:
-    """The arguments of the events of some tracks of one plane, which are counted through."""
+    """The arguments of the events of some tracks of one plane; events are numbered across the tracks."""
     row = np.concatenate([track.row for track in tracks])
     real = np.flatnonzero(row >= 0)
-    events, taken = _spread(of.start, of.plane.events.metadata[row[real]].astype(np.int64))
+    events, taken = _owned_rows(of.start, of.plane.events.metadata[row[real]].astype(np.int64))
     shared = Arguments(real[events], of.shared.key[taken], of.shared.kind[taken], of.shared.value[taken])
     recorded = _converted(trace, of.plane, of.key, of.plane.events.stats, row[real])
     before = np.cumsum([0, *map(len, tracks)])
@@ -71,8 +71,8 @@ def arguments(trace: Trace, of: PlaneArguments, tracks: Sequence[Track]) -> Argu
     ).sorted()
 
 
-def _spread(start: I64 | U32, owners: I64) -> tuple[I64, I64]:
-    """Places of what the owners have, and which owner it is of."""
+def _owned_rows(start: I64 | U32, owners: I64) -> tuple[I64, I64]:
+    """Positions of the owners' entries, and the owner of each entry."""
     begin = start[owners].astype(np.int64)
     count = start[owners + 1].astype(np.int64) - begin
     owner = np.repeat(np.arange(len(owners)), count)
@@ -80,8 +80,8 @@ def _spread(start: I64 | U32, owners: I64) -> tuple[I64, I64]:
 
 
 def _converted(trace: Trace, plane: Plane, key: I64, stats: Stats, owners: I64) -> Arguments:
-    """The stats of some owners, which are counted from 0; texts become numbers, bytes empty texts as in XProf."""
-    owner, taken = _spread(stats.start, owners)
+    """The stats of some owners, renumbered from 0; texts become numbers, and bytes become empty texts, as in XProf."""
+    owner, taken = _owned_rows(stats.start, owners)
     wanted = (key[stats.key[taken]] >= 0) & np.isin(stats.kind[taken], _KINDS)
     owner, taken = owner[wanted], taken[wanted]
     kind: U8 = stats.kind[taken].copy()

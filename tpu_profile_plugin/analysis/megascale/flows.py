@@ -1,4 +1,4 @@
-"""Flows of collectives between slices: which part hands over to which."""
+"""Flows between the parts of collectives between slices."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ EDGES = (
     ("send", "recv-done"),
     ("recv", "recv-done"),
 )
-"""Kinds that hand over to each other within one run of a module, first to first, second to second."""
+"""Pairs of kinds connected by flows within one run of a module: first to first, second to second."""
 
 
 def flows(parts: Parts) -> tuple[I64, I64]:
-    """Rows of the parts that flows leave and enter, both int64[f]."""
+    """Rows of the parts at the begin and the end of each flow, both int64[f]."""
     group = groups(parts.device, parts.run, parts.rendezvous)
     pairs = list(_pairs(parts.kind, group))
     return (
@@ -50,7 +50,7 @@ def _pairs(kind: I64, group: I64) -> Iterator[tuple[I64, I64]]:
 
 
 def ranked(group: I64) -> I64:
-    """Group and place within it, int64[n, 2]."""
+    """Group and position within the group, int64[n, 2]."""
     order = np.argsort(group, kind="stable")
     place = np.empty(len(group), np.int64)
     place[order] = np.arange(len(group)) - np.searchsorted(group[order], group[order], side="left")

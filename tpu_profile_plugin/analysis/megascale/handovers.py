@@ -1,8 +1,8 @@
-"""Flows of the trace of collectives: numbers that lead from the event that hands over to the one that takes over.
+"""Flows of the trace of collectives: numbered links from the event that hands over to the event that takes over.
 
-XProf never connects a recv-done, because it looks the rendezvous of receives up where only those of sends are. With
-`receives` it is connected: it takes over from send and recv, and an instant behind its end from the copy to the device,
-which may end later than the recv-done begins.
+XProf never connects a recv-done, because it looks up the rendezvous of receives among those of sends. With `receives`
+the recv-done is connected: it takes over from send and recv. An instant after its end takes over from the copy to the
+device, which may end after the recv-done begins.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _QUEUES = np.array(
         *((RECV, RECV_DONE), (RECV, TO_DEVICE), (FROM_DEVICE, SEND_DONE), (FROM_HOST, RECV_DONE)),
     ]
 )
-"""What hands over to what, in the order in which an event gives out numbers."""
+"""Pairs of kinds connected by flows, in the order in which an event assigns numbers."""
 _INTO_INSTANT = len(_QUEUES) - 1
 _GAP_PS = PS_PER_NS
-"""Between an event and the flow that leaves it or its instant, so that viewers attach the flow to the right event."""
+"""Distance between the end of an event and its flow or instant, so that viewers find the right event."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ends:
-    """Events that hand over or take over, as they are visited: first all ops, then all copies.
+    """Events at either end of a flow, in the order of visits: all ops, then all copies.
 
     Attributes:
       track: int64[n], index of the track.
@@ -51,7 +51,7 @@ class _Ends:
 
 
 def add_flows(trace: Trace, receives: bool) -> None:
-    """Adds the flows, the arguments that number them, and run ids."""
+    """Adds the flows, their numbers as arguments, and run ids."""
     for track in trace.tracks:
         if track.name != MODULES:
             event = np.flatnonzero((track.run != NO_RUN) & (track.row >= 0))
@@ -61,7 +61,7 @@ def add_flows(trace: Trace, receives: bool) -> None:
     number = np.arange(1, len(source) + 1)
     for track, mine in by_track(trace, ends.track[source]):
         trace.leave(track, ends.event[source[mine]], number[mine])
-    target, taken, into_instant = _taken(ends, source, queue)
+    target, taken, into_instant = _take_numbers(ends, source, queue)
     entered, entering = target[~into_instant], number[taken[~into_instant]]
     for track, mine in by_track(trace, ends.track[entered]):
         trace.enter(track, ends.event[entered[mine]], entering[mine])
@@ -82,7 +82,7 @@ _End = tuple[I64, I64, I64, I64, I64]
 
 
 def _ops(trace: Trace, codes: dict[str, int], receives: bool) -> list[_End]:
-    """Track, event, kind, run and rendezvous of the ops; done ops have the rendezvous of what they complete."""
+    """Track, event, kind, run and rendezvous of the ops; a done op has the rendezvous of the op that it completes."""
     parts = []
     for index, track in enumerate(trace.tracks):
         if track.name != OPS or track.runtime or not len(track):
@@ -128,10 +128,10 @@ def _copies(trace: Trace, codes: dict[str, int]) -> list[_End]:
     return parts
 
 
-def _taken(ends: _Ends, source: I64, queue: I64) -> tuple[I64, I64, Bools]:
-    """Ends that take over, the number given out that each takes, and whether its instant takes it.
+def _take_numbers(ends: _Ends, source: I64, queue: I64) -> tuple[I64, I64, Bools]:
+    """Events that take over, the flow number that each takes, and whether its instant takes it.
 
-    Numbers are taken in the order in which they were given out, those of each queue by themselves.
+    In each queue, numbers are taken in the order of their assignment.
     """
     none = np.zeros(0, np.int64)
     targets, numbers, instants = [none], [none], [none]
@@ -145,7 +145,7 @@ def _taken(ends: _Ends, source: I64, queue: I64) -> tuple[I64, I64, Bools]:
 
 
 def _instants(trace: Trace, ends: _Ends, done: I64, next_number: int, copies: dict[int, int]) -> None:
-    """Adds the instants behind the ends of recv-done ops, which take over from them and from the copies."""
+    """Adds the instants after the ends of recv-done ops, which take over from these ops and from the copies."""
     for track, rows in by_track(trace, ends.track[done]):
         mine = done[rows]
         event = ends.event[mine]

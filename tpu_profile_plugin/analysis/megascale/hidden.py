@@ -1,6 +1,6 @@
 """Events shorter than a nanosecond: neighbours within the same nanosecond become one event that names them.
 
-Viewers count in nanoseconds and would stack such events on top of each other.
+Viewers count in nanoseconds and would stack these events on top of each other.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _DESCRIPTION = "If you would like to see them, please add &group_tiny_events=fal
 
 
 def hide_tiny_events(trace: Trace) -> None:
-    """Replaces such events on the tracks of ops and of traced scopes; sends and receives stay."""
+    """Merges tiny events on the tracks of ops and of traced scopes; sends and receives stay."""
     named = np.array([OP.fullmatch(name) is not None for name in trace.labels.all()], np.bool_)
     for track in trace.tracks:
         if track.name in (OPS, TRACE_ME) and not track.runtime and len(track):
@@ -55,7 +55,7 @@ def _hide(trace: Trace, track: Track, kept: Bools) -> None:
 
 
 def _texts(trace: Trace, label: I64, first: I64, count: I64) -> tuple[I64, I64]:
-    """The names of the groups, and the lists of what they hide."""
+    """The names of the merged events, and the lists of the events that they hide."""
     names = trace.labels.all()
     labels, texts = np.zeros(len(first), np.int64), np.zeros(len(first), np.int64)
     for size in np.unique(count).tolist():

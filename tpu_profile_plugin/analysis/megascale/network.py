@@ -1,4 +1,4 @@
-"""What is under way between slices: bytes, bandwidth and collectives over time, from the events of the runtime."""
+"""Traffic between slices over time: bytes, bandwidth and collectives in flight, from the events of the runtime."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tpu_profile_plugin.units import NS_PER_US, PS_PER_NS, PS_PER_US
 _BUFFER = re.compile(r"s(\d+)->(\d+)d\|\$c\d+=(\d+)")
 _RECEIVE, _SEND = "NetworkReceive END", "NetworkSend END"
 _MOST_GBPS = 200.0
-"""Faster transfers have a wrong duration: bandwidth unknown."""
+"""Limit of plausible bandwidth: faster transfers have a wrong duration, and their bandwidth is unknown."""
 _BITS_PER_BYTE = 8.0
 _LARGEST = 2**63 - 1
 
@@ -41,7 +41,7 @@ class Counter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Transfers:
-    """Buffers that travel: begin and end in ps, bytes, bandwidth in Gbit/s (0: not known)."""
+    """Buffers in transfer: begin and end in ps, bytes, bandwidth in Gbit/s (0: unknown)."""
 
     begin_ps: I64
     end_ps: I64
@@ -82,7 +82,7 @@ def _bandwidth(way: str, of: _Transfers) -> Counter:
 
 
 def _level(begin: I64, end: I64, amount: NDArray[Any]) -> tuple[I64, NDArray[Any]]:
-    """The sum of what is under way after each time at which it changes."""
+    """The total in flight after each change."""
     time, change = np.concatenate([begin, end]), np.concatenate([amount, -amount])
     order = np.lexsort((change, time))
     total = np.cumsum(change[order])
@@ -104,7 +104,7 @@ def _executions(trace: Trace, tracks: list[Track], names: list[str]) -> tuple[I6
 
 
 def _transfers(trace: Trace, track: Track, names: list[str], kind: str) -> _Transfers:
-    """The buffers between different slices that an event of a kind names."""
+    """The buffers between different slices that events of a kind name."""
     code = names.index(kind) if kind in names else -1
     event = np.flatnonzero(track.label == code)
     plane, row = track.plane, track.row[event]
@@ -127,7 +127,7 @@ def _transfers(trace: Trace, track: Track, names: list[str], kind: str) -> _Tran
 
 
 def _took_ps(trace: Trace, plane: Plane, kind: str) -> tuple[I64, Bools]:
-    """How long the transfers of the events of a plane took; of sends only the time of the action is recorded."""
+    """Durations of the transfers of a plane's events; of sends only the time of the action is recorded."""
     if kind == _RECEIVE:
         latency, has = trace.numbers(plane, "network_transport_latency_us", Kind.UINT64)
         return latency * PS_PER_US, has
@@ -136,7 +136,7 @@ def _took_ps(trace: Trace, plane: Plane, kind: str) -> tuple[I64, Bools]:
 
 
 def _buffers(text: str) -> Iterator[int]:
-    """Bytes of the buffers that go to another slice."""
+    """Bytes of the buffers sent to another slice."""
     for source, target, size in _BUFFER.findall(text):
         if max(int(source), int(target), int(size)) > _LARGEST:
             return

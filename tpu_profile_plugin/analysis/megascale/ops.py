@@ -30,7 +30,7 @@ class Instruction:
       name: its name.
       opcode: index in `OPCODES`; -1 for other instructions of these categories.
       channel: its channel, 0 without one.
-      rendezvous: name that sender and receiver share; None where only the channel says it.
+      rendezvous: name shared by sender and receiver; None if only the channel identifies it.
       transfer_type: e.g. "ALL_REDUCE"; "" if unknown.
       bytes: size of the result.
       group: number of participants, 0 if unknown.
@@ -47,7 +47,7 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SendRecvOps:
-    """Runs of such instructions, in the order of the file.
+    """Runs of send and receive instructions, in file order.
 
     Attributes:
       instruction: int32[n], rows of `instructions`.
@@ -65,7 +65,7 @@ class SendRecvOps:
 
 
 def send_recv_ops(space: XSpace, plane: Plane, programs: HloPrograms) -> SendRecvOps:
-    """The ops of host transfers of a TensorCore that lie in a run of a module whose program the profile has."""
+    """The ops of host transfers of a TensorCore during runs of modules with a known program."""
     rows, modules = _ops_in_modules(space, plane)
     index_of: dict[tuple[str, int], int] = {}
     instructions: list[Instruction] = []
@@ -87,7 +87,7 @@ def send_recv_ops(space: XSpace, plane: Plane, programs: HloPrograms) -> SendRec
 
 
 def _ops_in_modules(space: XSpace, plane: Plane) -> tuple[I64, I64]:
-    """Events of host transfers that a run of a module contains, and the metadata rows of those runs."""
+    """Events of host transfers inside runs of modules, and the metadata rows of these runs."""
     codes = StatColumns(space, plane, plane.event_metadata.stats, (CATEGORY,)).texts(CATEGORY)
     transfers = np.array(["host send" in text or "host recv" in text for text in codes[2]], np.bool_)
     wanted = np.zeros(len(plane.event_metadata), np.bool_)
@@ -111,7 +111,7 @@ def _ops_in_modules(space: XSpace, plane: Plane) -> tuple[I64, I64]:
 
 
 def _instruction(space: XSpace, plane: Plane, programs: HloPrograms, module: str, metadata: int) -> Instruction | None:
-    """The instruction of an op by module and name; None if the profile does not have it."""
+    """The instruction of an op by module and name; None if unknown."""
     program_id = programs.id_of(module)
     program = None if program_id is None else programs.program(program_id)
     table = plane.event_metadata

@@ -36,7 +36,7 @@ _NO_RUN = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """Events that belong to a collective, ordered by device, kind, iteration and time.
+    """Events of collectives, ordered by device, kind, iteration and time.
 
     Attributes:
       device: int64[n], number of the TPU.
@@ -86,7 +86,7 @@ def _runs(plane: Plane) -> tuple[I64, I64]:
 
 
 def run_ids(plane: Plane) -> tuple[I64, Bools]:
-    """Per event its run id, and whether there is one: an unsigned number, of the metadata before that of the event."""
+    """Run id of each event, and whether it has one: an unsigned stat of the metadata, else of the event."""
     ids, named = stats.of_kind(plane, plane.events.stats, RUN_ID, Kind.UINT64)
     shared, known = stats.of_kind(plane, plane.event_metadata.stats, RUN_ID, Kind.UINT64)
     metadata = plane.events.metadata
@@ -100,7 +100,7 @@ def _run_of(runs: tuple[I64, I64], begin: I64) -> I64:
 
 
 def _ops(plane: Plane, device: int, runs: tuple[I64, I64], codes: dict[str, int]) -> list[I64]:
-    """Sends and receives of a TPU; done ops have the rendezvous of the send or recv of their number in the same run."""
+    """Sends and receives of a TPU; a done op takes the rendezvous of the op with its number in the same run."""
     kind, number, rendezvous = described(plane, codes)
     rows = events_of_lines(plane, lines_named(plane, OPS))
     rows = rows[kind[plane.events.metadata[rows]] >= 0]
@@ -119,7 +119,7 @@ def _ops(plane: Plane, device: int, runs: tuple[I64, I64], codes: dict[str, int]
 
 
 def lookup(keys: I64, values: I64, wanted: I64) -> I64:
-    """The value of the last of equal keys; -1 without one."""
+    """The value of each key, the last of equal keys; -1 for unknown keys."""
     if not len(keys) or not len(wanted):
         return np.full(len(wanted), -1, np.int64)
     every, code = np.unique(np.concatenate([keys, wanted]), axis=0, return_inverse=True)
@@ -130,7 +130,7 @@ def lookup(keys: I64, values: I64, wanted: I64) -> I64:
 
 
 def described(plane: Plane, codes: dict[str, int]) -> tuple[I64, I64, I64]:
-    """Kind, number and rendezvous by row of the event metadata; -1 where there is none."""
+    """Kind, number and rendezvous by row of the event metadata; -1 if absent."""
     table = plane.event_metadata
     out: I64 = np.full((3, len(table)), -1, np.int64)
     for row, (name, shown) in enumerate(zip(table.names, table.display_names, strict=True)):
@@ -185,7 +185,7 @@ def _each(texts: list[str], of: Callable[[str], int]) -> I64:
 
 
 def copy_kinds(plane: Plane) -> tuple[I64, Bools]:
-    """By row of the event metadata: the kind of copy, -1 for others, and whether it is an execution of a graph."""
+    """By row of the event metadata: the kind of copy (-1: no copy), and whether it is an execution of a graph."""
     table = plane.event_metadata
     names = [shown or name for name, shown in zip(table.names, table.display_names, strict=True)]
     kind = _each(names, lambda name: KINDS.index(name) if name in KINDS[4:] else -1)
@@ -193,9 +193,9 @@ def copy_kinds(plane: Plane) -> tuple[I64, Bools]:
 
 
 def last_ends(kinds: I64, key: I64, begin: I64, end: I64, graph: Bools) -> I64:
-    """The ends of copies that are the last of their kind while an execution of their graph runs; rows by key and begin.
+    """The last copy end of each kind during each execution of its graph; rows by key and begin.
 
-    An end is named once for each such execution.
+    An end is listed once for each of these executions.
     """
     runs = np.flatnonzero(graph)
     last = [np.zeros(0, np.int64)]

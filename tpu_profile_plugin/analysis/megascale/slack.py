@@ -1,7 +1,7 @@
 """Slack and stalls of collectives between slices, one summary per rendezvous.
 
 A collective runs from its send to its recv-done. Its slack is the time from the begin of the send to the begin of the
-recv-done without the sends and receives in between: what the network may take without holding the TPU up. Its stall is
+recv-done without the sends and receives in between: the time for the network without delaying the TPU. Its stall is
 the time of its own send, send-done, recv and recv-done. Times are whole microseconds, rounded down, as XProf has them.
 """
 
@@ -30,7 +30,7 @@ class Collective:
       send_op, recv_op: names of the send and the recv-done of the last run.
       transfer_type: e.g. "ALL_REDUCE".
       runs: number of runs.
-      bytes: what a run transmits over the network.
+      bytes: sent over the network per run.
       slack_us, observed_us, stall_us: averages over runs; observed: from the begin of the send to the end of the
         recv-done.
       send_us, send_done_us, recv_us, recv_done_us: average time of each op.
@@ -58,7 +58,7 @@ def collectives(ops: SendRecvOps) -> tuple[Collective, ...]:
 
 
 def _rendezvous(ops: SendRecvOps) -> tuple[Bools, I64, list[str]]:
-    """Per op, whether its rendezvous is known, and which it is; where an op does not name it, the channel's last."""
+    """Per op, whether its rendezvous is known, and its number; an op without a name takes the last of its channel."""
     names: dict[str, int] = {}
     codes = [-1 if one.rendezvous is None else names.setdefault(one.rendezvous, len(names)) for one in ops.instructions]
     code = np.array([*codes, -1], np.int64)[ops.instruction]
@@ -98,7 +98,7 @@ def _collectives(ops: SendRecvOps, group: I64, names: Sequence[str]) -> Iterable
     for name, code in (("send_us", SEND), ("send_done_us", SEND_DONE), ("recv_done_us", RECV_DONE), ("recv_us", RECV)):
         rows = last[code][done]
         times[name] = np.where(rows >= 0, ops.duration_ps[rows] // PS_PER_US, 0)
-    times["recv_us"] //= MEGA  # XProf divides this one by a million twice
+    times["recv_us"] //= MEGA  # XProf divides the time of recv by a million twice
     groups, first = np.unique(group[done], return_index=True)
     for rendezvous in groups[np.argsort(first)].tolist():
         mine = group[done] == rendezvous
@@ -125,7 +125,7 @@ def _collective(ops: SendRecvOps, name: str, done: I64, send: I64, times: dict[s
 
 
 def _first_send(ops: SendRecvOps, group: I64, rendezvous: int) -> int:
-    """The first send of a rendezvous: the number of participants is that of its metadata."""
+    """The first send of a rendezvous, whose metadata has the number of participants."""
     opcode = np.array([one.opcode for one in ops.instructions])[ops.instruction]
     return int(np.flatnonzero((group == rendezvous) & (opcode == OPCODES.index(SEND)))[0])
 

@@ -1,7 +1,7 @@
 """Collectives between slices as a trace for viewers: tracks of the TPUs and of the MegaScale runtime with their events.
 
-What a track holds and how it is named are XProf's. Events are in order of begin, longer ones first. Their arguments
-stay in the profile until they are written (`arguments`); the further ones that the trace adds are kept here.
+Content and names of tracks are XProf's. Events are ordered by begin, longer events first. Their arguments stay in the
+profile until they are written (`arguments`); arguments that the trace adds are kept here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tpu_profile_plugin.columns.tables import Kind
 T = TypeVar("T")
 TRACE_ME = "XLA TraceMe"
 SHOWN = {STEPS: "1. Steps", MODULES: "2. XLA Modules", OPS: "3. XLA Ops", TRACE_ME: "4. XLA TraceMe"}
-"""Lines of TPUs that become tracks, and the names of these."""
+"""Lines of TPUs that become tracks, with the names of the tracks."""
 NO_RUN = -1
 GRAPH_KEY = "graph_key"
 _KEY = re.compile(r"device_(\d+)_gid_([^$]+)\$.*\^i(\d+).*")
@@ -37,7 +37,7 @@ class Names:
         self._codes: dict[str, int] = {}
 
     def code(self, text: str) -> int:
-        """The number of a text, which is added if it is new."""
+        """The number of a text; a new text is added."""
         return self._codes.setdefault(text, len(self._codes))
 
     def codes(self, texts: Iterable[str]) -> I64:
@@ -84,12 +84,12 @@ class Track:
       device: number of the TPU.
       runtime: whether the MegaScale runtime wrote it.
       plane: where the events come from.
-      row: int64[n], events of the plane; -1 for one that the trace adds.
+      row: int64[n], events of the plane; -1 for events that the trace adds.
       label: int64[n], numbers of the names.
       begin_ps, duration_ps: int64[n].
       run: int64[n], run id of the module, or NO_RUN.
       more: arguments that the trace adds.
-      leaves, enters: per flow an event and the number of the flow.
+      leaves, enters: per flow its event and its number.
     """
 
     name: str
@@ -156,7 +156,7 @@ class Trace:
         return value
 
     def numbers(self, plane: Plane, name: str, kind: Kind = Kind.INT64) -> tuple[I64, Bools]:
-        """Stats of the events of a plane, and whether an event has one of this kind."""
+        """Values of a stat for the events of a plane, and whether each event has the stat with this kind."""
         column = self.once(plane, name, lambda: stats.of_kind(plane, plane.events.stats, name, kind))
         return column[0].view(np.int64), column[1]
 
@@ -215,7 +215,7 @@ def _labels(trace: Trace, plane: Plane) -> I64:
 
 def _track(name: str, number: int, runtime: bool, plane: Plane, rows: I64, labels: I64) -> Track:
     begin, duration = plane.events.begin_ps[rows], plane.events.duration_ps[rows]
-    order = _native.walk_order(begin, -duration, np.arange(len(rows)))  # also of equal events XProf's order
+    order = _native.walk_order(begin, -duration, np.arange(len(rows)))  # XProf's order, also among equal events
     rows = rows[order]
     run: I64 = np.full(len(rows), NO_RUN, np.int64)
     label = labels[plane.events.metadata[rows]]
@@ -247,13 +247,13 @@ def _graphs(trace: Trace, devices: list[int]) -> dict[int, list[Track]]:
 
 
 def _place(key: str) -> tuple[str, int, int]:
-    """By what the tracks of a device are ordered: graph, device, iteration."""
+    """Sort key of the tracks of a device: graph, device, iteration."""
     match = _KEY.fullmatch(key)
     return (match[2], int(match[1]), int(match[3])) if match else ("", 0, 0)
 
 
 def _assign_runs(trace: Trace, tracks: list[Track]) -> None:
-    """The run of a module that began last before an event, or with it."""
+    """Assigns to events the run of the module that began last before or with them."""
     begins, runs = [], []
     for track in (track for track in tracks if track.name == MODULES):
         ids, has = run_ids(track.plane)
@@ -278,7 +278,7 @@ def _between(flow: tuple[I64, I64], first: int, last: int) -> tuple[I64, I64]:
 
 
 def by_track(trace: Trace, track: I64) -> Iterator[tuple[Track, I64]]:
-    """The tracks that occur in a column of indices of tracks, each with its rows."""
+    """The tracks in a column of track indices, each with its rows."""
     order = np.argsort(track, kind="stable")
     starts = np.flatnonzero(np.diff(track[order], prepend=-1))
     for rows in np.split(order, starts[1:]):

@@ -118,7 +118,7 @@ class MemoryUse:
 
 
 def memory_use(space: XSpace, plane: Plane) -> dict[str, MemoryUse]:
-    """What each allocator has in use, by its name; reads less than `allocations` does."""
+    """Memory use of each allocator, by its name; reads fewer stats than `allocations`."""
     events = _memory_events(plane)
     stats = _Stats(space, plane, events, (*_IDS, *_BYTES))
     memory = stats.memory()
@@ -136,7 +136,7 @@ def allocations(
       space: the profile, to decode texts.
       plane: the host's plane.
       group_id: per event of the plane, -1 for none; None if no event has a group.
-      since_recording: times count from the start of the recording, as everywhere else, instead of that of the line.
+      since_recording: count times from the start of the recording, as everywhere else, instead of the line's start.
     """
     events = _memory_events(plane)
     if len(events) == 0:

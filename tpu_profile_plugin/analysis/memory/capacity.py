@@ -1,4 +1,4 @@
-"""The memory of a device: as an allocator recorded it, as the device reports, or by its model."""
+"""The memory of a device: from its allocator, from the device's report, or from the specification of its model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ALIASES = {
     "v4i": "v4 lite", "v5e": "v5 lite", "v5litepod": "v5 lite", "v5p": "v5", "v6e": "v6 lite", "v7": "7x", "v7x": "7x",
 }  # fmt: skip
 ALLOCATORS = "device_allocators"
-"""Key under which the result of `device_allocators` is kept."""
+"""Cache key of the result of `device_allocators`."""
 _MEGACORE = ("v4", "v5")
 """Models whose two cores are one device, unless the profile says otherwise."""
 
@@ -36,8 +36,8 @@ class DeviceMemory:
       hardware: kind of device.
       model: e.g. "TPU v6 Lite"; "" if unknown.
       bytes: its memory; 0 if unknown, and for CPUs, whose programs share the host's memory.
-      source: "allocator": what the allocator manages, the smallest of several; "device": what the device reports;
-        "model": the product's specification, of which the runtime reserves a part; "" if unknown.
+      source: "allocator": size of the smallest allocator of a device; "device": size reported by the device; "model":
+        specification of the product, of which the runtime reserves a part; "" if unknown.
     """
 
     hardware: Hardware

@@ -28,9 +28,9 @@ class MemoryPeak:
     """Analysis of one allocator.
 
     Attributes:
-      rows: its events by time, with missing steps filled in; deallocations have the op etc. of what they free.
+      rows: its events by time, with missing steps filled in; deallocations have the op etc. of their allocation.
       lifetime_peak: the most bytes ever in use, as the allocator counted at the last event of the file.
-      peak: the row with the most memory in use in the profile (the last in the file among equals); None if never any.
+      peak: the row with most memory in use in the profile (the last in the file among equals); None if always 0.
       step: the step of the peak.
       active: per line of the breakdown the row of `rows`, or -1 - i for `special[i]`; largest first.
       count: per line of the breakdown the number of identical allocations it stands for.
@@ -73,7 +73,7 @@ def memory_peak(recorded: Allocations) -> MemoryPeak:
 
 
 def _stepped(rows: Allocations) -> Allocations:
-    """Assigns events outside of steps to the step after the last one seen so far, or step 0 before the first."""
+    """Assigns an event outside of steps to the step after the last step so far, or to step 0."""
     known = rows.step >= 0
     last = np.maximum.accumulate(np.where(known, np.arange(len(rows)), -1))
     before = np.where(last >= 0, rows.step[np.maximum(last, 0)], -1)
@@ -97,7 +97,10 @@ def _matched(rows: Allocations) -> Allocations:
     """Copies op, region, type and shape of each allocation to the matching deallocation."""
     order, begin = _runs(rows)
     freeing = ~rows.allocates[order]
-    frees, allocations = order[freeing], order[begin[freeing]]  # one that frees nothing recorded begins its own run
+    frees, allocations = (
+        order[freeing],
+        order[begin[freeing]],
+    )  # one without allocation begins a run
 
     def with_matches(column: TextColumn) -> TextColumn:
         code = column.code.copy()
@@ -109,7 +112,7 @@ def _matched(rows: Allocations) -> Allocations:
 
 
 def _active(rows: Allocations, peak: int, step: int) -> tuple[I64, tuple[SpecialAllocation, ...]]:
-    """Allocations of the peak's step that are live at the peak, and memory they do not account for."""
+    """Allocations of the peak's step that are live at the peak, and the remaining memory in use."""
     before = np.flatnonzero((rows.time_ps <= rows.time_ps[peak]) & (rows.step == step))
     until_peak = rows.take(before)
     order, begin = _runs(until_peak)

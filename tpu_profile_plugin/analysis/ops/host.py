@@ -21,7 +21,7 @@ _DROPPED = np.iinfo(np.int64).min
 
 @dataclass(frozen=True, slots=True)
 class InfeedEnqueue:
-    """Consecutive infeed enqueues on host threads: sums of durations and of the distances between begins."""
+    """Consecutive infeed enqueues on host threads: sums of durations and of distances between begins."""
 
     duration_ps: int = 0
     distance_ps: int = 0
@@ -47,7 +47,7 @@ class _Activities:
 def ops_only(space: XSpace, plane: Plane) -> Plane:
     """The host plane reduced to events that may be ops or function calls, which are few.
 
-    Beside input stages every event may be one, see `_with_stages`.
+    With input stages any event may be an op, see `_with_stages`.
     """
     has_stages = plane.declared.stat_metadata.row("_ipl_stage_id") is not None
     wanted = EventFilter(
@@ -119,8 +119,8 @@ def _named_ops(plane: Plane) -> _Runs:
 def _with_stages(plane: Plane, stat_columns: StatColumns, stages: SparseColumn, named: _Runs) -> _Runs:
     """Adds runs of input stages: the stage's id is the module, its category the type.
 
-    As in XProf, ids of stages and of event metadata are the same numbers: what an id stands for is what the
-    first event with it and either an op's name or a stage's category says, and all events with the id are runs of it.
+    As in XProf, ids of stages and of event metadata share one number space: the first event with an id and either an
+    op's name or a stage's category determines the meaning of the id, and all events with the id are its runs.
     """
     event, code, ops = named
     unstaged = ~np.isin(event, stages.event)

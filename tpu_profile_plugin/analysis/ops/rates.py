@@ -107,8 +107,8 @@ def rates(
 ) -> Rates:
     """Rates of ops from their time, FLOPs, bytes accessed and traffic per memory and direction (float64[n, 4, 2]).
 
-    For ops without traffic per memory all accessed bytes count as HBM; `has_traffic` tells them apart from ops whose
-    recorded traffic is 0.
+    For ops without traffic per memory all accessed bytes count as HBM; `has_traffic` distinguishes them from ops with a
+    recorded traffic of 0.
     """
     ns = time_ps / PS_PER_NS
     bytes_of = {name: sum_traffic(traffic, where) for name, where, _ in MEMORIES}
@@ -127,7 +127,7 @@ def rates(
             share[name] = bandwidth / peak
     bound_share, bound_by_intensity = dict(share), dict(memory_intensity)
     if hardware is Hardware.GPU and Resource.VMEM_WRITE in bound_share:
-        # No traffic of shared memory is known: all that goes to HBM may have gone through it.
+        # The traffic of shared memory is unknown: all HBM traffic may have gone through it.
         del bound_share[Resource.VMEM_WRITE]
         bound_share[Resource.SHARED] = memory[Resource.HBM] / peak_gib(peaks, Resource.VMEM_WRITE, hardware)
         bound_by_intensity[Resource.SHARED] = memory_intensity[Resource.HBM]

@@ -24,6 +24,7 @@ class OpText(NamedTuple):
       expression: the HLO instruction in full.
       deduplicated: name shared by identical ops.
       source_file, source_line, source_stack: source location; line -1 if the HLO program has none.
+      source_of: the op that has this source, the closest one, if the op has none of its own.
       core: "TensorCore", "SparseCore" or "" on other hardware.
     """
 
@@ -33,6 +34,12 @@ class OpText(NamedTuple):
     source_line: int = 0
     source_stack: str = ""
     core: str = ""
+    source_of: str = ""
+
+    @property
+    def has_source(self) -> bool:
+        """Whether file and line are known."""
+        return bool(self.source_file) and self.source_line != -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +56,8 @@ class OpRecords:
       programs: program id -> `module(program_id)`.
       inner: records of the ops that SparseCores ran for an op, by its module and name.
       observed: there are devices, even if nothing ran on them.
-      accesses: number of recorded kinds of memory access, which may all be of 0 bytes; empty where it follows from
-        `traffic` whether any were recorded.
+      accesses: number of recorded kinds of memory access, possibly of 0 bytes; empty if `traffic` tells whether any
+        were recorded.
     """
 
     table: OpTable = field(default_factory=OpTable)

@@ -141,7 +141,7 @@ def take(table: OpTable, rows: Sequence[int]) -> OpTable:
 
 
 def framework_ops(device: OpTable) -> OpTable:
-    """Device ops aggregated by framework op; the category is the op type (`Unknown` when provenance does not tell it).
+    """Device ops aggregated by framework op; the category is the op type (`Unknown` without provenance).
 
     A framework op is compiled to several device ops that each run once per call, so occurrences is their maximum, not
     their sum; `eager` is that of the last device op. Device ops of the category IDLE become one row of that name.

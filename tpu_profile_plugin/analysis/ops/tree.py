@@ -17,9 +17,9 @@ MAX_SCOPES = 100
 _PRUNE_BELOW = {PROGRAM: 2, CATEGORY: 1}
 NO_PROGRAM = "main"
 _END = "\0"
-"""Ends what a name in a path stands for: nothing for a category, the id for a program.
+"""Separates a name in a path from its qualifier: the id of a program, nothing for a category.
 
-It keeps apart a category and a scope of one name, and programs of one name.
+It distinguishes a category from a scope of the same name, and programs of the same name.
 """
 
 
@@ -59,7 +59,7 @@ class Node:
       records: the records that `row` refers to.
       has_duplicates: the node represents the op of `row` and its duplicates.
       count: number of children before pruning.
-      around: ops that contain others, with their self time, which the node's time includes but no child's.
+      around: ops that contain others, with their self time; the node's time includes it, but no child's time does.
     """
 
     name: str
@@ -102,7 +102,7 @@ def op_tree(records: OpRecords, group_by: str, *, with_idle: bool) -> Node:
 
 
 def _collapsed(root: Node) -> Node:
-    """As in XProf, a root above ops alone is their only one, or stands for them as for duplicates."""
+    """As in XProf, a root whose children are ops becomes its only op, or represents them as duplicates."""
     ops = [child for child in root.children if child.row is not None or child.is_idle]
     if not ops or len(ops) < len(root.children):
         return root
@@ -178,7 +178,7 @@ class _Groups:
         members.append(_op_node(self._records, row, metrics, inner))
 
     def _add_around(self, row: int, node: Node) -> None:
-        """FLOPs and bytes of such an op include those of the ops in it, and are left out."""
+        """Adds an op that contains others; its FLOPs and bytes are left out, because the inner ops have them."""
         metrics = Metrics(time_ps=self._self_ps[row], occurrences=self._metrics[row].occurrences)
         if metrics.time_ps:
             node.around.append(Node(self._records.table.name[row], metrics, row=row, records=self._records))

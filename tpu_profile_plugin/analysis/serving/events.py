@@ -42,12 +42,12 @@ _ROLES = {name: role for role, names in _NAMES.items() for name in names}
 _EXECUTE_PREFIX = "TPUPartitionedCallOp-"
 _RANK = {name: rank for rank, name in enumerate(_ROLES, start=1)}
 _LAST_COUNTS = (EXECUTE, CONCAT, COMPLETE, SCHEDULE)
-"""Roles of which one event in a group counts."""
+"""Roles for which only one event in a group counts."""
 _REQUEST_ROOTS = (("BatchingSessionRun",), ("TfrtModelRun",), ("ServingModelRun",), ("SessionRun", "RunGraph"))
 _USER_ROOT_PREFIX = "ModelServerRequest_"
 _PROGRAM = re.compile(r"\((\d+)\)\Z")
 PHASES = 8
-_SLOTS = 256  # a number that is no phase hides the phases below it
+_SLOTS = 256  # a number beyond the phases hides the phases below it
 _LONGEST = 1 << 62
 
 
@@ -57,10 +57,10 @@ class RequestEvents:
 
     Attributes:
       event, group, role, begin_ps, end_ps: int64[n].
-      sequence: int64[n], ascending by name and then by place in the file; where one event of a role counts in a
-        group, it is the last.
+      sequence: int64[n], ascending by name, then by place in the file; if one event of a role counts in a group, it is
+        the last.
       request_groups: groups with a request root, ascending.
-      adopting_groups: those of them whose model is that of the groups that they start: batched and annotated ones.
+      adopting_groups: request groups that take the model of the groups that they start: batched and annotated ones.
       programs: group -> ids of the programs that ran in it.
     """
 
@@ -138,7 +138,7 @@ def _device_events(plane: Plane, extras: PlaneExtras, programs: dict[int, list[s
 def _request_groups(space: XSpace, plane: Plane, extras: PlaneExtras) -> tuple[list[int], set[int]]:
     """Groups with a root of the first kind found in the profile, and groups that users annotated as requests.
 
-    The second value are the groups that have no root of the kinds that name a model.
+    The second value lists the groups without a root of a kind that names a model.
     """
     names = plane.event_metadata.names
     assert extras.group_id is not None
@@ -195,7 +195,7 @@ def split_times(
         True,
     )
     phases = np.asarray(phase_times.reshape(len(families), _SLOTS)[:, :PHASES])
-    # Idle is what is left between the first and the last of the spans, instants among them.
+    # Idle is the rest of the time between the first and the last span, instants included.
     extent = np.zeros(len(families), np.int64)
     for i in np.flatnonzero(np.diff(start)).tolist():
         request_spans = columns[start[i] : start[i + 1]]
@@ -205,7 +205,7 @@ def split_times(
 
 
 def _spans_by_role(role_events: RequestEvents, group: int) -> dict[int, list[tuple[int, int]]]:
-    """Begins and ends of the group's events by role, by begin ascending; one where one counts."""
+    """Begins and ends of the group's events by role, by begin ascending; a single one for roles where one counts."""
     by_role: dict[int, list[tuple[int, int]]] = {EXECUTE: []}
     low, high = np.searchsorted(role_events.group, [group, group + 1])
     for i in range(int(low), int(high)):

@@ -71,7 +71,7 @@ class Inference:
     """Requests and batches of one or more hosts, and the batching configuration per model.
 
     Attributes:
-      models: names of the models, ascending; also those of which no request took time.
+      models: names of the models, ascending, models without timed requests included.
     """
 
     models: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ def inference(space: XSpace, pre: Preprocessed) -> Inference:
     role_events = events.find_request_events(space, plane, pre)
     batch_groups = set(role_events.group[role_events.where(events.PROCESS_BATCH)].tolist())
     roots = [g for g in role_events.request_groups if g not in batch_groups]
-    # Of groups that were saved in the file, nothing tells which requests are in which batch, and of which model.
+    # Groups saved in the file lack the links from requests to batches and models.
     batch_groups &= set(pre.group_names)
     if not roots and not batch_groups:
         return Inference()
@@ -148,7 +148,7 @@ class _Links:
 def _models(
     named: Mapping[int, str], role_events: events.RequestEvents, roots: list[int], links: _Links
 ) -> tuple[tuple[str, ...], Mapping[int, str]]:
-    """The names of all models, and the model of each request, "" where it is unknown; `named`: those of events."""
+    """The names of all models, and the model of each request, "" if unknown; `named`: models named by events."""
     models: dict[int, str] = {}
     names: set[str] = set()
     for group in roots:
@@ -159,7 +159,7 @@ def _models(
             child_models = {named.get(child, "") for child in children}
             names |= child_models if group not in named else set()
             models[group] = named.get(group) or (child_models.pop() if len(child_models) == 1 else "")
-    # Requests that nothing tells the model of count for the first one.
+    # Requests of unknown model count for the first model.
     default = next(filter(None, models.values()), "")
     names = names.union(models.values()) - {""}
     return tuple(sorted(names)), {group: models.get(group, default) for group in roots}
@@ -254,7 +254,7 @@ def _requests(
 def _stat_by_group(
     space: XSpace, plane: Plane, role_events: events.RequestEvents, role: int, name: str
 ) -> dict[int, int]:
-    """The value that the group's last event of the role has."""
+    """The value of the group's last event of the role."""
     values, present = read.int64s(space, plane, plane.events.stats, name)
     by_group: dict[int, int] = {}
     for i in role_events.where(role).tolist():

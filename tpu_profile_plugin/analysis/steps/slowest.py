@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.steps import bottleneck
 from tpu_profile_plugin.analysis.steps.breakdown import BLOCK, GENERIC, wait_for_sparse_core
 from tpu_profile_plugin.analysis.steps.table import CLASS_INDEX, EventClass, StepTable, TpuPart, host_of
 from tpu_profile_plugin.columns.arrays import F64, I64
@@ -151,23 +150,3 @@ def _slowest(steps: StepTable) -> tuple[I64, I64, F64, F64]:
     core = np.lexsort((parts[:, :, -1], -waits, -duration), axis=1)[:, 0]  # the last key counts most
     share = waits / np.maximum(duration, 1)
     return core, parts[np.arange(len(steps)), core], share.min(axis=1), share.max(axis=1)
-
-
-def slowest_verdict(steps: SlowestSteps) -> bottleneck.Verdict:
-    """Bottleneck analysis of these steps, by the thresholds of XProf."""
-    other = None if steps.on_tpu else steps.percent("other")
-    verdict = bottleneck.input_verdict(len(steps), steps.percent("input"), other)
-    return bottleneck.Verdict(
-        input=verdict,
-        kernel_launch=bottleneck.aspect(steps.percent("kernel_launch")),
-        collectives=bottleneck.aspect(steps.percent("collectives")),
-        # Unexplained time is reported once: as potential input, or separately.
-        all_others=bottleneck.Aspect("no", other or 0.0)
-        if verdict.level == "POTENTIALLY"
-        else bottleneck.aspect(other or 0.0),
-        output=bottleneck.aspect(steps.percent("output"), bottleneck.MODERATE_INPUT, bottleneck.HIGH_INPUT)
-        if steps.on_tpu
-        else bottleneck.aspect(0.0),
-        idle=bottleneck.aspect(steps.percent("idle")),
-        sparse_core=bottleneck.aspect(steps.percent("sparse_compute"), 1e-9, bottleneck.HIGH_SPARSE),
-    )

@@ -190,6 +190,10 @@ class StepTable:
         )
 
 
+MOST_KEPT_WHOLE = 5
+"""Of more marked steps the first and last are dropped."""
+
+
 def drop_incomplete(steps: StepTable) -> StepTable:
     """Drops the first and last of more than five CPU or GPU steps, which the recording may have truncated."""
-    return steps if steps.on_tpu or len(steps) <= 5 else steps.select(slice(1, -1))
+    return steps if steps.on_tpu or len(steps) <= MOST_KEPT_WHOLE else steps.select(slice(1, -1))

@@ -1,4 +1,4 @@
-"""Contents of a profile, line by line: counts, span and busy time."""
+"""Contents of a profile per line: counts, span and busy time."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def frameworks(space: XSpace, planes: Iterable[Plane], provenances: Iterable[str
 
 
 def has_input_events(host: Plane | None) -> bool:
-    """Whether the host recorded events of an input pipeline, so that no wait for input means that there was none."""
+    """Whether the host recorded events of an input pipeline; only then a missing wait for input means no wait."""
     if host is None:
         return False
     if any(host.declared.stat_metadata.row(name) is not None for name in ("_ipl_stage_name", "_ipl_stage_cat")):

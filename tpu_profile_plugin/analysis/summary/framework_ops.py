@@ -1,4 +1,4 @@
-"""Ops of the devices and host threads of a host, without the steps and groups that its full summary has."""
+"""Ops of the devices and host threads of a host, without the steps and groups of its full summary."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class FrameworkOps:
 def need_groups(space: XSpace) -> bool:
     """Whether the ops of a profile without TPUs depend on its groups; decodes at most the device planes.
 
-    They do on GPUs with events that can have a group, which decides what is one run of an op; and where an op may have
-    run eagerly, which an enclosing call tells, or an earlier preprocessing.
+    Groups matter on GPUs, if events can have a group: it delimits the runs of an op. They also matter if ops may have
+    run eagerly, which an enclosing call or an earlier preprocessing tells.
     """
     planes = device_planes(space)
     space.decode(planes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -64,7 +64,7 @@ from tpu_profile_plugin.columns import Plane, XSpace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Summary:
-    """What the summary of a host and that of a run have in common.
+    """Common part of the summaries of a host and of a run.
 
     Attributes:
       environment, peaks: the hardware.
@@ -126,7 +126,6 @@ class RunSummary(_Summary):
     """
 
     merged_steps: StepTable
-    host_step_ms: dict[str, tuple[float, ...]] = field(default_factory=dict)
     recordings: tuple[Recording | None, ...] = ()
     host_names: tuple[str, ...] = ()
 
@@ -181,11 +180,10 @@ def summarize(space: XSpace, pre: Preprocessed | None) -> HostSummary:
 def _recording(
     space: XSpace, pre: Preprocessed | None, steps: StepTable, planes: Sequence[Plane], work: TpuWork | None
 ) -> Recording | None:
-    """What the steps cover; of GPUs without steps, what the host's step markers cover."""
+    """The part covered by steps; for GPUs without steps, by the host's step markers."""
     if len(steps) or pre is None or not planes or work is not None:
         return recording(space, steps, planes, work)
-    marked = recording(space, marked_steps(space, pre), planes)
-    return None if marked is None else replace(marked, linked=False)
+    return recording(space, marked_steps(space, pre), planes)
 
 
 def thread_ops(space: XSpace, plane: Plane | None, pre: Preprocessed | None) -> HostOps:
@@ -277,7 +275,6 @@ def reduce_summaries(parts: Sequence[HostSummary], *, drop_edges: bool = True) -
         errors=tuple(text for part in parts for text in part.errors),
         warnings=tuple(text for part in parts for text in part.warnings),
         implausible=tuple(times for part in parts for times in part.implausible),
-        host_step_ms={name: tuple(table.step_ms()) for name, table in zip(names, steps, strict=True)},
         precision=sum((part.precision for part in parts), NO_COMPUTE),
         recordings=tuple(part.recording for part in parts),
         host_names=names,

@@ -97,7 +97,7 @@ def _chip(space: XSpace, planes: Sequence[Plane]) -> Chip:
 
 
 def _steps(space: XSpace, planes: Sequence[Plane], pre: Preprocessed | None) -> dict[int, DeviceSpans]:
-    """Step events of each TPU plane that has any, by plane index, but not of SparseCores."""
+    """Step events of each TPU plane that has any, by plane index; without SparseCores."""
     steps = {}
     for plane in planes:
         if not is_sparse_core(plane) and any(is_step_line(name) for name in plane.lines.name):

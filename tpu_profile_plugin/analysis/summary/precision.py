@@ -44,7 +44,7 @@ NO_COMPUTE = Precision()
 def float_bits(expression: str) -> int:
     """Width of the widest floating-point operand of an HLO instruction, scalars only if there is no array.
 
-    An instruction without such operands goes by its result; 0 if there is no floating-point data at all.
+    An instruction without floating-point operands goes by its result; 0 without any floating-point data.
     """
     _, _, right = expression.partition(" = ")
     call = _OPCODE.search(right)
@@ -60,12 +60,12 @@ def float_bits(expression: str) -> int:
 
 
 def computes(category: str) -> bool:
-    """Whether an HLO category is computation: no wait, copy or communication, and nothing that only encloses ops."""
+    """Whether an HLO category is computation: not a wait, a copy, communication, or a container of ops."""
     return category not in WITH_INNER_OPS and not _NOT_COMPUTE.search(category)
 
 
 def tpu_precision(plane: Plane, op_meta: OpMetadata, table: OpTable, known: dict[str, int]) -> Precision:
-    """By the HLO texts of a core's ops, which are the names of its event metadata.
+    """Precision of a core's ops from their HLO texts, the names of its event metadata.
 
     Args:
       plane: the core.
@@ -90,7 +90,7 @@ def tpu_precision(plane: Plane, op_meta: OpMetadata, table: OpTable, known: dict
 
 
 def gpu_precision(space: XSpace, planes: Sequence[Plane], hlo: HloOps) -> Precision:
-    """By the operands of the HLO op that a kernel belongs to, else by the kernel's name; inside steps and outside."""
+    """Precision of kernels inside and outside of steps, from the operands of the HLO op or the kernel's name."""
     return sum((_of_gpu(space, plane, hlo) for plane in planes), NO_COMPUTE)
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common import planes as plane_roles
 from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
 from tpu_profile_plugin.analysis.common.spans import covered_within, union
-from tpu_profile_plugin.analysis.ops.tpu.ops import DeviceSpans, op_events
+from tpu_profile_plugin.analysis.ops.tpu.ops import DeviceSpans
 from tpu_profile_plugin.analysis.steps.generic import CORE, step_times
 from tpu_profile_plugin.analysis.steps.markers import host_events
 from tpu_profile_plugin.analysis.steps.table import StepTable
@@ -20,17 +19,14 @@ from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
 
-LITTLE = 0.9
-"""Names of events outside the steps are only looked for if the steps cover less than this share."""
 _CALL = re.compile(r"PjitFunction\((\w+)\)")
-_NAMED, _NOTABLE = 3, 0.05
 TAIL_SHARE, TAIL_STEPS = 0.2, 1.5
-"""Steps are dispatch times if work goes on after the last one for this share of all steps, and for this many steps."""
+"""Steps are dispatch times if work continues after the last step for this share of all steps, and this many steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """Evidence that steps are dispatch times: work that also ran between the first and the last step goes on after it.
+    """Evidence that steps are dispatch times: work that also ran during the steps continues after the last step.
 
     Attributes:
       steps: number of steps.
@@ -48,37 +44,21 @@ class Recording:
     """A host's recording and its steps; times in ps.
 
     Attributes:
-      length_ps: from the first begin to the last end of the events: of the devices on TPUs, else of devices and host.
-      steps_ps: covered by steps.
-      before_ps, after_ps: before the first step and after the last; the rest lies between steps.
-      work_outside_ps: outside the steps, time in which the busiest device or the XLA ops of the CPU worked; None if
-        nothing such was recorded, or if the steps cover nearly all.
-      outside: the names with most self time outside the steps, on the threads that mark them, longest first.
-      linked: False if the steps are markers that no device work is linked to, so that no step table has them.
+      begin_ps: the first begin of the events: of the devices on TPUs, else of devices and host.
+      end_ps: their last end.
       dispatch: None unless the steps are dispatch times.
     """
 
-    length_ps: int
-    steps_ps: int
-    before_ps: int
-    after_ps: int
-    work_outside_ps: int | None = None
-    outside: tuple[tuple[str, int], ...] = ()
-    linked: bool = True
+    begin_ps: int
+    end_ps: int
     dispatch: Dispatch | None = None
-
-    @property
-    def covered(self) -> float:
-        """Share of the recording that steps cover, 0 to 1."""
-        return self.steps_ps / self.length_ps if self.length_ps else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class TpuWork:
-    """On the clock of the steps: first begin and last end of the TensorCores' events, and ops of the first."""
+    """First begin and last end of the TensorCores' events, on the clock of the steps."""
 
     extent: tuple[int, int] | None = None
-    ops: tuple[I64, I64] | None = None
 
     def with_core(self, plane: Plane, spans: DeviceSpans) -> TpuWork:
         """Adds a core."""
@@ -86,9 +66,7 @@ class TpuWork:
             return self
         first, last = int(spans.begin_ps.min()), int(spans.end_ps.max())
         extent = (first, last) if self.extent is None else (min(first, self.extent[0]), max(last, self.extent[1]))
-        op_rows = op_events(plane)
-        ops = (spans.begin_ps[op_rows], spans.end_ps[op_rows]) if self.ops is None and len(op_rows) else self.ops
-        return TpuWork(extent, ops)
+        return TpuWork(extent)
 
 
 NO_WORK = TpuWork()
@@ -122,36 +100,14 @@ def recording(space: XSpace, steps: StepTable, planes: Sequence[Plane], tpu: Tpu
     if not len(steps) or not steps.dense_cores:
         return None
     begin, end = steps.begin_ps[:, steps.dense_cores], (steps.begin_ps + steps.duration_ps)[:, steps.dense_cores]
-    markers = begin.min(axis=1), end.max(axis=1)
-    begin, end = union(*markers)
+    begin, end = union(begin.min(axis=1), end.max(axis=1))
     host = plane_roles.host_plane(space)
     extent = tpu.extent if tpu is not None else None
     first, last = extent or _extent([*planes, *([] if host is None else [host])])
-    first, last = min(first, int(begin[0])), max(last, int(end[-1]))
-    recorded = Recording(
-        length_ps=last - first,
-        steps_ps=int((end - begin).sum()),
-        before_ps=int(begin[0]) - first,
-        after_ps=last - int(end[-1]),
-    )
+    inside = int(begin[0]), int(end[-1])
     work = [] if tpu is not None else _work(space, planes, host)
-    if tpu is None:
-        recorded = replace(recorded, dispatch=_dispatch(space, host, work, (int(begin[0]), int(end[-1])), len(steps)))
-    if recorded.covered >= LITTLE:
-        return recorded
-    ops = [tpu.ops] if tpu is not None else [plane_roles.spans_at(plane, at) for plane, at in work]
-    outside: tuple[tuple[str, int], ...] = ()
-    if host is not None and tpu is None:
-        outside = _outside(host, markers, (begin, end), recorded.length_ps - recorded.steps_ps)
-    filled = [spans for spans in ops if spans is not None and len(spans[0])]
-    work_ps = max((_outside_ps(spans, (begin, end)) for spans in filled), default=None)
-    return replace(recorded, outside=outside, work_outside_ps=work_ps)
-
-
-def _outside_ps(spans: tuple[I64, I64], steps: tuple[I64, I64]) -> int:
-    """Time that the spans cover outside the steps, which are disjoint and ascending."""
-    begin, end = union(*spans)
-    return int((end - begin).sum()) - int(covered_within(begin, end, *steps).sum())
+    dispatch = None if tpu is not None else _dispatch(space, host, work, inside, len(steps))
+    return Recording(min(first, inside[0]), max(last, inside[1]), dispatch)
 
 
 def _extent(planes: Sequence[Plane]) -> tuple[int, int]:
@@ -160,31 +116,6 @@ def _extent(planes: Sequence[Plane]) -> tuple[int, int]:
         return 0, 0
     ends = [int((events.begin_ps + events.duration_ps).max()) for events in filled]
     return min(int(events.begin_ps.min()) for events in filled), max(ends)
-
-
-def _outside(
-    host: Plane, markers: tuple[I64, I64], covered: tuple[I64, I64], outside_ps: int
-) -> tuple[tuple[str, int], ...]:
-    """Self time by name of the events that touch no step, on lines with an event that begins and ends with one."""
-    self_by_name: dict[str, int] = {}
-    begin, end = covered
-    events = host.events
-    for line in np.flatnonzero(plane_roles.recorded_lines(host)).tolist():
-        indices = np.arange(len(events.begin_ps))[host.lines.events_of(line)]
-        first, last = plane_roles.spans_at(host, indices)
-        if not (np.isin(first, markers[0]) & np.isin(last, markers[1])).any():
-            continue
-        order = np.lexsort((-last, first))
-        indices, first, last = indices[order], first[order], last[order]
-        self_ps = _native.self_times(np.ascontiguousarray(first), np.ascontiguousarray(last - first))
-        free = np.searchsorted(end, first, side="right") == np.searchsorted(begin, last, side="left")
-        rows, where = np.unique(events.metadata[indices[free]], return_inverse=True)
-        sums = np.bincount(where.reshape(-1), weights=self_ps[free], minlength=len(rows))
-        for row, ps in zip(rows.tolist(), sums.tolist(), strict=True):
-            name = host.event_metadata.names[row]
-            self_by_name[name] = self_by_name.get(name, 0) + int(ps)
-    longest = sorted(self_by_name.items(), key=lambda item: (-item[1], item[0]))[:_NAMED]
-    return tuple(item for item in longest if item[1] >= _NOTABLE * outside_ps)
 
 
 def _dispatch(
@@ -219,7 +150,7 @@ def _dispatch(
 
 
 def _called(host: Plane | None, steps: tuple[int, int]) -> tuple[str, ...]:
-    """Beginnings of the names of the HLO modules that JAX called within the steps."""
+    """Prefixes of the names of the HLO modules that JAX called within the steps."""
     if host is None:
         return ()
     calls = {row: match[1] for row, name in enumerate(host.event_metadata.names) if (match := _CALL.match(name))}

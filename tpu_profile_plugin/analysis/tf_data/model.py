@@ -1,4 +1,4 @@
-"""What an analysis of tf.data says: pipelines, their runs, iterators and the recorded settings."""
+"""Results of the tf.data analysis: pipelines, their runs, iterators and recorded settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FLAGS = ("autotune", "deterministic")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of an iterator at one call; None for those that the call does not record.
+    """Settings of an iterator at one call; None for settings that the call does not record.
 
     Attributes:
       parallelism: number of elements, or of inputs, that it works on at once.
@@ -66,7 +66,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class BottleneckFacts:
-    """What the advice for a bottleneck is based on; `consumers` are the stages after it, the root last."""
+    """Facts for the advice on a bottleneck; `consumers` are the stages after it, the root last."""
 
     own: Stage
     consumers: tuple[Stage, ...] = ()

@@ -13,7 +13,7 @@ from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.columns.tables import Kind
 
 MAX_STAGES = 100
-"""Maximum number of stages between a bottleneck and the program that are looked at."""
+"""Maximum number of stages followed from a bottleneck to the program."""
 _WANTED = frozenset((*model.COUNTS, *model.TALLIES, *model.FLAGS))
 
 

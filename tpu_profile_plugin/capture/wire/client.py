@@ -22,7 +22,7 @@ def profile_request(
 ) -> Any:
     """The request of a capture.
 
-    It requests the bytes and also names a root: servers too old to send bytes write a file below it instead.
+    The request asks for the bytes and also names a root: old servers cannot send bytes and write a file below it.
     """
     request = message("tensorflow.ProfileRequest")(
         duration_ms=options.duration_ms,

@@ -50,9 +50,7 @@ STORED_ELSEWHERE = FailureKind(
 NOT_STORED = FailureKind("not_stored", "Check that the log directory is writable and has free space.")
 REFUSED_ARGUMENT = FailureKind("refused", "The profiler server rejected an option; the reason is above.")
 WORKER_FAILED = FailureKind("worker_failed", "Check the output of the program on the worker.")
-NOT_STARTED = FailureKind(
-    "not_started", "Start continuous profiling first; a program that is restarted records nothing."
-)
+NOT_STARTED = FailureKind("not_started", "Start continuous profiling first, and again after a restart of the program.")
 NO_CONTINUOUS = FailureKind("no_continuous", "Use a capture, or update the framework: JAX 0.10, TensorFlow 2.21.")
 ALREADY_STARTED = FailureKind("already_started", "Take a snapshot, or stop it first.")
 CANCELLED = FailureKind("cancelled", "")

@@ -1,4 +1,4 @@
-"""Resolves the name of a Cloud TPU to the addresses of its workers with the cloud's metadata and TPU services."""
+"""Resolves names of Cloud TPUs to the addresses of its workers with the cloud's metadata and TPU services."""
 
 from __future__ import annotations
 
@@ -29,6 +29,12 @@ _NAME = re.compile(rf"(?:projects/(?P<project>[a-z0-9:.-]+)/locations/(?P<zone>{
 _WAIT_S = 3.0
 
 Fetch = Callable[[str, Mapping[str, str]], bytes]
+
+
+def resolve_tpus(names: str, fetch: Fetch | None = None) -> tuple[Address, ...]:
+    """The workers of TPUs by their names, separated by commas; each worker once. Errors as of `resolve_tpu`."""
+    workers = [address for name in names.split(",") for address in resolve_tpu(name, fetch)]
+    return tuple(dict.fromkeys(workers))
 
 
 def resolve_tpu(name: str, fetch: Fetch | None = None) -> tuple[Address, ...]:

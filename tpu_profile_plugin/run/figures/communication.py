@@ -1,4 +1,4 @@
-"""Communication of a run: its collectives, devices that are late, and launches."""
+"""Communication of a run: its collectives, late devices, and launches."""
 
 from __future__ import annotations
 

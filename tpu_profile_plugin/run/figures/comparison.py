@@ -11,7 +11,7 @@ from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
 from tpu_profile_plugin.analysis.compare.contributions import Contribution, contributions
 from tpu_profile_plugin.analysis.compare.facts import host_ops
-from tpu_profile_plugin.analysis.compare.match import Match, match_by_ops, match_ops, match_programs
+from tpu_profile_plugin.analysis.compare.match import Match, match_by_ops, match_ops, match_programs, matched_share
 from tpu_profile_plugin.analysis.compare.noise import LEAST_ACCELERATOR, LEAST_CPU
 from tpu_profile_plugin.analysis.compare.run import DescribedWork, RunWork, describe, run_work
 from tpu_profile_plugin.analysis.compare.work import HostWork, host_work
@@ -44,7 +44,7 @@ class HostSide:
 
 @dataclass(frozen=True, slots=True)
 class RunSide:
-    """A side of a comparison: a run's average step, and the same of its hosts as one; `hosts` counts them."""
+    """A side of a comparison: a run's average step, and what is known of its hosts together; `hosts` counts them."""
 
     work: RunWork
     budget: RunBudget
@@ -118,7 +118,7 @@ def _together(parts: Sequence[HostSide], of_run: RunBudget) -> RunSide:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """What changed between two runs; times are picoseconds per step and device.
+    """What changed between two runs; times are picoseconds per step and device that takes part.
 
     Attributes:
       base_side, run_side: what was recorded on each side.
@@ -126,7 +126,8 @@ class Comparison:
       floor_ps: differences below this are noise whatever the steps say.
       programs: names of programs of the run with those of their counterparts.
       matches: ops of the base and the run that correspond.
-      contributions: what adds up to the difference of the step, the rest last; empty if a side has no steps.
+      matched: share of each side's time of ops that is in programs that both have, 0 to 1; None without ops.
+      contributions: what adds up to the difference of the compared length, the rest last; empty if a side has no steps.
       warnings: hosts of either run that are left out.
     """
 
@@ -137,6 +138,7 @@ class Comparison:
     floor_ps: float
     programs: Mapping[str, str]
     matches: Sequence[Match]
+    matched: tuple[float | None, float | None]
     contributions: Sequence[Contribution]
     warnings: tuple[str, ...]
 
@@ -147,11 +149,12 @@ def compare_runs(base: RunHosts, run: RunHosts) -> Comparison:
     works = [_compared(side, sides) for side in sides]
     # What two captures of one program differ by anyway.
     accelerator = all(side.environment.hardware in (Hardware.TPU, Hardware.GPU) for side in sides)
-    floor = (LEAST_ACCELERATOR if accelerator else LEAST_CPU) * works[0].step.mean
+    floor = (LEAST_ACCELERATOR if accelerator else LEAST_CPU) * works[0].length.mean
     programs = match_programs(works[0].ops, works[1].ops)
     matches = match_ops(works[0].ops, works[1].ops, programs)
     programs |= match_by_ops(matches, programs)
-    both = all(work.step.count > 0 for work in works)
+    both = all(work.steps > 0 for work in works)
+    old, new = (work.ops for work in works)
     return Comparison(
         base_side=sides[0],
         run_side=sides[1],
@@ -160,6 +163,10 @@ def compare_runs(base: RunHosts, run: RunHosts) -> Comparison:
         floor_ps=floor,
         programs=programs,
         matches=matches,
+        matched=(
+            matched_share(old, new, [(before, after) for after, before in programs.items()]),
+            matched_share(new, old, programs.items()),
+        ),
         contributions=contributions(works[0], works[1], matches, floor) if both else [],
         warnings=(*base.warnings, *run.warnings),
     )
@@ -168,4 +175,7 @@ def compare_runs(base: RunHosts, run: RunHosts) -> Comparison:
 def _compared(side: RunSide, sides: Sequence[RunSide]) -> RunWork:
     """The work of a side; a recording without steps is no step to compare steps of the other side with."""
     alike = len({other.recorded_steps is None for other in sides}) == 1
-    return side.work if alike or side.recorded_steps is not None else side.work.without_steps()
+    if not alike and side.recorded_steps is None:
+        return side.work.without_steps()
+    between = any(other.budget.between_step_ps for other in sides)
+    return side.work.from_step_to_step() if between else side.work

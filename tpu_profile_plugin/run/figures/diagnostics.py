@@ -49,7 +49,7 @@ def time_warnings(planes: Iterable[ImplausibleTimes]) -> Iterator[str]:
 
 
 def step_warnings(steps: int, empty_intersection: bool) -> tuple[str, ...]:
-    """The reason why there are no steps, or nothing if there are steps."""
+    """Yields the reason why there are no steps; nothing if there are steps."""
     if steps:
         return ()
     return (EMPTY_INTERSECTION if empty_intersection else NO_STEP_MARKER,)

@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.memory.capacity import ALLOCATORS, device_allocators
 from tpu_profile_plugin.analysis.summary.host import may_have_groups
 from tpu_profile_plugin.errors import ProfileError
-from tpu_profile_plugin.run.figures.budget import budget, run_budget
+from tpu_profile_plugin.run.figures.budget import budget, host_alone, run_decomposition
 from tpu_profile_plugin.run.figures.communication import communication, run_communication
 from tpu_profile_plugin.run.figures.devices import host_devices, keeper_of
 from tpu_profile_plugin.run.figures.programs import hlo_ops
@@ -36,7 +36,9 @@ def gathered(host: HostProfile) -> dict[str, Any]:
 
 def _gathered(host: HostProfile) -> dict[str, Any] | None:
     hlo = hlo_ops(host)
-    shared = host_summary(host), budget(host), communication(host)
+    of_devices = budget(host)
+    shown = of_devices if of_devices.devices else host_alone(host)
+    shared = host_summary(host), of_devices, shown, communication(host)
     devices, keep = lambda: host_devices(host), keeper_of(host)
     return gather(HostView(host.name, host.lazy, groups_if_any(host), hlo, shared, devices, keep))
 
@@ -58,6 +60,6 @@ def _read_ahead(host: HostProfile) -> None:
 def run_findings(run: RunHosts) -> tuple[RunView, Report]:
     """The run as the rules see it, and what they say."""
     of_hosts = run.map_hosts(gathered)
-    parts = run_summary(run), run_budget(run), run_communication(run)
+    parts = run_summary(run), run_decomposition(run), run_communication(run)
     view = RunView(tuple(host.name for host in run.readable), *parts)
     return view, run.once("findings", lambda: find(view, of_hosts))

@@ -23,7 +23,7 @@ class Kernels:
     """GPU kernels, one entry per kernel and launch configuration, most time first.
 
     Attributes:
-      name, op: of the kernel, and of the op that launched it ("" if unknown).
+      name, op: names of the kernel and of the op that launched it ("" if unknown).
       runs: int64[n], launches.
       total_ps, min_ps, max_ps: int64[n], in all runs, the shortest and the longest run; whole nanoseconds.
       rows: the same with launch configurations.

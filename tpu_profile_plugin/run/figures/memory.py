@@ -1,4 +1,4 @@
-"""The memory of a run: of its devices, of their allocators and of its programs."""
+"""The memory of a run: its devices, their allocators, and its programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tpu_profile_plugin.run.hosts import RunHosts
 
 @dataclass(frozen=True, slots=True)
 class AllocatorPeak:
-    """The most memory that an allocator had in use at once, and what it managed then; in bytes."""
+    """Peak memory in use of an allocator, and its capacity at that time; in bytes."""
 
     in_use_bytes: int
     managed_bytes: int
@@ -27,7 +27,7 @@ class Memory:
     Attributes:
       devices: by host, the memory of one of its devices.
       allocators: by host and allocator of a device, its peak; empty if allocations were not recorded.
-      programs: by `module(program id)`, the most that the program needs, as XLA planned it.
+      programs: by `module(program id)`, the peak memory of the program, as XLA planned it.
     """
 
     devices: Mapping[str, DeviceMemory]

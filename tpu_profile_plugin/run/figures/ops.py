@@ -9,9 +9,10 @@ from typing import Any, Literal
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import device_planes
+from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.convolution_layout import Dimension
 from tpu_profile_plugin.analysis.hlo.ops import Fused
-from tpu_profile_plugin.analysis.ops.records import OpRecords
+from tpu_profile_plugin.analysis.ops.records import OpRecords, OpText
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.summary.cpu_ops import cpu_summary
 from tpu_profile_plugin.analysis.summary.ops import OpSummary, reduce_op_summaries, summarize_ops
@@ -26,14 +27,14 @@ from tpu_profile_plugin.system.threads import map_threads
 from tpu_profile_plugin.tables.table import Column, Table
 
 Backend = Literal["device", "cpu", "auto"]
-"""Whose ops: of TPUs or GPUs, of XLA's CPU backend, or of the CPU backend if there is no device."""
+"""Source of ops: TPUs or GPUs, XLA's CPU backend, or ("auto") the CPU backend if there is no device."""
 OpKey = tuple[int, str]
 """Program id and name of an op."""
 
 
 @per_host()
 def device_ops(host: HostProfile, unattributed: bool) -> OpSummary:
-    """The ops of one host's devices; `unattributed`: GPU events without an op, too."""
+    """The ops of one host's devices; `unattributed` includes GPU events without an op."""
     space = host.lazy
     planes = device_planes(space)
     space.decode(planes)
@@ -69,7 +70,7 @@ def _merged(run: RunHosts, step: PerHost[OpSummary]) -> OpSummary:
 def op_details(
     host: HostProfile, wanted: tuple[OpKey, ...], with_cost: bool, on_cpu: bool
 ) -> dict[OpKey, tuple[tuple[Dimension, ...], tuple[Fused, ...]]]:
-    """Of the wanted ops that a program of the host has: the layout of a convolution, the instructions in a fusion."""
+    """Details of the wanted ops found in the host's programs: layout of a convolution, instructions in a fusion."""
     programs = hlo_ops_without_events(host)
     return {
         key: (programs.layout(*key), programs.fused(*key, with_cost=with_cost, on_cpu=on_cpu))
@@ -97,18 +98,54 @@ def run_op_details(
     return details
 
 
+@per_host()
+def near_sources(host: HostProfile, wanted: tuple[OpKey, ...]) -> dict[OpKey, OpText]:
+    """Sources for ops without one of their own: of what is inside, uses the result or makes the operands."""
+    programs = hlo_ops_without_events(host).programs
+    decoded = {id_: programs.program(id_) for id_, _ in wanted}
+    rows = {id_: ProgramRows(program) for id_, program in decoded.items() if program is not None}
+    found: dict[OpKey, OpText] = {}
+    for id_, name in wanted:
+        row = rows[id_].row(name) if id_ in rows else None
+        near = None if row is None else rows[id_].near_source(row)
+        if near is not None:
+            at, source = near
+            stack = "".join(f"{place}\n" for place in source.stack)
+            of = rows[id_].program.names[at]
+            found[id_, name] = OpText(
+                source_file=source.file, source_line=source.line, source_stack=stack, source_of="" if of == name else of
+            )
+    return found
+
+
+def with_near_sources(run: RunHosts, summary: OpSummary) -> OpSummary:
+    """The summary with a source for each op that has one near it; from the first host that knows the op."""
+    table, text = summary.records.table, list(summary.records.text)
+    missing = {(table.module[row], table.name[row]): row for row in range(len(table)) if not text[row].has_source}
+    for i, host in enumerate(run.readable):
+        if not missing:
+            break
+        for key, near in near_sources(host, tuple(missing)).items():
+            row = missing.pop(key)
+            _, _, file, line, stack, _, of = near
+            text[row] = text[row]._replace(source_file=file, source_line=line, source_stack=stack, source_of=of)
+        if i:
+            host.forget_metadata()
+    return replace(summary, records=replace(summary.records, text=tuple(text)))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Ops:
     """The ops of a run's devices, or of XLA's or TensorFlow's CPU backend, most self time first.
 
     Attributes:
-      name: of the HLO instruction, or of the framework's op where there is no program.
+      name: HLO instruction, or the framework's op without a program.
       program: `module(program id)`; "" if unknown.
       category: HLO category, or type of the framework's op.
-      framework_op: the framework's op that it was compiled from; "" if unknown.
+      framework_op: the framework's op that the op was compiled from; "" if unknown.
       source: file and line; "" if unknown.
       occurrences: int64[n].
-      self_ps, time_ps: int64[n], without and with ops inside, summed over devices.
+      self_ps, time_ps: int64[n], without and with nested ops, summed over devices.
       share: float64[n], self time as a fraction of `total_ps`.
       flops, bytes: float64[n], of all occurrences.
       total_ps: time of the devices in the recording, idle time included.
@@ -138,15 +175,21 @@ class Ops:
 
 
 _OP_COLUMNS = (
-    Column("name", "Op", "string", "", "HLO instruction, or the framework's op where there is no program."),
+    Column("name", "Op", "string", "", "HLO instruction, or the framework's op without a program."),
     Column("program", "Program", "string", "", "The HLO module with its program id."),
     Column("category", "Category", "string", "", "HLO category, or type of the framework's op."),
-    Column("framework_op", "Framework op", "string", "", "What it was compiled from."),
+    Column("framework_op", "Framework op", "string", "", "Framework op that it was compiled from."),
     Column("source", "Source", "string", "", "File and line."),
     Column("occurrences", "Occurrences", "number", "", "Number of runs on all devices."),
-    Column("self_ps", "Self time", "number", "ps", "Without ops inside, summed over devices."),
-    Column("time_ps", "Time", "number", "ps", "With ops inside, summed over devices."),
-    Column("share", "Share", "number", "%", "Self time, of the devices' time in the recording, idle time included."),
+    Column("self_ps", "Self time", "number", "ps", "Time without nested ops, summed over devices."),
+    Column("time_ps", "Time", "number", "ps", "Time with nested ops, summed over devices."),
+    Column(
+        "share",
+        "Share",
+        "number",
+        "%",
+        "Self time as a share of the devices' time, idle time included.",
+    ),
     Column("flops", "FLOPs", "number", "FLOP", "Of all occurrences."),
     Column("bytes", "Bytes", "number", "bytes", "Memory traffic of all occurrences."),
 )

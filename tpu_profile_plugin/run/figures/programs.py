@@ -1,4 +1,4 @@
-"""The HLO programs of a run: lookup by module name or program id, and by a name inside."""
+"""The HLO programs of a run: lookup by module name or program id, and by the name of a node."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def chosen_program(run: RunHosts, name: str = "", program_id: str = "") -> tuple
 
 
 def program_with(run: RunHosts, node: str, called: str = "") -> Program:
-    """The first program of the chosen hosts with an instruction or computation named `node`, if need be in other case.
+    """The first program of the chosen hosts with an instruction or computation `node`; exact case is preferred.
 
-    Programs whose module is `called` so, without its id, come before the others.
+    Programs whose module name without the id is `called` come first.
 
     Raises:
-      NotFound: no program has one (code node_not_found).
+      NotFound: no program has the node (code node_not_found).
     """
     wanted = node.encode("utf-8", "replace")
     for folded, named in itertools.product((False, True), (True, False) if called else (False,)):
@@ -147,8 +147,8 @@ class Programs:
         """One row per program."""
         columns = (
             Column("name", "Program", "string", "", "The HLO module with its program id."),
-            Column("program_id", "Program id", "string", "", "The id, which may need 64 bits."),
-            Column("host", "Host", "string", "", "First host that has it."),
+            Column("program_id", "Program id", "string", "", "Program id, up to 64 bits."),
+            Column("host", "Host", "string", "", "First host that has the program."),
         )
         return Table(columns, (self.name, [str(number) for number in self.program_id], self.host), name="programs")
 

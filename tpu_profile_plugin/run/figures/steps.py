@@ -1,14 +1,11 @@
-"""The steps of a run: as columns, and in two readings: XProf's, and that of the slowest host of each step."""
+"""The steps of a run as columns, and XProf's analysis of its steps."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import numpy as np
-
-from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.common.statistics import ratio
-from tpu_profile_plugin.analysis.steps.bottleneck import InputVerdict, Verdict, aspect, generic_verdict, tpu_verdict
+from tpu_profile_plugin.analysis.steps.bottleneck import Verdict, generic_verdict, tpu_verdict
 from tpu_profile_plugin.analysis.steps.breakdown import (
     GenericBreakdown,
     TpuBreakdown,
@@ -16,19 +13,14 @@ from tpu_profile_plugin.analysis.steps.breakdown import (
     tpu_breakdown,
 )
 from tpu_profile_plugin.analysis.steps.input_breakdown import InputBreakdown, input_breakdown
-from tpu_profile_plugin.analysis.steps.slowest import SlowestSteps, slowest_steps, slowest_verdict
 from tpu_profile_plugin.analysis.steps.table import CLASS_INDEX, EventClass, StepTable
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.errors import NoData
-from tpu_profile_plugin.run.figures.budget import run_budget
+from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.figures.diagnostics import NO_STEP_MARKER
-from tpu_profile_plugin.run.figures.summary import run_summary
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.tables.table import Column, Table
-
-UNSEEN = "UNSEEN"
-"""Level of the input verdict when the profile has no event of an input pipeline."""
 
 
 @dataclass(frozen=True)
@@ -67,36 +59,6 @@ def _transfer_share(steps: StepTable) -> float:
     return ratio(copies, float(steps.duration_ps[:, 0].sum()))
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The steps of the slowest hosts and their verdict; `sees_input` is False without events of an input pipeline."""
-
-    steps: SlowestSteps
-    verdict: Verdict
-    sees_input: bool
-
-
-def own_steps(summary: RunSummary) -> StepTable:
-    """The steps that our pages show: of GPUs with the events of the host, of CPUs without instants if any are left."""
-    return summary.merged_steps if len(summary.merged_steps) else summary.steps
-
-
-def read_steps(summary: RunSummary) -> Reading:
-    """Our reading of a run's steps."""
-    steps = slowest_steps(own_steps(summary), single_host=len(summary.host_names) == 1)
-    verdict, seen = slowest_verdict(steps), _sees_input(summary, steps)
-    if not seen and verdict.input.level in ("NOT", "POTENTIALLY"):
-        others = aspect(0.0 if steps.on_tpu else steps.percent("other"))
-        verdict = replace(verdict, input=InputVerdict("unknown", UNSEEN, 0.0), all_others=others)
-    return Reading(steps, verdict, seen)
-
-
-def _sees_input(summary: RunSummary, steps: SlowestSteps) -> bool:
-    if summary.input_events or bool(steps.waiting_most.any()):
-        return True
-    return summary.steps.on_tpu and "infeed" in summary.steps.categories
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
     """The steps of a run.
@@ -104,7 +66,7 @@ class Steps:
     Attributes:
       name: of the step marker, else the number.
       begin_ps: int64[s], on the axis of the first device's host.
-      duration_ps: float64[s], averaged over the devices; without devices that of the slowest host.
+      duration_ps: float64[s], averaged over the devices that take part.
       source: where the steps come from: "device", "host", "inferred" or "dispatch".
     """
 
@@ -134,18 +96,7 @@ class Steps:
 
 def run_steps(run: RunHosts) -> Steps:
     """The steps of the chosen hosts. Raises NoData without any."""
-    budget = run_budget(run)
-    if len(budget) and "recording" not in budget.sources:
-        return _steps_of_devices(budget)
-    steps = own_steps(run_summary(run))
-    if not len(steps):
+    budget = run_decomposition(run)
+    if not len(budget) or "recording" in budget.sources:
         raise NoData(NO_STEP_MARKER)
-    dense = steps.dense_cores
-    names = tuple(steps.label(i) for i in range(len(steps)))
-    longest = steps.duration_ps[:, dense].max(axis=1).astype(np.float64)
-    return Steps(names, steps.begin_ps[:, dense].min(axis=1), longest, "host")
-
-
-def _steps_of_devices(budget: RunBudget) -> Steps:
-    names = tuple(name or str(number) for name, number in zip(budget.names, budget.number.tolist(), strict=True))
-    return Steps(names, budget.begin_ps[:, 0], budget.duration_ps.mean(axis=1), budget.sources[0])
+    return Steps(tuple(budget.labels), budget.begin_ps[:, 0], budget.of_steps_ps()[0], budget.sources[0])

@@ -44,7 +44,7 @@ class Answer:
     Attributes:
       body: what to send.
       status: HTTP status.
-      etag: identity of the content without quotes; None: made from the body; "": none is sent, nor with `NEVER`.
+      etag: identity of the content without quotes; None: made from the body; "" or cache `NEVER`: not sent.
       cache: the Cache-Control header.
       headers: further headers.
     """
@@ -121,7 +121,7 @@ def send(answer: Answer, request: Request, start_response: StartResponse, policy
 
 
 def _condition(request: Request, etag: str) -> HTTPStatus:
-    """OK, or the status that tells a client that it has the answer, or that it is not the one that it named."""
+    """200, 304 if the client has the answer, or 412 if the answer differs from the one that it named."""
     if request.method in ("GET", "HEAD"):
         if request.if_match and not request.if_match.contains(etag):
             return HTTPStatus.PRECONDITION_FAILED
@@ -143,10 +143,10 @@ def _check(headers: Iterable[tuple[str, str]]) -> None:
 
 
 def _send_at_once(request: Request) -> None:
-    """Lets the end of a body go without waiting until its beginning has arrived, where the server shows its socket."""
+    """Sends the end of a body without waiting for the acknowledgement of its beginning, if the socket is accessible."""
     connection = request.environ.get("werkzeug.socket")
     if isinstance(connection, socket.socket):
-        with contextlib.suppress(OSError):  # it may be gone, or not be TCP
+        with contextlib.suppress(OSError):  # the socket may be closed, or not TCP
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 

@@ -13,7 +13,7 @@ from tpu_profile_plugin.errors import BadRequest
 
 
 class Place(NamedTuple):
-    """Where a run is: in the logdir, or with permission in the directory `session` or below the directory `below`."""
+    """Location of a run: the logdir, or with permission the directory `session` or a directory below `below`."""
 
     run: str | None
     session: str | None = None
@@ -58,7 +58,7 @@ class Query:
         return self._request is not None and self._request.if_none_match.contains_weak(etag)
 
     def gone(self) -> bool:
-        """Whether the client has closed its connection; False where that cannot be told, as without a socket."""
+        """Whether the client has closed its connection; False if unknown, as without a socket."""
         connection = None if self._request is None else self._request.environ.get("werkzeug.socket")
         if not isinstance(connection, socket.socket):
             return False
@@ -67,5 +67,5 @@ class Query:
             return bool(readable) and not connection.recv(1, socket.MSG_PEEK)
         except ConnectionError:
             return True
-        except (OSError, ValueError):  # closed by this side, too many files for `select`, or encrypted
+        except (OSError, ValueError):  # closed by this side, beyond the limit of `select`, or encrypted
             return False

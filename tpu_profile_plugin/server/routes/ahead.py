@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.tools.tool import Tool
 
 _AS_PAGES_ASK = {"trace_viewer@": {"format": "columns"}}
-"""Parameters of our pages beside `extended`, so that it is their answers that are ready."""
+"""Parameters of our pages beside `extended`: the answers of the pages are computed in advance."""
 
 
 class AheadRoutes:
@@ -82,9 +82,7 @@ class AheadRoutes:
 
 def _steps(tool: Tool, located: LocatedRun, address: dict[str, str]) -> list[Step]:
     """The queries of our page of a tool: all hosts merged, or one after another."""
-    known = {param.name for param in tool.params}
-    further = _AS_PAGES_ASK.get(tool.id, {}) | ({"extended": "true"} if "extended" in known else {})
-    base = {**address, "tag": tool.id, **further}
+    base = {**address, "tag": tool.id, "extended": "true", **_AS_PAGES_ASK.get(tool.id, {})}
     if tool.hosts.value in ("one", "several") and len(located.run.hosts) > 1:
         return [Step({**base, "host": file.host}) for file in located.run.hosts]
     return [Step(base)]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _MAX_BODY_BYTES = MIB
 _MAX_AT_ONCE = 64
-"""Addresses that one request may name, where it waits for all of them."""
+"""Maximum number of addresses in requests that wait for all of them."""
 # Parameters of XProf -> option names.
 _RENAMED = {"duration": "duration_ms", "num_retry": "retries", "delay": "delay_ms"}
 
@@ -182,15 +182,17 @@ def _capture_options(values: Mapping[str, Any]) -> CaptureOptions:
 
 
 def _addresses(values: Mapping[str, Any]) -> tuple[tuple[Address, ...], bool]:
-    """The addresses of the workers, and whether the first one is to make all of them record."""
+    """The addresses of the workers, and whether the first starts the recording on all of them."""
     from tpu_profile_plugin.capture.wire.addresses import parse_addresses
 
     workers = values.get("worker_list") or ""
     if str(values.get("is_tpu_name", "")).lower() == "true":
-        from tpu_profile_plugin.capture.wire.tpu_names import PROFILER_PORT, resolve_tpu
+        from tpu_profile_plugin.capture.wire.tpu_names import PROFILER_PORT, resolve_tpus
 
-        resolved = resolve_tpu(_text(values.get("addresses") or values.get("service_addr")))
-        return (parse_addresses(_texts(workers), PROFILER_PORT) if workers else resolved), True
+        names = ",".join(_texts(values.get("addresses") or values.get("service_addr")))
+        resolved = resolve_tpus(names)
+        # The first worker of a TPU starts the others of the same TPU; workers of several are all asked.
+        return (parse_addresses(_texts(workers), PROFILER_PORT) if workers else resolved), "," not in names
     if workers:
         return parse_addresses(_texts(workers)), True
     return parse_addresses(_texts(values.get("addresses") or values.get("service_addr"))), False
@@ -208,7 +210,7 @@ def _body(request: Request) -> dict[str, Any]:
     """The JSON object in the body; empty without a body."""
     if (request.content_length or 0) > _MAX_BODY_BYTES:
         raise BadRequest("The body is too large.")
-    request.max_content_length = _MAX_BODY_BYTES  # also of bodies in chunks, which do not announce their length
+    request.max_content_length = _MAX_BODY_BYTES  # also for chunked bodies, which do not announce their length
     try:
         data = request.get_data()
     except (HTTPException, OSError):

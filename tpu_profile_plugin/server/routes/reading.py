@@ -82,17 +82,22 @@ class Routes:
         """The runs with sizes and problems, without opening files."""
         return json_answer([_run_summary(run) for run in self._catalog.runs(query.place)])
 
+    def base_runs(self, query: Query) -> Answer:
+        """The runs that share programs with a run, most first: bases to compare it with."""
+        return json_answer([{"run": name, "shared": shared} for name, shared in self._catalog.related(query.place)])
+
     def run_tools(self, query: Query) -> Answer:
-        """The ids of the available tools, in the order of the menu; those that XProf lacks only with `own=true`."""
+        """The ids of the available tools in menu order; with `own=true` also those that XProf never lists."""
         load_tools()
-        from tpu_profile_plugin.tools.registry import XPROF_ORDER
+        from tpu_profile_plugin.tools.registry import XPROF_ORDER, XPROF_UNLISTED
 
         inspected = self._catalog.inspect(self._catalog.locate(query.place))
+        listed = set(XPROF_ORDER) - set(XPROF_UNLISTED)
         with_additions = query.flag("own", default=False)
         available = [
             tool["id"]
             for tool in _tools(inspected, [])
-            if tool["available"] and (with_additions or tool["id"] in XPROF_ORDER)
+            if tool["available"] and (with_additions or tool["id"] in listed)
         ]
         if "trace_viewer@" in available and "trace_viewer" in available:
             available.remove("trace_viewer")
@@ -152,7 +157,7 @@ class Routes:
         return self._answer(query)
 
     def data_csv(self, query: Query) -> Answer:
-        """A table of a tool's answer as CSV, as a download: the one that `table` names, else the first one."""
+        """A table of a tool's answer as a CSV download: the table named by `table`, else the first."""
         return self._answer(query, csv=query.optional("table") or "")
 
     def progress(self, query: Query) -> Answer:
@@ -179,7 +184,7 @@ class Routes:
         return Answer(body, cache=NEVER, headers=headers)
 
     def _request(self, query: Query, csv: str | None) -> ToolRequest:
-        """The request for a tool's answer, with everything looked up that the query names."""
+        """The request for a tool's answer, with all names of the query looked up."""
         load_tools()
         from tpu_profile_plugin.tools import registry
 
@@ -191,7 +196,8 @@ class Routes:
         if tool.compares:  # the run of the same directory that the parameter `base` names, with all its hosts
             other = self._catalog.locate(Place(query.required("base"), below=query.place.below))
             base = Side(other, all_hosts(other.run))
-        return ToolRequest(located, tool, hosts, params, csv, base)
+        extended = csv is not None or not registry.has_extras(tool) or query.flag("extended", default=False)
+        return ToolRequest(located, tool, hosts, params, csv, base, extended)
 
 
 def _without_run(query: Query) -> Answer | None:

@@ -1,4 +1,4 @@
-"""What tools of performance counters share: when they are available, and how their answers name hosts."""
+"""Shared by the tools of performance counters: availability, and the host column."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.tables.table import texts
 
-HOST_NAME = texts("hostname", "Host name", "Host whose file has the sample; our own column.")
+HOST_NAME = texts("hostname", "Host name", "Host of the sample.", extra=True)
 
 
 def counters_recorded(facts: RunFacts) -> str | None:
@@ -17,12 +17,12 @@ def counters_recorded(facts: RunFacts) -> str | None:
     if facts.counter_values:
         return None
     if not facts.has_plane(TPU_PREFIX):
-        return "The profile has no TPU: performance counters are read on TPUs."
-    return "No performance counters were recorded: the capture did not ask the TPUs for them."
+        return "The profile has no TPU: performance counters exist on TPUs only."
+    return "No performance counters were recorded: the capture did not request them."
 
 
 def tpu_planes(host: HostProfile) -> tuple[Plane, ...]:
-    """The TPU planes of a host; those that declare values of counters are decoded."""
+    """The TPU planes of a host; planes that declare counter values are decoded."""
     planes = tuple(plane for plane in host.lazy.planes if plane.name.startswith(TPU_PREFIX))
     host.lazy.decode([plane for plane in planes if declares_values(plane)])
     return planes

@@ -1,4 +1,4 @@
-"""What the tools about devices share: names for display, and why there are no devices."""
+"""Shared by the tools about devices: display names, and availability."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def devices_available(facts: RunFacts) -> str | None:
 
 
 def communication_available(facts: RunFacts) -> str | None:
-    """None if the profile may have devices that communicate: TensorFlow's ops on the CPU do not."""
+    """None if the profile may have devices that communicate, else the reason; TensorFlow's CPU ops do not."""
     if facts.has_plane("/device:TPU:") or facts.has_plane("/device:GPU:") or facts.modules:
         return None
     return "The profile has neither a TPU nor a GPU nor a program of XLA's CPU backend."

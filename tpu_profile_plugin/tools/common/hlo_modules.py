@@ -1,4 +1,4 @@
-"""What tools about HLO modules share: parameters that name one, and why there is none."""
+"""Shared by the tools about HLO modules: parameters that name a module, and availability."""
 
 from __future__ import annotations
 

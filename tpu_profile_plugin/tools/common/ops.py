@@ -1,4 +1,4 @@
-"""What tools about ops share: parameters, the summary that they ask for, properties and cells of their tables."""
+"""Shared by the tools about ops: parameters, op summary, table properties and cells."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import cast
 from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
 from tpu_profile_plugin.analysis.ops.records import OpText
 from tpu_profile_plugin.analysis.summary.ops import OpSummary
-from tpu_profile_plugin.run.figures.ops import Backend, op_summary
+from tpu_profile_plugin.run.figures.ops import Backend, op_summary, with_near_sources
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import property_text
 from tpu_profile_plugin.tools.params import Param
@@ -29,15 +29,28 @@ UNATTRIBUTED = Param(
     "Include GPU kernels and copies without an op, attributed to ops by launch or kernel name where possible.",
 )
 THREAD_GFLOPS, THREAD_GIB = 5000.0, 1024.0
-"""More than one core of any CPU does per second: matrix units of bfloat16; its caches."""
-OP_PARAMS = (BACKEND, UNATTRIBUTED)
-"""Parameters of all tools about ops; with the defaults answers are as other clients expect."""
+"""More than one core of any CPU achieves per second: matrix units of bfloat16; its caches."""
+NEAR_SOURCES = Param(
+    "near_sources",
+    "bool",
+    False,
+    "Give ops without a source the source of the closest op: inside them, or using their result.",
+)
+OP_PARAMS = (BACKEND, UNATTRIBUTED, NEAR_SOURCES)
+"""Parameters of all tools about ops; the defaults give the answers that other clients expect."""
+
+OP_EXTRAS = (
+    *("backend", "cores", "unattributed_share", "threads", "compute_limit", "memory_limit"),
+    *("compute_peak", "hbm_peak", "memory_peak"),
+)
+"""Properties of `notes_of` and `peaks_of`."""
 
 
 def chosen_ops(run: Run, query: Query) -> OpSummary:
     """The ops that `OP_PARAMS` choose."""
     backend = cast(Backend, query.text(BACKEND.name))
-    return op_summary(run, backend, unattributed=bool(query.params.get(UNATTRIBUTED.name)))
+    summary = op_summary(run, backend, unattributed=bool(query.params.get(UNATTRIBUTED.name)))
+    return with_near_sources(run, summary) if query.params.get(NEAR_SOURCES.name) else summary
 
 
 def on_cpu(query: Query, summary: OpSummary) -> bool:
@@ -58,7 +71,7 @@ def notes_of(query: Query, summary: OpSummary) -> dict[str, str]:
 def peaks_of(summary: OpSummary) -> dict[str, str]:
     """Additional properties: the known peaks of a core, compute in GFLOP/s, HBM and all memories in GiB/s.
 
-    Peaks of CPUs are unknown; in their place stand rates that no CPU reaches with as many threads.
+    Peaks of CPUs are unknown; rates that no CPU reaches with this number of threads replace them.
     """
     if summary.threads:
         limits = {"compute_limit": THREAD_GFLOPS * summary.threads, "memory_limit": THREAD_GIB * summary.threads}
@@ -67,7 +80,7 @@ def peaks_of(summary: OpSummary) -> dict[str, str]:
 
 
 def peak_properties(peaks: Peaks) -> dict[str, str]:
-    """Properties of the given peaks; nothing for those that are unknown."""
+    """Properties of the known peaks."""
     memory = sum(peaks.bandwidths) if peaks.hbm else 0.0
     gib = {"hbm_peak": peaks.hbm * GIGA / GIB, "memory_peak": memory * GIGA / GIB}
     rates = {"compute_peak": peaks.tera_flops * 1000.0, **gib}
@@ -76,9 +89,10 @@ def peak_properties(peaks: Peaks) -> dict[str, str]:
 
 def source_cell(text: OpText) -> str:
     """The cell that links an op to its source line, HTML with the stack as tooltip; "" without a source."""
-    if not text.source_file or text.source_line == -1:
+    if not text.has_source:
         return ""
-    stack, location = _escaped(text.source_stack), _escaped(f"{text.source_file}:{text.source_line}")
+    of = f" (of {text.source_of})" if text.source_of else ""
+    stack, location = _escaped(text.source_stack), _escaped(f"{text.source_file}:{text.source_line}{of}")
     return f"<div class='source-info-cell' title='{stack}'>{location}</div>"
 
 

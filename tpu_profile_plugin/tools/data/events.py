@@ -1,4 +1,4 @@
-"""Events of the files, one by one or in groups, for the command `tpu-profile events` and other programs."""
+"""Single events or their sums, for the command `tpu-profile events` and other programs."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ _FARTHEST_PS = 1 << 62
 MOST = 100_000
 
 PARAMS = (
-    Param("plane", "string", "", "Regular expression that is searched for in the names of planes."),
-    Param("line", "string", "", "Regular expression that is searched for in the names of lines."),
-    Param("name", "string", "", "Regular expression that is searched for in the names of events."),
+    Param("plane", "string", "", "Regular expression; selects planes whose name contains a match."),
+    Param("line", "string", "", "Regular expression; selects lines whose name contains a match."),
+    Param("name", "string", "", "Regular expression; selects events whose name contains a match."),
     Param("start_time_ms", "float", None, "Begin of the window in ms, on the axis of the trace viewer."),
     Param("end_time_ms", "float", None, "End of the window in ms."),
-    Param("inside", "bool", False, "Only events that lie in the window; otherwise they may reach beyond it."),
+    Param("inside", "bool", False, "Only events entirely inside the window, instead of all that overlap it."),
     Param("min_us", "float", None, "Shortest duration in us.", minimum=0),
     Param("max_us", "float", None, "Longest duration in us.", minimum=0),
-    Param("by", "string", "", "Groups: name, line and plane, joined by commas; empty: the events one by one."),
-    Param("order", "string", "begin", "Order of single events; durations and self times: longest first.", _ORDERS),
-    Param("stats", "bool", False, "Whether single events have their stats."),
+    Param("by", "string", "", "Group by name, line, plane (comma-separated); empty: single events."),
+    Param("order", "string", "begin", "Order of single events; durations and self times descend.", _ORDERS),
+    Param("stats", "bool", False, "Include the stats of single events."),
     Param("limit", "int", 100, "Maximum number of rows.", minimum=1, maximum=MOST),
     Param("offset", "int", 0, "Number of rows to skip.", minimum=0, maximum=1 << 40),
 )
 
-_SELF = "Time without the events of the line that it encloses."
+_SELF = "Duration without nested events of the same line."
 PLACES = {
     "host": texts("host", "Host", "Host whose file contains the event."),
     "plane": texts("plane", "Plane", "Device or part of the host, as named by the profiler."),
     "line": texts("line", "Line", "Thread, stream or kind of record within the plane."),
-    "name": texts("name", "Event", "Displayed name of the event."),
+    "name": texts("name", "Event", "Display name of the event."),
 }
 EVENT_COLUMNS = (
     *PLACES.values(),
@@ -50,15 +50,17 @@ EVENT_COLUMNS = (
 )
 GROUP_COLUMNS = (
     numbers("count", "Events", "", "Number of events."),
-    numbers("total", "Total", "ps", "Sum of durations; events within each other count several times."),
-    numbers("self", "Self time", "ps", "Sum of the times without enclosed events of the same line."),
+    numbers("total", "Total", "ps", "Sum of durations; the time of nested events counts at every level."),
+    numbers("self", "Self time", "ps", "Sum of durations without nested events of the same line."),
     numbers("mean", "Mean", "ps", "Mean duration."),
     numbers("min", "Minimum", "ps", "Shortest duration."),
-    numbers("p50", "Median", "ps", "Half of the events are not longer."),
-    numbers("p90", "90 %", "ps", "90 % of the events are not longer."),
-    numbers("p99", "99 %", "ps", "99 % of the events are not longer."),
+    numbers("p50", "Median", "ps", "Median duration."),
+    numbers("p90", "90 %", "ps", "90th percentile of the duration."),
+    numbers("p99", "99 %", "ps", "99th percentile of the duration."),
     numbers("max", "Maximum", "ps", "Longest duration."),
-    numbers("deviation", "Standard deviation", "ps", "Of the durations as a sample; 0 for a single event."),
+    numbers(
+        "deviation", "Standard deviation", "ps", "Sample standard deviation of the duration; 0 for a single event."
+    ),
 )
 
 
@@ -66,13 +68,13 @@ GROUP_COLUMNS = (
 def host_listing(
     host: HostProfile, wanted: Wanted, order: str, count: int, stats: bool
 ) -> tuple[int, tuple[Event, ...]]:
-    """The wanted events of one host: how many there are, and the first ones."""
+    """The number of matching events of one host, and the first of them."""
     return listed(host.space, wanted, order, 0, count, stats=stats)
 
 
 @per_host()
 def host_groups(host: HostProfile, wanted: Wanted, by: Sequence[str]) -> tuple[Group, ...]:
-    """The wanted events of one host in groups."""
+    """The matching events of one host in groups."""
     return grouped(host.space, wanted, by)
 
 
@@ -151,7 +153,7 @@ def _ps(query: Query, name: str, unit: int) -> int | None:
     if not isinstance(value, (int, float)):
         return None
     if abs(value) > _FARTHEST_PS / unit:
-        raise OutOfRange(f"Parameter {name!r} is farther than a profile can reach.", parameter=name, value=value)
+        raise OutOfRange(f"Parameter {name!r} is beyond the longest possible profile.", parameter=name, value=value)
     return round(value * unit)
 
 
@@ -159,7 +161,7 @@ TOOL = Tool(
     id="events",
     title="Events",
     group="Data",
-    summary="Events by plane, line, name, time and duration, one by one or in groups of equal names.",
+    summary="Events selected by plane, line, name, time and duration, single or in groups.",
     build=build,
     params=PARAMS,
     offered=False,

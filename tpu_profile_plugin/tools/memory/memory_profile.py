@@ -182,6 +182,8 @@ TOOL = Tool(
     build=build,
     hosts=HostChoice.ONE,
     params=(
-        Param("extended", "bool", False, "Times count from the start of the recording, not from that of a thread."),
+        Param(
+            "extended", "bool", False, "Times count from the start of the recording instead of the start of each line."
+        ),
     ),
 )

@@ -16,7 +16,7 @@ from tpu_profile_plugin.analysis.summary.framework_ops import FrameworkOps
 from tpu_profile_plugin.run.figures.framework_ops import run_framework_ops
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
-from tpu_profile_plugin.tools.common.ops import BACKEND, OP_PARAMS, chosen_ops, peak_properties
+from tpu_profile_plugin.tools.common.ops import BACKEND, OP_EXTRAS, OP_PARAMS, chosen_ops, peak_properties
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import GIB, GIGA, NS_PER_S, NS_PER_US, PS_PER_US
@@ -49,7 +49,7 @@ COLUMNS = (
     numbers("model_flop_rate", "Model FLOP Rate (GFLOP/s)", "GFLOP/s", "FLOPs of the model divided by total time."),
     numbers("measured_memory_bw", "Measured Memory BW (GBytes/Sec)", "GiB/s", "Bytes accessed divided by total time."),
     numbers("operational_intensity", "Operational Intensity (FLOPs/Byte)", "", "FLOPs divided by bytes accessed."),
-    texts("bound_by", "Bound by", "Resource of which the op uses the largest share of the peak."),
+    texts("bound_by", "Bound by", "Resource that limits the op: the highest share of its peak."),
     texts("eager", "Execution mode", "Eager: op by op; Function: as part of a graph or function."),
 )  # fmt: skip
 GPU_COLUMNS = (*COLUMNS[:-2], _MATRIX_COLUMN, *COLUMNS[-2:])
@@ -66,7 +66,7 @@ def build(run: Run, query: Query) -> tuple[Table, Table]:
 
 @dataclass(frozen=True, slots=True)
 class _Op:
-    """A row: fields named as columns have their values; `flops`, `model_flops` and `bytes` are of all occurrences."""
+    """A row: fields are named as columns; `flops`, `model_flops` and `bytes` are sums over all occurrences."""
 
     operation: str
     type: str
@@ -80,7 +80,7 @@ class _Op:
 
 
 def _ops(table: OpTable, with_idle: bool) -> list[_Op]:
-    """The ops with most self time, including idle time; the limit applies before idle time is removed."""
+    """The ops with most self time, idle time included; the limit applies before idle time is removed."""
     numbers = (
         table.occurrences,
         table.time_ps / PS_PER_US,
@@ -91,7 +91,7 @@ def _ops(table: OpTable, with_idle: bool) -> list[_Op]:
     )
     columns = (column.tolist() for column in (*numbers, table.eager))
     ops = list(starmap(_Op, zip(table.name, table.category, *columns, strict=True)))
-    # Device ops of the category IDLE are a row of that name; the time without any op comes to it.
+    # Device ops of the category IDLE form a row of that name; the time without any op is added to it.
     row = next((i for i, op in enumerate(ops) if (op.operation, op.type) == (IDLE, IDLE)), None)
     idle_op = _Op(IDLE, IDLE, 0, 0.0, 0.0, 0.0, 0.0, 0.0, False) if row is None else ops.pop(row)
     total, self_time = (time + table.idle_ps / PS_PER_US for time in (idle_op.total_time, idle_op.total_self_time))
@@ -103,7 +103,7 @@ def _ops(table: OpTable, with_idle: bool) -> list[_Op]:
 def bound_by(flop_rate: float, bytes_per_second: float, peaks: Peaks, *, gpu: bool = False) -> str:
     """The resource with the highest share of its peak, for rates in GFLOP/s and bytes/s; Unknown if all are 0.
 
-    On GPUs all bytes may have gone through shared memory, of which no traffic is recorded.
+    On GPUs all bytes may have gone through shared memory, whose traffic is not recorded.
     """
     shares = {
         Resource.UNKNOWN: 0.0,
@@ -167,5 +167,6 @@ TOOL = Tool(
     summary="Time of TensorFlow and JAX ops on devices and hosts.",
     build=build,
     params=OP_PARAMS[:1],
+    extras=OP_EXTRAS,
     aliases=("tensorflow_stats",),
 )

@@ -16,7 +16,7 @@ from tpu_profile_plugin.analysis.summary.ops import OpSummary, supported_peaks
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, numbers, texts
-from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, notes_of, peaks_of, source_cell
+from tpu_profile_plugin.tools.common.ops import OP_EXTRAS, OP_PARAMS, chosen_ops, notes_of, peaks_of, source_cell
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import PS_PER_US
@@ -39,21 +39,21 @@ COLUMNS = (
     numbers("dma_stall_percent", "%time stalled by DMA", "", "Share of its time spent waiting for DMA, 0 to 1."),
     numbers("model_flop_rate", "Model GFLOP/s", "GFLOP/s", "FLOPs of the model divided by time."),
     numbers("normalized_flop_rate", "Normalized GFLOP/s", "GFLOP/s",
-            "FLOPs in bf16 equivalents divided by time: operations of narrower types count less."),
+            "FLOPs in bf16 equivalents divided by time; operations on narrower types count less."),
     numbers("measured_memory_bw", "Measured memory BW (GiB/s)", "GiB/s",
             "Bytes accessed in all memories, divided by time."),
     numbers("hbm_bw", "HBM BW (GiB/s)", "GiB/s", "Bytes accessed in HBM, divided by time."),
     numbers("cmem_read_bw", "CMEM Read BW (GiB/s)", "GiB/s", "Bytes read from CMEM, divided by time."),
     numbers("cmem_write_bw", "CMEM Write BW (GiB/s)", "GiB/s", "Bytes written to CMEM, divided by time."),
     numbers("operational_intensity", "Operational intensity (FLOPS/Byte)", "", "FLOPs divided by bytes accessed."),
-    texts("bound_by", "Bound by", "Resource of which it uses the largest share of the peak."),
+    texts("bound_by", "Bound by", "Resource that limits the op: the highest share of its peak."),
     texts("hlo_rematerialization", "Rematerialization", "Yes: the op recomputes a value (rematerialization)."),
     texts("outside_compilation", "Outside Compilation",
           "Yes: the op waits for a part of the program on the host (outside compilation)."),
     texts("autotuned", "Autotuned", "Yes: its parameters were autotuned."),
     texts("source_info", "Source Info", "Source line of the program."),
     texts("core_type", "TPU core type", "TensorCore or SparseCore."),
-    texts("parent_op_name", "Parent op name", "Op inside which this op ran on SparseCores."),
+    texts("parent_op_name", "Parent op name", "TensorCore op that this op ran for on a SparseCore."),
     numbers("vdd_energy", "VDD Energy (J)", "J", "Energy used by all runs."),
 )  # fmt: skip
 
@@ -141,5 +141,6 @@ TOOL = Tool(
     summary="Time, rates and bottleneck of every XLA op.",
     build=build,
     params=OP_PARAMS,
+    extras=OP_EXTRAS,
     aliases=("hlo_op_stats",),
 )

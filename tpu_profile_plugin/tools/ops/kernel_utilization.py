@@ -1,8 +1,8 @@
-"""Kernel utilization: for each line of counters, the units of a TPU in percent of their peaks.
+"""Kernel utilization: the units of a TPU in percent of their peaks, per line of counters.
 
 `{"devices": [{"device_id", "device_type", "kernels": [{"kernel_name", "duration_us", "mxu_utilization",
 "mxu_is_anomaly", "mxu_cycles_breakdown", "other_metrics"}]}], "status": "SUCCESS"}` as XProf; `host` of a device and
-`sample` of a kernel are ours. XProf answers one host; ours several.
+`sample` of a kernel are ours. XProf answers one host, this tool all.
 """
 
 from __future__ import annotations
@@ -68,14 +68,20 @@ TOOL = Tool(
     id="kernel_utilization",
     title="Kernel Utilization",
     group="Ops",
-    summary="How much of their peaks the units of a TPU achieved in each kernel.",
+    summary="Utilization of the units of a TPU in each kernel, in percent of their peaks.",
     build=build,
     params=(
-        Param("kernel", "string", "", "Part of the names of the kernels to show; all by default."),
-        Param("kernel_name", "string", "", "Another name of `kernel`."),
+        Param("kernel", "string", "", "Part of the kernel names to show; all by default."),
+        Param("kernel_name", "string", "", "Alias of `kernel`."),
         Param("duration_us", "float", 0.0, "Duration of the kernels in µs; 0: as recorded.", minimum=0.0),
-        Param("force_duration", "bool", False, "Whether the duration replaces counted cycles, not only missing ones."),
+        Param(
+            "force_duration",
+            "bool",
+            False,
+            "Let the duration replace counted cycles, too, instead of missing cycles only.",
+        ),
         Param("device_id", "int", _NO_DEVICE, "The device to show; all by default."),
     ),
     available=counters_recorded,
+    extras=("host", "sample"),
 )

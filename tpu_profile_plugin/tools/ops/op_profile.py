@@ -43,7 +43,7 @@ def build(run: Run, query: Query) -> Json:
     tpu, on_cpu = (summary.hardware is kind for kind in (Hardware.TPU, Hardware.CPU_ONLY))
     wanted = [key for root in roots for key in _single_ops(root)]
     details = run_op_details(run, wanted, with_cost=not tpu, on_cpu=on_cpu)
-    # By scope, where the depth of an op varies, nothing is left out.
+    # By scope, where ops have different depths, nothing is pruned.
     most_fused = None if group_by == PROVENANCE else MAX_CHILDREN
     whole, busy = (_Writer(summary, details, root.metrics.time_ps, most_fused).node(root) for root in roots)
     return Json(
@@ -52,14 +52,13 @@ def build(run: Run, query: Query) -> Json:
             f"{key}ExcludeIdle": busy,
             "deviceType": summary.hardware.value,
             "aggDvfsTimeScaleMultiplier": summary.records.time_scale,
-            # An addition of ours; other clients do not read it.
             "notes": {**notes_of(query, summary), **peaks_of(summary)},
         }
     )
 
 
 def _single_ops(node: Node) -> Iterator[OpKey]:
-    """The ops below a node that stand for one op of a program, not for duplicates of it."""
+    """The ops below a node that represent a single op of a program, without duplicates."""
     if node.row is not None and node.records is not None and not node.has_duplicates:
         yield node.records.table.module[node.row], node.records.table.name[node.row]
     for child in (*node.children, *node.around):
@@ -96,7 +95,7 @@ class _Writer:
         return entry
 
     def _around(self, node: Node) -> dict[str, Any]:
-        """An op that contains others, with its self time: an addition of ours, other clients do not read it."""
+        """An op that contains others, with its self time."""
         assert node.records is not None
         assert node.row is not None
         return {
@@ -124,7 +123,7 @@ class _Writer:
     def _add_fused(self, entry: dict[str, Any], table: OpTable, row: int) -> None:
         """Adds the instructions in a fusion: as children on TPUs, else, where XProf has none, as `fused`.
 
-        What is a fusion is decided by the program, whatever the op's category.
+        The program decides what is a fusion, whatever the op's category.
         """
         tpu = self._summary.hardware is Hardware.TPU
         _, instructions = self._details.get((table.module[row], table.name[row]), _NO_DETAILS)
@@ -166,7 +165,7 @@ class _Writer:
 
 
 def _layout(dimensions: tuple[Dimension, ...]) -> dict[str, Any]:
-    """The dimensions, minor to major; `utilization`, an addition of ours, is the unpadded share of the tensor."""
+    """The dimensions, minor to major; `utilization` is the unpadded share of the tensor."""
     rows = [{"size": d.size, "alignment": d.alignment, "semantics": d.semantics} for d in dimensions]
     return {"dimensions": rows, "utilization": used_share(dimensions)}
 
@@ -180,7 +179,12 @@ def _xla(text: OpText, category: str, provenance: str, program: int) -> dict[str
         "computationPrimitiveSize": 0,
         "fingerprint": "0",
         "programId": str(program),
-        "sourceInfo": {"fileName": text.source_file, "lineNumber": text.source_line, "stackFrame": text.source_stack},
+        "sourceInfo": {
+            "fileName": text.source_file,
+            "lineNumber": text.source_line,
+            "stackFrame": text.source_stack,
+            **({"sourceOf": text.source_of} if text.source_of else {}),
+        },
         "xprofKernelMetadata": "",
     }
 
@@ -202,4 +206,5 @@ TOOL = Tool(
         *OP_PARAMS,
     ),
     aliases=("hlo_op_profile",),
+    extras=("notes", "selfTimeOps", "fused", "utilization"),
 )

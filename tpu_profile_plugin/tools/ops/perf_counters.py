@@ -1,6 +1,6 @@
-"""Perf counters: the recorded values of performance counters, and the names of those that a type of TPU has.
+"""Perf counters: the recorded values of performance counters, and the counter names of a type of TPU.
 
-The columns up to `Set` are XProf's. XProf reads values written as doubles as 0; `reading` has them.
+The columns up to `Set` are XProf's. XProf reads values written as doubles as 0; `reading` has every value.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from tpu_profile_plugin.tools.tool import Tool
 
 COLUMNS = (
     texts("Host", "Host", "Host of the device."),
-    numbers("Chip", "Chip", "", "Id of the chip among all chips, or of the device where it is not recorded."),
-    texts("Kernel", "Kernel", "Name of the line, which names the kernel if counters are read per kernel."),
+    numbers("Chip", "Chip", "", "Id of the chip among all chips, or of the device if the chip is not recorded."),
+    texts("Kernel", "Kernel", "Name of the line: the kernel, if counters are read per kernel."),
     numbers("Sample", "Sample", "", "Id of the line: one line for each time the counters are read."),
     texts("Counter", "Counter", "Name of the counter, in lower case."),
     numbers("Value", "Value (Hex)", "",
             "Value written as an integer, shown in hexadecimal; values written as doubles read 0."),
-    texts("Description", "Description", "What it counts: as recorded, else words made of its name."),
-    texts("Set", "Set", "Counter sets of the counter."),
-    numbers("reading", "Reading", "", "Value of any type; our own column."),
+    texts("Description", "Description", "Recorded description of the counter, else derived from its name."),
+    texts("Set", "Set", "Counter sets that contain the counter."),
+    numbers("reading", "Reading", "", "Value of any type.", extra=True),
 )  # fmt: skip
 
 
@@ -83,7 +83,7 @@ TOOL = Tool(
     id="perf_counters",
     title="Perf Counters",
     group="Ops",
-    summary="Values of performance counters, as they were recorded.",
+    summary="Recorded values of performance counters.",
     build=build,
     params=(
         Param("names_only", "string", "", "`1`: the names and ids of all counters of `device_type`."),

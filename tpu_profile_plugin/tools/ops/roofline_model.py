@@ -20,7 +20,7 @@ from tpu_profile_plugin.run.figures.summary import groups_of, host_summary
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table, flags, numbers, property_text, texts
-from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, notes_of, peaks_of, source_cell
+from tpu_profile_plugin.tools.common.ops import OP_EXTRAS, OP_PARAMS, chosen_ops, notes_of, peaks_of, source_cell
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import GIB, GIGA, PS_PER_US
@@ -39,7 +39,7 @@ def _intensity(name: str, label: str) -> Column:
 
 _MEMORIES = (Resource.HBM, Resource.CMEM_READ, Resource.CMEM_WRITE, Resource.VMEM_READ, Resource.VMEM_WRITE)
 MEMORY_IDS = {memory: memory.value.lower().replace(" ", "_") for memory in _MEMORIES}
-"""What the names of columns and properties of each memory begin with."""
+"""Prefix of the columns and properties of each memory."""
 COLUMNS = (
     texts("step", "Step", "Total: the whole profile; Average: of all steps; else the number of the step."),
     numbers("rank", "Rank", "", "Rank of the op by self time; 0 for the whole program."),
@@ -56,7 +56,7 @@ COLUMNS = (
             "Sum of the shares of this row and the rows above, 0 to 1."),
     numbers("dma_stall_percent", "%time stalled by DMA", "", "Share of its time spent waiting for DMA, 0 to 1."),
     numbers("measured_flop_rate", "Normalized FLOP Rate (GFLOP/s)", _GFLOPS,
-            "FLOPs in bf16 equivalents divided by time: operations of narrower types count less."),
+            "FLOPs in bf16 equivalents divided by time; operations on narrower types count less."),
     numbers("model_flop_rate", "Model FLOP Rate (GFLOP/s)", _GFLOPS, "FLOPs of the model divided by time."),
     numbers("measured_memory_bw", "Memory BW (GiB/s)", _GIB, "Bytes accessed in all memories, divided by time."),
     *(_bandwidth(name, memory.value) for memory, name in MEMORY_IDS.items()),
@@ -64,13 +64,13 @@ COLUMNS = (
             "FLOPs divided by bytes accessed in all memories."),
     *(_intensity(name, memory.value) for memory, name in MEMORY_IDS.items()),
     numbers("bottleneck_operational_intensity", "Bottleneck Operational Intensity (FLOP/Byte)", "",
-            "FLOPs per byte of the memory that is the bottleneck; of all memories if compute is."),
-    texts("bound_by", "Bound by", "Resource of which it uses the largest share of the peak."),
+            "FLOPs per byte of the memory that limits the op; of all memories if compute limits it."),
+    texts("bound_by", "Bound by", "Resource that limits the op: the highest share of its peak."),
     numbers("total_time_per_core", "Total Time per core (us)", "us", "Total time divided by the number of cores."),
     numbers("total_time_in_percentage", "Total Time (%)", "", "Share of the time of the program, 0 to 1."),
     numbers("optimal_flop_rate", "Optimal FLOP Rate (GFLOP/s)", _GFLOPS,
-            "FLOP rate of the roofline at this operational intensity."),
-    numbers("roofline_efficiency", "Roofline efficiency (%)", "", "FLOP rate divided by that of the roofline, 0 to 1."),
+            "FLOP rate that the roofline allows at this intensity."),
+    numbers("roofline_efficiency", "Roofline efficiency (%)", "", "FLOP rate divided by the optimal rate, 0 to 1."),
     numbers("compute_efficiency", "FLOP Rate / Peak (%)", "", "FLOP rate divided by the peak, 0 to 1."),
     numbers("max_mem_bw_utilization", "Max memory BW utilization (among supported memories) (%)", "",
             "Bandwidth of the most utilized memory divided by its peak, 0 to 1."),
@@ -263,4 +263,5 @@ TOOL = Tool(
     summary="Limits by compute and memory for the program, its steps and each op.",
     build=build,
     params=OP_PARAMS,
+    extras=OP_EXTRAS,
 )

@@ -1,7 +1,7 @@
-"""Utilization viewer: achieved and peak work of the units of a TPU, for each sample of its counters.
+"""Utilization viewer: achieved and peak work of the units of a TPU, per sample of its counters.
 
-The columns up to `unit` are XProf's, and so is `host`, which is always 0; `hostname` and `kernel` are ours. Of a run
-with several hosts XProf answers one; ours has all.
+The columns up to `unit` are XProf's, and so is `host`, which is always 0; `hostname` and `kernel` are ours. XProf
+answers one host of a run, this tool all.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ COLUMNS = (
     numbers("host", "Host", "", "Always 0."),
     numbers("device", "Device", "", "Id of the device."),
     numbers("sample", "Sample", "", "Id of the line: one line for each time the counters are read."),
-    numbers("node", "Node", "", "Number of the TensorCore or SparseCore; 0 for what a chip shares."),
-    texts("name", "Name", "Unit of the chip, or part of it."),
-    numbers("achieved", "Achieved", "", "Work that the counters counted, in `unit`."),
-    numbers("peak", "Peak", "", "Work that the unit could have done in the counted cycles, in `unit`."),
+    numbers("node", "Node", "", "Number of the TensorCore or SparseCore; 0 for units shared by the chip."),
+    texts("name", "Name", "Unit of the chip, or part of a unit."),
+    numbers("achieved", "Achieved", "", "Counted work, in `unit`."),
+    numbers("peak", "Peak", "", "Work possible in the counted cycles, in `unit`."),
     texts("unit", "Unit", "Unit of `achieved` and `peak`; percent: both are bytes, part and whole."),
     HOST_NAME,
-    texts("kernel", "Kernel", "Name of the line; our own column."),
+    texts("kernel", "Kernel", "Name of the line.", extra=True),
 )
 
 
@@ -82,7 +82,7 @@ TOOL = Tool(
     id="utilization_viewer",
     title="Utilization Viewer",
     group="Ops",
-    summary="How much of its peak each unit of a TPU achieved, from performance counters.",
+    summary="Achieved and peak work of each unit of a TPU, from performance counters.",
     build=build,
     available=counters_recorded,
 )

@@ -21,8 +21,8 @@ from tpu_profile_plugin.units import PS_PER_MS, PS_PER_S
 NOT_APPLICABLE = "N/A"
 
 
-def _ms(id_: str, label: str, sentence: str) -> Column:
-    return numbers(id_, label, "ms", sentence)
+def _ms(id_: str, label: str, sentence: str, *, extra: bool = False) -> Column:
+    return numbers(id_, label, "ms", sentence, extra=extra)
 
 
 _PERCENTILE = texts("percentile", "Percentile", "Share of items that are faster, or the averaged group.")
@@ -47,8 +47,8 @@ PHASE_COLUMNS = (
     _ms("host_postprocess", "Host postprocess", "Time on the host after the program ends."),
     _ms("idle time", "Idle time", "Time in none of the other parts."),
     _URL,
-    _ms("begin_ms", "Begin", "Begin on the time axis of the profile; of single requests only."),
-    _ms("end_ms", "End", "When it ends."),
+    _ms("begin_ms", "Begin", "Begin on the time axis of the profile; of single requests only.", extra=True),
+    _ms("end_ms", "End", "When it ends.", extra=True),
 )
 _PHASES = (Phase.PREPROCESS, Phase.RUNTIME, Phase.H2D, Phase.D2H, Phase.DEVICE, Phase.POSTPROCESS, Phase.IDLE)
 """Phases of the first phase columns, in order."""
@@ -64,8 +64,8 @@ BATCH_COLUMNS = (
     _ms("device_compute", "Device compute", "Time in which the device runs the program."),
     texts("program_id", "Program ID(s)", "Program that the batch ran on the device."),
     _URL,
-    _ms("begin_ms", "Begin", "Begin on the time axis of the profile; of single batches only."),
-    _ms("end_ms", "End", "When it ends."),
+    _ms("begin_ms", "Begin", "Begin on the time axis of the profile; of single batches only.", extra=True),
+    _ms("end_ms", "End", "When it ends.", extra=True),
 )
 
 

@@ -7,12 +7,12 @@ from tpu_profile_plugin.analysis.steps.breakdown import TpuBreakdown
 from tpu_profile_plugin.analysis.steps.input_breakdown import InputBreakdown
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.run.figures.diagnostics import Diagnostics, step_warnings
-from tpu_profile_plugin.run.figures.steps import Reading, analyse, read_steps
+from tpu_profile_plugin.run.figures.steps import analyse
 from tpu_profile_plugin.run.figures.summary import run_summary
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
 from tpu_profile_plugin.tools.common import step_texts
-from tpu_profile_plugin.tools.common.step_reading import input_text, reading_json
+from tpu_profile_plugin.tools.common.step_reading import reading_json
 from tpu_profile_plugin.tools.common.step_tables import step_table
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
@@ -55,7 +55,7 @@ RECOMMENDATIONS = (
 )
 
 
-PARAMS = (Param("extended", "bool", False, "Adds a sixth element with our own reading of the steps."),)
+PARAMS = (Param("extended", "bool", False, "Adds a sixth element with the decomposition of the steps."),)
 
 
 def build(run: Run, query: Query) -> tuple[Table, ...] | Json:
@@ -76,18 +76,13 @@ def build(run: Run, query: Query) -> tuple[Table, ...] | Json:
     )
     if not query.flag("extended"):
         return tables
-    reading = read_steps(summary)
-    more = {
-        **reading_json(summary, reading, analysis.verdict),
-        "statement": input_text(reading.verdict.input),
-        "next": next_step(summary, reading, analysis.input),
-    }
-    return Json([*tables, more])
+    more = reading_json(run, summary)
+    return Json([*tables, {**more, "next": next_step(more["input"]["level"], summary, analysis.input)}])
 
 
-def next_step(summary: RunSummary, reading: Reading, source: InputBreakdown) -> str:
+def next_step(level: str, summary: RunSummary, source: InputBreakdown) -> str:
     """What to do about the input; "" if it takes little time."""
-    if reading.verdict.input.level not in ("HIGHLY", "MODERATELY"):
+    if level not in ("HIGHLY", "MODERATELY"):
         return ""
     if source.ops:
         return "Section 3 shows which input ops take the time of the host."

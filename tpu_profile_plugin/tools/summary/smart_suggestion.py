@@ -5,27 +5,32 @@ an object; times are whole picoseconds:
 
 * `headline` {title, tone, finding}: what limits the run, in one line; `tone` is "good" (healthy), "fair", "bad" or
   "none" (no verdict); `finding` is the id of the finding that it repeats, or null;
-* `findings` [{id, title, share, saving_ps_per_step, formula, confidence, evidence: [{label, value, unit, tool, query}],
-  advice, hosts, help}], most costly first; `share` is what a step could gain, as a fraction of `step_ps`,
-  or of `period_ps` if some of it lies between steps; `help` is the rule's documentation;
+* `findings` [{id, title, share, saving_ps_per_step, segments: [{id, name, ps, percent}], formula, confidence, evidence:
+  [{label, value, unit, tool, query}], advice, hosts, help}], most costly first; `share` is the saving as a fraction of
+  `base_ps`; `segments` are the parts, or groups of parts, of the time budget that the saving lies in, which never
+  exceeds their sum; `help` is the rule's documentation;
 * `silent` [{id, looks_for, reason, looked, state, help}]: the other rules and why they found nothing; `state` is
   "passed" (the cause is not there), "unknown" (the profile lacks what the rule needs) or "failed" (the rule raised an
   error); `looked` is true for "passed";
-* `step_ps`: the average step; `period_ps`: the time from step to step; `base`: "step", or "recording" if there are no
-  steps;
-* `parts` [{category, name, help, share}]: the parts of the time budget, largest first; empty without devices;
-* `healthy`: no finding could save a tenth of the step, and most of it is computation.
+* `base`: what every share is of: "step", "time from step to step" or "recording"; `base_ps`: its length on average;
+  `step_ps`: the average step;
+* `groups` [{id, name, help, ps, share, parts: [the same without parts]}]: the time budget by category, in the order of
+  display, without empty ones; the time between steps is one of them;
+* `parts` [{category, name, help, share}]: their parts in one list, largest first; `period_ps`: as `base_ps`;
+* `healthy`: no finding could save a tenth of the time, and most of it is computation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, GROUPS, label_of
+from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.findings.find import Report, RuleFinding
 from tpu_profile_plugin.analysis.findings.model import Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.run.figures.budget import LABELS
 from tpu_profile_plugin.run.figures.findings import run_findings
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.common.barrier_suggestion import suggestions
@@ -44,15 +49,16 @@ def build(run: Run, query: Query) -> Json:
 
 def report_json(run: RunView, report: Report) -> dict[str, Any]:
     """The object described above."""
-    parts = run.parts() if run.budget.devices else []
     return {
         "headline": asdict(report.headline),
         "findings": [_finding(run, entry) for entry in report.findings],
         "silent": [_silent(rule, silence) for rule, silence in report.silent],
-        "step_ps": run.step_ps,
-        "period_ps": run.period_ps,
         "base": run.base,
-        "parts": [_part(category, share) for category, share in parts if share > 0],
+        "base_ps": round(run.base_ps),
+        "period_ps": round(run.base_ps),
+        "step_ps": round(run.budget.step_ps),
+        "groups": _groups(run.budget),
+        "parts": _flat(run.budget),
         "healthy": report.healthy,
     }
 
@@ -63,11 +69,12 @@ def _finding(run: RunView, entry: RuleFinding) -> dict[str, Any]:
         "id": entry.id,
         "title": finding.title,
         "share": entry.share,
-        "saving_ps_per_step": finding.saving_ps,
+        "saving_ps_per_step": round(finding.saving_ps),
+        "segments": [_segment(run.budget, name) for name in finding.segments] if finding.saving_ps else [],
         "formula": finding.formula,
         "confidence": finding.confidence,
         "evidence": [asdict(proof) for proof in finding.evidence],
-        "advice": finding.advice.of(run.frameworks),
+        "advice": finding.advice.of(run.frameworks, keras=run.keras),
         "hosts": list(finding.hosts or run.hosts),
         "help": _help(entry.rule),
     }
@@ -88,9 +95,38 @@ def _help(rule: Rule) -> str:
     return "\n\n".join(rule.documentation)
 
 
-def _part(category: str, share: float) -> dict[str, Any]:
-    label = LABELS[category]
-    return {"category": category, "name": label.name, "help": label.sentence, "share": share}
+def _segment(budget: RunBudget, name: str) -> dict[str, Any]:
+    return {
+        "id": name,
+        "name": label_of(name).name,
+        "ps": round(budget.part_ps(name)),
+        "percent": 100 * budget.share(name),
+    }
+
+
+def _groups(budget: RunBudget) -> list[dict[str, Any]]:
+    groups = [_part(budget, group.id) | {"parts": _parts(budget, group.parts)} for group in GROUPS]
+    return [one for one in (*groups, _part(budget, BETWEEN) | {"parts": []}) if one["ps"]]
+
+
+def _flat(budget: RunBudget) -> list[dict[str, Any]]:
+    parts = sorted(_parts(budget, (*CATEGORIES, BETWEEN)), key=lambda part: -part["share"])
+    return [{"category": part["id"]} | {key: part[key] for key in ("name", "help", "share")} for part in parts]
+
+
+def _parts(budget: RunBudget, names: Sequence[str]) -> list[dict[str, Any]]:
+    return [part for name in names if (part := _part(budget, name))["ps"]]
+
+
+def _part(budget: RunBudget, name: str) -> dict[str, Any]:
+    label = label_of(name)
+    return {
+        "id": name,
+        "name": label.name,
+        "help": label.sentence,
+        "ps": round(budget.part_ps(name)),
+        "share": budget.share(name),
+    }
 
 
 TOOL = Tool(

@@ -8,6 +8,8 @@ An object; times are whole picoseconds, bandwidths 1e9 bytes per second:
 * `stragglers` [{device, host, work_ratio, modified_z, waits_ratio}]: devices that the others wait for;
   `late_hosts` [{host, modified_z}];
 * `clocks`, `launches`: DataTables; `host_offsets_ps` {host: what to add to its times};
+* `cost` {share, base}: share of the step, or of the time from step to step, that communication takes and no computation
+  hides, waits for late devices included; null without steps;
 * `early_ends`: runs of collectives that ended before the last rank began;
 * `notes` [sentences].
 """
@@ -21,6 +23,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, gigabytes_per_second, message_bytes
 from tpu_profile_plugin.analysis.communication.host import HostCommunication
 from tpu_profile_plugin.analysis.communication.run import RunCommunication
+from tpu_profile_plugin.run.figures.budget import run_budget
 from tpu_profile_plugin.run.figures.communication import communication, run_communication
 from tpu_profile_plugin.run.figures.programs import programs_of
 from tpu_profile_plugin.run.run import Run
@@ -33,67 +36,69 @@ from tpu_profile_plugin.tools.tool import Tool
 OPS = (
     texts("op", "Collective", "The HLO instruction, or the kernel; start and done are one."),
     texts("kind", "Kind", "all-reduce, all-gather, reduce-scatter, all-to-all, send, ..."),
-    numbers("ranks", "Ranks", "", "Devices that take part: from the program, else those of the profile."),
+    numbers("ranks", "Ranks", "", "Participating devices, from the program if it is known, else from the profile."),
     numbers("count", "Runs", "", "Runs on all devices."),
     numbers("total_ps", "Total time", "ps", "From start to completion, summed over runs on all devices."),
-    numbers("exposed_ps", "Exposed", "ps", "The part of the total time in which the run's device computes nothing."),
-    numbers("hidden_percent", "Hidden", "%", "Share of the total time in which the run's device computes."),
+    numbers("exposed_ps", "Exposed", "ps", "Part of the total time during which the device computes nothing."),
+    numbers("hidden_percent", "Hidden", "%", "Share of the total time during which the device computes."),
     numbers("stall_ps", "Stall", "ps",
-            "TPUs: time in the done op, or in the op if it is synchronous, during which the TensorCore waits."),
-    numbers("wait_ps", "Waits", "ps", "Time until the last device began, summed over runs."),
-    numbers("most_wait_ps", "Longest wait", "ps", "The longest time that one run waited for the last device."),
-    texts("last", "Waited for", "The device that began last in the run with the longest wait."),
-    numbers("bytes", "Message", "bytes", "What a rank contributes to one run; of an all-gather, the gathered result."),
+            "TPUs: time that the TensorCore waits, in the done op or in a synchronous op."),
+    numbers("wait_ps", "Waits", "ps", "Waiting time until the last device began, summed over runs."),
+    numbers("most_wait_ps", "Longest wait", "ps", "Longest wait of one run for the last device."),
+    texts("last", "Waited for", "Device that began last in the run with the longest wait."),
+    numbers("bytes", "Message", "bytes", "Contribution of a rank to a run; of an all-gather, the gathered result."),
     numbers("algorithm_gbps", "Algorithm bandwidth", "GB/s",
-            "Message over the time of the quickest rank, which does not include waits."),
+            "Message size divided by the time of the fastest rank, which includes no waits."),
     numbers("bus_gbps", "Bus bandwidth", "GB/s",
             "Algorithm bandwidth times 2(n-1)/n (all-reduce) or (n-1)/n (all-gather, reduce-scatter, all-to-all)."),
-    texts("program", "Program", "The program's name, or its id."),
-    texts("host", "Host", "The host of the longest run."),
+    texts("program", "Program", "Name of the program, or its id."),
+    texts("host", "Host", "Host of the longest run."),
     numbers("begin_ps", "Begin", "ps", "Begin of the longest run, on its host's time axis."),
     numbers("end_ps", "End", "ps", "End of the longest run, on its host's time axis."),
 )  # fmt: skip
 RANKS = (
-    texts("device", "Device", "The device, with its host if there are several."),
+    texts("device", "Device", "Device, with its host if there are several."),
     texts("host", "Host", "Its host."),
-    numbers("work_ps", "Own work", "ps", "Time per step in which it computes."),
-    numbers("communication_ps", "Communication", "ps", "Time per step in which a collective is under way."),
-    numbers("exposed_ps", "Exposed", "ps", "Time per step in which one is under way and it computes nothing."),
-    numbers("wait_ps", "Waits", "ps", "Time per step in which it waits in collectives for other devices."),
-    numbers("caused_ps", "Waits of others", "ps", "Time in all in which other devices waited for this one."),
-    numbers("work_ratio", "Work / median", "", "Own work over the median of all devices."),
+    numbers("work_ps", "Own work", "ps", "Compute time per step."),
+    numbers("communication_ps", "Communication", "ps", "Time per step with a collective under way."),
+    numbers("exposed_ps", "Exposed", "ps", "Time per step with a collective under way and no computation."),
+    numbers("wait_ps", "Waits", "ps", "Time per step spent in collectives waiting for other devices."),
+    numbers("caused_ps", "Waits of others", "ps", "Total time that other devices waited for this device."),
+    numbers("work_ratio", "Work / median", "", "Own work divided by the median of all devices."),
 )
 CLOCKS = (
-    texts("clock", "Clock", "The host or device whose clock is compared."),
-    texts("reference", "Reference", "The clock it is compared with."),
-    numbers("offset_ps", "Offset", "ps", "What to add to its times so that they agree with the reference."),
-    numbers("spread_ps", "Spread", "ps", "Interquartile range of the pairs: how uncertain the offset is."),
-    numbers("pairs", "Pairs", "", "Matched collectives, or launches with what they started."),
-    numbers("violations", "Violations", "", "Pairs in which an effect comes before its cause."),
+    texts("clock", "Clock", "Host or device whose clock is compared."),
+    texts("reference", "Reference", "Reference clock."),
+    numbers("offset_ps", "Offset", "ps", "Offset to add to its times to match the reference."),
+    numbers("spread_ps", "Spread", "ps", "Uncertainty of the offset: interquartile range of the pairs."),
+    numbers("pairs", "Pairs", "", "Number of matched pairs: collectives, or launches and the work they started."),
+    numbers("violations", "Violations", "", "Pairs whose effect precedes its cause."),
 )
 LAUNCHES = (
-    texts("device", "Device", "The GPU, with its host if there are several."),
-    numbers("launches", "Launches", "", "Kernels and copies in the steps whose launch is known."),
+    texts("device", "Device", "GPU, with its host if there are several."),
+    numbers("launches", "Launches", "", "Kernels and copies in the steps with a known launch."),
     numbers("per_step", "Per step", "", "Launches per step."),
     numbers("launch_bound_percent", "Launch-bound", "%",
-            "Share of the steps in which the GPU runs nothing and nothing is queued for it: the host is too slow."),
-    numbers("delay_ps", "Launch delay", "ps", "Median time from the launch on the host to the begin on the GPU."),
-    numbers("late_delay_ps", "Delay, 90th percentile", "ps", "Nine in ten launches begin sooner."),
-    numbers("call_ps", "Call", "ps", "Median time of the call on the host."),
-    numbers("most_queued", "Longest queue", "", "Most kernels that were launched and had not begun."),
-    numbers("mean_queued", "Mean queue", "", "Their number averaged over the time of the steps."),
+            "Share of step time with an idle GPU and an empty queue: the host is too slow."),
+    numbers("delay_ps", "Launch delay", "ps", "Median delay from the launch on the host to the begin on the GPU."),
+    numbers("late_delay_ps", "Delay, 90th percentile", "ps", "90th percentile of the launch delay."),
+    numbers("call_ps", "Call", "ps", "Median duration of the call on the host."),
+    numbers("most_queued", "Longest queue", "", "Largest number of launched kernels that had not begun."),
+    numbers("mean_queued", "Mean queue", "", "Mean number of launched kernels that had not begun, over step time."),
     numbers("tiny", "Tiny kernels", "", "Kernels and copies shorter than 10 us."),
-    numbers("tiny_percent", "Tiny kernels", "%", "Share of the launches."),
+    numbers("tiny_percent", "Tiny kernels", "%", "Share of tiny kernels in the launches."),
 )  # fmt: skip
 
 
-_SAMPLED = "There are too many runs of collectives to match all of them between hosts; waits are of the first ones."
-_UNKNOWN_CLOCK = "The clocks of some hosts could not be compared; waits there are for devices of the same host."
+_COST = ("collectives", "device_to_device")
+_SAMPLED = "Waits cover the first runs of collectives only: there are too many to match between hosts."
+_UNKNOWN_CLOCK = "The clocks of some hosts could not be compared; their waits are for devices of the same host only."
 
 
 def build(run: Run, query: Query) -> Json:
     """Collectives, steps, ranks, clocks and launches of the chosen hosts."""
     parts, comm = run.map_hosts(communication), run_communication(run)
+    budget = run_budget(run)
     hosts = [host.name for host in run.readable]
     names = device_names(comm.devices, hosts, several=len(comm.hosts) > 1)
     notes = [] if comm.whole else [_SAMPLED]
@@ -102,6 +107,7 @@ def build(run: Run, query: Query) -> Json:
     return Json(
         {
             "ops": _ops(comm, names, hosts, _programs(run)),
+            "cost": {"share": sum(map(budget.share, _COST)), "base": budget.base} if len(budget) else None,
             "steps": _steps(comm),
             "ranks": _ranks(comm, names, hosts),
             "stragglers": [
@@ -135,7 +141,7 @@ def _programs(run: Run) -> dict[int, str]:
 
 def _ops(comm: RunCommunication, names: Sequence[str], hosts: Sequence[str], programs: dict[int, str]) -> Table:
     sums = comm.sums
-    # A single device of which others are unknown says nothing about their number.
+    # A single device tells nothing about the number of the others.
     ranks = [one.transfer.ranks or (one.ranks if one.ranks > 1 else 0) for one in sums]
     sizes = [message_bytes(one.key.kind, one.transfer.operand_bytes, n) for one, n in zip(sums, ranks, strict=True)]
     rates = [
@@ -244,7 +250,7 @@ TOOL = Tool(
     id="communication",
     title="Communication",
     group="Time",
-    summary="Collectives: how much of them computation hides, at what bandwidth, and which device the others wait for.",
+    summary="Collectives: hidden and exposed time, bandwidth, and the devices that others wait for.",
     build=build,
     available=communication_available,
 )

@@ -15,8 +15,13 @@ export interface Difference {
 export type Tone = "same" | "slower" | "faster" | "unknown";
 
 export interface Comparison {
-  step: Difference;
-  /** By id of the part of the time budget, in their order. */
+  /** The step, or the time from step to step if something is between steps. */
+  compared: Difference;
+  /** What is compared: "step", "time from step to step" or "recording". */
+  of: string;
+  /** Why the runs are hardly comparable; null if they are. */
+  caution: string | null;
+  /** By id of the part of the time budget, in their order; with the time between steps. */
   parts: ReadonlyMap<string, Difference>;
   contributions: TableData;
   programs: TableData;
@@ -31,9 +36,11 @@ export interface Comparison {
   recorded: Steps | null;
   notes: readonly string[];
   labels: ReadonlyMap<string, { name: string; help: string }>;
+  /** Categories of time in the order of display, with the ids of their parts. */
+  groups: readonly { id: string; parts: readonly string[] }[];
 }
 
-const STEP = "step_time_ps";
+const COMPARED = "compared_ps";
 const TONES: readonly string[] = ["same", "slower", "faster", "unknown"];
 
 function readDifference(value: unknown, what: string): Difference {
@@ -62,10 +69,12 @@ export function readComparison(value: unknown): Comparison {
   const steps = asDict(noise["steps"], "the number of steps");
   const table = (key: string): TableData => asTable(answer[key], `the table of ${key}`);
   return {
-    step: readDifference(summary[STEP], "the step time"),
+    compared: readDifference(summary[COMPARED], "the compared time"),
+    of: asText(answer["compared"], "what is compared"),
+    caution: answer["caution"] === null ? null : asText(answer["caution"], "the caution"),
     parts: new Map(
       Object.entries(summary)
-        .filter(([id]) => id !== STEP)
+        .filter(([id]) => id !== COMPARED && id !== "step_time_ps")
         .map(([id, part]) => [id.replace(/_ps$/, ""), readDifference(part, id)]),
     ),
     contributions: table("contributions"),
@@ -83,6 +92,11 @@ export function readComparison(value: unknown): Comparison {
         return [id, { name: asText(label["name"], `the name of ${id}`), help: asText(label["help"], `the meaning of ${id}`) }];
       }),
     ),
+    groups: asList(answer["groups"], "the categories").map((one) => {
+      const group = asDict(one, "a category");
+      const id = asText(group["id"], "the id of a category");
+      return { id, parts: asList(group["parts"], `the parts of ${id}`).map((part) => asText(part, `a part of ${id}`)) };
+    }),
     notes: asList(answer["notes"], "the notes").map((note) => asText(note, "a note")),
   };
 }

@@ -14,12 +14,21 @@ export interface Evidence {
   query: Readonly<Record<string, string>>;
 }
 
+/** A category of the time budget, or a part of one, with its whole time per step. */
+export interface FindingSegment {
+  id: string;
+  name: string;
+  ps: number;
+}
+
 export interface Finding {
   id: string;
   title: string;
-  /** What a step could gain, 0 to 1; 0 if the finding is not about time. */
+  /** The saving as a share of the base, 0 to 1; 0 without a direct cost. */
   share: number;
   savingPs: number;
+  /** Where the saving lies; together they take at least as long. */
+  segments: readonly FindingSegment[];
   /** How the saving was computed. */
   formula: string;
   confidence: Confidence;
@@ -51,25 +60,13 @@ interface RunHeadline {
   finding: string | null;
 }
 
-/** A part of the time budget, as a share of the average step. */
-interface BudgetShare {
-  category: string;
-  name: string;
-  help: string;
-  share: number;
-}
-
 export interface Findings {
   headline: RunHeadline;
   /** The most costly first. */
   findings: readonly Finding[];
   silent: readonly Silence[];
-  /** The average step; 0 without steps. */
-  stepPs: number;
-  /** What shares are of: "step", or "recording" without steps. */
+  /** What shares are of: "step", "time from step to step" or "recording". */
   base: string;
-  /** The largest first; empty without devices. */
-  parts: readonly BudgetShare[];
 }
 
 const CONFIDENCES: readonly string[] = ["high", "medium", "low"] satisfies Confidence[];
@@ -92,6 +89,15 @@ function readEvidence(value: unknown): Evidence {
   };
 }
 
+function readSegment(value: unknown): FindingSegment {
+  const entry = asDict(value, "a segment of a finding");
+  return {
+    id: asText(entry["id"], "the id of a segment"),
+    name: asText(entry["name"], "the name of a segment"),
+    ps: asNumber(entry["ps"], "the time of a segment"),
+  };
+}
+
 function readFinding(value: unknown): Finding {
   const entry = asDict(value, "a finding");
   const text = (key: string): string => asText(entry[key], `${key} of a finding`);
@@ -103,21 +109,11 @@ function readFinding(value: unknown): Finding {
     advice: text("advice"),
     share: asNumber(entry["share"], "the share of a finding"),
     savingPs: asNumber(entry["saving_ps_per_step"], "the saving of a finding"),
+    segments: asList(entry["segments"], "the segments of a finding").map(readSegment),
     confidence: CONFIDENCES.includes(confidence) ? (confidence as Confidence) : "low",
     evidence: asList(entry["evidence"], "the evidence of a finding").map(readEvidence),
     hosts: asList(entry["hosts"] ?? [], "the hosts of a finding").map(String),
     help: readHelp(entry),
-  };
-}
-
-function readPart(value: unknown): BudgetShare {
-  const entry = asDict(value, "a part of the step");
-  const category = asText(entry["category"], "the category of a part");
-  return {
-    category,
-    name: asText(entry["name"] ?? category, "the name of a part"),
-    help: asText(entry["help"] ?? "", "the help of a part"),
-    share: asNumber(entry["share"], "the share of a part"),
   };
 }
 
@@ -150,8 +146,6 @@ export function readFindings(value: unknown): Findings {
     headline: readHeadline(all["headline"]),
     findings: asList(all["findings"], "the list of findings").map(readFinding),
     silent: asList(all["silent"], "the rules without a finding").map(readSilence),
-    stepPs: asNumber(all["step_ps"], "the average step"),
     base: asText(all["base"], "the base of shares"),
-    parts: asList(all["parts"], "the parts of the step").map(readPart),
   };
 }

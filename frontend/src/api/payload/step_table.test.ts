@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readConclusion, readMessages, readSteps, refined } from "./step_table";
+import { readMessages, readSteps, refined } from "./step_table";
 
 const col = (id: string, label: string, type = "number", unit?: string) => ({ id, label, type, ...(unit ? { unit } : {}) });
 const row = (...values: (string | number)[]) => ({ c: values.map((v) => ({ v })) });
@@ -69,11 +69,6 @@ describe("step table", () => {
     const properties = { x_average: "0.8", x_standard_deviation: "0.3", x_minimum: "0.8", x_maximum: "0.8" };
     expect(refined(properties, "x", [0.81, 0.81])).toEqual({ average: 0.81, deviation: 0.3, minimum: 0.81, maximum: 0.81 });
     expect(refined(properties, "x", [5, 5])?.average).toBe(0.8);
-  });
-
-  it("parses the class from the sentence", () => {
-    expect(readConclusion("Your program is HIGHLY input-bound because 24.8% of the total")).toEqual({ level: "HIGHLY", percent: 24.8 });
-    expect(readConclusion("No step time measured.")).toEqual({ level: "", percent: 0 });
   });
 
   it("orders messages and keeps each once", () => {

@@ -46,21 +46,6 @@ function tpuTotals(parts: readonly StepPart[], rows: number): number[] {
   return Array.from({ length: rows }, (_, row) => counted.reduce((all, part) => all + (part.ms[row] ?? 0), 0));
 }
 
-/** The wait of the core that the steps are shown of, and its range over all cores. */
-function ownWaiting(table: TableData, waits: readonly StepPart[], totals: readonly number[]): StepBreakdown["waiting"] {
-  const shares = numbersOf(table, "waitingPercent", WHAT);
-  const whole = totals.reduce((a, b) => a + b, 0);
-  const part = waits.reduce((all, { ms }) => all + ms.reduce((a, b) => a + b, 0), 0);
-  const shareStatistics = statisticsOf(shares);
-  return {
-    average: shares,
-    minimum: numbersOf(table, "waitingPercentLeast", WHAT),
-    maximum: numbersOf(table, "waitingPercentMost", WHAT),
-    // Of the time of all steps, as in the verdict and the bar.
-    overall: shareStatistics && { ...shareStatistics, average: whole > 0 ? (100 * part) / whole : 0 },
-  };
-}
-
 function waitingOf(table: TableData): StepBreakdown["waiting"] {
   if (columnOf(table, "infeedPercentAverage") === null) return null;
   const maximum = numbersOf(table, "infeedPercentMax", WHAT);
@@ -72,7 +57,7 @@ function waitingOf(table: TableData): StepBreakdown["waiting"] {
   };
 }
 
-/** Reads either form; throws `bad_answer` when it is neither. */
+/** Reads either form of XProf's table; throws `bad_answer` when it is neither. */
 export function readSteps(value: unknown): StepBreakdown {
   const table = asTable(value, WHAT);
   const labels = textsOf(table, "stepnum", WHAT);
@@ -84,23 +69,9 @@ export function readSteps(value: unknown): StepBreakdown {
     parts,
     totalMs: totals,
     time: refined(table.properties, "steptime_ms", totals),
-    waiting:
-      columnOf(table, "waitingPercent") === null
-        ? waitingOf(table)
-        : ownWaiting(
-            table,
-            parts.filter(({ category }) => category === "input"),
-            totals,
-          ),
-    slowest: columnOf(table, "host") === null ? null : { hosts: textsOf(table, "host", WHAT), cores: textsOf(table, "core", WHAT) },
+    waiting: waitingOf(table),
     properties: table.properties,
   };
-}
-
-/** Class and percentage of the server's sentence: "... is HIGHLY input-bound because 24.8% of ...". */
-export function readConclusion(sentence: string): { level: string; percent: number } {
-  const level = /\b(HIGHLY|MODERATELY|POTENTIALLY|NOT)\b/.exec(sentence)?.[1] ?? "";
-  return { level, percent: Number(/(\d+(?:\.\d+)?) ?%/.exec(sentence)?.[1] ?? 0) };
 }
 
 export interface Message {

@@ -13,6 +13,13 @@ describe("URL state", () => {
     expect(state.get("tool")).toBeNull();
   });
 
+  it("makes the full address of another view", () => {
+    const state = makeUrlState(window, ["run"]);
+    state.set({ run: "a" }, "push");
+    expect(state.href({ tool: "x", run: null })).toBe(`${window.location.origin}/?darkMode=true&tool=x#profile`);
+    expect(window.location.search).toBe("?darkMode=true&run=a");
+  });
+
   it("adds a history entry only for a change", () => {
     const state = makeUrlState(window);
     const before = window.history.length;

@@ -1,5 +1,6 @@
 // The view's state in the address bar of the tab: in the parent window's query when embedded in TensorBoard.
 import type { UrlState } from "../../page/page";
+import type { Patch } from "../../widgets/content/link";
 import { patchQuery, readQuery } from "../../base/query";
 
 /** TensorBoard names the open plugin in the hash. */
@@ -17,13 +18,24 @@ export function addressWindow(own: Window): Window {
   return own;
 }
 
+/** The state with what the shell needs besides. */
+export interface AddressState extends UrlState {
+  /** The full address of the view with keys changed. */
+  href: (patch: Patch) => string;
+  /** Writes our keys again where the parent window dropped them. */
+  repair: () => void;
+}
+
+/** Whether the address is that of the plugin, not of another one in TensorBoard. */
+export const ownsAddress = (target: Pick<Window, "location">): boolean => OUR_HASHES.includes(target.location.hash);
+
 /**
  * UrlState over a window's history; `set` without a change adds no history entry.
  *
  * TensorBoard rewrites the query with its initial value after the back button and when plugins are switched.
  * Therefore the values of our keys (`known`, and all that were set) are kept here, and `repair` restores them.
  */
-export function makeUrlState(target: Window, known: Iterable<string> = []): UrlState & { repair: () => void } {
+export function makeUrlState(target: Window, known: Iterable<string> = []): AddressState {
   const ours = new Set(known);
   const listeners = new Set<() => void>();
   let held = target.location.search;
@@ -48,7 +60,7 @@ export function makeUrlState(target: Window, known: Iterable<string> = []): UrlS
     else target.history.replaceState(target.history.state, "", address);
     held = search;
   };
-  const isOurs = (): boolean => OUR_HASHES.includes(target.location.hash);
+  const isOurs = (): boolean => ownsAddress(target);
 
   target.addEventListener("popstate", () => {
     if (!isOurs()) return;
@@ -69,6 +81,10 @@ export function makeUrlState(target: Window, known: Iterable<string> = []): UrlS
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    href(patch) {
+      const { origin, pathname, hash } = target.location;
+      return `${origin}${pathname}${patchQuery(wanted(), patch)}${hash}`;
+    },
     repair() {
       if (!isOurs()) return;
       const search = wanted();
@@ -77,8 +93,8 @@ export function makeUrlState(target: Window, known: Iterable<string> = []): UrlS
   };
 }
 
-/** Repairs periodically, because a frame gets no event when its parent rewrites the address. */
-export function watchAddress(state: { repair: () => void }): () => void {
-  const timer = setInterval(state.repair, WATCH_MS);
+/** Calls back periodically, because a frame gets no event when its parent rewrites the address. */
+export function watchAddress(look: () => void): () => void {
+  const timer = setInterval(look, WATCH_MS);
   return () => clearInterval(timer);
 }

@@ -104,6 +104,14 @@ it("renames keys of XProf's links", () => {
   expect(renamed({ module_name: "jit_f(2)" })).toEqual({});
 });
 
+it("maps the overview's former key of XProf's reading", () => {
+  const renamed = (address: Record<string, string>) => renameOldKeys((key) => address[key] ?? null);
+  expect(renamed({ tool: "overview_page", view: "device" })).toEqual({ view: null, reading: "xprof" });
+  expect(renamed({ view: "xprof" })).toEqual({ view: null, reading: "xprof" });
+  expect(renamed({ tag: "roofline_model", view: "program" })).toEqual({});
+  expect(renamed({ tool: "graph_viewer", view: "device" })).toEqual({});
+});
+
 describe("hosts", () => {
   it("follow the rule of the tool", () => {
     expect(chooseHosts(tool("t"), "b", null)).toEqual({ host: "b", hosts: ["b"] });

@@ -13,12 +13,20 @@ const OLD_TOOLS: Readonly<Record<string, string>> = {
   smart_suggestion: "overview_page",
 };
 
+/** A tool id without the suffix of XProf's links. */
+const bare = (id: string): string => id.replace(/[@^#]+$/, "");
+
 /** Keys in links of XProf's page -> keys of ours. */
 const OLD_KEYS: Readonly<Record<string, string>> = { moduleName: "module_name", opName: "node_name", programId: "program_id" };
 
-/** The patch that renames keys of XProf's links; a key under its current name wins. Empty if there are none. */
+/** Values of the overview's former key `view` that meant XProf's reading. */
+const OLD_XPROF_VIEWS: ReadonlySet<string | null> = new Set(["xprof", "device"]);
+
+/** The patch that renames keys of old and of XProf's links; a key under its current name wins. Empty if there are none. */
 export function renameOldKeys(get: (key: string) => string | null): Record<string, string | null> {
-  return Object.fromEntries(
+  const overview = bare(get("tool") ?? get("tag") ?? "overview_page") === "overview_page";
+  const reading = overview && OLD_XPROF_VIEWS.has(get("view")) ? { view: null, reading: "xprof" } : {};
+  const renamed = Object.fromEntries(
     Object.entries(OLD_KEYS).flatMap(([old, key]) =>
       get(old) === null
         ? []
@@ -28,10 +36,11 @@ export function renameOldKeys(get: (key: string) => string | null): Record<strin
           ],
     ),
   );
+  return { ...renamed, ...reading };
 }
 
 /** Keys of the shell; all other keys of ours belong to one page and are removed when it is left. */
-export const SHELL_KEYS = ["run", "tool", "tag", "host", "hosts", "session_path", "run_path", "base"] as const;
+export const SHELL_KEYS = ["run", "tool", "tag", "host", "hosts", "session_path", "run_path", "base", "reading", "capture"] as const;
 
 /** Keys of pages in the address bar; removed on a change of tool or run. */
 export const PAGE_KEYS: readonly string[] = [
@@ -105,7 +114,7 @@ export const PAGE_KEYS: readonly string[] = [
 
 /** Keys of the tables on a page with several: `t1.sort` and so on. */
 function tableKeys(tables: number): string[] {
-  return Array.from({ length: tables }, (_, i) => ["sort", "filter", "hide"].map((key) => `t${i + 1}.${key}`)).flat();
+  return Array.from({ length: tables }, (_, i) => ["sort", "filter", "hide", "row"].map((key) => `t${i + 1}.${key}`)).flat();
 }
 
 /** Time of a session, from its name or else from its newest file. */
@@ -134,8 +143,6 @@ export function runBefore(runs: readonly RunSummary[], name: string | null): str
   const older = sorted.slice(runIndex + 1).filter(({ hosts }) => hosts > 0);
   return (older.find((one) => place(one) === place(shown)) ?? older[0])?.run ?? null;
 }
-
-const bare = (id: string): string => id.replace(/[@^#]+$/, "");
 
 /** The tool named in the address bar (also by an old id or with a suffix), else the first with data, else the first. */
 export function chooseTool(tools: readonly ToolInfo[], wanted: string | null): ToolInfo | null {

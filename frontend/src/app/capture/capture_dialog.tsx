@@ -19,6 +19,8 @@ interface Props {
   logdir: string;
   /** Null while unknown. */
   enabled: boolean | null;
+  /** Fields set by a link; the address is the last used one. */
+  presets?: Partial<CaptureForm>;
   onClose: () => void;
   /** A new run was stored. */
   onRun: (run: string) => void;
@@ -30,9 +32,9 @@ function words(error: unknown): string {
   return error instanceof ApiError || error instanceof Error ? error.message : String(error);
 }
 
-export function CaptureDialog({ client, logdir, enabled, onClose, onRun, api: given, pollMs = 300 }: Props) {
+export function CaptureDialog({ client, logdir, enabled, presets = {}, onClose, onRun, api: given, pollMs = 300 }: Props) {
   const api = useMemo(() => given ?? makeCaptureApi(client), [given, client]);
-  const [form, setForm] = useState<CaptureForm>(() => ({ ...DEFAULTS, service: recentAddresses()[0] ?? "" }));
+  const [form, setForm] = useState<CaptureForm>(() => ({ ...DEFAULTS, service: recentAddresses()[0] ?? "", ...presets }));
   const [job, setJob] = useJob(api, pollMs, onRun);
   const [probed, setProbed] = useState<ProbeResult[] | null>(null);
   const [switched, setSwitched] = useState<{ action: "start" | "stop"; results: SwitchResult[] } | null>(null);

@@ -87,9 +87,13 @@ export function CaptureFields({ form, errors, recent, onChange }: Props) {
   return (
     <>
       <Field
-        label="Profile service URL(s) or TPU name"
+        label="Profile service URL(s) or TPU name(s)"
         error={errors.service}
-        hint="Host and port of the profiler server in your program; several separated by commas."
+        hint={
+          form.kind === "ip"
+            ? "Host and port of the profiler server in your program; several separated by commas."
+            : "Names of Cloud TPUs in the zone of this server; several separated by commas."
+        }
       >
         {text("service", { placeholder: "localhost:6009,localhost:6010", list: "capture-recent", autofocus: true, required: true })}
       </Field>

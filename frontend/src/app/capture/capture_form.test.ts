@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { addressError, check, DEFAULTS, ready, recentAddresses, rememberAddress, requestOf } from "./capture_form";
+import { addressError, check, DEFAULTS, presetsOf, ready, recentAddresses, rememberAddress, requestOf } from "./capture_form";
 
 const form = (patch: Partial<typeof DEFAULTS>) => ({ ...DEFAULTS, ...patch });
 
@@ -35,6 +35,7 @@ describe("the form", () => {
   });
   it("distinguishes TPU names from addresses", () => {
     expect(ready(form({ kind: "tpu", service: "my-tpu" }))).toBe(true);
+    expect(check(form({ kind: "tpu", service: "my-tpu, other-tpu" }))).toEqual({});
     expect(check(form({ kind: "tpu", service: "host:1" })).service).toContain("choose IP address");
     expect(check(form({ kind: "tpu", service: "my-tpu", workers: "10.0.0.2,10.0.0.3:8466" }))).toEqual({});
   });
@@ -65,4 +66,9 @@ describe("recent addresses", () => {
     window.localStorage.setItem("profile-capture-recent", "{");
     expect(recentAddresses()).toEqual([]);
   });
+});
+
+it("takes levels and duration from a link, never an address", () => {
+  expect(presetsOf("python_tracer_level=1&duration_ms=2000")).toEqual({ pythonLevel: "1", duration: "2000" });
+  expect(presetsOf("service_addr=evil:1&python_tracer_level=9&host_tracer_level=x&on")).toEqual({});
 });

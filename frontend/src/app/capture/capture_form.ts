@@ -31,6 +31,24 @@ export const DEFAULTS: Readonly<CaptureForm> = {
   extra: [],
 };
 
+/** Options that a link may set, with the field of each; never an address. */
+const PRESETS: Readonly<Record<string, { field: "duration" | "hostLevel" | "deviceLevel" | "pythonLevel"; valid: RegExp }>> = {
+  duration_ms: { field: "duration", valid: /^\d{1,7}$/ },
+  host_tracer_level: { field: "hostLevel", valid: /^[0-3]$/ },
+  device_tracer_level: { field: "deviceLevel", valid: /^[01]$/ },
+  python_tracer_level: { field: "pythonLevel", valid: /^[01]$/ },
+};
+
+/** The fields set by the key `capture` of the address, such as "python_tracer_level=1"; others are ignored. */
+export function presetsOf(query: string): Partial<CaptureForm> {
+  const found: Partial<CaptureForm> = {};
+  for (const [name, value] of new URLSearchParams(query)) {
+    const preset = PRESETS[name];
+    if (preset?.valid.test(value)) found[preset.field] = value;
+  }
+  return found;
+}
+
 const RECENT = "profile-capture-recent";
 const KEPT = 8;
 const LONGEST_MS = 3_600_000;
@@ -80,7 +98,7 @@ export function check(form: CaptureForm): FormErrors {
   };
   const service = form.service.trim();
   if (service) {
-    const tpu = TPU_NAME.test(service) || RESOURCE.test(service);
+    const tpu = parts(service).every((name) => TPU_NAME.test(name) || RESOURCE.test(name));
     put(
       "service",
       form.kind === "ip"
@@ -117,7 +135,7 @@ export function addressed(form: CaptureForm): boolean {
 
 /** Number of workers named; a TPU name may refer to several. */
 export function workerCount(form: CaptureForm): number {
-  return form.kind === "ip" ? parts(form.service).length : Math.max(1, parts(form.workers).length);
+  return form.kind === "ip" ? parts(form.service).length : Math.max(1, parts(form.service).length, parts(form.workers).length);
 }
 
 export function requestOf(form: CaptureForm): CaptureRequest {

@@ -3,7 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { makeClient } from "../../api/client";
 import type { ToolInfo } from "../../api/types";
 import { forgetFindings } from "../../page/findings";
-import type { PageProps } from "../../page/page";
+import type { PageProps, Reading } from "../../page/page";
+import { AddressContext } from "../../widgets/content/link";
+import type { Patch } from "../../widgets/content/link";
 import { useLoad } from "../../widgets/status/use_load";
 import { cleanup, flush, mount, text } from "../testing";
 import { PageHost } from "./page_host";
@@ -14,6 +16,7 @@ const finding = (id: string, tool: string) => ({
   title: `Title of ${id}`,
   share: 0.3,
   saving_ps_per_step: 1,
+  segments: [],
   formula: "",
   confidence: "high",
   advice: "",
@@ -29,7 +32,7 @@ function Page({ run, client, tool }: PageProps) {
 }
 
 /** Opens the page of a tool; its own data come when `finish` is called. */
-function open(id: string, found: unknown, hosts: readonly string[] = ["a"]) {
+function open(id: string, found: unknown, hosts: readonly string[] = ["a"], reading: Reading = "own") {
   const asked: string[] = [];
   let finish = (): void => undefined;
   const client = makeClient("http://host/p/index.html", (address) => {
@@ -40,14 +43,8 @@ function open(id: string, found: unknown, hosts: readonly string[] = ["a"]) {
       finish = () => done(new Response('"numbers"'));
     });
   });
-  const patches: Record<string, string | null>[] = [];
-  const state = {
-    get: () => null,
-    set: (patch: Record<string, string | null>) => {
-      patches.push(patch);
-    },
-    subscribe: () => () => undefined,
-  };
+  const patches: Patch[] = [];
+  const state = { get: () => null, set: () => undefined, subscribe: () => () => undefined };
   const tool: ToolInfo = {
     id,
     title: id,
@@ -59,18 +56,22 @@ function open(id: string, found: unknown, hosts: readonly string[] = ["a"]) {
     reason: null,
     params: [],
   };
+  const address = { href: () => "/", go: (patch: Patch) => void patches.push(patch) };
   mount(
-    <PageHost
-      run="r"
-      tool={tool}
-      host="a"
-      hosts={["a"]}
-      base={NO_BASE}
-      client={client}
-      state={state}
-      round={0}
-      load={() => Promise.resolve({ ids: [id], Page })}
-    />,
+    <AddressContext.Provider value={address}>
+      <PageHost
+        run="r"
+        tool={tool}
+        host="a"
+        hosts={["a"]}
+        base={NO_BASE}
+        reading={reading}
+        client={client}
+        state={state}
+        round={0}
+        load={() => Promise.resolve({ ids: [id], Page })}
+      />
+    </AddressContext.Provider>,
   );
   return { asked, patches, finish: () => finish() };
 }
@@ -95,8 +96,8 @@ describe("the line about findings", () => {
     await flush();
     expect(asked).toEqual(["hlo_stats", "smart_suggestion"]);
     expect(text(`${NOTE}-title`)).toBe("Title of a");
-    expect(text(`${NOTE} button`)).toBe("Evidence, advice and 1 more finding");
-    document.querySelector<HTMLButtonElement>(`${NOTE} button`)?.click();
+    expect(text(`${NOTE} a`)).toBe("Evidence, advice and 1 more finding");
+    document.querySelector<HTMLElement>(`${NOTE} a`)?.click();
     expect(patches[0]).toMatchObject({ tool: "overview_page", finding: "a", host: null, filter: null });
     expect(text("#page")).toBe("numbers");
   });
@@ -134,6 +135,14 @@ describe("the line about findings", () => {
     finish();
     await flush();
     expect(asked).toHaveLength(requests);
+  });
+
+  it("is not requested while pages show XProf's figures", async () => {
+    const { asked, finish } = open("hlo_stats", answer(finding("a", "hlo_stats")), ["a"], "xprof");
+    await flush();
+    finish();
+    await flush();
+    expect(asked).toEqual(["hlo_stats"]);
   });
 
   it("is not requested by pages that show none", async () => {

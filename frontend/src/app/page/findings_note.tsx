@@ -6,20 +6,21 @@ import type { Findings } from "../../api/payload/findings";
 import type { PageProps } from "../../page/page";
 import { FINDING_KEY, findingsAbout, knownFindings, loadFindings, showsFindings } from "../../page/findings";
 import { plural } from "../../base/format";
+import { Link } from "../../widgets/content/link";
 import { leavePage } from "../address/view";
 import "./findings_note.css";
 
 /** The findings need all hosts; of larger runs this line shows them only after the overview has asked for them. */
 const MOST_HOSTS = 8;
 
-interface Props extends Pick<PageProps, "run" | "tool" | "host" | "state"> {
+interface Props extends Pick<PageProps, "run" | "tool" | "host"> {
   /** Not the page's own, whose progress is that of the page. */
   client: Client;
   /** The page has its data; the findings are not requested before. */
   ready: boolean;
 }
 
-export function FindingsNote({ run, tool, host, state, client, ready }: Props) {
+export function FindingsNote({ run, tool, host, client, ready }: Props) {
   const [found, setFound] = useState<Findings | null>(() => (showsFindings(tool.id) ? knownFindings(client, run) : null));
   const hosts = tool.host_names.filter((name) => name !== ALL_HOSTS).length;
   const ask = ready && found === null && hosts <= MOST_HOSTS && showsFindings(tool.id);
@@ -39,17 +40,14 @@ export function FindingsNote({ run, tool, host, state, client, ready }: Props) {
   }, [ask, client, run]);
   const [first, ...others] = found === null ? [] : findingsAbout(found, tool.id, host);
   if (!found || !first) return null;
-  const open = (): void =>
-    state.set({ ...leavePage(), tool: "overview_page", tag: null, host: null, hosts: null, [FINDING_KEY]: first.id }, "push");
+  const to = { ...leavePage(), tool: "overview_page", tag: null, host: null, hosts: null, [FINDING_KEY]: first.id };
   return (
     <aside class="findings-note" aria-label="Findings about this page">
       <strong>Finding</strong>
       <span class="findings-note-title" data-tip={first.title}>
         {first.title}
       </span>
-      <button type="button" class="link" onClick={open}>
-        {others.length ? `Evidence, advice and ${plural(others.length, "more finding")}` : "Evidence and advice"}
-      </button>
+      <Link to={to}>{others.length ? `Evidence, advice and ${plural(others.length, "more finding")}` : "Evidence and advice"}</Link>
     </aside>
   );
 }

@@ -3,6 +3,7 @@ import type { PageModule, PageProps } from "../../page/page";
 import { explain } from "../../page/failure/explain";
 import { hostCount, toolPatch } from "../../page/page_state";
 import { showsFindings } from "../../page/findings";
+import { Link } from "../../widgets/content/link";
 import { Boundary } from "../../widgets/status/boundary";
 import { Progress, Loading } from "../../widgets/status/loading";
 import { Panel } from "../../widgets/status/panel";
@@ -75,7 +76,7 @@ function TrackedPage({ Page, compares = false, ...props }: PageProps & Omit<Page
         {props.base.run !== null && !compares ? <NoBase {...props} /> : null}
         {leftOut ? <LeftOutBanner leftOut={leftOut} of={count} /> : null}
         <div class="page-rest">
-          {showsFindings(props.tool.id) ? (
+          {showsFindings(props.tool.id) && props.reading === "own" ? (
             <div class="noted-page">
               <FindingsNote {...props} ready={ready} />
               <div class="noted-page-body">{page}</div>
@@ -90,15 +91,13 @@ function TrackedPage({ Page, compares = false, ...props }: PageProps & Omit<Page
 }
 
 /** Above pages that cannot show a base. */
-function NoBase({ tool, base, state }: PageProps) {
+function NoBase({ tool, base }: PageProps) {
   return (
     <p class="no-base" role="status">
       <span>
         {tool.title} shows one run at a time, without the base {base.run}.
       </span>
-      <button type="button" class="link" onClick={() => state.set(toolPatch("compare", null, []), "push")}>
-        What changed between the runs
-      </button>
+      <Link to={toolPatch("compare", null, [])}>What changed between the runs</Link>
     </p>
   );
 }

@@ -48,6 +48,7 @@ function open(host: string, headers: Record<string, string> = {}) {
       client={client}
       state={state}
       base={NO_BASE}
+      reading="own"
       round={0}
       load={() => Promise.resolve({ ids: ["stats"], Page })}
     />,
@@ -65,7 +66,7 @@ describe("hosts behind a page", () => {
     const { asked, finish } = open("ALL_HOSTS");
     await wait(1300);
     expect(text(".loading-text")).toBe("Adding up 3 hosts: host 2 of 3…");
-    expect(new Set(asked)).toEqual(new Set(["data?run=r&tag=stats", "progress?run=r&tag=stats"]));
+    expect(new Set(asked)).toEqual(new Set(["data?extended=true&run=r&tag=stats", "progress?extended=true&run=r&tag=stats"]));
     finish();
     await flush();
     expect(text("#page")).toBe("numbers");
@@ -78,7 +79,7 @@ describe("hosts behind a page", () => {
   it("does not request progress for one host", async () => {
     const { asked } = open("a");
     await wait(1300);
-    expect(asked).toEqual(["data?run=r&tag=stats"]);
+    expect(asked).toEqual(["data?extended=true&run=r&tag=stats"]);
     expect(text(".loading-text")).toBe("Adding up 3 hosts…");
   });
 
@@ -105,13 +106,14 @@ describe("hosts behind a page", () => {
         client={client}
         state={state}
         base={NO_BASE}
+        reading="own"
         round={0}
         load={() => Promise.resolve({ ids: ["stats"], Page: OfBase })}
       />,
     );
     await wait(1300);
     expect(text("#page")).toBe("numbers");
-    expect(asked).toEqual(["data?run=base&tag=stats"]);
+    expect(asked).toEqual(["data?extended=true&run=base&tag=stats"]);
     expect(document.querySelector("[data-left-out]")).toBeNull();
   });
 

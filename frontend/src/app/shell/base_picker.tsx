@@ -1,4 +1,6 @@
 // The choice of a base below the session: another run that pages show beside it.
+import type { Client } from "../../api/client";
+import { choicesOf, proposalOf, useRelated } from "../../page/compare/bases";
 import type { BaseChoice } from "../../page/page";
 import { PickList } from "../../widgets/overlay/picker";
 import { Popover } from "../../widgets/overlay/popover";
@@ -9,6 +11,7 @@ const HELP = "A base is another run. Pages show it, this run and the difference 
 interface Props {
   base: BaseChoice;
   run: string | null;
+  client: Client;
 }
 
 /** The name without the directory that it shares with the run. */
@@ -17,7 +20,7 @@ function shortName(base: string, run: string | null): string {
   return place !== "" && run?.startsWith(place) ? base.slice(place.length) : base;
 }
 
-export function BasePicker({ base, run }: Props) {
+export function BasePicker({ base, run, client }: Props) {
   if (base.choices.length < 2 && base.run === null) return null;
   const known = base.choices.some(({ id }) => id === base.run);
   const label = (
@@ -33,10 +36,6 @@ export function BasePicker({ base, run }: Props) {
       <Icon name="down" />
     </>
   );
-  const choices = base.choices.map(({ id, note }) => ({
-    id,
-    note: id === base.proposed ? `${note} · the run before` : id === run ? `${note} · this run` : note,
-  }));
   return (
     <div class="base-picker">
       <Popover
@@ -47,11 +46,10 @@ export function BasePicker({ base, run }: Props) {
         popup="listbox"
       >
         {(close) => (
-          <PickList
-            label="Base runs"
-            noun="run"
-            value={base.run ?? base.proposed}
-            choices={choices}
+          <Bases
+            base={base}
+            run={run}
+            client={client}
             onChoose={(id) => {
               close();
               base.choose(id);
@@ -71,5 +69,20 @@ export function BasePicker({ base, run }: Props) {
         </button>
       )}
     </div>
+  );
+}
+
+/** The list of runs; what they share is read when it opens. */
+function Bases({ base, run, client, onChoose }: Props & { onChoose: (id: string) => void }) {
+  const related = useRelated(client, run);
+  if (related === null) return <p class="dim">Looking for runs with the same programs…</p>;
+  return (
+    <PickList
+      label="Base runs"
+      noun="run"
+      value={base.run ?? proposalOf(base, run, related)?.id ?? null}
+      choices={choicesOf(base, run, related)}
+      onChoose={onChoose}
+    />
   );
 }

@@ -50,7 +50,7 @@ export function HostPicker({ tool, hosts, host, onChoose }: Props) {
     </>
   );
   return (
-    <Popover label={label} buttonClass="picker small" boxClass="hosts up" popup={many ? "dialog" : "listbox"}>
+    <Popover label={label} buttonClass="picker small" boxClass="hosts" popup={many ? "dialog" : "listbox"}>
       {(close) =>
         many ? (
           <ManyHosts

@@ -1,11 +1,14 @@
 // The left rail: capture, session, tools, host; collapsible to icons.
+import type { Client } from "../../api/client";
 import type { RunInfo, RunSummary, ToolInfo } from "../../api/types";
-import type { BaseChoice } from "../../page/page";
+import type { BaseChoice, Reading } from "../../page/page";
 import { BasePicker } from "./base_picker";
 import { HostPicker } from "./host_picker";
 import { Icon } from "../icons";
+import { ReadingSwitch } from "./reading_switch";
 import { SessionPicker } from "./session_picker";
 import { ToolList } from "./tool_list";
+import type { Patch } from "../../widgets/content/link";
 import type { HostSelection } from "../address/view";
 
 interface Props {
@@ -14,14 +17,18 @@ interface Props {
   runs: readonly RunSummary[];
   run: string | null;
   base: BaseChoice;
+  client: Client;
   info: RunInfo | null;
   devices: ReadonlyMap<string, readonly string[]>;
   tool: ToolInfo | null;
   selection: HostSelection;
+  reading: Reading;
   onToggle: () => void;
   onCapture: () => void;
   onRun: (run: string) => void;
-  onTool: (id: string) => void;
+  /** The keys of the address that open a tool. */
+  toolKeys: (id: string) => Patch;
+  onReading: (reading: Reading) => void;
   onHosts: (hosts: string[]) => void;
 }
 
@@ -61,19 +68,25 @@ export function Rail(props: Props) {
         <section class="rail-part" aria-label="Session">
           <h2>Session</h2>
           <SessionPicker runs={runs} current={run} devices={devices} onChoose={props.onRun} />
-          <BasePicker base={props.base} run={run} />
+          <BasePicker base={props.base} run={run} client={props.client} />
         </section>
       )}
-      <section class="rail-part rail-tools" aria-label="Tools">
-        {collapsed ? null : <h2>Tools</h2>}
-        {info ? <ToolList tools={info.tools} current={tool?.id ?? null} narrow={collapsed} onChoose={props.onTool} /> : null}
-      </section>
       {collapsed || !tool ? null : (
         <section class="rail-part rail-host" aria-label="Host">
           <h2>Host</h2>
           <HostPicker tool={tool} host={selection.host} hosts={selection.hosts} onChoose={props.onHosts} />
         </section>
       )}
+      {collapsed ? null : (
+        <section class="rail-part" aria-label="Reading">
+          <h2>Reading</h2>
+          <ReadingSwitch reading={props.reading} onChoose={props.onReading} />
+        </section>
+      )}
+      <section class="rail-part rail-tools" aria-label="Tools">
+        {collapsed ? null : <h2>Tools</h2>}
+        {info ? <ToolList tools={info.tools} current={tool?.id ?? null} narrow={collapsed} toolKeys={props.toolKeys} /> : null}
+      </section>
     </aside>
   );
 }

@@ -51,9 +51,9 @@ const status: Status = {
   problems: [],
 };
 
-const Page = ({ run, tool, host, hosts, state }: PageProps) => (
+const Page = ({ run, tool, host, hosts, reading, state }: PageProps) => (
   <button type="button" id="page" onClick={() => state.set({ "my.key": "1" }, "replace")}>
-    {[run, tool.id, host ?? "many", hosts.join("+")].join("|")}
+    {[run, tool.id, host ?? "many", hosts.join("+"), ...(reading === "xprof" ? [reading] : [])].join("|")}
   </button>
 );
 
@@ -105,11 +105,53 @@ describe("shell", () => {
     expect(text("#page")).toBe("old|trace_viewer@|h1|h1");
   });
 
-  it("shows a tool without data as disabled, with the reason", async () => {
+  it("folds tools without data at the end, with the reason; opened if one of them is shown", async () => {
+    await open("?tool=stats");
+    expect(text(".tool-group:last-child summary")).toBe("No data (1)");
+    expect(document.querySelector<HTMLDetailsElement>(".no-data")?.open).toBe(false);
+    cleanup();
     await open("?tool=off");
-    const button = document.querySelector('[data-tool="off"]');
-    expect(button?.getAttribute("data-tip")).toBe("No steps in this profile.");
+    expect(document.querySelector<HTMLDetailsElement>(".no-data")?.open).toBe(true);
+    expect(text('.no-data [data-tool="off"]')).toBe("OFFNo steps in this profile.");
     expect(text(".panel")).toContain("No steps in this profile.");
+  });
+
+  it("switches the reading of all pages in the address, kept on the way to another tool and undone by the back button", async () => {
+    await open("?run=new&tool=stats");
+    const pressed = () => text('.reading [aria-pressed="true"]');
+    expect(pressed()).toBe("Time budget");
+    [...document.querySelectorAll<HTMLButtonElement>(".reading button")][1]?.click();
+    await flush();
+    expect(window.location.search).toBe("?run=new&tool=stats&reading=xprof");
+    expect([pressed(), text("#page")]).toEqual(["XProf", "new|stats|h1|h1|xprof"]);
+    expect(text(".crumbs")).toContain("XProf's reading");
+    document.querySelector<HTMLElement>('[data-tool="trace_viewer@"]')?.click();
+    await flush();
+    expect(window.location.search).toBe("?run=new&tool=trace_viewer@&reading=xprof");
+    window.history.replaceState(null, "", "/?run=new&tool=stats#profile");
+    window.dispatchEvent(new PopStateEvent("popstate"));
+    await flush();
+    expect([pressed(), text("#page")]).toEqual(["Time budget", "new|stats|h1|h1"]);
+  });
+
+  it("names tools, run and the tab by addresses that open in other tabs", async () => {
+    await open("?run=new&tool=stats&reading=xprof&sort=-time");
+    const path = (selector: string) => document.querySelector<HTMLAnchorElement>(selector)?.href.replace(window.location.origin, "");
+    expect(path('[data-tool="trace_viewer@"]')).toBe("/?run=new&tool=trace_viewer@&reading=xprof#profile");
+    expect([...document.querySelectorAll(".crumb")].map((one) => one.getAttribute("href")?.replace(window.location.origin, ""))).toEqual([
+      "/?run=new&tool=overview_page&reading=xprof#profile",
+      "/?run=new&tool=stats&reading=xprof#profile",
+    ]);
+    expect(document.title).toBe("STATS · new · Profile");
+  });
+
+  it("has a link to the content for the keyboard", async () => {
+    await open("?run=new");
+    const first = document.querySelector<HTMLElement>(".shell a");
+    expect(first?.textContent).toBe("Skip to content");
+    first?.click();
+    expect(document.activeElement?.tagName).toBe("MAIN");
+    expect(window.location.hash).toBe("#profile");
   });
 
   it("chooses, keeps and removes a base", async () => {
@@ -175,6 +217,15 @@ describe("shell", () => {
     document.querySelector<HTMLButtonElement>(".capture")?.click();
     await flush();
     expect(text("dialog")).toContain("disabled on this server");
+  });
+
+  it("opens the capture dialog with the options of a link, and removes them on closing", async () => {
+    await open("?run=new&tool=stats&capture=python_tracer_level%3D1", { status: { ...status, capture_enabled: true } });
+    expect(document.querySelector<HTMLSelectElement>('dialog [name="pythonLevel"]')?.value).toBe("1");
+    document.querySelector<HTMLButtonElement>('dialog [aria-label="Close"]')?.click();
+    await flush();
+    expect(document.querySelector("dialog")).toBeNull();
+    expect(window.location.search).toBe("?run=new&tool=stats");
   });
 
   it("gives TensorBoard a reload function that reads the runs again", async () => {

@@ -2,14 +2,17 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Client } from "../../api/client";
 import { ApiError } from "../../api/error";
+import { CAPTURE_KEY } from "../../page/capture_again";
 import { explain } from "../../page/failure/explain";
 import { forgetFindings } from "../../page/findings";
+import { READING_KEY, readingOf } from "../../page/page";
 import type { BaseChoice, PageModule, UrlState } from "../../page/page";
 import type { Config, Problem, RunInfo, RunSummary, Status } from "../../api/types";
 import { Loading } from "../../widgets/status/loading";
 import { Panel } from "../../widgets/status/panel";
 import { useLoad } from "../../widgets/status/use_load";
 import { CaptureDialog } from "../capture/capture_dialog";
+import { presetsOf } from "../capture/capture_form";
 import { HelpDialog } from "./help_dialog";
 import { hostLabel } from "./host_picker";
 import { NoProfiles } from "./no_profiles";
@@ -18,12 +21,17 @@ import { Problems } from "./problems";
 import { Rail } from "./rail";
 import { describe } from "./session_picker";
 import { TopBar } from "./top_bar";
+import type { Crumb } from "./top_bar";
+import { setTitle } from "../address/title";
+import { AddressContext } from "../../widgets/content/link";
+import type { Address, Patch } from "../../widgets/content/link";
+import type { AddressState } from "../address/url_state";
 import { useCollapsed, useThemeChoice, useUrl } from "./hooks";
 import { chooseHosts, chooseRun, chooseTool, hostPatch, leavePage, newestFirst, runBefore, unreadable } from "../address/view";
 
 interface Props {
   client: Client;
-  state: UrlState;
+  state: AddressState;
   /** The address for "Copy link". */
   address: () => string;
   load?: (toolId: string) => Promise<PageModule>;
@@ -34,11 +42,18 @@ export function Shell({ client, state, address, load }: Props) {
   const [theme, setTheme] = useThemeChoice();
   const [collapsed, toggleCollapsed] = useCollapsed();
   const [round, setRound] = useState(0);
-  const [dialog, setDialog] = useState<"capture" | "help" | null>(null);
+  const [opened, setOpened] = useState<"capture" | "help" | null>(null);
+  const closeDialog = useCallback(() => {
+    setOpened(null);
+    state.set({ [CAPTURE_KEY]: null }, "replace");
+  }, [state]);
   const devices = useRef(new Map<string, readonly string[]>());
   const written = useRef(new Set<string>());
 
   const config = useLoad("config", (signal) => client.json<Config>("config", {}, { signal }));
+  const canCapture = config.data?.hideCaptureProfileButton !== true;
+  const preset = canCapture ? state.get(CAPTURE_KEY) : null;
+  const dialog = preset === null ? opened : "capture";
   const runs = useLoad("runs", (signal) => client.json<RunSummary[]>("runs_info", {}, { signal }));
   const wanted = state.get("run");
   const run = runs.data ? chooseRun(runs.data, wanted) : null;
@@ -65,11 +80,11 @@ export function Shell({ client, state, address, load }: Props) {
 
   const openCaptured = useCallback(
     (name: string) => {
-      setDialog(null);
+      closeDialog();
       setCaptured(name);
       reload();
     },
-    [reload],
+    [reload, closeDialog],
   );
   useEffect(() => {
     // Wait until the new run is listed; before that its name is unknown.
@@ -93,8 +108,7 @@ export function Shell({ client, state, address, load }: Props) {
   const tool = info.data ? chooseTool(info.data.tools, state.get("tool") ?? state.get("tag")) : null;
   const selection = tool ? chooseHosts(tool, state.get("host"), state.get("hosts")) : { host: null, hosts: [] };
   const hostText = selection.host !== null ? hostLabel(selection.host) : selection.hosts.join(", ");
-  const crumbs = [run?.run ?? wanted, tool?.title, tool ? hostText : null].filter((c): c is string => Boolean(c));
-
+  const reading = readingOf(state);
   /** URL state for pages: records the keys they write, so that these are removed when the page is left. */
   const pageState = useMemo<UrlState>(
     () => ({
@@ -115,52 +129,70 @@ export function Shell({ client, state, address, load }: Props) {
     }),
     [wantedBase, run?.run, runs.data, state],
   );
+  const links = useMemo<Address>(() => ({ href: state.href, go: (patch, mode) => pageState.set(patch, mode) }), [state, pageState]);
   const leave = (): Record<string, null> => leavePage(written.current);
+  const toolKeys = (id: string): Patch => ({ ...leave(), run: run?.run ?? null, tool: id, tag: null });
+  const crumbs: Crumb[] = [
+    ...(run ? [{ text: run.run, to: toolKeys("overview_page") }] : wanted === null ? [] : [{ text: wanted }]),
+    ...(tool ? [{ text: tool.title, to: toolKeys(tool.id) }] : []),
+    ...(tool && hostText ? [{ text: hostText }] : []),
+    ...(reading === "xprof" ? [{ text: "XProf's reading" }] : []),
+  ];
+  useEffect(() => setTitle([tool?.title, run?.run]), [tool?.title, run?.run]);
 
   return (
-    <div class="shell">
-      <Rail
-        collapsed={collapsed}
-        capture={config.data?.hideCaptureProfileButton !== true}
-        runs={runs.data ?? []}
-        run={run?.run ?? wanted}
-        base={base}
-        info={info.data}
-        devices={devices.current}
-        tool={tool}
-        selection={selection}
-        onToggle={toggleCollapsed}
-        onCapture={() => setDialog("capture")}
-        onRun={(name) => state.set({ ...leave(), run: name, session_path: null, run_path: null }, "push")}
-        onTool={(id) => state.set({ ...leave(), run: run?.run ?? null, tool: id, tag: null }, "push")}
-        onHosts={(hosts) => state.set(hostPatch(hosts), "push")}
-      />
-      <div class="stage">
-        <TopBar
-          crumbs={crumbs}
-          busy={runs.loading || info.loading}
-          theme={theme}
-          address={address}
-          onTheme={setTheme}
-          onReload={reload}
-          onHelp={() => setDialog("help")}
-        />
-        <main class="content" aria-label={tool?.title ?? "Profile"}>
-          {info.data && tool?.available ? <Problems info={info.data} /> : null}
-          <div class="page">{content()}</div>
-        </main>
-      </div>
-      {dialog === "capture" ? (
-        <CaptureDialog
+    <AddressContext.Provider value={links}>
+      <div class="shell">
+        <a class="skip" href="#content" onClick={skip}>
+          Skip to content
+        </a>
+        <Rail
+          collapsed={collapsed}
+          capture={canCapture}
+          runs={runs.data ?? []}
+          run={run?.run ?? wanted}
+          base={base}
           client={client}
-          logdir={status.data?.absolute_logdir ?? ""}
-          enabled={status.data?.capture_enabled ?? null}
-          onClose={() => setDialog(null)}
-          onRun={openCaptured}
+          info={info.data}
+          devices={devices.current}
+          tool={tool}
+          selection={selection}
+          reading={reading}
+          onToggle={toggleCollapsed}
+          onCapture={() => setOpened("capture")}
+          onRun={(name) => state.set({ ...leave(), run: name, session_path: null, run_path: null }, "push")}
+          toolKeys={toolKeys}
+          onReading={(chosen) => state.set({ [READING_KEY]: chosen === "xprof" ? chosen : null }, "push")}
+          onHosts={(hosts) => state.set(hostPatch(hosts), "push")}
         />
-      ) : null}
-      {dialog === "help" ? <HelpDialog tool={tool} status={status.data} onClose={() => setDialog(null)} /> : null}
-    </div>
+        <div class="stage">
+          <TopBar
+            crumbs={crumbs}
+            busy={runs.loading || info.loading}
+            theme={theme}
+            address={address}
+            onTheme={setTheme}
+            onReload={reload}
+            onHelp={() => setOpened("help")}
+          />
+          <main id="content" class="content" tabIndex={-1} aria-label={tool?.title ?? "Profile"}>
+            {info.data && tool?.available ? <Problems info={info.data} /> : null}
+            <div class="page">{content()}</div>
+          </main>
+        </div>
+        {dialog === "capture" ? (
+          <CaptureDialog
+            client={client}
+            logdir={status.data?.absolute_logdir ?? ""}
+            enabled={status.data?.capture_enabled ?? null}
+            presets={presetsOf(preset ?? "")}
+            onClose={closeDialog}
+            onRun={openCaptured}
+          />
+        ) : null}
+        {dialog === "help" ? <HelpDialog tool={tool} status={status.data} onClose={closeDialog} /> : null}
+      </div>
+    </AddressContext.Provider>
   );
 
   function content() {
@@ -195,11 +227,9 @@ export function Shell({ client, state, address, load }: Props) {
         hosts={selection.hosts}
         client={client}
         state={pageState}
+        reading={reading}
         round={round}
         {...(load ? { load } : {})}
-        onTitle={(title) => {
-          document.title = title;
-        }}
       />
     );
   }
@@ -213,6 +243,12 @@ export function Shell({ client, state, address, load }: Props) {
       </Panel>
     );
   }
+}
+
+/** Moves the focus without the hash, which is TensorBoard's. */
+function skip(event: Event): void {
+  event.preventDefault();
+  document.getElementById("content")?.focus();
 }
 
 /** A problem reported with the run, in the form of an error response. */

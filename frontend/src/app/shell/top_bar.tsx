@@ -1,5 +1,7 @@
 // The bar above the page: breadcrumbs, and buttons for reload, theme, link and help.
 import { CopyButton } from "../../widgets/content/copy_button";
+import { Link } from "../../widgets/content/link";
+import type { Patch } from "../../widgets/content/link";
 import { Icon } from "../icons";
 import { nextChoice } from "../theme/theme";
 import type { ThemeChoice } from "../theme/theme";
@@ -10,8 +12,14 @@ const THEME_LABELS: Readonly<Record<ThemeChoice, string>> = {
   dark: "Theme: dark",
 };
 
+export interface Crumb {
+  text: string;
+  /** The keys of the address that open it; not for what is only named. */
+  to?: Patch;
+}
+
 interface Props {
-  crumbs: readonly string[];
+  crumbs: readonly Crumb[];
   busy: boolean;
   theme: ThemeChoice;
   address: () => string;
@@ -25,11 +33,20 @@ export function TopBar({ crumbs, busy, theme, address, onTheme, onReload, onHelp
     <header class="top">
       <nav class="crumbs" aria-label="Breadcrumbs">
         <ol>
-          {crumbs.map((crumb, i) => (
-            <li key={i} aria-current={i === crumbs.length - 1 ? "location" : undefined}>
-              <span data-tip={crumb.length > 32 ? crumb : undefined}>{crumb}</span>
-            </li>
-          ))}
+          {crumbs.map(({ text, to }, i) => {
+            const tip = text.length > 32 ? text : undefined;
+            return (
+              <li key={i} aria-current={i === crumbs.length - 1 ? "location" : undefined}>
+                {to ? (
+                  <Link to={to} class="crumb" data-tip={tip}>
+                    {text}
+                  </Link>
+                ) : (
+                  <span data-tip={tip}>{text}</span>
+                )}
+              </li>
+            );
+          })}
         </ol>
       </nav>
       <div class="top-tools">

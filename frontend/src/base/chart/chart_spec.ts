@@ -52,6 +52,8 @@ export interface BarsChart {
 
 export interface Slice {
   name: string;
+  /** The name in full, for tips, where `name` is short. */
+  full?: string;
   value: number;
   colour: Colour;
 }

@@ -1,5 +1,5 @@
 // A chart as text: its table, a sentence, and the tip of one place.
-import { formatQuantity, plural } from "../format";
+import { formatPercent, formatQuantity, plural } from "../format";
 import { makeTable, numberColumn, textColumn } from "../table/columns";
 import type { TableColumn, TableData } from "../table/table_data";
 import { largest, places, totalAt } from "./chart_data";
@@ -79,7 +79,7 @@ export function sentence(spec: ChartSpec): string {
   }
 }
 
-const percent = (value: number, total: number): string => (total > 0 ? ` (${((100 * value) / total).toFixed(1)}%)` : "");
+const percent = (value: number, total: number): string => (total > 0 ? ` (${formatPercent((100 * value) / total)})` : "");
 
 /** The tip of a place: all its parts, largest first, with units; null where there is none. */
 export function tipOf(spec: ChartSpec, index: number): Tip | null {

@@ -5,7 +5,7 @@ import type { StepBreakdown } from "./steps";
 
 const part = (id: string, ms: number[]) => {
   const category = categoryOfColumn(id) ?? "other";
-  return { id, category, name: CATEGORIES[category].name, help: "", ms };
+  return { id, category, name: category, help: "", ms };
 };
 const steps: StepBreakdown = {
   hardware: "GPU",
@@ -13,7 +13,6 @@ const steps: StepBreakdown = {
   totalMs: [4, 4],
   time: null,
   waiting: null,
-  slowest: null,
   properties: {},
   parts: [part("deviceComputeTimeMs", [3, 1]), part("infeedTimeMs", [1, 3]), part("compileTimeMs", [0, 0])],
 };
@@ -45,18 +44,21 @@ describe("steps", () => {
     const { series, x } = stepChart(steps);
     expect(x.labels).toEqual(["train 0", "train 1"]);
     expect(series.map(({ name, striped }) => [name, striped])).toEqual([
-      ["Device compute", false],
-      ["Input", true],
+      ["device_compute", false],
+      ["input", true],
     ]);
     expect(series[0]?.colour).toBe(CATEGORIES.device_compute.colour);
     expect(categoryOfColumn("tcInfeedTimeMs")).toBe(categoryOfColumn("infeedTimeMs"));
     expect(categoryOfName("All others")).toBe("other");
-    expect(categoryOfName("Device collectives")).toBe("collectives");
+    expect(categoryOfName("Device collective communication")).toBe("collectives");
     expect(new Set(Object.values(CATEGORIES).map(({ colour }) => colour.light)).size).toBe(Object.keys(CATEGORIES).length - 1); // other and idle are one grey
   });
 
   it("names the limit by the server's class", () => {
-    expect(inputLimit("HIGHLY", 24.76)).toEqual({ tone: "bad", title: "Input-bound: 24.8% of the step time is spent waiting for input" });
-    expect(inputLimit("NOT", 1)).toBeNull();
+    expect(inputLimit("HIGHLY", 24.76, "step")).toEqual({ tone: "bad", title: "Input-bound: 24.8% of the step waits for input" });
+    expect(inputLimit("POTENTIALLY", 21, "recording")?.title).toBe(
+      "Possibly input-bound: 21.0% of the recording is unexplained or host copies",
+    );
+    expect(inputLimit("NOT", 1, "step")).toBeNull();
   });
 });

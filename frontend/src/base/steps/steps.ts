@@ -2,8 +2,7 @@
 import type { StackChart } from "../chart/chart_spec";
 import { filledSeries } from "../chart/chart_data";
 import { formatPercent, formatQuantity } from "../format";
-import { CATEGORIES } from "./step_category";
-import type { CategoryId } from "./step_category";
+import { lookOf } from "./step_category";
 
 /** Statistics over steps, in the unit of the values. */
 export interface Statistics {
@@ -17,7 +16,8 @@ export interface Statistics {
 export interface StepPart {
   /** Column of the step table. */
   id: string;
-  category: CategoryId;
+  /** Id of the category, whose look it has. */
+  category: string;
   name: string;
   help: string;
   ms: readonly number[];
@@ -30,12 +30,10 @@ export interface StepBreakdown {
   /** In documented order; the first is at the bottom of the graph. */
   parts: readonly StepPart[];
   totalMs: readonly number[];
-  /** In ms, over the slowest host of each step; null without steps. */
+  /** In ms; null without steps. */
   time: Statistics | null;
   /** Share of the step time that cores wait for input, percent; null where it is not part of the table. */
   waiting: { average: readonly number[]; minimum: readonly number[]; maximum: readonly number[]; overall: Statistics | null } | null;
-  /** The slowest host of each step, and its core on TPUs; null in XProf's tables. */
-  slowest: { hosts: readonly string[]; cores: readonly string[] } | null;
   properties: Readonly<Record<string, string>>;
 }
 
@@ -60,7 +58,8 @@ export function statisticsOf(values: readonly number[]): Statistics | null {
 
 export interface Share {
   name: string;
-  category: CategoryId;
+  /** Id of the category, whose look it has. */
+  category: string;
   help: string;
   ms: number;
   /** Of all parts together, 0 to 1. */
@@ -76,28 +75,9 @@ export function averageShares(steps: StepBreakdown): Share[] {
     .map(({ part, ms }) => ({ name: part.name, category: part.category, help: part.help, ms, share: ms / total }));
 }
 
-/** Whether two readings of the same steps differ, in a step time or in the sum of a category. */
-export function readingsDiffer(a: StepBreakdown, b: StepBreakdown): boolean {
-  if (a.labels.length !== b.labels.length) return true;
-  const far = (x: number, y: number): boolean => Math.abs(x - y) > 1e-6 * Math.max(Math.abs(x), Math.abs(y), 1e-6);
-  if (a.totalMs.some((ms, i) => far(ms, b.totalMs[i] ?? 0))) return true;
-  const sums = ({ parts }: StepBreakdown): Map<CategoryId, number> => {
-    const totals = new Map<CategoryId, number>();
-    for (const { category, ms } of parts) totals.set(category, (totals.get(category) ?? 0) + ms.reduce((all, one) => all + one, 0));
-    return totals;
-  };
-  const [own, other] = [sums(a), sums(b)];
-  return [...new Set([...own.keys(), ...other.keys()])].some((category) => far(own.get(category) ?? 0, other.get(category) ?? 0));
-}
-
 /** The step-time graph. */
 export function stepChart(steps: StepBreakdown): StackChart {
-  const series = steps.parts.map((part) => ({
-    name: part.name,
-    colour: CATEGORIES[part.category].colour,
-    values: part.ms,
-    striped: CATEGORIES[part.category].striped ?? false,
-  }));
+  const series = steps.parts.map(({ name, category, ms }) => ({ name, values: ms, ...lookOf(category) }));
   return {
     kind: "stack",
     x: { name: "Step", unit: null, labels: steps.labels },
@@ -122,16 +102,16 @@ export interface Limit {
   title: string;
 }
 
-/** The headline for a program that the server classifies as input-bound; null for others. */
-export function inputLimit(level: string, percent: number): Limit | null {
-  const share = formatPercent(percent);
+/** The headline for a program that the server classifies as input-bound; null for others. `base`: what the share is of. */
+export function inputLimit(level: string, percent: number, base: string): Limit | null {
+  const share = `${formatPercent(percent)} of the ${base}`;
   switch (level) {
     case "HIGHLY":
-      return { tone: "bad", title: `Input-bound: ${share} of the step time is spent waiting for input` };
+      return { tone: "bad", title: `Input-bound: ${share} waits for input` };
     case "MODERATELY":
-      return { tone: "fair", title: `Moderately input-bound: ${share} of the step time is spent waiting for input` };
+      return { tone: "fair", title: `Moderately input-bound: ${share} waits for input` };
     case "POTENTIALLY":
-      return { tone: "fair", title: `Possibly input-bound: ${share} of the step time is not covered by any recorded event` };
+      return { tone: "fair", title: `Possibly input-bound: ${share} is unexplained or host copies` };
     default:
       return null;
   }

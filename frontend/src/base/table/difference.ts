@@ -111,6 +111,7 @@ export function joinTables(run: TableData, base: TableData, pairs: Pairs, compar
         label: `${plain.label}, base`,
         help: [`${plain.label} in the base.`, column.help].filter(Boolean).join("\n"),
         values: old,
+        like: values,
       },
       {
         ...plain,
@@ -119,6 +120,7 @@ export function joinTables(run: TableData, base: TableData, pairs: Pairs, compar
         help: differenceHelp(column.unit, sums),
         values: values.map((value, i) => difference(value, old[i] ?? null, sums)),
         signed: true,
+        like: values,
       },
     ];
   });

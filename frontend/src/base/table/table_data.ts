@@ -15,6 +15,12 @@ export interface TableColumn {
   values: readonly Cell[];
   /** A difference: positive numbers have a sign. */
   signed?: boolean;
+  /** Values whose unit the column is shown in: those that it is compared with. */
+  like?: readonly Cell[];
+  /** A shorter form of a text, for cells; the panel, copies and CSV have the text itself. */
+  shorten?: (text: string) => string;
+  /** Why values are missing. */
+  missing?: string;
   /** One per row: why the value cannot be true; null where nothing contradicts it. */
   doubts?: readonly (string | null)[];
 }

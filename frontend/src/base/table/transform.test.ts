@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { sumBy, topSlices } from "../chart/slices";
-import { withoutUnitLabels, firstColumns, hiding, pickRows, sourceOf, withoutZeros } from "./transform";
+import { makeTable, textColumn } from "./columns";
+import { withoutUnitLabels, firstColumns, hiding, pickRows, plainSources, sourceOf, withoutZeros } from "./transform";
 import type { TableData } from "./table_data";
 
 const column = (id: string, label: string, values: (number | string | null)[]) => ({
@@ -58,6 +59,15 @@ it("hides columns until the user changes it, and remembers if all are shown", ()
 it("reads source cells", () => {
   expect(sourceOf("<div class='source-info-cell' title='x&#39;s.py:1\n'>&lt;m&gt;:1</div>")).toEqual({ place: "<m>:1", stack: "x's.py:1" });
   expect(sourceOf("")).toEqual({ place: "", stack: "" });
+});
+
+it("shortens sources in cells, and keeps them whole in the data", () => {
+  const cells = ["<div title='f.py:1'>a/b/f.py:29</div>", "<div title=''>/c d/f.py:3 (of add.1)</div>", ""];
+  const { columns } = plainSources(makeTable([textColumn("source_info", "Source Info", null, cells)]));
+  const [source, stack] = columns;
+  expect(source?.values).toEqual(["a/b/f.py:29", "/c d/f.py:3 (of add.1)", null]);
+  expect(source?.values.slice(0, 2).map((value) => source.shorten?.(String(value)))).toEqual(["f.py:29", "f.py:3 (near)"]);
+  expect([source?.missing, stack?.values]).toEqual(["The compiler kept no source of this op.", ["f.py:1", null, null]]);
 });
 
 it("merges small amounts", () => {

@@ -74,6 +74,9 @@ export function sourceOf(cell: string): { place: string; stack: string } {
     : { place: unescapeHtml(cell), stack: "" };
 }
 
+/** A source without the folders of its file: `a/b/train.py:54` -> `train.py:54`; that of another op is marked. */
+export const shortSource = (source: string): string => source.replace(/ \(of [^()]*\)$/, " (near)").replace(/^.*[\\/]/, "");
+
 /** The source column as plain text, and a column of call stacks if there are any. */
 export function plainSources(table: TableData, id = "source_info"): TableData {
   return {
@@ -81,7 +84,14 @@ export function plainSources(table: TableData, id = "source_info"): TableData {
     columns: table.columns.flatMap((column) => {
       if (column.id !== id) return [column];
       const cells = column.values.map((value) => sourceOf(String(value ?? "")));
-      const places: TableColumn = { ...column, label: "Source", values: cells.map(({ place }) => place || null) };
+      const places: TableColumn = {
+        ...column,
+        label: "Source",
+        help: "Where the op comes from in your program. (of OP), (near): it has no source of its own, OP is the closest op that has one.",
+        values: cells.map(({ place }) => place || null),
+        shorten: shortSource,
+        missing: "The compiler kept no source of this op.",
+      };
       const stacks: TableColumn = {
         ...column,
         id: "source_stack",

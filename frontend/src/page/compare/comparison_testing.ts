@@ -6,10 +6,14 @@ const US = 1e6;
 
 export const COMPARISON = {
   summary: {
+    compared_ps: { base: 900 * US, run: 990 * US, delta: 90 * US, low: 80 * US, high: 100 * US },
     step_time_ps: { base: 900 * US, run: 990 * US, delta: 90 * US, low: 80 * US, high: 100 * US },
     compute_ps: { base: 350 * US, run: 440 * US, delta: 90 * US, low: 89 * US, high: 91 * US },
     idle_other_ps: { base: 550 * US, run: 550 * US, delta: 0, low: 0, high: 0 },
   },
+  compared: "step",
+  matched: { base: 0.9, run: 0.95 },
+  caution: null,
   contributions: {
     cols: [
       column("what"),
@@ -18,16 +22,17 @@ export const COMPARISON = {
       time("base_ps_per_step"),
       time("run_ps_per_step"),
       column("where"),
+      column("part"),
       time("low_ps"),
       time("high_ps"),
       column("certain", "boolean"),
       column("ops"),
     ],
     rows: cells([
-      ["jit_f: fusion.11 (mul)", "slower", 120 * US, 200 * US, 320 * US, "compute", 119 * US, 121 * US, true, "fusion.11"],
-      ["jit_f: gone.3", "removed", -50 * US, 50 * US, 0, "compute", null, null, true, "gone.3"],
-      ["Idle: launch", "slower", 15 * US, 0, 15 * US, "idle_launch", 1 * US, 29 * US, false, ""],
-      ["Rest", "rest", 5 * US, 0, 0, "", null, null, false, ""],
+      ["jit_f: fusion.11 (mul)", "slower", 120 * US, 200 * US, 320 * US, "device_compute", "", 119 * US, 121 * US, true, "fusion.11"],
+      ["jit_f: gone.3", "removed", -50 * US, 50 * US, 0, "device_compute", "", null, null, true, "gone.3"],
+      ["Waits for launches (Kernel launch)", "slower", 15 * US, 0, 15 * US, "kernel_launch", "idle_launch", 1 * US, 29 * US, false, ""],
+      ["Rest", "rest", 5 * US, 0, 0, "", "", null, null, false, ""],
     ]),
   },
   programs: {
@@ -96,21 +101,31 @@ export const COMPARISON = {
     cols: [column("what"), column("base"), column("run"), column("same", "boolean")],
     rows: cells([["Devices", "1", "1", true]]),
   },
-  headline: { text: "0.99 ms against 0.90 ms per step (+90.00 us, +10.0%): fusion.11 (mul), +0.12 ms.", tone: "slower" },
+  headline: { text: "10.0% slower (900.0 to 990.0 us): fusion.11 (mul) takes 120.0 us more.", tone: "slower" },
   noise: { floor_ps: 9 * US, steps: { base: 6, run: 4 } },
   recorded_steps: { base: 6, run: 4 },
   labels: {
-    compute: { name: "Compute", help: "Ops." },
-    idle_other: { name: "Idle: unexplained", help: "Nothing tells." },
-    idle_launch: { name: "Idle: launch", help: "Launches." },
+    device_compute: { name: "Device compute", help: "The device computes." },
+    kernel_launch: { name: "Kernel launch", help: "Launches." },
+    other: { name: "All others", help: "Anything else." },
+    between_steps: { name: "Between steps", help: "To the next step." },
+    compute: { name: "Ops", help: "Ops." },
+    idle_other: { name: "Unexplained", help: "Nothing tells." },
+    idle_launch: { name: "Waits for launches", help: "Launches." },
   },
+  groups: [
+    { id: "device_compute", name: "Device compute", help: "", parts: ["compute", "data_movement"] },
+    { id: "kernel_launch", name: "Kernel launch", help: "", parts: ["idle_launch"] },
+    { id: "other", name: "All others", help: "", parts: ["idle_other"] },
+    { id: "between_steps", name: "Between steps", help: "", parts: [] },
+  ],
   notes: ["The number of hosts differs: 2 in the base, 1 here."],
 };
 
 /** A run without steps. */
 export const UNKNOWN = {
   ...COMPARISON,
-  summary: { step_time_ps: { base: null, run: 990 * US, delta: null, low: null, high: null } },
+  summary: { compared_ps: { base: null, run: 990 * US, delta: null, low: null, high: null } },
   contributions: { ...COMPARISON.contributions, rows: [] },
   headline: { text: "The base has no device with steps, so step times cannot be compared.", tone: "unknown" },
   noise: { floor_ps: 0, steps: { base: 0, run: 4 } },

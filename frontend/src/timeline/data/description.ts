@@ -6,14 +6,23 @@ import { instant } from "./ticks";
 import { sectionTitle, trackKey } from "./trace";
 import type { Trace } from "./trace";
 
+/** Sections that the name of a canvas lists. */
+const MOST_NAMED = 8;
+
 /** Summarizes the trace and the navigation keys. */
 export function describeTrace(trace: Trace): string {
   const { begin, end } = trace.full;
   return (
     `Timeline of ${plural(trace.totalEvents, "event")} on ${plural(trace.tracks.length, "track")} of ` +
     `${plural(trace.sections.length, "process", "processes")} over ${formatTime(end - begin)}. ` +
-    `Arrow keys move from event to event, W and S zoom, A and D pan, question mark lists all keys.`
+    `Arrow keys move from event to event, W and S zoom, A and D pan, G goes to the largest gap, question mark lists all keys.`
   );
+}
+
+/** Name of the canvas with the rows: the sections that it draws. */
+export function describeRows(trace: Trace): string {
+  const names = trace.sections.map((_, index) => sectionTitle(trace, index));
+  return `Events by time, a row per track: ${names.slice(0, MOST_NAMED).join(", ")}${names.length > MOST_NAMED ? ", ..." : ""}`;
 }
 
 /** Describes a selection in one sentence. */

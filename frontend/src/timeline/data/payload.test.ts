@@ -90,6 +90,7 @@ describe("trace", () => {
 
   it("indexes rows and sections", () => {
     const trace = decodeTrace(encodeTrace(spec));
+    expect(trace.sections.map(({ name, title }) => [name, title])).toEqual(spec.sections.map(({ name }) => [name, name]));
     expect([...trace.rowBase]).toEqual([0, 2, 3, 4]);
     expect([...trace.rowStart]).toEqual([0, 2, 3, 3, 4]);
     expect(trace.tracks.map((t) => [t.pid, t.tid, t.rows, t.section])).toEqual([

@@ -7,7 +7,10 @@ import type { BoxIndex, Ps, SectionIndex, Span, TrackIndex } from "./units";
 /** One process: a device or a host plane. Its tracks are `trackBegin:trackEnd`. */
 export interface Section {
   readonly pid: number;
+  /** Of the plane in the file. */
   readonly name: string;
+  /** The displayed name. */
+  readonly title: string;
   readonly host: string;
   readonly trackBegin: TrackIndex;
   readonly trackEnd: TrackIndex;
@@ -143,6 +146,7 @@ function readSection(value: unknown): Section {
   return {
     pid: number(entry.pid, "pid"),
     name: text(entry.name),
+    title: text(entry.title ?? entry.name),
     host: text(entry.host),
     trackBegin: count(entry.track_begin, "track_begin"),
     trackEnd: count(entry.track_end, "track_end"),
@@ -167,7 +171,7 @@ function readTrack(value: unknown, section: SectionIndex): Track {
   return {
     pid: number(entry.pid, "pid"),
     tid: number(entry.tid, "tid"),
-    name: text(entry.name),
+    name: text(entry.title ?? entry.name),
     rows: Math.max(1, count(entry.rows, "rows")),
     events: count(entry.events, "events"),
     kind,
@@ -244,7 +248,7 @@ export function sectionTitle(trace: Trace, index: SectionIndex): string {
   const section = trace.sections[index];
   if (section === undefined) return "";
   const several = trace.sections.some((other) => other.host !== section.host);
-  return several && section.host && !section.name.includes(section.host) ? `${section.host} ${section.name}` : section.name;
+  return several && section.host && !section.name.includes(section.host) ? `${section.host} ${section.title}` : section.title;
 }
 
 /** Name of a box; null for a merged block. */

@@ -46,6 +46,10 @@ export function buildElements(root: HTMLElement): Elements {
   const ruler = make("canvas", "tl-ruler", stage);
   const data = make("canvas", "tl-data", stage);
   const overlay = make("canvas", "tl-overlay", stage);
+  data.setAttribute("role", "img");
+  minimap.setAttribute("role", "img");
+  minimap.setAttribute("aria-label", "Overview of the whole recording; its frame is the visible window");
+  for (const extra of [ruler, overlay]) extra.setAttribute("aria-hidden", "true");
   const scroller = make("div", "tl-scroller", root);
   scroller.tabIndex = -1;
   const spacer = make("div", "tl-spacer", scroller);

@@ -81,13 +81,20 @@ export class Labels {
     const out = tracks.filter((track) => hidden.has(trackKey(track))).length;
     element.className = "tl-label tl-section";
     const button = this.triangle(collapsed, title, () => this.events.toggleSection(section.pid));
-    const name = span("tl-name", section.name);
-    const host = title === section.name ? "" : `${section.host}, `;
-    const note = span("tl-note", `${host}${tracks.length} ${tracks.length === 1 ? "track" : "tracks"}${out ? `, ${out} hidden` : ""}`);
+    const name = span("tl-name", section.title);
+    const host = title === section.title ? "" : `${section.host}, `;
+    const plane = section.title === section.name ? "" : `${section.name}, `;
+    const note = span(
+      "tl-note",
+      `${host}${plane}${tracks.length} ${tracks.length === 1 ? "track" : "tracks"}${out ? `, ${out} hidden` : ""}`,
+    );
     inner.append(button, name, note);
     if (out > 0) inner.append(this.more({ section: section.pid }, `Actions for ${title}`));
-    element.title = section.host && !section.name.includes(section.host) ? `${section.name} on ${section.host}` : section.name;
-    inner.addEventListener("dblclick", () => this.events.toggleSection(section.pid));
+    const place = section.host && !section.name.includes(section.host) ? `${section.name} on ${section.host}` : section.name;
+    element.title = `${place}\nClick to ${collapsed ? "expand" : "collapse"}`;
+    inner.addEventListener("click", (event) => {
+      if (!(event.target instanceof Element && event.target.closest("button"))) this.events.toggleSection(section.pid);
+    });
   }
 
   private fillTrack(trace: Trace, layout: Layout, lane: number, element: HTMLElement, inner: HTMLElement, pinned: boolean): void {

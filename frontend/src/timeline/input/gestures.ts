@@ -161,7 +161,10 @@ function perform({ store, machine, elements, ...targets }: GestureTargets, actio
       return targets.toolChanged();
     case "command": {
       const command = timelineCommand(store.state, action.command);
-      return command ? store.apply(command) : targets.command(action.command);
+      if (command) store.apply(command);
+      // clearing also concerns what the page shows of the selection
+      if (!command || action.command === "clear") targets.command(action.command);
+      return;
     }
   }
 }
@@ -199,6 +202,8 @@ function timelineCommand(state: TimelineState, command: Command): TimelineComman
     case "search":
     case "next-hit":
     case "previous-hit":
+    case "next-gap":
+    case "previous-gap":
     case "help":
     case "open":
       return null;

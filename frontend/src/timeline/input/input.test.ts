@@ -140,6 +140,7 @@ describe("wheel and keys", () => {
       "next-hit",
     ]);
     expect(commands(play(new InputMachine(), key("Enter", { shift: true })))).toEqual(["previous-hit"]);
+    expect(commands(play(new InputMachine(), key("g"), key("G", { shift: true })))).toEqual(["next-gap", "previous-gap"]);
   });
 
   it("leaves keys with Control and unknown keys to the browser", () => {

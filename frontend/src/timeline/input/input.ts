@@ -38,6 +38,8 @@ export type Command =
   | "search"
   | "next-hit"
   | "previous-hit"
+  | "next-gap"
+  | "previous-gap"
   | "help"
   | "left"
   | "right"
@@ -110,6 +112,7 @@ const COMMAND_KEYS: Readonly<Record<string, Command>> = {
   a: "pan-left",
   d: "pan-right",
   f: "frame",
+  g: "next-gap",
   m: "mark",
   "0": "whole",
   z: "whole",
@@ -240,6 +243,7 @@ export class InputMachine {
     if (command === undefined) return [];
     if (command === "clear") this.gesture = { kind: "none" };
     if (command === "next-hit" && shift) return [{ do: "command", command: "previous-hit" }];
+    if (command === "next-gap" && shift) return [{ do: "command", command: "previous-gap" }];
     return [{ do: "command", command }];
   }
 

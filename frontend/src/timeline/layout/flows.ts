@@ -21,6 +21,14 @@ export interface Flow {
   readonly ends: readonly FlowEnd[];
 }
 
+/** Stands for all kinds of flows among those that are not drawn. */
+export const ALL_FLOWS = "all";
+
+/** The flows whose kind is not hidden. */
+export function shownFlows(flows: readonly Flow[], hidden: ReadonlySet<string>): readonly Flow[] {
+  return hidden.size === 0 ? flows : flows.filter(({ category }) => !hidden.has(ALL_FLOWS) && !hidden.has(category));
+}
+
 /** A curve in CSS pixels of the rows' area. */
 export interface FlowCurve {
   readonly x0: CssPx;

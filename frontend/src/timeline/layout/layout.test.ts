@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { clampScroll, countEmpty, initialArrangement, laneOfTrack, layOut, placeLanes, scrollToRow, visibleLanes } from "./layout";
+import { clampScroll, countEmpty, initialArrangement, laneOfSection, laneOfTrack, layOut, placeLanes } from "./layout";
+import { scrollToRow, scrollToSection, visibleLanes } from "./layout";
 import type { Arrangement } from "./layout";
 import { encodeTrace } from "../testing/synthetic";
 import { decodeTrace } from "../data/trace";
@@ -95,8 +96,9 @@ describe("lay out", () => {
     expect(l.top[1]).toBe(0);
   });
 
-  it("leaves hidden tracks out and follows a changed order", () => {
+  it("leaves hidden tracks and sections out and follows a changed order", () => {
     expect(shape({ ...start, hiddenTracks: new Set(["3.1", "3.3"]) }).map((s) => s[1])).toEqual([0, 1, 1]);
+    expect(shape({ ...start, hiddenSections: new Set([3]) })).toEqual([["section", 1, 0, 22]]);
     const order = new Map([[3, ["3.3", "3.1"]]]);
     expect(shape({ ...start, order }).map((s) => s[1])).toEqual([0, 2, 0, 1, 1]);
   });
@@ -133,5 +135,14 @@ describe("scrolling", () => {
     expect(scrollToRow(l, lane, 0, 100, 200)).toBe(43 - 18);
     const last = laneOfTrack(l, 23);
     expect(scrollToRow(l, last, 0, 0, 100)).toBe(clampScroll(l, 1e6, 100));
+  });
+
+  it("scrolls a section to the top unless all of it is visible", () => {
+    const [first, second] = [laneOfSection(l, 0), laneOfSection(l, 1)];
+    const bottom = l.top[second]!;
+    expect(scrollToSection(l, first, 0, bottom)).toBe(0);
+    expect(scrollToSection(l, first, 30, bottom)).toBe(0);
+    expect(scrollToSection(l, second, 0, 200)).toBe(bottom);
+    expect(laneOfSection(layOut(trace, { ...start, hiddenSections: new Set([3]) }), 0)).toBe(-1);
   });
 });

@@ -19,6 +19,7 @@ export interface Arrangement {
   readonly collapsedSections: ReadonlySet<number>;
   readonly collapsedTracks: ReadonlySet<string>;
   readonly hiddenTracks: ReadonlySet<string>;
+  readonly hiddenSections: ReadonlySet<number>;
   /** Shown at the top, unaffected by scrolling, in this order. */
   readonly pinnedTracks: readonly string[];
   /** Track keys in display order, for sections (by pid) whose tracks were moved. */
@@ -63,6 +64,7 @@ export function initialArrangement(trace: Trace): Arrangement {
     collapsedSections: new Set(many.map((s) => s.pid)),
     collapsedTracks: new Set(),
     hiddenTracks: new Set(),
+    hiddenSections: new Set(),
     pinnedTracks: [],
     order: new Map(),
     showEmpty: false,
@@ -101,7 +103,7 @@ export function layOut(trace: Trace, arrangement: Arrangement): Layout {
   lanes.endPinned();
   const isFolded = (events: number): boolean => events === 0 && !arrangement.showEmpty;
   trace.sections.forEach((section, s) => {
-    if (isFolded(sectionEvents(trace, section))) return;
+    if (isFolded(sectionEvents(trace, section)) || arrangement.hiddenSections.has(section.pid)) return;
     const collapsed = arrangement.collapsedSections.has(section.pid);
     lanes.section(s, collapsed);
     if (collapsed) return;
@@ -207,6 +209,11 @@ export function laneOfTrack(layout: Layout, track: TrackIndex): number {
   return -1;
 }
 
+/** The lane of a section, -1 when it is not shown. */
+export function laneOfSection(layout: Layout, section: SectionIndex): number {
+  return layout.index.findIndex((index, lane) => index === section && layout.kind[lane] === LaneKind.Section);
+}
+
 /** The scroll position nearest to the current one at which a row of a lane is visible. */
 export function scrollToRow(layout: Layout, lane: number, row: number, scroll: CssPx, height: CssPx): CssPx {
   if (lane < layout.pinned) return scroll;
@@ -215,6 +222,14 @@ export function scrollToRow(layout: Layout, lane: number, row: number, scroll: C
   const bottom = top + layout.rowHeight[lane]!;
   const wanted = top < scroll ? top - ROW_HEIGHT : bottom > scroll + room ? bottom + ROW_HEIGHT - room : scroll;
   return clampScroll(layout, wanted, height);
+}
+
+/** The scroll position with a section at the top, or the current one if all of the section is visible. */
+export function scrollToSection(layout: Layout, lane: number, scroll: CssPx, height: CssPx): CssPx {
+  const room = Math.max(0, height - layout.pinnedHeight);
+  const next = layout.kind.indexOf(LaneKind.Section, lane + 1);
+  const [top, bottom] = [layout.top[lane]!, next < 0 ? layout.contentHeight : layout.top[next]!];
+  return top >= scroll && bottom <= scroll + room ? scroll : clampScroll(layout, top, height);
 }
 
 /** The nearest scroll position within the content. */

@@ -3,13 +3,13 @@ import type { SearchHits } from "../data/search_hits";
 import { extent, eventOfBox, toggled } from "../data/selection";
 import type { SelectedArea, SelectedEvent } from "../data/selection";
 import { withSteps } from "../data/steps";
-import { sameTracks, tracksByKey } from "../data/trace";
+import { sameTracks, trackKey, tracksByKey } from "../data/trace";
 import type { Trace } from "../data/trace";
 import type { BoxIndex, CssPx, Marker, Point, RubberBand, Span } from "../data/units";
 import type { Flow } from "../layout/flows";
 import { boxAt, boxesIn, rowsIn } from "../layout/hit_test";
-import { clampScroll, initialArrangement, layOut } from "../layout/layout";
-import type { Arrangement } from "../layout/layout";
+import { clampScroll, initialArrangement, laneOfTrack, layOut, scrollToRow } from "../layout/layout";
+import type { Arrangement, Layout } from "../layout/layout";
 import { resized, wholeWindow } from "../layout/window";
 import { isUnset, rowsHeight, viewOf } from "./state";
 import type { TimelineCommand, TimelineState } from "./state";
@@ -123,6 +123,11 @@ export function setFlows(flows: readonly Flow[]): TimelineCommand {
   return (state) => ({ ...state, flows });
 }
 
+/** Leaves out the flows of some kinds. */
+export function hideFlows(kinds: Iterable<string>): TimelineCommand {
+  return (state) => ({ ...state, hiddenFlows: new Set(kinds) });
+}
+
 export function setHits(hits: SearchHits | null, currentHit: number): TimelineCommand {
   return (state) => ({ ...state, hits, currentHit });
 }
@@ -162,6 +167,18 @@ export function resize(width: CssPx, stageHeight: CssPx): TimelineCommand {
     const scale = resized(state.scale, width);
     const target = state.target === state.scale ? scale : resized(state.target, width);
     const next = { ...state, stageHeight, scale, target };
-    return next.layout ? { ...next, scroll: clampScroll(next.layout, next.scroll, rowsHeight(next)) } : next;
+    return next.layout ? { ...next, scroll: scrollAfter(state, next, next.layout) } : next;
   };
+}
+
+/** The scroll position after a change of height: an event that was visible when it was selected stays so. */
+function scrollAfter(before: TimelineState, next: TimelineState, layout: Layout): CssPx {
+  const scroll = clampScroll(layout, before.scroll, rowsHeight(next));
+  const [only, second] = next.selection;
+  const track = only && !second ? next.trackIndex.get(trackKey(only)) : undefined;
+  const lane = track === undefined ? -1 : laneOfTrack(layout, track);
+  if (!only || lane < 0) return scroll;
+  const top = layout.top[lane]! + only.row * layout.rowHeight[lane]!;
+  const seen = top >= before.scroll && top < before.scroll + rowsHeight(before) - layout.pinnedHeight;
+  return seen ? scrollToRow(layout, lane, only.row, scroll, rowsHeight(next)) : scroll;
 }

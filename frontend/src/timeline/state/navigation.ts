@@ -5,10 +5,10 @@ import { trackKey } from "../data/trace";
 import type { BoxIndex, CssPx, Point, Ps, Span, TrackIndex } from "../data/units";
 import { boxAt, nearestInRow, neighbour } from "../layout/hit_test";
 import type { Direction, View } from "../layout/hit_test";
-import { clampScroll, laneOfTrack, scrollToRow } from "../layout/layout";
+import { clampScroll, laneOfSection, laneOfTrack, scrollToRow, scrollToSection } from "../layout/layout";
 import type { EventPosition } from "../layout/event_rects";
 import { clampWindow, framing, sameWindow, wholeWindow } from "../layout/window";
-import { arrange, select } from "./commands";
+import { arrange, markInterval, select } from "./commands";
 import { rowsHeight, viewOf } from "./state";
 import type { TimelineCommand, TimelineState } from "./state";
 
@@ -134,12 +134,33 @@ function expandTo(state: TimelineState, index: TrackIndex): TimelineState {
   if (!arrangement || !track) return state;
   const key = trackKey(track);
   if (arrangement.pinnedTracks.includes(key)) return state;
-  if (!arrangement.collapsedSections.has(track.pid) && !arrangement.hiddenTracks.has(key)) return state;
-  const collapsedSections = new Set(arrangement.collapsedSections);
-  const hiddenTracks = new Set(arrangement.hiddenTracks);
-  collapsedSections.delete(track.pid);
-  hiddenTracks.delete(key);
-  return arrange({ ...arrangement, collapsedSections, hiddenTracks })(state);
+  const { collapsedSections, hiddenSections, hiddenTracks } = arrangement;
+  if (!collapsedSections.has(track.pid) && !hiddenSections.has(track.pid) && !hiddenTracks.has(key)) return state;
+  return arrange({
+    ...arrangement,
+    collapsedSections: without(collapsedSections, track.pid),
+    hiddenSections: without(hiddenSections, track.pid),
+    hiddenTracks: without(hiddenTracks, key),
+  })(state);
+}
+
+function without<T>(set: ReadonlySet<T>, member: T): ReadonlySet<T> {
+  return new Set([...set].filter((one) => one !== member));
+}
+
+/** Frames a span and marks it as the interval, and scrolls to a section (by pid), which is shown if it was hidden. */
+export function showGap(span: Span, pid: number | null): TimelineCommand {
+  return (state) => {
+    const { arrangement, trace } = state;
+    const section = trace?.sections.findIndex((one) => one.pid === pid) ?? -1;
+    const framed = frame(span)(markInterval(span)(select([])(state)));
+    if (!arrangement || pid === null || section < 0) return framed;
+    const shown = arrangement.hiddenSections.has(pid)
+      ? arrange({ ...arrangement, hiddenSections: without(arrangement.hiddenSections, pid) })(framed)
+      : framed;
+    const lane = shown.layout ? laneOfSection(shown.layout, section) : -1;
+    return shown.layout && lane >= 0 ? scrollTo(scrollToSection(shown.layout, lane, shown.scroll, rowsHeight(shown)))(shown) : shown;
+  };
 }
 
 /** Selects the neighbour of the selected event; without a selection, the event nearest to the middle of the screen. */

@@ -15,7 +15,7 @@ import {
   showTrace,
   toggleSection,
 } from "./commands";
-import { setAnimatedScale, frameSelection, animateTo, jumpTo, pan, reveal, scrollTo, showAll, step, zoom } from "./navigation";
+import { setAnimatedScale, frameSelection, animateTo, jumpTo, pan, reveal, scrollTo, showAll, showGap, step, zoom } from "./navigation";
 import { INITIAL, rowsHeight, viewOf } from "./state";
 import type { TimelineCommand, TimelineState } from "./state";
 import { Store } from "./store";
@@ -56,6 +56,24 @@ describe("the store", () => {
 });
 
 describe("commands", () => {
+  it("keep a selected event in view when the rows lose height, unless it was scrolled away", () => {
+    // thread 5 begins at 22 + 21 + 22 + 5 * 21 = 170
+    const event = { pid: 7, tid: 5, event: 0, row: 0, name: "x", begin: 500_000, duration: 10, count: 1 };
+    const selected = run(opened, toggleSection(7), select([event]));
+    expect(run(selected, resize(1000, 124)).scroll).toBe(170 + 2 * 18 - 100);
+    expect(run(selected, scrollTo(300), resize(1000, 124)).scroll).toBe(300);
+    expect(run(selected, select([]), resize(1000, 124)).scroll).toBe(0);
+  });
+
+  it("frame a gap, mark it, and show the section of its device", () => {
+    const hidden = arrange({ ...(opened.arrangement ?? ({} as never)), hiddenSections: new Set([3]) });
+    const shown = run(opened, toggleSection(7), hidden, scrollTo(300), showGap({ begin: 80_000, end: 100_000 }, 3));
+    expect(shown.interval).toEqual({ begin: 80_000, end: 100_000 });
+    expect([shown.target.begin, shown.target.end]).toEqual([78_000, 102_000]);
+    expect([shown.arrangement?.hiddenSections.size, shown.scroll]).toEqual([0, 0]);
+    expect(run(opened, showGap({ begin: 80_000, end: 100_000 }, null)).interval).not.toBeNull();
+  });
+
   it("show the whole trace first, large sections collapsed, and keep the view afterwards", () => {
     expect([opened.scale.begin, opened.scale.end, opened.scale.width]).toEqual([0, 1e6, 1000]);
     expect([...(opened.arrangement?.collapsedSections ?? [])]).toEqual([7]);

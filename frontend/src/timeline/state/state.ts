@@ -26,6 +26,8 @@ export interface TimelineState {
   readonly selection: readonly SelectedEvent[];
   /** Flows of the selected event. */
   readonly flows: readonly Flow[];
+  /** Kinds of flows that are not drawn. */
+  readonly hiddenFlows: ReadonlySet<string>;
   readonly interval: Span | null;
   readonly marker: Marker | null;
   /** The rectangle or merged block that was selected; null for other selections. */
@@ -52,6 +54,7 @@ export const INITIAL: TimelineState = {
   stageHeight: 0,
   selection: [],
   flows: [],
+  hiddenFlows: new Set(),
   interval: null,
   marker: null,
   area: null,

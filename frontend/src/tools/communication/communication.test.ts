@@ -6,10 +6,21 @@ import { NOTHING, OPS, answer } from "./testing";
 describe("the summary of communication", () => {
   it("names the collective with most exposed time", () => {
     const { tone, title, sentences } = headline(readCommunication(answer()));
-    expect([tone, title]).toEqual(["bad", "60.0% of the communication is exposed; most of it in all-reduce.1"]);
+    expect([tone, title]).toEqual(["none", "60.0% of the communication is exposed, most of it in all-reduce.1"]);
     expect(sentences).toEqual([
       "2 collectives, 1 ns over all devices; computation hides 40.0% of it, and 10.0% is waiting for the last device.",
     ]);
+  });
+
+  it("is as severe as what it costs of the step", () => {
+    const costing = (share: number, more: object = {}) => readCommunication(answer({ cost: { share, base: "step" }, ...more }));
+    expect([0.004, 0.03, 0.1].map((share) => headline(costing(share)).tone)).toEqual(["good", "fair", "bad"]);
+    expect(headline(costing(0.004)).sentences[0]).toBe(
+      "Communication takes 0.4% of the step: what computation does not hide, and waits for late devices.",
+    );
+    const late = { stragglers: [{ device: "GPU 1", host: "h", work_ratio: 3, modified_z: null, waits_ratio: 5 }] };
+    expect(headline(readCommunication(answer(late))).tone).toBe("fair");
+    expect([0.004, 0.2].map((share) => headline(costing(share, late)).tone)).toEqual(["good", "bad"]);
   });
 
   it("is good if computation hides most of it", () => {

@@ -25,6 +25,8 @@ export interface Communication {
   ops: TableData;
   steps: readonly StepTime[];
   ranks: TableData;
+  /** What communication takes of the average step without being hidden, 0 to 1, and of what; null without steps. */
+  cost: { share: number; base: string } | null;
   stragglers: readonly Straggler[];
   lateHosts: readonly string[];
   clocks: TableData;
@@ -38,6 +40,12 @@ export interface Communication {
 
 function optional(value: unknown, what: string): number | null {
   return value === null || value === undefined ? null : asNumber(value, what);
+}
+
+function readCost(value: unknown): Communication["cost"] {
+  if (value === null || value === undefined) return null;
+  const cost = asDict(value, "the cost of communication");
+  return { share: asNumber(cost["share"], "the share of communication"), base: asText(cost["base"], "the base of that share") };
 }
 
 /** Decodes the response; throws `bad_answer` naming the field if it is malformed. */
@@ -55,6 +63,7 @@ export function readCommunication(value: unknown): Communication {
         hiddenPercent: optional(step["hidden_percent"], "the hidden share of a step"),
       };
     }),
+    cost: readCost(answer["cost"]),
     ranks: asTable(answer["ranks"], "the table of devices"),
     stragglers: asList(answer["stragglers"], "the stragglers").map((one) => {
       const straggler = asDict(one, "a straggler");

@@ -5,14 +5,16 @@ import type { BandChart, StackChart } from "../../base/chart/chart_spec";
 import { joinBy, joinTables, keysOf, pairRows, withoutNumber } from "../../base/table/difference";
 import type { TableData } from "../../base/table/table_data";
 import { filledSeries } from "../../base/chart/chart_data";
-import { formatPercent, formatTime, plural } from "../../base/format";
+import { formatPercent, formatRatio, formatTime, plural } from "../../base/format";
 import { CATEGORIES } from "../../base/steps/step_category";
 import type { Communication, StepTime } from "./decode";
 
 const WHAT = "the table of collectives";
-/** Share of the time of collectives, in percent, that may be exposed without a warning. */
-const FAIR = 20;
-const BAD = 50;
+/** Share of the step that exposed communication costs, from which it matters, and from which it is severe. */
+const MATTERS = 0.03;
+const SEVERE = 0.1;
+/** Share of the communication, in percent, that may be exposed for it to count as hidden. */
+const HIDDEN = 20;
 
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
 
@@ -22,15 +24,27 @@ export interface Headline {
   sentences: string[];
 }
 
-/** Names the late device if there is one, else the collective with most exposed time. */
+/** Severity by what communication costs of the step, not by how much of itself is exposed. */
+function toneOf(lost: number | null): Headline["tone"] {
+  if (lost === null) return "none";
+  return lost >= SEVERE ? "bad" : lost >= MATTERS ? "fair" : "good";
+}
+
+/** Names the late device if there is one, else the collective with most exposed time; its severity is what communication costs. */
 export function headline(found: Communication): Headline {
+  const lost = found.cost?.share ?? null;
   const total = numbersOf(found.ops, "total_ps", WHAT);
   const exposed = numbersOf(found.ops, "exposed_ps", WHAT);
   const waits = numbersOf(found.ops, "wait_ps", WHAT);
   const all = sum(total);
   const names = textsOf(found.ops, "op", WHAT);
   const share = (part: number, of: number): string => formatPercent(of > 0 ? (100 * part) / of : 0);
-  const sentences: string[] = [];
+  const sentences: string[] =
+    lost === null
+      ? []
+      : [
+          `Communication takes ${formatPercent(100 * lost)} of the ${found.cost?.base}: what computation does not hide, and waits for late devices.`,
+        ];
   if (all > 0)
     sentences.push(
       `${plural(names.length, "collective")}, ${formatTime(all)} over all devices; computation hides ` +
@@ -41,23 +55,23 @@ export function headline(found: Communication): Headline {
     sentences.push(`${plural(found.earlyEnds, "run")} of collectives ended before the last device began: the clocks disagree.`);
   const [late] = found.stragglers;
   if (late) {
-    const ratio = late.ratio === null ? "much longer than" : `${late.ratio.toFixed(1)} times as long as`;
-    return { tone: "bad", title: `${late.device} is late: it computes ${ratio} the median device, and the others wait for it`, sentences };
+    const ratio = late.ratio === null ? "much longer than" : `${formatRatio(late.ratio)} times as long as`;
+    return {
+      tone: lost === null ? "fair" : toneOf(lost),
+      title: `${late.device} is late: it computes ${ratio} the median device, and the others wait for it`,
+      sentences,
+    };
   }
   if (all === 0)
     return {
       tone: "none",
       title: "No collectives were recorded",
-      sentences: ["The devices do not communicate, or the profile does not tell which ops do."],
+      sentences: ["Either the devices do not communicate, or the recording has no collectives."],
     };
   const first = exposed.reduce((best, value, i) => (value > (exposed[best] ?? 0) ? i : best), 0);
   const open = (100 * sum(exposed)) / all;
-  if (open < FAIR) return { tone: "good", title: `Computation hides ${formatPercent(100 - open)} of the communication`, sentences };
-  return {
-    tone: open >= BAD ? "bad" : "fair",
-    title: `${formatPercent(open)} of the communication is exposed; most of it in ${names[first]}`,
-    sentences,
-  };
+  if (open < HIDDEN) return { tone: "good", title: `Computation hides ${formatPercent(100 - open)} of the communication`, sentences };
+  return { tone: toneOf(lost), title: `${formatPercent(open)} of the communication is exposed, most of it in ${names[first]}`, sentences };
 }
 
 /** Time of collectives by step: hidden by computation, and exposed. */

@@ -92,10 +92,10 @@ function Content({ page, found }: { page: PageProps; found: Communication }) {
               "Source: trace, HLO."
             }
           >
-            <FitTable key={key} data={ops} most={420} title="Collectives" fileName={`${file}_ops`} store={opStore} onOpen={open} />
+            <FitTable key={key} data={ops} most={420} fileName={`${file}_ops`} store={opStore} onOpen={open} />
           </Card>
         ) : null}
-        {talks ? (
+        {found.steps.some(({ communicationPs }) => communicationPs > 0) ? (
           <div class="columns">
             <Card
               title="Communication by step"
@@ -116,11 +116,11 @@ function Content({ page, found }: { page: PageProps; found: Communication }) {
             "Source: trace."
           }
         >
-          <FitTable key={key} data={ranks} most={420} title="Devices" fileName={`${file}_devices`} store={rankStore} />
+          <FitTable key={key} data={ranks} most={420} fileName={`${file}_devices`} store={rankStore} />
         </Card>
         {found.launches.rowCount > 0 ? (
           <Card title="Launches" help={"Kernels and the calls that launch them, by correlation id.\nSource: trace."}>
-            <FitTable data={found.launches} most={320} title="Launches" fileName={`${file}_launches`} store={stores[2]} />
+            <FitTable data={found.launches} most={320} fileName={`${file}_launches`} store={stores[2]} />
           </Card>
         ) : null}
         {found.clocks.rowCount > 0 ? (
@@ -134,7 +134,7 @@ function Content({ page, found }: { page: PageProps; found: Communication }) {
             }
             collapsed={found.hostOffsets.size === 0}
           >
-            <FitTable data={found.clocks} most={320} title="Clocks" fileName={`${file}_clocks`} store={stores[3]} />
+            <FitTable data={found.clocks} most={320} fileName={`${file}_clocks`} store={stores[3]} />
           </Card>
         ) : null}
       </div>

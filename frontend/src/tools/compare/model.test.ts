@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { readComparison } from "../../api/payload/comparison";
 import { COMPARISON, UNKNOWN } from "../../page/compare/comparison_testing";
-import { barsOf, changesOf, intervalText, linkOf, opFilter, percentOf, remainder, shownTable, stepBars } from "./model";
+import { barsOf, changesOf, intervalText, percentOf, remainder, shownTable, stepBars, targetOf } from "./model";
 import type { Change } from "./model";
 
 const US = 1e6;
 const found = readComparison(COMPARISON);
 const changes = changesOf(found);
-const [compute, , part, rest] = changes as [Change, Change, Change, Change];
+const [compute, gone, part, rest] = changes as [Change, Change, Change, Change];
 
 describe("contributions", () => {
   it("become bars to both sides, the longest as long as half the axis", () => {
@@ -15,33 +15,39 @@ describe("contributions", () => {
     expect(bars.map(({ change, length }) => [change.what, length])).toEqual([
       ["jit_f: fusion.11 (mul)", 1],
       ["jit_f: gone.3", -50 / 120],
-      ["Idle: launch", 15 / 120],
+      ["Waits for launches (Kernel launch)", 15 / 120],
     ]);
     expect(bars[0]?.tip).toContain("200 us in the base, 320 us in the run");
     expect(bars[0]?.tip).toContain("95% interval +119 us to +121 us; beyond noise");
-    expect(bars[1]?.tip).toContain("no interval");
+    expect(bars[1]?.tip).toContain("too few steps");
     expect(bars[2]?.tip).toContain("within noise");
   });
 
   it("add up with what is not shown", () => {
     const shown = barsOf(changes, 1);
     expect(remainder(changes, shown.length)).toEqual({ count: 2, deltaPs: -30 * US });
-    expect(shown.reduce((sum, { change }) => sum + change.deltaPs, 0) - 30 * US).toBe(found.step.delta);
+    expect(shown.reduce((sum, { change }) => sum + change.deltaPs, 0) - 30 * US).toBe(found.compared.delta);
   });
 
-  it("open the ops or the time budget", () => {
-    expect(linkOf(compute)).toEqual({ tool: "hlo_stats", keys: { filter: "hlo_op_name~/^(fusion\\\\.11)$/" } });
-    expect(linkOf(part)).toEqual({ tool: "time_budget", keys: {} });
-    expect(linkOf(rest)).toBeNull();
-    expect(linkOf({ kind: "slower", where: "compute", ops: [] })).toBeNull();
-    expect(opFilter(["a", "b(1)"])).toBe("hlo_op_name~/^(a|b\\\\(1\\\\))$/");
+  it("lead to the place where the same number stands, or nowhere", () => {
+    expect([targetOf(compute, found), targetOf(gone, found)]).toEqual([
+      { table: "ops", row: 0, mark: "name~fusion.11;delta_ps_per_step~120000000" },
+      { table: "ops", row: 1, mark: "name~gone.3;delta_ps_per_step~-50000000" },
+    ]);
+    expect(targetOf(part, found)).toEqual({ part: "idle_launch", mark: "part~Waits for launches" });
+    expect(targetOf(rest, found)).toBeNull();
+    expect(targetOf({ ...part, part: "between_steps" }, found)).toBeNull();
+    expect(targetOf({ ...compute, deltaPs: 119 * US }, found)).toBeNull();
+    const program = { ...compute, what: "jit_f_again: 3 ops such as fusion.11", ops: ["fusion.11", "fresh.13"], deltaPs: 90 * US };
+    expect(targetOf(program, found)).toEqual({ table: "programs", row: 0, mark: "program~jit_f_again;delta_ps_per_step~90000000" });
+    expect(targetOf({ ...program, what: "jit_g: 3 ops" }, found)).toBeNull();
   });
 
   it("have names for kinds and parts in the table, and signs for differences", () => {
     const table = shownTable(found.contributions, found);
     const values = (id: string) => table.columns.find((column) => column.id === id)?.values;
     expect(values("kind")).toEqual(["slower", "gone", "more time", "rest"]);
-    expect(values("where")).toEqual(["Compute", "Compute", "Idle: launch", null]);
+    expect(values("where")).toEqual(["Device compute", "Device compute", "Kernel launch", null]);
     expect(table.columns.filter(({ signed }) => signed).map(({ id }) => id)).toEqual(["delta_ps_per_step", "low_ps", "high_ps"]);
   });
 });
@@ -54,28 +60,40 @@ describe("the step", () => {
         "Base",
         900 * US,
         [
-          ["Compute", 350 / 990],
-          ["Idle: unexplained", 550 / 990],
+          ["Device compute", 350 / 990],
+          ["All others", 550 / 990],
         ],
       ],
       [
         "Run",
         990 * US,
         [
-          ["Compute", 440 / 990],
-          ["Idle: unexplained", 550 / 990],
+          ["Device compute", 440 / 990],
+          ["All others", 550 / 990],
         ],
       ],
     ]);
   });
 
+  it("has the time between steps as a category of its own, and names the parts of others", () => {
+    const times = { base: 100 * US, run: 90 * US, delta: -10 * US, low: null, high: null };
+    const more = { ...COMPARISON.summary, data_movement_ps: times, between_steps_ps: times };
+    const bar = stepBars(readComparison({ ...COMPARISON, summary: more }))?.[0];
+    expect(bar?.parts.map(({ name, ps, look }) => [name, ps / US, look.striped ?? false])).toEqual([
+      ["Device compute", 450, false],
+      ["All others", 550, false],
+      ["Between steps", 100, true],
+    ]);
+    expect(bar?.parts[0]?.within).toBe("\nOps: 350 us\ndata_movement: 100 us");
+  });
+
   it("differs in percent of the base's", () => {
-    expect(percentOf(found.step)).toBe("+10.0%");
-    expect(intervalText(null)).toContain("no interval");
+    expect(percentOf(found.compared)).toBe("+10.0%");
+    expect(intervalText(null)).toContain("too few steps");
   });
 
   it("is unknown without steps", () => {
     const none = readComparison(UNKNOWN);
-    expect([stepBars(none), percentOf(none.step), changesOf(none)]).toEqual([null, null, []]);
+    expect([stepBars(none), percentOf(none.compared), changesOf(none)]).toEqual([null, null, []]);
   });
 });

@@ -2,38 +2,41 @@
 import type { Comparison, Difference } from "../../api/payload/comparison";
 import { columnOf, numbersOf, textsOf } from "../../api/payload/fields";
 import { formatPercent, formatTime } from "../../base/format";
-import { BUDGET_CATEGORIES, CATEGORIES } from "../../base/steps/step_category";
+import { lookOf } from "../../base/steps/step_category";
+import type { Look } from "../../base/steps/step_category";
 import { relabelled } from "../../base/table/transform";
 import type { TableData } from "../../base/table/table_data";
 import { writeFilters } from "../../widgets/table/model/saved";
 
 const WHAT = "the table of contributions";
-const COMPUTE = "compute";
+/** A smaller rest is what rounding the rows leaves. */
+export const PS_PER_NS = 1000;
+const DELTA = "delta_ps_per_step";
+const BETWEEN = "between_steps";
 const REST = "rest";
 
 /** Kinds of change: what the page calls them, and what they mean. */
 const KINDS: Readonly<Record<string, { name: string; help: string }>> = {
-  slower: { name: "slower", help: "The same ops take more time per step." },
-  faster: { name: "faster", help: "The same ops take less time per step." },
+  slower: { name: "slower", help: "The same ops take more time." },
+  faster: { name: "faster", help: "The same ops take less time." },
   more: { name: "more time", help: "The step has more of this part." },
   less: { name: "less time", help: "The step has less of this part." },
   added: { name: "new", help: "The base has no such ops." },
   removed: { name: "gone", help: "The run has no such ops." },
-  split: { name: "split", help: "One op of the base became several: they are made of the same framework ops." },
-  merged: { name: "merged", help: "Several ops of the base became one: it is made of the same framework ops." },
-  changed: { name: "changed", help: "Ops made of the same framework ops, of another structure." },
+  split: { name: "split", help: "One op of the base became several, from the same framework ops." },
+  merged: { name: "merged", help: "Several ops of the base became one, from the same framework ops." },
+  changed: { name: "changed", help: "The same framework ops were compiled to other ops." },
   dtype_changed: { name: "other element types", help: "The same ops with operands or results of other element types." },
   shape_changed: { name: "other shapes", help: "The same ops with operands or results of other dimensions." },
-  more_often: { name: "more often", help: "The op runs at least 1.1 times as often per step, and a run takes no longer." },
-  fewer_often: { name: "less often", help: "The op runs less often per step, by a factor of 1.1 or more, and a run is no quicker." },
-  renamed: { name: "renamed", help: "A program of another name with at least half of its ops the same." },
+  more_often: { name: "more often", help: "At least 1.1 times as many runs per step, each as long as before." },
+  fewer_often: { name: "less often", help: "Fewer runs per step, by a factor of 1.1 or more, each as long as before." },
+  renamed: { name: "renamed", help: "Another name, and at least half of the ops the same." },
   same: { name: "same", help: "Nothing but the time differs." },
-  rest: { name: "rest", help: "What is left of the difference of the step: smaller changes and roundings." },
+  rest: { name: "rest", help: "Smaller changes and roundings." },
 };
 
-/** The kind of a change as the page calls it: parts of the step are not slower or faster, but longer or shorter. */
-export function kindOf(kind: string, where: string): { name: string; help: string } {
-  const part = where !== "" && where !== COMPUTE;
+/** The kind of a change as the page calls it: ops are slower or faster, parts of the step take more or less time. */
+export function kindOf(kind: string, part: string): { name: string; help: string } {
   const id = part && kind === "slower" ? "more" : part && kind === "faster" ? "less" : kind;
   return KINDS[id] ?? { name: kind, help: "" };
 }
@@ -63,8 +66,8 @@ export interface Change {
   runPs: number;
   interval: readonly [number, number] | null;
   certain: boolean;
-  /** Part of the time budget; "" for the rest. */
-  where: string;
+  /** Part of the time budget; "" for ops and the rest. */
+  part: string;
   /** Instructions; none for parts of the step. */
   ops: readonly string[];
 }
@@ -73,7 +76,7 @@ export interface Change {
 export function changesOf({ contributions: table }: Comparison): Change[] {
   const text = (id: string): string[] => textsOf(table, id, WHAT);
   const number = (id: string): number[] => numbersOf(table, id, WHAT);
-  const [what, kind, where, ops] = [text("what"), text("kind"), text("where"), text("ops")];
+  const [what, kind, part, ops] = [text("what"), text("kind"), text("part"), text("ops")];
   const [delta, base, run] = [number("delta_ps_per_step"), number("base_ps_per_step"), number("run_ps_per_step")];
   const [low, high, certain] = [columnOf(table, "low_ps"), columnOf(table, "high_ps"), columnOf(table, "certain")];
   return what.map((name, row) => {
@@ -86,7 +89,7 @@ export function changesOf({ contributions: table }: Comparison): Change[] {
       runPs: run[row] ?? 0,
       interval: typeof from === "number" && typeof to === "number" ? [from, to] : null,
       certain: certain?.[row] === true,
-      where: where[row] ?? "",
+      part: part[row] ?? "",
       ops: (ops[row] ?? "").split(", ").filter(Boolean),
     };
   });
@@ -97,9 +100,7 @@ export const signedTime = (ps: number): string => `${ps > 0 ? "+" : ""}${formatT
 
 /** The interval of a difference in words; what is missing without one. */
 export function intervalText(interval: readonly [number, number] | null): string {
-  return interval === null
-    ? "one side has a single step: no interval"
-    : `95% interval ${signedTime(interval[0])} to ${signedTime(interval[1])}`;
+  return interval === null ? "too few steps for an interval" : `95% interval ${signedTime(interval[0])} to ${signedTime(interval[1])}`;
 }
 
 export interface Bar {
@@ -118,9 +119,9 @@ export function barsOf(changes: readonly Change[], most: number): Bar[] {
     length: change.deltaPs / longest,
     tip: [
       change.what,
-      `${formatTime(change.basePs)} in the base, ${formatTime(change.runPs)} in the run, per step and device`,
+      `${formatTime(change.basePs)} in the base, ${formatTime(change.runPs)} in the run, per step and device that takes part`,
       `${intervalText(change.interval)}; ${change.certain ? "beyond noise" : "within noise"}`,
-      `${kindOf(change.kind, change.where).name}: ${kindOf(change.kind, change.where).help}`,
+      `${kindOf(change.kind, change.part).name}: ${kindOf(change.kind, change.part).help}`,
     ].join("\n"),
   }));
 }
@@ -132,71 +133,80 @@ export function remainder(changes: readonly Change[], bars: number): { count: nu
   return { count: others.length, deltaPs: [...others, ...rest].reduce((sum, { deltaPs }) => sum + deltaPs, 0) };
 }
 
-/** The tool and keys that show a change in the run: its ops, or the part of the step; null for the rest. */
-export function linkOf({
-  kind,
-  where,
-  ops,
-}: Pick<Change, "kind" | "where" | "ops">): { tool: string; keys: Record<string, string> } | null {
-  if (kind === REST) return null;
-  if (where === COMPUTE) return ops.length === 0 ? null : { tool: "hlo_stats", keys: { filter: opFilter(ops) } };
-  return { tool: "time_budget", keys: {} };
-}
+/** Where the number of a change stands: a row of a table of this page, as text that marks it, or a part of the time budget. */
+export type Target = { table: "ops" | "programs"; row: number; mark: string } | { part: string; mark: string };
 
-/** The filter of the table of HLO ops for instructions. */
-export function opFilter(ops: readonly string[]): string {
-  const names = ops.map((name) => name.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"));
-  return writeFilters([{ id: "hlo_op_name", value: `/^(${names.join("|")})$/` }]) ?? "";
+/** Rows of both tables are rounded by themselves. */
+const ROUNDING_PS = 2;
+
+/** The place with the same number as a change; null if there is none. */
+export function targetOf(change: Change, found: Comparison): Target | null {
+  if (change.kind === REST || change.part === BETWEEN) return null;
+  if (change.part !== "")
+    return { part: change.part, mark: writeFilters([{ id: "part", value: found.labels.get(change.part)?.name ?? "" }]) ?? "" };
+  const place = (table: "ops" | "programs", id: string, matches: (name: string) => boolean): Target | null => {
+    const names = textsOf(found[table], id, `the table of ${table}`);
+    const deltas = numbersOf(found[table], DELTA, `the table of ${table}`);
+    const row = deltas.findIndex((ps, at) => Math.abs(ps - change.deltaPs) <= ROUNDING_PS && matches(names[at] ?? ""));
+    const texts = [id, DELTA].map((column) => ({ id: column, value: String(column === id ? names[row] : deltas[row]) }));
+    return row < 0 ? null : { table, row, mark: writeFilters(texts) ?? "" };
+  };
+  // Ops of no program are a row without a name.
+  const ofProgram = (name: string): boolean => name === "" || change.what.startsWith(`${name}: `);
+  return (
+    place("ops", "name", (name) => name === change.ops.join(", ")) ??
+    place("programs", "program", ofProgram) ??
+    place("programs", "base_program", ofProgram)
+  );
 }
 
 export interface StepPart {
   id: string;
   name: string;
   help: string;
-  colour: (typeof CATEGORIES)[keyof typeof CATEGORIES]["colour"];
-  striped: boolean;
+  look: Look;
+  /** Its parts with their times, if several. */
+  within: string;
   ps: number;
-  /** Of the longer of both steps. */
+  /** Of the longer of both times. */
   length: number;
 }
 
 export interface StepBar {
   name: string;
   totalPs: number;
+  /** Those that either run has. */
   parts: StepPart[];
 }
 
-/** The average steps of both runs on one scale; null if a side has no steps. */
+/** The compared times of both runs by category, on one scale; null if a side has no steps. */
 export function stepBars(found: Comparison): StepBar[] | null {
-  const { base, run } = found.step;
+  const { base, run } = found.compared;
   if (base === null || run === null) return null;
   const scale = Math.max(base, run, 1);
-  const bar = (name: string, total: number, get: (one: Difference) => number | null): StepBar => ({
-    name,
-    totalPs: total,
-    parts: [...found.parts].flatMap(([id, one]) => {
-      const ps = get(one) ?? 0;
-      const look = CATEGORIES[BUDGET_CATEGORIES[id] ?? "other"];
-      const label = found.labels.get(id);
-      return ps > 0
-        ? [
-            {
-              id,
-              name: label?.name ?? id,
-              help: label?.help ?? "",
-              colour: look.colour,
-              striped: look.striped ?? false,
-              ps,
-              length: ps / scale,
-            },
-          ]
-        : [];
-    }),
-  });
-  return [bar("Base", base, (one) => one.base), bar("Run", run, (one) => one.run)];
+  const bar = (name: string, total: number, get: (one: Difference) => number | null): StepBar => {
+    const time = (id: string): number => {
+      const part = found.parts.get(id);
+      return part === undefined ? 0 : (get(part) ?? 0);
+    };
+    return {
+      name,
+      totalPs: total,
+      parts: found.groups.map(({ id, parts }) => {
+        const times = parts.map((part) => [found.labels.get(part)?.name ?? part, time(part)] as const).filter(([, ps]) => ps > 0);
+        const label = found.labels.get(id);
+        const ps = parts.length === 0 ? time(id) : times.reduce((sum, [, one]) => sum + one, 0);
+        const within = times.length > 1 ? times.map(([part, one]) => `\n${part}: ${formatTime(one)}`).join("") : "";
+        return { id, name: label?.name ?? id, help: label?.help ?? "", within, ps, length: ps / scale, look: lookOf(id) };
+      }),
+    };
+  };
+  const bars = [bar("Base", base, (one) => one.base), bar("Run", run, (one) => one.run)];
+  const used = new Set(bars.flatMap(({ parts }) => parts.filter(({ ps }) => ps > 0).map(({ id }) => id)));
+  return bars.map((one) => ({ ...one, parts: one.parts.filter(({ id }) => used.has(id)) }));
 }
 
-/** The difference of the step in percent of the base's; null if unknown. */
+/** A difference in percent of the base's; null if unknown. */
 export function percentOf({ base, delta }: Difference): string | null {
   return base === null || delta === null || base === 0 ? null : `${delta > 0 ? "+" : ""}${formatPercent((100 * delta) / base)}`;
 }
@@ -205,22 +215,29 @@ const UNSIGNED = new Set(["base_ps_per_step", "run_ps_per_step", "base_bytes", "
 
 /** A table of the answer as the page shows it: kinds and parts by name, differences with a sign. */
 export function shownTable(table: TableData, found: Comparison): TableData {
-  const where = columnOf(table, "where");
+  const [parts, kinds] = [columnOf(table, "part"), columnOf(table, "kind")];
   const columns = table.columns.map((column) => {
     if (column.id === "kind")
       return {
         ...column,
         help: KINDS_HELP,
-        values: column.values.map((value, row) => kindOf(String(value ?? ""), String(where?.[row] ?? "")).name),
+        values: column.values.map((value, row) => kindOf(String(value ?? ""), String(parts?.[row] ?? "")).name),
       };
     if (column.id === "where")
       return {
         ...column,
-        label: "Part of the step",
-        help: "Part of the time budget.",
+        help: "Category of the time budget.",
         values: column.values.map((value) => found.labels.get(String(value))?.name ?? (value || null)),
       };
-    return column.unit !== null && !UNSIGNED.has(column.id) ? { ...column, signed: true } : column;
+    if (column.unit === null) return column;
+    // What roundings leave is no time.
+    const values = column.values.map((value, row) => (kinds?.[row] === REST && Math.abs(Number(value)) < PS_PER_NS ? 0 : value));
+    return {
+      ...column,
+      values,
+      like: table.columns.find(({ id }) => UNSIGNED.has(id))?.values ?? column.values,
+      signed: !UNSIGNED.has(column.id),
+    };
   });
   return relabelled(
     { ...table, columns: columns.map((column) => ({ ...column, values: column.values.map((value) => (value === "" ? null : value)) })) },
@@ -229,6 +246,6 @@ export function shownTable(table: TableData, found: Comparison): TableData {
 }
 
 /** Why a table is empty. */
-export const NO_MEMORY = "No program of either run has a buffer assignment: profiles of GPUs and of captures without HLO protos have none.";
-export const NO_PROGRAMS = "No op of a compiled program ran in the steps of either run.";
-export const NO_CONTRIBUTIONS = "Contributions divide the difference of the step, which is unknown: a run has no device with steps.";
+export const NO_MEMORY = "No buffer assignments: profiles of GPUs and captures without HLO protos have none.";
+export const NO_PROGRAMS = "No compiled program ran in the steps of either run.";
+export const NO_CONTRIBUTIONS = "No contributions: a run has no device with steps.";

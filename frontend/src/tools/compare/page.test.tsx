@@ -8,48 +8,63 @@ import page from "./page";
 const TOOL = { id: "compare", title: "Compare", group: "Summary", hosts: "all" } as const;
 const show = (answer: unknown, keys: Record<string, string> = {}): Promise<Shown> => showPage(page, TOOL, answer, keys);
 const press = async (shown: Shown, words: string): Promise<void> => {
-  [...shown.root.querySelectorAll("button")].find((one) => one.textContent?.includes(words))?.click();
+  [...shown.root.querySelectorAll<HTMLElement>("button, a")].find((one) => one.textContent?.includes(words))?.click();
   await settle(shown.root);
 };
 
 describe("the page Compare", () => {
-  it("asks for a base, without a request, and proposes the run before", async () => {
-    const shown = await show({ error: { code: "bad_request", message: "no request expected" } });
+  it("asks for a base, without a comparison, and proposes the run that shares most programs", async () => {
+    const asked: string[] = [];
+    const shown = await showPage(page, TOOL, (at: URL) => {
+      asked.push(at.pathname);
+      return [{ run: "before", shared: 0.98 }];
+    });
     expect(shown.text()).toContain("Choose a base");
-    expect(shown.text()).not.toContain("no request expected");
-    await press(shown, "Compare with before, the run before");
+    expect(asked).toEqual(["/p/base_runs"]);
+    await press(shown, "Compare with before: 98% of programs shared");
     expect(shown.keys.get("base")).toBe("before");
+  });
+
+  it("proposes nothing if no run shares most of its programs", async () => {
+    const shown = await show([{ run: "before", shared: 0.2 }]);
+    expect(shown.text()).toContain("No run is known to share most of its programs.");
+    expect(shown.text()).not.toContain("Compare with before");
+  });
+
+  it("says above all figures that runs are hardly comparable", async () => {
+    const caution = "Only 12% of the time is in programs that both runs have: the runs are hardly comparable.";
+    const text = (await show({ ...COMPARISON, caution }, { base: "before" })).text();
+    expect(text.indexOf(caution)).toBeGreaterThan(0);
+    expect(text.indexOf(caution)).toBeLessThan(text.indexOf("10.0% slower"));
   });
 
   it("says what changed, by how much, and that all rows add up", async () => {
     const shown = await show(COMPARISON, { base: "before" });
-    expect(shown.text()).toContain("0.99 ms against 0.90 ms per step");
+    expect(shown.text()).toContain("10.0% slower (900.0 to 990.0 us)");
     expect(shown.text()).toContain("+90 us (+10.0%)");
     expect(shown.text()).toContain("95% interval +80 us to +100 us");
     expect(shown.text()).toContain("All rows add up to +90 us.");
     expect(shown.text()).toContain("The number of hosts differs");
     expect([...shown.root.querySelectorAll(".compare-bars li.uncertain .compare-name")].map((one) => one.textContent)).toEqual([
-      "Idle: launch",
+      "Waits for launches (Kernel launch)",
     ]);
-    expect(shown.text()).toContain("No program of either run has a buffer assignment");
+    expect(shown.text()).toContain("No buffer assignments");
   });
 
-  it("opens the ops of a contribution, and the time budget for a part of the step", async () => {
+  it("leads from a contribution to the row with the same number, and from a part to the time budget", async () => {
     const shown = await show(COMPARISON, { base: "before" });
-    await press(shown, "jit_f: fusion.11");
-    expect([shown.keys.get("tool"), shown.keys.get("filter"), shown.keys.get("base")]).toEqual([
-      "hlo_stats",
-      "hlo_op_name~/^(fusion\\\\.11)$/",
-      "before",
-    ]);
-    await press(shown, "Idle: launch");
-    expect(shown.keys.get("tool")).toBe("time_budget");
+    await press(shown, "fusion.11 (mul)");
+    expect(shown.root.querySelector(".compare-ops .table-detail")?.textContent).toContain("+120 us");
+    expect(shown.keys.has("tool")).toBe(false);
+    await press(shown, "Waits for launches");
+    expect([shown.keys.get("tool"), shown.keys.get("part"), shown.keys.get("base")]).toEqual(["time_budget", "idle_launch", "before"]);
+    expect(shown.keys.get("t1.row")).toBe("part~Waits for launches");
   });
 
   it("says what cannot be compared", async () => {
     const shown = await show(UNKNOWN, { base: "before" });
     expect(shown.text()).toContain("The base has no device with steps");
-    expect(shown.text()).toContain("Contributions divide the difference of the step, which is unknown");
+    expect(shown.text()).toContain("No contributions");
   });
 
   it("says that a run does not differ from itself", async () => {

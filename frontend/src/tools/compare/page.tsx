@@ -1,10 +1,11 @@
 // Compare: what changed between a base and the run, as contributions to the step that add up.
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { readComparison } from "../../api/payload/comparison";
 import type { Comparison } from "../../api/payload/comparison";
 import { ApiError } from "../../api/error";
-import { textsOf } from "../../api/payload/fields";
 import { explain } from "../../page/failure/explain";
+import { choicesOf, proposalOf, useRelated } from "../../page/compare/bases";
+import type { Related } from "../../page/compare/bases";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
 import { fileNameOf, storeAt, toolPatch } from "../../page/page_state";
@@ -16,6 +17,7 @@ import { FitTable } from "../../widgets/table/fit_table";
 import { Info } from "../../widgets/content/info";
 import { Panel } from "../../widgets/status/panel";
 import { Picker } from "../../widgets/overlay/picker";
+import type { Patch } from "../../widgets/content/link";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { useLoad } from "../../widgets/status/use_load";
 import { ChangeBars, StepBars } from "./bars";
@@ -24,24 +26,25 @@ import {
   NO_CONTRIBUTIONS,
   NO_MEMORY,
   NO_PROGRAMS,
+  PS_PER_NS,
   barsOf,
   changesOf,
   intervalText,
-  linkOf,
   percentOf,
   remainder,
   shownTable,
   signedTime,
   stepBars,
+  targetOf,
 } from "./model";
-import type { Change } from "./model";
+import type { Target } from "./model";
 import "./page.css";
 
+const BUDGET = "time_budget";
 const MOST_BARS = 15;
+/** Prefixes of the keys of the tables that changes lead to. */
+const STORES = { programs: "t2", ops: "t3" } as const;
 const TONES = { same: "none", slower: "bad", faster: "good", unknown: "fair" } as const;
-
-/** A smaller rest is what rounding the rows leaves. */
-const PS_PER_NS = 1000;
 
 function ComparePage(page: PageProps) {
   const { run, tool, base, client } = page;
@@ -65,23 +68,26 @@ function ComparePage(page: PageProps) {
   return <Content page={page} found={answer.data} />;
 }
 
-function BasePicker({ page: { run, base } }: { page: PageProps }) {
-  const choices = base.choices.map(({ id, note }) => ({
-    id,
-    note: id === base.proposed ? `${note} · the run before` : id === run ? `${note} · this run` : note,
-  }));
-  return <Picker label="Base" noun="run" choices={choices} value={base.run} onChoose={base.choose} />;
+function BasePicker({ page }: { page: PageProps }) {
+  const related = useRelated(page.client, page.run);
+  return <RelatedPicker page={page} related={related ?? new Map()} />;
+}
+
+function RelatedPicker({ page: { run, base }, related }: { page: PageProps; related: Related }) {
+  return <Picker label="Base" noun="run" choices={choicesOf(base, run, related)} value={base.run} onChoose={base.choose} />;
 }
 
 function NoBase({ page }: { page: PageProps }) {
-  const { base, run } = page;
+  const { base, run, client } = page;
+  const related = useRelated(client, run);
+  const proposal = related === null ? null : proposalOf(base, run, related);
   const others = base.choices.filter(({ id }) => id !== run);
   if (others.length === 0) {
     return (
       <Panel
         tone="empty"
         title="There is no other run to compare with"
-        why="The log directory has one run. A comparison needs two: the base, and the run that is shown."
+        why="The log directory has one run. A comparison needs two: a base and this run."
         todo={[
           "Capture again, or put another run into the log directory, then reload.",
           "Runs of two directories: tpu-profile compare DIRECTORY DIRECTORY.",
@@ -90,13 +96,20 @@ function NoBase({ page }: { page: PageProps }) {
     );
   }
   return (
-    <Panel tone="empty" title="Choose a base" why={`The base is the run that ${run} is compared with, such as the one before a change.`}>
-      {base.proposed === null ? null : (
-        <button type="button" class="button primary" onClick={() => base.choose(base.proposed)}>
-          Compare with {base.proposed}, the run before
+    <Panel
+      tone="empty"
+      title="Choose a base"
+      why={
+        `The base is the run that ${run} is compared with, such as the one before a change.` +
+        (related !== null && proposal === null ? " No run is known to share most of its programs." : "")
+      }
+    >
+      {proposal === null ? null : (
+        <button type="button" class="button primary" onClick={() => base.choose(proposal.id)}>
+          Compare with {proposal.id}: {proposal.why}
         </button>
       )}
-      <BasePicker page={page} />
+      <RelatedPicker page={page} related={related ?? new Map()} />
     </Panel>
   );
 }
@@ -106,7 +119,7 @@ function Lost({ page }: { page: PageProps }) {
     <Panel
       tone="error"
       title={`There is no run named ${page.base.run ?? ""}`}
-      why="The address names a base that is not, or no longer, in the log directory."
+      why="The base in the address is not in the log directory."
       todo={["Choose another base."]}
     >
       <BasePicker page={page} />
@@ -118,30 +131,38 @@ function Lost({ page }: { page: PageProps }) {
 }
 
 function Content({ page, found }: { page: PageProps; found: Comparison }) {
-  const { run, base, state } = page;
+  const { run, base } = page;
   const changes = useMemo(() => changesOf(found), [found]);
   const bars = useMemo(() => barsOf(changes, MOST_BARS), [changes]);
   const steps = useMemo(() => stepBars(found), [found]);
   const left = remainder(changes, bars.length);
   const file = fileNameOf("compare", base.run, run);
-  const open = (change: Pick<Change, "kind" | "where" | "ops"> | undefined): void => {
-    const link = change && linkOf(change);
-    if (link) state.set(toolPatch(link.tool, null, [], link.keys), "push");
+  const [shown, show] = useState<{ table: string; row: number } | null>(null);
+  const rowOf = (table: string): { row: number } | null => (shown?.table === table ? shown : null);
+  const body = useRef<HTMLDivElement>(null);
+  const keysOf = (target: Target): Patch =>
+    "part" in target
+      ? toolPatch(BUDGET, null, [], { part: target.part, "t1.row": target.mark })
+      : { [`${STORES[target.table]}.row`]: target.mark };
+  const open = (target: Target): void => {
+    if ("part" in target) return;
+    show({ ...target });
+    body.current?.querySelector(`.compare-${target.table}`)?.scrollIntoView?.({ block: "start" });
   };
   const tables = useTables(found, page);
-  const opNames = useMemo(() => textsOf(found.ops, "name", "the table of ops"), [found]);
   return (
     <div class="tool-page">
-      <div class="tool-page-body compare">
+      <div class="tool-page-body compare" ref={body}>
         <div class="compare-choice">
           <BasePicker page={page} />
           <span class="dim">
             compared with the run <b>{run}</b>
           </span>
         </div>
+        {found.caution === null ? null : <Callouts messages={[{ severity: "warning", text: found.caution }]} />}
         <SummaryBox tone={TONES[found.headline.tone]} title={found.headline.text}>
           <StepLine found={found} />
-          {steps === null ? null : <StepBars bars={steps} />}
+          {steps === null ? null : <StepBars bars={steps} of={found.of} />}
         </SummaryBox>
         <Callouts
           messages={[...(base.run === run ? ["The base is this run: nothing can differ."] : []), ...found.notes].map((text) => ({
@@ -152,8 +173,8 @@ function Content({ page, found }: { page: PageProps; found: Comparison }) {
         <Card
           title="What changed"
           help={
-            "What each change adds to the average step; the rows add up to its difference.\n" +
-            "Ops count with the time in which they were the first to compute, parts of the step as in the time budget.\n" +
+            `What each change adds to the average ${found.of}; the rows add up to the difference.\n` +
+            "Per step and device that takes part. Where ops overlap, the first to begin counts. Parts of the step as in the time budget.\n" +
             `${KINDS_HELP}\n` +
             "Source: trace, HLO."
           }
@@ -162,56 +183,58 @@ function Content({ page, found }: { page: PageProps; found: Comparison }) {
             <p class="dim">{NO_CONTRIBUTIONS}</p>
           ) : (
             <>
-              {bars.length === 0 ? <p class="dim">No op and no part of the step differs.</p> : <ChangeBars bars={bars} onOpen={open} />}
+              {bars.length === 0 ? (
+                <p class="dim">No op and no part of the step differs.</p>
+              ) : (
+                <ChangeBars bars={bars} targetOf={(one) => targetOf(one, found)} keysOf={keysOf} onOpen={open} />
+              )}
               <p class="dim">
                 {left.count > 0
                   ? `${plural(left.count, "smaller change")} and the rest: ${signedTime(left.deltaPs)}. `
                   : Math.abs(left.deltaPs) >= PS_PER_NS
                     ? `Rest: ${signedTime(left.deltaPs)}. `
                     : ""}
-                All rows add up to {signedTime(found.step.delta ?? 0)}.
+                All rows add up to {signedTime(found.compared.delta ?? 0)}.
               </p>
-              <FitTable
-                data={tables.contributions}
-                most={360}
-                title=""
-                fileName={`${file}_contributions`}
-                store={tables.stores[0]}
-                onOpen={(row) => open(changes[row])}
-              />
+              <FitTable data={tables.contributions} most={360} title="" fileName={`${file}_contributions`} store={tables.stores[0]} />
             </>
           )}
         </Card>
         <Card
           title="Programs"
-          help={"Compiled programs of both runs, by name, else by their ops.\nTimes per step and device.\nSource: trace, HLO."}
+          class="compare-programs"
+          help={
+            "Compiled programs of both runs, by name, else by their ops.\nTimes per step and device that takes part.\nSource: trace, HLO."
+          }
         >
           {found.programs.rowCount === 0 ? (
             <p class="dim">{NO_PROGRAMS}</p>
           ) : (
-            <FitTable data={tables.programs} most={280} title="" fileName={`${file}_programs`} store={tables.stores[1]} />
+            <FitTable
+              data={tables.programs}
+              most={280}
+              title=""
+              fileName={`${file}_programs`}
+              store={tables.stores[1]}
+              show={rowOf("programs")}
+            />
           )}
         </Card>
         <Card
           title="Ops"
+          class="compare-ops"
           help={
             "Ops of the run with their counterparts in the base: the same opcode, shapes, framework op and source line, " +
             "else the same place or the same content.\n" +
-            "Double click or Enter: the op in HLO stats.\n" +
+            "Times per step and device that takes part; where ops overlap, the first to begin counts.\n" +
+            "HLO Op Stats adds up all runs of an op, so its times differ where ops overlap.\n" +
             "Source: trace, HLO."
           }
         >
           {found.ops.rowCount === 0 ? (
             <p class="dim">{NO_PROGRAMS}</p>
           ) : (
-            <FitTable
-              data={tables.ops}
-              most={420}
-              title=""
-              fileName={`${file}_ops`}
-              store={tables.stores[2]}
-              onOpen={(row) => open({ kind: "", where: "compute", ops: (opNames[row] ?? "").split(", ") })}
-            />
+            <FitTable data={tables.ops} most={420} title="" fileName={`${file}_ops`} store={tables.stores[2]} show={rowOf("ops")} />
           )}
         </Card>
         <div class="columns even">
@@ -236,7 +259,7 @@ function Content({ page, found }: { page: PageProps; found: Comparison }) {
 
 function useTables(found: Comparison, { state }: PageProps) {
   const stores = useMemo(
-    () => ["t1", "t2", "t3", "t4", "t5"].map((name, i) => (i === 0 ? hiding(storeAt(state, name), ["ops"]) : storeAt(state, name))),
+    () => ["t1", "t2", "t3", "t4", "t5"].map((name, i) => (i === 0 ? hiding(storeAt(state, name), ["part", "ops"]) : storeAt(state, name))),
     [state],
   );
   return useMemo(() => {
@@ -252,19 +275,24 @@ function useTables(found: Comparison, { state }: PageProps) {
   }, [found, stores]);
 }
 
-/** The step time in both runs, the difference and its interval. */
+/** The compared time in both runs, the difference and its interval. */
 function StepLine({ found }: { found: Comparison }) {
-  const { step, steps, recorded, floorPs } = found;
+  const { compared, of, steps, recorded, floorPs } = found;
   // Recordings without steps count as one each, and are compared only with each other.
   const whole = recorded === null && steps.base === 1 && steps.run === 1;
-  const percent = percentOf(step);
+  const percent = percentOf(compared);
   const items = [
-    { name: "Base", value: formatTime(step.base), note: whole ? "whole recording" : plural(steps.base, "step") },
-    { name: "Run", value: formatTime(step.run), note: whole ? "whole recording" : plural(steps.run, "step") },
+    { name: "Base", value: formatTime(compared.base), note: whole ? "whole recording" : plural(steps.base, "step") },
+    { name: "Run", value: formatTime(compared.run), note: whole ? "whole recording" : plural(steps.run, "step") },
     {
       name: "Difference",
-      value: step.delta === null ? "-" : `${signedTime(step.delta)}${percent === null ? "" : ` (${percent})`}`,
-      note: step.delta === null ? "unknown without steps on both sides" : whole ? "no interval without steps" : intervalText(step.interval),
+      value: compared.delta === null ? "-" : `${signedTime(compared.delta)}${percent === null ? "" : ` (${percent})`}`,
+      note:
+        compared.delta === null
+          ? "unknown without steps on both sides"
+          : whole
+            ? "no interval without steps"
+            : intervalText(compared.interval),
     },
   ];
   return (
@@ -277,9 +305,9 @@ function StepLine({ found }: { found: Comparison }) {
               <Info
                 label="Difference"
                 text={
-                  "Run minus base, of the average step over devices.\n" +
+                  `Run minus base, of the average ${of} over the devices that take part.\n` +
                   "The interval is Welch's, from the times of single steps.\n" +
-                  `Differences below ${formatTime(floorPs)} count as noise whatever the steps say: two captures of one program differ by that.\n` +
+                  `Differences below ${formatTime(floorPs)} count as noise: two captures of one program differ by as much.\n` +
                   "Source: trace."
                 }
               />

@@ -1,8 +1,9 @@
 // Decodes the framework op stats: ops with idle time and without.
 import { asList, asTable, badAnswer, numbersOf, textsOf } from "../../api/payload/fields";
+import { COLUMNS, labelled } from "../../page/op_columns";
 import { readNotes, overCores, rateDoubt } from "../../page/op_request";
 import type { OpNotes } from "../../page/op_request";
-import { firstColumns, relabelled, withDoubts, withUnits, withoutUnitLabels } from "../../base/table/transform";
+import { withDoubts, withUnits, withoutUnitLabels } from "../../base/table/transform";
 import type { Cell, TableData } from "../../base/table/table_data";
 
 export type Place = "Device" | "Host";
@@ -59,17 +60,6 @@ function honest(table: TableData, places: readonly string[]): TableData {
   };
 }
 
-/** Columns that come first, in this order. */
-const FIRST = [
-  "operation",
-  "host_or_device",
-  "type",
-  "device_total_self_time_percent",
-  "host_total_self_time_percent",
-  "total_self_time",
-  "occurrences",
-];
-
 /** Labels and help that name what the shares are parts of. */
 function based(table: TableData, idle: boolean, over: string): TableData {
   const columns = table.columns.map((column) => {
@@ -81,11 +71,11 @@ function based(table: TableData, idle: boolean, over: string): TableData {
       : `the time in which ops ran on the ${side}${side === "device" ? over : ""}`;
     return {
       ...column,
-      label: `${matched[2] ? "Cumulative share" : "Share"} of ${idle ? "all" : "busy"} ${side} time`,
+      label: `${idle ? "All" : "Busy"} ${side} share${matched[2] ? ", cumulative" : ""}`,
       help: `${matched[2] ? "Self time of this row and those above it" : "Total self time"} divided by ${base}.`,
     };
   });
-  return relabelled({ ...table, columns }, { total_self_time: "Total self time" });
+  return { ...table, columns };
 }
 
 /** Marks rates of device ops that exceed what the device can do. */
@@ -111,7 +101,7 @@ function readStats(value: unknown, idle: boolean): OpStats {
   ) as [number[], number[], number[]];
   const notes = readNotes(table.properties);
   const shown = marked(
-    honest(firstColumns(based(withoutUnitLabels(withUnits(table, UNITS)), idle, overCores(notes.cores)), FIRST), places),
+    honest(labelled(based(withoutUnitLabels(withUnits(table, UNITS)), idle, overCores(notes.cores)), COLUMNS.framework_op_stats), places),
     places,
     notes,
   );

@@ -1,7 +1,6 @@
 // Charts, sums and the summary of the op statistics. Pure.
-import { SIDE, baseOf, differenceOf, joinBy, joinTables, keysOf, pairRows } from "../../base/table/difference";
+import { joinBy, joinTables, keysOf, pairRows } from "../../base/table/difference";
 import type { Steps } from "../../base/table/difference";
-import { firstColumns } from "../../base/table/transform";
 import { columnsOf, makeTable } from "../../base/table/columns";
 import type { BarsChart, PieChart, Slice } from "../../base/chart/chart_spec";
 import { cutMiddle, formatPercent, formatQuantity } from "../../base/format";
@@ -163,21 +162,6 @@ export function summary({ withIdle, withoutIdle, notes }: FrameworkOps, idle = f
   };
 }
 
-/** Compared numbers of the table of ops that are shown at first. */
-export const SHOWN_WITH_BASE = ["total_self_time", "occurrences"];
-const FIRST_WITH_BASE = [
-  "operation",
-  "host_or_device",
-  "type",
-  "total_self_time",
-  baseOf("total_self_time"),
-  differenceOf("total_self_time"),
-  "occurrences",
-  baseOf("occurrences"),
-  differenceOf("occurrences"),
-  SIDE,
-];
-
 /** The table of ops with those of a base: by place, type and name, else by name without the compiled functions around it. */
 export function withBaseOps(table: TableData, base: TableData, perStep: Steps | null = null): TableData {
   const names = (one: TableData): string[] => {
@@ -189,14 +173,11 @@ export function withBaseOps(table: TableData, base: TableData, perStep: Steps | 
     { run: keysOf(table, keys), base: keysOf(base, keys) },
     { run: names(table), base: names(base), unique: true },
   ]);
-  return firstColumns(
-    joinTables(table, base, pairs, {
-      sums: ["total_self_time", "total_time", "occurrences"],
-      rates: ["avg_time", "avg_self_time", "measured_flop_rate"],
-      perStep,
-    }),
-    FIRST_WITH_BASE,
-  );
+  return joinTables(table, base, pairs, {
+    sums: ["total_self_time", "total_time", "occurrences"],
+    rates: ["avg_time", "avg_self_time", "measured_flop_rate"],
+    perStep,
+  });
 }
 
 const SCOPES = /^(?:(?:jit|pjit|pmap|xmap)\([^()]*\)\/)+/;

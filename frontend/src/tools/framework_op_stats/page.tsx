@@ -1,13 +1,13 @@
 // Framework op stats: self time of TensorFlow and JAX ops on devices and hosts as pies, rates and tables.
 import { useMemo, useState } from "preact/hooks";
+import { COLUMNS, arranged } from "../../page/op_columns";
 import type { PageModule, PageProps } from "../../page/page";
 import { BaseLine, useComparedBase } from "../../page/compare/base_run";
 import { Pending } from "../../page/failure/pending";
 import { usePerStep } from "../../page/compare/per_step";
 import { fileNameOf, hostCount, storeAt } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
-import { formatPercent, plural } from "../../base/format";
-import { addedColumns } from "../../base/table/difference";
+import { cutMiddle, formatPercent, plural } from "../../base/format";
 import { hiding } from "../../base/table/transform";
 import { Card } from "../../widgets/content/card";
 import { SummaryBox } from "../../widgets/content/summary_box";
@@ -20,10 +20,12 @@ import { ShareBar } from "../../widgets/chart/share_bar";
 import { useLoad } from "../../widgets/status/use_load";
 import { IDLE, readFrameworkOps } from "./decode";
 import type { FrameworkOps } from "./decode";
-import { OTHER, SHOWN_WITH_BASE, piesOf, ratesOf, summary, typeTable, withBaseOps, withBaseTypes } from "./model";
+import { OTHER, piesOf, ratesOf, summary, typeTable, withBaseOps, withBaseTypes } from "./model";
 import type { Pie } from "./model";
 import "./page.css";
 
+/** Names beside pies: beginnings are often the same. */
+const LONGEST_NAME = 24;
 /** The server lists at most this many ops per side. */
 const MAX_ROWS = 500;
 
@@ -57,16 +59,23 @@ function Content({ page, data, state, file }: { page: PageProps; data: Framework
   });
   const per = usePerStep(page, found);
   const other = base.data === null ? null : idle ? base.data.withIdle : base.data.withoutIdle;
-  const table = useMemo(() => (other === null ? shown.table : withBaseOps(shown.table, other.table, per.steps)), [shown, other, per.steps]);
+  const { table, hidden } = useMemo(
+    () =>
+      arranged(other === null ? shown.table : withBaseOps(shown.table, other.table, per.steps), COLUMNS.framework_op_stats, [
+        "total_self_time",
+        "occurrences",
+      ]),
+    [shown, other, per.steps],
+  );
   const pies = useMemo(() => piesOf(shown.ops, idle), [shown, idle]);
   const rates = useMemo(() => ratesOf(shown.ops), [shown]);
-  const store = useMemo(() => hiding(storeAt(state, "t1"), addedColumns(table, SHOWN_WITH_BASE)), [state, table]);
+  const store = useMemo(() => hiding(storeAt(state, "t1"), hidden), [state, hidden]);
   // The table reads its state only when created, so that a filter set by a chart needs a new one.
   const [round, setRound] = useState(0);
   const { title, sentences, barLabel, parts } = useMemo(() => summary(data, idle), [data, idle]);
   const filter = (place: string, column: string, name: string): void => {
-    const exact = name.replace(/[\\,;~]/g, "\\$&");
-    state.set({ "t1.filter": [place ? `host_or_device~${place}` : "", `${column}~${exact}`].filter(Boolean).join(";") }, "replace");
+    const escaped = name.replace(/[\\,;~]/g, "\\$&");
+    state.set({ "t1.filter": [place ? `host_or_device~${place}` : "", `${column}~= ${escaped}`].filter(Boolean).join(";") }, "replace");
     setRound(round + 1);
     document.getElementById("op-table")?.scrollIntoView({ block: "start" });
   };
@@ -125,7 +134,6 @@ function Content({ page, data, state, file }: { page: PageProps; data: Framework
               most={460}
               key={`${round}${idle ? "i" : ""}${other === null ? "" : `${base.run ?? ""}${per.steps === null ? "" : " per step"}`}`}
               data={table}
-              title=""
               fileName={file}
               store={store}
             />
@@ -143,7 +151,6 @@ function Content({ page, data, state, file }: { page: PageProps; data: Framework
                       ? typeTable(shown.ops, place)
                       : withBaseTypes(typeTable(shown.ops, place), typeTable(other.ops, place), per.steps)
                   }
-                  title=""
                   fileName={`${file}_types_${place.toLowerCase()}`}
                 />
               </Card>
@@ -193,7 +200,7 @@ function PieCard({ pie, file, onPick }: { pie: Pie; file: string; onPick: (name:
             <li key={name}>
               <button type="button" disabled={name === OTHER || name === IDLE} data-tip={name} onClick={() => pick(name)}>
                 <i class="swatch" style={swatchStyle(colour, theme)} />
-                <span>{name}</span>
+                <span>{cutMiddle(name, LONGEST_NAME)}</span>
                 <b class="number">{formatPercent((100 * value) / total)}</b>
               </button>
             </li>

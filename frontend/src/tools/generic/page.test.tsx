@@ -41,7 +41,7 @@ async function open(status: number, body: unknown, state = memoryState()): Promi
     return Promise.resolve(new Response(JSON.stringify(body), { status }));
   });
   document.body.append(root);
-  render(<page.Page run="r/1" base={NO_BASE} tool={tool} host="h" hosts={["h"]} client={client} state={state} />, root);
+  render(<page.Page run="r/1" base={NO_BASE} reading="own" tool={tool} host="h" hosts={["h"]} client={client} state={state} />, root);
   for (let i = 0; i < 8; i++) await new Promise((done) => setTimeout(done, 5));
   return asked[0] ?? "";
 }
@@ -55,7 +55,7 @@ const table = { cols: [{ id: "a", label: "A", type: "number" }], rows: [{ c: [{ 
 
 it("requests the tool's data with the parameters in the address", async () => {
   const url = await open(200, table, memoryState({ group_by: "category", other: "1" }));
-  expect(url).toBe("http://host/p/data?run=r%2F1&tag=x&host=h&group_by=category");
+  expect(url).toBe("http://host/p/data?extended=true&run=r%2F1&tag=x&host=h&group_by=category");
   expect(root.textContent).toContain("1 row");
 });
 

@@ -13,7 +13,7 @@ import { opcodes } from "./text/hlo_text";
 import type { HloText } from "./text/hlo_text";
 import { GraphCard } from "./graph/card";
 import { TextPane } from "./text/pane";
-import { readTimes } from "./times";
+import { opTimes, readTimes } from "./times";
 import { VIEW_KEYS, readView } from "./view_state";
 
 interface Props {
@@ -41,7 +41,7 @@ export function Module({ page, module, hlo, params }: Props) {
   const keys = Object.fromEntries(VIEW_KEYS.map((key) => [key, useKey(state, key)]));
   const view = readView((key) => keys[key] ?? null, hlo);
   const [facts, setFacts] = useState<Facts | null>(null);
-  const request: Params = { run: page.run, tag: "hlo_stats", host: page.host ?? undefined, backend: "auto" };
+  const request = opTimes(page.run, page.host);
   const timing = useLoad(JSON.stringify([request, module]), async (signal) =>
     readTimes(await client.json("data", request, { signal }), module),
   );

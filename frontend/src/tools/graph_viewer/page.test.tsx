@@ -17,7 +17,7 @@ afterEach(() => {
 /** Shows the page of a module; answers of the server by what is asked. */
 async function open(
   start: Record<string, string> = {},
-  answers: { times?: unknown; more?: object; text?: string } = {},
+  answers: { times?: unknown; more?: object; text?: string; modules?: string } = {},
 ): Promise<{ kept: Map<string, string>; asked: URL[] }> {
   const [kept, listeners, asked] = [new Map(Object.entries(start)), new Set<() => void>(), [] as URL[]];
   const state: PageProps["state"] = {
@@ -34,7 +34,7 @@ async function open(
     },
   };
   const answer = (url: URL): string => {
-    if (url.pathname.endsWith("module_list")) return "jit_step(7)";
+    if (url.pathname.endsWith("module_list")) return answers.modules ?? "jit_step(7)";
     if (url.searchParams.get("tag") === "hlo_stats") return JSON.stringify(answers.times ?? TIMES);
     if (url.searchParams.get("type") === "custom_call") return "module {}";
     if (url.searchParams.get("type") !== "json") return answers.text ?? SHORT;
@@ -56,7 +56,7 @@ async function open(
     params: [],
   };
   document.body.append(root);
-  render(<page.Page run="r" tool={tool} host="h" hosts={["h"]} client={client} state={state} base={NO_BASE} />, root);
+  render(<page.Page run="r" tool={tool} host="h" hosts={["h"]} client={client} state={state} base={NO_BASE} reading="own" />, root);
   await vi.waitFor(() => {
     if (!root.querySelector(".graph-node")) throw new Error("not drawn");
   });
@@ -78,6 +78,14 @@ const press = async (element: Element | null | undefined, type = "click"): Promi
   await settle();
 };
 const button = (text: string): Element | undefined => [...root.querySelectorAll("button")].find((one) => one.textContent === text);
+
+it("opens the program that takes most time, if the address names none", async () => {
+  const { asked } = await open({}, { modules: "jit_step(7),jit_later(9)" });
+  expect(asked.find((url) => url.searchParams.get("type") === "short_txt")?.searchParams.get("module_name")).toBe("jit_step(7)");
+  unmount(root);
+  const named = await open({ program_id: "9" }, { modules: "jit_step(7),jit_later(9)" });
+  expect(named.asked.find((url) => url.searchParams.get("type") === "short_txt")?.searchParams.get("module_name")).toBe("jit_later(9)");
+});
 
 it("draws the entry computation; a click selects, a double click centres", async () => {
   const { kept } = await open();

@@ -8,6 +8,7 @@ import { Panel } from "../../widgets/status/panel";
 import { Picker } from "../../widgets/overlay/picker";
 import { useLoad } from "../../widgets/status/use_load";
 import { readHlo } from "./text/hlo_text";
+import { costliestProgram, opTimes } from "./times";
 import { Module } from "./module";
 import "./page.css";
 
@@ -27,7 +28,7 @@ function GraphViewerPage(props: PageProps) {
   return <Chosen {...props} names={list.data} />;
 }
 
-/** The module in the address, by name or program id; else the one with the highest id, which was compiled last. */
+/** The module in the address, by name or program id; else the one that takes most time, or was compiled last. */
 function moduleOf(names: readonly string[], wanted: string | null, program: string | null): string | null {
   if (wanted !== null) return wanted;
   const id = (name: string): number => Number(/\((\d+)\)$/.exec(name)?.[1] ?? -1);
@@ -37,11 +38,18 @@ function moduleOf(names: readonly string[], wanted: string | null, program: stri
 
 function Chosen(props: PageProps & { names: readonly string[] }) {
   const { run, tool, host, client, state, names } = props;
-  const module = moduleOf(names, useKey(state, "module_name"), useKey(state, "program_id"));
+  const [named, program] = [useKey(state, "module_name"), useKey(state, "program_id")];
+  const request = opTimes(run, host);
+  const unnamed = named === null && program === null && names.length > 1;
+  const costliest = useLoad(unnamed ? JSON.stringify(request) : null, async (signal) =>
+    costliestProgram(await client.json("data", request, { signal }), names),
+  );
+  // Without times of ops any program will do.
+  const module = unnamed && costliest.loading ? null : moduleOf(names, named, program ?? costliest.data);
   const [long, view] = [useKey(state, "text") === "long", useKey(state, "view")];
   const params = { run, tag: tool.id, host: host ?? undefined, module_name: module };
   const form = long ? { type: "long_txt", show_metadata: true } : { type: "short_txt" };
-  const answer = useLoad(JSON.stringify([params, long]), async (signal) =>
+  const answer = useLoad(module === null ? null : JSON.stringify([params, long]), async (signal) =>
     readHlo(await client.text("data", { ...params, ...form }, { signal })),
   );
   const file = (type: string): string => client.url("data", { ...params, type, show_metadata: type === "long_txt" ? true : undefined });

@@ -1,8 +1,10 @@
 // Measured times and rates of the instructions of a module, from the table of HLO ops, and how they colour the nodes.
+import type { Params } from "../../api/client";
 import { asTable, numbersOf, textsOf } from "../../api/payload/fields";
 import { OUTSIDE, beyond, readNotes } from "../../page/op_request";
 import { mix, parseHex, toHex, utilisationColour } from "../../base/colour";
 import type { Theme } from "../../base/colour";
+import { sumBy } from "../../base/chart/slices";
 import { formatPercent, formatQuantity, formatTime } from "../../base/format";
 
 const PS_PER_US = 1e6;
@@ -30,6 +32,18 @@ const WHAT = "the table of HLO ops";
 
 /** The id in `module(id)`. */
 export const programOf = (module: string): string => /\((\d+)\)$/.exec(module)?.[1] ?? "";
+
+/** The request for the times of ops. */
+export const opTimes = (run: string, host: string | null): Params => ({ run, tag: "hlo_stats", host: host ?? undefined, backend: "auto" });
+
+/** The id of the program with the most self time, of modules with the given names; null without times. */
+export function costliestProgram(payload: unknown, modules: readonly string[]): string | null {
+  const known = new Set(modules.map(programOf));
+  const table = asTable(payload, WHAT);
+  return (
+    sumBy(textsOf(table, "program_id", WHAT), numbersOf(table, "total_self_time", WHAT)).find(({ name }) => known.has(name))?.name ?? null
+  );
+}
 
 export function readTimes(payload: unknown, module: string): ModuleTimes {
   const table = asTable(payload, WHAT);
@@ -144,6 +158,6 @@ export function timeLines(times: ModuleTimes, one: OpTimes): [string, string][] 
   };
   rate("FLOP rate", one.flopRate, times.peaks.flops, "GFLOP/s");
   rate("Bandwidth", one.bandwidth, times.peaks.memory, "GiB/s");
-  if (one.boundBy && one.boundBy !== "Unknown") lines.push(["Bound by", one.boundBy]);
+  if (one.boundBy && one.boundBy !== "Unknown") lines.push(["Closest limit", one.boundBy]);
   return lines;
 }

@@ -106,7 +106,7 @@ it("summarises the op time", () => {
   expect(headline).toBe("loop fusion takes 60.0% of the busy time");
   expect(lines).toEqual([
     "3 ops with 100 us of self time over 8 cores, 80.0% of the recorded time. Longest: f.1 with 60.0% of the busy time at 12 GFLOP/s.",
-    "Bound by HBM for 70.0% of the busy time.",
+    "Nearest limit of the ops, reached or not: HBM for 70.0% of the busy time.",
   ]);
 });
 
@@ -116,19 +116,19 @@ it("shows both shares, each with its base, and keeps the base when filters apply
       .filter(({ id }) => id === "busy_share" || id === "total_self_time_percent")
       .map(({ label, values }) => [label, ...values]);
   expect(columns(OPS)).toEqual([
-    ["Share of busy time", 0.6, 0.3, 0.1],
+    ["Busy share", 0.6, 0.3, 0.1],
     ["Share of all time", 48, 24, 8],
   ]);
   const copies = chooseOps(OPS, { program: "9", category: "", core: "", bound: "", text: "" });
   expect(columns(copies)).toEqual([
-    ["Share of busy time", 0.1],
+    ["Busy share", 0.1],
     ["Share of all time", 8],
   ]);
   expect(summaryOf(copies)).toEqual({
     headline: "copy takes 10.0% of the busy time",
     lines: [
       "1 of 3 ops match: 10.0% of the busy time. Longest: c.1 with 10.0% of the busy time.",
-      "Bound by HBM for 10.0% of the busy time.",
+      "Nearest limit of the ops, reached or not: HBM for 10.0% of the busy time.",
     ],
   });
 });

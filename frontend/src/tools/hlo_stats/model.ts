@@ -5,6 +5,7 @@ import { joinTables } from "../../base/table/difference";
 import type { Steps } from "../../base/table/difference";
 import { pairOps } from "../../page/compare/paired_ops";
 import type { OpColumns } from "../../page/compare/paired_ops";
+import { COLUMNS, labelled } from "../../page/op_columns";
 import { overCores, rateDoubt, readNotes } from "../../page/op_request";
 import type { OpNotes } from "../../page/op_request";
 import type { BarsChart, ChartSpec } from "../../base/chart/chart_spec";
@@ -68,13 +69,16 @@ export function readOps(payload: unknown): Ops {
     withoutUnitLabels(withoutZeros(withUnits(raw, { dma_stall_percent: "fraction", operational_intensity: "FLOP/B" }), MEASURED)),
   );
   return {
-    table: marked(
-      withShare(
-        plain,
-        own.map((time, row) => (busyUs > 0 && (rank[row] ?? 0) > 0 ? time / busyUs : null)),
+    table: labelled(
+      marked(
+        withShare(
+          plain,
+          own.map((time, row) => (busyUs > 0 && (rank[row] ?? 0) > 0 ? time / busyUs : null)),
+          notes,
+        ),
         notes,
       ),
-      notes,
+      COLUMNS.hlo_stats,
     ),
     program: text("program_id"),
     category: text("category"),
@@ -94,9 +98,9 @@ function withShare(table: TableData, share: readonly (number | null)[], notes: O
   const base = baseOf(notes);
   const column = numberColumn(
     "busy_share",
-    `Share of ${base}`,
+    "Busy share",
     "fraction",
-    `Total self time divided by that of all ops of the profile${overCores(notes.cores)}.\nSource: trace.`,
+    `Self time, of the ${base} of all ops of the profile${overCores(notes.cores)}.\nSource: trace.`,
     share,
   );
   const all = `of all recorded time${overCores(notes.cores)}, idle time included; XProf's percentage.`;
@@ -297,12 +301,15 @@ export function summaryOf(ops: Ops): Summary {
     `${what} Longest: ${ops.name[first] ?? ""} with ${percent(ops.selfUs[first] ?? 0)} of the ${base}` +
       `${flops > 0 ? ` at ${formatQuantity(flops, "GFLOP/s")}` : ""}.`,
   ];
-  if (bounds.length) lines.push(`Bound by ${bounds.map(({ name, value }) => `${name} for ${percent(value)}`).join(", ")} of the ${base}.`);
-  if (notes.onCpu) lines.push("The ops ran on the CPU, whose peak rates are unknown, so their bottleneck cannot be determined.");
+  if (bounds.length)
+    lines.push(
+      `Nearest limit of the ops, reached or not: ${bounds.map(({ name, value }) => `${name} for ${percent(value)}`).join(", ")} of the ${base}.`,
+    );
+  if (notes.onCpu) lines.push("No limits: the ops ran on the CPU, whose peak rates are unknown.");
   return { headline: `${category.name} takes ${percent(category.value)} of the ${base}`, lines };
 }
 
-const COLUMNS: OpColumns = {
+const IDENTIFYING: OpColumns = {
   name: "hlo_op_name",
   program: "program_id",
   kind: ["category", "core_type"],
@@ -315,7 +322,7 @@ const COMPARED = {
 
 /** The table of the ops that pass the filters with those of a base. Programs have other ids there, so that only names and kinds filter what it has alone. */
 export function withBaseOps(ops: Ops, base: Ops, choice: Choice, found: Comparison | null, perStep: Steps | null = null): TableData {
-  const pairs = pairOps(ops.table, base.table, COLUMNS, found);
+  const pairs = pairOps(ops.table, base.table, IDENTIFYING, found);
   const passing = new Set(rowsOf(base, { ...choice, program: "" }));
   return joinTables(
     ops.table,

@@ -1,6 +1,7 @@
 // HLO stats: every XLA op with its time, rates and bottleneck, as charts and a filterable table.
 import { useMemo } from "preact/hooks";
 import { BaseLine, useComparedBase } from "../../page/compare/base_run";
+import { COLUMNS, arranged } from "../../page/op_columns";
 import { opRequest } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
@@ -8,8 +9,7 @@ import { TOTALS_KEY, usePerStep } from "../../page/compare/per_step";
 import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { formatPercent, plural } from "../../base/format";
-import { SIDE, baseOf, differenceOf } from "../../base/table/difference";
-import { firstColumns, hiding } from "../../base/table/transform";
+import { hiding } from "../../base/table/transform";
 import { Chart } from "../../widgets/chart/chart";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { Panel } from "../../widgets/status/panel";
@@ -21,47 +21,10 @@ import { CHART_WORDS, chartOf, chartsOf, chooseOps, readOps, summaryOf, withBase
 import type { ChartId, Choice, Ops } from "./model";
 import "./page.css";
 
-/** Columns shown initially, in this order; the others are hidden. */
 /** Keys of the address that belong to this page. */
 const OWN_KEYS = [TOTALS_KEY, "program", "category", "core", "bound", "op", "chart", "unattributed", "backend"];
-const SHOWN = [
-  "hlo_op_name",
-  "category",
-  "busy_share",
-  "total_self_time_percent",
-  "total_self_time",
-  "occurrences",
-  "avg_time",
-  "bound_by",
-  "model_flop_rate",
-  "hbm_bw",
-  "tf_op_name",
-  "source_info",
-  "hlo_op_expression",
-  "program_id",
-];
-
-/** Columns shown initially with a base. */
-const SHOWN_WITH_BASE = [
-  "hlo_op_name",
-  "category",
-  "total_self_time",
-  baseOf("total_self_time"),
-  differenceOf("total_self_time"),
-  "occurrences",
-  differenceOf("occurrences"),
-  "avg_time",
-  differenceOf("avg_time"),
-  SIDE,
-  "busy_share",
-  "bound_by",
-  "model_flop_rate",
-  "hbm_bw",
-  "tf_op_name",
-  "source_info",
-  "hlo_op_expression",
-  "program_id",
-];
+/** Numbers that are shown with those of a base. */
+const COMPARED = ["total_self_time", "occurrences", "avg_time"];
 
 function HloPage(page: PageProps) {
   const { tool, host, hosts, client, state } = page;
@@ -105,17 +68,10 @@ function Content({ page, ops }: { page: PageProps; ops: Ops }) {
   const summary = useMemo(() => summaryOf(shown), [shown]);
   const { base, found } = useComparedBase(page, { read: readOps, params: opRequest(page) });
   const per = usePerStep(page, found);
-  const data = useMemo(
-    () =>
-      base.data === null
-        ? firstColumns(shown.table, SHOWN)
-        : firstColumns(withBaseOps(ops, base.data, choice, found, per.steps), SHOWN_WITH_BASE),
-    [shown, base.data, found, per.steps],
-  );
-  const hide = useMemo(
-    () => data.columns.map((column) => column.id).filter((one) => !(base.data === null ? SHOWN : SHOWN_WITH_BASE).includes(one)),
-    [data],
-  );
+  const { table: data, hidden } = useMemo(() => {
+    const table = base.data === null ? shown.table : withBaseOps(ops, base.data, choice, found, per.steps);
+    return arranged(table, COLUMNS.hlo_stats, COMPARED);
+  }, [shown, base.data, found, per.steps]);
   const { unattributed } = ops.notes;
   return (
     <div class="hlo">
@@ -140,7 +96,7 @@ function Content({ page, ops }: { page: PageProps; ops: Ops }) {
           data={data}
           title="HLO ops"
           fileName={fileNameOf("hlo_stats", run, host)}
-          store={hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hide)}
+          store={hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hidden)}
           rowTools={(row) => (
             <button
               type="button"
@@ -234,14 +190,14 @@ function Controls({ ops, choice, set }: { ops: Ops; choice: Choice; set: (patch:
     <div class="hlo-controls" role="toolbar" aria-label="Filter ops">
       {select("Program", "program", ops.program)}
       {select("Category", "category", ops.category)}
-      {select("Bound by", "bound", ops.bound)}
+      {select("Limit", "bound", ops.bound)}
       {select("Core", "core", ops.core)}
       <label>
         Op{" "}
         <input
           class="field"
           type="search"
-          placeholder="in name, text or framework op"
+          placeholder="name or text"
           value={choice.text}
           onInput={(e) => set({ op: e.currentTarget.value || null })}
         />

@@ -1,8 +1,9 @@
-// Decodes the input pipeline analysis: five tables, and the server's reading of the steps.
+// Decodes the input pipeline analysis: XProf's five tables, and the decomposition of the steps.
 import { asDict, asList, asTable, asText, badAnswer, propertyNumber, textsOf } from "../../api/payload/fields";
 import { relabelled, withUnits } from "../../base/table/transform";
 import { readStepReading } from "../../api/payload/step_reading";
-import { readMessages } from "../../api/payload/step_table";
+import { readMessages, readSteps } from "../../api/payload/step_table";
+import { breakdownOf } from "../../base/steps/decomposition";
 import type { StepReading } from "../../base/steps/reading";
 import type { Message } from "../../api/payload/step_table";
 import type { StepBreakdown } from "../../base/steps/steps";
@@ -20,19 +21,20 @@ interface HostPart {
 export interface InputPipeline {
   /** TPU only: of the cores of all hosts the one that waited longest, per step. */
   waitingCores: { steps: string[]; cores: string[] } | null;
-  steps: StepBreakdown | null;
-  reading: StepReading;
+  /** The decomposition of `extended`, else XProf's steps. */
+  steps: StepBreakdown;
+  /** Null in XProf's reading. */
+  reading: StepReading | null;
   ops: TableData;
   /** The parts of the host's input processing, in XProf's order. */
   host: HostPart[];
   tips: string[];
   messages: Message[];
-  /** About the share of input, and what to do about it; "" where there is nothing to say. */
-  statement: string;
+  /** What to do about the input; "" where there is nothing to say. In XProf's reading as HTML. */
   next: string;
 }
 
-const TABLES = 6;
+const TABLES = 5;
 const LABELS = {
   opName: "Input op",
   timeInMs: "Total time",
@@ -72,20 +74,23 @@ function readWaitingCores(table: TableData): InputPipeline["waitingCores"] {
 export function readInputPipeline(value: unknown): InputPipeline {
   const parts = asList(value, "the input pipeline");
   if (parts.length < TABLES) throw badAnswer(`the input pipeline has ${parts.length} tables in place of ${TABLES}`);
-  const more = asDict(parts[5], "the extended data");
-  const reading = readStepReading(more);
+  const more = parts[TABLES] === undefined ? null : asDict(parts[TABLES], "the extended data");
+  const reading = more && readStepReading(more);
+  const xprof = readSteps(parts[1]);
   const ops = asTable(parts[2], "the table of input ops");
   const tips = asTable(parts[3], "the table of tips");
   return {
     waitingCores: readWaitingCores(asTable(parts[0], "the table of waiting cores")),
-    steps: reading.steps,
+    steps: reading ? breakdownOf(reading.decomposition) : xprof,
     reading,
-    ops: relabelled(withUnits(ops, { timeInPercent: "fraction", selfTimeInPercent: "fraction" }), LABELS),
+    ops: relabelled(
+      withUnits(ops, { timeInMs: "ms", timeInPercent: "fraction", selfTimeInMs: "ms", selfTimeInPercent: "fraction" }),
+      LABELS,
+    ),
     host: HOST_PARTS.map(([key, kind, name, hue, help]) => ({ kind, name, hue, help, us: propertyNumber(ops.properties, key) ?? 0 })),
     tips: tips.columns.length ? textsOf(tips, "link", "the table of tips") : [],
     messages: readMessages(parts[4]),
-    statement: asText(more["statement"] ?? "", "the statement on input"),
-    next: asText(more["next"] ?? "", "the next step"),
+    next: more ? asText(more["next"] ?? "", "the next step") : (xprof.properties["summary_nextstep"] ?? ""),
   };
 }
 

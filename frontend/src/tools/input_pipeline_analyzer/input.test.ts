@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readInputPipeline } from "./decode";
-import { xprofNote } from "../../base/steps/reading";
-import { hostParts, limitOf, sentences, stepFigures, usefulTips, waitingChart, waitingParts, waitingTable, describeWaiting } from "./model";
+import { noReading, readingAnswer } from "../../base/steps/testing";
+import { barOf, hostParts, limitOf, sentences, stepFigures, usefulTips, waitingChart, waitingTable, describeWaiting } from "./model";
 
 type Value = string | number;
 const table = (cols: Record<string, string>, rows: Value[][] = [], p: Record<string, string> = {}) => ({
@@ -17,26 +17,6 @@ const XPROF = {
   infeedPercentMin: "number",
   infeedPercentMax: "number",
 };
-const OWN = {
-  stepnum: "string",
-  tcComputeTimeMs: "number",
-  tcInfeedTimeMs: "number",
-  stepTimeMs: "number",
-  host: "string",
-  core: "string",
-  waitingPercent: "number",
-  waitingPercentLeast: "number",
-  waitingPercentMost: "number",
-};
-const reading = (steps: unknown, level: string, percent: number) => ({
-  steps,
-  verdict: { input: { level, percent } },
-  xprof_input: { level: "MODERATELY", percent: 12 },
-  recording: null,
-  hosts: { step_ms: { h: 10 }, slowest_in: { h: 2 }, over_others: {}, stragglers: [] },
-  statement: steps ? "Input takes 10.0% of the step time." : "",
-  next: "",
-});
 const OPS = {
   opName: "string",
   count: "number",
@@ -47,10 +27,11 @@ const OPS = {
   category: "string",
 };
 const ROWS: Value[][] = [
-  ["0", 9, 1, 10, "h", "3", 10, 0, 12],
-  ["1", 18, 2, 20, "h", "2", 10, 1, 14],
+  ["0", 9, 1, 10, 0, 12],
+  ["1", 18, 2, 10, 1, 14],
 ];
-const answer = (steps: Value[][] = ROWS, level = "MODERATELY") => [
+const CONCLUSION = "Your program is MODERATELY input-bound because 12.0% of the total step time sampled is waiting for input.";
+const answer = (more: unknown = { ...readingAnswer(), next: "Look there." }) => [
   {
     cols: [
       { id: "index", label: "Index", type: "string" },
@@ -62,7 +43,7 @@ const answer = (steps: Value[][] = ROWS, level = "MODERATELY") => [
       ["Core name", "h:3", "h:2"],
     ].map((row) => ({ c: row.map((v) => ({ v })) })),
   },
-  table(XPROF, [], { hardware_type: "TPU", input_conclusion: "" }),
+  table(XPROF, ROWS, { hardware_type: "TPU", input_conclusion: CONCLUSION, summary_nextstep: "Look at Section 3." }),
   table(OPS, [["Iterator::Root", 20, 5, 0.5, 5, 0.5, "Preprocessing"]], {
     enqueue_us: "100.000",
     demanded_file_read_us: "0.000",
@@ -72,23 +53,25 @@ const answer = (steps: Value[][] = ROWS, level = "MODERATELY") => [
   }),
   table({ link: "string" }, [['Use <a href="https://x.org" target="_blank">map()</a>']]),
   table({ severity: "string", message: "string" }),
-  reading(steps.length ? table(OWN, steps, { hardware_type: "TPU" }) : null, steps.length ? level : "", steps.length ? 10 : 0),
+  ...(more === null ? [] : [more]),
 ];
 
 describe("input pipeline", () => {
-  it("decodes the response and determines the limit", () => {
+  it("decodes the response and says at once how much of the time waits for input", () => {
     const data = readInputPipeline(answer());
-    expect(limitOf(data)).toEqual({ tone: "fair", title: "Moderately input-bound: 10.0% of the step time is spent waiting for input" });
-    expect(waitingParts(data).map(({ name, share, text }) => [name, share, text])).toEqual([
-      ["Waiting for input", 0.1, "1.500 ms per step"],
-      ["Other step time", 0.9, "13.50 ms per step"],
+    expect(limitOf(data)).toEqual({ tone: "bad", title: "Input-bound: 35.0% of the time from step to step waits for input" });
+    expect(barOf(data).map(({ id, share }) => [id, share])).toEqual([
+      ["device_compute", 0.1],
+      ["input", 0.35],
+      ["other", 0.05],
+      ["between_steps", 0.5],
     ]);
     expect(data.ops.columns.map(({ label, unit }) => [label, unit]).slice(3, 6)).toEqual([
       ["Total time (share)", "fraction"],
-      ["Self time", null],
+      ["Self time", "ms"],
       ["Self time (share)", "fraction"],
     ]);
-    expect(data.tips).toHaveLength(1);
+    expect([data.tips.length, data.next]).toEqual([1, "Look there."]);
   });
 
   it("summarises the waiting cores", () => {
@@ -101,11 +84,34 @@ describe("input pipeline", () => {
     expect(describeWaiting({ steps: ["0"], cores: ["unknown"] })).toBe("No core waits for input in any step.");
   });
 
-  it("has statistics and a band of the waiting share", () => {
+  it("has statistics of the wait in each step", () => {
     const data = readInputPipeline(answer());
     expect(stepFigures(data).map(({ name, value, detail }) => [name, value, detail])).toEqual([
+      ["Step time", "10 ms", "2 steps, σ 2.828 ms, 8 ms to 12 ms"],
+      ["Step time waiting for input", "35.0%", "7 ms of 20 ms"],
+      ["Wait for input per step", "7 ms", "σ 1.414 ms, 6 ms to 8 ms"],
+    ]);
+    expect([data.steps.labels, waitingChart(data)]).toEqual([["train 1", "train 2"], null]);
+    expect(sentences(data)).toEqual(["GPU 1 takes part in no step and is not averaged in."]);
+  });
+
+  it("knows the wait also where other time may be input, and where there is none", () => {
+    const of = (level: string, percent: number) => readInputPipeline(answer(readingAnswer({ input: { level, percent } })));
+    expect(limitOf(of("NOT", 1.2))).toEqual({ tone: "good", title: "Not input-bound: 1.2% of the time from step to step waits for input" });
+    expect(limitOf(of("POTENTIALLY", 21)).title).toBe(
+      "Possibly input-bound: 21.0% of the time from step to step is unexplained or host copies",
+    );
+    // The share of input itself, not the one that decided.
+    expect(stepFigures(of("POTENTIALLY", 21))[1]?.value).toBe("35.0%");
+  });
+
+  it("shows XProf's conclusion, statistics and band in its reading", () => {
+    const data = readInputPipeline(answer(null));
+    expect(limitOf(data)).toEqual({ tone: "none", title: CONCLUSION });
+    expect([barOf(data), data.next]).toEqual([[], "Look at Section 3."]);
+    expect(stepFigures(data).map(({ name, value, detail }) => [name, value, detail])).toEqual([
       ["Step time", "15 ms", "2 steps, σ 7.071 ms, 10 ms to 20 ms"],
-      ["Step time waiting for input", "10.0%", "the same in every step"],
+      ["Step time waiting for input", "13.0%", "σ 1.4%, 12.0% to 14.0%"],
     ]);
     const chart = waitingChart(data);
     expect([chart?.line.values, chart?.low, chart?.high]).toEqual([
@@ -113,18 +119,6 @@ describe("input pipeline", () => {
       [0, 1],
       [12, 14],
     ]);
-    expect(xprofNote(data.reading)).toBe(
-      "XProf reads 12.0% of the step time as input: it combines the longest wait of any core with the computation of the fastest one.",
-    );
-  });
-
-  it("says nothing about input that it cannot see", () => {
-    const data = readInputPipeline(answer(ROWS, "UNSEEN"));
-    expect(limitOf(data)).toEqual({ tone: "none", title: "No input events recorded: waiting for input is unknown" });
-    expect([waitingParts(data), stepFigures(data).length, xprofNote(data.reading)]).toEqual([[], 1, null]);
-    const known = readInputPipeline(answer(ROWS, "NOT"));
-    expect(limitOf(known).title).toBe("Not input-bound: 10.0% of the step time is waiting for input");
-    expect(sentences(known)).toEqual(["Input takes 10.0% of the step time."]);
   });
 
   it("gives tips on what takes time only", () => {
@@ -145,9 +139,9 @@ describe("input pipeline", () => {
   });
 
   it("has no figures without steps, and reports malformed responses", () => {
-    const data = readInputPipeline(answer([]));
-    expect(limitOf(data).title).toBe("No steps in this profile: the time spent waiting for input is unknown");
-    expect([waitingParts(data), waitingChart(data), stepFigures(data)]).toEqual([[], null, []]);
-    expect(() => readInputPipeline([{}])).toThrow("1 tables in place of 6");
+    const data = readInputPipeline(answer(noReading()));
+    expect(limitOf(data).title).toBe("No steps in this profile: only the host's side is known");
+    expect([barOf(data), waitingChart(data), stepFigures(data)]).toEqual([[], null, []]);
+    expect(() => readInputPipeline([{}])).toThrow("1 tables in place of 5");
   });
 });

@@ -1,61 +1,51 @@
 // Summary, figures and charts of the input pipeline page. Pure.
 import { makeTable, textColumn } from "../../base/table/columns";
 import type { BandChart } from "../../base/chart/chart_spec";
-import { formatPercent, formatQuantity, plural } from "../../base/format";
+import { formatPercent, formatQuantity, formatTime, plural } from "../../base/format";
 import { CATEGORIES } from "../../base/steps/step_category";
-import { UNSEEN, coverageText, dispatchLimit } from "../../base/steps/reading";
-import { inputLimit } from "../../base/steps/steps";
+import { segmentsOf } from "../../base/steps/decomposition";
+import type { Segment } from "../../base/steps/decomposition";
+import { caveats } from "../../base/steps/reading";
+import { inputLimit, statisticsOf } from "../../base/steps/steps";
 import type { Limit, Statistics } from "../../base/steps/steps";
 import type { TableData } from "../../base/table/table_data";
 import type { Figure } from "../../widgets/content/figures";
 import type { SharePart } from "../../widgets/chart/share_bar";
 import { waitingCounts } from "./decode";
 import type { InputPipeline } from "./decode";
+import type { Message } from "../../api/payload/step_table";
 
-/** The title of the summary. */
-export function limitOf({ reading, ops }: InputPipeline): Limit {
-  const dispatch = dispatchLimit(reading);
-  if (dispatch) return { tone: "fair", title: dispatch.title };
-  const { level, percent } = reading.verdict.input;
-  const limit = inputLimit(level, percent);
-  if (limit) return limit;
-  if (level === "NOT") return { tone: "good", title: `Not input-bound: ${formatPercent(percent)} of the step time is waiting for input` };
-  if (level === UNSEEN) return { tone: "none", title: "No input events recorded: waiting for input is unknown" };
-  return {
+/** Id of the category of step time that this page is about. */
+export const INPUT = "input";
+
+/** The title of the summary: the verdict on input; in XProf's reading its conclusion. */
+export function limitOf({ reading, ops, steps }: InputPipeline): Limit {
+  const none: Limit = {
     tone: "none",
-    title: ops.rowCount
-      ? "No steps in this profile: the time spent waiting for input is unknown"
-      : "No steps and no input ops in this profile",
+    title: ops.rowCount ? "No steps in this profile: only the host's side is known" : "No steps and no input ops",
   };
+  if (reading === null) return { tone: "none", title: steps.properties["input_conclusion"] ?? none.title };
+  const { level, percent } = reading.input;
+  const { base } = reading.decomposition;
+  const limit = inputLimit(level, percent, base);
+  if (limit) return limit;
+  return level === "NOT" ? { tone: "good", title: `Not input-bound: ${formatPercent(percent)} of the ${base} waits for input` } : none;
 }
 
-/** Waiting for input and all other step time; empty without steps or input events. */
-export function waitingParts({ steps, reading: { verdict } }: InputPipeline): SharePart[] {
-  if (!steps || verdict.input.level === "" || verdict.input.level === UNSEEN) return [];
-  const parts = steps.parts.filter((part) => part.category === "input");
-  const waiting = parts.reduce((all, part) => all + part.ms.reduce((a, b) => a + b, 0), 0);
-  const total = steps.totalMs.reduce((a, b) => a + b, 0);
-  if (total <= 0) return [];
-  const share = waiting / total;
-  const perStep = (value: number): string => `${formatQuantity(value / steps.labels.length, "ms")} per step`;
-  return [
-    {
-      name: "Waiting for input",
-      share,
-      text: perStep(waiting),
-      colour: CATEGORIES.input.colour,
-      striped: true,
-      help: CATEGORIES.input.help,
-    },
-    { name: "Other step time", share: 1 - share, text: perStep(total - waiting), colour: CATEGORIES.other.colour },
-  ].filter((part) => part.share > 0);
-}
+/** The bar of step time; empty in XProf's reading and without steps. */
+export const barOf = ({ reading }: InputPipeline): Segment[] => (reading ? segmentsOf(reading.decomposition) : []);
+
+/** XProf's warning about missing step markers, which the plugin infers steps without. */
+const NO_STEPS = /^No step marker observed/;
+
+/** The messages above the page. */
+export const messagesOf = ({ messages, reading }: InputPipeline): Message[] =>
+  reading ? messages.filter(({ text }) => !NO_STEPS.test(text)) : messages;
 
 /** Sentences below the title. */
-export function sentences({ reading, statement, steps }: InputPipeline): string[] {
-  const dispatch = dispatchLimit(reading);
-  const coverage = coverageText(reading.recording);
-  return [...(dispatch ? [dispatch.sentence] : []), ...(statement && steps ? [statement] : []), ...(coverage ? [coverage] : [])];
+export function sentences({ reading, steps }: InputPipeline): string[] {
+  if (reading === null) return [steps.properties["output_conclusion"] ?? ""].filter(Boolean);
+  return caveats(reading);
 }
 
 function spread({ deviation, minimum, maximum }: Statistics, unit: string): string {
@@ -68,45 +58,78 @@ function spread({ deviation, minimum, maximum }: Statistics, unit: string): stri
 }
 
 /** Statistics of the device side. */
-export function stepFigures({ steps, reading }: InputPipeline): Figure[] {
+export function stepFigures(data: InputPipeline): Figure[] {
+  const { steps, reading } = data;
   const figures: Figure[] = [];
-  if (!steps) return figures;
-  const several = reading.hosts.stepMs.size > 1;
   if (steps.time) {
     figures.push({
-      name: several ? "Step time, slowest host of each step" : "Step time",
+      name: "Step time",
       value: formatQuantity(steps.time.average, "ms"),
       exact: `${steps.time.average} ms`,
       better: "lower",
       detail: `${plural(steps.labels.length, "step")}, ${spread(steps.time, "ms")}`,
-      help: "Duration of a step.\nMean over the steps, each on its slowest host; σ is the sample deviation.\nSource: trace.",
+      help:
+        `Duration of a step.\nMean over the steps${reading ? " and the devices that take part" : ", as XProf computes it"}; ` +
+        "σ is the sample deviation.\nSource: trace.",
     });
   }
+  return reading ? [...figures, ...waitingFigures(data)] : [...figures, ...xprofFigures(data)];
+}
+
+/** The wait of the average step, and its spread over the steps. */
+function waitingFigures(data: InputPipeline): Figure[] {
+  if (!data.reading || !data.reading.decomposition.basePs) return [];
+  const { decomposition, input } = data.reading;
+  const segment = barOf(data).find(({ id }) => id === INPUT);
+  const perStep = statisticsOf(data.steps.parts.find(({ id }) => id === INPUT)?.ms ?? data.steps.labels.map(() => 0));
+  const share = input.level === "POTENTIALLY" ? 100 * (segment?.share ?? 0) : input.percent;
+  return [
+    {
+      name: "Step time waiting for input",
+      value: formatPercent(share),
+      exact: `${share} %`,
+      better: "lower",
+      detail: `${formatTime(segment?.ps ?? 0)} of ${formatTime(decomposition.basePs)}`,
+      help: `Time in which devices are idle and wait for input or its copy.\nShare of the ${decomposition.base}.\nSource: trace.`,
+    },
+    ...(perStep
+      ? [
+          {
+            name: "Wait for input per step",
+            value: formatTime(segment?.ps ?? 0),
+            exact: `${(segment?.ps ?? 0) / 1e9} ms`,
+            better: "lower" as const,
+            detail: spread(perStep, "ms"),
+            help: "Mean over the steps and the devices that take part; σ and range are over the steps.\nSource: trace.",
+          },
+        ]
+      : []),
+  ];
+}
+
+function xprofFigures({ steps }: InputPipeline): Figure[] {
   const overall = steps.waiting?.overall;
-  if (overall && reading.verdict.input.level !== UNSEEN) {
-    figures.push({
+  if (!overall) return [];
+  return [
+    {
       name: "Step time waiting for input",
       value: formatPercent(overall.average),
       exact: `${overall.average} %`,
       better: "lower",
       detail: spread(overall, "percent"),
-      help:
-        "Wait for input as a share of the time of all steps, each on its slowest host; on TPUs of the core of it that waits longest.\n" +
-        "σ and range are over the steps.\n" +
-        "Source: trace.",
-    });
-  }
-  return figures;
+      help: "Share of the step time that the core with the longest wait waits for input, as XProf computes it.\nSource: trace.",
+    },
+  ];
 }
 
-/** Share of the step time that waits for input: of the core shown, least and most of all cores; null with a single one. */
-export function waitingChart({ steps }: InputPipeline): BandChart | null {
-  if (!steps?.waiting || steps.labels.length === 0 || steps.hardware !== "TPU") return null;
+/** XProf's share of the step time that waits for input: mean of the cores, least and most; null in the plugin's reading. */
+export function waitingChart({ steps, reading }: InputPipeline): BandChart | null {
+  if (reading || !steps.waiting || steps.labels.length === 0) return null;
   return {
     kind: "band",
     x: { name: "Step", unit: null, labels: steps.labels },
     y: { name: "Step time waiting for input", unit: "percent" },
-    line: { name: "Slowest host", colour: CATEGORIES.input.colour, values: steps.waiting.average },
+    line: { name: "Mean of the cores", colour: CATEGORIES.input.colour, values: steps.waiting.average },
     low: steps.waiting.minimum,
     high: steps.waiting.maximum,
   };

@@ -5,7 +5,8 @@ import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, storeAt, toolPatch } from "../../page/page_state";
 import type { RunInfo } from "../../api/types";
 import { plural } from "../../base/format";
-import { hostLine, xprofNote } from "../../base/steps/reading";
+import { baseText, traceOf } from "../../base/steps/decomposition";
+import { hostLine } from "../../base/steps/reading";
 import { stepChart } from "../../base/steps/steps";
 import { Callouts } from "../../widgets/status/callouts";
 import { SummaryBox } from "../../widgets/content/summary_box";
@@ -13,36 +14,54 @@ import { Card } from "../../widgets/content/card";
 import { Chart } from "../../widgets/chart/chart";
 import { FitTable } from "../../widgets/table/fit_table";
 import { Figures } from "../../widgets/content/figures";
+import { Link } from "../../widgets/content/link";
+import type { Patch } from "../../widgets/content/link";
 import { RichText } from "../../widgets/content/rich_text";
 import { ShareBar } from "../../widgets/chart/share_bar";
+import { StepBar } from "../../widgets/chart/step_bar";
+import { PART_KEY } from "../../page/page";
+import { useKey } from "../../page/use_key";
 import { useLoad } from "../../widgets/status/use_load";
 import { readInputPipeline } from "./decode";
 import type { InputPipeline } from "./decode";
-import { hostParts, limitOf, sentences, stepFigures, usefulTips, waitingChart, waitingParts, waitingTable, describeWaiting } from "./model";
+import {
+  INPUT,
+  barOf,
+  hostParts,
+  limitOf,
+  messagesOf,
+  sentences,
+  stepFigures,
+  usefulTips,
+  waitingChart,
+  waitingTable,
+  describeWaiting,
+} from "./model";
 import "./page.css";
 
 const TF_DATA = "tf_data_bottleneck_analysis";
+const TRACE = "trace_viewer@";
 
 function InputPage(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
-  const params = { run, tag: tool.id, host: host ?? undefined, extended: "true" };
+  const params = { run, tag: tool.id, host: host ?? undefined, ...(page.reading === "xprof" ? { extended: null } : {}) };
   const answer = useLoad(JSON.stringify(params), async (signal) =>
     readInputPipeline(await client.json<unknown>("data", params, { signal })),
   );
   const info = useLoad(run, (signal) => client.json<RunInfo>("run_info", { run }, { signal }));
-  const known = info.data?.tools.some(({ id, available }) => id === TF_DATA && available) ?? false;
+  const has = (tool: string): boolean => info.data?.tools.some(({ id, available }) => id === tool && available) ?? false;
   if (answer.data === null)
     return <Pending answer={answer} page={page} what={`Analysing the input of ${plural(hostCount(tool, host, hosts), "host")}`} />;
   const file = fileNameOf("input", run, host);
   const parts = { data: answer.data, file, state };
-  const openTfData = known ? (): void => state.set(toolPatch(TF_DATA, host, []), "push") : null;
+  const tfData = has(TF_DATA) ? toolPatch(TF_DATA, host, []) : null;
   return (
     <div class="tool-page">
       <div class="tool-page-body input-page">
-        <Callouts messages={answer.data.messages} />
-        <Summary data={answer.data} />
-        <DeviceSide {...parts} />
-        <HostSide {...parts} openTfData={openTfData} />
+        <Callouts messages={messagesOf(answer.data)} />
+        <Summary {...parts} />
+        <DeviceSide {...parts} open={has(TRACE) ? (keys) => state.set(toolPatch(TRACE, host, [PART_KEY], keys), "push") : null} />
+        <HostSide {...parts} tfData={tfData} />
       </div>
     </div>
   );
@@ -54,38 +73,51 @@ interface PartProps {
   state: PageProps["state"];
 }
 
-function Summary({ data }: { data: InputPipeline }) {
+function Summary({ data, state }: PartProps) {
   const { tone, title } = limitOf(data);
-  const parts = waitingParts(data);
-  const hosts = hostLine(data.reading.hosts);
-  const note = xprofNote(data.reading);
+  const part = useKey(state, PART_KEY) ?? INPUT;
+  const { reading } = data;
+  const segments = barOf(data);
+  const hosts = reading && hostLine(reading.hosts);
+  const label = reading ? `Of the ${baseText(reading.decomposition)}` : "";
   return (
     <SummaryBox tone={tone} title={title}>
-      {parts.length ? <ShareBar parts={parts} label="Step time waiting for input" /> : null}
+      <p class="dim">1. Summary of the input pipeline analysis</p>
+      {segments.length ? (
+        <>
+          <p class="dim">{label}</p>
+          <StepBar segments={segments} label={label} selected={part} onSelect={(id) => state.set({ [PART_KEY]: id }, "replace")} />
+        </>
+      ) : null}
       {sentences(data).map((sentence) => (
         <p key={sentence}>{sentence}</p>
       ))}
       {data.next ? (
         <p>
           <strong>Next: </strong>
-          {data.next}
+          <RichText html={data.next} />
         </p>
       ) : null}
       {hosts ? <p class={hosts.warn ? "" : "dim"}>{hosts.text}</p> : null}
-      {note ? <p class="dim">{note}</p> : null}
     </SummaryBox>
   );
 }
 
-function DeviceSide({ data, file }: PartProps) {
-  const { steps, waitingCores } = data;
-  const chart = useMemo(() => steps && stepChart(steps), [steps]);
+/** `open` opens the trace viewer with keys of the address; null without one. */
+function DeviceSide({ data, file, open }: PartProps & { open: ((keys: Record<string, string>) => void) | null }) {
+  const { steps, reading } = data;
+  const waitingCores = reading ? null : data.waitingCores;
+  const chart = useMemo(() => stepChart(steps), [steps]);
   const waiting = useMemo(() => waitingChart(data), [data]);
   const table = useMemo(() => (waitingCores ? waitingTable(waitingCores) : null), [waitingCores]);
-  if (!chart) {
+  const pick = (step: number): void => {
+    const keys = reading && traceOf(reading.decomposition, step);
+    if (keys) open?.(keys);
+  };
+  if (steps.labels.length === 0) {
     return (
       <Card title="2. Device-side analysis">
-        <p class="dim">Not available: the profile contains no steps. Mark steps in the program, or profile for longer.</p>
+        <p class="dim">No steps: the recording has no step markers. Mark steps with StepTraceAnnotation; Keras marks them itself.</p>
       </Card>
     );
   }
@@ -96,7 +128,15 @@ function DeviceSide({ data, file }: PartProps) {
           <Figures items={stepFigures(data)} />
         </Card>
         <Card title="Device step time" help={"Time of every step by category; red is waiting for input.\nSource: trace."}>
-          <Chart spec={chart} title="" fileName={`${file}_steps`} height={220} pickHint="Drag: zoom." />
+          <Chart
+            spec={chart}
+            title=""
+            fileName={`${file}_steps`}
+            height={220}
+            {...(open === null || reading === null
+              ? { pickHint: "Drag: zoom." }
+              : { onPick: pick, pickHint: "Click: open in the trace viewer. Drag: zoom." })}
+          />
         </Card>
       </div>
       {waiting ? (
@@ -109,9 +149,7 @@ function DeviceSide({ data, file }: PartProps) {
           ) : null}
           <Card
             title="Share of step time waiting for input"
-            help={
-              "Line: the slowest host of each step, its core that waits longest. Band: least to most of the cores of all hosts.\nSource: trace."
-            }
+            help={"Line: mean of the cores. Band: least to most of the cores of all hosts, as XProf computes them.\nSource: trace."}
           >
             <Chart spec={waiting} title="" fileName={`${file}_waiting`} height={230} pickHint="Drag: zoom." />
           </Card>
@@ -121,8 +159,8 @@ function DeviceSide({ data, file }: PartProps) {
   );
 }
 
-/** `openTfData` is null if the profile contains no tf.data activity. */
-function HostSide({ data, file, state, openTfData }: PartProps & { openTfData: (() => void) | null }) {
+/** `tfData` leads to the tf.data page; null if the profile contains no tf.data activity. */
+function HostSide({ data, file, state, tfData }: PartProps & { tfData: Patch | null }) {
   const parts = hostParts(data);
   const store = useMemo(() => storeAt(state, "t1"), [state]);
   if (data.ops.rowCount === 0 && parts.length === 0) {
@@ -132,7 +170,7 @@ function HostSide({ data, file, state, openTfData }: PartProps & { openTfData: (
           Not available: the profile contains no op of an input pipeline. Only pipelines that record their stages appear here, such as
           tf.data.
         </p>
-        {openTfData ? <TfData open={openTfData} /> : null}
+        {tfData ? <TfData to={tfData} /> : null}
       </Card>
     );
   }
@@ -147,7 +185,7 @@ function HostSide({ data, file, state, openTfData }: PartProps & { openTfData: (
         ) : (
           <p class="dim">The input ops took no measurable time.</p>
         )}
-        {openTfData ? <TfData open={openTfData} /> : null}
+        {tfData ? <TfData to={tfData} /> : null}
         <Tips tips={usefulTips(data)} />
       </Card>
       <Card
@@ -162,13 +200,10 @@ function HostSide({ data, file, state, openTfData }: PartProps & { openTfData: (
   );
 }
 
-function TfData({ open }: { open: () => void }) {
+function TfData({ to }: { to: Patch }) {
   return (
     <p>
-      The input comes through tf.data:{" "}
-      <button type="button" class="link" onClick={open}>
-        see which pipeline is slow, and which of its transformations is the bottleneck
-      </button>
+      The input comes through tf.data: <Link to={to}>see which pipeline is slow, and which of its transformations is the bottleneck</Link>
     </p>
   );
 }

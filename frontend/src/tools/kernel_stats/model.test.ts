@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { amounts, filterKernels, groupKernels, hiddenColumns, readKernels, summaryOf, withBaseKernels } from "./model";
+import { amounts, filterKernels, groupKernels, readKernels, sameEverywhere, summaryOf, withBaseKernels } from "./model";
 
 const IDS = [
   "rank",
@@ -43,36 +43,32 @@ const values = (table: { columns: readonly { id: string; values: readonly unknow
 it("adds the share of time, and null for properties that the launch lacks", () => {
   expect(values(KERNELS.table, "share")).toEqual([0.6, 0.3, 0.08, 0.02]);
   expect(values(KERNELS.table, "registers_per_thread")).toEqual([32, null, 8, 32]);
-  expect(KERNELS.table.columns.find(({ id }) => id === "total_duration_us")?.label).toBe("Total Duration");
+  expect(KERNELS.table.columns.find(({ id }) => id === "total_duration_us")?.label).toBe("Total");
 });
 
-it("shows durations first, and hides columns that tell no kernel from another", () => {
-  expect(KERNELS.table.columns.map(({ id }) => id)).toEqual([
-    "kernel_name",
-    "share",
-    "total_duration_us",
-    "occurrences",
-    "avg_duration_us",
-    "min_duration_us",
-    "max_duration_us",
-    "op_name",
-    "rank",
-    "registers_per_thread",
-    "occupancy_pct",
-    "is_op_tensor_core_eligible",
-    "is_kernel_using_tensor_core",
-  ]);
-  expect(hiddenColumns(KERNELS.table)).toEqual(["rank"]);
+it("hides columns that tell no kernel from another", () => {
+  expect(sameEverywhere(KERNELS.table)).toEqual([]);
   const alike = readKernels(
     payload([
       [1, "gemm", 0, 0, false, false, "", 2, 60, 30, 20, 40],
       [2, "fusion", 0, 0, false, true, "", 2, 60, 30, 20, 40],
     ]),
   );
-  expect(hiddenColumns(alike.table)).toEqual(["rank", "registers_per_thread", "occupancy_pct", "is_op_tensor_core_eligible"]);
-  expect(hiddenColumns(groupKernels(alike, "kernel"))).toEqual(["launches", "eligible"]);
+  const measured = ["min_duration_us", "max_duration_us"];
+  expect(sameEverywhere(alike.table)).toEqual(["registers_per_thread", "occupancy_pct", "is_op_tensor_core_eligible", ...measured]);
+  expect(sameEverywhere(groupKernels(alike, "kernel"))).toEqual([...measured, "launches", "eligible"]);
   const one = readKernels(payload([[1, "gemm", 0, 0, false, false, "", 2, 60, 30, 20, 40]]));
-  expect(hiddenColumns(one.table)).toEqual(["rank"]);
+  expect(sameEverywhere(one.table)).toEqual([]);
+});
+
+it("shortens names of kernels in cells and headline, not in the data", () => {
+  const add = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)";
+  const one = readKernels(payload([[1, add, 0, 0, false, false, "", 2, 60, 30, 20, 40]]));
+  const column = one.table.columns.find(({ id }) => id === "kernel_name");
+  expect([column?.values[0], column?.shorten?.(add)]).toEqual([add, "vectorized_elementwise_kernel<CUDAFunctor_add>"]);
+  expect(groupKernels(one, "kernel").columns[0]?.shorten?.(add)).toBe("vectorized_elementwise_kernel<CUDAFunctor_add>");
+  expect(summaryOf(one).headline).toBe("vectorized_elementwise_kernel<CUDAFunctor_add> takes 100.0% of the kernel time");
+  expect(one.shortName("void of_base<2>(int)")).toBe("of_base");
 });
 
 it("groups by kernel and by op", () => {

@@ -1,10 +1,12 @@
 // Kernels of a profile: filters, groups and summary. Pure.
 import { columnsOf, flagColumn, makeTable, numberColumn } from "../../base/table/columns";
 import { asTable, badAnswer, columnOf, numbersOf, textsOf } from "../../api/payload/fields";
-import { SIDE, baseOf, differenceOf, joinTables, keysOf, pairRows, withoutNumber } from "../../base/table/difference";
+import { joinTables, keysOf, pairRows, withoutNumber } from "../../base/table/difference";
 import type { Keys, Steps } from "../../base/table/difference";
-import { formatPercent, formatTime, plural } from "../../base/format";
-import { constantColumns, firstColumns, withoutUnitLabels, pickRows, rowsWhere } from "../../base/table/transform";
+import { COLUMNS, labelled } from "../../page/op_columns";
+import { cutMiddle, formatPercent, formatTime, plural } from "../../base/format";
+import { constantColumns, withoutUnitLabels, pickRows, rowsWhere } from "../../base/table/transform";
+import { shortKernelNames } from "../../base/kernel_name";
 import { sumBy } from "../../base/chart/slices";
 import type { Amount } from "../../base/chart/slices";
 import type { TableColumn, TableData } from "../../base/table/table_data";
@@ -17,26 +19,19 @@ export interface Kernels {
   table: TableData;
   kernel: readonly string[];
   op: readonly string[];
+  /** A kernel's short name. */
+  shortName: (kernel: string) => string;
   totalUs: readonly number[];
   /** Time of all kernels of the profile, whatever the filters. */
   allUs: number;
 }
 
 const WHAT = "the table of kernels";
+/** Names in sentences are truncated to this length. */
+const LONGEST_NAME = 60;
 const SHARE_HELP = "Total duration divided by that of all kernels of the profile.\nSource: trace.";
-/** Columns of launches that come first, in this order. */
-const FIRST = [
-  "kernel_name",
-  "share",
-  "total_duration_us",
-  "occurrences",
-  "avg_duration_us",
-  "min_duration_us",
-  "max_duration_us",
-  "op_name",
-];
-/** Columns that are shown even if all their values are the same. */
-const KEPT = new Set([...FIRST, "name", "others"]);
+/** Numbers that are shown with those of a base. */
+export const COMPARED = ["total_duration_us", "occurrences", "avg_duration_us"];
 
 export function readKernels(payload: unknown): Kernels {
   const table = asTable(payload, WHAT);
@@ -44,14 +39,23 @@ export function readKernels(payload: unknown): Kernels {
   for (const id of ["occurrences", "min_duration_us", "max_duration_us", "is_kernel_using_tensor_core", "is_op_tensor_core_eligible"]) {
     if (columnOf(table, id) === null) throw badAnswer(`${WHAT} has no column ${id}`);
   }
+  const kernel = textsOf(table, "kernel_name", WHAT);
+  const short = shortKernelNames(kernel);
+  const shortName = (name: string): string => short.get(name) ?? shortKernelNames([name]).get(name) ?? name;
   return {
-    table: withShare(table, totalUs),
-    kernel: textsOf(table, "kernel_name", WHAT),
+    table: shortening(withShare(table, totalUs), "kernel_name", shortName),
+    kernel,
+    shortName,
     op: textsOf(table, "op_name", WHAT),
     totalUs,
     allUs: totalUs.reduce((a, b) => a + b, 0),
   };
 }
+
+const shortening = (table: TableData, id: string, shorten: (text: string) => string): TableData => ({
+  ...table,
+  columns: table.columns.map((column) => (column.id === id ? { ...column, shorten } : column)),
+});
 
 /** Inserts the share of all kernel time after the name. */
 function withShare(table: TableData, totalUs: readonly number[]): TableData {
@@ -64,17 +68,14 @@ function withShare(table: TableData, totalUs: readonly number[]): TableData {
       ? { ...column, values: column.values.map((value) => (value === 0 ? null : value)) }
       : column;
   const columns = table.columns.map(unknown);
-  return firstColumns(
-    withoutUnitLabels({ ...table, columns: [...columns.slice(0, shareIndex), share, ...columns.slice(shareIndex)] }),
-    FIRST,
-  );
+  const shown = withoutUnitLabels({ ...table, columns: [...columns.slice(0, shareIndex), share, ...columns.slice(shareIndex)] });
+  return labelled(shown, COLUMNS.kernel_launches);
 }
 
-/** Columns that are hidden at first: those with the same value in every row, and the rank, which the order shows. */
-export function hiddenColumns(table: TableData): string[] {
-  return [...new Set(["rank", ...constantColumns(table)])].filter(
-    (id) => !KEPT.has(id) && table.columns.some((column) => column.id === id),
-  );
+/** Columns with the same value in every row are hidden at first, but for those that identify or measure. */
+export function sameEverywhere(table: TableData): string[] {
+  const kept: readonly string[] = ["kernel_name", "name", "share", "op_name", "others", ...COMPARED];
+  return constantColumns(table).filter((id) => !kept.includes(id));
 }
 
 /** Launches whose kernel and op contain the texts, case-insensitive; `-` as op matches kernels without one. */
@@ -122,7 +123,7 @@ export function groupKernels(kernels: Kernels, group: Group): TableData {
   const other = group === "op" ? kernels.kernel : kernels.op;
   const others = lists.map((rows) => [...new Set(rows.map((row) => other[row] ?? ""))].filter(Boolean));
   const { text, number } = columnsOf(all);
-  return makeTable(
+  const table = makeTable(
     [
       text("name", group === "op" ? "Op Name" : "Kernel Name", "All launches together.", ({ name }) => name),
       number("share", "Time share", "fraction", SHARE_HELP, ({ value }) => (total > 0 ? value / total : null)),
@@ -146,6 +147,8 @@ export function groupKernels(kernels: Kernels, group: Group): TableData {
     ],
     kernels.table.properties,
   );
+  const named = labelled(table, COLUMNS.kernel_groups);
+  return group === "kernel" ? shortening(named, "name", kernels.shortName) : named;
 }
 
 export interface Summary {
@@ -167,7 +170,7 @@ export function summaryOf(kernels: Kernels): Summary {
   const count = new Set(kernels.kernel).size;
   return {
     headline: top
-      ? `${top.name.length > 60 ? `${top.name.slice(0, 59)}…` : top.name} takes ${percent(top.value)} of the kernel time`
+      ? `${cutMiddle(kernels.shortName(top.name), LONGEST_NAME)} takes ${percent(top.value)} of the kernel time`
       : "No kernel matches the filters",
     lines: [
       `${plural(count, "kernel")}, ${formatTime(shown * 1e6)} in total` +
@@ -204,17 +207,3 @@ export function withBaseKernels(table: TableData, base: TableData, group: Group,
       : [both((one) => keysOf(one, ["name"])), ...(group === "op" ? [both((one) => keysOf(one, ["name"]).map(withoutNumber), true)] : [])];
   return joinTables(table, base, pairRows(levels), { sums: SUMS, counts: COUNTS, rates: RATES, perStep });
 }
-
-/** Columns that come first with a base. */
-export const FIRST_WITH_BASE = [
-  "kernel_name",
-  "name",
-  "total_duration_us",
-  baseOf("total_duration_us"),
-  differenceOf("total_duration_us"),
-  "occurrences",
-  differenceOf("occurrences"),
-  "avg_duration_us",
-  differenceOf("avg_duration_us"),
-  SIDE,
-];

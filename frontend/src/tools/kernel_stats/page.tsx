@@ -1,6 +1,7 @@
 // Kernel stats: GPU kernel time by launch, by kernel or by op.
 import { useMemo } from "preact/hooks";
 import { BaseLine, useComparedBase } from "../../page/compare/base_run";
+import { COLUMNS, arranged } from "../../page/op_columns";
 import { opRequest } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
@@ -15,17 +16,16 @@ import { PieList } from "../../widgets/chart/pie_list";
 import { Table } from "../../widgets/table/table";
 import { useLoad } from "../../widgets/status/use_load";
 import "../../widgets/content/card.css";
-import { addedColumns } from "../../base/table/difference";
-import { firstColumns, hiding } from "../../base/table/transform";
+import { hiding } from "../../base/table/transform";
 import {
-  FIRST_WITH_BASE,
+  COMPARED,
   GROUPS,
   NO_OP,
   amounts,
   filterKernels,
   groupKernels,
-  hiddenColumns,
   readKernels,
+  sameEverywhere,
   summaryOf,
   withBaseKernels,
 } from "./model";
@@ -66,22 +66,19 @@ function Content({ page, kernels }: { page: PageProps; kernels: Kernels }) {
   const { base, found } = useComparedBase(page, { read: readKernels, params: opRequest(page) });
   const per = usePerStep(page, found);
   const alone = useMemo(() => groupKernels(shown, group), [shown, group]);
-  const table = useMemo(
-    () =>
-      base.data === null
-        ? alone
-        : firstColumns(
-            withBaseKernels(alone, groupKernels(filterKernels(base.data, kernel, op), group), group, per.steps),
-            FIRST_WITH_BASE,
-          ),
-    [alone, base.data, per.steps],
-  );
-  // Of all kernels, so that a filter does not change the columns.
-  const hide = useMemo(
-    () => [...hiddenColumns(groupKernels(kernels, group)), ...addedColumns(table, []).filter((id) => !FIRST_WITH_BASE.includes(id))],
-    [kernels, group, table],
-  );
+  const columns = group === "launch" ? COLUMNS.kernel_launches : COLUMNS.kernel_groups;
+  const { table, hidden } = useMemo(() => {
+    const joined =
+      base.data === null ? alone : withBaseKernels(alone, groupKernels(filterKernels(base.data, kernel, op), group), group, per.steps);
+    const shown = arranged(joined, columns, COMPARED);
+    // Of all kernels, so that a filter does not change the columns.
+    return { table: shown.table, hidden: [...new Set([...shown.hidden, ...sameEverywhere(groupKernels(kernels, group))])] };
+  }, [alone, base.data, per.steps]);
   const slices = useMemo(() => topSlices(amounts(shown, group)), [shown, group]);
+  const shortSlices = useMemo(
+    () => (group === "op" ? slices : slices.map((slice) => ({ ...slice, name: kernels.shortName(slice.name), full: slice.name }))),
+    [slices, group],
+  );
   const summary = useMemo(() => summaryOf(shown), [shown]);
   const key = group === "op" ? "op" : "kernel";
   const pick = (place: number): void => {
@@ -100,7 +97,7 @@ function Content({ page, kernels }: { page: PageProps; kernels: Kernels }) {
         <PieList
           title={`Time by ${what}`}
           fileName={fileNameOf("kernel_stats", what, run, host)}
-          spec={{ kind: "pie", name: "Total duration", unit: "us", slices }}
+          spec={{ kind: "pie", name: "Total duration", unit: "us", slices: shortSlices }}
           onPick={pick}
           canPick={(place) => typeof slices[place]?.colour === "number"}
           pickHint={`Click: show only this ${what}`}
@@ -151,7 +148,7 @@ function Content({ page, kernels }: { page: PageProps; kernels: Kernels }) {
           data={table}
           title={GROUP_LABELS[group]}
           fileName={fileNameOf("kernel_stats", run, host)}
-          store={hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hide)}
+          store={hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hidden)}
         />
       </div>
     </div>

@@ -84,7 +84,7 @@ describe("texts of unknown ops", () => {
 describe("the summary", () => {
   it("gives usage, time and contents of the peak", () => {
     const { title, sentences, tone, parts } = headline(profile, memory);
-    expect(title).toBe("Memory is not full: at the peak 600 B of 1000 B (60.0%) is in use");
+    expect(title).toBe("Memory is not full: at the peak 600 B of 1,000 B (60.0%) is in use");
     expect(tone).toBe("good");
     expect(sentences.join(" ")).toContain(
       "The peak is 2 ms after the start of the recording, with a fragmentation of the free memory of 50.0%",
@@ -106,14 +106,22 @@ describe("the summary", () => {
     expect(fullest([])).toBeNull();
   });
 
+  it("draws stack red, heap orange and free memory green", () => {
+    expect(headline(profile, memory).parts.map(({ name, colour }) => [name, colour])).toEqual([
+      ["Stack", { light: "#c8321f", dark: "#f2664f" }],
+      ["Heap", 1],
+      ["Free", 2],
+    ]);
+  });
+
   it("counts the events and adds up the sizes", () => {
     const values = Object.fromEntries(figures(memory).map(({ name, value }) => [name, value]));
     expect(values).toMatchObject({
       Allocations: "2",
       Deallocations: "1",
-      "Memory capacity": "1000 B",
-      "Time of the peak": "2.0 ms",
-      Fragmentation: "50.00%",
+      "Memory capacity": "1,000 B",
+      "Time of the peak": "2 ms",
+      Fragmentation: "50.0%",
       "Stack reservation": "100 B",
     });
   });

@@ -2,17 +2,17 @@
 import { columnsOf, makeTable } from "../../base/table/columns";
 import type { Colour, Mark, StepsChart } from "../../base/chart/chart_spec";
 import { amountsTable } from "../../base/table/difference";
-import { formatBytes, formatPercent, formatTime, plural } from "../../base/format";
+import { formatBytes, formatCount, formatExact, formatPercent, formatTime, plural } from "../../base/format";
 import type { TableData } from "../../base/table/table_data";
 import type { Figure } from "../../widgets/content/figures";
 import type { SharePart } from "../../widgets/chart/share_bar";
 import type { Activity, LiveRow, Memory, MemoryProfile, ModuleRun, Snapshot } from "./decode";
 
-/** XProf uses red, orange and green; these hues are similar but distinguishable with red-green colour blindness. */
+/** Red, orange and green, as the user documents say; stripes and order tell them apart with red-green colour blindness. */
 export const PARTS: Readonly<Record<"stack" | "heap" | "free", { name: string; colour: Colour; striped: boolean; help: string }>> = {
   stack: {
     name: "Stack",
-    colour: 5,
+    colour: { light: "#c8321f", dark: "#f2664f" },
     striped: true,
     help: "Reserved for running programs: their temporaries.\nThe allocator's bytes_reserved.\nSource: trace.",
   },
@@ -42,11 +42,6 @@ export function fullest(memories: readonly Memory[]): Memory | null {
     if (!best || share(memory.peak.used, memory.peak.capacity) > share(best.peak.used, best.peak.capacity)) best = memory;
   }
   return best;
-}
-
-/** A point in time of the trace in ms with one decimal. */
-function moment(ps: number): string {
-  return `${(ps / 1e9).toLocaleString("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 })} ms`;
 }
 
 export interface Summary {
@@ -108,14 +103,14 @@ export function figures(memory: Memory): Figure[] {
   const bytes = (name: string, value: number, help: string, more: Partial<Figure> = {}): Figure => ({
     name,
     value: formatBytes(value),
-    exact: `${value} bytes`,
+    exact: formatExact(value, "bytes"),
     help,
     ...more,
   });
   const counted = "Number among the points of the timeline: all events up to 1,000, else a sample.\nSource: trace.";
   return [
-    { name: "Allocations", value: (snapshots.length - releases).toLocaleString("en-US"), help: counted },
-    { name: "Deallocations", value: releases.toLocaleString("en-US"), help: counted },
+    { name: "Allocations", value: formatCount(snapshots.length - releases), help: counted },
+    { name: "Deallocations", value: formatCount(releases), help: counted },
     bytes("Memory capacity", peak.capacity, "All memory that the allocator manages.\nStack + heap + free at the peak.\nSource: trace."),
     bytes(
       "Peak heap usage, lifetime",
@@ -129,8 +124,8 @@ export function figures(memory: Memory): Figure[] {
     ),
     {
       name: "Time of the peak",
-      value: moment(peak.timePs),
-      exact: `${peak.timePs} ps`,
+      value: formatTime(peak.timePs),
+      exact: formatExact(peak.timePs, "ps"),
       help: "Time of the peak within this profile, from the start of the recording, as in the trace viewer.",
       part: true,
     },
@@ -139,8 +134,8 @@ export function figures(memory: Memory): Figure[] {
     bytes("Free memory", peak.free, PARTS.free.help, { part: true }),
     {
       name: "Fragmentation",
-      value: `${(100 * peak.fragmentation).toFixed(2)}%`,
-      exact: String(peak.fragmentation),
+      value: formatPercent(100 * peak.fragmentation),
+      exact: formatExact(peak.fragmentation, "fraction"),
       better: "lower",
       part: true,
       help:
@@ -245,11 +240,11 @@ export function historyChart({ snapshots, peak }: Memory): StepsChart {
       })),
       { name: FRAGMENTATION, colour: 0, draw: "line", right: true, dashed: true, values: snapshots.map((one) => 100 * one.fragmentation) },
     ],
-    sentence: `Memory in use over time: ${snapshots.length} points, peak ${formatBytes(peak.used)} at ${moment(peak.timePs)}.`,
+    sentence: `Memory in use over time: ${snapshots.length} points, peak ${formatBytes(peak.used)} at ${formatTime(peak.timePs)}.`,
     tip: (place) => {
       const snapshot = snapshots[place];
       return snapshot
-        ? { title: moment(snapshot.timePs), lines: popUp(snapshot).map(([name, text]) => ({ name, text, colour: null })) }
+        ? { title: formatTime(snapshot.timePs), lines: popUp(snapshot).map(([name, text]) => ({ name, text, colour: null })) }
         : null;
     },
     table: () => history(snapshots),

@@ -19,7 +19,7 @@ async function show(body: unknown, keys: Record<string, string> = {}): Promise<M
 describe("the memory profile", () => {
   it("summarises the memory with the highest usage", async () => {
     await show(ANSWER);
-    expect(shown.text()).toContain("at the peak 600 B of 1000 B (60.0%) is in use");
+    expect(shown.text()).toContain("at the peak 600 B of 1,000 B (60.0%) is in use");
     expect(shown.root.querySelector("select")?.value).toBe("0");
     expect(shown.text()).toContain("model/conv/Conv2D");
     expect(shown.text()).toContain("1 run. Double click");
@@ -33,18 +33,18 @@ describe("the memory profile", () => {
 
   it("shows the memory in the address, and writes a choice to it", async () => {
     const keys = await show(ANSWER, { memory_id: "1" });
-    expect(shown.text()).toContain("at the peak 10 B of 1000 B");
+    expect(shown.text()).toContain("at the peak 10 B of 1,000 B");
     const select = shown.root.querySelector("select") as HTMLSelectElement;
     select.value = "0";
     select.dispatchEvent(new Event("change", { bubbles: true }));
     await settle(shown.root);
     expect(keys.get("memory_id")).toBe("0");
-    expect(shown.text()).toContain("600 B of 1000 B");
+    expect(shown.text()).toContain("600 B of 1,000 B");
   });
 
   it("goes to the trace viewer at the peak", async () => {
     const keys = await show(ANSWER);
-    const link = [...shown.root.querySelectorAll("button")].find((button) => button.textContent?.includes("trace viewer"));
+    const link = [...shown.root.querySelectorAll("a")].find((one) => one.textContent?.includes("trace viewer"));
     link?.click();
     expect(keys.get("tool")).toBe("trace_viewer@");
     expect([keys.get("marker"), keys.get("window")]).toEqual(["2000000000,peak of memory 0: 600 B", undefined]);

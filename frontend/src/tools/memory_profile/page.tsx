@@ -10,6 +10,7 @@ import { Chart } from "../../widgets/chart/chart";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { Card } from "../../widgets/content/card";
 import { Figures } from "../../widgets/content/figures";
+import { Link } from "../../widgets/content/link";
 import { FitTable } from "../../widgets/table/fit_table";
 import { Panel } from "../../widgets/status/panel";
 import { ShareBar } from "../../widgets/chart/share_bar";
@@ -36,7 +37,7 @@ import "./page.css";
 const OWN_KEYS = ["memory_id", "range"];
 function MemoryProfilePage(props: PageProps) {
   const { run, tool, host, client } = props;
-  const params = { run, tag: tool.id, host: host ?? undefined, extended: true };
+  const params = { run, tag: tool.id, host: host ?? undefined };
   const answer = useLoad(JSON.stringify(params), async (signal) =>
     readMemoryProfile(await client.json<unknown>("data", params, { signal })),
   );
@@ -47,7 +48,7 @@ function MemoryProfilePage(props: PageProps) {
 }
 
 /** Explains which events are missing and how to record them. */
-function Nothing({ host, state }: PageProps) {
+function Nothing({ host }: PageProps) {
   return (
     <Panel
       tone="empty"
@@ -63,9 +64,9 @@ function Nothing({ host, state }: PageProps) {
         "For the memory that a compiled program needs, see the Memory viewer: it uses the compiler's buffer assignment and needs no such events.",
       ]}
     >
-      <button type="button" class="button" onClick={() => state.set(toolPatch("memory_viewer", host, OWN_KEYS), "push")}>
+      <Link class="button" to={toolPatch("memory_viewer", host, OWN_KEYS)}>
         Open the memory viewer
-      </button>
+      </Link>
     </Panel>
   );
 }
@@ -96,13 +97,13 @@ function Content({ page, profile, first }: ContentProps) {
   const marks = useMemo(() => [peakMark(memory)], [memory]);
   const live = useMemo(() => breakdown(memory.live), [memory]);
   const store = useMemo(() => storeAt(state, "t1"), [state]);
-  const base = useBase(page, { read: readMemoryProfile, params: { run, tag: page.tool.id, host: host ?? undefined, extended: true } });
+  const base = useBase(page, { read: readMemoryProfile, params: { run, tag: page.tool.id, host: host ?? undefined } });
   const other = base.data?.memories.find(({ id }) => id === memory.id) ?? null;
   const peaks = useMemo(() => (other === null ? null : peaksTable(memory, other)), [memory, other]);
   const baseStore = useMemo(() => storeAt(state, "t3"), [state]);
   const file = fileNameOf("memory", run, host, memory.id);
   const { tone, title, sentences, parts } = headline(profile, memory);
-  const openTrace = (): void => state.set(toolPatch("trace_viewer@", host, OWN_KEYS, { marker: peakMarker(memory) }), "push");
+  const trace = toolPatch("trace_viewer@", host, OWN_KEYS, { marker: peakMarker(memory) });
   const unnamed = memory.live.length > 0 && memory.live.every(({ op, special }) => special || op === "");
   return (
     <div class="tool-page">
@@ -110,10 +111,7 @@ function Content({ page, profile, first }: ContentProps) {
         <SummaryBox tone={tone} title={title}>
           <ShareBar parts={parts} label="Memory at the peak" />
           <p>
-            {sentences.join(" ")}{" "}
-            <button type="button" class="link" onClick={openTrace}>
-              Open the trace viewer at the peak
-            </button>
+            {sentences.join(" ")} <Link to={trace}>Open the trace viewer at the peak</Link>
           </p>
         </SummaryBox>
         <BaseLine page={page} answer={base} note={base.data !== null && other === null ? `The base has no memory ${memory.id}.` : ""} />

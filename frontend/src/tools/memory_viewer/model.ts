@@ -1,5 +1,5 @@
 // Summary, figures and charts' data of the memory viewer. Pure.
-import { formatBytes, formatPercent, plural } from "../../base/format";
+import { formatBytes, formatExact, formatPercent, formatRatio, plural } from "../../base/format";
 import { categoryColour } from "../../base/colour";
 import type { Theme } from "../../base/colour";
 import type { Figure } from "../../widgets/content/figures";
@@ -175,7 +175,7 @@ export function figures(view: MemoryView, space: string): Figure[] {
   const size = (name: string, mib: number, help: string, more: Partial<Figure> = {}): Figure => ({
     name,
     value: bytes(mib),
-    exact: `${mib} MiB`,
+    exact: formatExact(mib, "MiB"),
     help: `${help}\nSource: HLO, buffer assignment.`,
     ...more,
   });
@@ -202,7 +202,7 @@ export function figures(view: MemoryView, space: string): Figure[] {
           {
             name: "Device memory",
             value: capacity === null ? null : bytes(capacity),
-            ...(capacity === null ? {} : { exact: `${capacity} MiB` }),
+            ...(capacity === null ? {} : { exact: formatExact(capacity, "MiB") }),
             ...(fit ? { detail: fit.short } : {}),
             help: `Memory of one device, for everything on it.\n${CAPACITY_SOURCES[view.device.source] ?? ""}`,
             reason: "Unknown: the profile names no allocator, device property or known model.",
@@ -229,7 +229,7 @@ export function figures(view: MemoryView, space: string): Figure[] {
     {
       name: "Fragmentation",
       value: waste === null ? null : formatPercent(100 * waste),
-      ...(waste === null ? {} : { exact: String(waste) }),
+      ...(waste === null ? {} : { exact: formatExact(waste, "fraction") }),
       better: "lower",
       part: true,
       reason: "The program reserves no temporaries.",
@@ -310,17 +310,17 @@ export function card(buffer: Buffer): Figure[] {
       small ? summed : "The module does not contain it.",
       "Opcode of the instruction that defines the buffer.",
     ),
-    { name: "Size", value: bytes(buffer.sizeMib), exact: `${buffer.sizeMib} MiB`, help: "Size with padding." },
+    { name: "Size", value: bytes(buffer.sizeMib), exact: formatExact(buffer.sizeMib, "MiB"), help: "Size with padding." },
     {
       name: "Unpadded size",
       value: small ? null : bytes(buffer.unpaddedMib),
-      exact: `${buffer.unpaddedMib} MiB`,
+      exact: formatExact(buffer.unpaddedMib, "MiB"),
       reason: summed,
       help: "Product of dimensions and element size.",
     },
     {
       name: "Expansion",
-      value: padded && buffer.unpaddedMib > 0 ? `${(buffer.sizeMib / buffer.unpaddedMib).toFixed(1)}x` : null,
+      value: padded && buffer.unpaddedMib > 0 ? `${formatRatio(buffer.sizeMib / buffer.unpaddedMib)}x` : null,
       reason: "The shape is not padded.",
       help: "Size / unpadded size.",
       better: "lower",
@@ -328,7 +328,7 @@ export function card(buffer: Buffer): Figure[] {
     {
       name: "Extra memory",
       value: padded ? bytes(extra) : null,
-      exact: `${extra} MiB`,
+      exact: formatExact(extra, "MiB"),
       reason: "The shape is not padded.",
       help: "Size - unpadded size.",
       better: "lower",

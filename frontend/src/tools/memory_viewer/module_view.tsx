@@ -7,6 +7,7 @@ import { plural } from "../../base/format";
 import { Card } from "../../widgets/content/card";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { Figures } from "../../widgets/content/figures";
+import { Link } from "../../widgets/content/link";
 import { FitTable } from "../../widgets/table/fit_table";
 import { ShareBar } from "../../widgets/chart/share_bar";
 import { Blocks } from "./charts/blocks";
@@ -169,7 +170,7 @@ function BufferCard({ buffer, state, page, module, own }: BufferCardProps) {
   if (buffer === null) return null;
   // The graph shows instructions, not elements of their tuples.
   const node = buffer.name.replace(/\{[\d,]*\}$/, "");
-  const open = (): void => page.state.set(toolPatch("graph_viewer", page.host, own, { module_name: module, node_name: node }), "push");
+  const graph = toolPatch("graph_viewer", page.host, own, { module_name: module, node_name: node });
   return (
     <Card title="Buffer" class="buffer-card" tools={<span class="dim">{STATES[state]}</span>}>
       <Figures items={card(buffer)} />
@@ -189,9 +190,7 @@ function BufferCard({ buffer, state, page, module, own }: BufferCardProps) {
       ) : null}
       {buffer.id >= 0 ? (
         <p>
-          <button type="button" class="link" onClick={open}>
-            Show {node} in the graph viewer
-          </button>
+          <Link to={graph}>Show {node} in the graph viewer</Link>
         </p>
       ) : null}
     </Card>

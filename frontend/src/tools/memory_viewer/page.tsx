@@ -5,6 +5,7 @@ import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
 import { toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
+import { Link } from "../../widgets/content/link";
 import { Panel } from "../../widgets/status/panel";
 import { Picker } from "../../widgets/overlay/picker";
 import { useLoad } from "../../widgets/status/use_load";
@@ -28,15 +29,15 @@ function MemoryViewerPage(props: PageProps) {
   return <Chosen page={props} modules={list.data} space={space} />;
 }
 
-function NoModules({ host, state }: PageProps) {
+function NoModules({ host }: PageProps) {
   return (
     <Panel
       {...NO_PROGRAMS}
       todo={[...NO_PROGRAMS.todo, "For allocations recorded during the profile, see the Memory profile, which needs no compiled programs."]}
     >
-      <button type="button" class="button" onClick={() => state.set(toolPatch("memory_profile", host, OWN_KEYS), "push")}>
+      <Link class="button" to={toolPatch("memory_profile", host, OWN_KEYS)}>
         Open the memory profile
-      </button>
+      </Link>
     </Panel>
   );
 }
@@ -51,7 +52,7 @@ function Chosen({ page, modules, space }: ChosenProps) {
   const { run, tool, host, client, state } = page;
   const [wanted, program, query] = [useKey(state, "module_name"), useKey(state, "program_id"), useKey(state, "q")];
   const module = chooseModule(modules, wanted, program);
-  const params = { run, tag: tool.id, host: host ?? undefined, module_name: module, memory_space: space, extended: true };
+  const params = { run, tag: tool.id, host: host ?? undefined, module_name: module, memory_space: space };
   const answer = useLoad(JSON.stringify(params), async (signal) => readMemoryView(await client.json<unknown>("data", params, { signal })));
   const [typed, setTyped] = useState(query ?? "");
   const choices = modules.names.map((id) => {

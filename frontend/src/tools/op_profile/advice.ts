@@ -1,6 +1,7 @@
 // The summary: utilisation of the device and what to optimise first. Pure.
 import type { Tone } from "../../base/steps/steps";
 import { formatPercent, formatTime } from "../../base/format";
+import type { Limit } from "../../page/limit";
 import { overCores } from "../../page/op_request";
 import type { OpNode, OpProfile } from "./decode";
 import { flopsUse, leaves, memoryUse, peaksOf, share, wasted } from "./formulas";
@@ -16,6 +17,8 @@ const percent = (fraction: number | null): string => formatPercent(fraction === 
 const IDLE_RELEVANT = 0.25;
 /** From this idle share on, the headline is about idle time. */
 const IDLE_DOMINATES = 0.5;
+/** Utilisation from which a device is used well. */
+const GOOD = 0.6;
 const TRANSFERS_RELEVANT = 0.25;
 /** Categories that move data without computing. */
 const TRANSFERS = /^(all-|collective|reduce-scatter|send|recv|infeed|outfeed|copy|async|host|data formatting|memcpy)/i;
@@ -69,8 +72,8 @@ function wasteLine(profile: OpProfile): string | null {
   );
 }
 
-/** The summary of a profile that has ops. */
-export function adviceOf(profile: OpProfile): Advice {
+/** The summary of a profile that has ops; `limit`: what limits the run. */
+export function adviceOf(profile: OpProfile, limit: Limit | null = null): Advice {
   const { busy, notes } = profile;
   const peaks = peaksOf(profile);
   const [top] = byCategory(busy);
@@ -83,11 +86,7 @@ export function adviceOf(profile: OpProfile): Advice {
     return {
       tone: "none",
       headline: `Ops on the CPU: ${formatTime(busy.timePs)} of op time`,
-      lines: lines(
-        "The program ran on the CPU, whose peak rates are unknown: there is no utilisation, only time and, where the HLO has them, FLOPs and bytes.",
-        most,
-        idleLine(profile),
-      ),
+      lines: lines("No utilisation: the program ran on the CPU, whose peak rates are unknown.", most, idleLine(profile)),
     };
   }
   const [flops, hbm] = [flopsUse(busy, busy, peaks), memoryUse(busy, 0, peaks)];
@@ -100,12 +99,7 @@ export function adviceOf(profile: OpProfile): Advice {
     idle >= IDLE_DOMINATES
       ? `The ${device.trim() || "device"} is idle for ${percent(idle)} of the time; while busy, ${use}`
       : `Overall ${device}${use}${known ? " of the busy time" : ""}`;
-  const bound = !known
-    ? "The profile lacks the peak rates of this device or the FLOPs and bytes of its ops."
-    : best >= 0.6
-      ? `While busy, the device is near its ${(flops ?? 0) >= (hbm ?? 0) ? "compute" : "HBM"} peak: only less work helps ` +
-        "(smaller data types, fewer passes over memory)."
-      : null;
-  const tone = idle >= IDLE_DOMINATES ? "bad" : !known ? "none" : best >= 0.6 ? "good" : best >= 0.3 ? "fair" : "bad";
+  const bound = !known ? "The profile lacks the peak rates of this device or the FLOPs and bytes of its ops." : (limit?.sentence ?? null);
+  const tone = idle >= IDLE_DOMINATES ? "bad" : best >= GOOD || limit?.fired ? "good" : "none";
   return { tone, headline, lines: lines(idleLine(profile), bound, transferLine(profile) ?? most, wasteLine(profile)) };
 }

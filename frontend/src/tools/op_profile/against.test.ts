@@ -27,7 +27,17 @@ const op = (
   count,
   op:
     kind === "op"
-      ? { expression: "", provenance: "", category: "loop fusion", programId, source: "", stack: "", layout: [], layoutUse: null }
+      ? {
+          expression: "",
+          provenance: "",
+          category: "loop fusion",
+          programId,
+          source: "",
+          sourceOf: "",
+          stack: "",
+          layout: [],
+          layoutUse: null,
+        }
       : null,
   contains: false,
 });

@@ -1,8 +1,21 @@
 // Details of one node: times, utilisation, memories, padding, expression, source.
-import { MISSING, formatBytes, formatCount, formatPercent, formatQuantity, formatTime } from "../../base/format";
+import {
+  MISSING,
+  formatBytes,
+  formatCount,
+  formatDoubtful,
+  formatExact,
+  formatPercent,
+  formatQuantity,
+  formatTime,
+} from "../../base/format";
+import type { NumberFormat } from "../../base/format";
+import { shortSource } from "../../base/table/transform";
 import { CopyButton } from "../../widgets/content/copy_button";
 import { Figures } from "../../widgets/content/figures";
 import type { Figure } from "../../widgets/content/figures";
+import { Link } from "../../widgets/content/link";
+import type { Patch } from "../../widgets/content/link";
 import { DUPLICATES } from "./decode";
 import type { OpFacts, OpNode } from "./decode";
 import { fit, flopsUse, memoryUse, perSecond, share, wasted } from "./formulas";
@@ -18,9 +31,12 @@ interface Props {
   idle: boolean;
   /** Whether sums are per step. */
   perStep?: boolean;
-  onUnpin: () => void;
-  /** Shows an instruction of a program in the graph viewer. */
-  onGraph: (program: string, name: string) => void;
+  /** Sums of time in the unit of the tree. */
+  time: NumberFormat;
+  /** Null for an op that is only pointed at: its card goes with the pointer. */
+  onUnpin: (() => void) | null;
+  /** The address of an instruction of a program in the graph viewer. */
+  graphLink: (program: string, name: string) => Patch;
 }
 
 const NOTES: Partial<Record<OpNode["kind"], string>> = {
@@ -31,29 +47,30 @@ const NOTES: Partial<Record<OpNode["kind"], string>> = {
 };
 const MEMORIES = ["HBM", "On-chip read", "On-chip write"] as const;
 
-export function Card({ node, root, peaks, device, idle, perStep = false, onUnpin, onGraph }: Props) {
+export function Card({ node, root, peaks, device, idle, perStep = false, time, onUnpin, graphLink }: Props) {
   const note = node.contains ? CONTAINS : NOTES[node.kind];
   const uses = [flopsUse(node, root, peaks), ...MEMORIES.map((_, i) => memoryUse(node, i, peaks))].filter((use) => use !== null);
   const doubt = uses.length ? shareDoubt(Math.max(...uses)) : null;
   return (
-    <aside class="opp-card" aria-label="Details">
+    <aside class={onUnpin ? "opp-card" : "opp-card passing"} aria-label="Details">
       <div class="opp-card-head">
         <h2>{node.name}</h2>
-        <button type="button" class="button ghost icon" aria-label="Close details" onClick={onUnpin}>
-          ✕
-        </button>
+        {onUnpin ? (
+          <button type="button" class="button ghost icon" aria-label="Close details" onClick={onUnpin}>
+            ✕
+          </button>
+        ) : null}
       </div>
       {node.op && node.kind !== "idle" && node.op.category ? <p class="dim">{node.op.category} operation</p> : null}
+      {node.op && node.kind !== "idle" ? <SourceLine op={node.op} /> : null}
       {node.op?.programId && node.kind !== "idle" ? (
         <p>
-          <button type="button" class="link" onClick={() => onGraph(node.op?.programId ?? "", node.name.replace(DUPLICATES, ""))}>
-            Show in the graph viewer
-          </button>
+          <Link to={graphLink(node.op.programId, node.name.replace(DUPLICATES, ""))}>Show in the graph viewer</Link>
         </p>
       ) : null}
       {note ? <p class="dim">{note}</p> : null}
       {doubt === null ? null : <p>⚠ Utilisation: {doubt}</p>}
-      <Figures items={figures(node, root, peaks, device, idle, perStep ? " per step" : "")} />
+      <Figures items={figures(node, root, peaks, device, idle, perStep ? " per step" : "", time)} />
       {node.kind === "part" || node.kind === "idle" || node.contains ? null : (
         <Memories node={node} peaks={peaks} per={perStep ? " per step" : ""} />
       )}
@@ -75,13 +92,13 @@ export function Card({ node, root, peaks, device, idle, perStep = false, onUnpin
 /** A share of a peak; one that cannot be true is marked and not spelled out. */
 function percent(value: number | null): string | null {
   if (value === null) return null;
-  return shareDoubt(value) === null ? formatPercent(value * 100) : value > 10 ? "⚠ >1000%" : `⚠ ${formatPercent(value * 100)}`;
+  return shareDoubt(value) === null ? formatPercent(value * 100) : `⚠ ${formatDoubtful(value * 100)}`;
 }
 
 /** A mark before rates that belong to such a share. */
 const mark = (use: number | null): string => (use !== null && shareDoubt(use) !== null ? "⚠ " : "");
 
-function figures(node: OpNode, root: OpNode, peaks: Peaks, device: string, idle: boolean, per: string): Figure[] {
+function figures(node: OpNode, root: OpNode, peaks: Peaks, device: string, idle: boolean, per: string, sum: NumberFormat): Figure[] {
   const none = NOTES[node.kind] ?? "";
   const part = share(node, root);
   if (node.kind === "part")
@@ -94,8 +111,8 @@ function figures(node: OpNode, root: OpNode, peaks: Peaks, device: string, idle:
     ];
   const time: Figure = {
     name: `Time${per}`,
-    value: formatTime(node.timePs),
-    exact: `${node.timePs} ps`,
+    value: sum(node.timePs),
+    exact: formatExact(node.timePs, "ps"),
     detail: part === null ? "" : `${formatPercent(part * 100)} of ${idle ? "all time" : "busy time"}`,
     help: "Sum over all runs and cores.\nSource: trace.",
   };
@@ -116,7 +133,7 @@ function figures(node: OpNode, root: OpNode, peaks: Peaks, device: string, idle:
     {
       name: "FLOPS utilisation",
       value: percent(use),
-      exact: use === null ? "" : `${use * 100} %`,
+      exact: formatExact(use, "fraction"),
       reason: reasonFor(node, peaks.flops),
       help: "FLOP rate divided by the peak of the device.\nSource: HLO cost analysis, trace.",
     },
@@ -165,7 +182,7 @@ function Memories({ node, peaks, per }: { node: OpNode; peaks: Peaks; per: strin
             return (
               <tr key={name}>
                 <td>{name}</td>
-                <td data-tip={bytes > 0 ? `${bytes} bytes` : "Its traffic to this memory is unknown."}>
+                <td data-tip={bytes > 0 ? formatExact(bytes, "bytes") : "Its traffic to this memory is unknown."}>
                   {bytes > 0 ? formatBytes(bytes) : MISSING}
                 </td>
                 <td>{speed === null ? MISSING : `${mark(memoryUse(node, i, peaks))}${formatBytes(speed)}/s`}</td>
@@ -187,7 +204,9 @@ function Layout({ op }: { op: OpFacts }) {
   return (
     <>
       <h3>Layout and padding</h3>
-      <p>{formatPercent(used * 100)} of the matrix unit's tiles hold data.</p>
+      <p>
+        Matrix units used: {formatPercent(used * 100)} by the layout{used < 1 ? "; the rest is padding" : ", an exact fit"}.
+      </p>
       <div class="opp-use" aria-hidden="true">
         <i style={{ width: `${used * 100}%` }} />
         <u />
@@ -219,6 +238,25 @@ function Layout({ op }: { op: OpFacts }) {
   );
 }
 
+/** File and line in the user's program, and the calls that led there. */
+function SourceLine({ op }: { op: OpFacts }) {
+  if (!op.source) return <p class="dim">Source: none, the compiler kept no source of this op.</p>;
+  return (
+    <div class="opp-source">
+      <p>
+        Source: <b data-tip={op.source}>{shortSource(op.source)}</b>
+        {op.sourceOf ? <span class="dim"> (of {op.sourceOf}, the closest op with a source)</span> : null}
+      </p>
+      {op.stack && op.stack !== op.source ? (
+        <details>
+          <summary>Call stack</summary>
+          <pre>{op.stack}</pre>
+        </details>
+      ) : null}
+    </div>
+  );
+}
+
 function Origin({ op }: { op: OpFacts }) {
   return (
     <>
@@ -232,13 +270,6 @@ function Origin({ op }: { op: OpFacts }) {
         <>
           <h3>Program id</h3>
           <p class="number">{op.programId}</p>
-        </>
-      ) : null}
-      {op.source ? (
-        <>
-          <h3>Source</h3>
-          <p>{op.source}</p>
-          {op.stack && op.stack !== op.source ? <pre>{op.stack}</pre> : null}
         </>
       ) : null}
     </>

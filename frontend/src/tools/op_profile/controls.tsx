@@ -97,7 +97,7 @@ export function Controls({ view, root, peaks, fileName, gpu, basePs, perStep = f
           Kernels without an op
         </label>
       ) : null}
-      <span class="opp-space dim">Click an op for its details</span>
+      <span class="opp-space dim">Point at an op for its details</span>
       <button type="button" class="button ghost" data-tip="The whole tree with exact values" onClick={save}>
         CSV
       </button>

@@ -19,6 +19,8 @@ export interface OpFacts {
   category: string;
   programId: string;
   source: string;
+  /** The op that has this source, if this op has none of its own; "" otherwise. */
+  sourceOf: string;
   stack: string;
   layout: readonly Dimension[];
   /** Share of the padded tensor that is data; null without a layout. */
@@ -134,6 +136,7 @@ function readOp(xla: Dict, name: string): OpFacts {
     category: text("category"),
     programId: text("programId"),
     source: file && line > 0 ? `${file}:${line}` : file,
+    sourceOf: asText(source["sourceOf"] ?? "", `op of the source of ${name}`),
     stack: asText(source["stackFrame"] ?? "", `stack of ${name}`).trim(),
     layout: dimensions,
     layoutUse: dimensions.length === 0 || use === undefined ? null : asNumber(use, `utilization of ${name}`),

@@ -29,7 +29,13 @@ describe("the response", () => {
         (name) => find(whole, name).kind,
       ),
     ).toEqual(["root", "group", "op", "part", "duplicates", "op", "idle"]);
-    expect(find(whole, "fusion.1").op).toMatchObject({ source: "f.py:3", stack: "f.py:3", layoutUse: 0.78125, programId: "7" });
+    expect(find(whole, "fusion.1").op).toMatchObject({
+      source: "f.py:3",
+      sourceOf: "",
+      stack: "f.py:3",
+      layoutUse: 0.78125,
+      programId: "7",
+    });
   });
 
   it("accepts 64-bit integers as texts and fused instructions outside the children", () => {
@@ -170,7 +176,9 @@ describe("advice", () => {
   it("gives utilisation, data movement and the largest saving", () => {
     const advice = adviceOf(read());
     expect(advice.headline).toBe("Overall TPU FLOPS utilisation is 10.0%, HBM bandwidth utilisation 25.0% of the busy time");
-    expect(advice.tone).toBe("bad");
+    expect(advice.tone).toBe("none");
+    expect(adviceOf(read(), { fired: true, sentence: "Limited by memory bandwidth." })).toMatchObject({ tone: "good" });
+    expect(adviceOf(read(), { fired: false, sentence: "No limit." }).lines[0]).toBe("No limit.");
     expect(advice.lines[0]).toMatch(/^25\.0% of the busy time \(80 ms over 8 cores\) is data movement, most of it in copy/);
     expect(advice.lines[1]).toMatch(/^Largest potential saving: fusion\.1 takes 50\.0%.*at peak it would save 37\.5% of the busy time/);
   });

@@ -5,6 +5,7 @@ import type { UrlState } from "../../page/page";
 import { NO_BASE } from "../../page/testing";
 import type { ToolInfo } from "../../api/types";
 import { unmount } from "../../base/testing";
+import { AddressContext } from "../../widgets/content/link";
 import page from "./page";
 import { node, sample } from "./sample";
 
@@ -54,7 +55,12 @@ async function open(body: unknown, state = memoryState()): Promise<string[]> {
     return Promise.resolve(new Response(JSON.stringify(body)));
   });
   document.body.append(root);
-  render(<page.Page run="r/1" base={NO_BASE} tool={tool} host="h" hosts={["h"]} client={client} state={state} />, root);
+  render(
+    <AddressContext.Provider value={{ href: () => "", go: (patch, mode) => state.set(patch, mode) }}>
+      <page.Page run="r/1" base={NO_BASE} reading="own" tool={tool} host="h" hosts={["h"]} client={client} state={state} />
+    </AddressContext.Provider>,
+    root,
+  );
   await settle();
   return asked;
 }
@@ -76,7 +82,7 @@ afterEach(() => {
 it("expands and collapses by arrow keys, pins by Enter, and writes it to the address", async () => {
   const state = memoryState();
   const asked = await open(sample(), state);
-  expect(asked[0]).toBe("http://host/p/data?run=r%2F1&tag=op_profile&host=h&backend=auto&group_by=program");
+  expect(asked[0]).toBe("http://host/p/data?extended=true&run=r%2F1&tag=op_profile&host=h&backend=auto&group_by=program");
   expect(names()).toEqual(["jit_f(7)", "loop fusion", "fusion.1", "copy", "while.1"]);
   expect(root.querySelector(".opp-card")).toBeNull();
   expect(root.querySelector(".opp-heads")?.textContent).toContain("% of busy");
@@ -86,17 +92,44 @@ it("expands and collapses by arrow keys, pins by Enter, and writes it to the add
   expect(state.kept.get("node")).toBeTruthy();
   const card = root.querySelector(".opp-card")?.textContent ?? "";
   expect(card).toContain("loop fusion operation");
-  expect(card).toContain("78.1% of the matrix unit's tiles hold data.");
+  expect(card).toContain("Matrix units used: 78.1% by the layout; the rest is padding.");
   expect(card).toContain("Pad to 128");
+  expect(card).toContain("Source: f.py:3");
   expect(card).toContain("%fusion.1 = f32[8]");
   const pinned = new Map(state.kept);
-  [...root.querySelectorAll<HTMLElement>(".opp-card button")].find((one) => one.textContent === "Show in the graph viewer")?.click();
+  [...root.querySelectorAll<HTMLElement>(".opp-card a")].find((one) => one.textContent === "Show in the graph viewer")?.click();
   expect(Object.fromEntries(state.kept)).toMatchObject({ tool: "graph_viewer", program_id: "7", node_name: "fusion.1" });
   expect(state.kept.has("node")).toBe(false);
   state.set({ tool: null, program_id: null, node_name: null, ...Object.fromEntries(pinned) }, "replace");
   await settle();
   await press("ArrowLeft", "ArrowLeft", "ArrowLeft");
   expect(names()).toEqual(["jit_f(7)", "loop fusion", "copy", "while.1"]);
+});
+
+it("pins the op that the address names, until another one is chosen", async () => {
+  const state = memoryState({ op: "fusion.1", program_id: "7" });
+  await open(sample(), state);
+  expect(root.querySelector(".opp-card h2")?.textContent).toBe("fusion.1");
+  expect(root.querySelector('[aria-selected="true"] .opp-name > b')?.textContent).toBe("fusion.1");
+  root.querySelector<HTMLElement>('.opp-card [aria-label="Close details"]')?.click();
+  await settle();
+  expect([root.querySelector(".opp-card"), state.kept.has("op"), state.kept.has("program_id")]).toEqual([null, false, false]);
+});
+
+it("says which op a source is of, and that there is none", async () => {
+  const op = (name: string, sourceInfo: object) => node(name, { time: 1e9, runs: 1, category: "copy", more: { sourceInfo } });
+  const tree = node("by_program", { time: 2e9 }, [
+    op("copy.1", { fileName: "a/b/f.py", lineNumber: 3, stackFrame: "a/b/f.py:3:1\n", sourceOf: "add.1" }),
+    op("copy.2", {}),
+  ]);
+  const state = memoryState({ op: "copy.1" });
+  await open(sample({ byProgram: tree, byProgramExcludeIdle: tree }), state);
+  const source = (): string => root.querySelector(".opp-card")?.textContent ?? "";
+  expect(source()).toContain("Source: f.py:3 (of add.1, the closest op with a source)");
+  expect(root.querySelector(".opp-source pre")?.textContent).toBe("a/b/f.py:3:1");
+  state.set({ op: "copy.2" }, "replace");
+  await settle();
+  expect(source()).toContain("Source: none, the compiler kept no source of this op.");
 });
 
 it("marks utilisations above 100 %, and colours 0 %", async () => {
@@ -114,16 +147,16 @@ it("marks utilisations above 100 %, and colours 0 %", async () => {
     [...(line?.querySelectorAll(".meter") ?? [])].map(
       (meter) => `${meter.textContent}${meter.classList.contains("doubtful") ? " doubtful" : ""}`,
     );
-  expect(meters(wild)).toEqual(["⚠ >1000% doubtful", "⚠ >1000% doubtful"]);
+  expect(meters(wild)).toEqual(["⚠ >1,000% doubtful", "⚠ >1,000% doubtful"]);
   expect(wild?.querySelector(".meter")?.getAttribute("data-tip")).toMatch(/outside its recorded time/);
   expect(wild?.querySelector(".meter-bar")).toBeNull();
   wild?.dispatchEvent(new MouseEvent("click", { bubbles: true }));
   await settle();
   const card = root.querySelector(".opp-card")?.textContent ?? "";
   expect(card).toContain("⚠ Utilisation: More than 100%. Work of this op is done outside its recorded time.");
-  expect(card).toContain("FLOPS utilisationi⚠ >1000%");
+  expect(card).toContain("FLOPS utilisationi⚠ >1,000%");
   expect(card).toMatch(/FLOP ratei⚠ .*FLOP\/s/);
-  expect(card).toContain("⚠ 9.766 TiB/s⚠ >1000%");
+  expect(card).toContain("⚠ 9.766 TiB/s⚠ >1,000%");
   expect(meters(slow)[0]).toBe("0.0%");
   expect(slow?.querySelector<HTMLElement>(".meter-bar > i")?.style.minWidth).toBe("4px");
 });
@@ -136,4 +169,16 @@ it("explains a profile without ops", async () => {
 it("reports a malformed response", async () => {
   await open({ byCategory: {} });
   expect(root.querySelector(".panel-error")?.textContent).toContain("the op profile has no tree byProgram");
+});
+
+it("shows the card of an op while the pointer is on its name", async () => {
+  await open(sample(), memoryState());
+  const name = root.querySelectorAll(".opp-line .opp-name")[2];
+  name?.dispatchEvent(new Event("pointerenter"));
+  await settle();
+  expect(root.querySelector(".opp-card h2")?.textContent).toBe("fusion.1");
+  expect(root.querySelector('.opp-card [aria-label="Close details"]')).toBeNull();
+  name?.dispatchEvent(new Event("pointerleave"));
+  await settle();
+  expect(root.querySelector(".opp-card")).toBeNull();
 });

@@ -1,14 +1,16 @@
 // Op profile: device time as a tree of ops, with their utilisation of the hardware.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { BaseLine, useComparedBase } from "../../page/compare/base_run";
+import { useLimit } from "../../page/limit";
 import { opRequest, overCores } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
 import { usePerStep } from "../../page/compare/per_step";
 import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
-import { formatPercent, plural } from "../../base/format";
+import { formatPercent, formatTogether, plural } from "../../base/format";
 import { Panel } from "../../widgets/status/panel";
 import { SummaryBox } from "../../widgets/content/summary_box";
+import type { Patch } from "../../widgets/content/link";
 import { useLoad } from "../../widgets/status/use_load";
 import "../../widgets/content/card.css";
 import { against } from "./against";
@@ -17,8 +19,8 @@ import { Card } from "./card";
 import { Controls } from "./controls";
 import { readOpProfile } from "./decode";
 import type { OpProfile } from "./decode";
-import { peaksOf } from "./formulas";
-import { firstOpen, pathTo, visibleRows } from "./rows";
+import { leaves, peaksOf } from "./formulas";
+import { firstOpen, idOfOp, pathTo, visibleRows } from "./rows";
 import { Tree } from "./tree";
 import { OWN_KEYS, readView, writeView } from "./view_state";
 import type { ViewState } from "./view_state";
@@ -37,8 +39,8 @@ function OpProfilePage(page: PageProps) {
     return <Pending answer={answer} page={page} what={`Computing the op profile of ${plural(hostCount(tool, host, hosts), "host")}`} />;
   if (answer.data.busy.timePs <= 0)
     return <NoOps profile={answer.data} onAll={() => change({ unattributed: true })} asked={view.unattributed} />;
-  const onGraph = (program: string, name: string): void =>
-    state.set(toolPatch("graph_viewer", host, OWN_KEYS, { program_id: program, node_name: name }), "push");
+  const graphLink = (program: string, name: string): Patch =>
+    toolPatch("graph_viewer", host, OWN_KEYS, { program_id: program, node_name: name });
   return (
     <Profile
       page={page}
@@ -46,7 +48,7 @@ function OpProfilePage(page: PageProps) {
       view={view}
       change={change}
       fileName={fileNameOf("op_profile", run, host)}
-      onGraph={onGraph}
+      graphLink={graphLink}
     />
   );
 }
@@ -92,10 +94,10 @@ interface ProfileProps {
   view: ViewState;
   change: (patch: Partial<ViewState>) => void;
   fileName: string;
-  onGraph: (program: string, name: string) => void;
+  graphLink: (program: string, name: string) => Patch;
 }
 
-function Profile({ page, profile, view: chosen, change, fileName, onGraph }: ProfileProps) {
+function Profile({ page, profile, view: chosen, change, fileName, graphLink }: ProfileProps) {
   const { base, found } = useComparedBase(page, {
     read: (answer) => readOpProfile(answer, chosen.groupBy),
     params: opRequest(page, { group_by: chosen.groupBy }),
@@ -109,21 +111,33 @@ function Profile({ page, profile, view: chosen, change, fileName, onGraph }: Pro
   const divided = joined !== null && per.steps !== null;
   const view = useMemo(() => ({ ...chosen, basePs }), [chosen, basePs]);
   const peaks = useMemo(() => peaksOf(profile), [profile]);
-  const advice = useMemo(() => adviceOf(profile), [profile]);
+  const limit = useLimit(page);
+  const advice = useMemo(() => adviceOf(profile, limit), [profile, limit]);
+  const named = view.named;
+  const pinned = useMemo(() => view.pinned ?? (named === null ? null : idOfOp(root, named)), [root, view.pinned, JSON.stringify(named)]);
+  const time = useMemo(
+    () =>
+      formatTogether(
+        [...leaves(root), ...root.children].map(({ timePs }) => timePs),
+        "ps",
+      ),
+    [root],
+  );
   const open = useMemo(
     () =>
       view.open ??
       new Set([
         ...firstOpen(root),
-        ...pathTo(root, view.pinned ?? "")
+        ...pathTo(root, pinned ?? "")
           .slice(0, -1)
           .map(({ id }) => id),
       ]),
-    [view.open, root],
+    [view.open, root, named === null],
   );
   const rows = useMemo(() => visibleRows(root, peaks, view, open, view.full), [root, peaks, view, open]);
-  const { pinned } = view;
-  const node = useMemo(() => (pinned === null ? null : (pathTo(root, pinned).pop()?.node ?? null)), [root, pinned]);
+  const [pointed, setPointed] = useState<string | null>(null);
+  const shown = pinned ?? pointed;
+  const node = useMemo(() => (shown === null ? null : (pathTo(root, shown).pop()?.node ?? null)), [root, shown]);
   const toggle = (id: string, wanted: boolean): void => {
     const next = new Set(open);
     if (wanted) next.add(id);
@@ -162,6 +176,7 @@ function Profile({ page, profile, view: chosen, change, fileName, onGraph }: Pro
           rows={rows}
           basePs={basePs}
           perStep={divided}
+          time={time}
           root={root}
           peaks={peaks}
           idle={view.idle}
@@ -171,6 +186,7 @@ function Profile({ page, profile, view: chosen, change, fileName, onGraph }: Pro
           onOpen={toggle}
           onFull={(id) => change({ full: new Set([...view.full, id]) })}
           onPin={(id) => change({ pinned: id === pinned ? null : id })}
+          onPoint={setPointed}
         />
         {node ? (
           <Card
@@ -180,8 +196,9 @@ function Profile({ page, profile, view: chosen, change, fileName, onGraph }: Pro
             device={profile.device}
             idle={view.idle}
             perStep={divided}
-            onUnpin={() => change({ pinned: null })}
-            onGraph={onGraph}
+            time={time}
+            onUnpin={pinned === null ? null : () => change({ pinned: null })}
+            graphLink={graphLink}
           />
         ) : null}
       </div>

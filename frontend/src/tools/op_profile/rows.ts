@@ -108,6 +108,19 @@ export function pathTo(root: OpNode, id: string): { id: string; node: OpNode }[]
   return find(root, "") ?? [];
 }
 
+/** The id of the first op of a name, of a program or of any; null if the tree has none. */
+export function idOfOp(root: OpNode, { op, program }: { op: string; program: string | null }): string | null {
+  const find = (node: OpNode, nodeId: string): string | null => {
+    for (const [child, id] of childIds(nodeId, node)) {
+      const own = child.kind === "op" && child.name === op && (program === null || child.op?.programId === program);
+      const found = own ? id : find(child, id);
+      if (found !== null) return found;
+    }
+    return null;
+  };
+  return find(root, "");
+}
+
 /** Nodes expanded initially: from the root down to the first level with several nodes. */
 export function firstOpen(root: OpNode): string[] {
   const ids: string[] = [];

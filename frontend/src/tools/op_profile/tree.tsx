@@ -1,6 +1,7 @@
 // The op tree as a tree grid: arrow keys move, expand and collapse; a click pins the details of a node.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { MISSING, formatPercent, formatTime } from "../../base/format";
+import { MISSING, formatExact, formatPercent } from "../../base/format";
+import type { NumberFormat } from "../../base/format";
 import { moveIndex } from "../../base/keys";
 import { Info } from "../../widgets/content/info";
 import { Meter } from "../../widgets/content/meter";
@@ -18,6 +19,8 @@ interface Props {
   basePs: Against["basePs"] | null;
   /** Whether times are per step. */
   perStep: boolean;
+  /** Times in one unit. */
+  time: NumberFormat;
   root: OpNode;
   peaks: Peaks;
   /** Whether idle time is part of the tree. */
@@ -29,6 +32,8 @@ interface Props {
   onOpen: (id: string, open: boolean) => void;
   onFull: (parent: string) => void;
   onPin: (id: string) => void;
+  /** The op whose name the pointer is on; null if none. */
+  onPoint: (id: string | null) => void;
 }
 
 const PART = "The instructions of a fusion run as one kernel, so only the fusion is timed.";
@@ -64,7 +69,7 @@ const heads = (idle: boolean, over: string, perStep: boolean): readonly { name: 
     help: "FLOP rate divided by the peak of the device. Low is red, high is green.\nSource: HLO cost analysis, trace.",
     class: "number",
   },
-  { name: "HBM", help: "HBM bandwidth divided by its peak, capped at 100 %.\nSource: HLO cost analysis, trace.", class: "number" },
+  { name: "HBM", help: "HBM bandwidth divided by its peak, at most 100%.\nSource: HLO cost analysis, trace.", class: "number" },
   { name: "HBM bytes", help: "Share of all HBM bytes of the tree.", class: "number opp-widest" },
   { name: "Framework op", help: "The framework op it was compiled from.\nSource: HLO metadata.", class: "opp-wide" },
 ];
@@ -82,7 +87,7 @@ const BASE_HEADS: ReturnType<typeof heads> = [
   },
 ];
 
-export function Tree({ rows, basePs, perStep, root, peaks, idle, over, open, pinned, onOpen, onFull, onPin }: Props) {
+export function Tree({ rows, basePs, perStep, time, root, peaks, idle, over, open, pinned, onOpen, onFull, onPin, onPoint }: Props) {
   const [active, setActive] = useState<string | null>(pinned);
   const grid = useRef<HTMLDivElement>(null);
   const activeIndex = rows.findIndex(({ id }) => id === active);
@@ -134,6 +139,7 @@ export function Tree({ rows, basePs, perStep, root, peaks, idle, over, open, pin
           key={row.id}
           row={row}
           basePs={basePs}
+          time={time}
           root={root}
           peaks={peaks}
           open={open.has(row.id)}
@@ -144,6 +150,7 @@ export function Tree({ rows, basePs, perStep, root, peaks, idle, over, open, pin
             if (onArrow && row.kind === "node") onOpen(row.id, !open.has(row.id));
             else act(row);
           }}
+          onPoint={(on) => onPoint(on && row.kind === "node" ? row.id : null)}
           onTwice={() => row.kind === "node" && onOpen(row.id, !open.has(row.id))}
         />
       ))}
@@ -154,16 +161,18 @@ export function Tree({ rows, basePs, perStep, root, peaks, idle, over, open, pin
 interface LineProps {
   row: Row;
   basePs: Against["basePs"] | null;
+  time: NumberFormat;
   root: OpNode;
   peaks: Peaks;
   open: boolean;
   active: boolean;
   pinned: boolean;
   onPress: (onArrow: boolean) => void;
+  onPoint: (on: boolean) => void;
   onTwice: () => void;
 }
 
-function Line({ row, basePs, root, peaks, open, active, pinned, onPress, onTwice }: LineProps) {
+function Line({ row, basePs, time, root, peaks, open, active, pinned, onPress, onPoint, onTwice }: LineProps) {
   const { node, depth } = row;
   const opens = row.kind === "node" && node.children.length > 0;
   const common = {
@@ -202,6 +211,8 @@ function Line({ row, basePs, root, peaks, open, active, pinned, onPress, onTwice
         class="opp-name"
         role="gridcell"
         style={indent}
+        onPointerEnter={() => onPoint(true)}
+        onPointerLeave={() => onPoint(false)}
         data-tip={node.contains ? `${node.name}\n${CONTAINS}` : node.name.length > 24 ? node.name : undefined}
       >
         <i class="opp-arrow" aria-hidden="true">
@@ -210,18 +221,18 @@ function Line({ row, basePs, root, peaks, open, active, pinned, onPress, onTwice
         <b>{node.name}</b>
         {node.contains ? <span class="dim opp-self">self time</span> : null}
       </span>
-      <span class="number opp-share" role="gridcell" data-tip={part === null ? PART : `${part * 100} %`}>
+      <span class="number opp-share" role="gridcell" data-tip={part === null ? PART : formatExact(part, "fraction")}>
         {part === null ? null : <i aria-hidden="true" style={{ width: `${Math.min(1, part) * 100}%` }} />}
         <b>{part === null ? MISSING : formatPercent(part * 100)}</b>
       </span>
-      <span class="number opp-wide" role="gridcell" data-tip={part === null ? PART : `${node.timePs} ps`}>
-        {part === null ? MISSING : formatTime(node.timePs)}
+      <span class="number opp-wide" role="gridcell" data-tip={part === null ? PART : formatExact(node.timePs, "ps")}>
+        {part === null ? MISSING : time(node.timePs)}
       </span>
-      {basePs === null ? null : <BaseCells node={node} basePs={basePs} />}
+      {basePs === null ? null : <BaseCells node={node} basePs={basePs} time={time} />}
       <span
         class="number opp-wide"
         role="gridcell"
-        data-tip={waste === null ? (node.contains ? CONTAINS : "Its HBM traffic is unknown.") : `${waste * 100} %`}
+        data-tip={waste === null ? (node.contains ? CONTAINS : "Its HBM traffic is unknown.") : formatExact(waste, "fraction")}
       >
         {waste === null ? MISSING : formatPercent(waste * 100)}
       </span>
@@ -243,7 +254,7 @@ function Line({ row, basePs, root, peaks, open, active, pinned, onPress, onTwice
       <span
         class="number opp-widest"
         role="gridcell"
-        data-tip={traffic === null ? (node.contains ? CONTAINS : "The HBM traffic is unknown.") : `${traffic * 100} %`}
+        data-tip={traffic === null ? (node.contains ? CONTAINS : "The HBM traffic is unknown.") : formatExact(traffic, "fraction")}
       >
         {traffic === null ? MISSING : formatPercent(traffic * 100)}
       </span>
@@ -259,17 +270,17 @@ function Line({ row, basePs, root, peaks, open, active, pinned, onPress, onTwice
 }
 
 /** Time of a node in the base, and the difference. */
-function BaseCells({ node, basePs }: { node: OpNode; basePs: Against["basePs"] }) {
+function BaseCells({ node, basePs, time }: { node: OpNode; basePs: Against["basePs"]; time: NumberFormat }) {
   const [old, delta] = [node.kind === "part" ? null : (basePs.get(node) ?? null), differencePs(node, basePs)];
   const why =
     node.kind === "part" ? PART : basePs.has(node) ? "The base has no such node." : "The server did not send this node of the base.";
   return (
     <>
-      <span class="number" role="gridcell" data-tip={old === null ? why : `${old} ps`}>
-        {old === null ? MISSING : formatTime(old)}
+      <span class="number" role="gridcell" data-tip={old === null ? why : formatExact(old, "ps")}>
+        {old === null ? MISSING : time(old)}
       </span>
-      <span class="number" role="gridcell" data-tip={delta === null ? why : `${delta} ps`}>
-        {delta === null ? MISSING : `${delta > 0 ? "+" : ""}${formatTime(delta)}`}
+      <span class="number" role="gridcell" data-tip={delta === null ? why : formatExact(delta, "ps")}>
+        {delta === null ? MISSING : `${delta > 0 ? "+" : ""}${time(delta)}`}
       </span>
     </>
   );

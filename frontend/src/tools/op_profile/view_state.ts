@@ -15,6 +15,8 @@ export interface ViewState extends Options {
   open: ReadonlySet<string> | null;
   full: ReadonlySet<string>;
   pinned: string | null;
+  /** The op to pin by name, where a link knows no id, and its program; null without one. */
+  named: { op: string; program: string | null } | null;
 }
 
 export const LIMITS = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100] as const;
@@ -34,6 +36,7 @@ export function readView(state: Pick<UrlState, "get">): ViewState {
     open: open === null ? null : list(open),
     full: list(state.get("full")),
     pinned: state.get("node"),
+    named: state.get("op") === null ? null : { op: state.get("op") ?? "", program: state.get("program_id") },
   };
 }
 
@@ -51,9 +54,22 @@ export function writeView(patch: Partial<ViewState>): Record<string, string | nu
   if (patch.unattributed !== undefined) keys["unattributed"] = patch.unattributed ? "true" : null;
   if (patch.open !== undefined) keys["open"] = patch.open === null ? null : set(patch.open) || "none";
   if (patch.full !== undefined) keys["full"] = set(patch.full) || null;
-  if (patch.pinned !== undefined) keys["node"] = patch.pinned;
+  if (patch.pinned !== undefined) Object.assign(keys, { node: patch.pinned, op: null, program_id: null });
   return keys;
 }
 
 /** Keys that this page owns. */
-export const OWN_KEYS = [TOTALS_KEY, "group_by", "order", "limit", "top90", "idle", "unattributed", "open", "full", "node"] as const;
+export const OWN_KEYS = [
+  TOTALS_KEY,
+  "group_by",
+  "order",
+  "limit",
+  "top90",
+  "idle",
+  "unattributed",
+  "open",
+  "full",
+  "node",
+  "op",
+  "program_id",
+] as const;

@@ -1,17 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { readOverview, verdictOf } from "./decode";
+import { readOverview } from "./decode";
 import { payload, extras } from "./testing_answer";
 
 describe("the response", () => {
   it("is decoded with and without the additions of `extended`", () => {
     const plain = readOverview(payload());
     expect(plain.extras).toBeNull();
-    expect(verdictOf(plain).input).toEqual({ level: "HIGHLY", percent: 60 });
+    expect([plain.steps.labels, plain.steps.parts.map(({ ms }) => ms[0])]).toEqual([
+      ["train 1", "train 2"],
+      [1, 2, 6, 1],
+    ]);
+    expect(plain.statements).toEqual(["HIGHLY input-bound"]);
     expect(plain.messages).toEqual([{ severity: "warning", text: "careful" }]);
     expect(plain.ops.columns[0]).toMatchObject({ label: "Time", unit: "fraction" });
-    expect(
-      readOverview(payload({ extras: extras({ spans: { hosts: ["h", "h"], begin_ps: [5, 20], end_ps: [15, 30] } }) })).extras?.spans?.endPs,
-    ).toEqual([15, 30]);
+    const own = readOverview(payload({ extras: extras() }));
+    expect([own.steps.totalMs, own.hardware]).toEqual([[8, 12], "CPU_ONLY"]);
   });
 
   it("is rejected if malformed", () => {

@@ -2,10 +2,11 @@
 import { asDict, asList, asNumber, asTable, asText, numbersOf, propertyNumber, textsOf, badAnswer } from "../../api/payload/fields";
 import { relabelled, withUnits } from "../../base/table/transform";
 import type { Dict } from "../../api/payload/fields";
-import { readConclusion, readMessages, readSteps } from "../../api/payload/step_table";
+import { readMessages, readSteps } from "../../api/payload/step_table";
 import type { Message } from "../../api/payload/step_table";
 import { readStepReading } from "../../api/payload/step_reading";
-import type { StepReading, Verdict } from "../../base/steps/reading";
+import { breakdownOf } from "../../base/steps/decomposition";
+import type { StepReading } from "../../base/steps/reading";
 import type { Statistics, StepBreakdown } from "../../base/steps/steps";
 import type { TableData } from "../../base/table/table_data";
 
@@ -43,13 +44,6 @@ export interface Session {
   histogram: { edgesMs: readonly number[]; counts: readonly number[] };
 }
 
-/** Begin and end of each step on its slowest host, on the time axis of that host's trace. */
-export interface Spans {
-  hosts: readonly string[];
-  beginPs: readonly number[];
-  endPs: readonly number[];
-}
-
 interface Extras extends StepReading {
   inferred: Inferred | null;
   efficiency: { peak: number | null; flopRate: number | null; bandwidth: number | null; goodput: number | null; over: string };
@@ -62,17 +56,26 @@ interface Extras extends StepReading {
   /** Names of the frameworks that wrote the profile. */
   frameworks: string[];
   functions: { name: string; calls: number; selfMs: number; share: number }[];
-  spans: Spans | null;
+}
+
+/** A line of XProf's recommendation. */
+export interface Tip {
+  heading: string;
+  html: string;
 }
 
 export interface Overview {
   ops: TableData;
   general: Readonly<Record<string, string>>;
+  /** The decomposition of `extended`, else XProf's steps. */
   steps: StepBreakdown;
+  /** TPU, GPU or CPU_ONLY. */
+  hardware: string;
   environment: Readonly<Record<string, string>>;
   jobs: TableData;
-  /** Properties of XProf's table of tips: its verdicts. */
-  tips: Readonly<Record<string, string>>;
+  /** XProf's verdicts as sentences, and its tips. */
+  statements: string[];
+  tips: Tip[];
   /** Links of XProf's tips to documents, as HTML. */
   documents: string[];
   latency: LatencyRow[];
@@ -152,14 +155,6 @@ function readSession(value: unknown): Session | null {
   };
 }
 
-function readSpans(value: unknown): Spans | null {
-  if (value === null || value === undefined) return null;
-  const dict = asDict(value, "the steps' times");
-  const times = (key: string): number[] =>
-    asList(dict[key], `${key} of the steps' times`).map((one) => asNumber(one, `${key} of the steps' times`));
-  return { hosts: asList(dict["hosts"], "the hosts of the steps' times").map(String), beginPs: times("begin_ps"), endPs: times("end_ps") };
-}
-
 function readExtras(value: unknown): Extras | null {
   if (value === null || value === undefined) return null;
   const dict = asDict(value, "the extended data");
@@ -190,7 +185,6 @@ function readExtras(value: unknown): Extras | null {
       selfMs: optional(one["self_ms"]) ?? 0,
       share: optional(one["expensive_share"]) ?? 0,
     })),
-    spans: readSpans(dict["spans"]),
   };
 }
 
@@ -206,10 +200,24 @@ function withCategories(ops: TableData, categories: unknown): TableData {
   return { ...ops, columns };
 }
 
-function documentsOf(tips: TableData): string[] {
+/** The statements of the table of tips, else those of the steps of a TPU. */
+const STATEMENTS = [
+  ["statement", "input_conclusion"],
+  ["output_statement", "output_conclusion"],
+  ["device_collectives_statement", ""],
+  ["kernel_launch_statement", ""],
+  ["all_other_statement", ""],
+  ["precision_statement", ""],
+] as const;
+
+function tipsOf(tips: TableData): (Tip & { kind: string })[] {
   if (tips.rowCount === 0) return [];
-  const [kinds, links] = ["tip_type", "link"].map((id) => textsOf(tips, id, "the table of tips")) as [string[], string[]];
-  return links.filter((_, row) => kinds[row] === "doc");
+  const [kinds, links, headings] = ["tip_type", "link", "description"].map((id) => textsOf(tips, id, "the table of tips")) as [
+    string[],
+    string[],
+    string[],
+  ];
+  return links.map((html, row) => ({ kind: kinds[row] ?? "", html, heading: headings[row] ?? "" }));
 }
 
 /** Decodes the response; throws `bad_answer` naming the field if it is malformed. */
@@ -218,35 +226,27 @@ export function readOverview(value: unknown): Overview {
   if (parts.length < TABLES) throw badAnswer(`the overview has ${parts.length} tables in place of ${TABLES}`);
   const general = asTable(parts[0], "the table of ops");
   const environment = asTable(parts[2], "the run environment");
-  const tips = asTable(parts[3], "the table of tips");
+  const table = asTable(parts[3], "the table of tips");
+  const xprof = readSteps(parts[1]);
+  const extras = readExtras(parts[TABLES]);
+  const tips = tipsOf(table);
   return {
     ops: withCategories(
       relabelled(withUnits(general, { selfTimePercent: "fraction", cumulativeTimePercent: "fraction" }), LABELS),
       asDict(parts[TABLES] ?? {}, "the extended data")["op_categories"],
     ),
     general: general.properties,
-    steps: readSteps(parts[1]),
+    steps: extras ? breakdownOf(extras.decomposition) : xprof,
+    hardware: xprof.hardware,
     environment: environment.properties,
     jobs: environment,
-    tips: tips.properties,
-    documents: documentsOf(tips),
+    statements: STATEMENTS.flatMap(([own, ofSteps]) => table.properties[own] || xprof.properties[ofSteps] || []),
+    tips,
+    documents: tips.filter(({ kind }) => kind === "doc").map(({ html }) => html),
     latency: readLatency(parts[4]),
     messages: readMessages(parts[6]),
-    extras: readExtras(parts[7]),
+    extras,
   };
-}
-
-/** The verdict; without the additions of `extended`, from the conclusion sentence. */
-export function verdictOf(overview: Overview): Verdict {
-  if (overview.extras) return overview.extras.verdict;
-  const sentence = overview.steps.properties["input_conclusion"] ?? overview.tips["statement"] ?? "";
-  const none = { level: "no", percent: 0 };
-  return { input: readConclusion(sentence), output: none, idle: none, collectives: none, kernelLaunch: none, allOthers: none };
-}
-
-/** The steps shown by default: those of the slowest host, if the server sends them. */
-export function richSteps(overview: Overview): StepBreakdown {
-  return overview.extras?.steps ?? overview.steps;
 }
 
 /** Busy share of the devices in percent; null if not measured. */

@@ -4,6 +4,7 @@ import { forgetFindings } from "../../page/findings";
 import { settle, showPage } from "../../page/testing";
 import type { Shown } from "../../page/testing";
 import page from "./page";
+import { extras, payload } from "./testing_answer";
 import { FAILED, findingsAnswer, OVERVIEW, RUN_INFO, SILENT, SLOW } from "./testing";
 
 // jsdom has no canvas to draw on.
@@ -40,16 +41,18 @@ describe("findings on the overview", () => {
     expect(headline()).toBe(SLOW.title);
     const first = panel().querySelector(".finding") as HTMLElement;
     expect(first.querySelector(".finding-bar i")?.getAttribute("style")).toContain("28.9%");
-    expect(first.querySelector(".finding-gain")?.textContent).toBe("28.9% of the stepup to 550 us per stephigh confidenceon h1");
+    expect(first.querySelector(".finding-gain")?.textContent).toBe(
+      "550 us of 600 us Waits for host code28.9% of the stephigh confidenceon h1",
+    );
     expect(first.querySelector(".finding-saving")?.getAttribute("data-tip")).toBe("0.55 ms\nidle time that one event covers");
     expect(first.querySelector(".finding-advice")?.textContent).toBe(SLOW.advice);
     const proofs = [...first.querySelectorAll<HTMLElement>(".finding-proof")];
     expect(proofs.map(({ tagName, textContent }) => [tagName, textContent])).toEqual([
-      ["BUTTON", "Idle because of host code, of the step: 28.9%"],
-      ["BUTTON", "The longest wait: 550 us"],
+      ["A", "Devices idle because of code on the host, of the step: 28.9%"],
+      ["A", "The longest wait: 550 us"],
       ["SPAN", "The code: augment.py:7 random_crop"],
       ["SPAN", "Steps: 6"],
-      ["BUTTON", "Op: fusion.3"],
+      ["A", "Op: fusion.3"],
     ]);
     proofs[1]?.click();
     expect(Object.fromEntries(shown.keys)).toEqual({ tool: "trace_viewer@", host: "h1", window: "405000000,2495000000" });
@@ -57,11 +60,20 @@ describe("findings on the overview", () => {
     expect([shown.keys.get("tool"), shown.keys.get("op"), shown.keys.has("filter")]).toEqual(["hlo_stats", "fusion.3", false]);
   });
 
+  it("offer to capture again what the profile lacks", async () => {
+    const again = { label: "Functions", value: "", unit: "", tool: "capture", query: { python_tracer_level: "1" } };
+    await show(findingsAnswer({ findings: [{ ...SLOW, evidence: [again] }] }));
+    const link = panel().querySelector<HTMLElement>(".finding-evidence a");
+    expect(link?.textContent).toBe("Capture again with Python functions");
+    link?.click();
+    expect(shown.keys.get("capture")).toBe("python_tracer_level=1");
+  });
+
   it("about memory cost no time, and evidence without a page of this run is text", async () => {
     await show(findingsAnswer());
     const memory = panel().querySelector('[data-finding="kept"]') as HTMLElement;
     expect(memory.textContent).toContain("no direct cost");
-    expect(memory.querySelector("button")).toBeNull();
+    expect(memory.querySelector("a, button")).toBeNull();
     expect(memory.textContent).toContain("Activations: 3 GiB");
   });
 
@@ -85,7 +97,7 @@ describe("findings on the overview", () => {
 
   it("are opened from the headline", async () => {
     await show(findingsAnswer());
-    const button = [...shown.root.querySelectorAll<HTMLElement>(".summary button")].find((one) => one.textContent === "Show evidence");
+    const button = [...shown.root.querySelectorAll<HTMLElement>(".summary a")].find((one) => one.textContent === "Show evidence");
     button?.click();
     expect(shown.keys.get("finding")).toBe("slow_host_code");
     forgetFindings();
@@ -129,15 +141,77 @@ describe("findings on the overview", () => {
   });
 });
 
+describe("the readings", () => {
+  const own = payload({ extras: extras() });
+  const asked: URL[] = [];
+  const open = async (keys: Record<string, string>): Promise<void> => {
+    asked.length = 0;
+    shown = await showPage(
+      page,
+      TOOL,
+      (url: URL) => {
+        if (url.pathname.endsWith("run_info")) return RUN_INFO;
+        asked.push(url);
+        if (url.searchParams.get("tag") === "smart_suggestion") return findingsAnswer();
+        return url.searchParams.get("extended") === "true" ? own : payload();
+      },
+      keys,
+    );
+  };
+
+  it("show the segments of the bar, and the selected one's parts, in the address", async () => {
+    await open({ part: "data_movement" });
+    const buttons = () => [...shown.root.querySelectorAll<HTMLButtonElement>(".step-bar .shares-list button")];
+    expect(buttons().map((one) => [one.textContent, one.getAttribute("aria-pressed")])).toEqual([
+      ["Device compute10.0%2 ms", "true"],
+      ["Input35.0%7 ms", "false"],
+      ["All others5.0%1 ms", "false"],
+      ["Between steps50.0%10 ms", "false"],
+    ]);
+    expect([...shown.root.querySelectorAll(".step-parts dt")].map((one) => one.textContent)).toEqual(["Ops", "Data movement"]);
+    expect(shown.root.querySelector(".step-parts .chosen")?.textContent).toContain("Data movement2.5%500 us");
+    buttons()[1]?.click();
+    await settle(shown.root);
+    expect([shown.keys.get("part"), shown.root.querySelector(".shares-part.chosen")?.getAttribute("data-segment")]).toEqual([
+      "input",
+      "input",
+    ]);
+    buttons()[1]?.click();
+    expect(shown.keys.has("part")).toBe(false);
+  });
+
+  it("ask for findings of the chosen host", async () => {
+    await open({});
+    expect(asked.map((url) => [url.searchParams.get("tag"), url.searchParams.get("host")])).toEqual([
+      ["overview_page", "h"],
+      ["smart_suggestion", "h"],
+    ]);
+  });
+
+  it("of XProf ask for its answer alone, and have its recommendation in place of findings", async () => {
+    await open({ reading: "xprof" });
+    expect(asked.map(({ searchParams }) => [searchParams.get("tag"), searchParams.get("extended")])).toEqual([["overview_page", null]]);
+    expect(headline()).toBe("HIGHLY input-bound");
+    expect(panel()).toBeNull();
+    const tips = shown.root.querySelector('section[aria-label="Recommendation for next step"]') as HTMLElement;
+    expect([...tips.querySelectorAll("ol > li")].map((one) => one.textContent)).toEqual([
+      "See the FAQ",
+      "input_pipeline_analyzer (Section 3)",
+      "op_profile (ops)",
+      "Guide",
+    ]);
+  });
+});
+
 describe("recommended pages", () => {
   it("are those that the run has, with the guide to its framework", async () => {
     await show(findingsAnswer());
     const card = shown.root.querySelector(".tips") as HTMLElement;
-    expect([...card.querySelectorAll("button")].map((one) => one.textContent)).toEqual(["Trace viewer"]);
-    expect([...card.querySelectorAll("a")].map(({ href, textContent }) => [href, textContent])).toEqual([
+    expect([...card.querySelectorAll("a.link")].map((one) => one.textContent)).toEqual(["Trace viewer"]);
+    expect([...card.querySelectorAll("a:not(.link)")].map((one) => [one.getAttribute("href"), one.textContent])).toEqual([
       ["https://docs.jax.dev/en/latest/profiling.html", "Profiling JAX programs"],
     ]);
-    card.querySelector("button")?.click();
+    card.querySelector<HTMLElement>("a.link")?.click();
     expect(shown.keys.get("tool")).toBe("trace_viewer@");
   });
 });

@@ -1,5 +1,6 @@
 // Overview page: what limits the program, findings, step times, top ops and links to other pages.
 import { useMemo } from "preact/hooks";
+import { PART_KEY } from "../../page/page";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
@@ -16,8 +17,9 @@ import { readOverview } from "./decode";
 import { FindingsPanel } from "./findings/panel";
 import { InferredCard } from "./cards/inferred";
 import { LatencyCard, SessionCard } from "./cards/latency";
+import { askedFor } from "./part";
 import type { PartProps } from "./part";
-import { RecommendedPages } from "./cards/recommended";
+import { Recommendation, RecommendedPages } from "./cards/recommended";
 import { StepCard } from "./cards/step_card";
 import { OverviewSummary } from "./summary/overview_summary";
 import { environment, performance } from "./summary/summary";
@@ -25,7 +27,7 @@ import { TopOps } from "./cards/top_ops";
 import "./page.css";
 
 /** Query keys of this page. */
-const OWN_KEYS = ["step_event", "view", FINDING_KEY];
+const OWN_KEYS = ["step_event", FINDING_KEY, PART_KEY];
 
 /** A warning that the summary and a finding express for the program at hand. */
 const NO_STEPS = /^No step marker observed/;
@@ -33,7 +35,7 @@ const NO_STEPS = /^No step marker observed/;
 function OverviewPage(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
   const event = useKey(state, "step_event");
-  const params = { run, tag: tool.id, host: host ?? undefined, extended: "true", step_event: event };
+  const params = { run, tag: tool.id, host: host ?? undefined, ...askedFor(page) };
   const answer = useLoad(JSON.stringify(params), async (signal) => readOverview(await client.json<unknown>("data", params, { signal })));
   const info = useLoad(run, (signal) => client.json<RunInfo>("run_info", { run }, { signal }));
   const tools = useMemo(() => new Map(info.data?.tools.filter((one) => one.available).map((one) => [one.id, one.title])), [info.data]);
@@ -48,28 +50,30 @@ function OverviewPage(page: PageProps) {
       </Pending>
     );
   const fileName = fileNameOf("overview", run, host);
-  const open: PartProps["open"] = (id, more = {}) => state.set(toolPatch(id, host, OWN_KEYS, more), "push");
-  return <Content page={page} overview={answer.data} tools={tools} open={open} fileName={fileName} />;
+  const keys: PartProps["keys"] = (id, more = {}) => toolPatch(id, host, OWN_KEYS, more);
+  const open: PartProps["open"] = (id, more) => state.set(keys(id, more), "push");
+  return <Content page={page} overview={answer.data} tools={tools} open={open} keys={keys} fileName={fileName} />;
 }
 
 function Content(props: PartProps) {
   const { overview, page } = props;
   // After the overview, so that its figures appear at once.
-  const findings = useLoad(page.run, () => loadFindings(page.client, page.run));
+  const own = page.reading === "own";
+  const findings = useLoad(own ? JSON.stringify([page.run, page.host]) : null, () => loadFindings(page.client, page.run, page.host));
   return (
     <div class="tool-page">
       <div class="tool-page-body overview">
-        <Callouts messages={overview.messages.filter(({ text }) => !NO_STEPS.test(text))} />
+        <Callouts messages={own ? overview.messages.filter(({ text }) => !NO_STEPS.test(text)) : overview.messages} />
         <OverviewSummary {...props} answer={findings} />
         <BaseCard {...props} />
         <div class="columns narrow-wide">
           <div class="column overview-main">
-            <FindingsPanel {...props} answer={findings} />
+            {own ? <FindingsPanel {...props} answer={findings} /> : <Recommendation {...props} />}
             <StepCard {...props} />
             <LatencyCard {...props} />
             <SessionCard {...props} />
             <InferredCard {...props} />
-            <RecommendedPages {...props} />
+            {own ? <RecommendedPages {...props} /> : null}
           </div>
           <div class="column overview-facts">
             <Card title="Performance summary">

@@ -1,19 +1,27 @@
 // For tests: answers of the server about findings, and about an overview without steps.
 import { readFindings } from "../../api/payload/findings";
 import type { Findings } from "../../api/payload/findings";
+import { noReading } from "../../base/steps/testing";
 
 export const SLOW = {
   id: "slow_host_code",
   title: "Devices wait 28.9% of the step for code on the host: augment.py:7 random_crop",
   share: 0.289,
   saving_ps_per_step: 550e6,
+  segments: [{ id: "idle_host", name: "Waits for host code", ps: 600e6, percent: 31.6 }],
   formula: "idle time that one event covers",
   confidence: "high",
   advice: "Move it to another thread. Then it runs in time.",
   hosts: ["h1"],
   help: "Slow code on the host\n\nSpeaks from 10% of the step.",
   evidence: [
-    { label: "Idle because of host code, of the step", value: 28.947, unit: "%", tool: "time_budget", query: {} },
+    {
+      label: "Devices idle because of code on the host, of the step",
+      value: 28.947,
+      unit: "%",
+      tool: "time_budget",
+      query: { part: "idle_host" },
+    },
     { label: "The longest wait", value: 0.55, unit: "ms", tool: "trace_viewer@", query: { host: "h1", window: "405000000,2495000000" } },
     { label: "The code", value: "$augment.py:7 random_crop", unit: "", tool: "", query: {} },
     { label: "Steps", value: 6, unit: "", tool: "overview_page", query: { host: "h1" } },
@@ -25,17 +33,13 @@ export const MEMORY = {
   title: "Activations take 3 GiB",
   share: 0,
   saving_ps_per_step: 0,
+  segments: [],
   formula: "none",
   confidence: "low",
   advice: "Compute them again.",
   hosts: [],
   evidence: [{ label: "Activations", value: 3072, unit: "MiB", tool: "memory_viewer", query: {} }],
 };
-const PARTS = [
-  { category: "compute", name: "Compute", help: "Ops.", share: 0.62 },
-  { category: "idle_host", name: "Idle: host code", help: "Code.", share: 0.289 },
-  { category: "idle_other", name: "Idle: unexplained", help: "Unknown.", share: 0.091 },
-];
 export const SILENT = [
   { id: "transfers", looks_for: "Transfers in the loop", reason: "The profile has no transfer.", state: "unknown", help: "Transfers." },
   { id: "exposed_communication", looks_for: "Exposed communication", reason: "It takes 8.4% of the step.", state: "passed" },
@@ -47,9 +51,7 @@ export const findingsAnswer = (patch: Record<string, unknown> = {}) => ({
   headline: { title: SLOW.title, tone: "bad", finding: SLOW.id },
   findings: [SLOW, MEMORY],
   silent: SILENT,
-  step_ps: 1900e6,
   base: "step",
-  parts: PARTS,
   ...patch,
 });
 /** A decoded answer of the server. */
@@ -77,7 +79,7 @@ export const OVERVIEW: unknown[] = [
   ),
   {},
   empty({}, [column("severity", "string"), column("message", "string")]),
-  { inferred_steps: null, frameworks: ["JAX"] },
+  { ...noReading(), inferred_steps: null, frameworks: ["JAX"] },
 ];
 export const RUN_INFO = {
   tools: [

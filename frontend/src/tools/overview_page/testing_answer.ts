@@ -1,4 +1,6 @@
 // For tests: answers of the overview, built from the parts that a test is about.
+import { noReading, readingAnswer } from "../../base/steps/testing";
+
 type Value = string | number | boolean | null;
 export const table = (cols: Record<string, string>, rows: Value[][] = [], p: Record<string, string> = {}) => ({
   cols: Object.entries(cols).map(([id, type]) => ({ id, label: id, type })),
@@ -76,28 +78,16 @@ export function payload({
   return extras === undefined ? parts : [...parts, extras];
 }
 
-export const verdict = (patch: Record<string, { level: string; percent: number }> = {}) => ({
-  input: { level: "NOT", percent: 1 },
-  output: { level: "no", percent: 0 },
-  idle: { level: "no", percent: 0 },
-  collectives: { level: "no", percent: 0 },
-  kernel_launch: { level: "no", percent: 0 },
-  all_others: { level: "no", percent: 0 },
-  ...patch,
-});
 export const extras = (patch: Record<string, unknown> = {}) => ({
-  steps: null,
+  ...readingAnswer(),
   inferred_steps: null,
   efficiency: { peak_flops_percent: null, flop_rate_percent: null, memory_bw_percent: null, goodput_percent: 5.7, over: "steps" },
   session: null,
   functions: [],
-  hosts: { step_ms: {}, slowest_in: {}, over_others: {}, stragglers: [] },
-  verdict: verdict(),
-  xprof_input: { level: "NOT", percent: 1 },
-  recording: null,
-  spans: null,
   ...patch,
 });
+/** The same of a run without steps and devices. */
+export const noSteps = (patch: Record<string, unknown> = {}) => extras({ ...noReading(), ...patch });
 export const INFERRED = {
   host: "h",
   evidence: {

@@ -1,14 +1,19 @@
 // Decodes the pod viewer: per step and worker, its time and the parts of it.
 import { asDict, asList, asNumber, asText, badAnswer } from "../../api/payload/fields";
 import type { Dict } from "../../api/payload/fields";
+import { numbersIn, readGroups } from "../../api/payload/decomposition";
 import type { Message } from "../../api/payload/step_table";
+import type { Group, Label } from "../../base/steps/decomposition";
 import { categoryOfName } from "../../base/steps/step_category";
-import type { CategoryId } from "../../base/steps/step_category";
 
+/** A category of step time. */
 export interface Part {
   id: string;
   name: string;
-  category: CategoryId;
+  /** Id of the category whose look it has. */
+  category: string;
+  /** What it consists of; empty in XProf's reading. */
+  inner: readonly Label[];
 }
 
 export interface Worker {
@@ -26,11 +31,16 @@ export interface WorkerStep {
   totalUs: number;
   /** In the order of `parts`. */
   partsUs: readonly number[];
+  /** By id of what the parts consist of. */
+  innerUs: ReadonlyMap<string, number>;
   bottleneck: string;
+  /** "from,to" in ps for the trace viewer; null in XProf's reading. */
+  window: string | null;
 }
 
 export interface PodStep {
   number: number;
+  name: string;
   /** Times of the workers that took part, unordered. */
   totalsUs: readonly number[];
   /** Undefined for a worker that did not take part. */
@@ -62,80 +72,92 @@ function readStep(value: unknown, parts: readonly Part[], workers: Map<number, O
     byCore.set(core, {
       totalUs: asNumber(stats["totalDurationUs"], `the time of ${what}`),
       partsUs: parts.map((part) => Number(split[part.id] ?? 0)),
+      innerUs: new Map(),
+      window: null,
       bottleneck: typeof stats["bottleneck"] === "string" ? stats["bottleneck"] : "",
     });
   }
-  return {
-    number: asNumber(step["stepNum"] ?? 0, "the number of a step"),
-    byCore,
-    totalsUs: [...byCore.values()].map(({ totalUs }) => totalUs),
-  };
+  const number = asNumber(step["stepNum"] ?? 0, "the number of a step");
+  return { number, name: stepLabel(number), byCore, totalsUs: [...byCore.values()].map(({ totalUs }) => totalUs) };
 }
 
 const NS_PER_US = 1000;
 
-/** One step of the array form; the statistics of a worker are built on demand. */
+/** Margin on both sides of a step in the trace viewer, as a share of the step. */
+const MARGIN = 0.05;
+
+/** One step of the time budget; the statistics of a worker are built on demand. */
 class ArrayStep implements PodStep {
   #byCore: ReadonlyMap<number, WorkerStep> | null = null;
 
   constructor(
     readonly number: number,
-    private readonly cores: readonly number[],
+    readonly name: string,
     private readonly totalNs: readonly number[],
-    /** By part, then by core; null if the part took no time on any core. */
-    private readonly partsNs: readonly (readonly number[] | null)[],
+    private readonly beginPs: readonly number[],
+    /** Workers that take part. */
+    private readonly present: readonly number[],
+    /** By id, then by worker. */
+    private readonly innerNs: ReadonlyMap<string, readonly number[]>,
     private readonly parts: readonly Part[],
   ) {}
 
   get totalsUs(): number[] {
-    return this.totalNs.map((ns) => ns / NS_PER_US);
+    return this.present.map((worker) => (this.totalNs[worker] ?? 0) / NS_PER_US);
   }
 
   get byCore(): ReadonlyMap<number, WorkerStep> {
-    this.#byCore ??= new Map(
-      this.cores.map((core, column) => {
-        const partsUs = this.partsNs.map((one) => (one?.[column] ?? 0) / NS_PER_US);
-        return [core, { totalUs: (this.totalNs[column] ?? 0) / NS_PER_US, partsUs, bottleneck: this.largest(partsUs) }];
-      }),
-    );
+    this.#byCore ??= new Map(this.present.map((worker) => [worker, this.of(worker)]));
     return this.#byCore;
   }
 
-  /** The name of the longest part; if several are equal, the last by name. */
-  private largest(partsUs: readonly number[]): string {
-    const best = this.parts.reduce(
-      (old, part, i) => {
-        const gap = (partsUs[i] ?? 0) - old.time;
-        return gap > 0 || (gap === 0 && part.name > old.name) ? { time: partsUs[i] ?? 0, name: part.name } : old;
-      },
-      { time: -1, name: "" },
-    );
-    return best.name;
+  private of(worker: number): WorkerStep {
+    const innerUs = new Map([...this.innerNs].map(([id, column]) => [id, (column[worker] ?? 0) / NS_PER_US]));
+    const partsUs = this.parts.map(({ inner }) => inner.reduce((all, { id }) => all + (innerUs.get(id) ?? 0), 0));
+    const most = partsUs.indexOf(Math.max(...partsUs));
+    const [begin, length] = [this.beginPs[worker] ?? 0, (this.totalNs[worker] ?? 0) * 1000];
+    const room = length * MARGIN;
+    return {
+      totalUs: (this.totalNs[worker] ?? 0) / NS_PER_US,
+      partsUs,
+      innerUs,
+      bottleneck: this.parts[most]?.name ?? "",
+      window: `${Math.max(0, Math.round(begin - room))},${Math.round(begin + length + room)}`,
+    };
   }
 }
 
-function numbersOf(value: unknown, count: number, what: string): number[] {
-  const list = asList(value, what);
-  if (list.length !== count) throw badAnswer(`${what} do not have the expected length`);
-  return list.map((one) => asNumber(one, what));
-}
-
-/** Decodes the form with arrays over steps and cores. */
+/** Decodes the form with arrays over steps and devices. */
 function readArrays(value: unknown, parts: readonly Part[], workers: Map<number, Omit<Worker, "label">>): PodStep[] {
   const arrays = asDict(value, "the steps");
   const hosts = asList(arrays["hosts"], "the hosts").map((host) => asText(host, "a host"));
-  const cores = numbersOf(arrays["cores"], hosts.length, "the cores");
-  const labels = asList(arrays["labels"] ?? [], "the names of devices").map((label) => asText(label, "the name of a device"));
-  cores.forEach((core, i) =>
-    workers.set(core, { core, host: hosts[i] ?? "", chip: 0, node: 0, ...(labels[i] === undefined ? {} : { name: labels[i] }) }),
-  );
+  const labels = asList(arrays["labels"], "the names of devices").map((label) => asText(label, "the name of a device"));
+  hosts.forEach((host, core) => workers.set(core, { core, host, chip: 0, node: 0, name: labels[core] ?? "" }));
   const totals = asList(arrays["total_ns"], "the times of steps");
-  const split = asDict(arrays["parts_ns"], "the parts of steps");
-  const columns = parts.map(({ id }) => (split[id] === undefined ? null : asList(split[id], "a part of steps")));
-  return numbersOf(arrays["numbers"], totals.length, "the numbers of steps").map((number, at) => {
-    const partsNs = columns.map((column) => (column === null ? null : numbersOf(column[at], cores.length, "the times of a part")));
-    return new ArrayStep(number, cores, numbersOf(totals[at], cores.length, "the times of a step"), partsNs, parts);
+  const names = asList(arrays["names"], "the names of steps").map((name) => asText(name, "the name of a step"));
+  const begins = asList(arrays["begin_ps"], "the begins of steps");
+  const taken = arrays["takes_part"] === null ? null : asList(arrays["takes_part"], "who takes part in steps");
+  const split = Object.entries(asDict(arrays["parts_ns"], "the parts of steps")).map(
+    ([id, column]) => [id, asList(column, "a part of steps")] as const,
+  );
+  return numbersIn(arrays["numbers"], "the numbers of steps", totals.length).map((number, at) => {
+    const row = (one: unknown, what: string): number[] => numbersIn(one, what, hosts.length);
+    const present = taken === null ? null : asList(taken[at], "who takes part in a step");
+    return new ArrayStep(
+      number,
+      names[at] ?? String(number),
+      row(totals[at], "the times of a step"),
+      row(begins[at], "the begins of a step"),
+      hosts.flatMap((_, worker) => (present === null || present[worker] === true ? [worker] : [])),
+      new Map(split.map(([id, column]) => [id, row(column[at], "the times of a part")])),
+      parts,
+    );
   });
+}
+
+/** Negative numbers are steps that are cut off by the begin or end of the profile. */
+export function stepLabel(number: number): string {
+  return number < 0 ? `${-number} (incomplete)` : String(number);
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -166,15 +188,23 @@ function readMessages(value: unknown): Message[] {
   return [...list("errors", "error"), ...list("warnings", "warning"), ...list("info", "info")];
 }
 
+/** The categories of the time budget, or XProf's. */
+function readParts(pod: Dict): Part[] {
+  if (pod["groups"] !== undefined) {
+    return readGroups(pod["groups"], pod["labels"]).map(({ id, name, parts }: Group) => ({ id, name, category: id, inner: parts }));
+  }
+  return asList(pod["stepBreakdownEvents"], "the parts of a step").map((one): Part => {
+    const part = asDict(one, "a part of a step");
+    const name = asText(part["name"], "the name of a part");
+    return { id: String(asNumber(part["id"], "the id of a part")), name, category: categoryOfName(name), inner: [] };
+  });
+}
+
 /** Decodes the response; throws `bad_answer` naming the field if it is malformed. */
 export function readPod(value: unknown): Pod {
   const pod = asDict(value, "the pod");
   const sequence: Dict = asDict(pod["podStatsSequence"] ?? {}, "the steps");
-  const parts = asList(pod["stepBreakdownEvents"], "the parts of a step").map((one): Part => {
-    const part = asDict(one, "a part of a step");
-    const name = asText(part["name"], "the name of a part");
-    return { id: String(asNumber(part["id"], "the id of a part")), name, category: categoryOfName(name) };
-  });
+  const parts = readParts(pod);
   if (parts.length === 0) throw badAnswer("the parts of a step have no names");
   const device = typeof pod["deviceType"] === "string" ? pod["deviceType"] : "";
   const workersById = new Map<number, Omit<Worker, "label">>();
@@ -182,5 +212,12 @@ export function readPod(value: unknown): Pod {
     pod["steps"] === undefined
       ? asList(sequence["podStatsMap"] ?? [], "the steps").map((step) => readStep(step, parts, workersById))
       : readArrays(pod["steps"], parts, workersById);
-  return { device, parts, workers: labelled(workersById.values(), /tpu/i.test(device)), steps, messages: readMessages(pod["diagnostics"]) };
+  const notes = asList(pod["notes"] ?? [], "the notes").map((note): Message => ({ severity: "info", text: asText(note, "a note") }));
+  return {
+    device,
+    parts,
+    workers: labelled(workersById.values(), /tpu/i.test(device)),
+    steps,
+    messages: [...readMessages(pod["diagnostics"]), ...notes],
+  };
 }

@@ -2,8 +2,7 @@
 import type { BandChart, StackChart } from "../../base/chart/chart_spec";
 import { filledSeries } from "../../base/chart/chart_data";
 import { formatPercent, formatQuantity, plural } from "../../base/format";
-import { CATEGORIES } from "../../base/steps/step_category";
-import type { CategoryId } from "../../base/steps/step_category";
+import { lookOf } from "../../base/steps/step_category";
 import type { Tone } from "../../base/steps/steps";
 import type { SharePart } from "../../widgets/chart/share_bar";
 import type { Pod, PodStep, Worker, WorkerStep } from "./decode";
@@ -19,22 +18,20 @@ export function chooseStep(pod: Pod, wanted: string | null): number {
   return Math.max(0, stepIndex);
 }
 
-/** Negative numbers are steps that are cut off by the begin or end of the profile. */
-export function stepLabel(number: number): string {
-  return number < 0 ? `${-number} (incomplete)` : String(number);
-}
-
 /** The step breakdown, one bar per worker. */
 export function workersChart(pod: Pod, step: PodStep): StackChart {
   const series = pod.parts.map((part, i) => ({
     name: part.name,
-    colour: CATEGORIES[part.category].colour,
-    striped: CATEGORIES[part.category].striped ?? false,
+    ...lookOf(part.category),
     values: pod.workers.map(({ core }) => step.byCore.get(core)?.partsUs[i] ?? null),
   }));
   return {
     kind: "stack",
-    x: { name: "Worker", unit: null, labels: pod.workers.map(({ label }) => label) },
+    x: {
+      name: "Worker",
+      unit: null,
+      labels: pod.workers.map(({ core, label }) => (step.byCore.has(core) ? label : `${label} (takes no part)`)),
+    },
     y: { name: "Time", unit: "us" },
     series: filledSeries(series),
     total: "Step time",
@@ -49,7 +46,7 @@ export function stepsChart(pod: Pod): BandChart {
     totals.map((values) => (values.length ? of(values) : null));
   return {
     kind: "band",
-    x: { name: "Step", unit: null, labels: pod.steps.map(({ number }) => stepLabel(number)) },
+    x: { name: "Step", unit: null, labels: pod.steps.map(({ name }) => name) },
     y: { name: "Step time", unit: "us" },
     line: { name: "Mean over workers", colour: 0, values: fold((values) => values.reduce((a, b) => a + b, 0) / values.length) },
     low: fold((values) => values.reduce((a, b) => Math.min(a, b))),
@@ -108,9 +105,9 @@ function excess(values: readonly number[]): number {
 }
 
 /** Parts in which a worker may wait for others. */
-const WAITS: readonly CategoryId[] = ["collectives", "peer", "idle", "other"];
+const WAITS: readonly string[] = ["collectives", "other"];
 /** Waits that are part of collectives. */
-const IN_COLLECTIVES: readonly CategoryId[] = ["collectives", "peer"];
+const IN_COLLECTIVES: readonly string[] = ["collectives"];
 const WORK_FACTOR = 1.5;
 const WAIT_SHARE = 0.1;
 
@@ -118,7 +115,7 @@ const WAIT_SHARE = 0.1;
 function lateWorker(pod: Pod, step: PodStep): string | null {
   const presentWorkers = present(pod, step);
   if (presentWorkers.length < 2) return null;
-  const sum = ({ stats }: Timed, chosen: (category: CategoryId) => boolean): number =>
+  const sum = ({ stats }: Timed, chosen: (category: string) => boolean): number =>
     pod.parts.reduce((all, { category }, i) => all + (chosen(category) ? (stats.partsUs[i] ?? 0) : 0), 0);
   const work = presentWorkers.map((one) => sum(one, (category) => !WAITS.includes(category)));
   const waits = presentWorkers.map((one) => sum(one, (category) => IN_COLLECTIVES.includes(category)));
@@ -130,15 +127,27 @@ function lateWorker(pod: Pod, step: PodStep): string | null {
   return `${late.worker.label} works for ${us(own)}, the others for ${us(rest)}: they wait for it in collectives, ${us(restWait)} against ${us(ownWait)}.`;
 }
 
+/** "GPU 1 takes no part in this step."; null if all do. */
+function absentText(pod: Pod, step: PodStep): string | null {
+  const absent = pod.workers.filter(({ core }) => !step.byCore.has(core)).map(({ label }) => label);
+  if (absent.length === 0) return null;
+  const named = absent.slice(0, 3).join(", ") + (absent.length > 3 ? ` and ${absent.length - 3} more` : "");
+  return `${named} ${absent.length === 1 ? "takes" : "take"} no part in this step.`;
+}
+
 /** The summary of a step: the slowest worker and the part that differs most. */
 export function podHeadline(pod: Pod, step: PodStep): { tone: Tone; title: string; sentences: string[] } {
   const presentWorkers = present(pod, step);
-  const name = `Step ${stepLabel(step.number)}`;
+  const name = `Step ${step.name}`;
   const slowest = [...presentWorkers].sort((a, b) => b.stats.totalUs - a.stats.totalUs)[0];
   if (!slowest) return { tone: "none", title: `${name}: no worker took part`, sentences: [] };
   const largest = `Its largest part is ${slowest.stats.bottleneck.toLowerCase()}.`;
   if (presentWorkers.length === 1)
-    return { tone: "none", title: `${name} takes ${us(slowest.stats.totalUs)} on the only worker`, sentences: [largest] };
+    return {
+      tone: "none",
+      title: `${name} takes ${us(slowest.stats.totalUs)} on the only worker`,
+      sentences: [largest, absentText(pod, step)].filter((one): one is string => one !== null),
+    };
   // The cores of a host share its step time, so that hosts are compared where there are several.
   const hosts = hostTimes(presentWorkers);
   const many = hosts.size > 1;
@@ -146,7 +155,7 @@ export function podHeadline(pod: Pod, step: PodStep): { tone: Tone; title: strin
   const over = excess(times);
   const gap = widest(pod, step);
   const late = lateWorker(pod, step);
-  const sentences = [late, gap].filter((one): one is string => one !== null);
+  const sentences = [late, gap, absentText(pod, step)].filter((one): one is string => one !== null);
   const kind = many ? "host" : "worker";
   if (over > SLOW) {
     const others = times.length === 2 ? `the other ${kind}` : `the median of the other ${kind}s`;
@@ -164,13 +173,13 @@ export function podHeadline(pod: Pod, step: PodStep): { tone: Tone; title: strin
       title: `${name}: all take about the same time, ${us(slowest.stats.totalUs)}, but wait for one worker`,
       sentences,
     };
-  const range = Math.min(...times);
-  const same = us(range) === us(slowest.stats.totalUs);
+  const fastest = Math.min(...presentWorkers.map(({ stats }) => stats.totalUs));
+  const same = us(fastest) === us(slowest.stats.totalUs);
   return {
     tone: "good",
     title:
       `${name}: no straggler; ${plural(presentWorkers.length, "worker")} on ${plural(hosts.size, "host")} take ` +
-      `${same ? us(range) : `${us(range)} to ${us(slowest.stats.totalUs)}`}`,
+      `${same ? us(fastest) : `${us(fastest)} to ${us(slowest.stats.totalUs)}`}`,
     sentences,
   };
 }
@@ -179,6 +188,8 @@ interface CardLine {
   name: string;
   text: string;
   share: SharePart;
+  /** Indented: a part of the line above. */
+  inner: boolean;
 }
 
 const UNITS = [
@@ -200,20 +211,21 @@ export function workerCard(
   pod: Pod,
   step: PodStep,
   core: number,
-): { title: string; host: string | null; total: string; lines: CardLine[]; bottleneck: string } | null {
+): { title: string; host: string | null; total: string; lines: CardLine[]; bottleneck: string; window: string | null } | null {
   const worker = pod.workers.find((one) => one.core === core);
   const stats = step.byCore.get(core);
   if (!worker || !stats) return null;
   const write = sameUnit(stats.totalUs);
-  const lines = pod.parts.map((part, i): CardLine => {
-    const value = stats.partsUs[i] ?? 0;
+  const line = (id: string, name: string, value: number, inner: boolean): CardLine => {
     const share = stats.totalUs > 0 ? value / stats.totalUs : 0;
-    const category = CATEGORIES[part.category];
-    return {
-      name: part.name,
-      text: `${write(value)} (${formatPercent(100 * share)})`,
-      share: { name: part.name, share, text: us(value), colour: category.colour, striped: category.striped ?? false },
-    };
+    return { name, inner, text: `${write(value)} (${formatPercent(100 * share)})`, share: { name, share, text: us(value), ...lookOf(id) } };
+  };
+  const lines = pod.parts.flatMap((part, i): CardLine[] => {
+    const taking = part.inner.filter(({ id }) => (stats.innerUs.get(id) ?? 0) > 0);
+    return [
+      line(part.category, part.name, stats.partsUs[i] ?? 0, false),
+      ...(taking.length > 1 ? taking.map(({ id, name }) => line(id, name, stats.innerUs.get(id) ?? 0, true)) : []),
+    ];
   });
   return {
     title: worker.label,
@@ -221,5 +233,6 @@ export function workerCard(
     total: write(stats.totalUs),
     lines,
     bottleneck: stats.bottleneck,
+    window: stats.window,
   };
 }

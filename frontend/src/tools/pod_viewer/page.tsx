@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
-import { fileNameOf, hostCount } from "../../page/page_state";
+import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { plural } from "../../base/format";
 import { Callouts } from "../../widgets/status/callouts";
@@ -11,19 +11,24 @@ import { Card } from "../../widgets/content/card";
 import { Chart } from "../../widgets/chart/chart";
 import { swatchStyle } from "../../widgets/chart/style";
 import { useTheme } from "../../widgets/chart/use_theme";
+import { Link } from "../../widgets/content/link";
 import { Panel } from "../../widgets/status/panel";
 import { useLoad } from "../../widgets/status/use_load";
 import { readPod } from "./decode";
 import type { Pod, PodStep } from "./decode";
-import { chooseStep, podHeadline, stepLabel, stepsChart, workerCard, workersChart } from "./model";
+import { chooseStep, podHeadline, stepsChart, workerCard, workersChart } from "./model";
 import "./page.css";
 
 /** Delay before the slider is written to the address, so that a drag makes one history entry. */
 const SETTLE_MS = 200;
+const TRACE = "trace_viewer@";
+/** Query keys of this page. */
+const OWN_KEYS = ["step", "worker"];
 
 function PodPage(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
-  const params = { run, tag: tool.id, host: host ?? undefined, compact: "true" };
+  const own = page.reading === "own";
+  const params = { run, tag: tool.id, host: host ?? undefined, ...(own ? { compact: "true" } : { extended: null }) };
   const answer = useLoad(JSON.stringify(params), async (signal) => readPod(await client.json<unknown>("data", params, { signal })));
   if (answer.data === null)
     return (
@@ -37,7 +42,7 @@ function PodPage(page: PageProps) {
           <Panel
             tone="empty"
             title="No steps to compare"
-            why="The profile contains no step in which all workers took part."
+            why="The recording has no step in which all workers took part."
             todo={[
               "Mark steps with StepTraceAnnotation (Keras does so itself).",
               "Profile for longer, so that complete steps are recorded.",
@@ -117,14 +122,12 @@ function Content({ pod, state, file }: { pod: Pod; state: PageProps["state"]; fi
 }
 
 function slowestCore(step: PodStep): number {
-  return [...step.byCore].reduce(
-    (slowest, one) => (one[1].totalUs > slowest[1].totalUs ? one : slowest),
-    [...step.byCore][0] ?? [-1, { totalUs: 0, partsUs: [], bottleneck: "" }],
-  )[0];
+  const [slowest] = [...step.byCore].sort((a, b) => b[1].totalUs - a[1].totalUs);
+  return slowest?.[0] ?? -1;
 }
 
 function StepSlider({ pod, at, onChange }: { pod: Pod; at: number; onChange: (at: number) => void }) {
-  const number = pod.steps[at]?.number ?? 0;
+  const name = pod.steps[at]?.name ?? "";
   return (
     <div class="step-slider" role="group" aria-label="Step">
       <label for="pod-step">Selected step</label>
@@ -137,7 +140,7 @@ function StepSlider({ pod, at, onChange }: { pod: Pod; at: number; onChange: (at
         min={0}
         max={pod.steps.length - 1}
         value={at}
-        aria-valuetext={`Step ${stepLabel(number)}`}
+        aria-valuetext={`Step ${name}`}
         onInput={(event) => onChange(Number(event.currentTarget.value))}
       />
       <button
@@ -150,10 +153,10 @@ function StepSlider({ pod, at, onChange }: { pod: Pod; at: number; onChange: (at
         ›
       </button>
       <output for="pod-step" class="number">
-        {stepLabel(number)}
+        {name}
       </output>
       <span class="dim number">
-        {plural(pod.steps.length, "step")}, {stepLabel(pod.steps[0]?.number ?? 0)} to {stepLabel(pod.steps.at(-1)?.number ?? 0)}
+        {plural(pod.steps.length, "step")}, {pod.steps[0]?.name} to {pod.steps.at(-1)?.name}
       </span>
     </div>
   );
@@ -176,8 +179,8 @@ function WorkerCard({ pod, step, core, chosen }: { pod: Pod; step: PodStep; core
       <dl>
         <dt>Total</dt>
         <dd class="number">{card.total}</dd>
-        {card.lines.map(({ name, text, share }) => [
-          <dt key={name}>
+        {card.lines.map(({ name, text, share, inner }) => [
+          <dt key={name} class={inner ? "inner" : undefined}>
             <i class="swatch" style={swatchStyle(share.colour, theme, share.striped)} />
             {name}
           </dt>,
@@ -188,6 +191,17 @@ function WorkerCard({ pod, step, core, chosen }: { pod: Pod; step: PodStep; core
         <dt>Largest part</dt>
         <dd>{card.bottleneck || "-"}</dd>
       </dl>
+      {card.window === null ? null : (
+        <p>
+          <Link
+            to={toolPatch(TRACE, card.host ?? pod.workers.find((one) => one.core === core)?.host ?? null, OWN_KEYS, {
+              window: card.window,
+            })}
+          >
+            This step in the trace viewer
+          </Link>
+        </p>
+      )}
     </Card>
   );
 }

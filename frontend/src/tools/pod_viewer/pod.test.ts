@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { labelled, readPod } from "./decode";
-import type { PodStep } from "./decode";
-import { chooseStep, podHeadline, sameUnit, stepLabel, stepsChart, widest, workerCard, workersChart } from "./model";
+import { GROUPS, LABELS } from "../../base/steps/testing";
+import { labelled, readPod, stepLabel } from "./decode";
+import { chooseStep, podHeadline, sameUnit, stepsChart, widest, workerCard, workersChart } from "./model";
 
 const core = (hostName: string, totalDurationUs: number, compute: number, input: number) => ({
   hostName,
@@ -20,7 +20,7 @@ const PAYLOAD = {
         podStatsPerCore: { "1002": core("b", 150, 50, 100), "2": core("a", 100, 90, 10), "10": core("a", 100, 80, 20) },
         channelDb: [],
       },
-      { stepNum: 4, podStatsPerCore: { "1002": core("b", 104, 94, 10), "2": core("a", 100, 90, 10), "10": core("a", 100, 80, 20) } },
+      { stepNum: 4, podStatsPerCore: { "1002": core("b", 104, 94, 10), "2": core("a", 100, 90, 10), "10": core("a", 96, 76, 20) } },
     ],
   },
   diagnostics: { info: [], warnings: ["No step marker "], errors: [] },
@@ -31,6 +31,28 @@ const PAYLOAD = {
   deviceType: "TPU v4",
 };
 const pod = readPod(PAYLOAD);
+/** An answer about one step, its parts in ns by worker. */
+const ownAnswer = (partsNs: Record<string, number[]>, steps: Record<string, unknown> = {}) => {
+  const workers = Object.values(partsNs)[0]?.length ?? 0;
+  const each = Array.from({ length: workers }, (_, i) => i);
+  return {
+    steps: {
+      numbers: [7],
+      names: ["train 7"],
+      hosts: each.map((i) => `h${i}`),
+      labels: each.map((i) => `h${i}: GPU 0`),
+      begin_ps: [each.map(() => 1e9)],
+      takes_part: null,
+      total_ns: [each.map((i) => Object.values(partsNs).reduce((all, column) => all + (column[i] ?? 0), 0))],
+      parts_ns: Object.fromEntries(Object.entries(partsNs).map(([id, column]) => [id, [column]])),
+      ...steps,
+    },
+    groups: [{ id: "collectives", name: "Collective communication", help: "", parts: ["idle_peer"] }, ...GROUPS.slice(0, -1)],
+    labels: { ...LABELS, idle_peer: { name: "Waits for late devices", help: "" } },
+    notes: ["Steps are inferred."],
+    deviceType: "GPU",
+  };
+};
 const step = (at: number) => {
   const found = pod.steps[at];
   if (!found) throw new Error("no step");
@@ -81,28 +103,13 @@ describe("pod viewer", () => {
       title: "Step 3: b is slow, 150 us, 50.0% longer than the other host",
       sentences: ["Input differs most: 10 us on a:0, 100 us on b:0."],
     });
-    expect(podHeadline(pod, step(1)).title).toBe("Step 4: no straggler; 3 workers on 2 hosts take 100 us to 104 us");
-    expect(widest(pod, step(1))).toBe("Device compute differs most: 80 us on a:1, 94 us on b:0.");
+    expect(podHeadline(pod, step(1)).title).toBe("Step 4: no straggler; 3 workers on 2 hosts take 96 us to 104 us");
+    expect(widest(pod, step(1))).toBe("Device compute differs most: 76 us on a:1, 94 us on b:0.");
   });
 
   it("compares two workers with each other, and finds the one that the others wait for", () => {
-    const two = (parts: [number, number][]) =>
-      readPod({
-        stepBreakdownEvents: [
-          { id: 1, name: "Device compute" },
-          { id: 3, name: "Device collective communication" },
-        ],
-        deviceType: "GPU",
-        steps: {
-          numbers: [0],
-          cores: parts.map((_, i) => 1000 * i + 1),
-          hosts: parts.map((_, i) => `h${i}`),
-          total_ns: [parts.map(([a, b]) => a + b)],
-          parts_ns: { "1": [parts.map(([a]) => a)], "3": [parts.map(([, b]) => b)] },
-        },
-      });
     const of = (parts: [number, number][]) => {
-      const found = two(parts);
+      const found = readPod(ownAnswer({ compute: parts.map(([a]) => a), idle_peer: parts.map(([, b]) => b) }));
       const [only] = found.steps;
       return podHeadline(found, only ?? step(0));
     };
@@ -111,7 +118,7 @@ describe("pod viewer", () => {
         [100_000, 0],
         [120_000, 0],
       ]).title,
-    ).toBe("Step 0: h1 is slow, 120 us, 20.0% longer than the other host");
+    ).toBe("Step train 7: h1 is slow, 120 us, 20.0% longer than the other host");
     expect(
       of([
         [100_000, 0],
@@ -123,8 +130,8 @@ describe("pod viewer", () => {
       [15_000, 46_000],
       [15_000, 46_000],
     ]);
-    expect([late.tone, late.title]).toEqual(["bad", "Step 0: all take about the same time, 61 us, but wait for one worker"]);
-    expect(late.sentences[0]).toBe("h0 works for 56 us, the others for 15 us: they wait for it in collectives, 46 us against 5 us.");
+    expect([late.tone, late.title]).toEqual(["bad", "Step train 7: all take about the same time, 61 us, but wait for one worker"]);
+    expect(late.sentences[0]).toBe("h0: GPU 0 works for 56 us, the others for 15 us: they wait for it in collectives, 46 us against 5 us.");
   });
 
   it("writes all times of a card in one unit", () => {
@@ -140,7 +147,7 @@ describe("pod viewer", () => {
     const all = stepsChart(pod);
     expect([all.x.labels, all.low, all.high]).toEqual([
       ["3", "4"],
-      [100, 100],
+      [100, 96],
       [150, 104],
     ]);
   });
@@ -155,85 +162,58 @@ describe("pod viewer", () => {
     expect(workerCard(pod, step(0), 7)).toBeNull();
   });
 
-  it("decodes arrays like objects", () => {
-    const rest = { ...PAYLOAD, podStatsSequence: {} };
-    const arrays = readPod({
-      ...rest,
-      steps: {
-        numbers: [3, 4],
-        cores: [1002, 2, 10],
-        hosts: ["b", "a", "a"],
-        total_ns: [
-          [150_000, 100_000, 100_000],
-          [104_000, 100_000, 100_000],
-        ],
-        parts_ns: {
-          "1": [
-            [50_000, 90_000, 80_000],
-            [94_000, 90_000, 80_000],
-          ],
-          "6": [
-            [100_000, 10_000, 20_000],
-            [10_000, 10_000, 20_000],
-          ],
-        },
-      },
+  it("has the categories of the time budget with their parts, and the place of the step in the trace", () => {
+    const own = readPod(ownAnswer({ compute: [60_000, 0], data_movement: [20_000, 0], idle_input: [20_000, 50_000] }));
+    const [only] = own.steps;
+    expect([own.workers.map(({ label }) => label), only?.name, own.messages]).toEqual([
+      ["h0: GPU 0", "h1: GPU 0"],
+      "train 7",
+      [{ severity: "info", text: "Steps are inferred." }],
+    ]);
+    expect(only && workersChart(own, only).series.map(({ name, values }) => [name, values])).toEqual([
+      ["Device compute", [80, 0]],
+      ["Input", [20, 50]],
+    ]);
+    const card = only && workerCard(own, only, 0);
+    expect(card?.lines.filter(({ share }) => share.share > 0).map(({ name, inner, text }) => [name, inner, text])).toEqual([
+      ["Device compute", false, "80.0 us (80.0%)"],
+      ["Ops", true, "60.0 us (60.0%)"],
+      ["Data movement", true, "20.0 us (20.0%)"],
+      ["Input", false, "20.0 us (20.0%)"],
+    ]);
+    expect([card?.bottleneck, card?.window]).toEqual(["Device compute", "995000000,1105000000"]);
+  });
+
+  it("shows devices without work as not taking part", () => {
+    const own = readPod(ownAnswer({ compute: [60_000, 0] }, { takes_part: [[true, false]], total_ns: [[60_000, 60_000]] }));
+    const [only] = own.steps;
+    expect(only && workersChart(own, only).x.labels).toEqual(["h0: GPU 0", "h1: GPU 0 (takes no part)"]);
+    expect(only && podHeadline(own, only)).toEqual({
+      tone: "none",
+      title: "Step train 7 takes 60 us on the only worker",
+      sentences: ["Its largest part is device compute.", "h1: GPU 0 takes no part in this step."],
     });
-    expect(arrays.workers).toEqual(pod.workers);
-    arrays.steps.forEach((one, at) => {
-      expect([...one.byCore].sort(([a], [b]) => a - b)).toEqual([...step(at).byCore].sort(([a], [b]) => a - b));
-      expect(one.number).toBe(step(at).number);
-    });
-    expect(stepsChart(arrays)).toEqual(stepsChart(pod));
-    expect(podHeadline(arrays, arrays.steps[0] ?? step(0))).toEqual(podHeadline(pod, step(0)));
+    expect(stepsChart(own).high).toEqual([60]);
+    expect(only && workerCard(own, only, 1)).toBeNull();
   });
 
   it("rejects arrays of different lengths, and accepts parts without time", () => {
-    const steps = { numbers: [3], cores: [1], hosts: ["a"], total_ns: [[5000]], parts_ns: {} };
-    const rest = { ...PAYLOAD, podStatsSequence: {} };
-    expect(readPod({ ...rest, steps }).steps[0]?.byCore.get(1)).toEqual({ totalUs: 5, partsUs: [0, 0], bottleneck: "Input" });
+    const good = { compute: [5000] };
+    expect(readPod(ownAnswer(good)).steps[0]?.byCore.get(0)?.totalUs).toBe(5);
     for (const bad of [
-      { cores: [1, 2] },
       { total_ns: [[5000, 1]] },
       { numbers: [] },
-      { parts_ns: { "1": [[1, 2]] } },
-      { parts_ns: { "1": [] } },
+      { parts_ns: { compute: [[1, 2]] } },
+      { parts_ns: { compute: [] } },
       { total_ns: [["x"]] },
+      { begin_ps: [[]] },
     ]) {
-      expect(() => readPod({ ...rest, steps: { ...steps, ...bad } }), JSON.stringify(bad)).toThrow();
+      expect(() => readPod(ownAnswer(good, bad)), JSON.stringify(bad)).toThrow();
     }
   });
 
   it("finds the step of the address", () => {
     expect([chooseStep(pod, "4"), chooseStep(pod, null), chooseStep(pod, "9")]).toEqual([1, 0, 0]);
     expect(stepLabel(-2)).toBe("2 (incomplete)");
-  });
-});
-
-describe("devices of the CPU backend", () => {
-  const answer = {
-    steps: {
-      numbers: [0],
-      cores: [0, 1, 2],
-      hosts: ["h", "h", "h"],
-      labels: ["CPU device 0", "CPU device 1", "CPU device 2"],
-      total_ns: [[100, 100, 100]],
-      parts_ns: { 1: [[90, 20, 30]], 2: [[10, 10, 10]], 9: [[0, 70, 60]] },
-    },
-    stepBreakdownEvents: [
-      { id: 1, name: "Compute" },
-      { id: 2, name: "Exposed communication" },
-      { id: 9, name: "Idle: waiting for another device" },
-    ],
-    deviceType: "CPU",
-  };
-
-  it("have their names, and the late one is named though all steps are equally long", () => {
-    const pod = readPod(answer);
-    expect(pod.workers.map(({ label }) => label)).toEqual(["CPU device 0", "CPU device 1", "CPU device 2"]);
-    expect(pod.parts.map(({ category }) => category)).toEqual(["device_compute", "collectives", "peer"]);
-    const { tone, title, sentences } = podHeadline(pod, pod.steps[0] as PodStep);
-    expect([tone, title]).toEqual(["bad", "Step 0: all take about the same time, 100 ns, but wait for one worker"]);
-    expect(sentences[0]).toBe("CPU device 0 works for 90 ns, the others for 25 ns: they wait for it in collectives, 75 ns against 10 ns.");
   });
 });

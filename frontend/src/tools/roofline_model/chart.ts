@@ -134,7 +134,7 @@ function pointLines(point: Point): [string, string][] {
     ["FLOP rate", formatQuantity(point.rate, "GFLOP/s")],
     ["Intensity", formatQuantity(point.intensity, "FLOP/B")],
     ["Roofline efficiency", point.efficiency === null ? MISSING : formatPercent(point.efficiency * 100)],
-    ["Bound by", point.bound],
+    ["Closest limit", point.bound],
     ["Total time", formatTime(point.timeUs * 1e6)],
     ...(point.program ? [] : [["Self time share", formatPercent(point.share * 100)] as [string, string]]),
   ];

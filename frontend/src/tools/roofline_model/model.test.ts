@@ -91,11 +91,13 @@ describe("the response", () => {
 
   it("gives the bottleneck, the efficiency and the points that are not drawn", () => {
     const { headline, lines, tone } = summaryOf(ROOFLINE, true);
-    expect(headline).toBe("Bound by HBM: 700 GFLOP/s, 4.0% of the roofline limit");
-    expect(tone).toBe("bad");
-    expect(lines[0]).toMatch(/below the HBM ridge point of 560\.4 FLOP\/B/);
+    expect(headline).toBe("The program runs at 700 GFLOP/s, 4.0% of its roofline");
+    expect(tone).toBe("none");
+    expect(lines[0]).toMatch(/below the HBM ridge point of 560\.4 FLOP\/B; the roof above it is HBM/);
     expect(lines[2]).toMatch(/f\.1, with 60\.0% of all recorded time at 5\.0%/);
-    expect(lines[1]).toBe("Of all recorded time (1 ms over 8 cores): 90.0% bound by HBM, 10.0% bound by Compute.");
+    expect(lines[1]).toBe(
+      "Of all recorded time (1 ms over 8 cores): 90.0% closest to the limit of HBM, 10.0% closest to the limit of Compute.",
+    );
     expect(remarks(choose(ROOFLINE.points, choice))).toBe(
       "1 row without FLOPs or bytes is only in the table. 1 row beyond what the device can do is not drawn: work of " +
         "these ops is done outside their recorded time.",
@@ -126,7 +128,7 @@ describe("the response", () => {
   it("has points but no roofs on a CPU", () => {
     const cpu = readRoofline(payload(half(true), { device_type: "CPU", peak_flop_rate: "0", peak_hbm_bw: "0", backend: "CPU" }));
     expect([cpu.roofs, cpu.peak, cpu.points[1]?.efficiency]).toEqual([[], null, null]);
-    expect(summaryOf(cpu, true).lines[0]).toMatch(/ran on the CPU/);
+    expect(summaryOf(cpu, true).lines[0]).toBe("No peak lines: the program ran on the CPU, whose peak rates are unknown.");
   });
 
   it("reports malformed responses", () => {

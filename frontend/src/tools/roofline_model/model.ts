@@ -52,6 +52,8 @@ export interface Roofline {
 }
 
 const WHAT = "the roofline table";
+/** Efficiency from which a program uses its device well. */
+const GOOD = 0.6;
 const MEMORIES = [
   ["hbm", "HBM"],
   ["cmem_read", "CMEM read"],
@@ -260,8 +262,8 @@ export function summaryOf({ points, peak, roofs, notes }: Roofline, transfers: b
       headline: `The program runs at ${rate}`,
       lines: [
         notes.onCpu
-          ? "The program ran on the CPU, whose peak rates are unknown, so the chart has no peak lines."
-          : "The peak rates of this device are unknown, so the chart has no peak lines.",
+          ? "No peak lines: the program ran on the CPU, whose peak rates are unknown."
+          : "No peak lines: the peak rates of this device are unknown.",
       ],
     };
   }
@@ -269,11 +271,10 @@ export function summaryOf({ points, peak, roofs, notes }: Roofline, transfers: b
   const lines: string[] = [];
   if (hbm && total.intensity > 0) {
     const side = total.intensity < hbm.ridge ? "below" : "above";
-    const advice =
-      total.intensity < hbm.ridge ? "more FLOPs per byte would help (fusion, larger batches, smaller data types)" : "compute is the limit";
+    const roof = total.intensity < hbm.ridge ? "HBM" : "compute";
     lines.push(
-      `The operational intensity of ${formatQuantity(total.intensity, "FLOP/B")} is ${side} the HBM ridge point of ` +
-        `${formatQuantity(hbm.ridge, "FLOP/B")}: ${advice}.`,
+      `Operational intensity: ${formatQuantity(total.intensity, "FLOP/B")}, ${side} the HBM ridge point of ` +
+        `${formatQuantity(hbm.ridge, "FLOP/B")}; the roof above it is ${roof}.`,
     );
   }
   const byBound = new Map<string, number>();
@@ -282,7 +283,10 @@ export function summaryOf({ points, peak, roofs, notes }: Roofline, transfers: b
     .sort((a, b) => b[1] - a[1])
     .filter(([, share]) => share >= 0.005)
     .slice(0, 4)
-    .map(([bound, share]) => `${formatPercent(share * 100)} ${bound === "Unknown" ? "without a known bottleneck" : `bound by ${bound}`}`);
+    .map(
+      ([bound, share]) =>
+        `${formatPercent(share * 100)} ${bound === "Unknown" ? "without a known limit" : `closest to the limit of ${bound}`}`,
+    );
   const rest = 1 - ops.reduce((all, { share }) => all + share, 0);
   const idle = rest > 0.05 ? `; ${formatPercent(rest * 100)} idle` : "";
   if (shares.length)
@@ -295,12 +299,9 @@ export function summaryOf({ points, peak, roofs, notes }: Roofline, transfers: b
       `Largest potential gain: ${far.name}, with ${formatPercent(far.share * 100)} of all recorded time at ` +
         `${formatPercent((far.efficiency ?? 0) * 100)} of its roofline limit.`,
     );
-  const tone = total.efficiency >= 0.6 ? "good" : total.efficiency >= 0.3 ? "fair" : "bad";
   return {
-    tone,
-    headline:
-      `${total.bound === "Unknown" ? "Bottleneck unknown" : `Bound by ${total.bound}`}: ${rate}, ` +
-      `${formatPercent(total.efficiency * 100)} of the roofline limit`,
+    tone: total.efficiency >= GOOD ? "good" : "none",
+    headline: `The program runs at ${rate}, ${formatPercent(total.efficiency * 100)} of its roofline`,
     lines,
   };
 }

@@ -1,12 +1,14 @@
 // Roofline model: the limits of the program, its steps and its ops, and their distance from the roofs.
 import { useMemo, useRef, useState } from "preact/hooks";
+import { COLUMNS, arranged, labelled } from "../../page/op_columns";
 import { opRequest } from "../../page/op_request";
+import { useLimit } from "../../page/limit";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { formatQuantity, plural } from "../../base/format";
-import { firstColumns, hiding, pickRows } from "../../base/table/transform";
+import { hiding, pickRows } from "../../base/table/transform";
 import { Chart } from "../../widgets/chart/chart";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { Callouts } from "../../widgets/status/callouts";
@@ -19,35 +21,6 @@ import { rooflineChart } from "./chart";
 import { choose, isStep, readRoofline, remarks, summaryOf } from "./model";
 import type { Choice, Roofline } from "./model";
 import "./page.css";
-
-const FIRST = {
-  ops: [
-    "operation",
-    "category",
-    "total_self_time_percent",
-    "total_self_time",
-    "occurrences",
-    "measured_flop_rate",
-    "bottleneck_operational_intensity",
-    "bound_by",
-    "roofline_efficiency",
-    "compute_efficiency",
-    "max_mem_bw_utilization",
-    "hbm_bw",
-    "source_info",
-  ],
-  program: [
-    "step",
-    "total_time_per_core",
-    "measured_flop_rate",
-    "bottleneck_operational_intensity",
-    "bound_by",
-    "roofline_efficiency",
-    "compute_efficiency",
-    "max_mem_bw_utilization",
-    "hbm_bw",
-  ],
-} as const;
 
 function RooflinePage(page: PageProps) {
   const { tool, host, hosts, client } = page;
@@ -82,23 +55,14 @@ function Content({ page, roofline }: { page: PageProps; roofline: Roofline }) {
     text: key("op"),
   };
   const points = useMemo(() => choose(roofline.points, choice), [roofline, JSON.stringify(choice)]);
-  const data = useMemo(
-    () =>
-      firstColumns(
-        pickRows(
-          roofline.table,
-          points.map(({ row }) => row),
-        ),
-        FIRST[choice.view],
-      ),
-    [points, choice.view],
-  );
+  const columns = choice.view === "ops" ? COLUMNS.roofline_ops : COLUMNS.roofline_program;
+  const { table: data, hidden } = useMemo(() => {
+    const rows = points.map(({ row }) => row);
+    return arranged(labelled(pickRows(roofline.table, rows), columns), columns);
+  }, [points, columns]);
   const spec = useMemo(() => rooflineChart(points, roofline, choice, () => data), [points, data]);
   const summary = useMemo(() => summaryOf(roofline, choice.transfers), [roofline, choice.transfers]);
-  const hide = useMemo(
-    () => data.columns.map(({ id }) => id).filter((id) => !(FIRST[choice.view] as readonly string[]).includes(id)),
-    [data, choice.view],
-  );
+  const limit = useLimit(page);
   const left = remarks(points);
   const go = (place: number): void => {
     const row = points.findIndex((point) => point.row === place);
@@ -113,6 +77,7 @@ function Content({ page, roofline }: { page: PageProps; roofline: Roofline }) {
           {summary.lines.map((line) => (
             <p key={line}>{line}</p>
           ))}
+          {limit === null || roofline.peak === null ? null : <p>{limit.sentence}</p>}
         </SummaryBox>
         <Callouts messages={roofline.messages} />
         <Controls roofline={roofline} choice={choice} set={(patch) => state.set(patch, "replace")} />
@@ -139,7 +104,7 @@ function Content({ page, roofline }: { page: PageProps; roofline: Roofline }) {
           data={data}
           title={choice.view === "ops" ? "Ops" : "Program and steps"}
           fileName={fileNameOf("roofline", choice.view, run, host)}
-          store={hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hide)}
+          store={hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hidden)}
           show={shown}
         />
       </div>
@@ -197,7 +162,7 @@ function Controls({ roofline, choice, set }: ControlsProps) {
             unique(ops.map(({ category }) => category)).map((one) => [one, one]),
           )}
           {select(
-            "Bound by",
+            "Limit",
             "bound",
             choice.bound,
             unique(ops.map(({ bound }) => bound)).map((one) => [one, one]),

@@ -1,28 +1,27 @@
 import { describe, expect, it } from "vitest";
 import { readBudget } from "./decode";
 import {
-  averageParts,
+  averageOf,
+  barOf,
   causeName,
   causesTable,
   chooseDevice,
   devicesChart,
   headline,
-  lookOf,
   partsOf,
   partsTable,
-  shareParts,
   stepNote,
   stepsChart,
   windowOf,
   withBase,
 } from "./model";
-import { ANSWER, NOTHING } from "./testing";
+import { ANSWER, NOTHING, average, averages, decomposed } from "./testing";
 
 const budget = readBudget(ANSWER);
 
 describe("the answer of the time budget", () => {
   it("is decoded with labels, and devices named with their host if there are several", () => {
-    expect(budget.parts.map(({ name }) => name)).toEqual(["Compute", "Exposed communication", "Idle: host code"]);
+    expect(budget.parts.map(({ name }) => name)).toEqual(["Ops", "Exposed collectives", "Waits for host code"]);
     expect(budget.devices.map(({ label }) => label)).toEqual(["TPU 0", "TPU 1"]);
     const two = readBudget({
       ...ANSWER,
@@ -60,41 +59,65 @@ describe("parts of a step", () => {
   it("are the mean over the devices, or those of one", () => {
     expect(partsOf(budget, 0, null)).toEqual([70, 10, 20]);
     expect(partsOf(budget, 1, 1)).toEqual([150, 50, 0]);
-    expect(averageParts(budget, null)).toEqual([97.5, 17.5, 35]);
-    expect(averageParts(budget, 0)).toEqual([80, 0, 70]);
+    expect([...averageOf(budget, null).averagePs]).toEqual([
+      ["compute", 97.5],
+      ["exposed_communication", 17.5],
+      ["idle_host", 35],
+      ["between_steps", 50],
+    ]);
+    expect([averageOf(budget, 0).basePs, averageOf(budget, 0).stepPs]).toEqual([200, 150]);
     expect([chooseDevice(budget, "TPU 1"), chooseDevice(budget, "gone"), chooseDevice(budget, null)]).toEqual([1, null, null]);
   });
 
-  it("have the colours of step-time categories; parts without time are left out", () => {
-    expect(shareParts(budget.parts, averageParts(budget, 0)).map(({ name, share }) => [name, share])).toEqual([
-      ["Compute", 80 / 150],
-      ["Idle: host code", 70 / 150],
+  it("are grouped by category in the bar, with the time between steps", () => {
+    expect(barOf(budget, 0).map(({ name, share, parts }) => [name, share, parts.map((part) => part.name)])).toEqual([
+      ["Device compute", 0.4, ["Ops"]],
+      ["Host compute", 0.35, ["Waits for host code"]],
+      ["Between steps", 0.25, []],
     ]);
-    expect(lookOf("idle_input").striped).toBe(true);
-    expect(lookOf("something else").colour).toEqual(lookOf("idle_other").colour);
+  });
+
+  it("leave out devices that take no part", () => {
+    const devices = ANSWER.decomposition.devices.map((one, i) => ({ ...one, steps: i === 0 ? 2 : 0 }));
+    const alone = readBudget({
+      ...ANSWER,
+      takes_part: [
+        [true, false],
+        [true, false],
+      ],
+      average: averages(average("TPU 0", 80, 0, 70, 50), average("TPU 1", null, null, null, null)),
+      decomposition: decomposed({ devices }),
+    });
+    expect([partsOf(alone, 0, null), partsOf(alone, 0, 1)]).toEqual([[60, 0, 40], null]);
+    expect(stepsChart(alone, 1).series).toEqual([]);
+    expect(devicesChart(alone).x.labels).toEqual(["TPU 0", "TPU 1 (takes no part)"]);
+    expect(headline(alone).sentences).toContain("TPU 1 takes part in no step and is not averaged in.");
+    expect(barOf(alone, 1)).toEqual([]);
   });
 
   it("are stacked by step and by device", () => {
     const steps = stepsChart(budget, 1);
     expect(steps.x.labels).toEqual(["train 0", "train 1"]);
     expect(steps.series.map(({ name, values }) => [name, values])).toEqual([
-      ["Compute", [80, 150]],
-      ["Exposed communication", [20, 50]],
+      ["Ops", [80, 150]],
+      ["Exposed collectives", [20, 50]],
     ]);
     const devices = devicesChart(budget);
     expect(devices.x.labels).toEqual(["TPU 0", "TPU 1"]);
     expect(devices.series[0]?.values).toEqual([80, 115]);
   });
 
-  it("are a table with shares, and the time between steps if there is any", () => {
+  it("are a table by category with shares, and the time between steps if there is any", () => {
     const table = partsTable(budget, null);
     const values = Object.fromEntries(table.columns.map(({ id, values: list }) => [id, list]));
-    expect(values["time"]).toEqual([97.5, 17.5, 35]);
-    expect(values["share"]).toEqual([0.65, 17.5 / 150, 35 / 150]);
-    expect(values["between"]).toEqual([0, 0, 50]);
+    expect(values["category"]).toEqual(["Device compute", "Collective communication", "Host compute", "Between steps"]);
+    expect(values["time"]).toEqual([97.5, 17.5, 35, 50]);
+    expect(values["share"]).toEqual([97.5 / 200, 17.5 / 200, 35 / 200, 0.25]);
+    expect(values["between"]).toEqual([0, 0, 50, null]);
     const without = partsTable(
       readBudget({
         ...ANSWER,
+        decomposition: decomposed({ base: "step", base_ps: 150, average_ps: { compute: 150 } }),
         between: {
           duration_ps: [0, 0],
           time_ps: [
@@ -105,7 +128,8 @@ describe("parts of a step", () => {
       }),
       null,
     );
-    expect(without.columns.map(({ id }) => id)).toEqual(["part", "time", "share", "meaning"]);
+    expect(without.columns.map(({ id }) => id)).toEqual(["category", "part", "time", "share", "meaning"]);
+    expect(without.columns.find(({ id }) => id === "share")?.label).toBe("Share of the step");
   });
 });
 
@@ -113,18 +137,20 @@ describe("the summary", () => {
   it("names the largest part but computation, and the host code behind it", () => {
     const { tone, title, sentences } = headline(budget);
     expect(tone).toBe("bad");
-    expect(title).toBe("23.3% of the step is waiting for host code; 65.0% is computation");
+    expect(title).toBe("23.3% of the time from step to step is host compute (waits for host code); 48.8% is device compute");
     expect(sentences).toEqual([
-      "A step takes 0.150 ns on average over 2 steps and 2 devices.",
-      "load_batch (train.py:9) accounts for 23.3% of the step.",
-      "The time between steps adds 16.7% to that of the steps.",
+      "A step takes 0.15 ns on average over 2 steps and 2 devices.",
+      "load_batch (train.py:9) accounts for 23.3% of the time from step to step.",
     ]);
   });
 
   it("is good without such a part", () => {
     const { tone, title } = headline(readBudget({ ...ANSWER, largest: null }));
-    expect([tone, title]).toEqual(["good", "The devices compute for 65.0% of the step; no other cause takes 5%"]);
-    expect(headline(readBudget({ ...ANSWER, largest: { category: "idle_launch", percent: 6 } })).tone).toBe("fair");
+    expect([tone, title]).toEqual(["good", "48.8% of the time from step to step is device compute; no other cause takes 5%"]);
+    expect(headline(readBudget({ ...ANSWER, largest: { category: "between_steps", percent: 6 } }))).toMatchObject({
+      tone: "fair",
+      title: "6.0% of the time from step to step is between steps; 48.8% is device compute",
+    });
   });
 });
 
@@ -153,6 +179,13 @@ describe("a base of the time budget", () => {
   const base = readBudget({
     ...ANSWER,
     steps: ANSWER.steps.slice(0, 1),
+    average: averages(average("TPU 0", 50, 0, 30, 0), average("TPU 1", 50, 30, 0, 0)),
+    decomposition: decomposed({
+      base: "step",
+      base_ps: 80,
+      step_ps: 80,
+      average_ps: { compute: 50, exposed_communication: 15, idle_host: 15 },
+    }),
     time_ps: [
       [
         [50, 0, 30],
@@ -172,12 +205,12 @@ describe("a base of the time budget", () => {
 
   it("stands beside each part, of the same device if the base has it, else as the mean", () => {
     expect([values(null, "time"), values(null, "base_time"), values(null, "difference_time")]).toEqual([
-      [97.5, 17.5, 35],
-      [50, 15, 15],
-      [47.5, 2.5, 20],
+      [97.5, 17.5, 35, 50],
+      [50, 15, 15, null],
+      [47.5, 2.5, 20, 50],
     ]);
-    expect(values("TPU 1", "base_time")).toEqual([50, 30, 0]);
-    expect(values("TPU 9", "base_time")).toEqual([50, 15, 15]);
+    expect(values("TPU 1", "base_time")).toEqual([50, 30, 0, null]);
+    expect(values("TPU 9", "base_time")).toEqual([50, 15, 15, null]);
   });
 
   it("is left out without steps", () => {

@@ -1,5 +1,7 @@
 // Decodes the time budget: parts of every step on every device, in picoseconds.
-import { asDict, asList, asNumber, asText, badAnswer } from "../../api/payload/fields";
+import { readDecomposition } from "../../api/payload/decomposition";
+import { asDict, asList, asNumber, asTable, asText, badAnswer, textsOf } from "../../api/payload/fields";
+import type { Decomposition } from "../../base/steps/decomposition";
 
 export interface BudgetStep {
   number: number;
@@ -18,10 +20,12 @@ interface BudgetDevice {
   kind: string;
 }
 
+/** A part of a category, in the order of the categories. */
 export interface Part {
   id: string;
   name: string;
   help: string;
+  category: string;
 }
 
 interface Cause {
@@ -37,6 +41,12 @@ export interface Budget {
   steps: readonly BudgetStep[];
   devices: readonly BudgetDevice[];
   parts: readonly Part[];
+  /** The mean of all devices that take part. */
+  decomposition: Decomposition;
+  /** Of each device's average step, by id of the part and of between steps; empty if it takes part in no step. */
+  averagePs: readonly ReadonlyMap<string, number>[];
+  /** By step and device. */
+  takesPart: readonly (readonly boolean[])[];
   /** By step, device and part. */
   timePs: readonly (readonly (readonly number[])[])[];
   /** Time between successive steps, by device and part. */
@@ -67,13 +77,24 @@ function readDevices(value: unknown): BudgetDevice[] {
   return devices.map((device) => ({ ...device, label: several ? `${device.host}: ${device.name}` : device.name }));
 }
 
-function readParts(categories: unknown, labels: unknown): Part[] {
-  const names = asDict(labels ?? {}, "the labels");
-  return asList(categories, "the categories").map((one) => {
-    const id = asText(one, "a category");
-    const label = asDict(names[id] ?? {}, `the label of ${id}`);
-    return { id, name: asText(label["name"] ?? id, `the name of ${id}`), help: asText(label["help"] ?? "", `the meaning of ${id}`) };
+/** The parts in the order of the categories. */
+function partsOf({ groups }: Decomposition): Part[] {
+  return groups.flatMap((group) => group.parts.map((part) => ({ ...part, category: group.name })));
+}
+
+/** The table of averages, by device. */
+function readAverages(value: unknown, devices: readonly BudgetDevice[]): Map<string, number>[] {
+  const what = "the average steps";
+  const table = asTable(value, what);
+  const found = new Map(devices.map(({ label }) => [label, new Map<string, number>()]));
+  if (table.rowCount === 0) return [...found.values()];
+  const [names, ids] = [textsOf(table, "device", what), textsOf(table, "category", what)];
+  const times = table.columns.find(({ id }) => id === "time_ps")?.values ?? [];
+  names.forEach((name, row) => {
+    const ps = times[row];
+    if (typeof ps === "number" && Number.isFinite(ps)) found.get(name)?.set(ids[row] ?? "", ps);
   });
+  return devices.map(({ label }) => found.get(label) ?? new Map<string, number>());
 }
 
 function readCause(value: unknown): Cause {
@@ -91,7 +112,10 @@ function readCause(value: unknown): Cause {
 export function readBudget(value: unknown): Budget {
   const budget = asDict(value, "the time budget");
   const devices = readDevices(budget["devices"]);
-  const parts = readParts(budget["categories"], budget["labels"]);
+  const decomposition = readDecomposition(budget["decomposition"]);
+  const parts = partsOf(decomposition);
+  const ids = asList(budget["categories"], "the categories").map((one) => asText(one, "a category"));
+  const order = parts.map(({ id }) => ids.indexOf(id));
   const steps = asList(budget["steps"], "the steps").map((one): BudgetStep => {
     const step = asDict(one, "a step");
     return {
@@ -109,7 +133,10 @@ export function readBudget(value: unknown): Budget {
   const byDevice = (entry: unknown): number[][] => {
     const rows = asList(entry, "the times of a step");
     if (rows.length !== devices.length) throw badAnswer("the times of a step do not have an entry per device");
-    return rows.map((row) => numbers(row, parts.length, "the parts of a step"));
+    return rows.map((row) => {
+      const times = numbers(row, ids.length, "the parts of a step");
+      return order.map((place) => times[place] ?? 0);
+    });
   };
   const between = asDict(budget["between"] ?? { time_ps: [] }, "the time between steps");
   const largest = budget["largest"] === null || budget["largest"] === undefined ? null : asDict(budget["largest"], "the largest part");
@@ -117,6 +144,11 @@ export function readBudget(value: unknown): Budget {
     steps,
     devices,
     parts,
+    decomposition,
+    averagePs: readAverages(budget["average"], devices),
+    takesPart: asList(budget["takes_part"], "who takes part").map((row) =>
+      asList(row, "who takes part in a step").map((one) => one === true),
+    ),
     timePs: times.map(byDevice),
     betweenPs: byDevice(between["time_ps"]),
     causes: asList(budget["causes"] ?? [], "the causes").map(readCause),

@@ -1,41 +1,20 @@
 // Summary, charts and tables of the time budget. Pure.
-import type { Colour, StackChart } from "../../base/chart/chart_spec";
+import type { StackChart } from "../../base/chart/chart_spec";
 import { filledSeries } from "../../base/chart/chart_data";
 import { formatPercent, formatTime, plural } from "../../base/format";
-import { BUDGET_CATEGORIES, CATEGORIES } from "../../base/steps/step_category";
+import { BETWEEN, idleDevices, segmentsOf } from "../../base/steps/decomposition";
+import type { Decomposition, Segment } from "../../base/steps/decomposition";
+import { lookOf } from "../../base/steps/step_category";
 import { SIDE, joinBy } from "../../base/table/difference";
 import { columnsOf, numberColumn, makeTable } from "../../base/table/columns";
 import type { TableData } from "../../base/table/table_data";
-import type { SharePart } from "../../widgets/chart/share_bar";
-import type { Budget, BudgetStep, Part } from "./decode";
+import type { Budget, BudgetStep } from "./decode";
 
-/** What the step is spent on if a part is the largest but computation. */
-const SPENT: Readonly<Record<string, string>> = {
-  exposed_communication: "exposed communication",
-  exposed_copy: "exposed copies",
-  idle_input: "waiting for input",
-  idle_compile: "waiting for compilation",
-  idle_host: "waiting for host code",
-  idle_transfer: "idle because the host waits for results",
-  idle_launch: "waiting for work to be launched",
-  idle_peer: "waiting for another device",
-};
-const COMPUTE = "compute";
 const HOST = "idle_host";
 /** Least shares of a part, in percent, for a yellow or red headline. */
 const FAIR = 5;
 const BAD = 20;
 const MAX_CAUSE = 60;
-
-export interface Look {
-  colour: Colour;
-  striped: boolean;
-}
-
-export function lookOf(id: string): Look {
-  const category = CATEGORIES[BUDGET_CATEGORIES[id] ?? "other"];
-  return { colour: category.colour, striped: category.striped ?? false };
-}
 
 /** The device in the address bar: its index, or null for the mean of all. */
 export function chooseDevice(budget: Budget, wanted: string | null): number | null {
@@ -43,29 +22,24 @@ export function chooseDevice(budget: Budget, wanted: string | null): number | nu
   return deviceIndex < 0 ? null : deviceIndex;
 }
 
-const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+const sum = (values: Iterable<number>): number => [...values].reduce((a, b) => a + b, 0);
 
-/** Parts of one step: of one device, or the mean over all. */
-export function partsOf(budget: Budget, step: number, device: number | null): number[] {
-  const rows = budget.timePs[step] ?? [];
-  const chosen = device === null ? rows : rows.slice(device, device + 1);
-  return budget.parts.map((_, part) => sum(chosen.map((row) => row[part] ?? 0)) / Math.max(1, chosen.length));
+type Average = Pick<Decomposition, "base" | "basePs" | "stepPs" | "averagePs" | "groups">;
+
+/** The average step: of one device, or of all that take part. */
+export function averageOf({ decomposition, averagePs }: Budget, device: number | null): Average {
+  if (device === null) return decomposition;
+  const own = averagePs[device] ?? new Map<string, number>();
+  const basePs = sum(own.values());
+  return { ...decomposition, averagePs: own, basePs, stepPs: basePs - (own.get(BETWEEN) ?? 0) };
 }
 
-/** Parts of the average step: of one device, or the mean over all. */
-export function averageParts(budget: Budget, device: number | null): number[] {
-  const steps = budget.steps.map((_, step) => partsOf(budget, step, device));
-  return budget.parts.map((_, part) => sum(steps.map((one) => one[part] ?? 0)) / Math.max(1, steps.length));
-}
+export const barOf = (budget: Budget, device: number | null): Segment[] => segmentsOf(averageOf(budget, device));
 
-export function shareParts(parts: readonly Part[], times: readonly number[]): SharePart[] {
-  const total = sum(times);
-  return parts.flatMap((part, i) => {
-    const time = times[i] ?? 0;
-    return time > 0 && total > 0
-      ? [{ name: part.name, share: time / total, text: formatTime(time), help: part.help, ...lookOf(part.id) }]
-      : [];
-  });
+/** Parts of one step: of one device, or the mean over those that take part; null if none does. */
+export function partsOf({ timePs, takesPart, parts }: Budget, step: number, device: number | null): number[] | null {
+  const rows = (timePs[step] ?? []).filter((_, i) => takesPart[step]?.[i] === true && (device === null || i === device));
+  return rows.length === 0 ? null : parts.map((_, part) => sum(rows.map((row) => row[part] ?? 0)) / rows.length);
 }
 
 /** A Python frame such as `$train.py:9 load_batch` as "load_batch (train.py:9)". */
@@ -77,44 +51,42 @@ export function causeName(name: string): string {
 
 /** The summary: the largest part that is not computation, and what is behind it. */
 export function headline(budget: Budget): { tone: "good" | "fair" | "bad"; title: string; sentences: string[] } {
-  const times = averageParts(budget, null);
-  const total = sum(times);
-  const compute = total > 0 ? (100 * (times[budget.parts.findIndex(({ id }) => id === COMPUTE)] ?? 0)) / total : 0;
-  const { largest } = budget;
+  const { decomposition, largest, parts } = budget;
+  const { base, stepPs, steps } = decomposition;
+  const segments = segmentsOf(decomposition);
+  const compute = formatPercent(100 * (segments.find(({ id }) => id === "device_compute")?.share ?? 0));
+  const count = budget.devices.filter((_, i) => decomposition.devices[i]?.steps !== 0).length;
   const [cause] = budget.causes;
+  const idle = idleDevices(decomposition);
   const sentences = [
-    `A step takes ${formatTime(total)} on average over ${plural(budget.steps.length, "step")} and ${plural(budget.devices.length, "device")}.`,
+    `A step takes ${formatTime(stepPs)} on average over ${plural(steps.names.length, "step")} and ${plural(count, "device")}.`,
   ];
-  if (largest?.part === HOST && cause) sentences.push(`${causeName(cause.name)} accounts for ${formatPercent(cause.percent)} of the step.`);
-  const rest = total > 0 ? betweenTotal(budget) / (total * budget.steps.length * Math.max(1, budget.devices.length)) : 0;
-  if (rest >= FAIR / 100) sentences.push(`The time between steps adds ${formatPercent(100 * rest)} to that of the steps.`);
-  if (!largest)
-    return {
-      tone: "good",
-      title: `The devices compute for ${formatPercent(compute)} of the step; no other cause takes ${FAIR}%`,
-      sentences,
-    };
-  const what = SPENT[largest.part] ?? largest.part;
+  if (largest?.part === HOST && cause)
+    sentences.push(`${causeName(cause.name)} accounts for ${formatPercent(cause.percent)} of the ${base}.`);
+  if (idle !== null) sentences.push(idle);
+  if (!largest) return { tone: "good", title: `${compute} of the ${base} is device compute; no other cause takes ${FAIR}%`, sentences };
+  const part = parts.find(({ id }) => id === largest.part);
+  const what = part === undefined ? "between steps" : `${part.category.toLowerCase()} (${part.name.toLowerCase()})`;
   return {
     tone: largest.percent >= BAD ? "bad" : "fair",
-    title: `${formatPercent(largest.percent)} of the step is ${what}; ${formatPercent(compute)} is computation`,
+    title: `${formatPercent(largest.percent)} of the ${base} is ${what}; ${compute} is device compute`,
     sentences,
   };
 }
 
-function betweenTotal(budget: Budget): number {
-  return sum(budget.betweenPs.map(sum));
-}
-
-function stack(budget: Budget, x: string, labels: readonly string[], bars: readonly (readonly number[])[], unordered: boolean): StackChart {
-  const used = budget.parts
-    .map((part, i) => ({ part, values: bars.map((bar) => bar[i] ?? 0) }))
-    .filter(({ values }) => values.some((value) => value > 0));
+function stack(
+  budget: Budget,
+  x: string,
+  labels: readonly string[],
+  bars: readonly (readonly number[] | null)[],
+  unordered: boolean,
+): StackChart {
+  const series = budget.parts.map((part, i) => ({ name: part.name, values: bars.map((bar) => bar && (bar[i] ?? 0)), ...lookOf(part.id) }));
   return {
     kind: "stack",
     x: { name: x, unit: null, labels },
     y: { name: "Time", unit: "ps" },
-    series: filledSeries(used.map(({ part, values }) => ({ name: part.name, values, ...lookOf(part.id) }))),
+    series: filledSeries(series),
     total: "Step",
     unordered,
   };
@@ -122,43 +94,55 @@ function stack(budget: Budget, x: string, labels: readonly string[], bars: reado
 
 /** One bar per step. */
 export function stepsChart(budget: Budget, device: number | null): StackChart {
+  const bars = budget.steps.map((_, step) => partsOf(budget, step, device));
   return stack(
     budget,
     "Step",
-    budget.steps.map(({ name }) => name),
-    budget.steps.map((_, step) => partsOf(budget, step, device)),
+    budget.steps.map(({ name }, i) => name || String(budget.steps[i]?.number ?? i)),
+    bars,
     false,
   );
 }
 
 /** One bar per device: its average step. */
 export function devicesChart(budget: Budget): StackChart {
-  return stack(
-    budget,
-    "Device",
-    budget.devices.map(({ label }) => label),
-    budget.devices.map((_, device) => averageParts(budget, device)),
-    true,
-  );
+  const bars = budget.devices.map((_, device) => budget.parts.map(({ id }) => averageOf(budget, device).averagePs.get(id) ?? 0));
+  const labels = budget.devices.map(({ label }, i) => (budget.decomposition.devices[i]?.steps === 0 ? `${label} (takes no part)` : label));
+  return stack(budget, "Device", labels, bars, true);
 }
 
-/** One row per part: time and share in the average step, and between steps. */
+/** One row per part, by category: time and share in the average step, and what happens between steps. */
 export function partsTable(budget: Budget, device: number | null): TableData {
-  const times = averageParts(budget, device);
-  const total = sum(times);
-  const rows = device === null ? budget.betweenPs : budget.betweenPs.slice(device, device + 1);
-  const between = budget.parts.map((_, part) => sum(rows.map((row) => row[part] ?? 0)) / Math.max(1, rows.length));
-  const { text, number } = columnsOf(budget.parts);
+  const { averagePs, basePs, base, groups } = averageOf(budget, device);
+  const between = groups.find(({ id }) => id === BETWEEN);
+  const rows = [...budget.parts, ...(between && (averagePs.get(BETWEEN) ?? 0) > 0 ? [{ ...between, category: between.name }] : [])];
+  const inBetween = device === null ? budget.betweenPs : budget.betweenPs.slice(device, device + 1);
+  const betweenPs = budget.parts.map((_, part) => sum(inBetween.map((row) => row[part] ?? 0)) / Math.max(1, inBetween.length));
+  const { text, number } = columnsOf(rows);
   const columns = [
+    text("category", "Category", "Category of step time.", ({ category }) => category),
     text("part", "Part", "What the device does, or why it does nothing.", ({ name }) => name),
-    numberColumn("time", "Time per step", "ps", "Mean over the steps.\nSource: trace.", times),
-    number("share", "Share of the step", "fraction", "Time per step divided by that of all parts.", (_, part) => {
-      return total > 0 ? (times[part] ?? 0) / total : null;
-    }),
+    number(
+      "time",
+      "Time per step",
+      "ps",
+      "Mean over the steps and the devices that take part.\nSource: trace.",
+      ({ id }) => averagePs.get(id) ?? 0,
+    ),
+    number("share", `Share of the ${base}`, "fraction", `Time per step divided by the ${base}.`, ({ id }) =>
+      basePs > 0 ? (averagePs.get(id) ?? 0) / basePs : null,
+    ),
     text("meaning", "Meaning", null, ({ help }) => help),
   ];
-  if (sum(between) > 0)
-    columns.splice(3, 0, numberColumn("between", "Between steps", "ps", "Time between successive steps, in all.\nSource: trace.", between));
+  if (sum(betweenPs) > 0)
+    columns.splice(
+      4,
+      0,
+      numberColumn("between", "Between steps, in all", "ps", "Time between successive steps, in all.\nSource: trace.", [
+        ...betweenPs,
+        ...(rows.length > budget.parts.length ? [null] : []),
+      ]),
+    );
   return makeTable(columns);
 }
 
@@ -175,7 +159,7 @@ export function withBase(table: TableData, base: Budget | null, wanted: string |
 /** The step in the base and the difference, in a sentence. */
 export function stepNote(budget: Budget, base: Budget, wanted: string | null): string {
   if (base.steps.length === 0 || budget.steps.length === 0) return "One side has no steps, so that times per step cannot be compared.";
-  const [mine, theirs] = [sum(averageParts(budget, chooseDevice(budget, wanted))), sum(averageParts(base, deviceOf(base, wanted)))];
+  const [mine, theirs] = [averageOf(budget, chooseDevice(budget, wanted)).stepPs, averageOf(base, deviceOf(base, wanted)).stepPs];
   const delta = mine - theirs;
   const mean = wanted !== null && deviceOf(base, wanted) === null ? ` The base has no ${wanted}: the mean of its devices is shown.` : "";
   return (
@@ -197,7 +181,7 @@ export function causesTable(budget: Budget): TableData {
       ({ name }) => causeName(name),
     ),
     number("time", "Idle time per step", "ps", "Mean over the steps and the devices of the host.\nSource: trace.", ({ timePs }) => timePs),
-    number("share", "Share of the step", "percent", "Idle time divided by the time of the steps.", ({ percent }) => percent),
+    number("share", "Share", "percent", "Idle time divided by the time that the bar divides.", ({ percent }) => percent),
     text("inner", "Deepest event", "The innermost event of the main thread that covers at least 80% of the idle time.", ({ inner }) =>
       inner.replace(/^\$/, ""),
     ),

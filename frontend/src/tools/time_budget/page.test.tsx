@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { settle, showPage } from "../../page/testing";
 import type { Shown } from "../../page/testing";
 import page from "./page";
-import { ANSWER, NOTHING } from "./testing";
+import { ANSWER, NOTHING, decomposed } from "./testing";
 
 // jsdom has no canvas to draw on.
 vi.mock("../../widgets/chart/canvas", () => ({ ChartCanvas: () => null }));
@@ -19,7 +19,7 @@ async function show(body: unknown, keys: Record<string, string> = {}): Promise<M
 describe("the time budget", () => {
   it("summarises the average step, with notes and host code", async () => {
     await show(ANSWER);
-    expect(shown.text()).toContain("23.3% of the step is waiting for host code");
+    expect(shown.text()).toContain("23.3% of the time from step to step is host compute (waits for host code)");
     expect(shown.text()).toContain("A note.");
     expect(shown.text()).toContain("load_batch (train.py:9)");
     expect(shown.text()).toContain("Between steps");
@@ -51,6 +51,7 @@ describe("the time budget", () => {
       pair({
         ...ANSWER,
         steps: ANSWER.steps.slice(0, 1),
+        decomposition: decomposed({ base: "step", base_ps: 80, step_ps: 80 }),
         time_ps: [
           [
             [50, 0, 30],
@@ -61,7 +62,7 @@ describe("the time budget", () => {
       { base: "before" },
     );
     await vi.waitFor(() => expect(shown.text()).toContain("Compared with before, host other."));
-    expect(shown.text()).toContain("A step takes 0.150 ns, in the base 0.080 ns: +0.070 ns (+87.5%).");
+    expect(shown.text()).toContain("A step takes 0.15 ns, in the base 0.08 ns: +0.07 ns (+87.5%).");
   });
 
   it("says why there is no comparison, and removes the base", async () => {

@@ -4,26 +4,28 @@ import type { PageModule, PageProps } from "../../page/page";
 import { BaseLine, useBase } from "../../page/compare/base_run";
 import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, storeAt, toolPatch } from "../../page/page_state";
+import { PART_KEY } from "../../page/page";
 import { useKey } from "../../page/use_key";
 import { plural } from "../../base/format";
+import { baseText } from "../../base/steps/decomposition";
 import { Callouts } from "../../widgets/status/callouts";
 import { Card } from "../../widgets/content/card";
 import { Chart } from "../../widgets/chart/chart";
 import { FitTable } from "../../widgets/table/fit_table";
 import { Panel } from "../../widgets/status/panel";
-import { ShareBar } from "../../widgets/chart/share_bar";
+import { StepBar } from "../../widgets/chart/step_bar";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { useLoad } from "../../widgets/status/use_load";
 import { readBudget } from "./decode";
 import type { Budget } from "./decode";
 import {
-  averageParts,
+  averageOf,
+  barOf,
   causesTable,
   chooseDevice,
   devicesChart,
   headline,
   partsTable,
-  shareParts,
   stepNote,
   stepsChart,
   windowOf,
@@ -32,7 +34,7 @@ import {
 import "./page.css";
 
 const TRACE = "trace_viewer@";
-const OWN_KEYS = ["device"];
+const OWN_KEYS = ["device", PART_KEY];
 const EVERY = "";
 
 function BudgetPage(page: PageProps) {
@@ -57,7 +59,8 @@ function BudgetPage(page: PageProps) {
 function Content({ page, budget }: { page: PageProps; budget: Budget }) {
   const { run, host, state } = page;
   const device = chooseDevice(budget, useKey(state, "device"));
-  const parts = useMemo(() => shareParts(budget.parts, averageParts(budget, device)), [budget, device]);
+  const segments = useMemo(() => barOf(budget, device), [budget, device]);
+  const part = useKey(state, PART_KEY);
   const steps = useMemo(() => stepsChart(budget, device), [budget, device]);
   const devices = useMemo(() => devicesChart(budget), [budget]);
   const base = useBase(page, { read: readBudget, params: { run, tag: page.tool.id, host: host ?? undefined } });
@@ -76,11 +79,13 @@ function Content({ page, budget }: { page: PageProps; budget: Budget }) {
   };
   const who =
     device === null ? (budget.devices.length > 1 ? "all devices (mean)" : budget.devices[0]?.label) : budget.devices[device]?.label;
+  const label = `Of the ${baseText(averageOf(budget, device))}, ${who ?? ""}`;
   return (
     <div class="tool-page">
       <div class="tool-page-body time-budget">
         <SummaryBox tone={tone} title={title}>
-          <ShareBar parts={parts} label={`The average step of ${who ?? ""}`} />
+          <p class="dim">{label}</p>
+          <StepBar segments={segments} label={label} selected={part} onSelect={(id) => state.set({ [PART_KEY]: id }, "replace")} />
           <p>{sentences.join(" ")}</p>
         </SummaryBox>
         <BaseLine page={page} answer={base} note={base.data === null ? "" : stepNote(budget, base.data, wanted)} />

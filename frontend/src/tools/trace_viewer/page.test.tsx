@@ -10,7 +10,6 @@ import { unmount } from "../../base/testing";
 import { recordingContext } from "../../timeline/testing/context";
 import { encodeContainer, encodeTrace } from "../../timeline/testing/synthetic";
 import page from "./page";
-import { sorted } from "./pane/summary_table";
 
 const boxes = Array.from({ length: 10 }, (_, i) => ({ begin: i * 100_000, duration: 80_000, name: i % 2 ? "copy" : "fusion.1", event: i }));
 const trace = encodeTrace({
@@ -43,6 +42,19 @@ const hits = encodeContainer(
   },
 );
 
+const gap = (device: string, rank: number, begin_ps: number, duration_ps: number, call = "") => ({
+  ...{ host: "vm", device, rank, begin_ps, duration_ps, percent: duration_ps / 1e4, steps: "", steps_percent: null },
+  ...{ call, event: call, partial_call: "", partial_percent: null, traced: true, within_program: false, pid: 3 },
+});
+const gaps = {
+  gaps: [
+    gap("TPU 0", 1, 260_000, 300_000, "train.py:54 load_batch"),
+    gap("TPU 1", 1, 0, 200_000),
+    gap("TPU 0", 2, 800_000, 100_000),
+    { ...gap("TPU 0", 3, 950_000, 10_000), within_program: true },
+  ],
+};
+
 const asked: Params[] = [];
 let answer: (params: Params) => Promise<unknown>;
 const ask = <T,>(params: Params | undefined): Promise<T> => {
@@ -57,6 +69,7 @@ const client: Client = {
 };
 const serve = (params: Params): Promise<unknown> => {
   if (params["format"] === "event") return Promise.resolve(details);
+  if (params["format"] === "gaps") return Promise.resolve(gaps);
   return Promise.resolve(params["format"] === "search" ? hits : trace);
 };
 
@@ -82,6 +95,7 @@ beforeEach(() => {
   vi.spyOn(HTMLElement.prototype, "clientHeight", "get").mockReturnValue(300);
   vi.spyOn(HTMLCanvasElement.prototype, "getContext").mockImplementation(() => recordingContext().context);
   HTMLElement.prototype.setPointerCapture = () => undefined;
+  HTMLElement.prototype.scrollIntoView = () => undefined;
   root = document.createElement("div");
   document.body.append(root);
 });
@@ -114,9 +128,12 @@ async function open(query: Record<string, string> = {}, base = NO_BASE) {
     reason: null,
     params: [],
   };
-  render(<page.Page run="r" base={base} tool={tool} host={null} hosts={["vm"]} client={client} state={state} />, root);
+  render(<page.Page run="r" base={base} reading="own" tool={tool} host={null} hosts={["vm"]} client={client} state={state} />, root);
   await eventually(() => expect(asked.length).toBeGreaterThan(0));
 }
+const button = (text: string) => [...root.querySelectorAll("button")].find((one) => one.textContent?.trim() === text);
+const press = (key: string, shiftKey = false) =>
+  stage()?.dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey, bubbles: true, cancelable: true }));
 const words = () => root.textContent ?? "";
 const stage = () => root.querySelector<HTMLElement>(".tl-stage");
 function click(x: number, y: number): void {
@@ -292,6 +309,65 @@ describe("trace viewer page", () => {
     await shown("10 of 10 events on the screen");
   });
 
+  it("goes through the gaps of a device by length, forwards and back, and keeps the place in the address", async () => {
+    await open();
+    await drawn();
+    expect(asked.some((params) => params["format"] === "gaps")).toBe(false);
+    press("g");
+    await shown("Gap 1 of 3: 300 ns on TPU 0, under train.py:54 load_batch");
+    expect(window.__timeline?.window).toEqual([230_000, 590_000]);
+    press("g");
+    await shown("Gap 2 of 3: 100 ns on TPU 0, no host event covers half of it");
+    press("G", true);
+    await shown("Gap 1 of 3");
+    press("G", true);
+    await shown("Gap 3 of 3: 10 ns on TPU 0, between ops of one program");
+    await eventually(() => expect([address.get("gap"), address.get("mark")]).toEqual(["TPU 0:3", "950000,960000"]));
+    expect(asked.filter((params) => params["format"] === "gaps")).toHaveLength(1);
+    press("Escape");
+    await eventually(() => expect([root.querySelector(".tv-pane"), address.has("gap"), address.has("mark")]).toEqual([null, false, false]));
+  });
+
+  it("opens a link to a gap of any device", async () => {
+    await open({ gap: "TPU 1:1" });
+    await shown("Gap 1 of 1: 200 ns on TPU 1");
+    expect(root.querySelector("[aria-current]")?.textContent).toContain("TPU 1");
+  });
+
+  it("lists the gaps, and selects the event that a gap's host call names", async () => {
+    await open();
+    await drawn();
+    button("Gaps")?.click();
+    await shown("Of the recording");
+    expect(root.querySelectorAll(".tv-gaps tbody tr")).toHaveLength(3);
+    button("train.py:54 load_batch")?.click();
+    await eventually(() => expect(window.__timeline?.selection).toMatchObject([{ event: 2 }]));
+    expect(asked.find((params) => params["format"] === "search")).toMatchObject({ query: "train.py:54 load_batch", case: 1 });
+    await shown("%fusion.1 = f32[8]");
+  });
+
+  it("gives the pane no room until something is selected, and closes it by Escape", async () => {
+    await open();
+    await drawn();
+    const pane = () => root.querySelector(".tv-pane") !== null;
+    expect(pane()).toBe(false);
+    click(240, 30);
+    await eventually(() => expect(pane()).toBe(true));
+    press("Escape");
+    await eventually(() => expect(pane()).toBe(false));
+  });
+
+  it("hides processes, and keeps that in the address", async () => {
+    await open();
+    await drawn();
+    button("Show ▾")?.click();
+    await shown("Processes");
+    root.querySelector<HTMLInputElement>(".tv-filter input")?.click();
+    await eventually(() => expect(root.querySelectorAll(".tl-section")).toHaveLength(0));
+    await eventually(() => expect(address.get("without")).toBe("3"));
+    await shown("Show (1 off) ▾");
+  });
+
   it("reports an empty trace", async () => {
     answer = () => Promise.resolve(encodeTrace({ sections: [], full: [0, 0] }));
     await open();
@@ -301,21 +377,9 @@ describe("trace viewer page", () => {
   it("lists the visible events in an accessible table", async () => {
     await open();
     await drawn();
-    [...root.querySelectorAll<HTMLElement>(".tv-tab")].find((tab) => tab.textContent === "Visible events")?.click();
+    button("Table")?.click();
     await shown("10 visible boxes");
     expect(root.querySelectorAll(".tv-table tbody tr")).toHaveLength(10);
-  });
-});
-
-describe("summary table", () => {
-  const row = (name: string, count: number, wall: number) => ({ name, count, wall, self: wall, average: wall / count, min: 1, max: 2 });
-
-  it("sorts by any column, numbers descending, names ascending", () => {
-    const rows = [row("b", 2, 10), row("a", 5, 4)];
-    expect(sorted(rows, "wall", false).map((r) => r.name)).toEqual(["b", "a"]);
-    expect(sorted(rows, "count", false).map((r) => r.name)).toEqual(["a", "b"]);
-    expect(sorted(rows, "name", false).map((r) => r.name)).toEqual(["a", "b"]);
-    expect(sorted(rows, "name", true).map((r) => r.name)).toEqual(["b", "a"]);
   });
 
   it("corrects the clocks of a base by its own offsets", async () => {

@@ -5,7 +5,7 @@ import { explain } from "../../page/failure/explain";
 import type { PageModule, PageProps } from "../../page/page";
 import { useKey } from "../../page/use_key";
 import "../../timeline/dom/timeline.css";
-import { arrange } from "../../timeline/state/commands";
+import { arrange, select } from "../../timeline/state/commands";
 import { Loading } from "../../widgets/status/loading";
 import { Panel } from "../../widgets/status/panel";
 import { formatCount, formatTime, plural } from "../../base/format";
@@ -13,6 +13,7 @@ import { countEmpty } from "../../timeline/layout/layout";
 import { Details } from "./pane/details";
 import { Matches, VisibleEvents } from "./pane/event_tables";
 import { copyLink, saveChrome, savePerfetto, savePicture } from "./export/exports";
+import { GapTable } from "./pane/gap_table";
 import { FloatingTools } from "./toolbar/floating_tools";
 import { Help } from "./toolbar/help";
 import "./page.css";
@@ -31,6 +32,7 @@ function useSession(props: PageProps, root: { readonly current: HTMLDivElement |
   const { run, tool, host, hosts, client, state } = props;
   const chosen = hosts.length > 0 ? hosts : host === null ? [] : [host];
   const clocks = useKey(state, CLOCKS) ?? "";
+  const xprof = props.reading === "xprof";
   useEffect(() => {
     if (!root.current) return undefined;
     let request = 0;
@@ -43,7 +45,7 @@ function useSession(props: PageProps, root: { readonly current: HTMLDivElement |
         });
       }
     };
-    const made = new Session(root.current, new Source(client, { run, hosts: chosen, clocks }), state, changed);
+    const made = new Session(root.current, new Source(client, { run, hosts: chosen, clocks, xprof }), state, changed);
     setSession(made);
     const observer = new MutationObserver(() => made.timeline.readTheme());
     observer.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
@@ -56,7 +58,7 @@ function useSession(props: PageProps, root: { readonly current: HTMLDivElement |
       density.removeEventListener("change", denser);
       made.dispose();
     };
-  }, [run, tool.id, chosen.join(","), clocks, client, state]);
+  }, [run, tool.id, chosen.join(","), clocks, xprof, client, state]);
   return session;
 }
 
@@ -68,13 +70,16 @@ function Page(props: PageProps) {
   const { pair, clocks, why } = usePair(props, session, baseRoot, () => setTick((n) => n + 1));
   const paired = props.base.run !== null;
   const [help, setHelp] = useState(false);
-  const [tab, setTab] = useState("selection");
+  // null: the pane is open while something is selected
+  const [tab, setTab] = useState<string | null>(null);
   const [floating, setFloating] = useState(false);
   const [message, setMessage] = useState("");
   if (session) {
     session.command = (command) => {
       if (command === "help") setHelp(true);
       else if (command === "search") document.getElementById(SEARCH_ID)?.focus();
+      else if (command === "next-gap" || command === "previous-gap") setTab("gaps");
+      else if (command === "clear") setTab(null);
     };
   }
   const trace = session?.timeline.state.trace ?? null;
@@ -104,6 +109,21 @@ function Page(props: PageProps) {
       ]
     : [];
   const hits = session?.hits;
+  const selected = session?.timeline.state.selection.length ?? 0;
+  const open = (wanted: string): void => {
+    setTab(tab === wanted ? null : wanted);
+    if (wanted === "gaps") void session?.gaps.load();
+  };
+  const close = (): void => {
+    setTab(null);
+    session?.timeline.apply(select([]));
+    session?.timeline.elements.stage.focus();
+  };
+  const selection = session?.timeline.state.selection;
+  useEffect(() => {
+    // an event that is selected under a gap is shown, not listed
+    if (selection && selection.length > 0) setTab((known) => (known === "gaps" ? null : known));
+  }, [selection]);
   useEffect(() => {
     // the corner is an element of the timeline's grid, outside this component
     if (session && trace) render(<Corner session={session} />, session.timeline.elements.corner);
@@ -113,9 +133,9 @@ function Page(props: PageProps) {
       {session ? (
         <Toolbar
           session={session}
-          table={tab === "visible"}
+          tab={tab}
           floating={floating}
-          onTable={() => setTab(tab === "visible" ? "selection" : "visible")}
+          onTab={open}
           onFloat={() => setFloating(!floating)}
           onHelp={() => setHelp(true)}
           actions={actions}
@@ -171,10 +191,11 @@ function Page(props: PageProps) {
           </button>
         </p>
       ) : null}
-      {session ? (
+      {session && (tab !== null || selected > 0) ? (
         <Pane
-          active={tab}
+          active={tab ?? "selection"}
           onTab={setTab}
+          onClose={close}
           tabs={[
             { id: "selection", label: "Selection", content: () => <Details session={session} /> },
             {
@@ -182,6 +203,7 @@ function Page(props: PageProps) {
               label: hits ? `Matches (${formatCount(hits.total)})` : "Matches",
               content: () => <Matches session={session} />,
             },
+            { id: "gaps", label: "Gaps", content: () => <GapTable session={session} /> },
             { id: "visible", label: "Visible events", content: () => <VisibleEvents session={session} /> },
           ]}
         />

@@ -3,7 +3,7 @@ import type { EChartsType } from "echarts/core";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { places } from "../../base/chart/chart_data";
 import type { ChartSpec, Mark } from "../../base/chart/chart_spec";
-import { tipOf } from "../../base/chart/chart_text";
+import { sentence, tipOf } from "../../base/chart/chart_text";
 import { optionOf } from "./options/options";
 import { marksSeries } from "./options/steps";
 import { anchorOf, axisValueAt, cursorOf, itemOf, placeAt } from "./pointer";
@@ -53,21 +53,32 @@ export function ChartCanvas({ spec, marks, pointed, chosen, hint, ...handlers }:
   const { chart, failed } = useChart(box, spec.kind === "treemap");
   const theme = useTheme();
   const area = useRef<Rect>({ x: 0, y: 0, width: 0, height: 0 });
-  const latest = useRef({ spec, handlers });
-  latest.current = { spec, handlers };
+  const latest = useRef({ spec, handlers, marks });
+  latest.current = { spec, handlers, marks };
   const drawn = (of: EChartsType): Drawn => ({ chart: of, spec: latest.current.spec, area: area.current });
 
   useEffect(() => {
     const element = box.current;
-    if (!chart || !element) return;
-    const option = optionOf(spec, readStyle(element));
-    const whole = { x: 0, y: 0, width: element.clientWidth, height: element.clientHeight };
-    area.current = whole;
-    const series = [...(option["series"] as object[])];
-    if (spec.kind !== "pie" && spec.kind !== "treemap") series.push(areaProbe(spec, (rect) => (area.current = rect)));
-    chart.setOption({ ...option, series }, { notMerge: true });
+    if (!chart || !element) return undefined;
+    const draw = (): void => {
+      const option = optionOf(spec, readStyle(element));
+      area.current = { x: 0, y: 0, width: element.clientWidth, height: element.clientHeight };
+      const series = [...(option["series"] as object[])];
+      if (spec.kind !== "pie" && spec.kind !== "treemap") series.push(areaProbe(spec, (rect) => (area.current = rect)));
+      chart.setOption({ ...option, series }, { notMerge: true });
+    };
+    draw();
     // For tests: what is drawn.
     element.dataset["drawn"] = String(places(spec).length);
+    // Paper takes the picture at once, in the colours of the light theme.
+    const print = (): void => {
+      draw();
+      const { marks: marked } = latest.current;
+      if (marked) chart.setOption({ series: [marksSeries(marked, readStyle(element))] });
+      chart.getZr().flush();
+    };
+    window.addEventListener("beforeprint", print);
+    return () => window.removeEventListener("beforeprint", print);
   }, [chart, spec, theme]);
 
   useEffect(() => {
@@ -89,7 +100,7 @@ export function ChartCanvas({ spec, marks, pointed, chosen, hint, ...handlers }:
     return <p class="chart-failed dim">The chart library could not be loaded. Show the table instead, or reload the browser tab.</p>;
   return (
     <div class="chart-plot">
-      <div ref={box} class={handlers.onPick ? "chart-canvas pickable" : "chart-canvas"} />
+      <div ref={box} class={handlers.onPick ? "chart-canvas pickable" : "chart-canvas"} role="img" aria-label={sentence(spec)} />
       <div ref={shade} class="chart-shade" hidden />
       {chart && pointed && area.current.width > 0 ? <Reading drawn={drawn(chart)} pointed={pointed} hint={hint} box={box.current} /> : null}
     </div>

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { tableOf } from "../../base/chart/chart_text";
 import type { PieChart } from "../../base/chart/chart_spec";
-import { formatPercent, formatQuantity } from "../../base/format";
+import { formatPercent, formatTogether } from "../../base/format";
 import { isTyping, keyName } from "../../base/keys";
 import { Chart } from "./chart";
 import { swatchStyle } from "./style";
@@ -27,6 +27,10 @@ export function PieList({ spec, title, fileName, height = 168, onPick, canPick =
   const theme = useTheme();
   const [asTable, setAsTable] = useState(false);
   const table = useMemo(() => (asTable ? tableOf(spec) : null), [asTable, spec]);
+  const format = formatTogether(
+    spec.slices.map(({ value }) => value),
+    spec.unit,
+  );
   const total = spec.slices.reduce((all, { value }) => all + value, 0);
   const pick = (place: number): void => {
     if (onPick && canPick(place)) onPick(place);
@@ -70,16 +74,16 @@ export function PieList({ spec, title, fileName, height = 168, onPick, canPick =
               {...(pickHint ? { pickHint } : {})}
             />
             <ul>
-              {spec.slices.map(({ name, value, colour }, place) => {
+              {spec.slices.map(({ name, full = name, value, colour }, place) => {
                 const inside = (
                   <>
                     <i class="swatch" style={swatchStyle(colour, theme)} />
                     <b>{name}</b>
                     <span class="number">{total > 0 ? formatPercent((100 * value) / total) : ""}</span>
-                    <span class="number dim">{formatQuantity(value, spec.unit)}</span>
+                    <span class="number dim">{format(value)}</span>
                   </>
                 );
-                const tip = [name, onPick && canPick(place) ? pickHint : ""].filter(Boolean).join("\n");
+                const tip = [full, onPick && canPick(place) ? pickHint : ""].filter(Boolean).join("\n");
                 return (
                   <li key={name}>
                     {onPick && canPick(place) ? (

@@ -38,10 +38,13 @@ export function fill(colour: Colour, theme: Theme): string {
   return typeof colour === "number" ? categoryColour(colour, theme) : colour[theme];
 }
 
+/** Diagonal stripes, as a tile: Firefox draws few of the stripes of a repeating gradient in a wide element. */
+function stripes(of: string, and: string): string {
+  return `linear-gradient(45deg, ${of} 33%, ${and} 33% 50%, ${of} 50% 83%, ${and} 83%) 0 0 / 8px 8px`;
+}
+
 /** Style properties of a colour swatch. */
 export function swatchStyle(colour: Colour, theme: Theme, striped = false): Record<string, string> {
   const colourOf = fill(colour, theme);
-  return striped
-    ? { background: `repeating-linear-gradient(45deg, ${colourOf} 0 4px, color-mix(in srgb, ${colourOf} 72%, white) 4px 6px)` }
-    : { background: colourOf };
+  return striped ? { background: stripes(colourOf, `color-mix(in srgb, ${colourOf} 72%, white)`) } : { background: colourOf };
 }

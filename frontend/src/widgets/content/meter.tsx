@@ -1,6 +1,6 @@
 // A utilisation as a small coloured bar with the number beside it.
 import { utilisationColour } from "../../base/colour";
-import { MISSING, formatPercent } from "../../base/format";
+import { MISSING, formatDoubtful, formatExact, formatPercent } from "../../base/format";
 import "./meter.css";
 
 interface Props {
@@ -14,15 +14,12 @@ interface Props {
   doubt?: string | null;
 }
 
-/** Larger values are shown as ">1000%"; the tip has the exact one. */
-const LARGEST_SHOWN = 10;
-
 /** The colour uses the square root, because most utilisations are small. Its end is visible at 0 %, too. */
 export function Meter({ value, reason, scaled = false, doubt = null }: Props) {
   if (value !== null && doubt !== null)
     return (
-      <span class="meter doubtful" data-tip={`${doubt}\n${value * 100} %`}>
-        ⚠ {value > LARGEST_SHOWN ? ">1000%" : formatPercent(value * 100)}
+      <span class="meter doubtful" data-tip={`${doubt}\n${formatExact(value, "fraction")}`}>
+        ⚠ {formatDoubtful(value * 100)}
       </span>
     );
   if (value === null)
@@ -33,7 +30,7 @@ export function Meter({ value, reason, scaled = false, doubt = null }: Props) {
     );
   const fill = scaled ? utilisationColour(Math.sqrt(Math.max(0, value))) : "var(--accent)";
   return (
-    <span class="meter" data-tip={`${value * 100} %`}>
+    <span class="meter" data-tip={formatExact(value, "fraction")}>
       <span class="meter-bar" aria-hidden="true">
         <i style={{ width: `${Math.min(1, Math.max(0, value)) * 100}%`, minWidth: scaled ? "4px" : undefined, background: fill }} />
       </span>

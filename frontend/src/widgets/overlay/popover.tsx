@@ -1,7 +1,10 @@
-// A button with a floating box below it, which closes on Esc, on a click outside and when it loses the focus.
+// A button with a floating box beside it, within the window, which closes on Esc, on a click outside and when it loses the focus.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { placeBeside, viewSize } from "./place";
 import "./popover.css";
+
+const MOST_PX = 480;
 
 interface Props {
   /** Content of the button. */
@@ -18,6 +21,7 @@ export function Popover({ label, title, buttonClass = "button", boxClass = "", p
   const [open, setOpen] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
+  const box = useRef<HTMLDivElement>(null);
 
   useEffect(() => {
     if (!open) return undefined;
@@ -29,6 +33,30 @@ export function Popover({ label, title, buttonClass = "button", boxClass = "", p
     return () => {
       document.removeEventListener("pointerdown", outside);
       document.removeEventListener("focusin", outside);
+    };
+  }, [open]);
+
+  useLayoutEffect(() => {
+    if (!open) return undefined;
+    const place = (): void => {
+      if (!button.current || !box.current) return;
+      const { style, offsetWidth, scrollHeight } = box.current;
+      const at = placeBeside(button.current.getBoundingClientRect(), { width: offsetWidth, height: scrollHeight }, viewSize());
+      style.left = `${at.left}px`;
+      style.top = at.top === null ? "auto" : `${at.top}px`;
+      style.bottom = at.bottom === null ? "auto" : `${at.bottom}px`;
+      style.maxHeight = `${Math.min(MOST_PX, at.room)}px`;
+    };
+    place();
+    const sizes = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(place);
+    if (box.current) sizes?.observe(box.current);
+    // The box has a place in the window, its button one in the page.
+    window.addEventListener("scroll", place, true);
+    window.addEventListener("resize", place);
+    return () => {
+      sizes?.disconnect();
+      window.removeEventListener("scroll", place, true);
+      window.removeEventListener("resize", place);
     };
   }, [open]);
 
@@ -60,7 +88,11 @@ export function Popover({ label, title, buttonClass = "button", boxClass = "", p
       >
         {label}
       </button>
-      {open ? <div class={`popover-box ${boxClass}`}>{children(close)}</div> : null}
+      {open ? (
+        <div ref={box} class={`popover-box ${boxClass}`}>
+          {children(close)}
+        </div>
+      ) : null}
     </div>
   );
 }

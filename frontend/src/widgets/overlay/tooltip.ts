@@ -1,27 +1,16 @@
 // One tooltip for the whole page: elements with data-tip show its text on hover and on keyboard focus.
+import { EDGE, placeBeside, viewSize } from "./place";
+import type { Rect, Size } from "./place";
 import "./tooltip.css";
 
 const DELAY_MS = 250;
-const GAP = 6;
-const EDGE = 8;
 
-export interface Box {
-  left: number;
-  top: number;
-  bottom: number;
-  width: number;
-}
-
-/** Below the element, or above it if there is no room, always within the window. */
-function placeTip(
-  target: Box,
-  tip: { width: number; height: number },
-  view: { width: number; height: number },
-): { left: number; top: number } {
-  const below = target.bottom + GAP;
-  const top = below + tip.height + EDGE > view.height ? Math.max(EDGE, target.top - GAP - tip.height) : below;
-  const left = Math.max(EDGE, Math.min(target.left + Math.min(target.width, 24) / 2 - 12, view.width - tip.width - EDGE));
-  return { left, top };
+/** Beside the element; over it only if neither side has room. */
+function placeTip(target: Rect & { width: number }, tip: Size, view: Size): { left: number; top: number } {
+  const middle = target.left + Math.min(target.width, 24) / 2 - 12;
+  const { left, top, bottom, room } = placeBeside({ ...target, left: middle }, tip, view);
+  if (tip.height > room) return { left, top: Math.max(EDGE, view.height - tip.height - EDGE) };
+  return { left, top: top ?? view.height - (bottom ?? 0) - tip.height };
 }
 
 /** Installs the listeners; returns the function that removes them. */
@@ -46,8 +35,7 @@ export function installTooltips(root: Document = document): () => void {
     if (!text || !target.isConnected) return;
     tip.textContent = text;
     tip.hidden = false;
-    const view = { width: root.documentElement.clientWidth, height: root.documentElement.clientHeight };
-    const { left, top } = placeTip(target.getBoundingClientRect(), { width: tip.offsetWidth, height: tip.offsetHeight }, view);
+    const { left, top } = placeTip(target.getBoundingClientRect(), { width: tip.offsetWidth, height: tip.offsetHeight }, viewSize(root));
     tip.style.left = `${left}px`;
     tip.style.top = `${top}px`;
     owner = target;

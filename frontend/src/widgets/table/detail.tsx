@@ -1,12 +1,12 @@
 // The panel of one row: all columns in full, with help, exact values and copy buttons.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { formatExact } from "../../base/format";
+import { MISSING, formatExact } from "../../base/format";
 import type { TableColumn } from "../../base/table/table_data";
 import { CopyButton } from "../content/copy_button";
 import { Info } from "../content/info";
 import { plainText, toTabs } from "./model/csv";
-import { cellText } from "./model/table_model";
+import { cellText, shownText } from "./model/table_model";
 
 const LONG = 60;
 
@@ -39,7 +39,7 @@ export function TableDetail({ columns, row, onClose, onStep, tools }: Props) {
       }}
     >
       <header class="table-detail-head">
-        <h3>{title ? cellText(title, title.values[row]) : ""}</h3>
+        <h3>{title ? shownText(title, title.values[row]) : ""}</h3>
         <div class="table-detail-tools">
           {tools}
           <button type="button" class="button ghost icon" aria-label="Previous row" data-tip="Previous row" onClick={() => onStep(-1)}>
@@ -74,7 +74,7 @@ function Entry({ column, row }: { column: TableColumn; row: number }) {
         {column.label} {column.help ? <Info label={column.label} text={column.help} /> : null}
       </dt>
       <dd class={column.kind}>
-        {long ? <pre>{text}</pre> : <span>{text}</span>}
+        {long ? <pre>{text}</pre> : <span data-tip={text === MISSING ? column.missing : undefined}>{text}</span>}
         {typeof value === "number" && exact.replace(/,/g, "") !== text.replace(/,/g, "") ? <span class="dim number"> {exact}</span> : null}
         {long ? <CopyButton text={() => plainText(value)} /> : null}
       </dd>

@@ -3,8 +3,8 @@ import { useRef } from "preact/hooks";
 import { formatCount } from "../../base/format";
 import type { TableColumn } from "../../base/table/table_data";
 import { Info } from "../content/info";
-import { FILTER_HELP } from "./model/filter";
-import { columnHelp } from "./model/table_model";
+import { filterHelp } from "./model/filter";
+import { columnHelp, filterHint } from "./model/table_model";
 import type { TableModel } from "./model/table_model";
 
 const RESIZE_STEP = 16;
@@ -130,10 +130,10 @@ function FilterCell({ model, column, index }: { model: TableModel; column: Table
       <input
         type="text"
         value={model.filter(column.id)}
-        placeholder={column.kind === "number" ? "> …" : "filter"}
+        placeholder={filterHint(column)}
         aria-label={`Filter ${column.label}`}
         aria-invalid={bad}
-        data-tip={bad ? `Invalid filter. ${FILTER_HELP[column.kind]}` : FILTER_HELP[column.kind]}
+        data-tip={bad ? `Invalid filter. ${filterHelp(column)}` : filterHelp(column)}
         onInput={(event) => model.setFilter(column.id, event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key === "Escape" && model.filter(column.id) !== "") {

@@ -1,12 +1,13 @@
 // One row of cells, rendered again only when it changes, so that scrolling stays smooth.
 import { Component } from "preact";
-import { cutMiddle, formatExact } from "../../base/format";
-import type { TableColumn } from "../../base/table/table_data";
+import { cutMiddle, formatDoubtful, formatExact } from "../../base/format";
+import type { Cell, TableColumn } from "../../base/table/table_data";
 import { WIDEST, charWidth } from "./model/char_width";
-import { cellText } from "./model/table_model";
+import { cellText, shownText } from "./model/table_model";
 import { ROW_PX } from "./use_rows";
 
 const PADDING_PX = 16;
+const NO_VALUE = "No value in the profile.";
 
 interface Props {
   id: string;
@@ -69,10 +70,10 @@ interface CellProps {
 function TableCell({ id, column, width, row, index, active }: CellProps) {
   const value = column.values[row];
   const text = cellText(column, value);
-  const missing = value === null || value === undefined;
+  const missing = value === null || value === undefined || value === "";
   const room = Math.max(4, Math.floor((width - PADDING_PX) / (charWidth() * WIDEST)));
-  const shown = column.kind === "string" ? cutMiddle(text, room) : text;
-  const exact = missing ? "No value in the profile." : shown !== formatExact(value, null) ? formatExact(value, column.unit) : undefined;
+  const shown = column.kind === "string" ? cutMiddle(shownText(column, value), room) : text;
+  const exact = missing ? (column.missing ?? NO_VALUE) : shown !== formatExact(value, null) ? formatExact(value, column.unit) : undefined;
   const doubt = column.doubts?.[row] ?? null;
   const share = typeof value === "number" && doubt === null && !column.signed ? shareOf(value, column.unit) : null;
   const tip = doubt === null ? exact : `${doubt}\n${formatExact(value, column.unit)}`;
@@ -90,13 +91,22 @@ function TableCell({ id, column, width, row, index, active }: CellProps) {
       style={{ width: `${width}px` }}
     >
       {share !== null ? <span class="table-share" aria-hidden="true" style={{ width: `${share}%` }} /> : null}
-      <span class="table-text">{doubt === null ? shown : `⚠ ${shown}`}</span>
+      <span class="table-text">{doubt === null ? shown : `⚠ ${doubtful(value, column.unit) ?? shown}`}</span>
     </div>
   );
 }
 
 /** Length of the bar behind a percentage, 0 to 100; null for other units. */
 function shareOf(value: number, unit: string | null): number | null {
-  const percent = unit === "percent" || unit === "%" ? value : unit === "fraction" ? value * 100 : null;
+  const percent = percentOf(value, unit);
   return percent === null ? null : Math.max(0, Math.min(100, percent));
 }
+
+/** A percentage that cannot be true; null for other units. */
+function doubtful(value: Cell | undefined, unit: string | null): string | null {
+  const percent = typeof value === "number" ? percentOf(value, unit) : null;
+  return percent === null ? null : formatDoubtful(percent);
+}
+
+const percentOf = (value: number, unit: string | null): number | null =>
+  unit === "percent" || unit === "%" ? value : unit === "fraction" ? value * 100 : null;

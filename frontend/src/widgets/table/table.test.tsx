@@ -69,6 +69,16 @@ afterEach(() => {
 });
 
 describe("Table", () => {
+  it("prints its first rows, and says how many there are", async () => {
+    window.dispatchEvent(new Event("beforeprint"));
+    await flush();
+    expect(all(".table-tr")).toHaveLength(50);
+    expect(texts(".table-scroll > p")).toEqual(["50 of 1,000 rows"]);
+    window.dispatchEvent(new Event("afterprint"));
+    await flush();
+    expect(all(".table-scroll > p")).toEqual([]);
+  });
+
   it("renders only the visible rows, with units", () => {
     expect(all(".table-tr").length).toBeGreaterThan(10);
     expect(all(".table-tr").length).toBeLessThan(80);
@@ -83,6 +93,32 @@ describe("Table", () => {
     const cut = all(".table-tr")[3]?.querySelector(".table-cell");
     expect(cut?.textContent).toMatch(/^%fusion\.3 = x+…x+ end$/);
     expect(cut?.getAttribute("data-tip")).toHaveLength(416);
+  });
+
+  it("shows short names with the whole name on hover, and opens the row that the address marks", async () => {
+    const [name, ...others] = data.columns as [TableColumn, ...TableColumn[]];
+    const short = { ...data, columns: [{ ...name, shorten: (text: string) => text.replace("op.", "#") }, ...others] };
+    const kept = new Map<string, string | null>([["row", "name~op.700"]]);
+    const store = {
+      get: (key: string) => kept.get(key) ?? null,
+      set: (patch: Readonly<Record<string, string | null>>) => Object.entries(patch).forEach(([key, value]) => kept.set(key, value)),
+    };
+    unmount(root);
+    render(
+      <section aria-label="Ops of the device">
+        <Table data={short} store={store} />
+      </section>,
+      root,
+    );
+    await flush();
+    expect(root.querySelector('[role="grid"]')?.getAttribute("aria-label")).toBe("Ops of the device");
+    const row = root.querySelector(".table-tr.opened");
+    expect(row?.querySelector(".first")?.textContent).toBe("#700");
+    expect(row?.querySelector(".first")?.getAttribute("data-tip")).toBe("op.700");
+    expect([texts(".table-detail h3"), texts(".table-detail dd")[0]]).toEqual([["#700"], "op.700"]);
+    all('.table-detail [aria-label="Close"]')[0]?.click();
+    await flush();
+    expect([root.querySelector(".table-detail"), kept.get("row")]).toEqual([null, null]);
   });
 
   it("sorts by a click on the header", async () => {

@@ -1,6 +1,7 @@
 // A table with any number of rows: sorting, filters, columns, keyboard, copying, CSV, and a panel for one row.
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { formatCount, plural } from "../../base/format";
 import { isTyping, keyName, moveIndex } from "../../base/keys";
 import type { TableData } from "../../base/table/table_data";
 import { copyText } from "../content/copy";
@@ -21,6 +22,7 @@ const POOL = 256;
 
 interface Props {
   data: TableData;
+  /** Without one the table has the name of the card around it. */
   title?: string;
   fileName?: string;
   store?: TableStore | undefined;
@@ -44,11 +46,27 @@ export function Table({ data, title = "", fileName = "table", store, onOpen, sho
   const [, draw] = useState(0);
   useEffect(() => model.subscribe(() => draw((n) => n + 1)), [model]);
   const name = useMemo(() => `table${++tables}`, []);
-  const [opened, setOpened] = useState<number | null>(null);
+  const section = useRef<HTMLElement>(null);
+  const [around, setAround] = useState("");
+  useLayoutEffect(() => {
+    if (title === "") setAround(section.current?.parentElement?.closest("[aria-label]")?.getAttribute("aria-label") ?? "");
+  }, [title]);
+  const label = title || around || "Table";
+  const marked = useMemo(model.marked, [model]);
+  const [opened, open] = useState<number | null>(onOpen ? null : marked);
+  const setOpened = (row: number | null): void => {
+    model.unmark();
+    open(row);
+  };
   const grid = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (show) (onOpen ?? setOpened)(show.row);
   }, [show]);
+  const target = useMemo(() => show ?? (marked === null ? null : { row: marked }), [show, marked]);
+
+  useEffect(() => {
+    if (marked !== null) grid.current?.scrollIntoView?.({ block: "nearest" });
+  }, [marked]);
 
   const close = (): void => {
     setOpened(null);
@@ -60,10 +78,19 @@ export function Table({ data, title = "", fileName = "table", store, onOpen, sho
     if (next !== undefined) setOpened(next);
   };
   return (
-    <section class="table" aria-label={title || "Table"}>
-      <TableToolbar model={model} title={title} fileName={fileName} />
+    <section ref={section} class="table" aria-label={label}>
+      <TableToolbar model={model} title={title} label={label} fileName={fileName} />
       <div class="table-split">
-        <TableGrid model={model} name={name} label={title} grid={grid} opened={opened} show={show} onOpen={onOpen ?? setOpened} />
+        <TableGrid
+          model={model}
+          name={name}
+          label={label}
+          grid={grid}
+          opened={opened}
+          marked={marked}
+          show={target}
+          onOpen={onOpen ?? setOpened}
+        />
         {opened !== null ? (
           <TableDetail columns={data.columns} row={opened} onClose={close} onStep={step} tools={rowTools?.(opened)} />
         ) : null}
@@ -78,11 +105,12 @@ interface GridProps {
   label: string;
   grid: { current: HTMLDivElement | null };
   opened: number | null;
+  marked: number | null;
   show: { row: number } | null;
   onOpen: (row: number) => void;
 }
 
-function TableGrid({ model, name, label, grid, opened, show, onOpen }: GridProps) {
+function TableGrid({ model, name, label, grid, opened, marked, show, onOpen }: GridProps) {
   const rows = model.rows();
   const columns = model.visible();
   const sizes = columns.map((c) => model.width(c.id));
@@ -133,9 +161,10 @@ function TableGrid({ model, name, label, grid, opened, show, onOpen }: GridProps
     <div
       ref={grid}
       class={focused ? "table-scroll focused" : "table-scroll"}
+      style={{ "--table-width": full }}
       role="grid"
       tabIndex={0}
-      aria-label={label || "Table"}
+      aria-label={label}
       aria-rowcount={rows.length + 2}
       aria-colcount={columns.length}
       aria-activedescendant={focused && rows.length ? `${name}-${rowIndex}-${col}` : undefined}
@@ -158,10 +187,13 @@ function TableGrid({ model, name, label, grid, opened, show, onOpen }: GridProps
             row={row}
             at={visible.first + i}
             active={visible.first + i === rowIndex ? col : -1}
-            opened={row === opened}
+            opened={row === opened || (opened === null && row === marked)}
           />
         ))}
       </div>
+      {visible.printed !== null && visible.printed < rows.length ? (
+        <p class="dim">{`${formatCount(visible.printed)} of ${plural(rows.length, "row")}`}</p>
+      ) : null}
       {rows.length === 0 ? (
         <p class="table-none">{model.data.rowCount === 0 ? "This table has no rows." : "No row matches the filters."}</p>
       ) : null}

@@ -11,18 +11,19 @@ const SEARCH_FROM = 13;
 interface Props {
   model: TableModel;
   title: string;
+  label: string;
   /** File name of the CSV, without extension. */
   fileName: string;
 }
 
-export function TableToolbar({ model, title, fileName }: Props) {
+export function TableToolbar({ model, title, label, fileName }: Props) {
   const rows = model.rows();
   const all = model.data.rowCount;
   const filters = model.filterCount();
   const count = rows.length === all ? plural(all, "row") : `${formatCount(rows.length)} of ${plural(all, "row")}`;
   const hidden = model.data.columns.length - model.visible().length;
   return (
-    <div class="table-tools" role="toolbar" aria-label={`${title}: table tools`}>
+    <div class="table-tools" role="toolbar" aria-label={`${label}: table tools`}>
       {title ? <h2>{title}</h2> : null}
       <span class="dim number" aria-live="polite">
         {count}

@@ -1,15 +1,20 @@
 // The visible rows: TanStack's virtualizer in a Preact component.
 import { Virtualizer, elementScroll, observeElementOffset, observeElementRect } from "@tanstack/virtual-core";
+import { usePrinting } from "../content/use_printing";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export const ROW_PX = 20;
 const OVERSCAN = 8;
+/** Rows on paper. */
+const PRINTED = 50;
 
 interface VisibleRows {
   first: number;
   /** One past the last. */
   end: number;
   total: number;
+  /** Number of rows on paper while the page is printed, else null. */
+  printed: number | null;
   /** Scrolls a row into view, below the sticky header. */
   show(index: number): void;
   /** Rows that fit at once. */
@@ -37,11 +42,13 @@ export function useRows(scroller: { readonly current: HTMLElement | null }, coun
   useEffect(() => virtual._didMount(), [virtual]);
   useLayoutEffect(() => virtual._willUpdate());
 
+  const printed = usePrinting() ? Math.min(count, PRINTED) : null;
   const items = virtual.getVirtualItems();
   return {
-    first: items[0]?.index ?? 0,
-    end: (items.at(-1)?.index ?? -1) + 1,
-    total: count * ROW_PX,
+    first: printed === null ? (items[0]?.index ?? 0) : 0,
+    end: printed ?? (items.at(-1)?.index ?? -1) + 1,
+    total: (printed ?? count) * ROW_PX,
+    printed,
     show: (index) => virtual.scrollToIndex(index, { align: "auto" }),
     perPage: Math.max(1, Math.floor(((virtual.scrollRect?.height ?? 400) - headPx) / ROW_PX) - 1),
   };

@@ -192,7 +192,7 @@ line 2 worker
 
 def test_a_profile_without_devices_has_no_budget():
     found = budget('plane 1 "/host:CPU"\nline 1 python\n0us +5us train {_r=1}')
-    assert (found.devices, found.time_ps.shape) == ((), (0, 0, 10))
+    assert (found.devices, found.time_ps.shape) == ((), (0, 0, 15))
     assert len(merge_budgets([found])) == 0
 
 

@@ -12,6 +12,7 @@ from tpu_profile_plugin.analysis.budget import budget as module
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
 
 PROFILES, BLOCKS = 1000, 10
+COPIES = {"upload": "input_copy", "download": "output_copy", "peer_copy": "peer_transfer"}
 
 
 class Slow:
@@ -19,7 +20,7 @@ class Slow:
 
     def __init__(self, one, number):
         self.one, self.ops = one, one.devices[number]
-        self.windows = self._windows()
+        self.windows, self.local = self._windows("7"), self._windows("8")
         self.talks = [(b, e) for name, b, e in self.ops if role(name) == "communication"]
         self.waits = self._waits(number)
         self.programs = one.programs[number]
@@ -36,12 +37,12 @@ class Slow:
         for at, key in starts:
             self.launch.setdefault(at, one.launches.get(key))
 
-    def _windows(self):
+    def _windows(self, number):
         waiting, found = deque(), []
         for name, begin, end in self.ops if self.one.kind == "tpu" else ():
-            if name == "copy-start.7":
+            if name == f"copy-start.{number}":
                 waiting.append(begin)
-            elif name == "copy-done.7" and waiting:
+            elif name == f"copy-done.{number}" and waiting:
                 found.append((waiting.popleft(), end))
         return found
 
@@ -54,9 +55,11 @@ class Slow:
                     runs[name, seen[name]].append((device, begin, end))
                     seen[name] += 1
         waits = []
-        for found in runs.values():
+        for (name, _), found in runs.items():
             last = max(begin for _, begin, _ in found)
-            waits += [(begin, min(last, end), end) for device, begin, end in found if device == number]
+            if name == "send.5" and self.one.kind == "tpu":
+                last = 0  # on TPUs only the send's done, which is missing here, waits for the other device
+            waits += [(begin, max(begin, min(last, end)), end) for device, begin, end in found if device == number]
         return waits
 
     def at(self, t):
@@ -64,14 +67,24 @@ class Slow:
         now = {role(name) for name, begin, end in self.ops if begin <= t < end}
         if "compute" in now:
             return "compute"
+        if "move" in now:
+            return "data_movement"
         if "communication" in now:
-            return "exposed_communication" if any(active <= t < end for _, active, end in self.waits) else "idle_peer"
+            talks = {name for name, begin, end in self.ops if begin <= t < end and role(name) == "communication"}
+            if not any(active <= t < end for _, active, end in self.waits):
+                return "idle_peer"
+            return "peer_transfer" if talks == {"send.5"} else "exposed_communication"
         if "input" in now:
             return "idle_input"
         if "output" in now:
             return "idle_transfer"
+        for copy, category in COPIES.items():
+            if copy in now:
+                return category
         if "copy" in now or any(begin <= t < end for begin, end in self.windows):
             return "exposed_copy"
+        if "move_wait" in now or any(begin <= t < end for begin, end in self.local):
+            return "move_wait"
         return "compute" if "control" in now else None
 
     def parts(self, since, until, marker):

@@ -17,13 +17,13 @@ STEPS, PERIOD = 4, 1000
 DOT = "%dot.1 = {t}[8,128] dot({t}[8,64] %p, {t}[64,128] %q)"
 
 
-def core(*ops, steps=STEPS):
+def core(*ops, steps=STEPS, period=PERIOD, step=900):
     """A TensorCore; `ops` are (length in us, category, HLO text, framework op, line, runs per step) of every step."""
     lines = ['plane 1 "/device:TPU:0" {device_type_string="TPU v4"}', "line 1 Steps"]
-    lines += [f"{PERIOD * i}us +900us {i} {{_ct=9, _c={i}}}" for i in range(steps)]
+    lines += [f"{period * i}us +{step}us {i} {{_ct=9, _c={i}}}" for i in range(steps)]
     lines.append('line 2 "XLA Ops"')
     for i in range(steps):
-        at = PERIOD * i
+        at = period * i
         for length, _, text, _, _, runs in ops:
             for _ in range(runs):
                 lines.append(f'{at}us +{length}us "{text}"')
@@ -43,22 +43,24 @@ def op(length, name="fusion.1", category="loop fusion", framework="jit(f)/mul", 
 
 def compared(base, run):
     found = answer(COMPARE, run, base=[base])
-    difference = found["summary"]["step_time_ps"]["delta"]
-    assert sum(delta for (delta,) in rows(found["contributions"], "delta_ps_per_step")) == (difference or 0)
+    difference = found["summary"]["compared_ps"]["delta"]
+    listed = rows(found["contributions"], "kind", "delta_ps_per_step")
+    assert sum(delta for _, delta in listed) == (difference or 0)
+    assert all(abs(delta) <= len(listed) for kind, delta in listed if kind == "rest"), "ops are all of their parts"
     return found
 
 
 def changes(found):
     """What changed, without the rest and without what fills up the step."""
-    listed = rows(found["contributions"], "what", "kind", "delta_ps_per_step", "where")
-    return [(what, kind, delta / US) for what, kind, delta, where in listed if where == "compute"]
+    listed = rows(found["contributions"], "what", "kind", "delta_ps_per_step", "where", "part")
+    return [(what, kind, delta / US) for what, kind, delta, *where in listed if where == ["device_compute", ""]]
 
 
 def test_nothing_changed():
     found = compared(core(op(100)), core(op(100)))
-    assert rows(found["contributions"]) == [["Rest", "rest", 0, 0, 0, "", None, None, False, ""]]
+    assert rows(found["contributions"]) == [["Rest", "rest", 0, 0, 0, "", "", None, None, False, ""]]
     assert found["headline"] == {
-        "text": "No difference beyond noise: 0.90 ms against 0.90 ms per step.",
+        "text": "No difference beyond noise from step to step (1.000 to 1.000 ms).",
         "tone": "same",
     }
     assert rows(found["ops"], "name", "kind", "delta_ps_per_step") == [["fusion.1", "same", 0]]
@@ -103,7 +105,78 @@ def test_the_step_is_compared_between_runs_of_different_length():
     found = compared(core(op(100), steps=6), core(op(100), steps=3))
     assert found["noise"]["steps"] == {"base": 6, "run": 3}
     assert found["recorded_steps"] == {"base": 6, "run": 3}
-    assert found["summary"]["step_time_ps"] == {"base": 900 * US, "run": 900 * US, "delta": 0, "low": 0, "high": 0}
+    same = {"delta": 0, "low": 0, "high": 0}
+    assert found["summary"]["step_time_ps"] == {"base": 900 * US, "run": 900 * US, **same}
+    assert found["summary"]["between_steps_ps"] == {"base": 100 * US, "run": 100 * US, **same}
+    assert found["summary"]["compared_ps"] == {"base": 1000 * US, "run": 1000 * US, **same}
+
+
+def test_time_between_steps_is_a_part_of_its_own():
+    found = compared(core(op(100)), core(op(100), period=1100))
+    assert found["compared"] == "time from step to step"
+    assert found["headline"] == {
+        "text": "10.0% slower from step to step (1.000 to 1.100 ms): time between steps rose by 100.0 us.",
+        "tone": "slower",
+    }
+    listed = rows(found["contributions"], "what", "where", "part", "delta_ps_per_step", "certain")
+    assert listed[0] == ["Between steps", "between_steps", "between_steps", 100 * US, True]
+
+
+def test_steps_without_a_gap_are_compared_as_steps():
+    found = compared(core(op(100), period=900), core(op(150), period=900))
+    assert (found["compared"], found["summary"]["compared_ps"]["run"]) == ("step", 900 * US)
+    assert found["headline"]["text"] == "No difference beyond noise (900.0 to 900.0 us)."
+
+
+def test_moved_data_counts_once_as_its_op():
+    def copy(length):
+        return length, "copy", "%copy.1 = f32[8,128] copy(f32[8,128] %p)", "jit(f)/copy", 5, 1
+
+    found = compared(core(op(100), copy(50)), core(op(100), copy(80)))
+    assert found["summary"]["data_movement_ps"]["delta"] == 30 * US
+    assert changes(found) == [("copy.1 (copy)", "slower", 30)]
+    parts = [part for (part,) in rows(found["contributions"], "part") if part]
+    assert parts == ["idle_other"], "the step is as long, so the device is idle for less"
+
+
+def test_a_device_that_takes_no_part_halves_nothing():
+    idle = 'plane 2 "/device:TPU:1" {device_type_string="TPU v4"}\nline 1 Steps\n'
+    idle += "".join(f"{PERIOD * i}us +900us {i} {{_ct=9, _c={i}}}\n" for i in range(STEPS))
+    found = compared(core(op(100)) + idle + 'line 2 "XLA Ops"\n', core(op(150)))
+    assert rows(found["ops"], "base_ps_per_step", "run_ps_per_step", "base_runs") == [[100 * US, 150 * US, 1]]
+
+
+def busy(*ops):
+    """A TensorCore whose steps are as long as their ops and follow each other."""
+    length = sum(one[0] * one[-1] for one in ops)
+    return core(*ops, period=length, step=length)
+
+
+NEW = op(60, name="fusion.5", framework="jit(f)/exp", line=12)
+
+
+@pytest.mark.parametrize(
+    ("base", "run", "text"),
+    [
+        ([op(100)], [op(150)], "50.0% slower (100.0 to 150.0 us): fusion.1 (mul) takes 50.00 us more."),
+        ([op(200)], [op(150)], "25.0% faster (200.0 to 150.0 us): fusion.1 (mul) takes 50.00 us less."),
+        ([op(100)], [op(100, runs=3)],
+         "3.0 times as long (100.0 to 300.0 us): fusion.1 (mul) runs more often and takes 200.0 us more."),
+        ([op(100)], [op(100), NEW], "60.0% slower (100.0 to 160.0 us): fusion.5 (exp) is new and takes 60.00 us."),
+        ([op(100), NEW], [op(100)], "37.5% faster (160.0 to 100.0 us): fusion.5 (exp), which took 60.00 us, is gone."),
+        ([op(900)], [op(1200)], "33.3% slower (900.0 us to 1.200 ms): fusion.1 (mul) takes 300.0 us more."),
+    ],
+)  # fmt: skip
+def test_the_headline_names_the_largest_change(base, run, text):
+    assert compared(busy(*base), busy(*run))["headline"]["text"] == text
+
+
+def test_runs_with_little_in_common_are_called_so():
+    other = op(100, framework="jit(g)/exp", line=99)
+    assert compared(core(op(100)), core(op(150)))["caution"] is None
+    found = compared(core(op(100)), core(other))
+    assert found["matched"] == {"base": 0, "run": 0}
+    assert found["caution"] == "No time is in programs that both runs have: the runs are hardly comparable."
 
 
 def test_a_recording_without_steps_has_none_to_divide_by():
@@ -114,9 +187,11 @@ def test_a_recording_without_steps_has_none_to_divide_by():
     assert found["summary"]["step_time_ps"] == {"base": 900 * US, "run": None, "delta": None, "low": None, "high": None}
     assert found["contributions"]["rows"] == []
     found = compared(whole, core(op(150)).replace("line 1 Steps", "line 1 Others"))
-    assert found["headline"]["text"].startswith("3.15 ms against 3.10 ms of recording, both without steps (+50.00 us")
+    assert found["headline"]["text"].startswith(
+        "1.6% longer recording (3.100 to 3.150 ms): fusion.1 (mul) takes 200.0 us more."
+    )
     assert found["notes"] == [
-        f"The {side} has no steps: all of its recording counts as one, however long it is." for side in ("base", "run")
+        f"The {side} has no steps: its whole recording counts as one." for side in ("base", "run")
     ]
 
 

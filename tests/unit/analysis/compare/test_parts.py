@@ -9,9 +9,9 @@ from builders.xspace_text import build
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.compare.facts import OpFacts, host_ops
 from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint
-from tpu_profile_plugin.analysis.compare.match import Match, match_by_ops
-from tpu_profile_plugin.analysis.compare.run import WorkedOp
-from tpu_profile_plugin.analysis.compare.work import host_work
+from tpu_profile_plugin.analysis.compare.match import Match, match_by_ops, matched_share
+from tpu_profile_plugin.analysis.compare.run import CONTAINERS, WorkedOp, few_steps
+from tpu_profile_plugin.analysis.compare.work import HostWork, host_work
 from tpu_profile_plugin.analysis.devices.host import devices_of
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
@@ -94,3 +94,33 @@ def test_programs_correspond_by_the_ops_that_most_time_went_to():
     assert match_by_ops([same, Match((op("old", 40),), (op("other", 40),), "same")], {}) == {}
     assert match_by_ops([same, Match((op("another", 40),), (op("new", 40),), "same")], {}) == {}
     assert match_by_ops([Match((op("old", 60),), (op("a", 1), op("b", 1)), "split")], {}) == {}
+
+
+def worked(program, name, ps, framework="", source="", shapes=()):
+    one = Fingerprint("fusion", shapes, framework, source, name)
+    return WorkedOp(program, program, name, one, frozenset(), ps, np.zeros(0), 1)
+
+
+def test_time_is_matched_in_programs_with_ops_of_the_same_places():
+    base = [worked("f", "a", 60, "mul", "m.py:3"), worked("g", "b", 20, "add", "m.py:9"), worked("", CONTAINERS, 500)]
+    run = [worked("f2", "a", 30, "mul", "m.py:3"), worked("f2", "c", 10, "exp"), worked("h", "b", 60, "add", "m.py:9")]
+    assert matched_share(base, run, [("f", "f2")]) == 60 / 80
+    assert matched_share(run, base, [("f2", "f")]) == 40 / 100
+    assert matched_share([base[2]], run, []) is None
+
+
+def test_programs_of_one_name_and_different_ops_are_not_the_same():
+    base, run = [worked("f", "a", 60, "mul", "m.py:3")], [worked("f", "a", 60, "mul", "n.py:3")]
+    assert matched_share(base, run, [("f", "f")]) == 0
+    # Of ops without an origin the shapes decide.
+    base, run = [worked("f", "a", 60, shapes=("f32[8]",))], [worked("f", "a", 60, shapes=("f32[4]",))]
+    assert (matched_share(base, run, [("f", "f")]), matched_share(base, base, [("f", "f")])) == (0, 1)
+
+
+def test_work_in_the_steps_that_all_hosts_have():
+    work = HostWork(((7, "a"),), np.array([100]), np.array([[10.0, 20, 30]]), np.array([8]), steps=4, devices=1)
+    assert [part.tolist() for part in work.within(np.arange(4))] == [[100], [8]]
+    # Of steps 1 to 3 the times of two are known: 50 for two are 75 for three.
+    assert [part.tolist() for part in work.within(np.arange(1, 4))] == [[75], [6]]
+    rows = [np.arange(1, 4), np.arange(3)]
+    assert few_steps([3, 2], rows, 3).tolist() == [True, True, False]

@@ -73,7 +73,7 @@ def test_a_gpu_has_the_events_of_its_streams():
         ("dot.1", "COMPUTE", 10, 20),
         ("dot.1", "COMPUTE", 30, 40),
         ("all-gather-start.4", "COMMUNICATION", 35, 55),
-        ("MemcpyD2H", "COPY", 60, 61),
+        ("MemcpyD2H", "DOWNLOAD", 60, 61),
     ]
     assert [(op.program, op.collective) for op in one.ops if op.collective] == [(0, "all-gather")]
     assert one.launch_key.tolist() == [1, 2, 3, 4]

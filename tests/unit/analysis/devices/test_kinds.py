@@ -24,7 +24,7 @@ COMPUTE, COMMUNICATION, COPY = Work.COMPUTE, Work.COMMUNICATION, Work.COPY
         ("", "outfeed", "op7", Work.OUTPUT, ""),
         ("while", "while", "while.5", Work.CONTROL, ""),
         ("", "", "conditional.2", Work.CONTROL, ""),
-        ("copy", "data formatting", "copy.1", COMPUTE, ""),
+        ("copy", "data formatting", "copy.1", Work.MOVE, ""),
         ("copy-done", "copy-done", "copy-done.1", COPY, ""),
         ("async-done", "async-done", "slice-done.1", COPY, ""),
         ("async-start", "async-start", "all-to-all-start.1", COMMUNICATION, "all-to-all"),
@@ -38,6 +38,22 @@ def test_hlo_ops(opcode, category, name, work, collective):
 
 
 @pytest.mark.parametrize(
+    ("text", "work"),
+    [
+        ("%copy-done.1 = f32[8]{0:T(256)} copy-done((f32[8]{0:T(256)}, f32[8]{0:T(256)S(5)}, u32[]) %c)", COPY),
+        (
+            "%copy-start.1 = (f32[8]{0:T(256)S(1)}, f32[8]{0:T(256)}, u32[]{:S(2)}) copy-start(f32[8]{0} %p)",
+            Work.MOVE_WAIT,
+        ),
+        ("%copy-done.1 = f32[8]{0} copy-done((f32[8]{0}, f32[8]{0}, u32[]) %c)", Work.MOVE_WAIT),
+        ("copy-done.1", COPY),
+    ],
+)
+def test_the_memories_of_a_copy_are_in_its_text(text, work):
+    assert hlo_work("copy-done", "copy-done", "copy-done.1", text) == (work, "")
+
+
+@pytest.mark.parametrize(
     ("kernel", "hlo_op", "work", "collective"),
     [
         ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "", COMMUNICATION, "all-reduce"),
@@ -46,10 +62,18 @@ def test_hlo_ops(opcode, category, name, work, collective):
         ("ncclDevKernel_Generic", "all-gather-start.2", COMMUNICATION, "all-gather"),
         ("rcclGenericKernel", "", COMMUNICATION, "collective"),
         ("one_shot_kernel", "all-reduce-start.1", COMMUNICATION, "all-reduce"),
-        ("MemcpyD2H", "", COPY, ""),
-        ("Memcpy HtoD (Pinned -> Device)", "", COPY, ""),
-        ("Memset", "", COPY, ""),
-        ("__amd_rocclr_copyBuffer.kd", "copy.1", COPY, ""),
+        ("MemcpyD2H", "", Work.DOWNLOAD, ""),
+        ("Memcpy HtoD (Pinned -> Device)", "", Work.UPLOAD, ""),
+        ("MemcpyH2D", "copy-start.3", COPY, ""),
+        ("MemcpyH2H", "", COPY, ""),
+        ("Memcpy DtoD (Device -> Device)", "", Work.MOVE, ""),
+        ("Memcpy PtoP (Device -> Device)", "", Work.PEER_COPY, ""),
+        ("CopyHostToDevice", "", Work.UPLOAD, ""),
+        ("CopyDeviceToDevice", "", Work.MOVE, ""),
+        ("Memset", "", Work.MOVE, ""),
+        ("__amd_rocclr_copyBuffer.kd", "copy.1", Work.MOVE, ""),
+        ("__amd_rocclr_copyBuffer.kd", "", COPY, ""),
+        ("loop_copy_kernel", "copy.2", Work.MOVE, ""),
         ("memcpy_kernel_of_mine", "", COMPUTE, ""),
         ("sgemm_128", "dot.1", COMPUTE, ""),
     ],

@@ -30,17 +30,15 @@ def cores(*work: int, host: int = 0, talk: int = 20, ranks: int = 0, begins: tup
 
 def test_communication_with_its_bandwidth_and_its_longest_run() -> None:
     found = told("exposed_communication", cores(40, 40))
-    assert found["title"] == (
-        "20.0% of the step is communication that no computation hides, most of it in all-reduce.2"
-    )
+    assert found["title"] == ("20.0% of the step is exposed communication, most of it in all-reduce.2")
     assert (found["saving_ps_per_step"], found["share"]) == (20_000_000, 0.2)
     shown = evidence(found)
     assert shown["Exposed communication, of the step"] == (pytest.approx(20), "%", "time_budget")
     assert shown["Exposed communication per step"] == (0.02, "ms", "time_budget")
-    assert shown["Hidden by computation, of its time"] == (0, "%", "communication")
-    assert shown["Bytes that a device contributes to one run"] == (4_000_000, "bytes", "communication")
+    assert shown["Time of this collective hidden by computation"] == (0, "%", "communication")
+    assert shown["Bytes per device and run"] == (4_000_000, "bytes", "communication")
     # 4 MB in 20 us are 200 GB/s; between two ranks the bus carries 2 (2 - 1) / 2 times as much.
-    assert shown["Its bus bandwidth"] == (pytest.approx(200), "GB/s", "communication")
+    assert shown["Bus bandwidth"] == (pytest.approx(200), "GB/s", "communication")
     assert shown["Longest run of all-reduce.2"] == (0.02, "ms", "trace_viewer@")
     assert window(found) == {"host": "h0", "window": "20000000,80000000", "find": "all-reduce.2"}
 
@@ -59,25 +57,25 @@ def test_waits_for_a_late_core_are_not_communication() -> None:
     found = told("straggler", cores(10, 80, 10, 10, talk=5))
     # Three of four cores wait 70 us.
     assert found["title"] == (
-        "TPU 1 is late: it has 8.0 times the work of the others, which wait 52.5% of the step for it"
+        "TPU 1 is late: the others wait 52.5% of the step; it has 8.0 times the work of the others"
     )
     assert (found["saving_ps_per_step"], found["share"], found["confidence"]) == (52_500_000, 0.525, "high")
     shown = evidence(found)
-    assert shown["Waits for other devices, of the step"] == (pytest.approx(52.5), "%", "time_budget")
-    assert shown["Its own work per step"] == (0.08, "ms", "communication")
+    assert shown["Waits for late devices, of the step"] == (pytest.approx(52.5), "%", "time_budget")
+    assert shown["Work of the late device per step"] == (0.08, "ms", "communication")
     assert shown["Work of the others per step (median)"] == (0.01, "ms", "")
     assert shown["The others wait in"] == ("all-reduce.2", "", "communication")
-    assert shown["Longest wait in it"] == (0.07, "ms", "communication")
+    assert shown["Longest wait in this collective"] == (0.07, "ms", "communication")
     assert window(found) == {"host": "h0", "window": "0,160000000", "find": "all-reduce.2"}
 
 
 @pytest.mark.parametrize(
     ("late", "talk", "title"),
     [
-        (61, 1, "TPU 0 is late: it has 1.5 times the work of the others, which wait 15.8% of the step for it"),
-        (59, 1, "TPU 0 arrives late at collectives: the others wait 14.2% of the step for it"),
+        (61, 1, "TPU 0 is late: the others wait 15.8% of the step; it has 1.5 times the work of the others"),
+        (59, 1, "TPU 0 arrives late at collectives: the others wait 14.2% of the step"),
         # The others spend less than twice its time in the collective.
-        (62, 30, "TPU 0 arrives late at collectives: the others wait 16.5% of the step for it"),
+        (62, 30, "TPU 0 arrives late at collectives: the others wait 16.5% of the step"),
     ],
 )
 def test_half_more_work_than_the_median(late: int, talk: int, title: str) -> None:
@@ -91,7 +89,7 @@ def test_half_more_work_on_cpus(late: int, finds: bool) -> None:
     assert ("share" in found) is finds
     if not finds:
         assert found["reason"] == (
-            "Devices wait for others 14.2% of the step; the busiest has 1.48 times the work of the median."
+            "Devices wait 14.2% of the step for others; the busiest has 1.48 times the median work."
         )
 
 
@@ -117,32 +115,35 @@ def test_a_device_that_comes_late_without_more_work(late: int, later: int, finds
     assert ("share" in found) is finds
     if finds:
         # Waits of 3 * 40 + 30 us over two devices and four steps; 120 of them for the first device.
-        assert found["title"] == ("TPU 0 arrives late at collectives: the others wait 18.8% of the step for it")
+        assert found["title"] == ("TPU 0 arrives late at collectives: the others wait 18.8% of the step")
         assert (found["saving_ps_per_step"], found["confidence"]) == (18_750_000, "medium")
         shown = evidence(found)
-        assert shown["Waits for it, of all waits in collectives"] == (80.0, "%", "")
-        assert shown["Its largest idle part per step: idle_other"] == (0.035, "ms", "time_budget")
+        assert shown["Waits for this device, of all in collectives"] == (80.0, "%", "")
+        assert shown["Largest idle part of this device per step: Unexplained"] == (0.035, "ms", "time_budget")
 
 
 def test_waits_that_take_little_of_the_step() -> None:
     found = told("straggler", cores(8, 2, 2, 2, talk=1))
-    assert found["reason"].startswith("Devices wait for others 4.5% of the step; the busiest has 4.00 times")
+    assert found["reason"].startswith("Devices wait 4.5% of the step for others; the busiest has 4.00 times")
 
 
 def test_a_device_of_the_cpu_backend() -> None:
     slow, quick = [("dot.1", 60), ("all-reduce.2", 5)], [("dot.1", 10), ("all-reduce.2", 55)]
     found = told("straggler", cpu(slow, quick, quick))
-    assert found["title"].startswith("CPU device 0 is late: it has 6.0 times the work of the others")
+    assert (
+        found["title"]
+        == "CPU device 0 is late: the others wait 33.3% of the step; it has 6.0 times the work of the others"
+    )
 
 
 def test_a_device_of_several_hosts_and_a_whole_host() -> None:
     one = told("straggler", cores(10, 80, talk=5, ranks=4), cores(10, 10, host=1, talk=75, ranks=4))
-    assert (one["title"].partition(" has")[0], one["hosts"]) == ("h0: TPU 1 is late: it", ["h0"])
+    assert (one["title"].partition(": the others")[0], one["hosts"]) == ("h0: TPU 1 is late", ["h0"])
     # Clocks of hosts are compared by collectives that do not follow each other regularly.
     begins = (0, 107, 228, 363, 512)
     others = (cores(10, 10, host=i, talk=75, ranks=6, begins=begins) for i in (1, 2))
     both = told("straggler", cores(80, 80, talk=5, ranks=6, begins=begins), *others)
-    assert (both["title"].partition(" has")[0], both["hosts"]) == ("Host h0 is late: it", ["h0"])
+    assert (both["title"].partition(": the others")[0], both["hosts"]) == ("Host h0 is late", ["h0"])
 
 
 def test_a_single_device_waits_for_none() -> None:
@@ -167,9 +168,10 @@ def virtual(*ends: int) -> str:
 
 
 def test_devices_that_share_cores_lose_nothing_while_others_compute() -> None:
-    assert told("exposed_communication", virtual(95, 95))["share"] == pytest.approx(35 / 99, abs=0.001)
+    assert told("exposed_communication", virtual(95, 95))["share"] == pytest.approx(35 / 100, abs=0.001)
     found = told("exposed_communication", virtual(65, 95))
     # (5 + 35) / 2 of 99 us; 30 of the 40 while device 0 computes.
     assert found["reason"] == (
-        "Exposed communication takes 20.2% of the step; 5.1% without the time in which others use the same cores."
+        "Exposed communication takes 20.0% of the time from step to step; "
+        "5.0% while no other device uses the same cores."
     )

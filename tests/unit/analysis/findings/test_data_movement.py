@@ -54,20 +54,22 @@ def test_a_gather_takes_most_of_the_time() -> None:
     profile = cpu([("gather_fusion", 50), ("copy.3", 10), ("exp_fusion", 20), ("dot_fusion", 15)], proto=module())
     found = told("data_movement", profile)
     # 60 of 95 us move data, of a step of 100 us.
-    assert found["title"] == "Moving data takes 60.0% of the step, most of it in gather_fusion (model.py:7): gather"
+    assert (
+        found["title"] == "Rearranging data takes 60.0% of the step, most of it in gather_fusion (model.py:7): gather"
+    )
     assert (found["saving_ps_per_step"], found["share"], found["confidence"]) == (60_000_000, 0.6, "high")
     shown = evidence(found)
-    assert shown["Ops that move data, of the time of ops that compute or move"][0] == pytest.approx(100 * 60 / 95)
+    assert shown["Ops that rearrange data, of the time of all ops of known work"][0] == pytest.approx(100 * 60 / 95)
     assert shown["Matrix products, of the same time"][0] == pytest.approx(100 * 15 / 95)
-    assert shown["What they do"] == ("gather 83%, copy 17%", "", "")
+    assert shown["Kinds of these ops"] == ("gather 83%, copy 17%", "", "")
     assert shown["Self time of gather_fusion, all runs"] == (100.0, "us", "hlo_stats")
     assert shown["Its framework op"] == ("jit(f)/gather", "", "hlo_stats")
     assert shown["Its source line"] == ("model.py:7", "", "hlo_stats")
     assert window(found) == {"host": "h0", "window": "0,100000000", "find": "gather_fusion"}
     assert found["advice"].startswith("Read and write contiguous blocks")
-    # The page of the link has the same numbers, in the row that its filter leaves.
-    queries = {one["query"]["filter"] for one in found["evidence"] if one["tool"] == "hlo_stats"}
-    assert queries == {"hlo_op_name~/^gather_fusion$/;program_id~/^5$/"}
+    # The page of the link has the same numbers, in the row that it marks.
+    queries = {one["query"]["row"] for one in found["evidence"] if one["tool"] == "hlo_stats"}
+    assert queries == {"hlo_op_name~gather_fusion;program_id~5"}
     columns = "hlo_op_name", "program_id", "total_self_time", "total_self_time_percent"
     page = {tuple(row[:2]): row[2:] for row in rows(answer(HLO_STATS, profile, backend="auto"), *columns)}
     assert page["gather_fusion", "5"][0] == 100.0
@@ -91,14 +93,14 @@ def test_half_of_the_time_and_few_matrix_products(gather: int, exp: int, dot: in
     assert ("share" in found) is finds
     if not finds:
         assert found["reason"].startswith(
-            f"Ops that move data take {gather}.0% of the ops' time ({gather}.0% of the step)"
+            f"Ops that rearrange data take {gather}.0% of the ops' time ({gather}.0% of the step)"
         )
 
 
 def test_ops_that_take_little_of_the_step_are_left_alone() -> None:
     found = told("data_movement", cpu([("gather_fusion", 4)], proto=module()))
     assert found["reason"] == (
-        "Ops that move data take 100.0% of the ops' time (4.0% of the step), matrix products 0.0%."
+        "Ops that rearrange data take 100.0% of the ops' time (4.0% of the step), matrix products 0.0%."
     )
 
 
@@ -135,7 +137,7 @@ def test_tpus_by_category_and_from_thirty_percent_of_the_step_on(
 def test_gpus_by_their_programs_and_tensorflow_by_the_type_of_the_op() -> None:
     kernels = [("transpose_kernel", "copy.3", 70), ("gemm", "dot_fusion", 10)]
     found = told("data_movement", gpu(kernels, proto=module(), facts='device_vendor="Nvidia"'))
-    assert found["title"] == "Moving data takes 87.5% of the recording, most of it in copy.3: copy"
+    assert found["title"] == "Rearranging data takes 87.5% of the recording, most of it in copy.3: copy"
     assert found["advice"].startswith("Change the order of dimensions")
     lines = ['plane 3 "/device:GPU:0"', 'line 1 "Stream #1"']
     lines += [f'{100 * i}us +80us kernel {{tf_op="model/t:Transpose"}}' for i in range(3)]
@@ -143,6 +145,6 @@ def test_gpus_by_their_programs_and_tensorflow_by_the_type_of_the_op() -> None:
     assert found["title"].endswith("most of it in model/t/kernel: Transpose")
 
 
-def test_names_with_separators_of_filters() -> None:
+def test_names_with_separators_of_addresses() -> None:
     named = NamedOp("dot;a,b~c", "", 7, "dot", 1, 1, 50.0, "", "")
-    assert of_op("h", named, None)[0].query["filter"] == r"hlo_op_name~/^dot\;a\,b\\\~c$/;program_id~/^7$/"
+    assert of_op("h", named, None)[0].query["row"] == r"hlo_op_name~dot\;a\,b\~c;program_id~7"

@@ -20,16 +20,19 @@ def calling(name, op_name="jit(f)/while/body/debug_print"):
 
 def test_names_the_op_and_its_line():
     found = finding("debug_callbacks", cpu(MAIN, "0 600 dot.1\n600 399 debug_print.2") + calling("debug_print.2"))
-    assert found["title"] == "Calls into Python take 39.9% of the step: debug_print at train.py:31, 1 per step"
+    title = "Calls into Python take 39.9% of the step: debug_print at train.py:31, 1 per step"
+    assert found["title"] == title
+    assert [one["id"] for one in found["segments"]] == ["compute"]
     assert found["saving_ps_per_step"] == 399 * 10**6
     assert evidence(found) == {
-        "In callbacks, of the step": 39.94,
-        "In callbacks per step": 0.399,
+        "Callbacks and waits for them, of the step": 39.94,
+        "Callbacks and waits for them per step": 0.399,
+        "Longest callback": 0.399,
         "Callbacks per step and device": 1.0,
         "Op": "debug_print.2",
-        "Line": "train.py:31",
+        "Source line": "train.py:31",
     }
-    assert found["evidence"][0]["query"] == {"host": "h0", "window": "201000000,1398000000"}
+    assert found["evidence"][2]["query"] == {"host": "h0", "window": "201000000,1398000000"}
 
 
 @pytest.mark.parametrize(("duration", "fires"), [(49, False), (51, True)])
@@ -81,7 +84,7 @@ def test_python_in_tensorflow_functions():
     assert found["saving_ps_per_step"] == 400 * 10**6
     # Python ops of an input pipeline look the same.
     data = "\n".join([text, *steps, "line 2 tf_Compute", *calls, "0us +1us Iterator::Model::ParallelMap"])
-    assert reason("debug_callbacks", data) == "The programs do not call Python."
+    assert reason("debug_callbacks", data) == "No program calls Python."
 
 
 def test_python_in_a_step_and_in_the_pipeline_of_a_tensorflow_program():

@@ -93,14 +93,12 @@ def copying(wait: int, space: int = 5) -> str:
 
 def test_a_copy_from_the_memory_of_the_host() -> None:
     found = told("exposed_copy", copying(40))
-    assert found["title"] == (
-        "41.0% of the step waits for copies to or from the host's memory, most of it in copy-done.1 (model.py:9)"
-    )
+    assert found["title"] == ("41.0% of the step waits for host copies, most of it in copy-done.1 (model.py:9)")
     assert (found["saving_ps_per_step"], found["share"]) == (41_000_000, 0.41)
     shown = evidence(found)
-    assert shown["Exposed copies per step"] == (0.041, "ms", "time_budget")
+    assert shown["Host copies per step"] == (0.041, "ms", "time_budget")
     assert shown["Self time of copy-done.1, all runs"] == (80.0, "us", "hlo_stats")
-    assert shown["Size of what it copies"] == (4.0, "MiB", "")
+    assert shown["Size of the copied value"] == (4.0, "MiB", "")
     assert window(found) == {"host": "h0", "window": "0,81000000", "find": "copy-done.1"}
     other = told("exposed_copy", copying(40, space=1))
     assert other["title"].startswith("41.0% of the step waits for copies, most of it in ")
@@ -111,7 +109,7 @@ def test_copies_from_a_tenth_of_the_step_on(wait: int, finds: bool) -> None:
     found = told("exposed_copy", copying(wait))
     assert ("share" in found) is finds
     if not finds:
-        assert found["reason"] == "Copies that no computation hides take 9.0% of the step."
+        assert found["reason"] == "Host copies take 9.0% of the step."
 
 
 def test_copies_of_the_cpu_backend_are_computation() -> None:

@@ -16,18 +16,20 @@ def fetching(blocked, after, call="$array_methods.py:273 _item"):
 
 def test_names_the_call_the_function_and_what_it_costs():
     found = finding("host_sync", cpu(*fetching(400, 190)))
-    assert found["title"] == ("Devices are idle 20.0% of the step after .item() in train.py:10 epoch, 1 per step")
+    after = "after 1 call of .item() per step in train.py:10 epoch"
+    assert found["title"] == f"Devices idle 20.0% of the step {after}"
     assert found["confidence"] == "high"
     assert found["saving_ps_per_step"] == 200 * 10**6
     assert evidence(found) == {
         "Devices idle after such calls, of the step": pytest.approx(20.0, abs=0.02),
-        "Host waits for results, of the time from step to step": pytest.approx(40.0, abs=0.02),
+        "Devices idle after such calls per step": 0.2,
+        "Longest idle time after a call, with the call": 0.59,
+        "Host in such calls, of the step": pytest.approx(40.0, abs=0.02),
         "Calls per step": 1.0,
         "Kind of call": ".item()",
         "Function": "train.py:10 epoch",
-        "Idle after such calls, per step and device": 0.2,
     }
-    timeline = found["evidence"][0]
+    timeline = found["evidence"][2]
     assert (timeline["tool"], timeline["query"]["host"]) == ("trace_viewer@", "h0")
     # The call and the idle time after it last 590 us; a tenth of that on each side.
     assert timeline["query"]["window"] == "0,1280000000"
@@ -90,7 +92,7 @@ def test_without_python_functions():
     main, ops = fetching(400, 190, "np.asarray(jax.Array)")
     found = finding("host_sync", cpu(main.replace("0 999 $train.py:10 epoch\n", ""), ops))
     assert found["confidence"] == "medium"
-    assert found["title"].endswith("of the step after np.asarray(), 1 per step")
+    assert found["title"].endswith("of the step after 1 call of np.asarray() per step")
 
 
 def test_tensor_cores():

@@ -21,15 +21,15 @@ def test_the_threshold(us, fires):
         assert found["saving_ps_per_step"] == us * 10**6
         assert found["confidence"] == "medium"
     else:
-        assert "because work is launched late" in reason("launch_bound", launching(us))
+        assert "for launches" in reason("launch_bound", launching(us))
 
 
 def test_the_numbers_and_their_pages():
     found = finding("launch_bound", launching(300))
     assert found["title"] == "Devices wait 30.0% of the step for the host to launch work"
     assert evidence(found) == {
-        "Idle because of launches, of the step": pytest.approx(30.03, abs=0.01),
-        "Idle because of launches per step": 0.3,
+        "Waits for launches, of the step": pytest.approx(30.03, abs=0.01),
+        "Waits for launches per step": 0.3,
         "Length of the step that loses most": 0.999,
     }
     assert [one["tool"] for one in found["evidence"]] == ["time_budget", "time_budget", "trace_viewer@"]
@@ -39,7 +39,10 @@ def test_the_numbers_and_their_pages():
 def test_graphs_of_tensorflow():
     found = finding("launch_bound", tf_loop("0 999 EagerExecute", "300 700 dense/MatMul:MatMul"))
     assert found["saving_ps_per_step"] == 300 * 10**6
-    assert "steps_per_execution" in found["advice"]
+    assert "jit_compile=True" in found["advice"]
+    assert "Keras" not in found["advice"]
+    own = tf_loop('0 999 EagerExecute\n0 999 one_step_on_data {tf_function_call="xla"}', "300 700 dense/MatMul:MatMul")
+    assert "steps_per_execution" in finding("launch_bound", own)["advice"]
 
 
 def launching_kernels(kernel):
@@ -58,7 +61,7 @@ def test_tiny_kernels_of_a_gpu():
     assert shown["Kernels shorter than 10 us, of the launches"] == 100.0
     assert shown["Median duration of a launch on the host"] == 20.0
     pages = {one["label"]: one["tool"] for one in found["evidence"]}
-    assert pages["GPU without anything launched, of the steps"] == "communication"
+    assert pages["GPU with nothing launched, of the steps"] == "communication"
     assert not finding("launch_bound", launching_kernels(10))["title"].endswith("10 us")
 
 

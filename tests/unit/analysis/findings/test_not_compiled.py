@@ -46,17 +46,19 @@ def tiny(count=100, kinds=8, op=10, period=30, frame='"$train.py:5 update"', dev
 
 def test_counts_programs_and_names_the_function_that_runs_them():
     found = finding("not_compiled", tiny())
-    assert found["title"] == "Not compiled: 100 programs per step are launched one by one by train.py:5 update"
+    title = "100 programs per step are launched one by one by train.py:5 update, not compiled as a whole"
+    assert found["title"] == title
     # Of 30 us between two begins, 20 are idle.
     assert (found["saving_ps_per_step"], found["share"]) == (2000 * 10**6, pytest.approx(2 / 3, abs=0.001))
     assert evidence(found) == {
         "Programs per step and device": 100.0,
         "Function that runs them": "train.py:5 update",
         "Kinds of programs": 8,
-        "Median op": 10.0,
-        "Compute, of the step": pytest.approx(33.333, abs=0.001),
+        "Median duration of an op": 10.0,
+        "Device compute, of the step": pytest.approx(33.333, abs=0.001),
+        "Devices idle between programs, of the step": pytest.approx(66.667, abs=0.001),
     }
-    assert found["evidence"][0]["tool"] == "trace_viewer@"
+    assert found["evidence"][1]["tool"] == "trace_viewer@"
     assert "jax.jit" in found["advice"]
 
 
@@ -97,9 +99,9 @@ def eager(count, kinds=8):
 
 def test_eager_ops_of_tensorflow():
     found = finding("not_compiled", eager(50))
-    assert found["title"] == "Not compiled: 50 eager ops per step are launched one by one"
+    assert found["title"] == "50 eager ops per step are launched one by one, not compiled as a whole"
     assert found["saving_ps_per_step"] == 50 * 13 * 10**6
-    assert evidence(found)["Median op"] == 7.0
+    assert evidence(found)["Median duration of an op"] == 7.0
     assert "tf.function" in found["advice"]
 
 
@@ -116,7 +118,7 @@ def test_python_between_two_operations_is_not_slow_code_as_well():
     frames = '"$train.py:5 update"\n0us +1us other'
     slow = tiny(op=10, period=600, frame=frames)
     assert [one["id"] for one in findings(slow)["findings"] if one["share"]] == ["not_compiled"]
-    assert "because of code on the host" in reason("slow_host_code", slow)
+    assert "Code on the host takes 0.0%" in reason("slow_host_code", slow)
 
 
 def slow_between(main, every):

@@ -36,8 +36,8 @@ def test_names_the_program_the_parameter_and_its_values():
     assert found["saving_ps_per_step"] == 600 * 10**6
     assert found["advice"].startswith("Give the program the same shapes")
     assert evidence(found) == {
-        "Idle during compilation, of the step": 60.06,
-        "Idle during compilation per step": 0.6,
+        "Idle during compilation and tracing, of the step": 60.06,
+        "Idle during compilation and tracing per step": 0.6,
         "Steps with compilation, of 4": 4,
         "Longest compilation": 0.6,
         "Compilations of jit_step": 4,
@@ -121,6 +121,7 @@ def retracing(mode):
 def test_functions_that_are_traced_again():
     found = finding("recompilation", retracing("traced-nonXla"))
     assert "train_step was traced 5 times" in found["title"]
+    assert evidence(found)["Traces of train_step"] == 5
     assert found["advice"].startswith("Give the function an input_signature")
     assert reason("recompilation", retracing("notTraced-nonXla"))
 

@@ -29,7 +29,7 @@ def test_steps_that_are_inferred():
     found = quiet(unmarked(cpu("0 9 PjitFunction(f)", "9 900 dot.1", steps=8)), "steps_not_marked")
     event = evidence(found)["Event that steps are inferred from"]
     assert found["title"] == f"Steps are not marked; they are inferred from {event}"
-    assert evidence(found)["How often it repeats"] == 8
+    assert evidence(found)["Occurrences of this event"] == 8
     assert "jax.profiler.StepTraceAnnotation" in found["advice"]
 
 
@@ -50,7 +50,7 @@ def test_events_with_step_numbers_are_marks_whatever_their_name():
 def test_no_steps_at_all():
     found = quiet(unmarked(cpu("0 9 PjitFunction(f)", "9 900 dot.1", steps=1)), "steps_not_marked")
     assert found["title"] == "Steps are not marked; the whole recording counts as one step"
-    assert evidence(found) == {"Length of what counts as one step": 0.9}
+    assert evidence(found) == {"Length of the recording": 0.9}
     empty = 'plane 1 "/host:CPU"\nline 1 main\n0us +5us work'
     assert finding("steps_not_marked", empty)["title"] == "The profile has no steps"
 
@@ -61,11 +61,19 @@ def test_steps_that_are_only_dispatch():
     text += '\n3960us +4000us dot.1 {hlo_op="dot.1", device_ordinal=0, program_id=7, run_id=99}'
     found = quiet(text, "dispatch_only_steps")
     assert evidence(found) == {
-        "Step as read from the devices' work": 1.99,
+        "Average step, from the devices' work": 1.99,
         "From the first marker to the end of the last": 3.1,
         "From the first marker to the end of the work": 7.96,
     }
     assert "jax.block_until_ready" in found["advice"]
+
+
+def test_inferred_steps_that_are_only_dispatch_are_not_marked():
+    text = unmarked(cpu("0 50 PjitFunction(f)", "50 900 dot.1", steps=8))
+    text += '\n7960us +9000us dot.2 {hlo_op="dot.2", device_ordinal=0, program_id=7, run_id=99}'
+    found = {one["id"]: one["title"] for one in findings(text)["findings"] if one["id"] in RULES}
+    assert set(found) == {"steps_not_marked", "dispatch_only_steps"}
+    assert found["steps_not_marked"].startswith("Steps are not marked; they are inferred from")
 
 
 @pytest.mark.parametrize(
@@ -90,14 +98,14 @@ def test_impossible_times():
     assert found["title"] == "Parts of the recording are missing: 1 events have impossible times"
 
 
-@pytest.mark.parametrize(("last", "missing"), [(10, 0), (9, 0), (8, 2), (5, 5)])
+@pytest.mark.parametrize(("last", "missing"), [(10, 0), (9, 0), (8, 0), (7, 2), (5, 4)])
 def test_a_device_that_stops_while_steps_go_on(last, missing):
-    """Markers of 10 steps, ops in the first `last`."""
+    """Markers of 10 steps, of which the first and the last do not count, ops in the first `last`."""
     text = cpu("0 9 PjitFunction(f)", "9 990 dot.1", steps=10)
     kept = [line for line in text.splitlines() if "hlo_op" not in line or int(line.split("us")[0]) < 1000 * last]
     found = quiet("\n".join(kept), *["truncated_trace"] * bool(missing))
     if found:
-        assert found["title"].endswith(f"CPU device 0 has no events in the last {missing} of 10 steps")
+        assert found["title"].endswith(f"CPU device 0 has no events in the last {missing} of 8 steps")
 
 
 def test_a_device_that_follows_late_has_not_stopped():

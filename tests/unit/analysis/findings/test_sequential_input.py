@@ -46,12 +46,12 @@ def test_the_stage_its_settings_and_the_wait():
     found = finding("sequential_input", pipeline([("Prefetch", ""), ("ParallelMapV2", ALONE)]))
     assert found["saving_ps_per_step"] == 300 * 10**6
     assert evidence(found) == {
-        "Idle because of input, of the step": 30.0,
+        "Waits for input, of the step": 30.0,
         "Slowest transformation": "ParallelMapV2 (ParallelMapV2:3)",
-        "Elements that it works on at once": 1,
-        "Its self time, of the longest call": 100.0,
+        "Elements processed at once": 1,
+        "Self time of this transformation, of the longest call": 100.0,
         "Mean wait of the program for a batch": 0.3,
-        "Longest wait": 0.3,
+        "Longest wait for a batch": 0.3,
     }
     assert {one["tool"] for one in found["evidence"]} - {""} == {
         "time_budget",

@@ -18,9 +18,10 @@ def test_names_the_function_and_the_longest_wait():
     assert found["confidence"] == "high"
     assert found["saving_ps_per_step"] == 600 * 10**6
     assert evidence(found) == {
-        "Idle because of host code, of the step": 60.06,
+        "Devices idle because of code on the host, of the step": 60.06,
+        "Devices idle because of code on the host per step": 0.6,
         "Function": "augment.py:7 crop",
-        "Because of this function, per step": 0.6,
+        "Because of this function, of that time": 100.0,
         "Longest wait": 0.6,
     }
     assert found["evidence"][0]["tool"] == "time_budget"
@@ -37,7 +38,7 @@ def test_code_between_the_steps_counts_as_well():
     main = "0 100 $train.py:20 step\n0 10 PjitFunction(f)\n200 800 $train.py:42 load_batch"
     found = finding("slow_host_code", cpu(main, "5 90 dot.1", lasting=100))
     assert found["title"] == (
-        "Devices wait 87.7% of the time from step to step for code on the host: train.py:42 load_batch"
+        "Devices wait 90.0% of the time from step to step for code on the host: train.py:42 load_batch"
     )
 
 
@@ -66,10 +67,13 @@ def test_without_python_functions_the_advice_is_to_record_them():
     main = "0 10 PjitFunction(f) {run_id=$N1}\n900 10 PjitFunction(f) {run_id=$N2}"
     text = tpu(main, "0 200 fusion.1\n910 89 fusion.2", modules="0 200 f(7) {run_id=$N1}\n910 89 f(7) {run_id=$N2}")
     found = finding("slow_host_code", text)
-    assert found["title"].endswith("for the host; Python functions were not recorded")
+    assert found["title"].endswith("for the host, cause unexplained: Python functions were not recorded")
     assert found["advice"].startswith("Record again")
+    assert found["evidence"][-1]["query"] == {"python_tracer_level": "1"}
+    # What is lost is what the time budget cannot explain.
+    assert [one["id"] for one in found["segments"]] == ["idle_other"]
     busy = cpu("0 999 $train.py:10 main", "0 990 dot.1")
-    assert reason("slow_host_code", busy) == "Devices are idle for 0.0% of the step because of code on the host."
+    assert reason("slow_host_code", busy) == "Code on the host takes 0.0% of the step while devices are idle."
 
 
 def test_a_tensor_core_waits():

@@ -35,7 +35,7 @@ def functions(*shares: int, calls: int = 2) -> str:
 def test_eager_execution(share: int, fires: bool) -> None:
     found = told("eager_execution", eager(share))
     assert ("title" in found) is fires
-    text = f"{share}.0% of the op time on the host is eager execution"
+    text = f"Eager execution takes {share}.0% of the op time on the host"
     assert found.get("title", found.get("reason", "").rstrip(".")) == text
     if fires:
         assert found["saving_ps_per_step"] == 0
@@ -56,7 +56,7 @@ def test_functions_that_trace(share: int, fires: bool) -> None:
 
 
 def test_functions_that_trace_are_named() -> None:
-    named = "f0 (50.0%), f1 (50.0%), f2 (50.0%)"
+    named = "50.0% of f0, 50.0% of f1, 50.0% of f2"
     assert told("tf_function_tracing", functions(50, 50, 50))["title"].endswith(named)
     found = told("tf_function_tracing", functions(50, 50, 50, 50))
     assert found["title"].endswith(f"{named} and more")

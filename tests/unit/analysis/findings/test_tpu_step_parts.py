@@ -7,7 +7,7 @@ from builders.profiles.findings import evidence, told
 
 
 def tpu(category: str, length: int) -> str:
-    """Two steps of 1000 us whose ops end with one of a category."""
+    """Two steps of 1000 us, 2000 us from step to step, whose ops end with one of a category."""
     lines = ['plane 1 "/device:TPU:0"', "line 1 Steps"]
     lines += [f"{2000 * step}us +1000us {step} {{_ct=9, _c={step}}}" for step in range(2)]
     lines.append('line 3 "XLA Ops"')
@@ -24,9 +24,9 @@ SPARSE = "sparsecorev0 infeed wait"
 @pytest.mark.parametrize(
     ("rule", "category", "length", "fires"),
     [
-        ("output_bound", "outfeed", 49, False),
-        ("output_bound", "outfeed", 50, True),
-        ("output_bound", "outfeed", 51, True),
+        ("output_bound", "outfeed", 99, False),
+        ("output_bound", "outfeed", 100, True),
+        ("output_bound", "outfeed", 101, True),
         ("sparse_core_wait", SPARSE, 99, False),
         ("sparse_core_wait", SPARSE, 100, True),
         ("sparse_core_wait", SPARSE, 101, True),
@@ -35,15 +35,26 @@ SPARSE = "sparsecorev0 infeed wait"
 def test_parts_of_tpu_steps(rule: str, category: str, length: int, fires: bool) -> None:
     found = told(rule, tpu(category, length))
     assert ("title" in found) is fires
-    assert f"{length / 10:.1f}% of the step" in found.get("title", found.get("reason", ""))
     if fires:
         assert found["saving_ps_per_step"] == length * 10**6
-        (first,) = evidence(found).values()
-        assert first == (pytest.approx(length / 10), "%", "overview_page")
+        assert found["share"] == pytest.approx(length / 2000)
+        assert f"{length / 2000:.1%} of the time from step to step" in found["title"]
 
 
-@pytest.mark.parametrize("rule", ["output_bound", "sparse_core_wait"])
-def test_only_steps_of_tpus_tell(rule: str) -> None:
+def test_evidence_is_the_time_budget_s_or_xprof_s() -> None:
+    assert evidence(told("output_bound", tpu("outfeed", 100))) == {
+        "Output, of the time from step to step": (pytest.approx(5.0), "%", "time_budget"),
+        "Output per step": (0.1, "ms", "time_budget"),
+    }
+    label = "Waiting for SparseCores, of the step on its slowest host"
+    assert evidence(told("sparse_core_wait", tpu(SPARSE, 100))) == {label: (pytest.approx(10.0), "%", "")}
+
+
+@pytest.mark.parametrize(("rule", "state"), [("output_bound", "unknown"), ("sparse_core_wait", "passed")])
+def test_without_a_device(rule: str, state: str) -> None:
     cpu = 'plane 0 "/host:CPU"\nline 1 main\n0us +9us train {_r=1, step_num=0}\n1us +5us work'
-    assert told(rule, cpu)["state"] == "passed"
-    assert told(rule, 'plane 1 "/device:TPU:0"\nline 3 "XLA Ops"\n0us +9us a')["state"] == "unknown"
+    assert told(rule, cpu)["state"] == state
+
+
+def test_sparse_cores_are_unknown_without_steps() -> None:
+    assert told("sparse_core_wait", 'plane 1 "/device:TPU:0"\nline 3 "XLA Ops"\n0us +9us a')["state"] == "unknown"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.analysis.steps.slowest import core_parts, part_names, slowest_steps, slowest_verdict
+from tpu_profile_plugin.analysis.steps.slowest import core_parts, part_names, slowest_steps
 from tpu_profile_plugin.analysis.steps.table import CLASS_INDEX, CLASSES, EventClass, StepTable, TpuPart
 
 Times = dict[int, int]
@@ -101,17 +101,3 @@ def test_parts_of_every_core_add_up() -> None:
     parts = core_parts(steps)
     assert (parts >= 0).all()
     assert np.array_equal(parts.sum(axis=2), duration)
-
-
-def test_the_verdict_is_on_the_same_steps() -> None:
-    steps = table({0: [(100, {COMPUTE: 60, INFEED: 40})], 1000: [(120, {COMPUTE: 110, INFEED: 10})]}, on_tpu=True)
-    verdict = slowest_verdict(slowest_steps(steps, single_host=False))
-    assert (verdict.input.level, verdict.input.percent) == ("MODERATELY", pytest.approx(100 * 10 / 120))
-    none = slowest_verdict(slowest_steps(StepTable(), single_host=True))
-    assert none.input.bottleneck == "unknown"
-
-
-def test_unexplained_time_is_reported_once() -> None:
-    steps = table({1: [(100, {int(EventClass.HOST_COMPUTE): 90})]}, on_tpu=False)
-    verdict = slowest_verdict(slowest_steps(steps, single_host=True))
-    assert (verdict.input.level, verdict.all_others.level, verdict.all_others.percent) == ("POTENTIALLY", "no", 10.0)

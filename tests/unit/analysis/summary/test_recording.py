@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from builders.answers import summary
+from builders.answers import run_of, summary
 
+from tpu_profile_plugin.analysis.summary.coverage import Coverage, coverage
 from tpu_profile_plugin.analysis.summary.recording import Dispatch, Recording
+from tpu_profile_plugin.run.figures.budget import run_decomposition
 
 US = 10**6
 
@@ -29,23 +31,18 @@ def test_without_steps_there_is_nothing_to_cover() -> None:
 
 def test_steps_and_what_lies_before_between_and_after_them() -> None:
     main = f"0us +400us compile\n{steps(2, 100, 50, begin=500)}\n800us +200us save\n810us +50us write"
-    one = found(f'plane 0 "/host:CPU"\nline 1 main\n{main}')
-    assert (one.length_ps, one.steps_ps, one.before_ps, one.after_ps) == (1000 * US, 200 * US, 500 * US, 250 * US)
-    assert one.covered == 0.2
-    # Self times, on the thread that marks the steps.
-    assert one.outside == (("compile", 400 * US), ("save", 150 * US), ("write", 50 * US))
-    assert one.work_outside_ps is None
+    text = f'plane 0 "/host:CPU"\nline 1 main\n{main}'
+    assert found(text) == Recording(0, 1000 * US)
+    covered = coverage(run_decomposition(run_of(text)), [found(text)])
+    assert covered == Coverage(0, length_ps=1000 * US, steps_ps=200 * US, before_ps=500 * US, after_ps=250 * US)
+    assert covered.share == 0.2
 
 
-def test_events_that_enclose_steps_are_not_outside() -> None:
-    text = f'plane 0 "/host:CPU"\nline 1 main\n0us +1000us loop\n{steps(2, 100, 50, begin=500)}'
-    assert found(text).outside == ()
-
-
-def test_work_of_the_cpu_outside_the_steps() -> None:
-    ops = "\n".join(f'{at}us +{length}us dot {{hlo_op="dot"}}' for at, length in ((0, 100), (500, 50), (690, 30)))
-    one = found(f'plane 0 "/host:CPU"\nline 1 main\n{steps(2, 100, 0, begin=500)}\nline 2 ops\n{ops}')
-    assert one.work_outside_ps == 120 * US  # 100 before, and 20 of the last 30 after the end at 700
+def test_the_host_whose_steps_cover_least_counts() -> None:
+    texts = [f'plane 0 "/host:CPU"\nline 1 main\n{steps(2, 100)}\n0us +{length}us idle' for length in (400, 800, 200)]
+    covered = coverage(run_decomposition(run_of(*texts)), [found(text) for text in texts])
+    assert covered is not None
+    assert (covered.host, covered.share, covered.after_ps) == (1, 0.25, 600 * US)
 
 
 def asynchronous(tail: int, module: str = "jit_f", name: str = "dot") -> str:
@@ -93,7 +90,7 @@ def test_markers_on_the_host_of_a_gpu_that_no_kernel_is_linked_to() -> None:
     {kernels}
     """
     one = found(text)
-    assert (len(summary(text).steps), one.linked) == (0, False)
+    assert len(summary(text).steps) == 0
     assert one.dispatch == Dispatch(5, 50 * US, 310 * US)
     assert found(text.replace("10us +60us k", "60us +10us k", 1)).dispatch is None
 
@@ -109,6 +106,6 @@ def test_tpu_steps_within_the_recording_of_the_device() -> None:
     160us +40us fusion.1
     metadata fusion.1 {hlo_category="loop fusion", program_id=u7, symbol_id=u2}
     """
-    one = found(text)
-    assert (one.length_ps, one.steps_ps, one.before_ps, one.after_ps) == (200 * US, 50 * US, 100 * US, 50 * US)
-    assert (one.work_outside_ps, one.dispatch) == (80 * US, None)
+    assert found(text) == Recording(0, 200 * US)
+    covered = coverage(run_decomposition(run_of(text)), [found(text)])
+    assert covered == Coverage(0, length_ps=200 * US, steps_ps=50 * US, before_ps=100 * US, after_ps=50 * US)

@@ -1,1 +1,1 @@
-"""What one execution of an HLO instruction costs, as XLA estimates it for GPUs and CPUs."""
+"""Cost of one execution of an HLO instruction, as XLA estimates it for GPUs and CPUs."""

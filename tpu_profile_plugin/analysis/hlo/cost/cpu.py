@@ -1,7 +1,7 @@
-"""What one execution of an HLO instruction costs on a CPU, as XLA's cost analysis for CPUs estimates it.
+"""Cost of one execution of an HLO instruction on a CPU, as XLA's cost analysis for CPUs estimates it.
 
-Every operation counts one per element, transcendental functions too. What is fused counts once, however often its
-users need it, and an operand of a fusion is read once for all instructions that read it whole.
+Every operation counts one per element, transcendental functions too. A fused instruction counts once for all its users,
+and an operand of a fusion is read once for all instructions that read it whole.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Users = Mapping[int, Sequence[Instruction]]
 
 
 _MAX_DEPTH = 50
-"""Fusions in fusions that are looked into."""
+"""Maximum nesting of fusions that is followed."""
 
 
 class CpuCostModel(CostModel):
@@ -62,7 +62,7 @@ class CpuCostModel(CostModel):
         for instruction in inner.instructions:
             if instruction.opcode == "parameter":
                 parts = {
-                    part: self._read_of(_taken(instruction, part, users), users)
+                    part: self._read_of(_part_reader(instruction, part, users), users)
                     for part, _ in leaves(instruction.shape)
                 }
                 properties |= {read(instruction.parameter_number, part): size for part, size in parts.items()}
@@ -70,7 +70,7 @@ class CpuCostModel(CostModel):
                 properties[BYTES] += properties[read(instruction.parameter_number)]
 
     def _read_of(self, operand: Instruction, users: Users, depth: int = 0) -> float:
-        """Bytes that the instructions of a fusion read of an operand: parts of it, and all of it once."""
+        """Bytes that the instructions of a fusion read of an operand: its parts, and the whole once."""
         size, whole, read_whole = 0.0, float(byte_size(operand.shape)), False
         for user in users.get(operand.id, ()):
             first = user.operand_ids[0] == operand.id
@@ -102,8 +102,8 @@ def _users(inner: Computation) -> Users:
     return users
 
 
-def _taken(parameter: Instruction, part: tuple[int, ...], users: Users) -> Instruction:
-    """The instruction that takes a part of a tuple, as far as there is one."""
+def _part_reader(parameter: Instruction, part: tuple[int, ...], users: Users) -> Instruction:
+    """The instruction that takes a part of a tuple, or the last instruction on the path to it."""
     taken = parameter
     for index in part:
         takes = (i for i in users.get(taken.id, ()) if i.opcode == "get-tuple-element" and i.tuple_index == index)

@@ -1,4 +1,4 @@
-"""What one execution of an HLO instruction costs on a GPU: floating point operations and bytes of device memory.
+"""Cost of one execution of an HLO instruction on a GPU: floating point operations and bytes of device memory.
 
 The rules are those of XLA's cost analysis for GPUs: an estimate from shapes, not a measurement. Library calls whose
 work is not visible in the program have no cost; matrix products of cuBLASLt and convolutions of cuDNN have that of the
@@ -34,10 +34,10 @@ class Cost:
     """Cost of one execution; all 0 when unknown.
 
     Attributes:
-      flops: operations; those on narrow operands count for less.
+      flops: operations; operations on narrow operands count less.
       read, written: bytes of device memory; parts of tuples mostly do not count.
       bytes: bytes that it accesses; of a collective, those of the whole exchange.
-      model_flops: operations of any width alike.
+      model_flops: operations, of any width alike.
     """
 
     flops: float = 0.0
@@ -48,16 +48,16 @@ class Cost:
 
 
 _MAX_DEPTH = 50
-"""Computations that call one another in a chain; what is called beyond has no cost."""
+"""Maximum length of a chain of calls; deeper computations have no cost."""
 _SCALE = {4: 4.0, 8: 2.0}
-"""Speed of operations on narrow operands, by bits."""
+"""Relative speed of operations on narrow operands, by bits."""
 
 
 class CostModel:
     """Costs of one program's instructions."""
 
     immediate = 8
-    """Constants of more elements than this are read from memory."""
+    """Constants with more elements are read from memory."""
 
     def __init__(self, program: Instructions) -> None:
         self._program = program
@@ -101,7 +101,7 @@ class CostModel:
         return [operand.shape for i in instruction.operand_ids if (operand := self._program.find(i)) is not None]
 
     def _properties(self, instruction: Instruction) -> rules.Properties:
-        """Properties of an instruction; none while they are being made, so that one that calls itself ends."""
+        """Properties of an instruction; none while they are being made, so that recursive calls end."""
         properties = self._known.get(instruction.id)
         if properties is None and self._depth < _MAX_DEPTH:
             self._known[instruction.id] = {}
@@ -173,7 +173,7 @@ class CostModel:
         properties[rules.FLOPS] = applied * sum(map(self._flops, self._called(instruction)[:1]))
 
     def _scatter(self, instruction: Instruction, operands: Sequence[Shape], properties: rules.Properties) -> None:
-        """Reads, combines and writes as much as the updates hold."""
+        """Reads, combines and writes the size of the updates."""
         count = len(operands) // 2
         if not count:
             return
@@ -220,7 +220,7 @@ class CostModel:
         self._fused(inner, properties)
 
     def _fused(self, inner: Computation, properties: rules.Properties) -> None:
-        """Adds FLOPs and what is read to the results of a fusion."""
+        """Adds FLOPs and bytes read to the results of a fusion."""
         use = self._utilization(inner)
         properties[rules.FLOPS] = math.fsum(
             self._properties(i).get(rules.FLOPS, 0.0) * use.get(i.id, 0.0) for i in inner.instructions
@@ -247,7 +247,7 @@ class CostModel:
         return properties | {rules.written(): math.fsum(properties.values())}
 
     def _update(self, instruction: Instruction | None) -> Shape | None:
-        """Shape of what an update in place writes; None for other instructions."""
+        """Shape written by an update in place; None for other instructions."""
         operands = (
             self._operands(instruction)
             if instruction is not None and instruction.opcode == "dynamic-update-slice"
@@ -263,7 +263,7 @@ class CostModel:
         """How often each value inside a fusion is computed."""
         root = inner.root
         assert root is not None
-        # What an update in place overwrites is not computed at all.
+        # Elements that an update in place overwrites are not computed at all.
         in_place = {root.id, *(root.operand_ids if root.opcode == "tuple" else ())}
         by_id = {i.id: i for i in inner.instructions}
 
@@ -292,7 +292,7 @@ def elements_of(shape: Shape) -> int:
 def _parameter(
     parameter: Instruction, parts: Mapping[tuple[int, int], int], use: Mapping[int, float]
 ) -> rules.Properties:
-    """Bytes that a fusion reads of the operand behind a parameter, and how often it uses it.
+    """Bytes that a fusion reads of a parameter's operand, and how often it uses the operand.
 
     `parts` holds the id of the instruction that takes a part of a tuple, by the tuple's id and the part's index.
     """
@@ -334,5 +334,5 @@ def _scale(instruction: Instruction, operands: Sequence[Shape]) -> float:
 
 
 def _whole(value: float) -> float:
-    """A figure without fraction; 0 for what is unknown."""
+    """A figure without fraction; 0 if unknown."""
     return float(int(value)) if np.isfinite(value) and value > 0 else 0.0

@@ -25,7 +25,7 @@ Part: TypeAlias = tuple[int, ...]
 """Path of tuple indices to a part of a value; () is the value itself."""
 Key: TypeAlias = tuple[str, int, Part]
 Properties: TypeAlias = dict[Key, float]
-"""What is known of one execution: FLOPs, bytes, bytes read of operands, bytes written of parts of the result."""
+"""Properties of one execution: FLOPs, bytes, bytes read of operands, bytes written of parts of the result."""
 Rule: TypeAlias = Callable[[Instruction, Sequence[Shape], Properties], None]
 """Changes the default properties of an instruction with operands of the given shapes."""
 
@@ -52,7 +52,7 @@ def written(part: Part = ()) -> Key:
 
 
 def used(operand: int) -> Key:
-    """How many times the elements of an operand are used; once where nothing is known."""
+    """How many times the elements of an operand are used; 1 if unknown."""
     return ("used", operand, ())
 
 
@@ -78,7 +78,7 @@ def _free(instruction: Instruction, operands: Sequence[Shape], properties: Prope
 
 
 def _transpose(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
-    """One that only relabels dimensions moves nothing."""
+    """A transpose that only relabels dimensions moves nothing."""
     order, minor_first = instruction.dimensions, instruction.shape.layout.minor_to_major
     if not operands or len(minor_first) != len(order) or not all(0 <= d < len(order) for d in minor_first):
         return
@@ -92,7 +92,7 @@ def _tuple(instruction: Instruction, operands: Sequence[Shape], properties: Prop
 
 
 def _slice(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
-    """Reads no more than it writes; of a dynamic one's indices only the first counts."""
+    """Reads no more than it writes; of the indices of a dynamic slice only the first counts."""
     if operands:
         size = float(byte_size(instruction.shape))
         properties |= {read(0): size, written(): size, BYTES: 2 * size + sum(map(byte_size, operands[1:2]))}
@@ -100,7 +100,7 @@ def _slice(instruction: Instruction, operands: Sequence[Shape], properties: Prop
 
 
 def _update_slice(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
-    """Writes in place: the part that is not overwritten is not touched."""
+    """Writes in place: only the overwritten part is touched."""
     if len(operands) < 2:
         return
     size, elements = float(byte_size(operands[1])), element_count(instruction.shape)
@@ -134,7 +134,7 @@ def _dot(instruction: Instruction, operands: Sequence[Shape], properties: Proper
 
 
 def _ragged_dot(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
-    """Rows in groups, each with a matrix of its own; XLA then leaves out the result's first dimension."""
+    """Groups of rows, each with a matrix of its own; XLA then ignores the result's first dimension."""
     dims = instruction.ragged_dot_dimension_numbers
     if operands:
         flops = _product_flops(operands[0], instruction.shape, dims.dot_dimension_numbers.lhs_contracting_dimensions)
@@ -153,7 +153,7 @@ def _convolution(instruction: Instruction, operands: Sequence[Shape], properties
 
 
 def _custom_call(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
-    """Library calls; of others nothing is known, which XLA counts as -1."""
+    """Cost of library calls; other custom calls are unknown, which XLA counts as -1."""
     target = instruction.custom_call_target
     if target in CUBLAS_LT and operands:
         properties[FLOPS] = _product_flops(
@@ -164,7 +164,7 @@ def _custom_call(instruction: Instruction, operands: Sequence[Shape], properties
     else:
         properties |= dict.fromkeys((FLOPS, *properties), -1.0)
         return
-    # Memory that a library call uses for itself is no result.
+    # Scratch memory of a library call is not a result.
     result = float(byte_size(first_part(instruction.shape)))
     properties[BYTES] += result - properties[written()]
     properties[written()] = result
@@ -196,7 +196,7 @@ def _cholesky(instruction: Instruction, operands: Sequence[Shape], properties: P
 
 
 def _triangular_solve(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
-    """Half of the triangular operand is read; XLA counts the other operand in its place as well."""
+    """Half of the triangular operand is read; XLA counts the other operand in its place, too."""
     if len(operands) > 1 and operands[0].dimensions:
         properties[BYTES] -= byte_size(operands[0]) / 2.0
         properties[read(0)] = float(byte_size(operands[1]))

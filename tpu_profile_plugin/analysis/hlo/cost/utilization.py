@@ -1,4 +1,4 @@
-"""How often each value inside a fusion is computed: by the roots up to which its uses are elementwise."""
+"""How often each value inside a fusion is computed, from the roots that its elementwise uses lead to."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Value:
 def utilization(values: Iterable[Value], root: int, share: Callable[[int, int], float]) -> Mapping[int, float]:
     """How often each value is computed in full, relative to its size.
 
-    Values that are only used elementwise are computed with their users, once for each distinct user that is not. That
-    user's operands are roots themselves: how often they are computed is the sum over such users.
+    A value is computed once for each root that its elementwise uses lead to. The operands of all other instructions are
+    roots, too; a root counts as often as these instructions use it.
 
     Args:
       values: the instructions of a fusion.

@@ -1,1 +1,1 @@
-"""HLO programs as graphs: links between instructions, what a drawing shows and where."""
+"""HLO programs as graphs: links between instructions, selection and placement for drawings."""

@@ -1,7 +1,7 @@
-"""An HLO computation, or what surrounds an instruction, as nodes, boxes and edges: which ones XLA draws.
+"""Nodes, boxes and edges that XLA draws of an HLO computation or around an instruction.
 
-Constants, parts of tuples and arguments that are constants are written into the nodes that use them; a fusion or a
-called computation that is open is a box around its instructions.
+Constants, parts of tuples and constant arguments are written into the nodes that use them. An open fusion or called
+computation is a box around its instructions.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from tpu_profile_plugin.analysis.hlo.graph.links import Links
 from tpu_profile_plugin.analysis.hlo.graph.selection import CUT_ABOVE, Mark, Selection, around, everything
 
 ROOT = -1
-"""In place of a row: the tag behind the result of the computation that is drawn."""
+"""Pseudo row of the tag that follows the result of the drawn computation."""
 _FEWEST_PARTS = 4
-"""A tuple that is a parameter and has this many users, all of them parts, is written into them."""
+"""A tuple parameter with at least this many users, all of them parts, is written into them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """An open computation: what calls it, and the box around it (None: none)."""
+    """An open computation: its caller, and the box around it (None: none)."""
 
     computation: int
     caller: int
@@ -45,7 +45,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """One node: its row, its box, and (operand number, row) of the operands that are written into it."""
+    """One node: its row, its box, and (operand number, row) of the operands written into it."""
 
     row: int
     box: int | None
@@ -55,13 +55,13 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What is drawn.
+    """The nodes, boxes and edges of a drawing.
 
     Attributes:
-      computation: row of the computation that is shown or that has the center.
-      center: the row asked for; None for a whole computation.
-      nodes: in the order of the program, what is called before its caller.
-      boxes: open computations; other fields refer to them by position.
+      computation: row of the drawn computation, or of the computation with the center.
+      center: the requested row; None for a whole computation.
+      nodes: in program order, called computations before their caller.
+      boxes: open computations; other fields refer to them by index.
       edges: between nodes that are drawn.
     """
 
@@ -73,7 +73,7 @@ class Drawing:
 
 
 def draw_computation(links: Links, computation: int, *, merge_fusion: bool, opened: Collection[int] = ()) -> Drawing:
-    """A whole computation with those that it calls; `opened` are fusions that are boxes even if fusions are nodes."""
+    """A whole computation with the computations that it calls; `opened` fusions are boxes even if fusions are nodes."""
     return _Drawer(links, computation, everything(), merge_fusion, frozenset(opened)).draw(None)
 
 
@@ -86,9 +86,9 @@ def draw_around(
     opened: Collection[int] = (),
     keep_center: bool = False,
 ) -> tuple[Drawing, Selection]:
-    """What is within `radius` hops of an instruction, and how far each is.
+    """The instructions within `radius` hops of an instruction, with their distances.
 
-    `keep_center`: the center is a node even if it is one that is written into its users.
+    `keep_center`: the center is a node even if XLA writes it into its users.
     """
     selection = around(links, center, radius)
     drawer = _Drawer(links, links.home(center), selection, merge_fusion, frozenset(opened))
@@ -97,7 +97,7 @@ def draw_around(
 
 
 def excerpt(drawing: Drawing, most: int) -> tuple[Drawing, int]:
-    """The `most` nodes nearest to the center, or to the result of the computation, and how many are left out."""
+    """The `most` nodes nearest to the center or result of the drawing, and the number of omitted nodes."""
     if len(drawing.nodes) <= most:
         return drawing, 0
     near: dict[int, list[int]] = {}
@@ -143,7 +143,7 @@ class _Drawer:
         self._box_of: dict[int, int] = {}
 
     def draw(self, center: int | None) -> Drawing:
-        """Walks through the computation and, at their callers, the open ones; without recursion, as they may nest."""
+        """Walks the computation, and each open computation at its caller; iterative, for deep nesting."""
         stack = [self._steps(self.computation, None)]
         while stack:
             inner = next(stack[-1], None)
@@ -157,7 +157,7 @@ class _Drawer:
         return Drawing(self.computation, center, tuple(self.nodes), tuple(self.boxes), edges)
 
     def _steps(self, computation: int, box: int | None) -> Iterator[Iterator]:  # type: ignore[type-arg]
-        """Draws the instructions of a computation; yields the steps of each computation that is to be drawn before."""
+        """Draws the instructions of a computation; yields the steps of each computation to be drawn first."""
         for row in self.links.rows_of(computation):
             if not self.selection.shows(row):
                 continue
@@ -169,7 +169,7 @@ class _Drawer:
             self._node(row, box)
 
     def _box(self, computation: int, caller: int, parent: int | None) -> int | None:
-        """Opens a box and answers its position; None if the computation is drawn already."""
+        """Opens a box and returns its index; None if the computation is already drawn."""
         fusion = self.opcodes[caller] == "fusion"
         root = self.links.root(computation)
         if not fusion and root is not None:
@@ -217,7 +217,7 @@ class _Drawer:
             self.edges.append(Edge(source, ROOT, "root"))
 
     def visible(self, row: int) -> int:
-        """The node that stands for a result: the tuple for its part, the result of an open fusion for it; -1: none."""
+        """The node of a result: for a part its tuple, for an open fusion its inner result; -1: none."""
         if self.opcodes[row] == "get-tuple-element" and row != self.kept:
             row = next(iter(self.links.operands(row)), -1)
         seen: set[int] = set()
@@ -228,11 +228,11 @@ class _Drawer:
         return row
 
     def _fusion_around(self, row: int) -> int | None:
-        """The fusion that a row is in."""
+        """The fusion that contains a row."""
         return self.links.fusion_of.get(self.home(row))
 
     def _argument(self, row: int, fusion: int) -> int:
-        """What a parameter inside a fusion stands for; -1 if the fusion has no such operand."""
+        """The operand that a parameter inside a fusion represents; -1 if the fusion lacks it."""
         number, operands = self.links.message(row).parameter_number, self.links.operands(fusion)
         return operands[number] if 0 <= number < len(operands) else -1
 
@@ -242,14 +242,14 @@ class _Drawer:
         return argument if argument >= 0 and self.opcodes[argument] == "constant" else None
 
     def _spread_constant(self, row: int) -> bool:
-        """Whether a row inside a fusion only repeats a constant scalar."""
+        """Whether a row inside a fusion only broadcasts a constant scalar."""
         if self.opcodes[row] != "broadcast" or self._fusion_around(row) is None:
             return False
         source = next(iter(self.links.operands(row)), -1)
         return source >= 0 and self.opcodes[source] == "constant" and self.links.is_scalar(source)
 
     def _merged(self, row: int) -> bool:
-        """Whether a row is written into its users."""
+        """Whether a row is written into its users instead of being a node."""
         opcode = self.opcodes[row]
         if row == self.kept:
             return False
@@ -300,7 +300,7 @@ class _Drawer:
     def _is_open(self, fusion: int) -> bool:
         """Whether a fusion is a box; its node is then not drawn."""
         called = self.links.called(fusion)
-        # A computation of several fusions is drawn in the first.
+        # A computation shared by several fusions is drawn in the first.
         if not called or self.links.fusion_of[called[0]] != fusion or not self._may_open(fusion):
             return False
         return any(self.selection.shows(row) for row in self.links.rows_of(called[0]))

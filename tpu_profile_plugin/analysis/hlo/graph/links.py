@@ -1,4 +1,4 @@
-"""Who computes from whose result in an HLO program: operands, users, callers, and which constants are scalars."""
+"""Links between the instructions of an HLO program: operands, users, callers; and scalar constants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.hlo.shapes import element_count, is_tuple, type
 from tpu_profile_plugin.protos.lenient import read
 
 _LOOKED_THROUGH = "get-tuple-element"
-"""Names with this prefix are skipped where the neighbours of an instruction are listed."""
+"""Instructions with this name prefix are looked through in lists of neighbours."""
 _SIMPLE = {
     "add": "add", "multiply": "multiply", "minimum": "min", "maximum": "max", "xor": "xor", "and": "and", "or": "or",
 }  # fmt: skip
@@ -42,18 +42,18 @@ class Links:
         self._messages: dict[int, Any] = {}
 
     def operands(self, row: int) -> list[int]:
-        """Rows whose results this one uses, in its order; -1 for ids that nothing has."""
+        """Rows of the operands of a row, in order; -1 for unknown ids."""
         rows: list[int] = self._operand[self._start[row] : self._start[row + 1]].tolist()
         return rows
 
     def users(self, row: int) -> list[int]:
-        """Rows that use this one's result, once each, in program order."""
+        """Rows that use the result of a row, each once, in program order."""
         begin, end = np.searchsorted(self._sources, [row, row + 1])
         rows: list[int] = np.unique(self._reader[self._by_source[begin:end]]).tolist()
         return rows
 
     def before(self, row: int) -> list[int]:
-        """Rows that must run earlier although their results are not used (control predecessors)."""
+        """Rows that must run earlier without being operands (control predecessors)."""
         rows = (self._row_of.get(id_) for id_ in self.message(row).control_predecessor_ids)
         return [one for one in rows if one is not None]
 
@@ -81,19 +81,19 @@ class Links:
         return row if row in rows else None
 
     def home(self, row: int) -> int:
-        """The computation that a row belongs to."""
+        """The row of the computation that contains a row."""
         start = self.program.columns["computation_start"]
         return int(np.searchsorted(start, row, side="right")) - 1
 
     def called(self, row: int) -> list[int]:
-        """Rows of the computations that an instruction calls, as far as there are such."""
+        """Rows of the computations that an instruction calls; unknown ids are skipped."""
         start = self.program.columns["called_start"]
         ids = self.program.columns["called"][int(start[row]) : int(start[row + 1])]
         return [self.computation_of[id_] for id_ in ids.tolist() if id_ in self.computation_of]
 
     @cached_property
     def fusion_of(self) -> Mapping[int, int]:
-        """Per computation of a fusion the row of that fusion; the first of several."""
+        """Row of a fused computation -> row of its fusion, the first of several."""
         fusions = (row for row, opcode in enumerate(self.program.opcodes) if opcode == "fusion")
         pairs = [(called, row) for row in fusions for called in self.called(row)[:1]]
         return dict(reversed(pairs))
@@ -109,7 +109,7 @@ class Links:
         return is_array and element_count(shape) == 1
 
     def simple(self, computation: int) -> str | None:
-        """What a computation of two scalars does, in a word such as `add`; None for anything else."""
+        """The operation of a computation of two scalars, such as `add`; None for any other computation."""
         rows, opcodes, root = self.rows_of(computation), self.program.opcodes, self.root(computation)
         if len(rows) != 3 or root is None:
             return None
@@ -127,7 +127,7 @@ class Links:
 
 
 def find(program: Program, name: str) -> tuple[int | None, int | None]:
-    """Row of the instruction and row of the computation of a name; a leading `%` and the case do not matter."""
+    """Row of the instruction and row of the computation with a name; a leading `%` and case are ignored."""
     bare = name.removeprefix("%")
     row = program.row_of.get(bare)
     if row is None:
@@ -141,7 +141,7 @@ def _folded(names: list[str]) -> Mapping[str, int]:
 
 
 def adjacent(program: Program, row: int) -> tuple[list[str], list[str]]:
-    """Names of users and of operands, each as often as it is used; get-tuple-element is looked through."""
+    """Names of users and of operands, repeated per use; get-tuple-element is looked through."""
     links = Links(program)
     users = _through(row, links.users, program.names)
     operands = _through(row, links.operands, program.names)
@@ -151,7 +151,7 @@ def adjacent(program: Program, row: int) -> tuple[list[str], list[str]]:
 def _through(row: int, step: Callable[[int], list[int]], names: list[str]) -> list[int]:
     neighbours: list[int] = []
     for first in step(row):
-        passed = {row}  # a program that makes no sense may be circular
+        passed = {row}  # a damaged program may be circular
         waiting = [first]
         while waiting:
             neighbour = waiting.pop()

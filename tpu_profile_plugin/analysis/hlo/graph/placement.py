@@ -1,6 +1,6 @@
 """Places the nodes of a drawing in layers, operands above their users, each open computation as a box of its own.
 
-A layered layout without auxiliary nodes on long edges: time grows with nodes and edges, not with their lengths.
+A layered layout without auxiliary nodes on long edges: time grows with nodes and edges, but not with edge lengths.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ HEAD = 34
 ROOT_SIZE = (60, 28)
 _SWEEPS = 8
 _NARROWEST = 8
-"""Nodes in a layer that are not too many for any drawing."""
+"""Number of members that every layer may have."""
 _MOST_CORNERS = 300_000
-"""Most corners of all lines together; beyond, lines look at every second layer only, or at every third, ..."""
+"""Maximum number of corners of all lines; beyond it, lines look at every second layer only, or every third, ..."""
 
 Point = tuple[int, int]
 
@@ -40,7 +40,7 @@ class Rect:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where everything is: `nodes` by row (ROOT: its tag), `boxes` by position, and the corners of each edge's line."""
+    """Positions of `nodes` by row (ROOT: the tag) and of `boxes` by index, and the corners of each edge's line."""
 
     width: int
     height: int
@@ -50,7 +50,7 @@ class Placement:
 
 
 _Key = tuple[str, int]
-"""A member of a level: ("n", row) or ("b", position of the box)."""
+"""A member of a level: ("n", row) or ("b", index of the box)."""
 
 
 @dataclass
@@ -68,7 +68,7 @@ class _Level:
     fed: set[_Key] = field(default_factory=set)
 
     def place_of(self, kind: str, index: int, height: int) -> int:
-        """Upper edge of a member: at the top of its layer, without anything above it at the bottom."""
+        """Upper edge of a member: at the top of its layer, or at the bottom if nothing is above it."""
         layer = self.layer_of[kind, index]
         return self.top[layer] if (kind, index) in self.fed else self.bottom[layer] - height
 
@@ -91,7 +91,7 @@ def place(drawing: Drawing, size_of: Callable[[int], tuple[int, int]]) -> Placem
     sizes: dict[_Key, tuple[int, int]] = {("n", row): size_of(row) if row != ROOT else ROOT_SIZE for row in box_of}
     order = {node.row: i for i, node in enumerate(drawing.nodes)}
     first = _first_rows(drawing, parents, order)
-    for box in [*range(len(parents))[::-1], None]:  # what is inside of a box comes after it
+    for box in [*range(len(parents))[::-1], None]:  # the contents of a box come after it
         level = levels[box]
         if level.members:
             level.members.sort(key=lambda key: order.get(key[1], len(order)) if key[0] == "n" else first[key[1]])
@@ -101,7 +101,7 @@ def place(drawing: Drawing, size_of: Callable[[int], tuple[int, int]]) -> Placem
 
 
 def _used(boxes: Iterable[int | None], parents: Sequence[int | None]) -> list[int]:
-    """Positions of the boxes with something in them, at any depth."""
+    """Indices of the boxes that contain a node, at any depth."""
     used: set[int] = set()
     for box in boxes:
         while box is not None and box not in used:
@@ -111,7 +111,7 @@ def _used(boxes: Iterable[int | None], parents: Sequence[int | None]) -> list[in
 
 
 def _first_rows(drawing: Drawing, parents: Sequence[int | None], order: Mapping[int, int]) -> list[int]:
-    """Per box the place in the order of the first node in it."""
+    """Box -> position of its first node in the order."""
     first = [len(order)] * len(parents)
     for node in drawing.nodes:
         box = node.box
@@ -133,7 +133,7 @@ def _chain(row: int, box_of: Mapping[int, int | None], parents: Sequence[int | N
 def _meeting(
     source: int, target: int, box_of: Mapping[int, int | None], parents: Sequence[int | None]
 ) -> tuple[int | None, _Key, _Key]:
-    """The innermost box around both ends of an edge, and the members of it that have them."""
+    """The innermost box around both ends of an edge, and its members that contain the ends."""
     source_chain, target_chain = _chain(source, box_of, parents), _chain(target, box_of, parents)
     depth = 0
     while depth + 1 < min(len(source_chain), len(target_chain)) and source_chain[depth + 1] == target_chain[depth + 1]:
@@ -146,7 +146,7 @@ def _meeting(
 
 
 def _arrange(level: _Level, sizes: Mapping[_Key, tuple[int, int]]) -> tuple[int, int]:
-    """Fills in layers and places of a level; answers its size, padding included."""
+    """Fills in layers and places of a level; returns its size, padding included."""
     _layer(level)
     ends = _neighbours(level)
     for layer in level.layers:
@@ -154,7 +154,7 @@ def _arrange(level: _Level, sizes: Mapping[_Key, tuple[int, int]]) -> tuple[int,
     for sweep in range(_SWEEPS):
         down = sweep % 2 == 0
         for layer in level.layers if down else level.layers[::-1]:
-            wanted = {key: _wanted(level, key, ends[key], down and sweep < _SWEEPS - 2) for key in layer}
+            wanted = {key: _preferred_place(level, key, ends[key], down and sweep < _SWEEPS - 2) for key in layer}
             if sweep < _SWEEPS - 2:
                 layer.sort(key=lambda key: wanted[key])
             _spread(level, layer, sizes, wanted)
@@ -174,7 +174,7 @@ def _arrange(level: _Level, sizes: Mapping[_Key, tuple[int, int]]) -> tuple[int,
 
 
 def _layer(level: _Level) -> None:
-    """Gives every member a layer below those of its operands, and no layer many more members than there are layers."""
+    """Assigns every member a layer below its operands, with a limited number of members per layer."""
     place = {key: i for i, key in enumerate(level.members)}
     above, below = defaultdict(list), defaultdict(list)
     for source, target in level.edges:
@@ -190,7 +190,7 @@ def _layer(level: _Level) -> None:
             layer += 1
         layer_of[key] = layer
         count[layer] += 1
-    for key in reversed(level.members):  # what has more users than operands moves down to them
+    for key in reversed(level.members):  # members with more users than operands move down to their users
         if below[key] and len(below[key]) >= len(above[key]):
             least, layer = layer_of[key], min(layer_of[one] for one in below[key]) - 1
             while layer > least and count[layer] >= widest:
@@ -207,7 +207,7 @@ def _layer(level: _Level) -> None:
 
 
 def _neighbours(level: _Level) -> Mapping[_Key, tuple[list[tuple[_Key, float]], list[tuple[_Key, float]]]]:
-    """Per member those above and below it, each with its pull: less the further away."""
+    """Per member the members above and below it, each with its pull, which decreases with distance."""
     neighbours: dict[_Key, tuple[list[tuple[_Key, float]], list[tuple[_Key, float]]]] = {
         key: ([], []) for key in level.members
     }
@@ -219,10 +219,10 @@ def _neighbours(level: _Level) -> Mapping[_Key, tuple[list[tuple[_Key, float]], 
     return neighbours
 
 
-def _wanted(
+def _preferred_place(
     level: _Level, key: _Key, ends: tuple[list[tuple[_Key, float]], list[tuple[_Key, float]]], down: bool
 ) -> float:
-    """Where a member would like to be: amid its neighbours, those on the other side count little."""
+    """Preferred place of a member: amid its neighbours on one side; the other side counts little."""
     total = weight = 0.0
     for side, (near, share) in enumerate(zip(ends, (1.0, 0.1) if down else (0.6, 1.0), strict=True)):
         del side
@@ -235,9 +235,9 @@ def _wanted(
 def _spread(
     level: _Level, layer: Sequence[_Key], sizes: Mapping[_Key, tuple[int, int]], wanted: Mapping[_Key, float]
 ) -> None:
-    """Places a layer's members in their order, without overlap, as near as can be to where they would like to be.
+    """Places a layer's members in order, without overlap, as near as possible to their preferred places.
 
-    Neighbours that push each other share the mean of what they want (pooled adjacent violators).
+    Members that collide share the mean of their preferred places (pooled adjacent violators).
     """
     offsets, x = [], 0.0
     for i, key in enumerate(layer):
@@ -292,7 +292,7 @@ def _absolute(
 
 
 def _route(level: _Level, source: _Key, target: _Key, corner: Point, stride: int) -> list[Point]:
-    """Where an edge passes through the layers between its ends: beside their members, near the straight line."""
+    """Corners of an edge in the layers between its ends: beside their members, near the straight line."""
     points: list[Point] = []
     x, end, last = level.center[source], level.center[target], level.layer_of[target]
     for layer in range(level.layer_of[source] + 1, last, stride):
@@ -307,7 +307,7 @@ def _route(level: _Level, source: _Key, target: _Key, corner: Point, stride: int
 
 
 def _beside(walls: Sequence[float], x: float) -> float:
-    """The place nearest to x that is not between a left and a right wall."""
+    """The place nearest to x outside of all pairs of walls."""
     index = bisect.bisect_left(walls, x)
     if index % 2 == 0:
         return x

@@ -1,4 +1,4 @@
-"""Which instructions a drawing of an HLO program shows: all of them, or those near one instruction, as XLA selects."""
+"""Instructions that a drawing of an HLO program shows: all, or the neighbourhood of one, as XLA selects it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from enum import Enum
 from tpu_profile_plugin.analysis.hlo.graph.links import Links
 
 MOST_USERS = 16
-"""Users are followed only where a result has at most this many."""
+"""Users are followed only from results with at most this many."""
 
 
 class Mark(Enum):
-    """How a shown instruction stands to what is not shown."""
+    """Which neighbours of a shown instruction are hidden."""
 
     WHOLE = "whole"
     CENTER = "center"
@@ -29,10 +29,10 @@ CUT_ABOVE = frozenset((Mark.SOME_OPERANDS, Mark.NO_OPERANDS))
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is shown: everything, or in the computation `home` only the rows in `marks`.
+    """The shown instructions: everything, or in the computation `home` only the rows in `marks`.
 
     Attributes:
-      marks: per selected row how it stands to what is not shown.
+      marks: per selected row which of its neighbours are hidden.
       distance: per selected row its hops from the center.
       home: the computation of the center; None if everything is shown.
     """
@@ -42,7 +42,7 @@ class Selection:
     home: range | None
 
     def shows(self, row: int) -> bool:
-        """Whether a row is shown at all; other computations than the center's are shown whole."""
+        """Whether a row is shown; computations other than the center's are shown whole."""
         return row in self.marks or self.home is None or row not in self.home
 
     def mark(self, row: int) -> Mark:
@@ -56,11 +56,11 @@ def everything() -> Selection:
 
 
 def around(links: Links, center: int, radius: int) -> Selection:
-    """What is within `radius` hops of an instruction.
+    """The instructions within `radius` hops of an instruction.
 
-    An operand, a user and the result of a called computation are one hop away; the way to an operand is none if one of
-    the two is a bitcast. A tuple's operands are followed only from the center; users are not followed of constants, nor
-    where there are more than MOST_USERS.
+    An operand, a user and the result of a called computation are one hop away; an operand is no hop away if one of the
+    two is a bitcast. Operands of a tuple are followed only from the center. Users are not followed from constants, nor
+    from results with more than MOST_USERS.
     """
     home = links.rows_of(links.home(center))
     marks, distance = _walk(links, center, radius)
@@ -83,7 +83,7 @@ def around(links: Links, center: int, radius: int) -> Selection:
 
 
 def _walk(links: Links, center: int, radius: int) -> tuple[dict[int, Mark], dict[int, int]]:
-    """Rows near the center, those with too many users marked; a row may be reached twice, the last time counts."""
+    """Rows near the center, with a mark for too many users; of several visits to a row the last counts."""
     marks: dict[int, Mark] = {}
     distance: dict[int, int] = {}
     waiting, queued = deque([(center, 0)]), {(center, 0)}
@@ -118,7 +118,7 @@ def _walk(links: Links, center: int, radius: int) -> tuple[dict[int, Mark], dict
 
 
 def _operands(links: Links, row: int, is_center: bool) -> list[tuple[int, bool]]:
-    """Operands that are followed, each with whether the way to it is no hop."""
+    """Followed operands, each with whether it is no hop away."""
     opcodes = links.program.opcodes
     if opcodes[row] == "tuple" and not is_center:
         return []

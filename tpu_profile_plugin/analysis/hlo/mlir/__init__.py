@@ -1,1 +1,1 @@
-"""Kernels in MLIR bytecode, as compilers leave them in custom calls: what is in them, as generic MLIR text."""
+"""Reads kernels in MLIR bytecode, which compilers store in custom calls, as generic MLIR text."""

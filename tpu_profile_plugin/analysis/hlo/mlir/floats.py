@@ -1,4 +1,4 @@
-"""Floats as MLIR writes them: six digits where those mean exactly the number, all that its type may need otherwise."""
+"""Floats as MLIR writes them: six digits if they are exact, otherwise all digits that the type may need."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ _FORMATS = {
     "bf16": (8, 7, True), "f16": (5, 10, True), "f32": (8, 23, True), "f64": (11, 52, True), "tf32": (8, 10, True),
     "f8E5M2": (5, 2, True), "f8E4M3": (4, 3, True), "f8E3M4": (3, 4, True), "f8E4M3FN": (4, 3, False),
 }  # fmt: skip
-"""Bits of the exponent, bits of the fraction, and whether the highest exponent is infinity or no number."""
+"""Bits of the exponent, bits of the fraction, and whether the highest exponent means infinity or NaN."""
 _SHORT = 6
 _PADDING = 3
 
 
 def float_text(bits: int, kind: str) -> str:
-    """The text of a float from its bits; hexadecimal for what is no finite number, or of another type."""
+    """The text of a float from its bits; hexadecimal for infinity, NaN and other types."""
     decoded = _decoded(bits, kind)
     if decoded is None:
         return f"0x{bits:X}"
@@ -42,7 +42,7 @@ def _decoded(bits: int, kind: str) -> tuple[bool, int, int] | None:
 
 
 def _means(text: str, bits: int, kind: str) -> bool:
-    """Whether a decimal number is rounded to this float."""
+    """Whether a decimal number rounds to this float."""
     exponents, fractions, _ = _FORMATS[kind]
     magnitude = bits & ((1 << (exponents + fractions)) - 1)
     value, wanted = _exact(magnitude, kind), Fraction(text)
@@ -81,7 +81,7 @@ def _text(significand: int, power: int, precision: int, *, short: bool) -> str:
 def _digits(significand: int, power: int, precision: int) -> tuple[str, int]:
     """At most so many decimal digits, and the power of ten of the last one.
 
-    What is far behind them is cut off before they are rounded, as LLVM does.
+    As in LLVM, digits far behind them are cut off before rounding.
     """
     zeros = (significand & -significand).bit_length() - 1
     significand, power = significand >> zeros, power + zeros

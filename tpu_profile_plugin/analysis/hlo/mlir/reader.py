@@ -9,17 +9,17 @@ T = TypeVar("T")
 
 MAGIC = b"ML\xefR"
 MOST_TEXT = 1 << 25
-"""Letters of names, and of attributes and types, that are put together for one kernel."""
+"""Maximum number of letters of names, and of attributes and types, in one kernel."""
 _ALIGNED = 0x80
 _NEWEST = 6
 
 
 class Unreadable(Exception):
-    """Bytes that are no MLIR bytecode, or a part of it that is not known here."""
+    """The bytes are not MLIR bytecode, or use an unsupported part of it."""
 
 
 class Reader:
-    """Reads a part of the bytes from its begin; raises Unreadable where it would pass its end."""
+    """Reads a part of the bytes in order; raises Unreadable before passing its end."""
 
     def __init__(self, data: bytes, begin: int = 0, end: int | None = None) -> None:
         self._data = data
@@ -27,12 +27,12 @@ class Reader:
         self.end = len(data) if end is None else end
 
     def again(self) -> Reader:
-        """A reader of what is left, which leaves this one where it is."""
+        """Another reader of the remaining bytes; this reader does not move."""
         return Reader(self._data, self.at, self.end)
 
     @property
     def done(self) -> bool:
-        """Whether everything was read."""
+        """Whether all bytes were read."""
         return self.at >= self.end
 
     def byte(self) -> int:
@@ -57,14 +57,14 @@ class Reader:
         return int.from_bytes(bytes([first]) + self.bytes(more), "little") >> (more + 1)
 
     def count(self) -> int:
-        """A number of things, each of which takes a byte at least."""
+        """A number of entries, each at least one byte long."""
         count = self.number()
         if count > self.end - self.at:
             raise Unreadable(f"{count} entries do not fit at byte {self.at}")
         return count
 
     def signed(self) -> int:
-        """A number that may be negative."""
+        """A signed number."""
         encoded = self.number()
         return (encoded >> 1) ^ -(encoded & 1)
 
@@ -83,7 +83,7 @@ class Reader:
         return raw.decode("utf-8", "replace")
 
     def part(self, length: int) -> Reader:
-        """A reader of the next bytes, which this one skips."""
+        """A reader of the next bytes; this reader skips them."""
         begin = self.at
         self.bytes(length)
         return Reader(self._data, begin, begin + length)
@@ -106,10 +106,10 @@ class Module:
 
     Attributes:
       version: of the encoding.
-      producer: what wrote it.
+      producer: the program that wrote it.
       strings: its texts.
       dialects: names of the dialects.
-      ops: per op its full name, and whether the writer knew it.
+      ops: per op its full name, and whether it was registered with the writer.
       attributes, types: per entry its dialect, whether it has a form of its own (else it is text), and its bytes.
       properties: per entry its bytes.
       body: the section with the ops.
@@ -178,7 +178,7 @@ def _read_dialects(reader: Reader, strings: list[bytes], version: int) -> tuple[
 
 
 def _within_limit(written: int, more: int) -> int:
-    """The sum; raises Unreadable beyond the limit: a long name may be used very often."""
+    """The sum; raises Unreadable beyond the limit, because a long name may be repeated very often."""
     if written + more > MOST_TEXT:
         raise Unreadable(f"more than {MOST_TEXT} letters of names")
     return written + more

@@ -12,15 +12,15 @@ _ATTRIBUTES, _RESULTS, _OPERANDS, _SUCCESSORS, _REGIONS, _USES, _PROPERTIES = (1
 _LAZY, _USE_LISTS, _OPTIONAL_LOCATIONS = 2, 3, 4
 _DEEPEST = 64
 _MOST = 200_000
-"""Ops, and values, that are read of one kernel."""
+"""Maximum number of ops, and of values, in one kernel."""
 _NAME = 10
-"""Letters of the name of a value, and of what stands around it."""
+"""Letters counted for the name of a value and its punctuation."""
 _MODULE = "builtin.module"
 
 
 @dataclass(slots=True, eq=False)
 class _Value:
-    """An argument of a block, or a result; `name` is given when everything was read."""
+    """An argument of a block, or a result; `name` is assigned after reading everything."""
 
     type: Type
     name: str = ""
@@ -45,19 +45,19 @@ class _Op:
 
 
 class _Scope:
-    """The values that ops may use: those of the regions around them, up to one that is isolated."""
+    """The values that ops may use: the values of all enclosing regions up to an isolated region."""
 
     def __init__(self) -> None:
         self.values: list[_Value | None] = []
         self.next: list[int] = []
 
     def push(self, count: int) -> None:
-        """Makes room for the values of a region."""
+        """Enters a region with this number of values."""
         self.next.append(len(self.values))
         self.values += [None] * count
 
     def pop(self, count: int) -> None:
-        """Forgets the values of a region."""
+        """Leaves the innermost region."""
         self.next.pop()
         del self.values[len(self.values) - count :]
 
@@ -152,7 +152,7 @@ class _Body:
         return op
 
     def _properties(self, data: Reader, name: str, known: bool) -> Attribute | str:
-        """Of ops that the writer did not know an attribute; of others only the op knows the form."""
+        """The attribute of an unregistered op; registered ops have forms of their own."""
         data = data.again()
         if not known:
             return self._values.attribute(data.number())
@@ -163,7 +163,7 @@ class _Body:
         return Attribute("", members=tuple(members))
 
     def _uses(self, reader: Reader, count: int) -> None:
-        """Skips the order of uses, which no text shows."""
+        """Skips the order of uses, which the text does not show."""
         for _ in range(reader.count() if count > 1 else 1):
             if count > 1:
                 reader.number()
@@ -210,7 +210,7 @@ def generic_text(data: bytes) -> str:
 
 
 def _letters(ops: Iterable[_Op]) -> int:
-    """How many letters the names and types of ops have in the text, where each may stand any number of times."""
+    """Number of letters that the names and types of ops take in the text, repetitions included."""
     letters = 0
     for op in ops:
         letters += len(op.name) + sum(_NAME + len(one.type.text) for one in (*op.operands, *op.results))
@@ -220,7 +220,7 @@ def _letters(ops: Iterable[_Op]) -> int:
 
 
 def _with_maps(text: str) -> str:
-    """The text with a name in place of each affine map, and the maps at the top."""
+    """The text with affine maps replaced by names, and the maps listed at the top."""
     parts = text.split(MAP)
     names = {one: f"#map{at or ''}" for at, one in enumerate(dict.fromkeys(parts[1::2]))}
     parts[1::2] = [names[one] for one in parts[1::2]]
@@ -228,7 +228,7 @@ def _with_maps(text: str) -> str:
 
 
 def summary(data: bytes) -> str:
-    """What is known of MLIR bytecode whose ops cannot be read: producer, dialects, names of ops; raises Unreadable."""
+    """Producer, dialects and names of ops of MLIR bytecode whose ops cannot be read; raises Unreadable."""
     module = read_module(data)
     ops = sorted(name for name, _ in module.ops)
     head = f"// MLIR bytecode, version {module.version}, of {module.producer}"
@@ -236,7 +236,7 @@ def summary(data: bytes) -> str:
 
 
 def _name(regions: Iterable[list[_Block]], values: int, arguments: int) -> None:
-    """Names values as MLIR does: each region goes on from the numbers of the one around it."""
+    """Names values as MLIR does: each region continues the numbers of the enclosing region."""
     for blocks in regions:
         value, argument = values, arguments
         for number, block in enumerate(blocks):

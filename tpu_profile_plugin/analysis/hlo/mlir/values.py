@@ -1,4 +1,4 @@
-"""Attributes and types of MLIR bytecode as text: those of the builtin dialect, and those that are text already."""
+"""Attributes and types of MLIR bytecode as text: of the builtin dialect, and entries stored as text."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tpu_profile_plugin.analysis.hlo.mlir.reader import MOST_TEXT, Module, Reade
 T = TypeVar("T")
 _BUILTIN = "builtin"
 MAP = "\x01"
-"""Stands before and behind affine maps, which the finished text has at its top."""
+"""Marks the begin and end of affine maps, which the finished text lists at its top."""
 _DEEPEST = 32
 _DYNAMIC = -(2**63)
 _INDEX_BITS = 64
 _MOST_BITS = 4096
 _MOST_DIMENSIONS = 256
 _MOST_NUMBERS = 100_000
-"""Elements of constants that are written as numbers."""
+"""Maximum number of elements written as numbers, over all constants."""
 _MOST_ELEMENTS = 100
 """Longer constants are written as bytes, as MLIR does."""
 _FLOATS = {
@@ -46,7 +46,7 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """An attribute: its text, `short` without the type where lists leave it out, members of a dictionary, bare text."""
+    """An attribute: its text, `short` text without the type for lists, members of a dictionary, bare text."""
 
     text: str
     short: str = ""
@@ -92,7 +92,7 @@ class Values:
             self._depth -= 1
 
     def _written(self, text: str) -> None:
-        """Guards against texts that grow, before they are put together."""
+        """Guards against texts that would grow beyond the limit, before they are joined."""
         self._length += len(text)
         if self._length > MOST_TEXT:
             raise Unreadable(f"more than {MOST_TEXT} letters of attributes and types")
@@ -278,7 +278,7 @@ def _integer_text(bits: int, of: Type) -> str:
 
 
 def _nested(items: list[str], shape: tuple[int, ...]) -> str:
-    """The elements in brackets by dimension; one that stands for all without any."""
+    """The elements in brackets by dimension; a splat element without brackets."""
     if not shape:
         return items[0]
     if items and all(one == items[0] for one in items):
@@ -302,7 +302,7 @@ def dictionary(members: list[tuple[str, Attribute]]) -> str:
 
 
 def bare(name: str) -> str:
-    """A name as it stands in braces: quoted where it is not an identifier."""
+    """A name as written in braces: quoted unless it is an identifier."""
     return name if name.replace(".", "_").replace("$", "_").isidentifier() else quoted(name)
 
 
@@ -312,7 +312,7 @@ def symbol(name: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text in quotation marks, with what cannot be printed as hexadecimal bytes."""
+    """A text in quotation marks; unprintable characters become hexadecimal bytes."""
     escaped = "".join(
         "\\\\" if byte == 0x5C else chr(byte) if 0x20 <= byte < 0x7F and byte != 0x22 else f"\\{byte:02X}"
         for byte in text.encode()

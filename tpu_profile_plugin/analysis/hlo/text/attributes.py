@@ -1,4 +1,4 @@
-"""Attributes that HLO instructions of any opcode may have: sharding, order, source, how they were compiled."""
+"""Attributes of HLO instructions of any opcode: sharding, order, source, compiler notes."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _ESCAPES |= {ord("\\"): "\\\\", ord('"'): '\\"', ord("'"): "\\'", ord("\n"): "\\
 
 
 def quoted(value: str) -> str:
-    """A text in quotes, as HLO text has them."""
+    """A text in quotes, as in HLO text."""
     return f'"{value.translate(_ESCAPES)}"'
 
 
 def backend_config(instruction: Instruction) -> str:
-    """What the backend noted on the instruction; "" for nothing."""
+    """The backend configuration of the instruction; "" if absent."""
     raw: bytes = instruction.backend_config
     return raw.decode("utf-8", "replace")
 
 
 def notes(instruction: Instruction, name_of: Callable[[int], str], *, order: bool = True) -> list[str]:
-    """What compilers note on instructions of any opcode.
+    """Compiler notes on an instruction of any opcode.
 
     `name_of` spells an instruction by its id; `order` includes instructions that must run earlier.
     """
@@ -48,12 +48,12 @@ def notes(instruction: Instruction, name_of: Callable[[int], str], *, order: boo
 
 
 def frontend_attributes(values: Mapping[str, str]) -> str:
-    """What the framework noted on an instruction or a module."""
+    """Framework notes on an instruction or a module."""
     return f"frontend_attributes={{{','.join(f'{key}={_spelled(value)}' for key, value in sorted(values.items()))}}}"
 
 
 def origins(instruction: Instruction, name_of: Callable[[int], str], *, order: bool, metadata: bool) -> list[str]:
-    """Notes, with `metadata` where the instruction comes from, and the backend's configuration."""
+    """Compiler notes, the instruction's origin if `metadata`, and the backend configuration."""
     out = notes(instruction, name_of, order=order)
     if metadata and (source := _metadata(instruction.metadata)):
         out.append(f"metadata={{{source}}}")
@@ -75,7 +75,7 @@ def _accuracy(accuracy: Any) -> str:
 
 
 def _original(value: Any, shape: Any) -> str:
-    """The value before optimization that each part of a result stands for."""
+    """The value before optimization that each part of a result represents."""
     if value.is_synthetic_call:
         return "()"
     known = {tuple(one.shape_index): one.original_array for one in value.elements if one.HasField("original_array")}

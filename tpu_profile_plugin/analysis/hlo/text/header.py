@@ -1,4 +1,4 @@
-"""The head of HLO text: attributes of the module, and the tables that stack frame numbers refer to."""
+"""The head of HLO text: attributes of the module, and the tables of stack frames."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tpu_profile_plugin.protos.lenient import read
 from tpu_profile_plugin.protos.wire import MalformedMessage, fields
 
 _MODULE, _BIG = "hlo_module", frozenset(("computations", "payloads", "profile_info"))
-"""Field of an HloProto; fields of its module that are not read here."""
+"""Field number in an HloProto; fields of its module that are skipped."""
 
 
 def module_header(program: Program) -> Any:
-    """The HloModuleProto of a program without its computations; of a damaged one, what is sound."""
+    """The HloModuleProto of a program without its computations; only the sound fields if it is damaged."""
     proto = memoryview(program.space.blob(program.module.proto))
     outer = message("xla.HloProto").DESCRIPTOR.fields_by_name[_MODULE].number
     known = message("xla.HloModuleProto").DESCRIPTOR.fields_by_number
@@ -71,7 +71,7 @@ _LOCATION = ("file_name_id", "function_name_id", "line", "end_line", "column", "
 
 
 def frame_tables(header: Any) -> Iterator[str]:
-    """The lines of the four tables behind `stack_frame_id`, each with its title; nothing without stack frames.
+    """The lines of the four tables that `stack_frame_id` refers to, each with its title; empty without stack frames.
 
     Rows are numbered from 1. XLA prints the parent of a frame plus one, so that 1 is a frame without a caller.
     """
@@ -96,5 +96,5 @@ def _table(title: str, rows: Iterator[str]) -> Iterator[str]:
 
 
 def sequences(header: Any) -> Mapping[int, Sequence[int]]:
-    """The order of execution: ids of instructions by the id of their computation; nothing for what has no schedule."""
+    """The order of execution: ids of instructions by the id of their computation; only computations with a schedule."""
     return {id_: list(one.instruction_ids) for id_, one in header.schedule.sequences.items()}

@@ -11,7 +11,7 @@ from tpu_profile_plugin.analysis.hlo.text.literal import literal_text
 from tpu_profile_plugin.analysis.hlo.text.opcode_attributes import attributes
 
 _LONGEST = 1_000_000
-"""Characters after which an instruction's text is cut."""
+"""Maximum length of an instruction's text, in characters."""
 
 
 def instruction_text(
@@ -36,7 +36,7 @@ def instruction_text(
 def operation(instruction: Instruction, program: Instructions, name_of: Callable[[int], str]) -> tuple[str, list[str]]:
     """Opcode and attributes of an instruction; `name_of` spells computations.
 
-    An asynchronous instruction is spelled as the one that it runs: `slice-start`, for an `async-start` of a slice.
+    An asynchronous instruction is named after the instruction that it runs: `slice-start`, not `async-start`.
     """
     inner = wrapped(instruction, program)
     opcode = instruction.opcode if inner is None else f"{inner.opcode}{instruction.opcode.removeprefix('async')}"
@@ -48,7 +48,7 @@ def operation(instruction: Instruction, program: Instructions, name_of: Callable
 
 
 def own_value(instruction: Instruction) -> str | None:
-    """What a constant or a parameter has in place of operands; None for other instructions."""
+    """The text of a constant or a parameter instead of operands; None for other instructions."""
     if instruction.opcode == "constant":
         return literal_text(instruction.literal) if instruction.HasField("literal") else ""
     return str(instruction.parameter_number) if instruction.opcode == "parameter" else None
@@ -71,7 +71,7 @@ def _is_predicate(instruction: Instruction, program: Instructions) -> bool:
 
 
 def wrapped(instruction: Instruction, program: Instructions) -> Instruction | None:
-    """The instruction that an asynchronous one stands for: the only one that its computation has."""
+    """The instruction that an asynchronous instruction runs: the only one in its computation."""
     if instruction.opcode not in ("async-start", "async-update", "async-done"):
         return None
     start: Instruction | None = instruction

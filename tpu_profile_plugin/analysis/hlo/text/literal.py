@@ -12,17 +12,17 @@ import numpy as np
 from tpu_profile_plugin.analysis.hlo.shapes import type_name
 
 _MOST = 10
-"""Most elements of a constant that is written out."""
+"""Maximum number of elements of constants that are written out."""
 _DEEPEST = 16
-"""Dimensions of constants that are written out."""
+"""Maximum number of dimensions of constants that are written out."""
 _ELSEWHERE = "{...}"
 _REPEATED = frozenset(("pred", "s32", "s64", "u32", "u64", "f32", "f64", "c64", "c128"))
-"""Types whose elements are a repeated field; those of others are raw bytes."""
+"""Types with elements in a repeated field; elements of other types are raw bytes."""
 _RAW = {"u8": "u1", "s8": "i1", "u16": "<u2", "s16": "<i2", "f16": "<f2", "bf16": "<u2"}
 _DIGITS = {"f32": (6, 9), "c64": (6, 9), "f64": (15, 17), "c128": (15, 17), "f16": (5,), "bf16": (4,)}
-"""Significant digits of a float: the first number of them that reads back as the same value, else the last."""
+"""Numbers of significant digits to try for a float: the first that reads back as the same value, else the last."""
 _MINI = re.compile(r"f[48]e(\d)m(\d)(b11)?(fn)?(u?z?)")
-"""Floats of 8 and 4 bits: exponent and mantissa, another bias, no infinities, no negative zero."""
+"""Floats of 8 and 4 bits: exponent and mantissa bits, special bias, missing infinities, missing negative zero."""
 
 
 def literal_text(literal: Any) -> str:
@@ -62,7 +62,7 @@ def _nested(
 
 
 def _values(literal: Any, kind: str, count: int) -> Sequence[Any] | None:
-    """The elements of a small constant; None for a type that is not known or elements that do not fit."""
+    """The elements of a small constant; None for unknown types and for elements that do not fit the shape."""
     if kind in _REPEATED:
         values = list(getattr(literal, f"{kind}s")[: 2 * _MOST + 2])
         return list(zip(values[::2], values[1::2], strict=False)) if kind.startswith("c") else values
@@ -85,7 +85,7 @@ def _values(literal: Any, kind: str, count: int) -> Sequence[Any] | None:
 
 
 def _mini(bits: int, exponent: int, mantissa: int, bias: int, *, finite: bool, kind: str) -> float:
-    """Value of a float of few bits; `finite` and `kind` say which bit patterns are no numbers."""
+    """Value of a float of few bits; `finite` and `kind` determine the bit patterns of NaN."""
     if kind == "u":  # unsigned powers of two
         return math.nan if bits == 255 else 2.0 ** (bits - 127)
     top, fraction = (1 << exponent) - 1, (1 << mantissa) - 1

@@ -15,7 +15,7 @@ from tpu_profile_plugin.analysis.hlo.text.instruction import operation, own_valu
 from tpu_profile_plugin.analysis.hlo.text.order import call_order
 
 _LOCAL = (1 << 32) - 1
-"""Ids may hold that of the computation in their upper half, in the schedule or in the instruction."""
+"""Mask of an instruction's own id: its upper half, or the schedule's, may hold the id of the computation."""
 
 
 class HloText:
@@ -44,7 +44,7 @@ class HloText:
         return sequences(self._header)
 
     def module(self) -> Iterator[str]:
-        """The whole program: what is called comes before what calls it, the entry computation is marked."""
+        """The whole program: called computations before their callers, the entry computation marked."""
         yield header_line(self._header.name or self._program.module.name.rpartition("(")[0], self._header)
         if self._metadata and self._header.stack_frame_index.stack_frames:
             yield "\n"
@@ -63,7 +63,7 @@ class HloText:
         return "\n".join([f"{entry}{name}{signature} {{", *self._lines(index), "}"])
 
     def _is_inline(self, index: int) -> bool:
-        """Whether a computation only holds what an asynchronous instruction runs, which is spelled there."""
+        """Whether a computation only wraps the instruction of an asynchronous one, whose text shows it inline."""
         id_ = int(self._program.columns["computation_id"][index])
         return id_ in self._inline
 
@@ -80,7 +80,7 @@ class HloText:
         return range(int(start[index]), int(start[index + 1]))
 
     def _in_order(self, index: int) -> Sequence[int]:
-        """Rows in the order in which they run, where the program has a schedule, else in its own."""
+        """Rows in order of execution if the program has a schedule, else in program order."""
         rows = self._rows(index)
         sequence = self._sequences.get(int(self._program.columns["computation_id"][index]))
         if not sequence:

@@ -13,7 +13,7 @@ from tpu_profile_plugin.protos import enum_values
 
 
 def attributes(instruction: Instruction, name_of: Callable[[int], str]) -> list[str]:
-    """What follows the operands: dimensions, windows, devices, called computations (spelled by `name_of`), ..."""
+    """Attributes after the operands: dimensions, windows, devices, called computations (named by `name_of`), ..."""
     texts = [*_window(instruction), *_convolution(instruction)]
     if specific := _BY_OPCODE.get(instruction.opcode):
         texts += specific(instruction)
@@ -139,7 +139,7 @@ def _custom_call(instruction: Instruction) -> list[str]:
 
 
 _ORIGINAL_API = 1
-"""Calls of this version do not say so."""
+"""Version of custom calls that is not printed."""
 
 
 def _aliasing(alias: Any) -> str:

@@ -1,4 +1,4 @@
-"""The order in which XLA prints computations: each after those that it calls."""
+"""The order in which XLA prints computations: callees before callers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tpu_profile_plugin.analysis.hlo.programs import Program
 def call_order(program: Program) -> Sequence[int]:
     """Rows of the computations, depth first in the order of the instructions that call them.
 
-    Computations that nothing calls start a tree each, in the order of the program; those that only call one another in
-    a ring, which no compiler makes, follow.
+    Each uncalled computation starts a tree, in program order. Computations that only call one another in a ring follow;
+    no compiler makes such rings.
     """
     columns = program.columns
     ids = columns["computation_id"].tolist()
@@ -31,7 +31,7 @@ def call_order(program: Program) -> Sequence[int]:
 
 
 def _add(root: int, calls: Sequence[Sequence[int]], order: dict[int, None]) -> None:
-    """Adds a computation after everything that it calls; without recursion, as chains of calls may be long."""
+    """Adds a computation after its callees; iterative, because chains of calls may be long."""
     seen = set(order)
     if root in seen:
         return

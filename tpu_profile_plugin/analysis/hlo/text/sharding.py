@@ -43,7 +43,7 @@ def sharding(proto: Any, depth: int = 0) -> str:
 
 
 def device_groups(instruction: Instruction) -> str:
-    """Which devices work together in a collective instruction; "" for other instructions."""
+    """Groups of devices that work together in a collective instruction; "" for other instructions."""
     devices = instruction.collective_device_list
     for holder, field in ((devices, "iota_replica_group_list"), (instruction, "iota_collective_device_list")):
         if holder.HasField(field):

@@ -96,7 +96,7 @@ def _leaf(hlo_op: str) -> str:
 
 
 def _launches(events: _Events, named: np.ndarray[tuple[int], np.dtype[np.bool_]] | None = None) -> _Launches:
-    """Ops by correlation id, from the events that name an op or from those in the mask `named`."""
+    """Ops by correlation id, from the events that name an op, or from the events in the mask `named`."""
     rows = np.flatnonzero(events.caused & (events.code >= 0 if named is None else named))
     keys, op = events.named(rows)
     pairs = np.unique(np.stack([events.cause[rows], op], axis=1), axis=0)

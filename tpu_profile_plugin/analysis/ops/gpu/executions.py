@@ -1,4 +1,4 @@
-"""Which op each event of a GPU plane counts for, and the costs that the events themselves record."""
+"""The op of each event of a GPU plane, and the costs recorded with the events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Executions:
 
     Attributes:
       event: the events, int64[n].
-      op: the op that each counts for, int64[n].
+      op: the op of each event, int64[n].
       flops, bytes: costs recorded with the events, int64[n].
     """
 
@@ -31,7 +31,7 @@ def executions(space: XSpace, plane: Plane, op: I64, name: I64, group: I64) -> E
     """Assigns events to ops.
 
     Consecutive events of a line with the same op name in the same group count as one run of the first event's op, even
-    if they name another program; the costs of a run are the last that its events record.
+    if they name another program; the last costs recorded with its events are the costs of a run.
 
     Args:
       space: the profile.

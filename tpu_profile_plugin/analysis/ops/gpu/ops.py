@@ -58,7 +58,7 @@ def _plane_ops(space: XSpace, plane: Plane, extras: PlaneExtras | None, hlo: Hlo
 def _ops(space: XSpace, plane: Plane, hlo: HloOps) -> tuple[list[_Op], I64]:
     """The distinct ops that the plane's events name, and for each event its op or -1.
 
-    An event with an HLO op that is in no program has none, even if it names a framework op.
+    An event whose HLO op is in no program has no op, even if it names a framework op.
     """
     stats = plane.events.stats
     hlo_op, hlo_texts = read.strings(space, plane, stats, "hlo_op")

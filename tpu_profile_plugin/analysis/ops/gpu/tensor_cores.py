@@ -1,4 +1,4 @@
-"""Classifies, by name, GPU kernels that run on matrix units (tensor cores) and framework ops that could."""
+"""Recognises by name GPU kernels that run on matrix units (tensor cores), and framework ops that could."""
 
 from __future__ import annotations
 

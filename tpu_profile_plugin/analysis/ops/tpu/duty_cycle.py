@@ -16,9 +16,9 @@ from tpu_profile_plugin.columns import Plane, XSpace
 
 _OFF_DUTY = dict.fromkeys((*tpu_ops.WAITS_FOR_HOST, tpu_ops.ASYNC_DONE, "megacore fusion"), tpu_ops.Duty.OFF)
 TENSOR_CORE_DUTY = {**_OFF_DUTY, tpu_ops.CUSTOM_CALL: tpu_ops.Duty.CUSTOM_CALL}
-"""Categories of ops that wait for the host or for another core, and custom calls, which may wait."""
+"""Categories of ops that wait for the host or for another core; custom calls may wait."""
 SPARSE_CORE_DUTY = _OFF_DUTY
-"""As in XProf, custom calls of SparseCores are surely on duty."""
+"""The same for SparseCores: as in XProf, their custom calls are always on duty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from tpu_profile_plugin.columns.arrays import I64, U8, Bools
 CUSTOM_CALL = "custom-call"
 ASYNC_DONE = "async-done"
 _WAITING_NAMES = ("async-done", "host-send-done", "host-recv-done")
-"""Parts of the names of ops whose time counts as that of async-done, as in XProf."""
+"""Parts of the names of ops whose time counts as async-done, as in XProf."""
 WAITS_FOR_HOST = frozenset(("infeed", "outfeed", "host send", "host send-done", "host recv", "host recv-done"))
 _NO_KEY = 2**32 - 1
 SILENT_CORE_PS = 1
@@ -78,9 +78,9 @@ class OpMetadata:
         return self.categories[code] if code >= 0 else ""
 
     def time_categories(self) -> tuple[np.ndarray[Any, np.dtype[np.int64]], list[str]]:
-        """What the time of ops counts as in steps and in the duty cycle: codes into the returned categories.
+        """Category of each op's time in steps and in the duty cycle: codes into the returned categories.
 
-        This is the category, but ops with one of `_WAITING_NAMES` wait, unless the category is one that waits anyway.
+        Normally the op's category; ops with one of `_WAITING_NAMES` count as waiting.
         """
         categories = [*self.categories, ""]
         code = self.category.astype(np.int64)
@@ -145,14 +145,14 @@ def _shared(counted: Bools, program: I64, symbol: I64) -> I64:
 def described_by(plane: Plane, shared: I64, events: I64, group: I64 | None = None) -> I64:
     """Row that describes each metadata row in each group of `events`, int64[groups, rows]; groups count from 0.
 
-    Of rows that share a program and symbol it is the one whose event completed first, else the row itself.
+    Among rows that share a program and symbol it is the row whose event completed first, else the row itself.
     """
     group = np.zeros(len(events), np.int64) if group is None else group
     describing: I64 = np.repeat(np.arange(len(shared))[None], int(group.max(initial=0)) + 1, axis=0)
     row = plane.events.metadata[events].astype(np.int64)
     index = np.flatnonzero(shared[row] >= 0)
     end = plane.events.begin_ps[events[index]] + plane.events.duration_ps[events[index]]
-    # The event completed first is the innermost of those that end first.
+    # The event completed first is the innermost of the events that end first.
     index = index[np.lexsort((-index, end))][::-1]
     first = np.full((len(describing), int(shared.max(initial=-1)) + 1), -1, np.int64)
     first[group[index], shared[row[index]]] = row[index]
@@ -200,7 +200,7 @@ class CoreWork:
 
 
 class Duty(IntEnum):
-    """What the own time of an op counts as in the duty cycle."""
+    """Role of an op's self time in the duty cycle."""
 
     ON = 0
     CUSTOM_CALL = 1
@@ -213,7 +213,7 @@ def op_table(
     """Metrics of one core's ops, and its busy time.
 
     Nesting of the sums is determined on the device's clock; busy time and the minimum time of an op are on the host's.
-    `duty_of` has the categories that are not plainly on duty. `step_spans`, the core's steps, extend the observed time,
+    `duty_of` has the categories that are not always on duty. `step_spans`, the core's steps, extend the observed time,
     as do, on the host's clock, the events shown on the line of framework ops.
     """
     duty = _duty(space, plane, op_meta, duty_of)

@@ -140,7 +140,7 @@ class _EventSums:
         return np.bincount(row[counted], weights=weights, minlength=self._rows).astype(np.float64)
 
     def total(self, reader: Callable[[XSpace, Plane, Stats, str], tuple[Any, Bools]], name: str) -> F64:
-        """Sum of a stat; as in XProf, only of the values of one type."""
+        """Sum of a stat; as in XProf, over values of one type only."""
         if self._plane.stat_metadata.row(name) is None:
             return np.zeros(self._rows)
         return self._sum(reader(self._space, self._plane, self._plane.events.stats, name)[0])

@@ -56,7 +56,7 @@ def advice_for(facts: BottleneckFacts) -> Advice:
 
 
 def _filling(facts: BottleneckFacts) -> tuple[Step, ...]:
-    """That a shuffle buffer was being filled in this call, and so the bottleneck worked ahead."""
+    """The remark that a shuffle buffer was filling in this call, so that the bottleneck worked ahead."""
     for stage in (facts.own, *facts.consumers):
         if base_name(stage.name) in _SHUFFLES and stage.input_calls >= 2 * max(1, stage.calls):
             size = stage.settings.buffer_size
@@ -72,7 +72,7 @@ def _filling(facts: BottleneckFacts) -> tuple[Step, ...]:
 
 
 def _prefetch_at_the_end(facts: BottleneckFacts) -> tuple[Step, ...]:
-    """That nothing is made ahead, unless a prefetch follows or the chain of consumers is unknown."""
+    """The advice to prefetch, unless a prefetch follows or the chain of consumers is unknown."""
     if not facts.consumers or any(base_name(stage.name) == "Prefetch" for stage in (facts.own, *facts.consumers)):
         return ()
     text = "End the pipeline with `.prefetch(tf.data.AUTOTUNE)`, so that it works ahead while the program computes."
@@ -132,7 +132,7 @@ def _parallel(code: str) -> Callable[[BottleneckFacts], Advice]:
 
 
 def _parallelism(facts: BottleneckFacts, code: str) -> Step:
-    """What is recorded about the parallelism, and how to raise it."""
+    """The recorded parallelism, and the code that raises it."""
     settings, cpus = facts.own.settings, facts.cpu_budget
     known = settings.parallelism
     merged = " `map()` and `batch()` run as one MapAndBatch." if facts.own.dataset.startswith("fused(") else ""
@@ -176,7 +176,7 @@ def _parallel_interleave(facts: BottleneckFacts) -> Advice:
 
 
 def _inputs_at_once(stage: Stage) -> Step:
-    """How many inputs a parallel interleave reads at once, and how to raise it."""
+    """The number of inputs that a parallel interleave reads at once, and the code that raises it."""
     settings = stage.settings
     known, cycle = settings.parallelism, settings.cycle_length
     if known is None or cycle is None:

@@ -16,7 +16,7 @@ _OPENERS = {
     "FixedLengthRecord": "lambda f: tf.data.FixedLengthRecordDataset(f, record_bytes)",
     "CSV": "lambda f: tf.data.experimental.CsvDataset(f, record_defaults)",
 }
-"""How a file of each format is opened; a format without an entry is read by an op of the program."""
+"""Dataset that opens files, by format; an op of the program reads formats without an entry."""
 _BLOCKS = ("TFRecord", "TextLine", "FixedLengthRecord")
 """Formats whose dataset takes the size of a read in bytes."""
 
@@ -37,7 +37,7 @@ def _files(kind: str) -> Rule:
 
 
 def _several_files(kind: str, facts: BottleneckFacts) -> Step:
-    """How to read several files at once, or how many are read at once already."""
+    """The code to read several files at once, or the number of files already read at once."""
     for stage in facts.consumers:
         if "ParallelInterleave" in stage.name:
             return Step(_already(stage), (Guide.EXTRACTION, Guide.INTERLEAVE))

@@ -25,12 +25,12 @@ _HOST = texts("host", "Host", "The host that ran the pipeline.")
 _PIPELINE = texts("input_pipeline", "Input Pipeline", "Name of the pipeline, counted per host.")
 
 
-def _us(id_: str, label: str, sentence: str) -> Column:
-    return numbers(id_, label, "us", sentence)
+def _us(id_: str, label: str, sentence: str, *, extra: bool = False) -> Column:
+    return numbers(id_, label, "us", sentence, extra=extra)
 
 
 def _ps(id_: str, label: str, sentence: str) -> Column:
-    return numbers(id_, label, "ps", sentence)
+    return numbers(id_, label, "ps", sentence, extra=True)
 
 
 GRAPH_COLUMNS = (
@@ -40,13 +40,13 @@ GRAPH_COLUMNS = (
     texts("name", "Name", "Id of the iterator."),
     texts("parent", "Parent", "Id of the iterator that called it; empty for the root."),
     numbers("type", "Type", "", "2 the bottleneck, 1 else on the critical path, 0 not on it."),
-    texts("iterator", "Iterator", "Kind of the iterator."),
-    texts("long_name", "Long Name", "Kinds of the iterator and of all its consumers, the root first."),
+    texts("iterator", "Iterator", "Kind of the iterator.", extra=True),
+    texts("long_name", "Long Name", "Kinds of the iterator and of all its consumers, the root first.", extra=True),
     _ps("start_ps", "Start", "Begin of the first execution, on the axis of the trace viewer."),
     _ps("duration_ps", "Total Duration", "Sum of the durations of all executions."),
     _ps("self_ps", "Self Duration",
-        "Total duration without that of the iterators it called; negative if several of them ran at once."),
-    numbers("num_calls", "# Calls", "", "Number of executions."),
+        "Total duration without the iterators that it called; negative if several of them ran at once."),
+    numbers("num_calls", "# Calls", "", "Number of executions.", extra=True),
 )  # fmt: skip
 SUMMARY_COLUMNS = (
     _HOST,
@@ -56,10 +56,10 @@ SUMMARY_COLUMNS = (
     _us("max", "Max (us)", "Longest call."),
     numbers("num_calls", "# calls", "", "Number of elements that the program requested."),
     numbers("num_slow_calls", "# slow calls", "", "Calls that took more than 50 us."),
-    texts("kind", "Kind", "host, or device: copies elements to one of several devices."),
-    texts("long_name", "Long Name", "The root iterator of the pipeline."),
-    texts("name", "Dataset", "Name of the root's dataset in the program's graph."),
-    texts("request_host", "Host in requests", "Name of the host in requests."),
+    texts("kind", "Kind", "host, or device: copies elements to one of several devices.", extra=True),
+    texts("long_name", "Long Name", "The root iterator of the pipeline.", extra=True),
+    texts("name", "Dataset", "Name of the root's dataset in the program's graph.", extra=True),
+    texts("request_host", "Host in requests", "Name of the host in requests.", extra=True),
     _ps("min_ps", "Min", "Shortest call, not truncated."),
     _ps("mean_ps", "Avg", "Mean over the calls, not truncated."),
     _ps("max_ps", "Max", "Longest call, not truncated."),
@@ -70,16 +70,16 @@ BOTTLENECK_COLUMNS = (
     _us("max_latency", "Max Latency (us)", "Longest call of the pipeline."),
     texts("bottleneck", "Bottleneck", "Iterator on the critical path with the longest self duration."),
     texts("suggestion", "Suggestion", "Suggestions, as HTML."),
-    texts("id", "Bottleneck id", "Id of the bottleneck."),
-    texts("iterator", "Iterator", "Kind of the bottleneck."),
-    texts("long_name", "Long Name", "Kinds of the bottleneck and of all its consumers, the root first."),
-    _us("latency_us", "Latency", "Self duration of the bottleneck in that call."),
-    texts("advice", "Class", "Class of iterators that share a rule."),
-    texts("advice_text", "Advice", "Suggestions, one per line, code in backticks."),
-    texts("advice_links", "Links", "Documentation: title, tab, address, one per line."),
-    numbers("parallelism", "Parallelism", "", "Elements, or inputs, that the bottleneck works on at once."),
-    texts("autotune", "Autotune", "true: tf.data chooses parallelism or buffer size; false: fixed."),
-    texts("settings", "Settings", "Recorded settings of the bottleneck, and CPUs for tf.data."),
+    texts("id", "Bottleneck id", "Id of the bottleneck.", extra=True),
+    texts("iterator", "Iterator", "Kind of the bottleneck.", extra=True),
+    texts("long_name", "Long Name", "Kinds of the bottleneck and of all its consumers, the root first.", extra=True),
+    _us("latency_us", "Latency", "Self duration of the bottleneck in that call.", extra=True),
+    texts("advice", "Class", "Class of iterators with the same rule.", extra=True),
+    texts("advice_text", "Advice", "Suggestions, one per line, code in backticks.", extra=True),
+    texts("advice_links", "Links", "Documentation: title, tab, address, one per line.", extra=True),
+    numbers("parallelism", "Parallelism", "", "Elements or inputs that the bottleneck works on at once.", extra=True),
+    texts("autotune", "Autotune", "true: tf.data chooses parallelism or buffer size; false: fixed.", extra=True),
+    texts("settings", "Settings", "Recorded settings of the bottleneck, and CPUs for tf.data.", extra=True),
     _ps("self_ps", "Self Duration", "Self duration of the bottleneck in that call, not truncated."),
 )
 
@@ -247,6 +247,7 @@ TOOL = Tool(
     summary="Slow tf.data input pipelines, their bottlenecks, and suggestions.",
     build=build,
     available=_available,
+    extras=("pipelines_with_more_runs", "iterators_left_out", "pipelines_left_out", "problems"),
     params=(
         Param("part", "string", "", "run: one run of a pipeline in detail instead of the tables.", choices=("run",)),
         Param("pipeline", "string", "Host:0", "Of part=run: name of the pipeline."),

@@ -68,7 +68,7 @@ class Rows:
         self._fields.append(_Field(self._rows(rows), tag, np.asarray(values).astype(np.int64).view(np.uint64), None))
 
     def fixed64(self, tag: int, values: U64, rows: I64 | None = None) -> None:
-        """Adds eight bytes: of a double its bits."""
+        """Adds eight bytes, such as the bits of a double."""
         body = Packed(
             np.ascontiguousarray(values, "<u8").view(np.uint8), np.full(len(values), values.itemsize, np.int64)
         )
@@ -94,7 +94,7 @@ class Rows:
 
 
 def _write(out: U8, cursor: I64, field: _Field) -> None:
-    """Writes a field of all its rows at the cursor of each, which it moves on."""
+    """Writes a field of all its rows at each row's cursor, and advances the cursors."""
     sizes = field.sizes()
     before = np.cumsum(sizes) - sizes
     first = np.searchsorted(field.rows, field.rows, side="left")
@@ -127,7 +127,7 @@ def varint_sizes(values: U64) -> I64:
 
 
 def varint(value: int) -> bytes:
-    """A number that is not negative as a varint."""
+    """A non-negative number as a varint."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)

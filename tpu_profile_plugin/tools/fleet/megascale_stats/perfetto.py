@@ -1,6 +1,6 @@
-"""A trace of collectives as a file of Perfetto: descriptors of tracks, begins and ends of events, texts by number.
+"""A trace of collectives as a Perfetto file: descriptors of tracks, begins and ends of events, numbered texts.
 
-All packets are of one sequence, whose texts stand before the events that use them.
+All packets form one sequence; texts precede the events that use them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _packet, _event, _descriptor, _annotation = (
 )
 _SEQUENCE = 1
 _BATCH = 50_000
-"""Events that are written at once."""
+"""Events per batch."""
 _LEVEL = 1
 
 
@@ -93,7 +93,7 @@ class TraceWriter:
         return self._finished(packet, 1)
 
     def _finished(self, packet: Rows, count: int) -> bytes:
-        """The packets with what all have; the first one says that the sequence begins."""
+        """The packets with their common fields; the first packet begins the sequence."""
         flags = np.full(count, enum_number("perfetto.protos.TracePacket.SequenceFlags", "SEQ_NEEDS_INCREMENTAL_STATE"))
         if self._first:
             flags[0] |= enum_number("perfetto.protos.TracePacket.SequenceFlags", "SEQ_INCREMENTAL_STATE_CLEARED")
@@ -105,7 +105,7 @@ class TraceWriter:
         return file.packed().data.tobytes()
 
     def _texts(self) -> bytes:
-        """A packet with the texts that were added since the last one."""
+        """A packet with the texts added since the last such packet."""
         tables = {
             "event_names": self._trace.labels,
             "debug_annotation_names": self._trace.keys,
@@ -128,7 +128,7 @@ class TraceWriter:
         return entry.packed(), np.zeros(len(texts), np.int64)
 
     def _events(self, tracks: list[Track], uuids: list[int], args: Arguments) -> bytes:
-        """Begin and end of every event, next to each other; instants have no end."""
+        """Begin and end of every event, adjacent; instants have no end."""
         begin, duration, label = (
             np.concatenate([getattr(track, name) for track in tracks]) for name in ("begin_ps", "duration_ps", "label")
         )
@@ -202,7 +202,7 @@ def _by_device(tracks: list[Track]) -> Iterator[tuple[int, list[Track]]]:
 
 
 def _batches(tracks: list[Track]) -> Iterator[list[tuple[int, Track]]]:
-    """Neighbouring tracks of one plane, by their places in the list; long ones in several parts."""
+    """Index ranges of neighbouring tracks of one plane; long tracks are split."""
     batch: list[tuple[int, Track]] = []
     size = 0
     for place, track in enumerate(tracks):
@@ -217,7 +217,7 @@ def _batches(tracks: list[Track]) -> Iterator[list[tuple[int, Track]]]:
 
 
 def _annotations(args: Arguments, packet: I64) -> tuple[Packed, I64]:
-    """The arguments of all events, and the packets that they belong to; a name that repeats has a list of values."""
+    """The arguments of all events, and the packet of each; a repeated name has a list of values."""
     order = _by_name(args)
     event, key = args.event[order], args.key[order]
     first = _starts(event, key)
@@ -235,7 +235,7 @@ def _annotations(args: Arguments, packet: I64) -> tuple[Packed, I64]:
 
 
 def _by_name(args: Arguments) -> I64:
-    """The order of the arguments in which equal names of an event are neighbours, names in order of appearance."""
+    """Order that makes equal names of an event adjacent, names in order of appearance."""
     order = np.lexsort((args.key, args.event))
     first = _starts(args.event[order], args.key[order])
     appears = np.empty(len(order), np.int64)
@@ -257,7 +257,7 @@ def _values(made: Rows, kind: np.ndarray[tuple[int], np.dtype[np.uint8]], value:
 
 
 def _flows(tracks: list[Track], packet: I64, instant: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[U64, I64]:
-    """Numbers of flows and their packets: a flow enters at the begin of an event and leaves at its end."""
+    """Flow numbers and their packets; a flow enters at the begin of an event and leaves at its end."""
     flows, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     first = 0
     for track in tracks:

@@ -1,14 +1,14 @@
 """Megascale stats: slack, stalls and bandwidth of collectives over the data-centre network, one row per rendezvous.
 
-A list with one table, as XProf. Times come from the first TPU of each host; `host_stall` needs traces of hosts that
-profiles do not have, so it is "-".
+A list with one table, as XProf. Times come from the first TPU of each host; `host_stall` is "-": profiles lack the
+traces of hosts that it needs.
 
-With `timeline=true` (ours) the parts of collectives on all TPUs and what hands over to what:
+With `timeline=true` (ours) the parts of collectives on all TPUs and the flows between parts:
 `{"kinds": [name], "hosts": [{"host", "names": [rendezvous], "parts": {"device", "run", "rendezvous", "kind",
 "begin_ps", "end_ps"}, "flows": [[from], [to]]}]}`; members of `parts` are lists, flows are places in them, run ids are
 texts.
 
-With `perfetto=true` a compressed trace of Perfetto, as XProf's: a file to keep, or to open in a viewer of one's own.
+With `perfetto=true` a compressed trace for Perfetto, as XProf's: a file to keep or to open in a local viewer.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ NO_LIMIT = 2**31 - 1
 _GIGABITS_PER_BYTE, _SECONDS_PER_US = 8e-9, 1e-6
 
 COLUMNS = (
-    texts("rendezvous_name", "Rendezvous Name", "Name that the sender and the receiver share."),
+    texts("rendezvous_name", "Rendezvous Name", "Name shared by sender and receiver."),
     texts("recv_op_name", "Recv Op Name", "The recv-done op."),
     texts("send_op_name", "Send Op Name", "The send op."),
     texts("transfer_type", "Transfer Type", "Kind of collective."),
@@ -53,20 +53,20 @@ COLUMNS = (
             "Time from the send to the begin of the recv-done, without sends and receives in between: what the network "
             "may take without holding the TPU up."),
     Column("host_stall", "Host Stall (ms)", "string", "ms",
-           "Time that the host holds the collective up; not recorded."),
+           "Delay caused by the host; not recorded."),
     numbers("observed_duration", "Observed Duration (ms)", "ms",
             "Time from the begin of the send to the end of the recv-done."),
     numbers("send_stall", "Send Stall (ms)", "ms", "Time of the send op."),
     numbers("send_done_stall", "SendDone Stall (ms)", "ms", "Time of the send-done op."),
     numbers("recv_stall", "Recv Stall (ms)", "ms", "Time of the recv op; XProf makes it a million times smaller."),
     numbers("recv_done_stall", "RecvDone Stall (ms)", "ms", "Time of the recv-done op."),
-    numbers("stall_duration", "Stall Duration (ms)", "ms", "Time of all four ops: the TPU does nothing else."),
+    numbers("stall_duration", "Stall Duration (ms)", "ms", "Time of all four ops, with nothing else on the TPU."),
     numbers("total_stall", "Aggregated Total Stall (ms)", "ms", "Stall duration of all runs."),
     numbers("occurrences", "Occurrences", "", "Number of runs."),
     numbers("net_tx_bytes", "Data Transmitted Size", "bytes",
-            "What a run sends over the network, from the size of the result and the number of participants."),
+            "Bytes sent over the network per run, from the size of the result and the number of participants."),
     numbers("required_bandwidth", "Required Bandwidth (Gbps)", "Gbit/s",
-            "Bandwidth at which the transfer fits into the slack; 2147483647: there is no slack."),
+            "Bandwidth needed to finish within the slack; 2147483647 without slack."),
 )  # fmt: skip
 
 
@@ -107,7 +107,7 @@ def build(run: Run, query: Query) -> tuple[Table] | Json | Raw:
 
 def _perfetto(run: Run, query: Query) -> Raw:
     if len(run.profiles) > 1:
-        raise BadRequest("A Perfetto trace is of one host: choose one with host=NAME.", parameter="host")
+        raise BadRequest("A Perfetto trace shows one host: choose it with host=NAME.", parameter="host")
     trace = load(run.profiles[0].lazy)
     if query.flag("group_tiny_events"):
         hide_tiny_events(trace)
@@ -167,13 +167,14 @@ TOOL = Tool(
     summary="Collectives over the data-centre network: slack, stalls and the bandwidth they need.",
     build=build,
     params=(
+        Param("perfetto", "bool", False, "Answer a compressed Perfetto trace of one host instead of the table."),
+        Param("group_tiny_events", "bool", True, "Of perfetto=true: merge neighbouring events shorter than 1 ns."),
+        Param("recv_done", "bool", False, "Of perfetto=true: include flows to recv-done ops."),
         Param(
-            "perfetto", "bool", False, "A compressed trace of one host for viewers of Perfetto, in place of the table."
-        ),
-        Param("group_tiny_events", "bool", True, "Whether that trace has one event for neighbours shorter than 1 ns."),
-        Param("recv_done", "bool", False, "Whether flows of that trace also lead to the recv-done ops."),
-        Param(
-            "timeline", "bool", False, "Parts of the collectives and what hands over to what, in place of the table."
+            "timeline",
+            "bool",
+            False,
+            "Answer the parts of the collectives and the flows between them instead of the table.",
         ),
     ),
     available=_available,

@@ -1,4 +1,4 @@
-"""Colours of buffers: those of other viewers of the same data, in their order, so that pictures can be compared."""
+"""Colours of buffers, the same as in XProf, so that pictures can be compared."""
 
 _DIGITS = (
     "e91e632196f381c7844dd0e13f51b5e53935ff9100b39ddb90a4ae26c6daad145703a9f42196f3c2185b795548f9a82500bfa5880e4f"

@@ -25,7 +25,7 @@ _WHITE = "#ffffff"
 
 
 def build(run: Run, query: Query) -> Payload:
-    """JSON as in XProf, without zero and empty fields. Additions: `module`, the full name; with `extended`
+    """JSON as in XProf, without zero and empty fields. With `extended` also `module`, the full name;
     `device`, the memory of a device, and `memorySpaces`, those in which the program has buffers.
     """
     host, program = requested_program(run, query)
@@ -229,8 +229,9 @@ TOOL = Tool(
     params=(
         *PARAMS,
         Param("memory_space", "int", 0, "0 HBM, 1 VMEM, 2 Sflag, 3 CMEM, 4 SMEM, 5 host, 6 SparseCore.", minimum=0),
-        Param("extended", "bool", False, "Also the device's memory and the memory spaces that the program uses."),
-        Param("view_memory_allocation_timeline", "string", "", "If not empty: a drawing of memory over time, as HTML."),
+        Param("extended", "bool", False, "Add the device's memory and the program's memory spaces."),
+        Param("view_memory_allocation_timeline", "string", "", "If set: answer a drawing of memory over time as HTML."),
     ),
     available=no_modules,
+    extras=("module",),
 )

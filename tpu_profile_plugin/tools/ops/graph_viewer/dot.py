@@ -1,4 +1,4 @@
-"""A drawing of an HLO program for Graphviz: the nodes, boxes and edges that XLA draws, in our words."""
+"""A drawing of an HLO program for Graphviz: XLA's nodes, boxes and edges, with our labels."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ FILL = {
 }  # fmt: skip
 _LONGEST = 80
 _DEEPEST = 32
-"""Boxes in boxes; what is deeper is drawn in the last one."""
+"""Maximum nesting of boxes; deeper nodes are drawn in the innermost allowed box."""
 _LONGEST_CONFIG = 2000
 
 
 def dot(picture: Picture, metadata: bool) -> str:
-    """The graph in the language of Graphviz; `metadata` adds the backend configurations, as XLA does."""
+    """The graph in Graphviz's DOT language; `metadata` adds the backend configurations, as XLA does."""
     lines = ["digraph G {", "rankdir = TB;", "compound = true;", f"label = {_quoted(picture.title)};"]
     lines += ["labelloc = t;", 'node [shape=box, style="filled,rounded", fontname="sans-serif", fontsize=11];']
     lines += _members(picture, metadata)
@@ -34,7 +34,7 @@ def dot(picture: Picture, metadata: bool) -> str:
 
 
 def _members(picture: Picture, metadata: bool) -> Iterator[str]:
-    """Nodes and the boxes around them, a box at the place of its first node."""
+    """Nodes and the boxes around them; a box stands at the position of its first node."""
     depth: dict[int | None, int] = {None: 0}
     flat: dict[int | None, int | None] = {None: None}
     inside: dict[int | None, list[Drawn | int]] = {None: []}

@@ -1,4 +1,4 @@
-"""A drawing of an HLO program as JSON: nodes, open computations, edges, and where they are placed."""
+"""A drawing of an HLO program as JSON: nodes, open computations, edges and their positions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tpu_profile_plugin.analysis.hlo.source import source_of
 from tpu_profile_plugin.analysis.hlo.text.instruction import own_value
 from tpu_profile_plugin.analysis.hlo.text.module import HloText
 
-# What kind of work an opcode is; the page and the drawing colour nodes by it.
+# Opcodes by kind of work, which determines the colour of a node in page and drawing.
 _GROUPS = {
     "communication": "all-gather all-reduce all-to-all collective-permute reduce-scatter collective-broadcast infeed "
     "outfeed send send-done recv recv-done partition-id replica-id ragged-all-to-all all-gather-start all-gather-done "
@@ -34,19 +34,19 @@ _GROUPS = {
 }
 _GROUP_OF = {opcode: group for group, opcodes in _GROUPS.items() for opcode in opcodes.split()}
 NODE_WIDTH, LINE, FRAME = 172, 14, 12
-"""Of a node in pixels: its width, a line of its text, its borders and padding."""
+"""Size of a node in pixels: its width, a line of its text, its borders and padding."""
 MOST_INLINE = 3
-"""Operands that are listed in a node."""
+"""Maximum number of operands listed in a node."""
 
 
 def group_of(opcode: str) -> str:
-    """The kind of work that an opcode is."""
+    """The kind of work of an opcode."""
     return _GROUP_OF.get(opcode, "elementwise")
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing and the program that it is of; `left_out`: nodes that were too many."""
+    """A drawing and its program; `left_out`: number of nodes omitted beyond the limit."""
 
     program: Program
     links: Links
@@ -56,7 +56,7 @@ class Picture:
 
     @cached_property
     def boxes(self) -> dict[int, Box]:
-        """The boxes that have something in them, at any depth."""
+        """The boxes that contain a node, at any depth."""
         used: dict[int, Box] = {}
         for node in self.drawing.nodes:
             box = node.box
@@ -67,23 +67,23 @@ class Picture:
 
     @property
     def title(self) -> str:
-        """What is drawn, in words."""
+        """The title of the drawing."""
         name = self.program.computation_names[self.drawing.computation]
         if self.drawing.center is not None:
             return f"Around {self.program.names[self.drawing.center]} in {name}"
         return f"{'Entry computation' if self.drawing.computation == self.program.entry else 'Computation'} {name}"
 
     def name(self, row: int) -> str:
-        """The name of a row, of ROOT that of its tag."""
+        """The name of a row, or of the result's tag for ROOT."""
         return "ROOT" if row == ROOT else self.program.names[row]
 
     @cached_property
     def spelled(self) -> HloText:
-        """The program's text, without what says where instructions come from."""
+        """The program's text without metadata."""
         return HloText(self.program, full=False, metadata=False)
 
     def inline(self, node: Drawn) -> list[dict[str, Any]]:
-        """The operands that are written into a node."""
+        """The operands written into a node."""
         return [{"operand": number, "id": row, "text": self._inline_text(row)} for number, row in node.inline]
 
     def _inline_text(self, row: int) -> str:
@@ -97,14 +97,14 @@ class Picture:
         return f"parameter {message.parameter_number}"
 
     def applies(self, row: int) -> list[str]:
-        """What the simple computations that an instruction calls do, e.g. `add`."""
+        """The operations of the simple computations that an instruction calls, e.g. `add`."""
         if self.program.opcodes[row] == "fusion":
             return []
         return [word for called in self.links.called(row) if (word := self.links.simple(called))]
 
     @cached_property
     def placed(self) -> Placement:
-        """Where nodes, boxes and edges are."""
+        """The positions of nodes, boxes and edges."""
         lines = {node.row: min(MOST_INLINE, len(node.inline)) for node in self.drawing.nodes}
         return place(self.drawing, lambda row: (NODE_WIDTH, FRAME + LINE * (3 + lines[row])))
 
@@ -160,7 +160,7 @@ def _node(picture: Picture, node: Drawn, spelled: HloText) -> dict[str, Any]:
 
 
 def _origin(program: Program, row: int) -> dict[str, Any]:
-    """The framework op behind an instruction, and where it stands in the program's source."""
+    """The framework op of an instruction, and its place in the program's source."""
     source = source_of(program, row)
     return {
         "opName": program.op_names[row],

@@ -1,4 +1,4 @@
-"""A drawing of an HLO program as a page that any browser shows, offline: a picture, and the same as a table."""
+"""A drawing of an HLO program as an HTML page for any browser, offline: a picture and a table."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tpu_profile_plugin.tools.ops.graph_viewer.dot import FILL
 from tpu_profile_plugin.tools.ops.graph_viewer.output import FRAME, LINE, MOST_INLINE, Picture, group_of
 
 _LETTERS = 25
-"""Letters of a node's line that fit."""
+"""Characters that fit into a line of a node."""
 _LINES = {"control": ' stroke-dasharray="2 3"', "call": ' stroke-dasharray="6 4"'}
 
 
 def page(picture: Picture) -> str:
-    """A page without scripts and styles, so that it is the same from a server, from a file and in print."""
+    """The HTML page, without scripts and styles: the same from a server, from a file and in print."""
     title = escape(picture.title)
     note = f"<p>{picture.left_out:,} further nodes are not shown.</p>" if picture.left_out else ""
     head = "<tr><th>Instruction</th><th>Opcode</th><th>Shape</th><th>Operands</th></tr>"
@@ -30,7 +30,7 @@ def page(picture: Picture) -> str:
 
 
 def svg(picture: Picture) -> str:
-    """The picture; colours and sizes are attributes, which strict content policies allow."""
+    """The picture; colours and sizes are attributes, because strict content policies forbid styles."""
     placed = picture.placed
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{placed.width}" height="{placed.height}" '

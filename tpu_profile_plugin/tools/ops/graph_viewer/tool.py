@@ -1,4 +1,4 @@
-"""Graph viewer: the program that was compiled, as text, as bytes, or as a drawing of it or of a part of it."""
+"""Graph viewer: the compiled program as text, as bytes, or as a drawing of the whole or a part."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _NODE_TYPES = ("graph", "adj_nodes", "custom_call")
 _TEXT = "text/plain; charset=utf-8"
 _HTML = "text/html; charset=utf-8"
 _LARGEST_TEXT = 32 << 20
-"""Bytes of the largest proto that has a text form, which is many times larger."""
+"""Size limit in bytes of protos with a text form, which is many times larger."""
 _MOST_NODES = 20_000
 _BYTECODE = b"ML\xefR"
 """First bytes of an MLIR module in its binary form."""
 
 
 def build(run: Run, query: Query) -> Payload:
-    """What `type` asks for; see docs/developer/formats.md for the forms."""
+    """The answer in the form `type`; see docs/developer/formats.md."""
     kind, name = query.text("type"), query.text("node_name")
     _check(query, kind, name)
     program = _program(run, query, name)
@@ -65,7 +65,7 @@ def build(run: Run, query: Query) -> Payload:
 
 
 def _check(query: Query, kind: str, name: str) -> None:
-    """Refuses what has no answer, in words."""
+    """Raises BadRequest with the reason if the request has no answer."""
     if not kind:
         raise BadRequest("Graph viewer must provide a type option.", parameter="type", choices=list(_TYPES))
     if kind == "me_graph":
@@ -85,7 +85,7 @@ def _check(query: Query, kind: str, name: str) -> None:
 
 
 def _program(run: Run, query: Query, name: str) -> Program:
-    """The named program; where none is named, or none is called so, the first that has the node."""
+    """The named program; without a match, the first program that contains the node."""
     node, module = name.removeprefix("%"), query.text("module_name")
     if node and not module and not query.text("program_id"):
         return program_with(run, node)
@@ -106,12 +106,12 @@ def _missing(name: str) -> NotFound:
 
 
 def _text(parts: Iterable[str]) -> Raw:
-    """Text that may be large, encoded part by part."""
+    """A possibly large text, encoded part by part."""
     return Raw(b"".join(part.encode("utf-8", "replace") for part in parts), BINARY_TYPE)
 
 
 def _listing(program: Program, name: str, full: bool, metadata: bool) -> Iterable[str]:
-    """The whole program, or only the computation of that name or of the instruction of that name."""
+    """The text of the program, or of the named computation, or of the named instruction's computation."""
     spelled = HloText(program, full, metadata)
     if not name:
         return spelled.module()
@@ -124,15 +124,15 @@ def _listing(program: Program, name: str, full: bool, metadata: bool) -> Iterabl
 
 
 def _instruction(program: Program, name: str) -> int:
-    """The row of a name.
+    """The row of the instruction with this name.
 
     Raises:
-      BadRequest: it is a computation's.
-      NotFound: nothing has that name.
+      BadRequest: the name belongs to a computation.
+      NotFound: the name is unknown.
     """
     row, computation = find(program, name)
     if row is None and computation is not None:
-        raise BadRequest(f"{name[:200]} is a computation; this answer is about one instruction.", parameter="node_name")
+        raise BadRequest(f"{name[:200]} is a computation; this request needs an instruction.", parameter="node_name")
     if row is None:
         raise _missing(name)
     return row
@@ -145,7 +145,7 @@ def _adjacent(program: Program, name: str) -> Raw:
 
 
 def _config(program: Program, name: str) -> Raw:
-    """What the backend noted on a custom call: the body of the kernel where that is text, else all of it."""
+    """The backend configuration of a custom call; only the kernel's body if that is text."""
     config = backend_config(program.instruction(_instruction(program, name)))
     if not config:
         raise NotFound(f"{name[:200]} has no backend configuration.", code="no_custom_call")
@@ -169,7 +169,7 @@ def _config(program: Program, name: str) -> Raw:
 
 
 def _picture(query: Query, program: Program, name: str, *, keep_center: bool, most: int | None) -> Picture:
-    """Draws what the request names, the entry computation where it names nothing."""
+    """Draws the requested node or computation, by default the entry computation."""
     links, merge = Links(program), query.flag("merge_fusion")
     row, computation = find(program, name) if name else (None, program.entry)
     opened = [program.row_of[one] for one in query.text("expand").split(",") if one in program.row_of]
@@ -201,7 +201,7 @@ TOOL = Tool(
     id="graph_viewer",
     title="Graph Viewer",
     group="Ops",
-    summary="The compiled HLO program: its text, and drawings of it and of what surrounds an instruction.",
+    summary="The compiled HLO program as text and as a graph, whole or around an instruction.",
     build=build,
     params=(
         *PARAMS,
@@ -209,7 +209,7 @@ TOOL = Tool(
             "type",
             "string",
             "",
-            "Form of the answer: a graph, the program as text or proto, the neighbours of a node.",
+            "Form of the answer: a graph, text or proto of the program, or the neighbours of a node.",
             _TYPES,
         ),
         Param("node_name", "string", "", "Name of an instruction or a computation."),
@@ -218,18 +218,18 @@ TOOL = Tool(
             "show_metadata",
             "bool",
             False,
-            "Whether the text includes the metadata of instructions: framework op and source.",
+            "Include the metadata of instructions in the text: framework op and source.",
         ),
-        Param("merge_fusion", "bool", False, "Whether a fusion is one node; if not, its instructions are shown."),
+        Param("merge_fusion", "bool", False, "Show a fusion as one node instead of its instructions."),
         Param(
             "format",
             "string",
             "html",
-            "Of type=graph: `html` or `dot`; `url` is refused, as no service is registered for it.",
+            "Of type=graph: `html` or `dot`; `url` is refused, because no drawing service is registered.",
             ("html", "dot", "url"),
         ),
-        Param("expand", "string", "", "Fusions shown as boxes although merge_fusion=true; names separated by commas."),
-        Param("max_nodes", "int", 2000, "Most nodes in JSON and HTML.", minimum=1, maximum=_MOST_NODES),
+        Param("expand", "string", "", "Fusions to open despite merge_fusion=true; comma-separated names."),
+        Param("max_nodes", "int", 2000, "Maximum number of nodes in JSON and HTML.", minimum=1, maximum=_MOST_NODES),
     ),
     available=no_modules,
 )

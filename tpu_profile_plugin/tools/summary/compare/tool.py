@@ -1,17 +1,22 @@
 """The answer of the comparison of a run with a base.
 
-An object; times are whole picoseconds per step and device unless said otherwise:
+An object; times are whole picoseconds per step and device that takes part:
 
-* `summary` {id: {base, run, delta, low, high}} of `step_time_ps` and of every part of the time budget; `low` and `high`
-  are the interval of `delta`, null with fewer than two steps on a side; of a side without steps all is null. Two
+* `summary` {id: {base, run, delta, low, high}} of `compared_ps`, `step_time_ps` and every part of the time budget with
+  `between_steps_ps`. `compared_ps` is the time from step to step, or the step if nothing is between steps (`compared`).
+  `low` and `high` are the interval of `delta`, null with too few steps; of a side without steps all is null. Two
   recordings without steps are compared as one step each;
-* `contributions`: DataTable; `delta_ps_per_step` adds up to the difference of the step, the rest is a row of its own;
-  empty if a side has no steps;
+* `compared`: "step", "time from step to step" or "recording";
+* `matched` {base, run}: share of each side's time of ops in programs that both runs have, 0 to 1; null without ops;
+* `caution`: a sentence to show above all figures if little is matched, else null;
+* `contributions`: DataTable; `delta_ps_per_step` adds up to the difference of `compared_ps`, the rest is a row of its
+  own; empty if a side has no steps;
 * `programs`, `ops`, `memory`, `environment`: DataTables;
 * `headline` {text, tone: "same" | "slower" | "faster" | "unknown"};
 * `noise` {floor_ps, steps: {base, run}}: differences below `floor_ps` are noise whatever the steps say;
 * `recorded_steps` {base, run}: the steps of each recording, by which its totals may be divided; null without any;
-* `labels` {id: {name, help}} of the parts of the time budget;
+* `labels` {id: {name, help}} of the categories and parts of the time budget; `groups`: its categories with the ids of
+  their parts, in the order of display;
 * `notes` [sentences]: what could not be compared, and why.
 """
 
@@ -22,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
+from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES
 from tpu_profile_plugin.analysis.compare.contributions import Contribution, kind_of
 from tpu_profile_plugin.analysis.compare.fingerprint import program_name
 from tpu_profile_plugin.analysis.compare.match import Match
@@ -30,15 +35,15 @@ from tpu_profile_plugin.analysis.compare.noise import Sample, welch
 from tpu_profile_plugin.analysis.compare.run import CONTAINERS, RunWork, WorkedOp
 from tpu_profile_plugin.analysis.summary.framework import NAMES
 from tpu_profile_plugin.errors import BadRequest
-from tpu_profile_plugin.run.figures.budget import LABELS
 from tpu_profile_plugin.run.figures.comparison import RunSide, compare_runs
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, attributes
+from tpu_profile_plugin.tools.common.decomposition import groups_json
 from tpu_profile_plugin.tools.common.devices import devices_available
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.summary.compare.columns import CONTRIBUTIONS, ENVIRONMENT, MEMORY, OPS, PROGRAMS
-from tpu_profile_plugin.tools.summary.compare.texts import headline, notes, what
+from tpu_profile_plugin.tools.summary.compare.texts import LABELS_BY_ID, caution, compared, headline, notes, what
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 MOST_CONTRIBUTIONS, MOST_OPS, MOST_NAMES = 200, 2000, 20
@@ -55,6 +60,9 @@ def build(run: Run, query: Query) -> Json:
     return Json(
         {
             "summary": _summary(*works),
+            "compared": compared(sides),
+            "matched": dict(zip(("base", "run"), comparison.matched, strict=True)),
+            "caution": caution(comparison.matched),
             "contributions": _contributions(changes),
             "programs": _programs(*works, comparison.programs, comparison.matches),
             "ops": _ops(comparison.matches),
@@ -63,10 +71,11 @@ def build(run: Run, query: Query) -> Json:
             "headline": headline(sides, works, changes, comparison.floor_ps),
             "noise": {
                 "floor_ps": round(comparison.floor_ps),
-                "steps": {"base": works[0].step.count, "run": works[1].step.count},
+                "steps": {"base": works[0].steps, "run": works[1].steps},
             },
             "recorded_steps": {"base": sides[0].recorded_steps, "run": sides[1].recorded_steps},
-            "labels": {key: {"name": label.name, "help": label.sentence} for key, label in LABELS.items()},
+            "labels": {key: {"name": label.name, "help": label.sentence} for key, label in LABELS_BY_ID.items()},
+            "groups": groups_json(),
             "notes": [*notes(sides), *comparison.warnings],
         }
     )
@@ -83,15 +92,17 @@ def _shortened(contributions: Sequence[Contribution]) -> list[Contribution]:
 
 
 def _summary(base: RunWork, run: RunWork) -> dict[str, Any]:
-    pairs = {"step_time_ps": (base.step, run.step)}
+    pairs = {"compared_ps": (base.length, run.length), "step_time_ps": (base.step, run.step)}
     pairs |= {f"{name}_ps": (base.parts[i], run.parts[i]) for i, name in enumerate(CATEGORIES)}
-    return {name: _difference(*pair) for name, pair in pairs.items()}
+    pairs[f"{BETWEEN}_ps"] = base.between, run.between
+    has = base.steps > 0, run.steps > 0
+    return {name: _difference(*pair, has) for name, pair in pairs.items()}
 
 
-def _difference(old: Sample, new: Sample) -> dict[str, int | None]:
+def _difference(old: Sample, new: Sample, has: tuple[bool, bool]) -> dict[str, int | None]:
     interval = welch(old, new)
     low, high = (round(interval[0]), round(interval[1])) if interval else (None, None)
-    start, end = (round(one.mean) if one.count else None for one in (old, new))
+    start, end = (round(one.mean) if known else None for one, known in ((old, has[0]), (new, has[1])))
     delta = None if start is None or end is None else end - start
     return {"base": start, "run": end, "delta": delta, "low": low, "high": high}
 
@@ -106,6 +117,7 @@ def _contributions(changes: Sequence[Contribution]) -> Table:
             "base_ps_per_step": [round(one.base_ps) for one in changes],
             "run_ps_per_step": [round(one.run_ps) for one in changes],
             "where": [one.category for one in changes],
+            "part": [one.part for one in changes],
             "ops": [_names(one.matches) for one in changes],
         },
     )
@@ -124,7 +136,7 @@ def _programs(base: RunWork, run: RunWork, programs: Mapping[str, str], matches:
     names: list[str | None] = [*new, *(None for _ in old.keys() - set(programs.values()))]
     origins = [*map(programs.get, new), *sorted(old.keys() - set(programs.values()))]
     pairs = list(zip(names, origins, strict=True))
-    before = [old.get(origin or "", []) if origin or name is None else [] for name, origin in pairs]
+    before = [[] if origin is None else old.get(origin, []) for _, origin in pairs]
     after = [[] if name is None else new[name] for name in names]
     table = Table(
         PROGRAMS,

@@ -2,15 +2,7 @@
 
 With `extended=true` the overview's answer has an eighth element, a JSON object:
 
-* `steps`: each step on its slowest host, in parts that add up to it, as a step table (`tools/common/step_reading.py`);
-  null without steps. GPUs: with the host's events and both spellings of copies. CPUs: without
-  instants, of which XProf counts the time until the next event of their class ends.
-* `verdict`: the bottleneck analysis of these steps; the level of `input` is UNSEEN when the profile has no event of an
-  input pipeline. `xprof_input` is the verdict on XProf's reading.
-* `hosts`: `step_ms`, the average step time per host; `slowest_in`, the number of steps in which it was the slowest;
-  `over_others`, by what share it exceeds the median of the other hosts; `stragglers`, more than a tenth.
-* `recording`: what the steps cover of it on the host where they cover least, and `dispatch` if steps are only
-  dispatch times.
+* `decomposition`, `input`, `hosts`, `recording`, `notes`: see `tools/common/step_reading.py`.
 * `inferred_steps`: steps of a profile without markers, or given by the event `step_event`: `evidence` for the steps,
   `table`, `statistics` in ms. Never part of the other tables. Null if there are markers or nothing was inferred.
 * `efficiency`: shares of the peak, the roofline and goodput in percent, null where peaks or costs are unknown.
@@ -22,8 +14,6 @@ With `extended=true` the overview's answer has an eighth element, a JSON object:
   requests.
 * `frameworks`: names of those that wrote the profile; `cpu_ops`: whether the CPU ran XLA ops.
 * `functions`: tf.functions with their share of tracing and eager execution.
-* `spans`: begin and end of each step on its slowest host, `begin_ps` and `end_ps` on the time axis of the trace of
-  `hosts`; null without steps.
 """
 
 from __future__ import annotations
@@ -40,11 +30,10 @@ from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.serving.requests import Inference, Phase
 from tpu_profile_plugin.analysis.steps.efficiency import efficiency
 from tpu_profile_plugin.analysis.steps.inferred import InferredSteps, infer_steps, named_steps
-from tpu_profile_plugin.analysis.steps.table import StepTable, host_among
 from tpu_profile_plugin.analysis.summary.framework import NAMES
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.columns.arrays import F64
-from tpu_profile_plugin.run.figures.steps import Reading, StepAnalysis, own_steps, read_steps
+from tpu_profile_plugin.run.figures.steps import StepAnalysis
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, numbers, texts
@@ -72,9 +61,8 @@ def extras(
     run: Run, query: Query, summary: RunSummary, analysis: StepAnalysis, serving: Inference, top_ops: Table
 ) -> dict[str, Any]:
     """The object described above; tables are not yet encoded."""
-    reading = read_steps(summary)
     return {
-        **reading_json(summary, reading, analysis.verdict),
+        **reading_json(run, summary),
         "inferred_steps": _inferred(run, query, analysis),
         "efficiency": asdict(efficiency(summary.steps, summary.device, summary.peaks)),
         "precision": _precision(summary),
@@ -87,7 +75,6 @@ def extras(
             {"name": f.name, "calls": f.calls, "self_ms": f.self_ps / PS_PER_MS, "expensive_share": f.expensive_share}
             for f in summary.functions
         ],
-        "spans": _spans(run, own_steps(summary), reading),
     }
 
 
@@ -169,20 +156,3 @@ def _histogram(values: F64) -> dict[str, list[float]]:
     bins = 1 if values.min() == values.max() else min(_MOST_BINS, math.ceil(math.sqrt(len(values))) + 1)
     counts, edges = np.histogram(values, bins=bins)
     return {"edges_ms": edges.tolist(), "counts": counts.tolist()}
-
-
-def _spans(run: Run, steps: StepTable, reading: Reading) -> dict[str, Any] | None:
-    """When the cores of the slowest host of each step begin and end it."""
-    if not len(reading.steps):
-        return None
-    count, dense = len(run.readable), steps.dense_cores
-    hosts = np.array([host_among(count, steps.cores[i]) for i in dense])
-    slowest = [host_among(count, core) for core in reading.steps.cores]
-    on_slowest = hosts[None] == np.array(slowest)[:, None]
-    begin, end = steps.begin_ps[:, dense], (steps.begin_ps + np.maximum(steps.duration_ps, 0))[:, dense]
-    last = np.iinfo(np.int64).max
-    return {
-        "hosts": [run.readable[host].name for host in slowest],
-        "begin_ps": np.where(on_slowest, begin, last).min(axis=1).tolist(),
-        "end_ps": np.where(on_slowest, end, -last).max(axis=1).tolist(),
-    }

@@ -223,4 +223,5 @@ TOOL = Tool(
     summary="Step time, its parts, and recommendations.",
     build=build,
     params=PARAMS,
+    extras=("start_time_ms", "duration_ms"),
 )

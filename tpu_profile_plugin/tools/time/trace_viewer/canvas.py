@@ -13,6 +13,7 @@ from tpu_profile_plugin.analysis.timeline.host import THREADS, HostTrace, Track
 from tpu_profile_plugin.analysis.timeline.sections import HOST_STRIDE
 from tpu_profile_plugin.analysis.timeline.sums import Area, sums
 from tpu_profile_plugin.analysis.timeline.threads import main_thread
+from tpu_profile_plugin.analysis.timeline.titles import Titles
 from tpu_profile_plugin.analysis.timeline.window import Window, boxes, event_args, hits, recording
 from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.tools.time.trace_viewer.json_forms import Host
@@ -43,8 +44,11 @@ def columns(hosts: Sequence[Host], window: Window, resolution: int, fixed: Seque
     return boxes(traces, window, resolution, MOST_BOXES, head.encode() + _members(hosts, fixed))
 
 
-def fixed_header(name: str, trace: HostTrace, pid_offset: int) -> bytes:
-    """The sections and tracks of one host as two JSON lists without brackets, NUL between them."""
+def fixed_header(name: str, trace: HostTrace, titles: Titles, pid_offset: int) -> bytes:
+    """The sections and tracks of one host as two JSON lists without brackets, NUL between them.
+
+    `title` is what the page shows in the place of a name.
+    """
     sizes, rows = trace.native.track_sizes().tolist(), trace.native.track_rows().tolist()
     first: dict[int, int] = {}
     for i, track in enumerate(trace.tracks):
@@ -59,6 +63,8 @@ def fixed_header(name: str, trace: HostTrace, pid_offset: int) -> bytes:
             main |= set() if main_track is None else {begin + main_track}
         pid = section.pid + pid_offset
         facts = {"pid": pid, "name": section.name, "host": name, "sort_index": pid}
+        if section.pid in titles.sections:
+            facts["title"] = titles.sections[section.pid]
         sections.append({**facts, "track_begin": begin, "track_end": end})
     tracks = [
         {
@@ -70,6 +76,7 @@ def fixed_header(name: str, trace: HostTrace, pid_offset: int) -> bytes:
             "events": sizes[i],
             "kind": "async" if trace.native.is_async(i) else "events",
             **({"main": True} if i in main else {}),
+            **({"title": titles.tracks[i]} if i in titles.tracks else {}),
             **_counter_facts(trace, track),
         }
         for i, track in enumerate(trace.tracks)

@@ -8,7 +8,7 @@ from tpu_profile_plugin.tools.payload import BINARY_TYPE, Json, Raw
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.time.trace_viewer import canvas
 from tpu_profile_plugin.tools.time.trace_viewer.params import is_on, resolution, window
-from tpu_profile_plugin.tools.time.trace_viewer.timelines import Timelines, args_of
+from tpu_profile_plugin.tools.time.trace_viewer.timelines import Timelines
 
 _RESOLUTION = 2000
 _MOST_COLUMNS = 1_000_000
@@ -39,13 +39,36 @@ def event(timelines: Timelines, query: Query) -> Json:
     if len(timelines.run.profiles) != 1:
         raise BadRequest("A single event belongs to one host; select it with 'host'.", parameter="host")
     numbers = query.integer("pid"), query.integer("tid"), query.integer("event")
-    return Json(canvas.event(timelines.hosts[0], args_of(timelines.run.profiles[0], True), *numbers))
+    return Json(canvas.event(timelines.hosts[0], timelines.args(folded=True)[0], *numbers))
 
 
 def sums(timelines: Timelines, query: Query) -> Json:
     """Sums per name over the events of a rectangle."""
     part, limit = _window(timelines, query), query.integer("limit")
     return Json(canvas.name_sums(timelines.hosts, timelines.pid_offsets, query.text("areas"), part, limit))
+
+
+def gaps(timelines: Timelines, query: Query) -> Json:
+    """The longest gaps of the devices, each with the process that shows its device. Raises NoData without devices."""
+    run = timelines.run
+    found = run.gaps()
+    shift: dict[str, int] = {}
+    pid: dict[tuple[str, int], int] = {}
+    hosts = zip(run.profiles, timelines.traces, timelines.shifts, timelines.pid_offsets, strict=True)
+    for host, trace, ps, offset in hosts:
+        shift[host.name] = ps
+        pid |= {(host.name, section.plane): section.pid + offset for section in trace.sections}
+    rows = zip(found.table, found.plane.tolist(), found.traced.tolist(), strict=True)
+    listed = [
+        {
+            **row,
+            "begin_ps": row["begin_ps"] + shift[row["host"]],
+            "pid": pid.get((row["host"], plane)),
+            "traced": traced,
+        }
+        for row, plane, traced in rows
+    ]
+    return Json({"gaps": listed})
 
 
 def _window(timelines: Timelines, query: Query) -> Window:

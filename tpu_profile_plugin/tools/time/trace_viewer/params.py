@@ -20,7 +20,7 @@ FARTHEST_PS = 10**17
 _FARTHEST_MS = 2.0**62 / PS_PER_MS
 """53 days: picoseconds are 64-bit integers."""
 
-_FORMS = ("json", "pb", "columns", "event", "search", "sums")
+_FORMS = ("json", "pb", "columns", "event", "search", "sums", "gaps")
 _SWITCH = ("0", "1", "false", "true")
 
 PARAMS = (
@@ -46,6 +46,13 @@ PARAMS = (
     Param("pid", "int", -1, "Process of the event (format=event)."),
     Param("tid", "int", -1, "Thread of the event (format=event)."),
     Param("event", "int", -1, "Number of the event on its thread (format=event)."),
+    Param(
+        "reading",
+        "string",
+        "own",
+        "Rows and names of the page's forms: broken at idle times and named as in the user documents, or XProf's.",
+        choices=("own", "xprof"),
+    ),
     CLOCKS,
 )
 
@@ -79,7 +86,7 @@ def ps(query: Query, name: str) -> int:
     value = query.params[name]
     number = float(value) if isinstance(value, (int, float)) else 0.0
     if abs(number) > _FARTHEST_MS:
-        raise OutOfRange(f"Parameter {name!r} is farther than a profile can reach.", parameter=name, value=number)
+        raise OutOfRange(f"Parameter {name!r} is beyond the longest possible profile.", parameter=name, value=number)
     return round(number * PS_PER_MS)
 
 

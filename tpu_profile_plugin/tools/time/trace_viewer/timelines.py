@@ -9,7 +9,9 @@ from functools import cached_property
 
 from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
 from tpu_profile_plugin.analysis.timeline.args import TraceArgs, trace_args
+from tpu_profile_plugin.analysis.timeline.broken import broken
 from tpu_profile_plugin.analysis.timeline.host import THREADS, HostTrace, host_trace, older_trace
+from tpu_profile_plugin.analysis.timeline.titles import Titles, titles
 from tpu_profile_plugin.analysis.timeline.window import FEW_EVENTS, Text
 from tpu_profile_plugin.run.host import HostProfile, derived
 from tpu_profile_plugin.run.preprocessing import preprocess
@@ -33,6 +35,23 @@ def timeline_of(host: HostProfile, shift_ps: int) -> HostTrace:
 
 
 @derived()
+def divided(host: HostProfile) -> Preprocessed:
+    """The timeline with derived rows broken where their device is idle, as our page shows them."""
+    return broken(host.space, preprocessed(host))
+
+
+@derived()
+def page_timeline_of(host: HostProfile, shift_ps: int) -> HostTrace:
+    """The timeline of our page, with its clock moved by `shift_ps`; the numbers of events are the same."""
+    if divided(host) is preprocessed(host):
+        return timeline_of(host, shift_ps)
+    if not shift_ps:
+        return host_trace(host.space, divided(host))
+    moved = host.space.shifted(shift_ps)
+    return host_trace(moved, broken(moved, preprocess(moved)))
+
+
+@derived()
 def older_timeline_of(host: HostProfile) -> HostTrace | None:
     """The timeline of the older form where it differs."""
     return older_trace(host.space, preprocessed(host))
@@ -45,9 +64,19 @@ def args_of(host: HostProfile, folded: bool) -> TraceArgs:
 
 
 @derived()
-def page_header(host: HostProfile, pid_offset: int) -> bytes:
-    """The unchanging part of the page's forms."""
-    return canvas.fixed_header(host.name, timeline_of(host, 0), pid_offset)
+def page_args_of(host: HostProfile, folded: bool) -> TraceArgs:
+    """The arguments of the events of our page's timeline."""
+    if divided(host) is preprocessed(host):
+        return args_of(host, folded)
+    return trace_args(host.space, page_timeline_of(host, 0), folded=folded)
+
+
+@derived()
+def page_header(host: HostProfile, pid_offset: int, own: bool) -> bytes:
+    """The unchanging part of the page's forms; `own`: see `Timelines`."""
+    trace = page_timeline_of(host, 0) if own else timeline_of(host, 0)
+    shown = titles(host.space, trace) if own else Titles()
+    return canvas.fixed_header(host.name, trace, shown, pid_offset)
 
 
 @derived()
@@ -65,15 +94,20 @@ def _start_levels(host: HostProfile, shift_ps: int) -> None:
 
 @dataclass(frozen=True)
 class Timelines:
-    """The timelines of the chosen hosts, each with its clock moved by `shifts` picoseconds."""
+    """The timelines of the chosen hosts, each with its clock moved by `shifts` picoseconds.
+
+    `own`: as our page shows them, with broken rows and the user documents' names; else as XProf does.
+    """
 
     run: Run
     shifts: Sequence[int]
+    own: bool = False
 
     @cached_property
     def hosts(self) -> list[json_forms.Host]:
         """Names and timelines of the hosts."""
-        return [(host.name, timeline_of(host, ps)) for host, ps in zip(self.run.profiles, self.shifts, strict=True)]
+        timeline = page_timeline_of if self.own else timeline_of
+        return [(host.name, timeline(host, ps)) for host, ps in zip(self.run.profiles, self.shifts, strict=True)]
 
     @cached_property
     def traces(self) -> list[HostTrace]:
@@ -82,7 +116,8 @@ class Timelines:
 
     def args(self, *, folded: bool) -> list[TraceArgs]:
         """The arguments of the events of each host."""
-        return [args_of(host, folded) for host in self.run.profiles]
+        args = page_args_of if self.own else args_of
+        return [args(host, folded) for host in self.run.profiles]
 
     @property
     def fixed_head(self) -> Text:
@@ -100,7 +135,10 @@ class Timelines:
     @property
     def page_headers(self) -> list[bytes]:
         """The unchanging part of the page's forms, per host."""
-        return [page_header(host, offset) for host, offset in zip(self.run.profiles, self.pid_offsets, strict=True)]
+        return [
+            page_header(host, offset, self.own)
+            for host, offset in zip(self.run.profiles, self.pid_offsets, strict=True)
+        ]
 
     def prepare_smaller_windows(self) -> None:
         """Starts to compute finer levels of detail."""
@@ -110,4 +148,4 @@ class Timelines:
     def release_columns(self, least: int | None = None) -> None:
         """Drops large columns: pictures need the timelines only."""
         for host in self.run.profiles:
-            host.release(args_of, least=least)
+            host.release(args_of, page_args_of, least=least)

@@ -13,11 +13,14 @@ from tpu_profile_plugin.tools.time.trace_viewer.params import PARAMS, clock_shif
 from tpu_profile_plugin.tools.time.trace_viewer.timelines import Timelines
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
-_FORMS: dict[str, Callable[[Timelines, Query], Payload]] = {
+_PAGE_FORMS: dict[str, Callable[[Timelines, Query], Payload]] = {
     "columns": page_forms.columns,
     "search": page_forms.search,
     "event": page_forms.event,
     "sums": page_forms.sums,
+    "gaps": page_forms.gaps,
+}
+_XPROF_FORMS: dict[str, Callable[[Timelines, Query], Payload]] = {
     "pb": xprof_forms.streaming_binary,
     "json": xprof_forms.streaming,
 }
@@ -26,10 +29,12 @@ _FORMS: dict[str, Callable[[Timelines, Query], Payload]] = {
 def build(run: Run, query: Query) -> Payload:
     """The answer in the asked form; XProf names a single event whatever the form."""
     form, shifts = query.text("format"), clock_shifts(query)
-    timelines = Timelines(run, [shifts.get(host, 0) for host in run.hosts])
-    if form in ("json", "pb") and query.text("event_name"):
+    of_page = form in _PAGE_FORMS
+    own = of_page and query.text("reading") == "own"
+    timelines = Timelines(run, [shifts.get(host, 0) for host in run.hosts], own)
+    if not of_page and query.text("event_name"):
         return xprof_forms.details(timelines, query)
-    return _FORMS[form](timelines, query)
+    return (_PAGE_FORMS if of_page else _XPROF_FORMS)[form](timelines, query)
 
 
 TOOL = Tool(

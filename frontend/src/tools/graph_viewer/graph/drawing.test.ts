@@ -50,7 +50,7 @@ it("reads the times of a module, and what they say about a node", () => {
     ["Occurrences", "4, on average 22.50 us"],
     ["FLOP rate", "250 GFLOP/s, 25.0% of the peak of the device"],
     ["Bandwidth", "30 GiB/s, 30.0% of the peak of the device"],
-    ["Bound by", "HBM"],
+    ["Closest limit", "HBM"],
   ]);
   const wild = readTimes({ ...TIMES, p: { compute_peak: "1000", hbm_peak: "3" } }, "jit_step(7)");
   expect(readingOf(wild, "fusion", "memory")).toBeNull();

@@ -2,7 +2,7 @@
 import type { BlocksChart, StepsChart, Tip, TreemapChart } from "../../../base/chart/chart_spec";
 import { categoryColour } from "../../../base/colour";
 import type { Theme } from "../../../base/colour";
-import { formatBytes, formatCount, plural } from "../../../base/format";
+import { formatBytes, formatCount, formatPercent, plural } from "../../../base/format";
 import { columnsOf, makeTable } from "../../../base/table/columns";
 import type { TableData } from "../../../base/table/table_data";
 import type { Block, Buffer, MemoryView } from "../decode";
@@ -48,7 +48,7 @@ export function spaceChart(view: MemoryView, space: string): StepsChart {
         title,
         ["Size", bytes(size)],
         ["Unpadded size", plain === undefined ? "-" : bytes(plain)],
-        ["Share of the peak", `${((100 * size) / (peakMib || 1)).toFixed(1)}%`],
+        ["Share of the peak", formatPercent((100 * size) / (peakMib || 1))],
       );
     },
     table: () => spaceTable(view),

@@ -3,7 +3,7 @@ import { readOverview } from "../decode";
 import { inferredChart } from "./inferred";
 import { latencyChart, sessionHistogram } from "./latency";
 import { traceTarget } from "./step_card";
-import { table, STEP, NO_STEPS, payload, extras, INFERRED } from "../testing_answer";
+import { NO_STEPS, payload, extras, INFERRED } from "../testing_answer";
 
 describe("charts and links", () => {
   it("stacks host, device and communication", () => {
@@ -40,20 +40,10 @@ describe("charts and links", () => {
     ]);
   });
 
-  it("opens the trace viewer at a step, by its time or by its name", () => {
-    const overview = readOverview(payload({ extras: extras({ spans: { hosts: ["g", "h"], begin_ps: [100, 300], end_ps: [200, 400] } }) }));
-    expect(traceTarget(overview, 1)).toEqual({ window: "295,405", host: "h" });
-    expect(traceTarget(overview, 0)).toEqual({ window: "95,205", host: "g" });
+  it("opens the trace viewer at a step, by its time or, in XProf's reading, by its name", () => {
+    const overview = readOverview(payload({ extras: extras() }));
+    expect(traceTarget(overview, 1)).toEqual({ window: "299400000000,312600000000", host: "h" });
     expect(traceTarget(readOverview(payload()), 1)).toEqual({ find: "train 2" });
     expect(traceTarget(readOverview(payload()), 7)).toBeNull();
-  });
-
-  it("finds the time of a step that only one of the readings has", () => {
-    const merged = table(STEP, [["train 2", 1, 2, 6, 1, 10]], { hardware_type: "CPU_ONLY" });
-    const overview = readOverview(payload({ extras: extras({ steps: merged, spans: { hosts: ["h"], begin_ps: [300], end_ps: [400] } }) }));
-    expect(traceTarget(overview, 1)).toEqual({ window: "295,405", host: "h" });
-    expect(traceTarget(overview, 0)).toEqual({ find: "train 1" });
-    const shown = overview.extras?.steps;
-    expect(shown && traceTarget(overview, 0, shown)).toEqual({ window: "295,405", host: "h" });
   });
 });

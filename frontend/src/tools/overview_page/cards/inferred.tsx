@@ -39,43 +39,43 @@ const WHY: Readonly<Record<string, string>> = {
   "device program": "a program that the device runs repeatedly",
   "device kernel": "a kernel that the device runs repeatedly",
   "host event": "a host event that repeats regularly",
-  "named event": "the event that you named",
 };
 
 export function InferredCard({ page, overview, fileName }: PartProps) {
-  const inferred = overview.extras?.inferred ?? null;
+  const { extras } = overview;
   const named = page.state.get("step_event");
-  const marked = overview.steps.labels.length > 0;
-  if (marked && !named) return null;
-  if (!overview.extras) return null;
+  if (extras === null) return null;
+  const { inferred, decomposition } = extras;
+  if (!named && ["device", "host", "dispatch"].includes(decomposition.source)) return null;
   return (
     <Card
-      title={inferred?.evidence.source === "named event" ? "Steps by a named event" : "Inferred steps"}
+      title={named ? "Steps by a named event" : "Inferred steps"}
       class="inferred"
-      help="Inferred from repeating events, not measured. Not part of the other numbers on this page."
+      help={
+        named
+          ? "Steps by the event that you named. Not part of the other numbers on this page."
+          : "Steps inferred from an event that repeats, not measured."
+      }
     >
       {inferred ? (
-        <Guess inferred={inferred} fileName={fileName} />
+        <Guess inferred={inferred} named={named !== null} fileName={fileName} />
       ) : (
-        <p>
-          {named
-            ? `No event named "${named}" was found.`
-            : "This profile contains no step markers, and no event repeats regularly enough to infer steps from it."}
-        </p>
+        <p>{named ? `No event named "${named}" was found.` : "No step markers, and no event repeats regularly enough to infer steps."}</p>
       )}
       <EventForm page={page} named={named} />
     </Card>
   );
 }
 
-function Guess({ inferred, fileName }: { inferred: Inferred; fileName: string }) {
+/** The event behind the steps; the steps themselves are on this page unless the event is named. */
+function Guess({ inferred, named, fileName }: { inferred: Inferred; named: boolean; fileName: string }) {
   const { evidence, statistics } = inferred;
   const spec = useMemo(() => inferredChart(inferred), [inferred]);
   return (
     <>
       <p>
-        <span class="guess">{evidence.source === "named event" ? "named" : "inferred"}</span> {describeTime(statistics)}, if{" "}
-        {WHY[evidence.source] ?? evidence.source} is a step.
+        <span class="guess">{named ? "named" : "inferred"}</span>{" "}
+        {named ? `${describeTime(statistics)}.` : `Steps on this page begin with ${WHY[evidence.source] ?? evidence.source}.`}
       </p>
       <dl class="evidence">
         <dt>Repeating event</dt>
@@ -88,7 +88,9 @@ function Guess({ inferred, fileName }: { inferred: Inferred; fileName: string })
           {formatPercent(100 * evidence.variation)}, covering {formatPercent(100 * evidence.coverage)} of the recording
         </dd>
       </dl>
-      <Chart spec={spec} title="Inferred step time" fileName={`${fileName}_inferred_steps`} height={200} pickHint="Drag: zoom." />
+      {named ? (
+        <Chart spec={spec} title="Steps by the named event" fileName={`${fileName}_named_steps`} height={200} pickHint="Drag: zoom." />
+      ) : null}
     </>
   );
 }

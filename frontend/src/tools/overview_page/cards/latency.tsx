@@ -6,6 +6,7 @@ import { Card } from "../../../widgets/content/card";
 import { Chart } from "../../../widgets/chart/chart";
 import { formatQuantity, plural } from "../../../base/format";
 import type { LatencyRow, Session } from "../decode";
+import { Link } from "../../../widgets/content/link";
 import type { PartProps } from "../part";
 
 export function latencyChart(rows: readonly LatencyRow[]): StackChart {
@@ -56,14 +57,10 @@ export function SessionCard({ overview, fileName }: PartProps) {
   );
 }
 
-export function LatencyCard({ overview, tools, open, fileName }: PartProps) {
+export function LatencyCard({ overview, tools, keys, fileName }: PartProps) {
   const spec = useMemo(() => latencyChart(overview.latency), [overview]);
   if (overview.latency.length === 0) return null;
-  const requests = tools.has("inference_profile") ? (
-    <button type="button" class="link" onClick={() => open("inference_profile")}>
-      Individual requests
-    </button>
-  ) : null;
+  const requests = tools.has("inference_profile") ? <Link to={keys("inference_profile")}>Individual requests</Link> : null;
   return (
     <Card
       title="Inference session latency breakdown"

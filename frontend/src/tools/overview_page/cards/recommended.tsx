@@ -2,6 +2,7 @@
 import { Card } from "../../../widgets/content/card";
 import { RichText } from "../../../widgets/content/rich_text";
 import { availableTool } from "../../../page/findings";
+import { Link } from "../../../widgets/content/link";
 import type { PartProps } from "../part";
 
 /** What the pages show, in the order of the list. */
@@ -21,7 +22,52 @@ const GUIDES: Readonly<Record<string, string>> = {
   TensorFlow: '<a href="https://www.tensorflow.org/guide/profiler">Profiling TensorFlow programs</a>',
 };
 
-export function RecommendedPages({ overview, tools, open }: PartProps) {
+/** XProf's recommendation: its statements and numbered tips, without those of the side that does not limit the program. */
+export function Recommendation({ overview, tools, keys }: PartProps) {
+  const { statements, tips } = overview;
+  if (statements.length + tips.length === 0) return null;
+  const headings = [...new Set(tips.map(({ heading }) => heading))];
+  return (
+    <Card title="Recommendation for next step" class="tips">
+      <ul>
+        {statements.map((statement) => (
+          <li key={statement}>
+            <RichText html={statement} />
+          </li>
+        ))}
+      </ul>
+      {headings.map((heading) => (
+        <section key={heading}>
+          <h3>{heading}</h3>
+          <ol>
+            {tips
+              .filter((tip) => tip.heading === heading)
+              .map(({ html }) => (
+                <li key={html}>
+                  <TipText html={html} tools={tools} keys={keys} />
+                </li>
+              ))}
+          </ol>
+        </section>
+      ))}
+    </Card>
+  );
+}
+
+/** A tip that begins with the id of a tool of this run links to it. */
+function TipText({ html, tools, keys }: { html: string } & Pick<PartProps, "tools" | "keys">) {
+  const [, id = "", rest = ""] = /^(\w+)( .*)?$/s.exec(html) ?? [];
+  const tool = availableTool(tools, id);
+  if (tool === null) return <RichText html={html} />;
+  return (
+    <>
+      <Link to={keys(tool)}>{id}</Link>
+      <RichText html={rest} />
+    </>
+  );
+}
+
+export function RecommendedPages({ overview, tools, keys }: PartProps) {
   const pages = PAGES.flatMap(([name, shows]) => {
     const tool = availableTool(tools, name);
     return tool === null ? [] : [{ tool, shows }];
@@ -31,26 +77,23 @@ export function RecommendedPages({ overview, tools, open }: PartProps) {
   if (pages.length + documents.length === 0) return null;
   return (
     <Card title="Recommended pages" class="tips">
-      <ul>
+      <ol>
         {pages.map(({ tool, shows }) => (
           <li key={tool}>
-            <button type="button" class="link" onClick={() => open(tool)}>
-              {tools.get(tool)}
-            </button>
-            : {shows}
+            <Link to={keys(tool)}>{tools.get(tool)}</Link>: {shows}
           </li>
         ))}
-      </ul>
+      </ol>
       {documents.length ? (
         <>
           <h3>Documents</h3>
-          <ul>
+          <ol>
             {documents.map((html) => (
               <li key={html}>
                 <RichText html={html} />
               </li>
             ))}
-          </ul>
+          </ol>
         </>
       ) : null}
     </Card>

@@ -6,6 +6,7 @@ import { storeAt } from "../../../page/page_state";
 import { plural } from "../../../base/format";
 import { Card } from "../../../widgets/content/card";
 import { FitTable } from "../../../widgets/table/fit_table";
+import { Link } from "../../../widgets/content/link";
 import type { PartProps } from "../part";
 
 const RATE_HELP =
@@ -14,7 +15,7 @@ const RATE_HELP =
   "time, work outside it.\n" +
   "Source: HLO cost estimate, trace.";
 
-export function TopOps({ page, overview, open, tools, fileName }: PartProps) {
+export function TopOps({ page, overview, open, keys, tools, fileName }: PartProps) {
   const { state } = page;
   const { ops } = overview;
   const peak = overview.extras?.peakGflops ?? Infinity;
@@ -39,11 +40,7 @@ export function TopOps({ page, overview, open, tools, fileName }: PartProps) {
         <p class="dim">
           No device op was recorded
           {Number(overview.environment["device_core_count"] ?? 0) === 0 ? ": this profile is from a host without devices" : ""}.{" "}
-          {overview.extras?.cpuOps && tools.has("op_profile") ? (
-            <button type="button" class="link" onClick={() => open("op_profile")}>
-              XLA ops of the CPU
-            </button>
-          ) : null}
+          {overview.extras?.cpuOps && tools.has("op_profile") ? <Link to={keys("op_profile")}>XLA ops of the CPU</Link> : null}
         </p>
       </Card>
     );

@@ -10,24 +10,15 @@ const OWN: Headline = {
   sentences: ["2 steps, 10 ms each."],
   barLabel: "The average step",
   parts: [],
+  segments: [],
   judges: true,
 };
 const FACTS: Headline = { ...OWN, tone: "none", title: "A request takes 2 ms", judges: false };
 
 describe("the headline of the overview", () => {
-  it("is the server's, over the parts of the time budget, in place of the verdict on classes of events", () => {
-    const { tone, title, sentences, barLabel, parts } = withFindings(OWN, findingsOf());
-    expect([tone, title, sentences, barLabel]).toEqual([
-      "bad",
-      SLOW.title,
-      ["2 steps, 10 ms each."],
-      "Time budget of the average step: 1.900 ms, mean over steps and devices",
-    ]);
-    expect(parts.map(({ name, share, text }) => [name, share, text])).toEqual([
-      ["Compute", 0.62, "1.178 ms"],
-      ["Idle: host code", 0.289, "549.1 us"],
-      ["Idle: unexplained", 0.091, "172.9 us"],
-    ]);
+  it("is the server's, over the bar of the page, in place of its verdict", () => {
+    const { tone, title, sentences, barLabel } = withFindings(OWN, findingsOf());
+    expect([tone, title, sentences, barLabel]).toEqual(["bad", SLOW.title, ["2 steps, 10 ms each."], "The average step"]);
   });
 
   it("keeps the server's title and tone whatever the findings are", () => {
@@ -37,14 +28,10 @@ describe("the headline of the overview", () => {
   });
 
   it("is followed by the facts of the page, and by its verdict only where the server has none", () => {
-    const found = withFindings(FACTS, findingsOf({ base: "recording" }));
-    expect([found.title, found.sentences, found.barLabel]).toEqual([
-      SLOW.title,
-      ["A request takes 2 ms.", "2 steps, 10 ms each."],
-      "Time budget of the recording: 1.900 ms, mean over devices",
-    ]);
-    const none = withFindings(OWN, findingsOf({ headline: { title: "No device", tone: "none", finding: null }, parts: [] }));
-    expect([none.title, none.sentences[0], none.barLabel]).toEqual(["No device", `${OWN.title}.`, "The average step"]);
+    const found = withFindings(FACTS, findingsOf());
+    expect([found.title, found.sentences]).toEqual([SLOW.title, ["A request takes 2 ms.", "2 steps, 10 ms each."]]);
+    const none = withFindings(OWN, findingsOf({ headline: { title: "No device", tone: "none", finding: null } }));
+    expect([none.title, none.sentences[0]]).toEqual(["No device", `${OWN.title}.`]);
   });
 
   it("gives no verdict before the findings are known", () => {
@@ -54,13 +41,19 @@ describe("the headline of the overview", () => {
 });
 
 describe("a finding", () => {
-  it("shows share, saving and evidence with units", () => {
+  it("shows its saving, what that is a part of, its share and evidence with units", () => {
     const [slow, memory] = findingsOf().findings;
-    expect(slow && gainOf(slow, "step")).toEqual({ share: "28.9% of the step", saving: "up to 550 us per step" });
-    expect(slow && gainOf(slow, "recording")).toEqual({ share: "28.9% of the recording", saving: "up to 550 us of the recording" });
+    const text = { saving: "550 us of 600 us", share: "28.9% of the recording" };
+    expect(slow && gainOf(slow, "recording")).toEqual({ ...text, severity: "bad" });
     expect(memory && gainOf(memory, "step")).toBeNull();
     expect(slow?.evidence.map(evidenceText)).toEqual(["28.9%", "550 us", "augment.py:7 random_crop", "6", "fusion.3"]);
     expect(memory?.evidence.map(evidenceText)).toEqual(["3 GiB"]);
+  });
+
+  it("is coloured by its share of the time", () => {
+    const [slow] = findingsOf().findings;
+    const severity = (share: number) => slow && gainOf({ ...slow, share }, "step")?.severity;
+    expect([0.0999, 0.1, 0.1999, 0.2].map(severity)).toEqual(["low", "fair", "fair", "bad"]);
   });
 
   it("is rejected if malformed", () => {

@@ -1,41 +1,14 @@
 // What the overview shows of the findings: the server's headline over the facts of the page, and texts of the panel. Pure.
-import { BUDGET_CATEGORIES, CATEGORIES } from "../../../base/steps/step_category";
 import { formatPercent, formatQuantity, formatTime } from "../../../base/format";
 import type { CheckState, Evidence, Finding, Findings, Silence } from "../../../api/payload/findings";
-import type { SharePart } from "../../../widgets/chart/share_bar";
 import type { Headline } from "../summary/headline";
 
-const STEP = "step";
-
-function shareParts({ parts, stepPs }: Findings): SharePart[] {
-  return parts.map(({ category, name, help, share }) => {
-    const { colour, striped } = CATEGORIES[BUDGET_CATEGORIES[category] ?? "other"];
-    return {
-      name,
-      share,
-      text: formatTime(share * stepPs),
-      colour,
-      striped: striped ?? false,
-      help: `${help}\nMean over steps and devices.\nSource: trace.`,
-    };
-  });
-}
-
-/** The headline of the server and its time budget as the bar, over the facts of the page. */
+/** The headline of the server over the facts of the page. */
 export function withFindings(facts: Headline, found: Findings): Headline {
   const { tone, title } = found.headline;
-  const steps = found.base === STEP;
-  const bar = found.parts.length
-    ? {
-        parts: shareParts(found),
-        barLabel:
-          `Time budget of the ${steps ? "average step" : found.base}: ${formatTime(found.stepPs)}, ` +
-          `mean over ${steps ? "steps and " : ""}devices`,
-      }
-    : { parts: facts.parts, barLabel: facts.barLabel };
   // A verdict of the page gives way to that of the server; a fact, or a verdict where the server has none, follows it.
   const replaced = facts.judges && tone !== "none";
-  return { tone, title, ...bar, judges: true, sentences: replaced ? facts.sentences : [`${facts.title}.`, ...facts.sentences] };
+  return { ...facts, tone, title, judges: true, sentences: replaced ? facts.sentences : [`${facts.title}.`, ...facts.sentences] };
 }
 
 /** Until the findings arrive: the facts without a verdict. */
@@ -43,14 +16,29 @@ export function whileLooking(facts: Headline): Headline {
   return facts.judges ? { ...facts, tone: "none", title: "Looking for what limits the program" } : facts;
 }
 
-/** Texts beside the bar of a finding: its share, and what a step could gain; null for a finding that is not about time. */
-export function gainOf({ share, savingPs }: Finding, base: string): { share: string; saving: string } | null {
-  return savingPs > 0
-    ? {
-        share: `${formatPercent(100 * share)} of the ${base}`,
-        saving: `up to ${formatTime(savingPs)} ${base === STEP ? "per step" : `of the ${base}`}`,
-      }
-    : null;
+export type Severity = "bad" | "fair" | "low";
+
+/** From these shares of the time on, the colour of a finding says bad or fair; the limits of the headline. */
+const BAD_SHARE = 0.2;
+const FAIR_SHARE = 0.1;
+
+export interface Gain {
+  /** "550 us of 600 us": what could be saved, and all the time of the segments that it lies in. */
+  saving: string;
+  /** "44.5% of the step". */
+  share: string;
+  severity: Severity;
+}
+
+/** Texts beside the bar of a finding; null for a finding without a direct cost. */
+export function gainOf({ share, savingPs, segments }: Finding, base: string): Gain | null {
+  if (savingPs <= 0) return null;
+  const whole = segments.reduce((all, { ps }) => all + ps, 0);
+  return {
+    saving: `${formatTime(savingPs)} of ${formatTime(Math.max(whole, savingPs))}`,
+    share: `${formatPercent(100 * share)} of the ${base}`,
+    severity: share >= BAD_SHARE ? "bad" : share >= FAIR_SHARE ? "fair" : "low",
+  };
 }
 
 /** The value of evidence with its unit; Python frames without their mark. */

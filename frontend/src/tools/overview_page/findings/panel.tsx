@@ -1,12 +1,18 @@
 // The panel of findings: what each could save, the evidence as links to the views that show it, advice, and the checks without a finding.
 import { useContext, useEffect, useRef } from "preact/hooks";
+import { CAPTURE_TOOL, CaptureAgain } from "../../../page/capture_again";
 import { availableTool, evidenceKeys, FINDING_KEY } from "../../../page/findings";
 import { explain } from "../../../page/failure/explain";
 import { useKey } from "../../../page/use_key";
-import { formatExact, plural } from "../../../base/format";
-import type { CheckState, Evidence, Finding, Findings, Silence } from "../../../api/payload/findings";
+import { PART_KEY } from "../../../page/page";
+import { formatExact, formatTime, plural } from "../../../base/format";
+import { lookOf } from "../../../base/steps/step_category";
+import type { CheckState, Evidence, Finding, Findings, FindingSegment, Silence } from "../../../api/payload/findings";
+import { swatchStyle } from "../../../widgets/chart/style";
+import { useTheme } from "../../../widgets/chart/use_theme";
 import { Card } from "../../../widgets/content/card";
 import { Info } from "../../../widgets/content/info";
+import { Link } from "../../../widgets/content/link";
 import { Progress, useWaitStep } from "../../../widgets/status/loading";
 import type { Loaded } from "../../../widgets/status/use_load";
 import { checksOf, evidenceText, foundText, gainOf } from "./model";
@@ -14,7 +20,7 @@ import type { PartProps } from "../part";
 
 const HELP =
   "Causes of lost time or memory, the most costly first.\n" +
-  "The share is what a step could gain at most, per step and device.\n" +
+  "Time that could be saved at most, of the part of the time budget that it lies in; per step and device.\n" +
   "Source: trace, HLO.";
 const CONFIDENCE: Readonly<Record<Finding["confidence"], string>> = {
   high: "Events show cause and effect.",
@@ -76,7 +82,7 @@ function Found({ found, ...part }: PartProps & { found: Findings }) {
   );
 }
 
-function FindingItem({ one, base, page, tools, open, overview }: PartProps & { one: Finding; base: string }) {
+function FindingItem({ one, base, page, tools, keys, overview }: PartProps & { one: Finding; base: string }) {
   const chosen = useKey(page.state, FINDING_KEY) === one.id;
   const item = useRef<HTMLLIElement>(null);
   useEffect(() => {
@@ -96,12 +102,15 @@ function FindingItem({ one, base, page, tools, open, overview }: PartProps & { o
         {gain ? (
           <>
             <span class="finding-bar" aria-hidden="true">
-              <i style={{ width: `${Math.min(100, 100 * one.share)}%` }} />
+              <i class={gain.severity} style={{ width: `${Math.min(100, 100 * one.share)}%` }} />
             </span>
-            <b class="number">{gain.share}</b>
             <span class="number finding-saving" tabIndex={0} data-tip={`${formatExact(one.savingPs / 1e9, "ms")}\n${one.formula}`}>
               {gain.saving}
             </span>
+            {one.segments.map((segment) => (
+              <SegmentLink key={segment.id} segment={segment} />
+            ))}
+            <b class="number">{gain.share}</b>
           </>
         ) : (
           <span class="dim">no direct cost</span>
@@ -120,7 +129,7 @@ function FindingItem({ one, base, page, tools, open, overview }: PartProps & { o
         <ul class="finding-evidence">
           {one.evidence.map((proof) => (
             <li key={`${proof.label}${proof.value}`}>
-              <Proof proof={proof} here={page.tool.id} tools={tools} open={open} />
+              <Proof proof={proof} here={page.tool.id} tools={tools} keys={keys} />
             </li>
           ))}
         </ul>
@@ -130,8 +139,19 @@ function FindingItem({ one, base, page, tools, open, overview }: PartProps & { o
   );
 }
 
+/** A segment of the bar at the top, which a click marks there. */
+function SegmentLink({ segment: { id, name, ps } }: { segment: FindingSegment }) {
+  const theme = useTheme();
+  const { colour, striped } = lookOf(id);
+  return (
+    <Link to={{ [PART_KEY]: id }} replace class="link finding-segment" data-part={id} data-tip={`${name}: ${formatTime(ps)}`}>
+      <i class="swatch" style={swatchStyle(colour, theme, striped)} /> {name}
+    </Link>
+  );
+}
+
 /** A piece of evidence; a link if the run has the page that shows it, and that is another one. */
-function Proof({ proof, here, tools, open }: Pick<PartProps, "tools" | "open"> & { proof: Evidence; here: string }) {
+function Proof({ proof, here, tools, keys }: Pick<PartProps, "tools" | "keys"> & { proof: Evidence; here: string }) {
   const text = (
     <>
       <span>{proof.label}:</span>{" "}
@@ -140,17 +160,13 @@ function Proof({ proof, here, tools, open }: Pick<PartProps, "tools" | "open"> &
       </b>
     </>
   );
+  if (proof.tool === CAPTURE_TOOL) return <CaptureAgain query={proof.query} />;
   const tool = availableTool(tools, proof.tool);
   if (tool === null || tool === here) return <span class="finding-proof">{text}</span>;
   return (
-    <button
-      type="button"
-      class="link finding-proof"
-      data-tip={`Open: ${tools.get(tool) ?? tool}`}
-      onClick={() => open(tool, evidenceKeys(proof))}
-    >
+    <Link to={keys(tool, evidenceKeys(proof))} class="link finding-proof" data-tip={`Open: ${tools.get(tool) ?? tool}`}>
       {text}
-    </button>
+    </Link>
   );
 }
 

@@ -1,126 +1,62 @@
 import { describe, expect, it } from "vitest";
+import { decompositionAnswer } from "../../../base/steps/testing";
 import { readOverview } from "../decode";
 import { headline } from "./headline";
-import { performance } from "./summary";
-import { table, STEP, STEPS, NO_STEPS, payload, verdict, extras, INFERRED } from "../testing_answer";
+import { extras, noSteps, payload, NO_STEPS } from "../testing_answer";
+
+const of = (more: unknown) => headline(readOverview(payload({ extras: more })));
 
 describe("the summary", () => {
-  it("names the input if it is the limit", () => {
-    const { tone, title, sentences, parts } = headline(readOverview(payload()));
-    expect([tone, title]).toEqual(["bad", "Input-bound: 60.0% of the step time is spent waiting for input"]);
-    expect(sentences[0]).toBe("2 steps, 10 ms each.");
+  it("names the input if it is the limit, over the segments of the decomposition", () => {
+    const { tone, title, sentences, segments, barLabel } = of(extras());
+    expect([tone, title]).toEqual(["bad", "Input-bound: 35.0% of the time from step to step waits for input"]);
+    expect(sentences).toEqual([
+      "2 steps, 10 ms on average (σ 2.828 ms, from 8 ms to 12 ms).",
+      "GPU 1 takes part in no step and is not averaged in.",
+    ]);
+    expect(barLabel).toBe("Of the time from step to step: 20 ms = 10 ms step + 10 ms between steps, mean over the devices that take part");
+    expect(segments.map(({ id }) => id)).toEqual(["device_compute", "input", "other", "between_steps"]);
+  });
+
+  it("names the largest category of other programs", () => {
+    const input = { bottleneck: "device", level: "NOT", percent: 1 };
+    expect(of(extras({ input })).title).toBe("50.0% of the time from step to step is between steps");
+    const decomposition = decompositionAnswer({ base: "step", base_ps: 10e9, average_ps: { compute: 9e9, idle_other: 1e9 } });
+    expect(of(extras({ input, decomposition }))).toMatchObject({ tone: "good", title: "90.0% of the step is device compute" });
+  });
+
+  it("says what the steps leave out, and where they come from", () => {
+    const recording = { host: "h", length_ms: 100, steps_ms: 20, before_ms: 30, after_ms: 50 };
+    expect(of(extras({ recording, notes: ["Steps are inferred."] })).sentences.slice(1, 3)).toEqual([
+      "Steps are inferred.",
+      "The steps cover 20.0% of the recording. Not in steps: 30 ms before, 50 ms after.",
+    ]);
+  });
+
+  it("falls back to requests, then to busy time and ops", () => {
+    const session = { requests: 5, average_ms: 3, host_ms: 2.52, device_ms: 0.4, communication_ms: 0.08 };
+    expect(of(noSteps({ session })).title).toBe("A request takes 3 ms; 84.0% of it is on the host");
+    const none = of(noSteps());
+    expect([none.title, none.parts.map(({ name }) => name)]).toEqual(["No steps in this profile", ["dot", "copy"]]);
+    const general = { device_duty_cycle_percent: "86.5%" };
+    const busy = headline(readOverview(payload({ steps: NO_STEPS, general, environment: { device_core_count: "4" }, extras: noSteps() })));
+    expect(busy.title).toBe("Devices busy for 86.5% of the time; no steps recorded");
+  });
+
+  it("is XProf's conclusion over XProf's average step in its reading", () => {
+    const { tone, title, sentences, barLabel, parts, segments } = headline(readOverview(payload()));
+    expect([tone, title, sentences, barLabel]).toEqual([
+      "none",
+      "HIGHLY input-bound",
+      ["2 steps, 10 ms each."],
+      "The average step in XProf's categories",
+    ]);
+    expect(segments).toEqual([]);
     expect(parts.map(({ name, share, text }) => [name, share, text])).toEqual([
       ["deviceComputeTimeMs", 0.1, "1 ms"],
       ["hostComputeTimeMs", 0.2, "2 ms"],
       ["infeedTimeMs", 0.6, "6 ms"],
       ["otherTimeMs", 0.1, "1 ms"],
-    ]);
-  });
-
-  it.each([
-    [{ output: { level: "high", percent: 30 } }, "Output-bound: 30.0% of the step time is output"],
-    [{ collectives: { level: "high", percent: 18.7 } }, "Communication-bound: 18.7% of the step time is collectives between devices"],
-    [{ idle: { level: "high", percent: 40 } }, "Devices wait for the host: 40.0% of the step time is device idle time"],
-    [{}, "Not input-bound: the largest part of the step time, 60.0%, is infeedtimems"],
-    [{ input: { level: "UNSEEN", percent: 0 } }, "The largest part of the step time, 60.0%, is infeedtimems"],
-  ])("names the other limits: %j", (patch, title) => {
-    expect(headline(readOverview(payload({ extras: extras({ verdict: verdict(patch) }) }))).title).toBe(title);
-  });
-
-  it("falls back to requests, inferred steps, busy time", () => {
-    const session = { requests: 5, average_ms: 3, host_ms: 2.52, device_ms: 0.4, communication_ms: 0.08 };
-    expect(headline(readOverview(payload({ steps: NO_STEPS, extras: extras({ session }) }))).title).toBe(
-      "A request takes 3 ms; 84.0% of it is on the host",
-    );
-    const guess = headline(readOverview(payload({ steps: NO_STEPS, extras: extras({ inferred_steps: INFERRED }) })));
-    expect(guess.title).toBe("Inferred steps: 10 ms on average");
-    expect(guess.parts.map(({ share }) => share)).toEqual([0.75, 0.25]);
-    const none = headline(readOverview(payload({ steps: NO_STEPS })));
-    expect(none.title).toBe("No steps in this profile");
-    expect(none.parts.map(({ name }) => name)).toEqual(["dot", "copy"]);
-    const busy = headline(
-      readOverview(payload({ steps: NO_STEPS, general: { device_duty_cycle_percent: "86.5%" }, environment: { device_core_count: "4" } })),
-    );
-    expect(busy.title).toBe("Devices busy for 86.5% of the time; steps unknown");
-  });
-
-  it("calls compute on the CPU and unexplained time by their names", () => {
-    const of = (host: number, other: number) =>
-      headline(
-        readOverview(
-          payload({ steps: table(STEP, [["0", 0, host, 0, other, host + other]], { hardware_type: "CPU_ONLY" }), extras: extras() }),
-        ),
-      ).title;
-    expect(of(9, 1)).toBe("90.0% of the step time is compute on the CPU");
-    expect(of(1, 9)).toBe("90.0% of the step time is not covered by any recorded event");
-  });
-
-  it("shows the steps of the slowest hosts: title, bar, statistics and parts have one base", () => {
-    const own = table(
-      {
-        stepnum: "string",
-        tcComputeTimeMs: "number",
-        tcInfeedTimeMs: "number",
-        tcIdleTimeMs: "number",
-        stepTimeMs: "number",
-        host: "string",
-        core: "string",
-        waitingPercent: "number",
-        waitingPercentLeast: "number",
-        waitingPercentMost: "number",
-      },
-      [
-        ["0", 6, 2, 2, 10, "b", "1", 20, 0, 25],
-        ["1", 10, 2, 8, 20, "a", "0", 10, 5, 10],
-      ],
-      { hardware_type: "TPU" },
-    );
-    const hosts = { step_ms: { a: 14, b: 13 }, slowest_in: { a: 1, b: 1 }, over_others: { a: 0.077, b: -0.07 }, stragglers: [] };
-    const overview = readOverview(
-      payload({
-        steps: NO_STEPS,
-        environment: { host_count: "2" },
-        extras: extras({ steps: own, hosts, verdict: verdict({ input: { level: "MODERATELY", percent: 13.3 } }) }),
-      }),
-    );
-    const { sentences, parts, barLabel } = headline(overview);
-    expect(sentences[0]).toBe("2 steps, on the slowest host of each 15 ms on average (σ 7.071 ms, from 10 ms to 20 ms).");
-    expect([barLabel, parts.map(({ text }) => text)]).toEqual(["The average step, on the slowest host of each", ["8 ms", "2 ms", "5 ms"]]);
-    const figures = performance(overview)
-      .slice(0, 6)
-      .map(({ name, value, detail }) => [name, value, detail]);
-    expect(figures).toEqual([
-      ["Average step time, slowest host of each step", "15 ms", "σ 7.071 ms, 10 ms to 20 ms"],
-      ["tcIdleTimeMs", "5 ms", "σ 4.243 ms"],
-      ["tcInfeedTimeMs", "2 ms", undefined],
-      ["tcComputeTimeMs", "8 ms", "σ 2.828 ms"],
-      ["Step time of a", "14 ms", "slowest in 1 of 2 steps"],
-      ["Step time of b", "13 ms", "slowest in 1 of 2 steps"],
-    ]);
-  });
-
-  it("says what lies outside the steps, and that steps are dispatch times", () => {
-    const recording = {
-      host: "h",
-      length_ms: 100,
-      steps_ms: 20,
-      before_ms: 30,
-      after_ms: 50,
-      work_outside_ms: 40,
-      outside: [{ name: "compile", ms: 25 }],
-      dispatch: null,
-    };
-    const of = (patch: Record<string, unknown>) =>
-      headline(readOverview(payload({ extras: extras({ steps: STEPS, recording: { ...recording, ...patch } }) })));
-    expect(of({}).sentences[1]).toBe(
-      "The steps cover 20 ms of the 100 ms recorded (20.0%): 30 ms before the first, 50 ms after the last belong to no " +
-        "step. Outside the steps, ops run for 40 ms. Longest there: compile (25 ms).",
-    );
-    const late = of({ dispatch: { steps: 2, steps_ms: 20, work_ms: 90 } });
-    expect([late.tone, late.title]).toEqual(["fair", "Steps are dispatch times: 10 ms to start the work of a step, which takes 45 ms"]);
-    expect(late.sentences.slice(1)).toEqual([
-      "The work that the steps start goes on for 70 ms after the last of 2 steps. Until then a step takes 45 ms on " +
-        "average. Block on the result inside the step marker to measure it.",
     ]);
   });
 });

@@ -1,12 +1,14 @@
 // The summary of the overview: what limits the program, as a title, sentences and one bar.
 import { formatPercent, formatQuantity, plural } from "../../../base/format";
-import { CATEGORIES } from "../../../base/steps/step_category";
-import { coverageText, dispatchLimit } from "../../../base/steps/reading";
-import type { Verdict } from "../../../base/steps/reading";
+import { baseText, segmentsOf } from "../../../base/steps/decomposition";
+import type { Segment } from "../../../base/steps/decomposition";
+import { CATEGORIES, lookOf } from "../../../base/steps/step_category";
+import { caveats } from "../../../base/steps/reading";
+import type { StepReading } from "../../../base/steps/reading";
 import { averageShares, inputLimit, describeTime } from "../../../base/steps/steps";
-import type { Limit, Share, Statistics, Tone } from "../../../base/steps/steps";
+import type { Limit, Share, Tone } from "../../../base/steps/steps";
 import type { SharePart } from "../../../widgets/chart/share_bar";
-import { dutyCycle, richSteps, verdictOf } from "../decode";
+import { dutyCycle } from "../decode";
 import type { Overview, Session } from "../decode";
 
 export interface Headline {
@@ -15,69 +17,63 @@ export interface Headline {
   sentences: string[];
   /** The whole that the bar divides. */
   barLabel: string;
+  /** The bar of a recording without the decomposition of time. */
   parts: SharePart[];
+  /** The bar of step time. */
+  segments: Segment[];
   /** The title says what limits the program, by the parts of its steps; other titles tell facts. */
   judges: boolean;
 }
 
 const ms = (value: number): string => formatQuantity(value, "ms");
 
-function sharePart({ name, category, share, ms: time, help }: Share): SharePart {
-  const { colour, striped } = CATEGORIES[category];
-  return { name, share, text: ms(time), colour, striped: striped ?? false, help };
-}
-
-/** The limit of a program that is not input-bound: the first aspect that is high, else the largest part of the step. */
-function otherLimit(verdict: Verdict, shares: readonly Share[], hardware: string): Limit {
-  const aspects = [
-    [verdict.output, "Output-bound", "output"],
-    [verdict.collectives, "Communication-bound", "collectives between devices"],
-    [verdict.kernelLaunch, "Bound by kernel launches", "kernel launches"],
-    [verdict.idle, "Devices wait for the host", "device idle time"],
-  ] as const;
-  for (const [{ level, percent }, name, time] of aspects) {
-    if (level === "high") return { tone: "bad", title: `${name}: ${formatPercent(percent)} of the step time is ${time}` };
-  }
-  const largest = [...shares].sort((a, b) => b.share - a.share)[0];
+/** The limit by the verdict on input, else by the largest category. */
+function limitOf({ decomposition, input }: StepReading, segments: readonly Segment[]): Limit {
+  const { base } = decomposition;
+  const limit = inputLimit(input.level, input.percent, base);
+  if (limit) return limit;
+  const largest = [...segments].sort((a, b) => b.share - a.share)[0];
   if (!largest) return { tone: "none", title: "The steps have no measurable duration" };
   const share = formatPercent(100 * largest.share);
-  if (largest.category === "device_compute") return { tone: "good", title: `Compute-bound: ${share} of the step time is device compute` };
-  if (largest.category === "host_compute") {
-    // Without a device, the host's compute includes the program itself.
-    if (hardware === "CPU_ONLY") return { tone: "none", title: `${share} of the step time is compute on the CPU` };
-    return { tone: "fair", title: `Host-bound: ${share} of the step time is host compute` };
-  }
-  if (largest.category === "other") return { tone: "fair", title: `${share} of the step time is not covered by any recorded event` };
-  const input = verdict.input.level === "NOT" ? "Not input-bound: the" : "The";
-  return { tone: "fair", title: `${input} largest part of the step time, ${share}, is ${largest.name.toLowerCase()}` };
+  if (largest.id === "device_compute") return { tone: "good", title: `${share} of the ${base} is device compute` };
+  return { tone: "fair", title: `${share} of the ${base} is ${largest.name.toLowerCase()}` };
 }
 
-function ofSteps(overview: Overview, time: Statistics): Headline {
-  const steps = richSteps(overview);
-  const verdict = verdictOf(overview);
-  const shares = averageShares(steps);
-  const recording = overview.extras?.recording ?? null;
-  const dispatch = overview.extras ? dispatchLimit(overview.extras) : null;
-  const limit: Limit = dispatch
-    ? { tone: "fair", title: dispatch.title }
-    : (inputLimit(verdict.input.level, verdict.input.percent) ?? otherLimit(verdict, shares, steps.hardware));
-  const moderate = verdict.output.level === "moderate" ? [`Output takes ${formatPercent(verdict.output.percent)} of the step time.`] : [];
+/** The base and the number of steps: "10 steps, 36.49 ms on average (...)." */
+function stepsText({ steps }: Pick<Overview, "steps">): string[] {
+  return steps.time ? [`${plural(steps.labels.length, "step")}, ${describeTime(steps.time)}.`] : [];
+}
+
+function ofDecomposition(overview: Overview, reading: StepReading): Headline {
+  const { decomposition } = reading;
+  const segments = segmentsOf(decomposition);
   const session = overview.extras?.session;
-  const several = (overview.extras?.hosts.stepMs.size ?? 0) > 1;
-  const count = plural(steps.labels.length, "step");
-  const coverage = coverageText(recording);
+  const mean = decomposition.devices.length > 1 ? ", mean over the devices that take part" : "";
   return {
-    ...limit,
-    judges: dispatch === null,
-    sentences: [
-      several ? `${count}, on the slowest host of each ${describeTime(time)}.` : `${count}, ${describeTime(time)}.`,
-      ...(dispatch ? [dispatch.sentence] : []),
-      ...moderate,
-      ...(coverage ? [coverage] : []),
-      ...(session ? [describeSession(session)] : []),
-    ],
-    barLabel: several ? "The average step, on the slowest host of each" : "The average step",
-    parts: shares.map(sharePart),
+    ...limitOf(reading, segments),
+    judges: true,
+    sentences: [...stepsText(overview), ...caveats(reading), ...(session ? [describeSession(session)] : [])],
+    barLabel: `Of the ${baseText(decomposition)}${mean}`,
+    parts: [],
+    segments,
+  };
+}
+
+function sharePart({ name, category, share, ms: time, help }: Share): SharePart {
+  return { name, share, text: ms(time), help, ...lookOf(category) };
+}
+
+/** XProf's conclusion and its average step. */
+function ofXprof(overview: Overview): Headline {
+  const [title = "No steps in this profile"] = overview.statements;
+  return {
+    tone: "none",
+    title,
+    sentences: stepsText(overview),
+    barLabel: "The average step in XProf's categories",
+    parts: averageShares(overview.steps).map(sharePart),
+    segments: [],
+    judges: false,
   };
 }
 
@@ -102,6 +98,7 @@ function ofRequests(session: Session): Headline {
     sentences: [describeSession(session)],
     barLabel: "The average request",
     parts,
+    segments: [],
   };
 }
 
@@ -133,31 +130,6 @@ function busyParts(percent: number): SharePart[] {
   ].filter(({ share }) => share > 0);
 }
 
-const NO_MARKERS = "The profile contains no step markers, so step times can only be inferred.";
-
-function ofInferred(overview: Overview): Headline | null {
-  const inferred = overview.extras?.inferred;
-  if (!inferred) return null;
-  const { evidence, statistics, table } = inferred;
-  const column = (id: string): number =>
-    table.columns.find((c) => c.id === id)?.values.reduce<number>((all, value) => all + (typeof value === "number" ? value : 0), 0) ?? 0;
-  const [busy, idle] = [column("deviceBusyMs"), column("deviceIdleMs")];
-  const percent = dutyCycle(overview);
-  return {
-    tone: "none",
-    judges: false,
-    title: `${evidence.source === "named event" ? "Steps by the named event" : "Inferred steps"}: ${describeTime({ ...statistics, deviation: null })}`,
-    sentences: [NO_MARKERS, `Based on ${plural(evidence.occurrences, "occurrence")} of ${evidence.event} (${evidence.source}).`],
-    barLabel: busy + idle > 0 ? "The average inferred step" : "The devices",
-    parts:
-      busy + idle > 0
-        ? busyParts((100 * busy) / (busy + idle)).map((part) => ({ ...part, text: "of inferred step time" }))
-        : percent === null
-          ? []
-          : busyParts(percent),
-  };
-}
-
 function opParts(overview: Overview): SharePart[] {
   const [shares, names] = ["selfTimePercent", "operation"].map((id) => overview.ops.columns.find((c) => c.id === id)?.values ?? []);
   const parts = (names ?? [])
@@ -171,30 +143,24 @@ function opParts(overview: Overview): SharePart[] {
 
 function withoutSteps(overview: Overview): Headline {
   const percent = dutyCycle(overview);
-  const ops = opParts(overview);
   const busy = percent !== null && percent > 0;
   return {
     tone: "none",
     judges: false,
-    title: busy ? `Devices busy for ${formatPercent(percent)} of the time; steps unknown` : "No steps in this profile",
+    title: busy ? `Devices busy for ${formatPercent(percent)} of the time; no steps recorded` : "No steps in this profile",
     sentences: [
-      NO_MARKERS,
       "Mark steps with StepTraceAnnotation (Keras does so itself), profile for longer, or enter below the name of an event that marks a step.",
     ],
     barLabel: busy ? "The devices" : "Device time by op",
-    parts: busy ? busyParts(percent) : ops,
+    parts: busy ? busyParts(percent) : opParts(overview),
+    segments: [],
   };
 }
 
-/** From steps if there are any, else from requests, else from inferred steps. */
+/** From the decomposition of time if there is any, else from requests; in XProf's reading its conclusion. */
 export function headline(overview: Overview): Headline {
-  const { time } = richSteps(overview);
-  if (time) return ofSteps(overview, time);
-  const session = overview.extras?.session;
-  if (session) return ofRequests(session);
-  const stepless = ofInferred(overview) ?? withoutSteps(overview);
-  const dispatch = overview.extras && dispatchLimit(overview.extras);
-  return dispatch
-    ? { ...stepless, tone: "fair", title: dispatch.title, sentences: [dispatch.sentence, ...stepless.sentences.slice(1)] }
-    : stepless;
+  const { extras } = overview;
+  if (extras === null) return ofXprof(overview);
+  if (extras.decomposition.basePs > 0) return ofDecomposition(overview, extras);
+  return extras.session ? ofRequests(extras.session) : withoutSteps(overview);
 }

@@ -1,14 +1,18 @@
 // The summary at the top: title, sentences, bar and comparison of the hosts.
 import { ShareBar } from "../../../widgets/chart/share_bar";
+import { StepBar } from "../../../widgets/chart/step_bar";
 import { SummaryBox } from "../../../widgets/content/summary_box";
-import { hostLine, xprofNote } from "../../../base/steps/reading";
+import { hostLine } from "../../../base/steps/reading";
 import type { Findings } from "../../../api/payload/findings";
 import type { Loaded } from "../../../widgets/status/use_load";
 import { whileLooking, withFindings } from "../findings/model";
 import { headline } from "./headline";
 import type { Headline } from "./headline";
 import type { PartProps } from "../part";
+import { Link } from "../../../widgets/content/link";
 import { FINDING_KEY } from "../../../page/findings";
+import { PART_KEY } from "../../../page/page";
+import { useKey } from "../../../page/use_key";
 
 interface Props extends PartProps {
   answer: Pick<Loaded<Findings>, "data" | "error">;
@@ -17,41 +21,45 @@ interface Props extends PartProps {
 /** The overview's own headline is shown if there are no findings to ask. */
 function titled(overview: PartProps["overview"], { data, error }: Props["answer"]): Headline {
   const facts = headline(overview);
+  if (overview.extras === null) return facts;
   if (data) return withFindings(facts, data);
   return error === null ? whileLooking(facts) : facts;
 }
 
-export function OverviewSummary({ page, overview, tools, open, answer }: Props) {
-  const { tone, title, sentences, barLabel, parts } = titled(overview, answer);
+export function OverviewSummary({ page, overview, tools, keys, answer }: Props) {
+  const { tone, title, sentences, barLabel, parts, segments } = titled(overview, answer);
   const { extras } = overview;
   const finding = answer.data?.headline.finding ?? null;
   const hosts = extras && hostLine(extras.hosts);
-  const note = extras && xprofNote(extras);
+  const part = useKey(page.state, PART_KEY);
   return (
     <SummaryBox tone={tone} title={title}>
       <p>
         {sentences.join(" ")}{" "}
         {finding === null ? null : (
-          <button type="button" class="link" onClick={() => page.state.set({ [FINDING_KEY]: finding }, "replace")}>
+          <Link to={{ [FINDING_KEY]: finding }} replace>
             Show evidence
-          </button>
+          </Link>
         )}
       </p>
-      {parts.length ? (
+      {segments.length || parts.length ? (
         <div class="summary-bar">
           <span>{barLabel}</span>
-          <ShareBar parts={parts} label={barLabel} />
+          {segments.length ? (
+            <StepBar
+              segments={segments}
+              label={barLabel}
+              selected={part}
+              onSelect={(id) => page.state.set({ [PART_KEY]: id }, "replace")}
+            />
+          ) : (
+            <ShareBar parts={parts} label={barLabel} />
+          )}
         </div>
       ) : null}
-      {note ? <p class="dim">{note}</p> : null}
       {hosts ? (
         <p class={hosts.warn ? "host-line warn" : "host-line dim"}>
-          {hosts.text}{" "}
-          {tools.has("pod_viewer") ? (
-            <button type="button" class="link" onClick={() => open("pod_viewer")}>
-              Compare the workers
-            </button>
-          ) : null}
+          {hosts.text} {tools.has("pod_viewer") ? <Link to={keys("pod_viewer")}>Compare the workers</Link> : null}
         </p>
       ) : null}
     </SummaryBox>

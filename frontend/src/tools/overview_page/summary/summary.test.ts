@@ -4,29 +4,41 @@ import { environment, performance } from "./summary";
 import { NO_STEPS, payload, extras } from "../testing_answer";
 
 describe("lists of metrics", () => {
-  it("shows step parts on CPUs, the last first, without empty ones", () => {
-    const items = performance(
-      readOverview(
-        payload({
-          general: {
-            host_tf_op_percent: "0.0%",
-            device_tf_op_percent: "0.0%",
-            host_op_time_eager_percent: "0.0%",
-            device_op_time_eager_percent: "12.0%",
-          },
-        }),
-      ),
-    );
+  it("shows the categories with their shares of the base, and the parts of device compute", () => {
+    const items = performance(readOverview(payload({ extras: extras() })));
+    expect(items.map(({ name, value, detail }) => [name, value, detail])).toEqual([
+      ["Average step time", "10 ms", "σ 2.828 ms, 8 ms to 12 ms"],
+      ["Time from step to step", "20 ms", undefined],
+      ["Between steps", "10 ms (50.0%)", undefined],
+      ["All others", "1 ms (5.0%)", undefined],
+      ["Input", "7 ms (35.0%)", undefined],
+      ["Device compute", "2 ms (10.0%)", undefined],
+      ["Device compute: ops", "1.500 ms (7.5%)", undefined],
+      ["Device compute: data movement", "500 us (2.5%)", undefined],
+    ]);
+  });
+
+  it("compares hosts", () => {
+    const hosts = { step_ms: { a: 14, b: 13 }, slowest_in: { a: 1, b: 1 }, over_others: { a: 0.077, b: -0.07 }, stragglers: [] };
+    const shown = performance(readOverview(payload({ extras: extras({ hosts }) }))).filter(({ name }) => name.startsWith("Step time of"));
+    expect(shown.map(({ name, value, detail }) => [name, value, detail])).toEqual([
+      ["Step time of a", "14 ms", "slowest in 1 of 2 steps"],
+      ["Step time of b", "13 ms", "slowest in 1 of 2 steps"],
+    ]);
+  });
+
+  it("has XProf's figures as it sends them in its reading, the last part of the step first", () => {
+    const general = { host_tf_op_percent: "0.0%", device_op_time_eager_percent: "12.0%", device_compute_16bit_percent: "5.0%" };
+    const items = performance(readOverview(payload({ general })));
     expect(items.map(({ name, value }) => [name, value])).toEqual([
       ["Average step time", "10 ms"],
       ["otherTimeMs", "1 ms"],
       ["infeedTimeMs", "6 ms"],
       ["hostComputeTimeMs", "2 ms"],
       ["deviceComputeTimeMs", "1 ms"],
-      ["Framework op placement: host", null],
-      ["Framework op placement: device", null],
-      ["Eager execution: host", "0.0%"],
-      ["Eager execution: device", "12.0%"],
+      ["TF op placement: host", "0.0%"],
+      ["Op time spent on eager execution: device", "12.0%"],
+      ["Device compute precisions: 16 bit", "5.0%"],
     ]);
   });
 
@@ -71,15 +83,11 @@ describe("lists of metrics", () => {
         .filter(({ name }) => /matrix|precision/.test(name))
         .map(({ value, detail }) => [value, detail]);
     expect(of({})).toEqual([
-      ["41.5%", "estimated from op costs"],
       ["75.0%", undefined],
       ["25.0%", undefined],
+      ["41.5%", "estimated from op costs"],
     ]);
-    expect(of({ mxu_utilization_percent: "12.0%", device_compute_16bit_percent: "5.0%", device_compute_32bit_percent: "95.0%" })).toEqual([
-      ["12.0%", "from hardware counters"],
-      ["75.0%", "XProf: 5.0%, by kernel names within steps"],
-      ["25.0%", "XProf: 95.0%, by kernel names within steps"],
-    ]);
+    expect(of({ mxu_utilization_percent: "12.0%" })[2]).toEqual(["12.0%", "from hardware counters"]);
   });
 
   it("describes the environment of the profile", () => {

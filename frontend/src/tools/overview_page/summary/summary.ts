@@ -1,33 +1,40 @@
 // The Performance summary and the Run environment as lists of metrics. Pure.
 import { propertyNumber } from "../../../api/payload/fields";
-import { formatDate, formatPercent, formatQuantity, plural } from "../../../base/format";
+import { formatDate, formatPercent, formatQuantity, formatTime, plural } from "../../../base/format";
 import { coveredPercent } from "../../../base/steps/reading";
-import { statisticsOf } from "../../../base/steps/steps";
-import type { StepBreakdown } from "../../../base/steps/steps";
+import { baseText, segmentsOf } from "../../../base/steps/decomposition";
+import type { Decomposition } from "../../../base/steps/decomposition";
 import type { Figure } from "../../../widgets/content/figures";
-import { dutyCycle, richSteps } from "../decode";
+import { dutyCycle } from "../decode";
 import type { Overview } from "../decode";
+import { stepTime, xprofPerformance } from "./xprof";
 
 const ms = (value: number): string => formatQuantity(value, "ms");
 
-function stepTime(steps: StepBreakdown, several: boolean): Figure[] {
-  if (!steps.time) return [];
-  const { average, deviation, minimum, maximum } = steps.time;
-  return [
-    {
-      name: several ? "Average step time, slowest host of each step" : "Average step time",
-      value: ms(average),
-      exact: `${average} ms`,
-      detail:
-        deviation === null
-          ? "one step"
-          : deviation === 0
-            ? "the same in every step"
-            : `σ ${ms(deviation)}, ${ms(minimum)} to ${ms(maximum)}`,
-      better: "lower",
-      help: "Duration of a step.\nMean over the steps, each on its slowest host; σ is the sample deviation.\nSource: trace.",
-    },
-  ];
+/** The categories with their shares, those of the graph's top first; device compute with its parts. */
+function categories(found: Decomposition): Figure[] {
+  const figure = (name: string, ps: number, help: string): Figure => ({
+    name,
+    part: true,
+    value: `${formatTime(ps)} (${formatPercent((100 * ps) / found.basePs)})`,
+    exact: `${ps / 1e9} ms`,
+    help: `${help}\nMean over steps and the devices that take part; share of the ${found.base}.\nSource: trace.`,
+  });
+  const whole: Figure = {
+    name: found.base === "step" ? "The step" : found.base === "recording" ? "The recording" : "Time from step to step",
+    value: formatTime(found.basePs),
+    exact: `${found.basePs / 1e9} ms`,
+    better: "lower",
+    help: `What the shares below are of: ${baseText(found)}.\nSource: trace.`,
+  };
+  const parts = [...segmentsOf(found)].reverse().flatMap((one): Figure[] => {
+    const inner = one.id === "device_compute" && one.parts.length > 1 ? one.parts : [];
+    return [
+      figure(one.name, one.ps, one.help),
+      ...inner.map((part) => figure(`${one.name}: ${part.name.toLowerCase()}`, part.ps, part.help)),
+    ];
+  });
+  return parts.length === 0 ? [] : found.base === "step" ? parts : [whole, ...parts];
 }
 
 const MOST_HOSTS = 8;
@@ -36,7 +43,7 @@ const MOST_HOSTS = 8;
 function hostTimes(overview: Overview): Figure[] {
   const hosts = overview.extras?.hosts;
   if (!hosts || hosts.stepMs.size < 2) return [];
-  const count = richSteps(overview).labels.length;
+  const count = overview.steps.labels.length;
   return [...hosts.stepMs]
     .sort((a, b) => b[1] - a[1])
     .slice(0, MOST_HOSTS)
@@ -45,26 +52,8 @@ function hostTimes(overview: Overview): Figure[] {
       value: ms(time),
       exact: `${time} ms`,
       detail: count > 0 ? `slowest in ${hosts.slowestIn.get(name) ?? 0} of ${plural(count, "step")}` : "of its own steps",
-      help: "Step time of this host.\nMean over the same steps.\nSource: trace.",
+      help: "Step time of this host.\nMean over the same steps and its devices that take part.\nSource: trace.",
     }));
-}
-
-/** The parts of a step, last part first; they add up to the average step time. */
-function stepParts(steps: StepBreakdown): Figure[] {
-  return [...steps.parts].reverse().flatMap((part): Figure[] => {
-    const partStatistics = statisticsOf(part.ms);
-    if (!partStatistics || partStatistics.maximum === 0) return [];
-    return [
-      {
-        name: part.name,
-        part: true,
-        value: ms(partStatistics.average),
-        exact: `${partStatistics.average} ms`,
-        help: `${part.help}\nMean over the steps; the parts add up to the average step time.`,
-        ...(partStatistics.deviation === null || partStatistics.deviation === 0 ? {} : { detail: `σ ${ms(partStatistics.deviation)}` }),
-      },
-    ];
-  });
 }
 
 function session(overview: Overview): Figure[] {
@@ -98,7 +87,7 @@ function counter(properties: Readonly<Record<string, string>>, name: string): st
 const orNull = (value: number | null | undefined): string | null => (value === null || value === undefined ? null : formatPercent(value));
 
 function tpu(overview: Overview): Figure[] {
-  const { general, extras, steps } = overview;
+  const { general, extras } = overview;
   const efficiency = extras?.efficiency;
   const over = efficiency?.over === "steps" ? "Over the steps." : "Over the whole profile.";
   const figures: Figure[] = [
@@ -141,16 +130,6 @@ function tpu(overview: Overview): Figure[] {
       help: `Time that all ops would take at peak rates, divided by the time available to them.\n${over}\nEstimate.`,
     },
   ];
-  const active = propertyNumber(general, "tc_active_ms_average");
-  if (active !== null && steps.time)
-    figures.push({
-      name: "TensorCore active per step, mean of all cores",
-      value: ms(active),
-      help:
-        "Time of a step in which TensorCores run ops, except infeed, outfeed and waiting.\n" +
-        "Mean over all cores of all hosts and over the steps.\n" +
-        "Source: trace.",
-    });
   const sparse = [
     ["sc_steptime_average", "SparseCore step time"],
     ["sc_infeed_time_avg", "SparseCore input"],
@@ -186,12 +165,10 @@ function matrixUnits(counted: string | null, estimated: number | null | undefine
   };
 }
 
-/** Device compute time by the width of its data; XProf's shares where they differ. */
-function precision(overview: Overview): Figure[] {
-  const widths = overview.extras?.precision;
-  const keys = ["device_compute_16bit_percent", "device_compute_32bit_percent"] as const;
-  const known = overview.steps.hardware === "TPU" || overview.steps.hardware === "GPU";
-  if (!known) return [];
+/** Device compute time by the width of its data. */
+function precision({ hardware, extras }: Overview): Figure[] {
+  if (hardware !== "TPU" && hardware !== "GPU") return [];
+  const widths = extras?.precision;
   const help =
     "Time of ops and kernels by the width of their floating-point data, inside steps and outside.\n" +
     "The widest operand of the HLO op decides; of kernels without an op, the name.\n" +
@@ -199,21 +176,15 @@ function precision(overview: Overview): Figure[] {
     "Source: HLO, trace.";
   return (
     [
-      ["up to 16 bits", widths?.narrow, keys[0]],
-      ["more than 16 bits", widths?.wide, keys[1]],
+      ["up to 16 bits", widths?.narrow],
+      ["more than 16 bits", widths?.wide],
     ] as const
-  ).map(([name, share, key]): Figure => {
-    const xprof = propertyNumber(overview.general, key);
-    const both = keys.some((one) => (propertyNumber(overview.general, one) ?? 0) > 0);
-    const differs = share !== undefined && xprof !== null && both && formatPercent(share) !== formatPercent(xprof);
-    return {
-      name: `Device compute precision: ${name}`,
-      value: orNull(share),
-      reason: "No device computation was recorded.",
-      help,
-      ...(differs ? { detail: `XProf: ${formatPercent(xprof)}, by kernel names within steps` } : {}),
-    };
-  });
+  ).map(([name, share]): Figure => ({
+    name: `Device compute precision: ${name}`,
+    value: orNull(share),
+    reason: "No device computation was recorded.",
+    help,
+  }));
 }
 
 function power(properties: Readonly<Record<string, string>>): Figure[] {
@@ -254,12 +225,13 @@ function pair(
 
 /** The whole Performance summary. */
 export function performance(overview: Overview): Figure[] {
-  const steps = richSteps(overview);
-  const { general } = overview;
-  const onTpu = overview.steps.hardware === "TPU";
+  const { general, extras } = overview;
+  if (extras === null) return xprofPerformance(overview);
+  const onTpu = overview.hardware === "TPU";
   return [
-    ...stepTime(steps, (overview.extras?.hosts.stepMs.size ?? 0) > 1),
-    ...stepParts(steps),
+    ...stepTime(overview.steps),
+    ...categories(extras.decomposition),
+    ...precision(overview),
     ...hostTimes(overview),
     ...session(overview),
     ...(onTpu ? tpu(overview) : gpu(overview)),
@@ -286,12 +258,11 @@ export function performance(overview: Overview): Figure[] {
       ],
       (overview.extras?.functions.length ?? 0) > 0,
     ),
-    ...precision(overview),
   ];
 }
 
 function gpu(overview: Overview): Figure[] {
-  if (overview.steps.hardware !== "GPU") return [];
+  if (overview.hardware !== "GPU") return [];
   const efficiency = overview.extras?.efficiency;
   return [
     {
@@ -336,7 +307,7 @@ export function environment(overview: Overview): Figure[] {
       exact: `${recording.stepsMs} of ${recording.lengthMs} ms`,
       ...(Number(properties["host_count"] ?? 1) > 1 ? { detail: `on ${recording.host}, where it is least` } : {}),
       help:
-        "Share of the recording that lies in a step, the first and the last included.\n" +
+        "Share of the recording that lies in the steps of this page.\n" +
         "From the first begin to the last end of the events: of the devices on TPUs, else of host and devices.\n" +
         "Source: trace.",
     });

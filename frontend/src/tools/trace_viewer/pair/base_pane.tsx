@@ -55,9 +55,10 @@ export function usePair(
   const align = useKey(state, ALIGN);
   useEffect(() => {
     if (!session || !root.current || name === null || !theirs || clocks.base === null) return undefined;
+    const xprof = props.reading === "xprof";
     const sources = {
-      run: new Source(client, { run, hosts: chosen, clocks: clocks.run }),
-      base: new Source(client, { run: name, hosts: theirs, clocks: clocks.base }),
+      run: new Source(client, { run, hosts: chosen, clocks: clocks.run, xprof }),
+      base: new Source(client, { run: name, hosts: theirs, clocks: clocks.base, xprof }),
     };
     const made = new Pair(root.current, session, sources, changed);
     setPair(made);

@@ -67,6 +67,7 @@ export function mappedArrangement(
       ...[...wanted.collapsedSections].flatMap((pid) => pids.get(pid) ?? []),
       ...[...own.collapsedSections].filter((pid) => !known.has(pid)),
     ]),
+    hiddenSections: new Set([...wanted.hiddenSections].flatMap((pid) => pids.get(pid) ?? [])),
     collapsedTracks: new Set(mapped(wanted.collapsedTracks)),
     hiddenTracks: new Set(mapped(wanted.hiddenTracks)),
     pinnedTracks: mapped(wanted.pinnedTracks),

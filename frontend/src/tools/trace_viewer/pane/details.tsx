@@ -77,9 +77,9 @@ function Many({ selection, session }: { selection: readonly SelectedEvent[]; ses
 
 /** The sums of a rectangle, once the server has answered. */
 function Sums({ session }: { session: Session }) {
-  const { sums, detailsError } = session;
+  const { sums, error } = session.about;
   const { area } = session.timeline.state;
-  if (detailsError !== null) return <p class="tv-bad">{explain(detailsError, {}).title}</p>;
+  if (error !== null) return <p class="tv-bad">{explain(error, {}).title}</p>;
   if (sums === null || area === null) return <p class="dim">Adding up the events…</p>;
   return (
     <>
@@ -108,10 +108,10 @@ interface OneProps {
 }
 
 function One({ event, trace, session }: OneProps) {
-  const details = session.details;
+  const { details, error } = session.about;
   const track = trace.tracks[session.timeline.state.trackIndex.get(`${event.pid}.${event.tid}`) ?? -1];
   const precision = Math.max(event.duration / 1000, 1);
-  const failure = session.detailsError === null ? null : explain(session.detailsError, {});
+  const failure = error === null ? null : explain(error, {});
   return (
     <div class="tv-one">
       <table class="tv-properties">

@@ -33,9 +33,10 @@ interface Props {
   tabs: readonly PaneTab[];
   active: string;
   onTab: (id: string) => void;
+  onClose: () => void;
 }
 
-export function Pane({ tabs, active, onTab }: Props) {
+export function Pane({ tabs, active, onTab, onClose }: Props) {
   const [height, setHeight] = useState(readHeight);
   const box = useRef<HTMLDivElement>(null);
   const resize = (next: number): void => {
@@ -78,6 +79,15 @@ export function Pane({ tabs, active, onTab }: Props) {
             {tab.label}
           </button>
         ))}
+        <button
+          type="button"
+          class="button ghost icon tv-pane-close"
+          aria-label="Close this pane (Esc)"
+          data-tip="Close (Esc)"
+          onClick={onClose}
+        >
+          ×
+        </button>
       </div>
       <div class="tv-pane-body" role="tabpanel" aria-label={shown?.label} tabIndex={0}>
         {shown?.content()}

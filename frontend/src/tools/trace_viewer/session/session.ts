@@ -6,11 +6,12 @@ import { exposeHook } from "../../../timeline/test_hook";
 import { hitNear, stepHit } from "../../../timeline/data/search_hits";
 import type { SearchHits } from "../../../timeline/data/search_hits";
 import type { Command } from "../../../timeline/input/input";
+import { ALL_FLOWS } from "../../../timeline/layout/flows";
 import { initialArrangement } from "../../../timeline/layout/layout";
 import type { Arrangement } from "../../../timeline/layout/layout";
-import { arrange, select, setFlows, setHits, setMarker, markInterval, showTrace } from "../../../timeline/state/commands";
+import { arrange, hideFlows, select, setFlows, setHits, setMarker, markInterval, showTrace } from "../../../timeline/state/commands";
 import { reveal, showSpan } from "../../../timeline/state/navigation";
-import type { SelectedArea, SelectedEvent } from "../../../timeline/data/selection";
+import type { SelectedEvent } from "../../../timeline/data/selection";
 import type { Span } from "../../../timeline/data/units";
 import { firstView, windowAround } from "../../../timeline/data/work";
 import { Timeline } from "../../../timeline/timeline";
@@ -19,8 +20,10 @@ import type { EventRef, Trace } from "../../../timeline/data/trace";
 import { readChromeTrace } from "../export/chrome_trace";
 import type { PairState } from "../pair/counterpart";
 import type { ChromeTrace } from "../export/chrome_trace";
+import { About } from "./about";
+import { Gaps } from "./gaps";
 import { flowsOf } from "./source";
-import type { AreaSums, EventDetails, Query, Source } from "./source";
+import type { EventDetails, Gap, Query, Source } from "./source";
 import { arrangementOf, readView, sameSet, spanText, viewPatch } from "./url";
 
 const URL_DELAY_MS = 300;
@@ -37,9 +40,12 @@ export interface MenuTarget {
 /** State that components show; `changed` is called after every change. */
 export class Session {
   readonly timeline: Timeline;
+  readonly gaps: Gaps;
+  /** Kinds of the flows of all events that were selected so far. */
+  readonly flowKinds = new Set<string>();
   error: unknown = null;
-  details: EventDetails | null = null;
-  detailsError: unknown = null;
+  /** Details of the selection. */
+  readonly about: About;
   query: Query = { text: "", regex: false, matchCase: false, args: false };
   hits: SearchHits | null = null;
   currentHit = -1;
@@ -55,12 +61,9 @@ export class Session {
   selected: () => void = () => undefined;
   private readonly loader: Loader<Trace>;
   private readonly unhook: () => void;
-  /** Sums over the selected rectangle; null while they are computed, or for other selections. */
-  sums: AreaSums | null = null;
   private initial: Arrangement | null = null;
   /** The window without a key in the address; null if it is not known, because a link began elsewhere. */
   private home: Span | null = null;
-  private detailsAbort = new AbortController();
   /** A step to the next or previous hit, requested while the search is running. */
   private awaited: 1 | -1 | 0 = 0;
   /** The window of a link with a search but no selection, until the hit in it is selected. */
@@ -83,6 +86,12 @@ export class Session {
       command: (command) => this.obey(command),
       menu: (target, anchor) => this.setMenu({ target, anchor }),
     });
+    this.gaps = new Gaps(source, this.timeline, () => this.viewChanged(), this.life.signal);
+    this.about = new About(
+      (event, signal) => source.event(event, this.hostOf(event), signal),
+      source,
+      (details) => this.told(details),
+    );
     this.unhook = exposeHook(this.timeline);
     this.loader = new Loader((wanted, signal) => source.boxes(wanted ?? this.firstWanted(), signal), {
       data: (trace) => this.arrived(trace),
@@ -91,7 +100,8 @@ export class Session {
     });
     const view = readView(state);
     this.timeline.machine.choose(view.mode);
-    this.timeline.apply(markInterval(view.mark), setMarker(view.marker));
+    this.timeline.apply(markInterval(view.mark), setMarker(view.marker), hideFlows(view.noFlows));
+    for (const kind of view.noFlows) if (kind !== ALL_FLOWS) this.flowKinds.add(kind);
     if (view.query) this.search({ ...this.query, text: view.query });
     if (view.query && view.selected.length === 0) this.linked = view.window;
     this.loader.start(null);
@@ -100,7 +110,8 @@ export class Session {
   dispose(): void {
     window.clearTimeout(this.urlTimer);
     if (this.moveTimer !== 0) clearTimeout(this.moveTimer);
-    for (const abort of [this.life, this.detailsAbort, this.searchAbort]) abort.abort();
+    for (const abort of [this.life, this.searchAbort]) abort.abort();
+    this.about.dispose();
     this.loader.dispose();
     this.unhook();
     this.timeline.dispose();
@@ -145,6 +156,7 @@ export class Session {
     this.timeline.takeFocus();
     for (const ref of view.selected) void this.selectByRef(ref, view.window === null);
     this.selectLinked();
+    if (view.gap) void this.gaps.follow(view.gap, view.window === null).then(() => this.command("next-gap"));
     if (trace.window.begin > trace.full.begin || trace.window.end < trace.full.end) {
       const whole = { range: trace.full, resolution: MINIMAP_RESOLUTION };
       this.source.boxes(whole, this.life.signal).then(
@@ -167,7 +179,7 @@ export class Session {
       if (show) this.timeline.apply(reveal(event, true));
     } catch (error) {
       if (this.life.signal.aborted) return;
-      this.detailsError = error;
+      this.about.error = error;
       this.changed();
     }
   }
@@ -198,51 +210,20 @@ export class Session {
   }
 
   private selectionChanged(): void {
-    this.detailsAbort.abort();
-    this.details = null;
-    this.sums = null;
-    this.detailsError = null;
     const { selection, area } = this.timeline.state;
-    const [only, second] = selection;
-    if (only && !second && only.count === 1) this.fetchDetails(only);
-    else if (only && area) this.fetchSums(area);
+    this.about.follow(selection, area);
     this.selected();
     this.viewChanged();
   }
 
-  private fetchSums(area: SelectedArea): void {
-    const abort = new AbortController();
-    this.detailsAbort = abort;
-    this.source.sums(area, abort.signal).then(
-      (sums) => {
-        if (abort.signal.aborted) return;
-        this.sums = sums;
-        this.changed();
-      },
-      (error: unknown) => {
-        if (abort.signal.aborted) return;
-        this.detailsError = error;
-        this.changed();
-      },
-    );
-  }
-
-  private fetchDetails(event: SelectedEvent): void {
-    const abort = new AbortController();
-    this.detailsAbort = abort;
-    this.source.event(event, this.hostOf(event), abort.signal).then(
-      (details) => {
-        if (abort.signal.aborted) return;
-        this.details = details;
-        this.timeline.apply(setFlows(flowsOf(details)));
-        this.changed();
-      },
-      (error: unknown) => {
-        if (abort.signal.aborted) return;
-        this.detailsError = error;
-        this.changed();
-      },
-    );
+  /** Details of the selection arrived; null for sums and errors. */
+  private told(details: EventDetails | null): void {
+    if (details) {
+      const flows = flowsOf(details);
+      for (const { category } of flows) this.flowKinds.add(category);
+      this.timeline.apply(setFlows(flows));
+    }
+    this.changed();
   }
 
   /** Searches the whole trace; an empty text ends the search. */
@@ -320,6 +301,12 @@ export class Session {
     this.timeline.apply(select([event]), reveal(event, zoomIn));
   }
 
+  /** Selects the event that the host call under a gap is named after. */
+  async goUnder(gap: Gap): Promise<void> {
+    const event = await this.gaps.eventUnder(gap).catch(() => null);
+    if (event && !this.life.signal.aborted) this.goTo(event, false);
+  }
+
   /** Name of a track with its section, for tables. */
   trackName(track: { readonly pid: number; readonly tid: number }): string {
     const { trace, trackIndex } = this.timeline.state;
@@ -342,7 +329,12 @@ export class Session {
   private obey(command: Command): void {
     if (command === "next-hit") this.nextHit(1);
     else if (command === "previous-hit") this.nextHit(-1);
-    else this.command(command);
+    else {
+      if (command === "next-gap") void this.gaps.next(1);
+      else if (command === "previous-gap") void this.gaps.next(-1);
+      else if (command === "clear") this.gaps.leave();
+      this.command(command);
+    }
   }
 
   private viewChanged(): void {
@@ -355,7 +347,7 @@ export class Session {
   /** Writes the view to the address immediately. */
   writeUrl(): void {
     const { window, machine } = this.timeline;
-    const { trace, arrangement, selection, interval, marker } = this.timeline.state;
+    const { trace, arrangement, selection, interval, marker, hiddenFlows } = this.timeline.state;
     if (!trace || !arrangement || !this.initial) return;
     const atHome = this.home !== null && spanText(this.home) === spanText(window);
     const sameSections = sameSet(arrangement.collapsedSections, this.initial.collapsedSections);
@@ -370,6 +362,9 @@ export class Session {
       folded: [...arrangement.collapsedTracks],
       hidden: [...arrangement.hiddenTracks],
       pinned: arrangement.pinnedTracks,
+      without: [...arrangement.hiddenSections],
+      noFlows: [...hiddenFlows],
+      gap: this.gaps.link,
       empty: arrangement.showEmpty,
     });
     const changed = Object.entries(patch).some(([key, value]) => this.state.get(key) !== value);

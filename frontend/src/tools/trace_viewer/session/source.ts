@@ -56,6 +56,32 @@ export interface EventDetails {
   readonly flows?: readonly WireFlow[];
 }
 
+/** A time in which a device runs no op. */
+export interface Gap {
+  readonly host: string;
+  readonly device: string;
+  /** 1 for the longest gap of its device. */
+  readonly rank: number;
+  readonly begin_ps: Ps;
+  readonly duration_ps: Ps;
+  /** Share of the time from the first step or op to the last. */
+  readonly percent: number;
+  /** The steps that hold at least half of it, "" without any, and the share of them that it takes. */
+  readonly steps: string;
+  readonly steps_percent: number | null;
+  /** The host call under it, and the deepest event of the main thread; "" without one. */
+  readonly call: string;
+  readonly event: string;
+  /** Without a host call: the event that covers at least half of the gap, and its share; "" without one. */
+  readonly partial_call: string;
+  readonly partial_percent: number | null;
+  /** Whether Python functions were recorded. */
+  readonly traced: boolean;
+  readonly within_program: boolean;
+  /** The process that shows the device; null if none does. */
+  readonly pid: number | null;
+}
+
 /** Response of `format=sums`. */
 interface WireSums {
   readonly events: number;
@@ -96,6 +122,8 @@ export interface Place {
   readonly hosts: readonly string[];
   /** What is added to the times of hosts, `HOST:PS` joined by commas; "" shows them as recorded. */
   readonly clocks?: string;
+  /** Rows and names as XProf has them. */
+  readonly xprof?: boolean;
 }
 
 export class Source {
@@ -108,13 +136,15 @@ export class Source {
   params(): Record<string, string> {
     const { run, hosts } = this.place;
     const [only] = hosts;
-    const trace = { run, tag: TAG, ...this.clocks() };
+    const trace = { run, tag: TAG, ...this.view() };
     if (hosts.length > 1) return { ...trace, hosts: hosts.join(",") };
     return only === undefined ? trace : { ...trace, host: only };
   }
 
-  private clocks(): Record<string, string> {
-    return this.place.clocks ? { clocks: this.place.clocks } : {};
+  /** Parameters of the view: corrected clocks, and whose rows and names are shown. */
+  private view(): Record<string, string> {
+    const { clocks, xprof } = this.place;
+    return { ...(clocks ? { clocks } : {}), ...(xprof ? { reading: "xprof" } : {}) };
   }
 
   /** Fetches the boxes of a range at a resolution. */
@@ -130,7 +160,7 @@ export class Source {
     const params = {
       run: this.place.run,
       tag: TAG,
-      ...this.clocks(),
+      ...this.view(),
       host: owner,
       format: "event",
       pid: ref.pid,
@@ -164,6 +194,12 @@ export class Source {
       areas: tracks.map(({ pid, tid, first, last }) => `${pid}.${tid}.${first}.${last}`).join(","),
     };
     return sumsOf(await this.client.json<WireSums>("data", params, { signal }), name);
+  }
+
+  /** The longest gaps of all devices, longest first. */
+  async gaps(signal: AbortSignal): Promise<readonly Gap[]> {
+    const params = { ...this.params(), format: "gaps" };
+    return (await this.client.json<{ readonly gaps: readonly Gap[] }>("data", params, { signal })).gaps;
   }
 
   /** Fetches all events of a window, unmerged, as trace-event JSON, for exports. */

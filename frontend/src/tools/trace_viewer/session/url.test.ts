@@ -24,6 +24,9 @@ const view: LinkedView = {
   folded: ["3.1"],
   hidden: ["3.2", "3.3"],
   pinned: ["701.9"],
+  without: [702],
+  noFlows: ["", "tf_exec"],
+  gap: "tpu-host-0: TPU 1:3",
   empty: true,
 };
 

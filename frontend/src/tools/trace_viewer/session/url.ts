@@ -19,12 +19,20 @@ export interface LinkedView {
   readonly folded: readonly string[];
   readonly hidden: readonly string[];
   readonly pinned: readonly string[];
+  /** Sections that are left out. */
+  readonly without: readonly number[];
+  /** Kinds of flows that are left out; "" is the kind without a name. */
+  readonly noFlows: readonly string[];
+  /** A gap as `DEVICE:RANK`, or null; without a window it is framed. */
+  readonly gap: string | null;
   /** Whether sections and tracks without events are shown. */
   readonly empty: boolean;
 }
 
 /** Longest label of a marker. */
 const MAX_LABEL = 80;
+/** The kind of flows without a name. */
+const PLAIN = "other";
 /** Maximum number of selected events in a link. */
 const MAX_LINKED = 20;
 
@@ -67,6 +75,9 @@ export function readView(state: Pick<UrlState, "get">): LinkedView {
     folded: items(state.get("folded")),
     hidden: items(state.get("hidden")),
     pinned: items(state.get("pinned")),
+    without: items(state.get("without")).map(Number).filter(Number.isFinite),
+    noFlows: items(state.get("noflows")).map((kind) => (kind === PLAIN ? "" : kind)),
+    gap: state.get("gap") || null,
     empty: state.get("empty") === "1",
   };
 }
@@ -88,6 +99,9 @@ export function viewPatch(view: LinkedView): Record<string, string | null> {
     folded: listText(view.folded),
     hidden: listText(view.hidden),
     pinned: listText(view.pinned),
+    without: listText(view.without),
+    noflows: listText(view.noFlows.map((kind) => kind || PLAIN)),
+    gap: view.gap,
     empty: view.empty ? "1" : null,
   };
 }
@@ -100,6 +114,7 @@ export function arrangementOf(view: LinkedView, initial: Arrangement): Arrangeme
     collapsedTracks: new Set(view.folded),
     hiddenTracks: new Set(view.hidden),
     pinnedTracks: view.pinned,
+    hiddenSections: new Set(view.without),
     showEmpty: view.empty,
   };
 }

@@ -11,6 +11,8 @@ const GROUPS: readonly { readonly title: string; readonly keys: readonly (readon
       ["A  D", "pan left, right"],
       ["0  Z", "whole recording"],
       ["F", "frame the selection (or the marked interval)"],
+      ["G", "next largest gap of the device"],
+      ["Shift+G", "previous largest gap"],
       ["Wheel", "scroll the tracks"],
       ["Ctrl+wheel", "zoom at the pointer"],
       ["Shift+wheel", "pan"],
@@ -27,7 +29,7 @@ const GROUPS: readonly { readonly title: string; readonly keys: readonly (readon
       ["Shift (held)", "select with any tool"],
       ["Space (held)", "pan with any tool"],
       ["Drag on the axis", "measure an interval"],
-      ["Esc", "clear the selection, then the interval"],
+      ["Esc", "close the pane and clear the selection, then the interval"],
     ],
   },
   {

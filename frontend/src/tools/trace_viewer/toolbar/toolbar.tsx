@@ -3,6 +3,7 @@ import { Popover } from "../../../widgets/overlay/popover";
 import { showAll } from "../../../timeline/state/navigation";
 import { TOOLS } from "../../../timeline/input/input";
 import type { Tool } from "../../../timeline/input/input";
+import { FilterMenu } from "./filter_menu";
 import { SearchBox } from "./search_box";
 import type { Session } from "../session/session";
 import { FloatIcon, ToolIcon } from "./tool_icon";
@@ -16,19 +17,20 @@ export const TOOL_LABELS: Readonly<Record<Tool, { readonly name: string; readonl
 
 interface Props {
   session: Session;
-  table: boolean;
+  tab: string | null;
   floating: boolean;
-  onTable: () => void;
+  /** Opens a tab of the pane, or closes it. */
+  onTab: (tab: string) => void;
   onFloat: () => void;
   onHelp: () => void;
   actions: readonly { readonly label: string; readonly run: () => void }[];
 }
 
 /** The four tools as a group of toggle buttons. */
-export function ToolButtons({ session, vertical = false }: { session: Session; vertical?: boolean }) {
+export function ToolButtons({ session, floating = false }: { session: Session; floating?: boolean }) {
   const active = session.timeline.machine.tool;
   return (
-    <div class={vertical ? "tv-tools tv-tools-floating" : "tv-tools"} role="group" aria-label="Mouse tools">
+    <div class={floating ? "tv-tools tv-tools-floating" : "tv-tools"} role="group" aria-label="Mouse tools">
       {TOOLS.map((tool) => {
         const { name, key, does } = TOOL_LABELS[tool];
         return (
@@ -42,7 +44,7 @@ export function ToolButtons({ session, vertical = false }: { session: Session; v
             onClick={() => session.timeline.chooseTool(tool)}
           >
             <ToolIcon tool={tool} />
-            {vertical ? null : <span class="tv-tool-name">{name}</span>}
+            {floating ? null : <span class="tv-tool-name">{name}</span>}
           </button>
         );
       })}
@@ -50,7 +52,7 @@ export function ToolButtons({ session, vertical = false }: { session: Session; v
   );
 }
 
-export function Toolbar({ session, table, floating, onTable, onFloat, onHelp, actions }: Props) {
+export function Toolbar({ session, tab, floating, onTab, onFloat, onHelp, actions }: Props) {
   const { timeline } = session;
   return (
     <div class="tv-toolbar" role="toolbar" aria-label="Timeline">
@@ -70,7 +72,23 @@ export function Toolbar({ session, table, floating, onTable, onFloat, onHelp, ac
       </button>
       <SearchBox session={session} />
       <span class="tv-space" />
-      <button type="button" class="button" aria-pressed={table} data-tip="List the visible events as a table" onClick={onTable}>
+      <button
+        type="button"
+        class="button"
+        aria-pressed={tab === "gaps"}
+        data-tip="List the longest times without a running op (G)"
+        onClick={() => onTab("gaps")}
+      >
+        Gaps
+      </button>
+      <FilterMenu session={session} />
+      <button
+        type="button"
+        class="button"
+        aria-pressed={tab === "visible"}
+        data-tip="List the visible events as a table"
+        onClick={() => onTab("visible")}
+      >
         Table
       </button>
       <Popover label="Share ▾" title="Link, image, files" popup="menu" boxClass="tv-menu-box">

@@ -21,7 +21,7 @@ function axisName(axis: Axis, unit: string | null): string {
 
 function tick(value: number, factor: number): string {
   const shown = value * factor;
-  return Number.isInteger(shown) ? shown.toLocaleString("en-US") : String(Number(shown.toPrecision(6)));
+  return Number(shown.toPrecision(6)).toLocaleString("en-US", { maximumSignificantDigits: 6 });
 }
 
 /** The plot and, around it, the bounds of labels; `below` is the room for the name of the x axis. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Cell, ColumnKind, TableColumn } from "../../../base/table/table_data";
-import { compileFilter, countMatches } from "./filter";
+import { compileFilter, countMatches, filterHelp } from "./filter";
 
 const column = (kind: ColumnKind, values: Cell[], unit: string | null = null): TableColumn => ({
   id: "c",
@@ -21,12 +21,32 @@ describe("text filters", () => {
     ["", ["fusion.1", "Copy-start", "", null, "a/b"]],
     ["COPY", ["Copy-start"]],
     ["!o", ["", null, "a/b"]],
+    ["= fusion.1", ["fusion.1"]],
+    ["=fusion", []],
+    ["= fusion.1 | a/b", ["fusion.1", "a/b"]],
     ["/^fus.*1$/", ["fusion.1"]],
     ["/a\\/b", ["a/b"]],
     ["/(/", null],
     ["-", ["", null]],
   ])("%s", (text, expected) => {
     expect(hits(names, text)).toEqual(expected);
+  });
+});
+
+describe("filters of shares", () => {
+  const shares = column("number", [0.05, 0.5, null], "fraction");
+  it.each<[string, Cell[] | null]>([
+    ["> 10", [0.5]],
+    ["< 10%", [0.05]],
+    ["> 10 us", null],
+  ])("are in percent, as shown: %s", (text, expected) => {
+    expect(hits(shares, text)).toEqual(expected);
+  });
+
+  it("name the unit of plain numbers", () => {
+    expect(filterHelp(shares)).toContain("without a unit are in percent.");
+    expect(filterHelp({ kind: "number", unit: "us" })).toContain("without a unit are in us.");
+    expect(filterHelp({ kind: "number", unit: null })).not.toContain("unit are in");
   });
 });
 

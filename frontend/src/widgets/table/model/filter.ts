@@ -9,9 +9,10 @@ interface Filter {
   test: RowTest | null;
 }
 
-export const FILTER_HELP: Readonly<Record<TableColumn["kind"], string>> = {
-  string: "Text to find (case-insensitive). !text excludes it, /a.*b/ is a regular expression, - finds empty cells.",
-  number: "A range: > 5, <= 1.5 ms, 10..20, = 3. Numbers without a unit are in the column's unit. - finds empty cells.",
+const FILTER_HELP: Readonly<Record<TableColumn["kind"], string>> = {
+  string:
+    "Text to find (case-insensitive). = text finds exactly this (= a | b: either), !text excludes it, /a.*b/ is a regular expression, - finds empty cells.",
+  number: "A range: > 5, <= 1.5 ms, 10..20, = 3. - finds empty cells.",
   boolean: "true or false. - finds empty cells.",
 };
 
@@ -38,6 +39,11 @@ function textTest({ values }: TableColumn, wanted: string): RowTest | null {
     } catch {
       return null;
     }
+  }
+  const exact = /^=\s*(.+)$/s.exec(wanted)?.[1];
+  if (exact !== undefined) {
+    const either = new Set(exact.split(" | "));
+    return (row) => either.has(String(values[row] ?? ""));
   }
   const not = wanted.startsWith("!") && wanted.length > 1;
   const needle = (not ? wanted.slice(1) : wanted).toLowerCase();
@@ -87,9 +93,16 @@ function numberTest(column: TableColumn, wanted: string): RowTest | null {
 function toColumnUnit(number: string | undefined, unit: string | undefined, columnUnit: string | null): number | null {
   const value = Number((number ?? "").replace(/,/g, ""));
   if (number === undefined || !Number.isFinite(value)) return null;
+  if (columnUnit === "fraction") return unit === undefined || unit === "%" ? value / 100 : null;
   if (unit === undefined) return value;
   const factor = unitFactor(unit, columnUnit);
   return factor === null ? null : value * factor;
+}
+
+/** What a field accepts, with the unit of numbers that are typed without one. */
+export function filterHelp({ kind, unit }: Pick<TableColumn, "kind" | "unit">): string {
+  if (kind !== "number" || unit === null) return FILTER_HELP[kind];
+  return `${FILTER_HELP.number}\nNumbers without a unit are in ${unit === "fraction" ? "percent" : unit}.`;
 }
 
 /** The number of rows that pass one filter alone. */

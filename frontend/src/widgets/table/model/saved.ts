@@ -5,12 +5,12 @@ export interface SortKey {
   desc: boolean;
 }
 
-interface FilterText {
+export interface FilterText {
   id: string;
   value: string;
 }
 
-/** Where a table keeps its state; keys are `sort`, `filter` and `hide`. */
+/** Where a table keeps its state; keys are `sort`, `filter`, `hide` and `row`, the marked row in the form of filters. */
 export interface TableStore {
   get(key: string): string | null;
   set(patch: Readonly<Record<string, string | null>>): void;

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import type { Cell, ColumnKind, TableColumn, TableData } from "../../../base/table/table_data";
-import { cellText, makeTableModel, nextSorting, startWidth } from "./table_model";
+import { cellText, filterHint, makeTableModel, nextSorting, startWidth } from "./table_model";
 
 const column = (id: string, kind: ColumnKind, values: Cell[], unit: string | null = null): TableColumn => ({
   id,
@@ -92,6 +92,14 @@ describe("state", () => {
     model.setVisible(["hot"], false);
     expect(heard).toHaveBeenCalled();
     expect(Object.fromEntries(kept)).toEqual({ sort: "-time", filter: "name~f", hide: "hot" });
+    kept.set("row", "name~copy;hot~true");
+    const marking = makeTableModel(data, store);
+    expect(marking.marked()).toBe(2);
+    marking.unmark();
+    expect([marking.marked(), kept.get("row")]).toEqual([null, null]);
+    kept.set("row", "name~cop");
+    expect(marking.marked()).toBeNull();
+    kept.delete("row");
     const again = makeTableModel(data, store);
     expect(again.rows()).toEqual([0, 1]);
     expect(again.visible().map((c) => c.id)).toEqual(["name", "time"]);
@@ -100,14 +108,29 @@ describe("state", () => {
 
 it("formats cells for display", () => {
   expect(cellText(column("t", "number", [], "us"), 1500)).toBe("1.500 ms");
+  const times = column("t", "number", [1500, 2, 3], "us");
+  expect(times.values.map((value) => cellText(times, value))).toEqual(["1,500 us", "2 us", "3 us"]);
+  expect(cellText({ ...column("d", "number", [-1], "us"), signed: true, like: times.values }, 0.5)).toBe("+0.5 us");
   expect(cellText(column("program_id", "number", []), 1234567)).toBe("1234567");
   expect(cellText(column("n", "number", []), 1234567)).toBe("1,234,567");
   expect(cellText(column("b", "boolean", []), false)).toBe("no");
   expect(cellText(column("s", "string", []), "")).toBe("-");
 });
 
+it("gives an example of a filter in the unit of the cells", () => {
+  const hint = (unit: string | null, ...values: number[]): string => filterHint(column("n", "number", values, unit));
+  expect([hint("us", 2e6, 3e6), hint("fraction", 0.5), hint(null, 5), hint("ps", 10)]).toEqual(["> 5 s", "> 5%", "> 5", "> 5 ns"]);
+  expect(filterHint(column("s", "string", ["a"]))).toBe("filter");
+});
+
 it("starts wide enough for the label, never too wide", () => {
+  vi.stubGlobal("innerWidth", 1440);
   expect(startWidth(column("name", "string", ["x".repeat(400)]))).toBe(360);
+  vi.stubGlobal("innerWidth", 1024);
+  expect(startWidth(column("name", "string", ["x".repeat(400)]))).toBe(256);
+  vi.unstubAllGlobals();
+  const shorten = (text: string): string => text.slice(0, 9);
+  expect(startWidth({ ...column("name", "string", ["x".repeat(400)]), shorten })).toBe(93);
   // "demo-host" is shown whole: nine characters of 7 px, an eighth wider, and the padding.
   expect(startWidth(column("h", "string", ["demo-host"]))).toBe(93);
   expect(startWidth(column("n", "number", [1]))).toBe(64);

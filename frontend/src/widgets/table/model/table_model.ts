@@ -10,7 +10,8 @@ import {
   tableFeatures,
 } from "@tanstack/table-core";
 import { storeReactivityBindings } from "@tanstack/table-core/store-reactivity-bindings";
-import { formatQuantity } from "../../../base/format";
+import { formatTogether } from "../../../base/format";
+import type { NumberFormat } from "../../../base/format";
 import { ranks } from "../../../base/table/table_data";
 import type { Cell, TableColumn, TableData } from "../../../base/table/table_data";
 import { WIDEST, charWidth } from "./char_width";
@@ -18,10 +19,12 @@ import { headerText } from "./csv";
 import { compileFilter, countMatches } from "./filter";
 import type { RowTest } from "./filter";
 import { readFilters, readHidden, readSort, writeFilters, writeHidden, writeSort } from "./saved";
-import type { SortKey, TableStore } from "./saved";
+import type { FilterText, SortKey, TableStore } from "./saved";
 
 const MIN_WIDTH = 48;
 const MAX_START_WIDTH = 360;
+/** Of the window's width: in narrow windows long texts leave room for other columns. */
+const MAX_START_SHARE = 0.25;
 const MAX_LABEL_WIDTH = 240;
 const BOLD = 1.1; // width of bold labels
 const SAMPLE = 200;
@@ -41,6 +44,9 @@ export interface TableModel {
   setFilter(id: string, text: string): void;
   clearFilters: () => void;
   filterCount: () => number;
+  /** The row that the address marks, by exact texts; null without one. */
+  marked: () => number | null;
+  unmark: () => void;
   /** Rows that pass this column's filter alone; null without a filter, -1 for an invalid one. */
   matches(id: string): number | null;
   isVisible(id: string): boolean;
@@ -48,13 +54,38 @@ export interface TableModel {
   subscribe(listener: () => void): () => void;
 }
 
+const formats = new WeakMap<TableColumn, NumberFormat>();
+
+/** Values that cannot be true do not choose the unit. */
+const plausible = ({ values, doubts }: TableColumn): readonly Cell[] =>
+  doubts ? values.filter((_, row) => (doubts[row] ?? null) === null) : values;
+
+/** How a column's numbers are written: all in one unit. */
+function formatOf(column: TableColumn): NumberFormat {
+  let format = formats.get(column);
+  if (!format) formats.set(column, (format = formatTogether(column.like ?? plausible(column), column.unit)));
+  return format;
+}
+
 /** The text of a cell, for reading. */
 export function cellText(column: TableColumn, value: Cell | undefined): string {
   if (value === null || value === undefined || value === "") return "-";
   if (typeof value === "number")
-    return isIdentifier(column) ? String(value) : `${column.signed && value > 0 ? "+" : ""}${formatQuantity(value, column.unit)}`;
+    return isIdentifier(column) ? String(value) : `${column.signed && value > 0 ? "+" : ""}${formatOf(column)(value)}`;
   if (typeof value === "boolean") return value ? "yes" : "no";
   return value;
+}
+
+/** What the empty field of a filter shows: for numbers an example in the unit of the cells. */
+export function filterHint(column: TableColumn): string {
+  if (column.kind !== "number") return "filter";
+  const unit = isIdentifier(column) ? "" : /[^\d.,]+$/.exec(formatOf(column)(5))?.[0];
+  return `> 5${unit ?? ""}`;
+}
+
+/** The text in a cell, where there is less room. */
+export function shownText(column: TableColumn, value: Cell | undefined): string {
+  return typeof value === "string" && value !== "" && column.shorten ? column.shorten(value) : cellText(column, value);
 }
 
 /** Whether a number is an identifier, shown without separators. */
@@ -69,11 +100,12 @@ export function startWidth(column: TableColumn): number {
   const step = column.kind === "string" ? 1 : Math.max(1, Math.floor(column.values.length / SAMPLE));
   let longest = 0;
   for (let row = 0; row < column.values.length; row += step) {
-    longest = Math.max(longest, cellText(column, column.values[row]).length);
+    longest = Math.max(longest, shownText(column, column.values[row]).length);
   }
   // With room for the widest texts none is cut.
   const widest = column.kind === "string" ? WIDEST : 1;
-  return Math.round(Math.min(MAX_START_WIDTH, Math.max(64, Math.min(label, MAX_LABEL_WIDTH), longest * charWidth() * widest + 22)));
+  const most = Math.min(MAX_START_WIDTH, Math.max(MAX_LABEL_WIDTH, window.innerWidth * MAX_START_SHARE));
+  return Math.round(Math.min(most, Math.max(64, Math.min(label, MAX_LABEL_WIDTH), longest * charWidth() * widest + 22)));
 }
 
 /** What TanStack holds per row: the index into the columns. */
@@ -181,6 +213,8 @@ export function makeTableModel(data: TableData, store?: TableStore): TableModel 
       save();
     },
     filterCount: () => filters().length,
+    marked: () => markedRow(data, readFilters(saved("row"), known)),
+    unmark: () => saved("row") !== null && store?.set({ row: null }),
     matches(id) {
       const [column, text] = [byId.get(id), filters().find((f) => f.id === id)?.value];
       if (!column || text === undefined) return null;
@@ -202,6 +236,14 @@ export function makeTableModel(data: TableData, store?: TableStore): TableModel 
       return () => listeners.delete(listener);
     },
   };
+}
+
+/** The first row that has exactly these texts. */
+function markedRow({ columns, rowCount }: TableData, texts: readonly FilterText[]): number | null {
+  if (texts.length === 0) return null;
+  const wanted = texts.map(({ id, value }) => ({ values: columns.find((column) => column.id === id)?.values ?? [], value }));
+  for (let row = 0; row < rowCount; row++) if (wanted.every(({ values, value }) => String(values[row] ?? "") === value)) return row;
+  return null;
 }
 
 /** First click: numbers descending, texts ascending; second: reversed; third: the order of the server. */

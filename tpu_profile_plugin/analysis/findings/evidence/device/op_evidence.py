@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from tpu_profile_plugin.analysis.findings.evidence.device.op_places import Place
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp
 from tpu_profile_plugin.analysis.findings.model import Evidence
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, timeline
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell, timeline
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
-
-_SEPARATORS = re.compile(r"[\\,;~]")
-"""What the address of a page escapes with a backslash in filters."""
 
 
 def of_op(host: str, op: NamedOp, longest: Place | None) -> list[Evidence]:
     """Name, time and source of an op of a host, and its longest run."""
-    row = {"host": host, "filter": f"{_only('hlo_op_name', op.name)};{_only('program_id', str(op.program_id))}"}
+    row = {"host": host, "row": f"{cell('hlo_op_name', op.name)};{cell('program_id', str(op.program_id))}"}
     evidence = [
         Evidence("Most of it in", op.name, "", "hlo_stats", row),
         Evidence(f"Self time of {op.name}, all runs", op.self_ps / PS_PER_US, "us", "hlo_stats", row),
@@ -27,12 +22,6 @@ def of_op(host: str, op: NamedOp, longest: Place | None) -> list[Evidence]:
     if op.place:
         evidence.append(Evidence("Its source line", op.place, "", "hlo_stats", row))
     return [*evidence, *in_timeline(host, op.name, longest)]
-
-
-def _only(column: str, text: str) -> str:
-    """The filter of a table for rows with exactly this text in a column, as in the page's address."""
-    expression = f"/^{re.escape(text)}$/"
-    return f"{column}~{_SEPARATORS.sub(lambda mark: chr(92) + mark[0], expression)}"
 
 
 def in_timeline(host: str, name: str, longest: Place | None) -> list[Evidence]:

@@ -10,7 +10,7 @@ from tpu_profile_plugin.analysis.hlo.graph.links import Links
 from tpu_profile_plugin.analysis.hlo.instructions import Instruction
 from tpu_profile_plugin.analysis.hlo.programs import Program
 from tpu_profile_plugin.analysis.hlo.shapes import Shape, bits_of, leaf_bytes, leaves, type_name
-from tpu_profile_plugin.analysis.hlo.source import source_of
+from tpu_profile_plugin.analysis.hlo.source import DEEPEST_STACK, Source, source_of
 from tpu_profile_plugin.protos.lenient import read
 
 _DEEPEST = 4
@@ -90,11 +90,16 @@ class ProgramRows:
 
     def place(self, row: int) -> str:
         """`file:line` of an instruction; of one without a source that of what is inside it or closest to it, or ""."""
+        near = self.near_source(row, 1)
+        return "" if near is None else f"{near[1].file.rpartition('/')[2]}:{near[1].line}"
+
+    def near_source(self, row: int, deepest: int = DEEPEST_STACK) -> tuple[int, Source] | None:
+        """The row that `place` takes the source from, and the source with at most `deepest` calls."""
         for other in self._near(row):
-            source = source_of(self.program, other, 1)
+            source = source_of(self.program, other, deepest)
             if source is not None:
-                return f"{source.file.rpartition('/')[2]}:{source.line}"
-        return ""
+                return other, source
+        return None
 
     def op_name(self, row: int) -> str:
         """The framework op of an instruction, or of what is inside it or closest to it; "" if there is none."""

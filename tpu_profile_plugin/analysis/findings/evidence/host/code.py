@@ -24,4 +24,4 @@ def _code(host: HostView) -> HostCode | None:
         return code
     # Calls into TensorFlow return when its ops have run, so that only the main thread tells what they wait for.
     main = code_on_host(host)
-    return None if main is None else replace(main, compile_ps=code.compile_ps)
+    return None if main is None else replace(main, compiling=code.compiling)

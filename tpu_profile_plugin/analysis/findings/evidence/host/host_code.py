@@ -11,7 +11,6 @@ from functools import cached_property
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.budget import device_work
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.budget.host_time import HostTime, MainThread
@@ -43,11 +42,12 @@ from tpu_profile_plugin.analysis.findings.evidence.host.spans import (
     rows,
 )
 from tpu_profile_plugin.analysis.findings.evidence.host.tf_calls import traced_calls
-from tpu_profile_plugin.analysis.findings.host_view import HostView, until_next
+from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.lost import lost_to
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
-_CAUSES = (part.IDLE_COMPILE, part.IDLE_HOST, part.IDLE_TRANSFER, part.IDLE_LAUNCH, part.IDLE_OTHER)
+_CAUSES = ("idle_compile", "idle_host", "idle_transfer", "idle_launch", "idle_other")
 _ONLY_WAITS = re.compile(r"[Bb]lock_?[Uu]ntil_?[Rr]eady")
 _MAYBE_FETCH = re.compile(r"\$numpy (?:asarray|array)\Z")
 """Waits for an array of a device, or converts what is on the host; which of them, the device tells."""
@@ -55,12 +55,10 @@ _MAYBE_FETCH = re.compile(r"\$numpy (?:asarray|array)\Z")
 
 def host_code(host: HostView) -> HostCode | None:
     """What the main thread's code costs the devices; None if they are hardly idle, or there are no devices."""
-    steps, budget = host.steps, host.budget
+    steps = host.steps
     if steps is None or not len(steps):
         return None
-    whole = int(budget.time_ps.sum()) + int(budget.between_time_ps.sum())
-    idle = int(budget.time_ps[:, :, _CAUSES].sum()) + int(budget.between_time_ps[:, _CAUSES].sum())
-    if idle < LEAST_SHARE * whole:
+    if lost_to(host.time, *_CAUSES).share < LEAST_SHARE:
         return None
     return _host_code(host, steps)
 
@@ -75,22 +73,20 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
     kind = np.array([activity(name) for name in main.names], np.uint8)
     calls = _fetching_calls(main, events, kind, np.sort(np.concatenate([begin for begin, _ in gaps])))
     known = replace(known, transfer=join(known.transfer, (calls.begin_ps, calls.end_ps)))
-    ends = until_next(steps.begin_ps, steps.end_ps)
-    windows = [union(steps.begin_ps[:, i], ends[:, i]) for i in range(len(gaps))]
+    windows = [union(*host.windows_of(i)) for i in range(len(gaps))]
     runtime = events.where((kind < Activity.OTHER)[events.name] & (kind != Activity.INPUT)[events.name])
     seen = Seen(main.levels, events, named_functions(main), profiler(main), np.sort(runtime.begin_ps))
     sharing = join(*map(busy, host.devices)) if host.devices[0].kind == "cpu" and len(gaps) > 1 else None
     others = None if sharing is None else intersect(sharing, _waits_for_all(calls, main.names))
-    spans: list[tuple[IdleSpans, IdleSpans, IdleSpans]] = []
-    compile_ps = 0
-    for device, idle, window in zip(host.devices, gaps, windows, strict=True):
+    spans: list[tuple[IdleSpans, IdleSpans, IdleSpans, IdleSpans]] = []
+    for number, (device, idle, window) in enumerate(zip(host.devices, gaps, windows, strict=True)):
         parts = split_idle(idle, device, known, sharing)
-        compile_ps += int(covered_within(*intersect(idle, known.compile_), *window).sum())
-        spans.append(_of_device(_Gaps(idle, device, known, parts, calls, others), seen, window))
-    in_steps = covered_within(*union(calls.begin_ps, calls.end_ps), *windows[0])
-    inside = contains(windows[0], calls.begin_ps)
+        spans.append(_of_device(_Gaps(idle, device, known, parts, calls, others), seen, window, number))
+    used = union(*(np.concatenate(column) for column in zip(*windows, strict=True)))
+    in_steps = covered_within(*union(calls.begin_ps, calls.end_ps), *used)
+    inside = contains(used, calls.begin_ps)
     return HostCode(
-        cells=steps.begin_ps.size,
+        cells=host.time.cells,
         length_ps=sum(map(total, windows)),
         names=main.names,
         traced=main.traced,
@@ -99,7 +95,7 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
         caller=_named(events, seen.covering((calls.begin_ps, calls.end_ps), seen.user)),
         blocked_ps=int(in_steps.sum()),
         call_count=int(inside.sum()),
-        compile_ps=compile_ps,
+        compiling=joined([one[3] for one in spans]),
         after_calls=joined([one[0] for one in spans]),
         slow=joined([one[1] for one in spans]),
         unknown=joined([one[2] for one in spans]),
@@ -196,8 +192,10 @@ class _Gaps:
         return self.idle[0][later], self.idle[1][later]
 
 
-def _of_device(gaps: _Gaps, seen: Seen, window: Times) -> tuple[IdleSpans, IdleSpans, IdleSpans]:
-    """Spans after calls, spans that code covers, and spans without any event, of one device."""
+def _of_device(
+    gaps: _Gaps, seen: Seen, window: Times, number: int
+) -> tuple[IdleSpans, IdleSpans, IdleSpans, IdleSpans]:
+    """Spans after calls, that code covers, without any event, and during compilation, of one device."""
     rest = gaps.parts.rest
     event, user = seen.covering(rest), seen.covering(rest, seen.user)
     short = rest[1] - rest[0] < GLUE_PS
@@ -209,9 +207,11 @@ def _of_device(gaps: _Gaps, seen: Seen, window: Times) -> tuple[IdleSpans, IdleS
     following = gaps.of_calls(rows(rest, glue | (~covered & short)))
     call = np.maximum(np.searchsorted(gaps.calls.begin_ps, following[0], side="right") - 1, 0)
     nothing = intersect(rows(rest, ~covered & ~short), gaps.launched_later())
-    none = np.full(len(nothing[0]), -1)
+    compiling = intersect(gaps.idle, gaps.host.compile_)
+    none, unnamed = np.full(len(nothing[0]), -1), np.full(len(compiling[0]), -1)
     return (
-        clipped(following, window, call, np.full(len(call), -1)),
-        clipped(rows(rest, slow), window, event[slow], user[slow]),
-        clipped(nothing, window, none, none),
+        clipped(following, window, call, np.full(len(call), -1), number),
+        clipped(rows(rest, slow), window, event[slow], user[slow], number),
+        clipped(nothing, window, none, none, number),
+        clipped(compiling, window, unnamed, unnamed, number),
     )

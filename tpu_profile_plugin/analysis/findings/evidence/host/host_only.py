@@ -60,8 +60,8 @@ def code_on_host(host: HostView) -> HostCode | None:
         caller=nothing.name,
         blocked_ps=0,
         call_count=0,
-        compile_ps=0,
+        compiling=no_spans(),
         after_calls=no_spans(),
-        slow=clipped(rows(gaps, slow), window, event[slow], user[slow]),
-        unknown=clipped(rows(gaps, unknown), window, none, none),
+        slow=clipped(rows(gaps, slow), window, event[slow], user[slow], 0),
+        unknown=clipped(rows(gaps, unknown), window, none, none, 0),
     )

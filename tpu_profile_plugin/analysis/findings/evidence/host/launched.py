@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.common.spans import contains, covered_within, subtract, times_of
 from tpu_profile_plugin.analysis.devices.model import Device, busy
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.columns import Plane
-from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.columns.arrays import I64, Bools
 
 PROGRAMS_PER_STEP = 30
 """Program runs per step and device from which launching is the host's main work. Two layers trained without compilation
@@ -33,8 +32,8 @@ SHORT_GAP_PS = 2_000_000_000
 GAP_SHARE = 0.05
 """... if it also exceeds this share of the step: a library may run much Python for each of its operations."""
 
-BUSY = (part.COMPUTE, part.EXPOSED_COMMUNICATION, part.EXPOSED_COPY)
-BETWEEN_PROGRAMS = (part.IDLE_LAUNCH, part.IDLE_HOST, part.IDLE_TRANSFER, part.IDLE_OTHER)
+BUSY = ("device_compute", "exposed_communication", "peer_transfer", "exposed_copy", "input_copy", "output_copy")
+BETWEEN_PROGRAMS = ("idle_launch", "idle_host", "idle_transfer", "idle_other")
 _EAGER = "EagerLocalExecute: "
 _FUNCTION = ("__inference_", "__forward_", "__backward_", "IteratorGetNext", "Optional", "_EagerConst")
 MOST_POINTS = 2_000
@@ -83,7 +82,7 @@ def launched(host: HostView, steps: StepWindows) -> Launched:
     number = np.sort(launch_ps)
     per = np.searchsorted(number, window[1]) - np.searchsorted(number, window[0])
     most = int(per.argmax()) if len(per) else 0
-    idle = [_idle(device, steps, i) for i, device in enumerate(devices)]
+    idle = [_idle(device, steps, i, host.time.takes_part[:, i]) for i, device in enumerate(devices)]
     return Launched(
         eager,
         steps.source == "recording",
@@ -132,10 +131,10 @@ def longest_gap_ps(steps: StepWindows) -> int:
     return max(SHORT_GAP_PS, int(GAP_SHARE * float((steps.end_ps - steps.begin_ps).mean())))
 
 
-def _idle(device: Device, steps: StepWindows, number: int) -> tuple[int, int]:
-    """Idle time within the steps between two runs: in short gaps, and in all."""
-    window = steps.begin_ps[:, number], steps.end_ps[:, number]
-    whole = np.array([window[0].min()]), np.array([window[1].max()])
+def _idle(device: Device, steps: StepWindows, number: int, used: Bools) -> tuple[int, int]:
+    """Idle time between two runs within the steps in which the device takes part: in short gaps, and in all."""
+    window = steps.begin_ps[used, number], steps.end_ps[used, number]
+    whole = np.array([steps.begin_ps[:, number].min()]), np.array([steps.end_ps[:, number].max()])
     begin, end = subtract(whole, busy(device))
     inside = times_of(*window)
     short = end - begin < longest_gap_ps(steps)
@@ -145,10 +144,8 @@ def _idle(device: Device, steps: StepWindows, number: int) -> tuple[int, int]:
 
 def starved(host: HostView) -> bool:
     """Whether the time budget alone tells that devices are idle between programs for much of the time."""
-    time = host.budget.time_ps
-    total, busy = int(time.sum()), int(time[:, :, BUSY].sum())
-    between = int(time[:, :, BETWEEN_PROGRAMS].sum())
-    return between >= LEAST_SHARE * total and busy <= MOSTLY_BUSY * total
+    busy, between = (sum(map(host.time.part_ps, parts)) for parts in (BUSY, BETWEEN_PROGRAMS))
+    return between >= LEAST_SHARE * host.time.step_ps > 0 and busy <= MOSTLY_BUSY * host.time.step_ps
 
 
 def uncompiled(host: HostView) -> Launched | None:

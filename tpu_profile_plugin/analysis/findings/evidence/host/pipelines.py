@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from tpu_profile_plugin.analysis.budget.categories import IDLE_INPUT
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import INPUT_SHARE
-from tpu_profile_plugin.analysis.findings.periods import share_of_all
+from tpu_profile_plugin.analysis.findings.lost import lost_to
 from tpu_profile_plugin.analysis.tf_data.model import Pipeline, Stage
 from tpu_profile_plugin.analysis.tf_data.pipelines import data_calls, summarize_tf_data
 from tpu_profile_plugin.analysis.tf_data.settings import bottleneck_facts
@@ -56,10 +55,8 @@ class Slowest:
 
 def slowest_stage(host: HostView) -> Slowest | None:
     """The slowest transformation; None unless devices wait for input and a pipeline of tf.data has a bottleneck."""
-    time, plane = host.budget.time_ps, host.plane
-    if plane is None or share_of_all(host.budget, IDLE_INPUT) < INPUT_SHARE > (
-        int(time[:, :, IDLE_INPUT].sum()) / max(int(time.sum()), 1)
-    ):
+    plane = host.plane
+    if plane is None or lost_to(host.time, "idle_input").share < INPUT_SHARE:
         return None
     if not any(name.startswith("Iterator::") for name in plane.declared.event_metadata.names):
         return None

@@ -7,34 +7,30 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.keys import row_codes
-from tpu_profile_plugin.analysis.common.spans import covered_within, union
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
+from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_parts
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import Launched, longest_gap_ps
 from tpu_profile_plugin.analysis.findings.evidence.host.spans import HostCode, IdleSpans
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
 LAUNCHES_OF_FUNCTION = 2
 """A function that encloses this many launches does the launching; a single one may belong to the code before it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SlowCode:
     """Code of one host that devices wait for.
 
     Attributes:
-      cells: steps times devices; period_ps: from step to step, on average.
-      lost_ps: idle time, summed over both; between: some of it between the end of a step and the begin of the next.
+      lost_ps: idle time, summed over steps and devices; by_part: the same by part of the time budget, int64[c + 1].
       name, inner: the function behind most of it and the deepest event in it; "" if nothing is known of the code.
       name_ps: idle time because of it.
       window: the longest wait for it.
     """
 
-    cells: int
-    period_ps: int
     lost_ps: int
-    between: bool
+    by_part: I64
     name: str
     inner: str
     name_ps: int
@@ -59,10 +55,8 @@ def slow_code(host: HostView, ops: Launched | None = None) -> SlowCode | None:
     function, inner, ps, rows = _most(code, spans)
     longest = rows[int(np.argmax(spans.ps[rows]))]
     return SlowCode(
-        code.cells,
-        code.length_ps // code.cells,
         spans.total(),
-        lies_between(host, spans),
+        spans.by_part(idle_parts(host)),
         code.names[function] if function >= 0 else "",
         code.names[inner] if inner >= 0 else "",
         ps,
@@ -97,9 +91,3 @@ def _largest(key: np.ndarray, ps: np.ndarray, rows: np.ndarray) -> tuple[int, np
     np.add.at(sums, number, ps[rows])
     best = int(sums.argmax())
     return int(key[rows][first[best]]), rows[number == best], int(sums[best])
-
-
-def lies_between(host: HostView, spans: IdleSpans) -> bool:
-    """Whether some of the spans (`LEAST_SHARE` of them) is between the end of a step and the begin of the next."""
-    within = int(covered_within(*union(*host.marks), spans.begin_ps, spans.end_ps).sum())
-    return within < (1 - LEAST_SHARE) * spans.total()

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.host_time import Levels, MainThread
-from tpu_profile_plugin.analysis.common.spans import Times, covered_within
+from tpu_profile_plugin.analysis.common.columns import rows_of
+from tpu_profile_plugin.analysis.common.spans import Times, covered_within, union
 from tpu_profile_plugin.analysis.findings.evidence.host.covering import Events, covering_event
+from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import DeviceParts
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
 GLUE_PS = 200_000_000
@@ -26,6 +29,7 @@ class IdleSpans:
       begin_ps, end_ps: int64[n]; ps: the part of each within the steps.
       event: int64[n], the call (of `HostCode.calls`) or the covering event (of `HostCode.events`); -1 without one.
       user: int64[n], the event that is a frame of the program's own code; -1 without one.
+      device: int64[n], number of the device.
     """
 
     begin_ps: I64
@@ -33,14 +37,22 @@ class IdleSpans:
     ps: I64
     event: I64
     user: I64
+    device: I64
 
     def where(self, keep: Bools) -> IdleSpans:
         """The selected spans."""
-        return IdleSpans(self.begin_ps[keep], self.end_ps[keep], self.ps[keep], self.event[keep], self.user[keep])
+        return rows_of(self, keep)
 
     def total(self) -> int:
         """Summed over devices and steps."""
         return int(self.ps.sum())
+
+    def by_part(self, parts: Sequence[DeviceParts]) -> I64:
+        """The same by part of the time budget, int64[c + 1]; see `DeviceParts.split`."""
+        rows = [self.device == number for number in range(len(parts))]
+        split = [one.split(union(self.begin_ps[row], self.end_ps[row])) for one, row in zip(parts, rows, strict=True)]
+        by_part: I64 = np.sum(split, axis=0, dtype=np.int64)
+        return by_part
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,12 +60,12 @@ class HostCode:
     """What devices of a host wait for on its main thread.
 
     Attributes:
-      cells: steps times devices; length_ps: time from step to step, summed over both.
+      cells: steps times devices that take part; length_ps: time from step to step, summed over both.
       names: of the events; traced: Python functions were recorded.
       events: of the main thread; calls: the outermost that wait for results.
       caller: per call, the name of the program's function around it, -1 without one.
       blocked_ps: time in such calls, summed over steps; call_count: calls in steps.
-      compile_ps: idle time during compilation and tracing, summed over cells.
+      compiling: idle spans during compilation and tracing.
       after_calls: idle spans from such a call to the next launch, without code that is known to run meanwhile.
       slow: idle spans that code covers; unknown: idle spans without any event, whose next launch is known.
     """
@@ -67,7 +79,7 @@ class HostCode:
     caller: I64
     blocked_ps: int
     call_count: int
-    compile_ps: int
+    compiling: IdleSpans
     after_calls: IdleSpans
     slow: IdleSpans
     unknown: IdleSpans
@@ -119,14 +131,15 @@ def rows(times: Times, keep: Bools) -> Times:
     return times[0][keep], times[1][keep]
 
 
-def clipped(spans: Times, window: Times, event: I64, user: I64) -> IdleSpans:
+def clipped(spans: Times, window: Times, event: I64, user: I64, device: int) -> IdleSpans:
     """The spans that are at least partly in a window."""
     ps = covered_within(*window, *spans)
     keep = ps > 0
-    return IdleSpans(spans[0][keep], spans[1][keep], ps[keep], event[keep], user[keep])
+    count = int(keep.sum())
+    return IdleSpans(spans[0][keep], spans[1][keep], ps[keep], event[keep], user[keep], np.full(count, device))
 
 
 def no_spans() -> IdleSpans:
     """No spans."""
     none = np.zeros(0, np.int64)
-    return IdleSpans(none, none, none, none, none)
+    return IdleSpans(none, none, none, none, none, none)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.categories import EXPOSED_COPY, IDLE_INPUT
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.common.op_names import MEMCPY_H2D, memcpy_kind
 from tpu_profile_plugin.analysis.common.planes import on_recorded_line
@@ -46,7 +45,9 @@ class Uploads:
     """Uploads of one host, by step.
 
     Attributes:
-      ps: int64[s], time in which a device shows an upload: nothing that it computes hides it; averaged over devices.
+      lost_ps: time in which a device shows an upload: nothing that it computes hides it; summed over steps and devices.
+      ps: int64[s], the same per step, averaged over the devices that take part.
+      often: share of the steps in which they take `UPLOAD_SHARE` of that step or more.
       each_ps: int64[s], the time of each step's uploads. If steps are only dispatch times, which do not show when a
         step's upload is, the first ones count for the first step; empty if there are fewer than steps.
       size: float64[s], bytes as recorded by GPUs; empty if they are unknown.
@@ -55,7 +56,9 @@ class Uploads:
       window: the step with the longest.
     """
 
+    lost_ps: int
     ps: I64
+    often: float = 0.0
     each_ps: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     size: F64 = field(default_factory=lambda: np.zeros(0))
     name: str = ""
@@ -66,20 +69,22 @@ class Uploads:
 
 def uploads(host: HostView) -> Uploads | None:
     """The uploads of a host; None if the budget alone tells that they take less than `UPLOAD_SHARE` of the steps."""
-    steps, time = host.steps, host.budget.time_ps
-    # Copies on TPUs are between memories of the device, and their uploads are the host's.
-    parts = [IDLE_INPUT, EXPOSED_COPY] if any(kind == "gpu" for _, kind in host.budget.devices) else [IDLE_INPUT]
-    if steps is None or int(time[:, :, parts].sum()) < UPLOAD_SHARE * int(time.sum()):
+    steps, time = host.steps, host.time
+    if steps is None or time.share("input") < UPLOAD_SHARE:
         return None
-    per_device = [_shown(host, device, steps, i) for i, device in enumerate(host.devices)]
-    ps = np.sum([one[0] for one in per_device], axis=0) // max(len(per_device), 1)
-    size = np.sum([one[1] for one in per_device], axis=0) / max(len(per_device), 1)
-    if int(ps.sum()) * len(per_device) < UPLOAD_SHARE * int(time.sum()):
-        return Uploads(ps)
+    shown = [_shown(host, device, steps, i) for i, device in enumerate(host.devices)]
+    count = time.takes_part.sum(axis=1)
+    sums = np.where(time.takes_part, np.column_stack([one[0] for one in shown]), 0).sum(axis=1)
+    ps, lost_ps = sums // count, int(sums.sum())
+    size = np.where(time.takes_part, np.column_stack([one[1] for one in shown]), 0).sum(axis=1) / count
+    if lost_ps < UPLOAD_SHARE * time.base_ps * time.cells:
+        return Uploads(lost_ps, ps)
     name, begin, length = _longest(host, steps)
     worst = int(ps.argmax())
     return Uploads(
+        lost_ps,
         ps,
+        float(np.mean(ps >= UPLOAD_SHARE * time.of_steps_ps()[0])),
         _in_turn(length, len(steps)) if steps.source == "dispatch" else ps,
         size if float(size.sum()) > 0 else np.zeros(0),
         name,
@@ -106,7 +111,9 @@ def _shown(host: HostView, device: Device, steps: StepWindows, number: int) -> t
 
 def _copies(space: XSpace, device: Device) -> tuple[I64, F64]:
     """The runs that copy from the host to the device, and their bytes."""
-    wanted = np.array([one.work == Work.COPY and memcpy_kind(one.name, short=True) == MEMCPY_H2D for one in device.ops])
+    wanted = np.array(
+        [one.work in (Work.UPLOAD, Work.COPY) and memcpy_kind(one.name, short=True) == MEMCPY_H2D for one in device.ops]
+    )
     rows = np.flatnonzero(wanted[device.runs.op]) if wanted.any() else np.zeros(0, np.int64)
     if not len(rows):
         return rows, np.zeros(0)

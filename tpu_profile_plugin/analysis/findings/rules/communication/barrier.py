@@ -23,6 +23,7 @@ from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.ops.tpu.ops import device_spans, op_events
 from tpu_profile_plugin.analysis.steps.tpu import step_spans
 from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.units import PS_PER_MS
 
 BARRIER_PERCENT = 10.0
 """Percent of the step at barriers, as in XProf's BarrierCoresRule."""
@@ -196,19 +197,25 @@ def judge(run: RunView, gathered: Sequence[BarrierTime | None]) -> Finding | Sil
         return Silence("No barriers of TensorCores recorded.")
     barrier = barriers([one for one, _ in known])
     if barrier.percent < BARRIER_PERCENT:
-        return Silence(f"TensorCores are at barriers for {barrier.percent:.1f}% of the step.")
+        return Silence(f"TensorCores wait at barriers {barrier.percent:.1f}% of the step.")
     longest, host = max(known, key=lambda one: one[0].longest[1] - one[0].longest[0])
     where = timeline(host, *longest.longest, "barrier-cores")
-    evidence = [Evidence("At barriers, of the step", barrier.percent, "%", TIMELINE, where)]
+    length = (longest.longest[1] - longest.longest[0]) / PS_PER_MS
+    evidence = [
+        Evidence("At barriers, of the step", barrier.percent, "%"),
+        Evidence("Longest wait at a barrier", length, "ms", TIMELINE, where),
+    ]
     evidence += [Evidence(f"At barriers on {name}, of the step", one, "%") for name, one in barrier.outliers[:5]]
     late = f"; {barrier.outliers[0][0]} differs from the others" if barrier.outliers else ""
+    lost = run.lost_in("device_compute", "collectives", ps=barrier.percent / 100 * run.budget.step_ps)
     return Finding(
-        f"TensorCores wait at barriers for {barrier.percent:.1f}% of the step{late}",
-        round(barrier.percent / 100 * run.step_ps),
+        f"TensorCores wait at barriers {lost.share:.1%} of the {run.base}{late}",
+        lost.ps,
         "time of barrier-cores events as a share of the step, over cores and complete steps, times the average step",
         "high" if barrier.outliers else "medium",
         tuple(evidence),
         ADVICE,
+        segments=lost.segments,
     )
 
 

@@ -1,6 +1,6 @@
-"""Collectives that no computation hides take much of the step.
+"""Communication that no computation hides (exposed communication) takes much of the step.
 
-Fires if exposed communication takes at least {EXPOSED_SHARE:.0%} of the step. Waits for late devices do not count, nor
+Fires if it takes at least {EXPOSED_SHARE:.0%} of the time from step to step. Waits for late devices do not count, nor
 does time in which other virtual devices of a CPU use the same cores.
 
 Overlap collectives with computation, or send fewer bytes in larger messages.
@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tpu_profile_plugin.analysis.budget.categories import EXPOSED_COMMUNICATION
 from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, gigabytes_per_second, message_bytes
 from tpu_profile_plugin.analysis.communication.host import CollectiveSums
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.places import cell, per_step, share_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.units import PS_PER_MS
 
 ADVICE = Advice(
     "Overlap the collective with computation that does not need its result, or send less: fewer bytes per element, "
@@ -40,32 +39,32 @@ def gather(host: HostView) -> int:
 
 def judge(run: RunView, gathered: Sequence[int | None]) -> Finding | Silence:
     """The verdict on the exposed communication of the time budget."""
-    lost = run.part_ps(EXPOSED_COMMUNICATION)
-    share = run.share(lost)
+    lost = run.lost_in("exposed_communication", "peer_transfer")
     if not run.communication.sums:
-        return Silence("No collectives recorded.", looked=bool(run.budget.devices))
-    if share < EXPOSED_SHARE:
-        return Silence(f"Exposed communication takes {share:.1%} of the {run.base}.")
-    shared = sum(one or 0 for one in gathered) / max(run.budget.duration_ps.size, 1)
-    if run.share(lost - shared) < EXPOSED_SHARE:
-        alone = f"{run.share(lost - shared):.1%} without the time in which others use the same cores"
-        return Silence(f"Exposed communication takes {share:.1%} of the {run.base}; {alone}.")
+        return Silence("No collectives recorded.", looked=run.has_devices)
+    if lost.share < EXPOSED_SHARE:
+        return Silence(f"Exposed communication takes {lost.share:.1%} of the {run.base}.")
+    alone = run.share(lost.ps - sum(one or 0 for one in gathered) / run.cells)
+    if alone < EXPOSED_SHARE:
+        others = f"{alone:.1%} while no other device uses the same cores"
+        return Silence(f"Exposed communication takes {lost.share:.1%} of the {run.base}; {others}.")
     most = max(run.communication.sums, key=lambda one: one.exposed_ps - min(one.wait_ps, one.exposed_ps))
     host = run.hosts[run.communication.devices[most.device].host]
     evidence = (
-        Evidence(f"Exposed communication, of the {run.base}", 100 * share, "%", "time_budget"),
-        Evidence(f"Exposed communication per {run.base}", lost / PS_PER_MS, "ms", "time_budget"),
-        Evidence("Most of it in", most.key.name, "", "communication"),
+        share_of("Exposed communication", lost, run.base),
+        per_step("Exposed communication", lost, run.per),
+        Evidence("Most of it in", most.key.name, "", "communication", {"t1.row": cell("op", most.key.name)}),
         *_numbers(most),
         *in_timeline(host, most.key.name, (most.begin_ps, most.end_ps)),
     )
     return Finding(
-        f"{share:.1%} of the {run.base} is communication that no computation hides, most of it in {most.key.name}",
-        lost,
-        "exposed communication per step and device, waits for other devices left out",
+        f"{lost.share:.1%} of the {run.base} is exposed communication, most of it in {most.key.name}",
+        lost.ps,
+        "communication while the device computes nothing, without waits for other devices; per step and device",
         "high",
         evidence,
         ADVICE,
+        segments=lost.segments,
     )
 
 
@@ -77,11 +76,12 @@ def _numbers(sums: CollectiveSums) -> list[Evidence]:
     bus = None if rate is None or not ranks else rate * bus_factor(sums.key.kind, ranks)
     hidden = 100 * (1 - sums.exposed_ps / sums.total_ps) if sums.total_ps else None
     numbers = (
-        ("Hidden by computation, of its time", hidden, "%"),
-        ("Bytes that a device contributes to one run", size, "bytes"),
-        ("Its bus bandwidth", bus, "GB/s"),
+        ("Time of this collective hidden by computation", hidden, "%"),
+        ("Bytes per device and run", size, "bytes"),
+        ("Bus bandwidth", bus, "GB/s"),
     )
-    return [Evidence(label, value, unit, "communication") for label, value, unit in numbers if value is not None]
+    page = {"t1.row": cell("op", sums.key.name)}
+    return [Evidence(label, value, unit, "communication", page) for label, value, unit in numbers if value is not None]
 
 
 RULE = Rule("exposed_communication", "Exposed communication", judge, gather)

@@ -1,7 +1,8 @@
 """One device or host has far more work than the others, or arrives late, and the others wait in collectives.
 
-Fires if devices wait for at least {LEAST_SHARE:.0%} of the step and a device or host has clearly more work. A device
-without more work is named if waits take {EXPOSED_SHARE:.0%} of the step and it causes {ARRIVAL_SHARE:.0%} of them.
+Fires if devices wait at least {LEAST_SHARE:.0%} of the time from step to step and a device or host has clearly more
+work. A device without more work is named if waits take {EXPOSED_SHARE:.0%} of that time and it causes
+{ARRIVAL_SHARE:.0%} of them.
 
 Give every device the same amount of work, or look at what delays the late device before the collective.
 """
@@ -13,11 +14,13 @@ from math import isfinite
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_PEER
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_PEER, LABELS
 from tpu_profile_plugin.analysis.common.spans import exact_sum
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE, LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.places import cell, per_step, share_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -44,11 +47,11 @@ LATE = Advice(
 
 def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     """The verdict on waits for other devices."""
-    lost = run.part_ps(IDLE_PEER)
-    share = run.share(lost)
+    lost = run.lost_in("idle_peer")
+    share = lost.share
     communication = run.communication
     if len(communication.devices) < 2 or not communication.sums:
-        return Silence("No collectives of several devices recorded.", looked=bool(len(run.budget.devices) > 1))
+        return Silence("No collectives of several devices recorded.", looked=len(run.budget.devices) > 1)
     work = communication.work_ps.sum(axis=0)
     late = [one.index for one in communication.stragglers] or _of_late_hosts(run)
     if share >= EXPOSED_SHARE and not late and (device := _arrives_late(run)) is not None:
@@ -56,8 +59,7 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     if share < LEAST_SHARE or not late:
         ratio = float(work.max()) / float(np.median(work)) if float(np.median(work)) > 0 else 0.0
         return Silence(
-            f"Devices wait for others {share:.1%} of the {run.base}; the busiest has {ratio:.2f} times the work of "
-            "the median."
+            f"Devices wait {share:.1%} of the {run.base} for others; the busiest has {ratio:.2f} times the median work."
         )
     steps = max(len(communication.number), 1)
     median = _median(work, late)
@@ -66,20 +68,21 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     ratio = float(work[most]) / median if median > 0 else float("inf")
     times = f"{ratio:.1f} times the work of the others" if isfinite(ratio) else "all the work"
     evidence = (
-        Evidence(f"Waits for other devices, of the {run.base}", 100 * share, "%", "time_budget"),
-        Evidence(f"Waits per {run.base}, averaged over devices", lost / PS_PER_MS, "ms", "time_budget"),
-        Evidence(f"Its own work per {run.base}", int(work[most]) / steps / PS_PER_MS, "ms", "communication"),
-        Evidence(f"Work of the others per {run.base} (median)", median / steps / PS_PER_MS, "ms"),
+        share_of("Waits for late devices", lost, run.base),
+        per_step("Waits for late devices", lost, run.per),
+        Evidence(f"Work of the late device per {run.per}", int(work[most]) / steps / PS_PER_MS, "ms", "communication"),
+        Evidence(f"Work of the others per {run.per} (median)", median / steps / PS_PER_MS, "ms"),
         *_longest_wait(run),
     )
     return Finding(
-        f"{name} is late: it has {times}, which wait {share:.1%} of the {run.base} for it",
-        lost,
+        f"{name} is late: the others wait {share:.1%} of the {run.base}; it has {times}",
+        lost.ps,
         "time in collectives until the last device arrives, per step, averaged over devices",
         "high",
         evidence,
         ADVICE,
         hosts,
+        lost.segments,
     )
 
 
@@ -95,32 +98,35 @@ def _arrives_late(run: RunView) -> int | None:
     return most if caused[most] >= ARRIVAL_SHARE * exact_sum(caused) else None
 
 
-def _late_begin(run: RunView, device: int, lost: int) -> Finding:
+def _late_begin(run: RunView, device: int, lost: Lost) -> Finding:
     """A device without more work than the others, which begins its collectives late: what it is idle for."""
-    share = run.share(lost)
+    share = lost.share
     name, hosts = _name(run, [], device)
-    idle = run.budget.time_ps[:, device, :].mean(axis=0)
+    idle = np.nan_to_num(run.budget.of_devices_ps()[1][device])
     causes = [i for i, category in enumerate(CATEGORIES) if category.startswith("idle") and i != IDLE_PEER]
     most = max(causes, key=lambda i: float(idle[i]))
+    part = CATEGORIES[most]
     caused, work = run.communication.caused_ps, run.communication.work_ps.sum(axis=0)
     median = float(np.median(work))
     evidence = (
-        Evidence(f"Waits for other devices, of the {run.base}", 100 * share, "%", "time_budget"),
-        Evidence("Waits for it, of all waits in collectives", 100 * int(caused[device]) / exact_sum(caused), "%"),
+        share_of("Waits for late devices", lost, run.base),
+        Evidence("Waits for this device, of all in collectives", 100 * int(caused[device]) / exact_sum(caused), "%"),
         Evidence(
-            f"Its largest idle part per {run.base}: {CATEGORIES[most]}", idle[most] / PS_PER_MS, "ms", "time_budget"
+            f"Largest idle part of this device per {run.per}: {LABELS[part].name}", idle[most] / PS_PER_MS, "ms",
+            "time_budget", {"part": part},
         ),
         Evidence("Its work, times the median", float(work[device]) / median if median else 0.0, "", "communication"),
         *_longest_wait(run),
-    )
+    )  # fmt: skip
     return Finding(
-        f"{name} arrives late at collectives: the others wait {share:.1%} of the {run.base} for it",
-        lost,
+        f"{name} arrives late at collectives: the others wait {share:.1%} of the {run.base}",
+        lost.ps,
         "time in collectives until the last device arrives, per step, averaged over devices",
         "medium",
         evidence,
         LATE,
         hosts,
+        lost.segments,
     )
 
 
@@ -153,10 +159,10 @@ def _longest_wait(run: RunView) -> list[Evidence]:
     most = max(run.communication.sums, key=lambda one: one.wait_ps)
     if not most.wait_ps:
         return []
-    host = run.hosts[run.communication.devices[most.device].host]
+    host, page = run.hosts[run.communication.devices[most.device].host], {"t1.row": cell("op", most.key.name)}
     return [
-        Evidence("The others wait in", most.key.name, "", "communication"),
-        Evidence("Longest wait in it", most.most_wait_ps / PS_PER_MS, "ms", "communication"),
+        Evidence("The others wait in", most.key.name, "", "communication", page),
+        Evidence("Longest wait in this collective", most.most_wait_ps / PS_PER_MS, "ms", "communication", page),
         *in_timeline(host, most.key.name, (most.begin_ps, most.end_ps)),
     ]
 

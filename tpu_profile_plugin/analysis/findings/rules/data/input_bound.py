@@ -1,8 +1,7 @@
 """Devices wait for input: for how long, and for what.
 
-Fires if waiting for input takes at least {INPUT_SHARE:.0%} of the step, and of the time from step to step; with high
-confidence from {INPUT_SHARE_HIGH:.0%}. Uploads that are the same in every step belong to `repeated_transfer`. Without
-devices, the events of the steps decide.
+Fires if waiting for input and copies to the device take at least {INPUT_SHARE:.0%} of the time from step to step; with
+high confidence from {INPUT_SHARE_HIGH:.0%}. Uploads that are the same in every step belong to `repeated_transfer`.
 
 Prepare batches ahead of the step, in parallel, and send the next batch to the device early.
 """
@@ -14,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.categories import IDLE_INPUT
+from tpu_profile_plugin.analysis.budget.categories import members
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.common.planes import recorded_lines
 from tpu_profile_plugin.analysis.common.spans import covered_within, times_of
@@ -24,13 +23,12 @@ from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import Slowest
 from tpu_profile_plugin.analysis.findings.evidence.host.uploads import Uploads, uploads
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import INPUT_SHARE
+from tpu_profile_plugin.analysis.findings.lost import Lost, lost_to, within
 from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.periods import Lost, lost_to, share_of_all
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, shown, timeline
 from tpu_profile_plugin.analysis.findings.rules.data import repeated_transfer
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.steps.input_breakdown import input_breakdown, input_ops
-from tpu_profile_plugin.analysis.steps.slowest import slowest_verdict
 from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.units import PS_PER_MS
@@ -47,36 +45,36 @@ class InputWait:
 
     Attributes:
       seen: the profile can show it: an event of an input pipeline, a wait for one or an upload was recorded.
-      lost_ps: idle time in steps and between them, summed over both and devices.
+      lost_ps: waits in steps and between them, per step and device.
       name: the event in which most of it passes, "" if unknown; ps: its time within the steps, averaged over devices.
-      window: the step that waits longest, first begin and last end over the devices; until the next step begins if
-        most of the wait is between steps.
+      window: the step of a device that waits longest; until the next step begins if most of the wait is between steps.
+      between: it is.
       slowest: of the pipeline of tf.data, None without one.
     """
 
     seen: bool
-    lost_ps: int = 0
+    lost_ps: float = 0.0
     name: str = ""
     ps: int = 0
     window: tuple[int, int] = (0, 0)
+    between: bool = False
     slowest: Slowest | None = None
 
 
 def input_wait(host: HostView) -> InputWait:
     """What a host waits for; events are only read if devices wait for input for `INPUT_SHARE` of the steps."""
-    steps, time = host.steps, host.budget.time_ps
-    inside = int(time[:, :, IDLE_INPUT].sum()) if steps is not None else 0
-    between = int(host.budget.between_time_ps[:, IDLE_INPUT].sum()) if steps is not None else 0
-    lost = inside + between
-    if steps is None or share_of_all(host.budget, IDLE_INPUT) < INPUT_SHARE > inside / max(int(time.sum()), 1):
-        return InputWait(host.summary.input_events or lost > 0, lost)
-    worst = int(time[:, :, IDLE_INPUT].sum(axis=1).argmax())
-    if between > inside:
+    steps, lost = host.steps, lost_to(host.time, "input")
+    if steps is None or lost.share < INPUT_SHARE:
+        return InputWait(host.summary.input_events or lost.ps > 0, lost.ps)
+    waits = np.where(host.time.takes_part, host.time.time_ps[:, :, members("input")].sum(axis=2), -1)
+    between = lost.ps > 2 * host.time.part_ps("input")
+    if between:
         steps = replace(steps, end_ps=np.maximum(steps.end_ps, np.roll(steps.begin_ps, -1, axis=0)))
-        worst = int((steps.end_ps - steps.begin_ps).max(axis=1).argmax())
+        waits = steps.end_ps - steps.begin_ps
+    worst = np.unravel_index(int(waits.argmax()), waits.shape)
     name, ps = _longest(host, steps)
-    window = int(steps.begin_ps[worst].min()), int(steps.end_ps[worst].max())
-    return InputWait(True, lost, name, ps, window, slowest_stage(host))
+    window = int(steps.begin_ps[worst]), int(steps.end_ps[worst])
+    return InputWait(True, lost.ps, name, ps, window, between, slowest_stage(host))
 
 
 def _longest(host: HostView, steps: StepWindows) -> tuple[str, int]:
@@ -128,7 +126,7 @@ ADVICE = Advice(
     "non_blocking=True. If the processors are the limit, do part of the work offline.",
 )
 US_PER_MS = 1000
-_FORMULA = "time in which the device waits for input or input is sent to it, per step and device"
+_FORMULA = "waits for input and copies to the device, per step and device"
 
 
 def gather(host: HostView) -> tuple[InputWait, Uploads | None]:
@@ -138,68 +136,47 @@ def gather(host: HostView) -> tuple[InputWait, Uploads | None]:
 
 def judge(run: RunView, gathered: Sequence[tuple[InputWait, Uploads | None]]) -> Finding | Silence:
     """The verdict on the time budget's waits for input, without repeated uploads."""
-    if not run.budget.devices:
-        return _by_steps(run)
-    part = lost_to(run, IDLE_INPUT)
-    lost = part.ps
+    lost = run.lost_to("input")
     if not any(one.seen for one, _ in gathered):
         return Silence("No input events recorded.", False)
-    if part.share < INPUT_SHARE:
-        return Silence(f"Devices wait for input for {part.share:.1%} of the {part.base}.")
-    if lost < INPUT_SHARE * run.period_ps:
-        where = f"{part.share:.1%} of the {part.base}, but most time is between the steps"
-        return Silence(f"Devices wait for input for {where}.")
+    if lost.share < INPUT_SHARE:
+        return Silence(f"{run.waiting} {lost.share:.1%} of the {run.base} for input.")
     sent = [one for _, one in gathered]
     if isinstance(repeated_transfer.judge(run, sent), Finding):
-        lost = max(0, round(lost - repeated_transfer.lost_ps(run, sent)))
-        if lost < INPUT_SHARE * (run.period_ps if part.between else run.step_ps):
-            return Silence(f"Input takes {part.share:.1%} of the {part.base}, nearly all of it in uploads.")
+        rest = within(run.budget, lost.ps - repeated_transfer.lost_ps(run, sent), lost.segments)
+        if rest.share < INPUT_SHARE:
+            return Silence(f"Input takes {lost.share:.1%} of the {run.base}, nearly all of it in uploads.")
+        lost = rest
     (worst, _), host = max(zip(gathered, run.hosts, strict=True), key=lambda one: one[0][0].lost_ps)
-    evidence = [*_idle(run, part), *_waits(run, worst, host, part)]
-    part = replace(part, ps=lost, share=part.share * lost / part.ps)
-    return _finding(part, [*evidence, *_ops(run)], _named(worst), (host,) if worst.name else ())
-
-
-def _idle(run: RunView, part: Lost) -> list[Evidence]:
-    """The part of the time budget; pages show only what of it is in steps."""
-    page = "" if part.between else "time_budget"
-    return [
-        Evidence(f"Idle because of input, of the {part.base}", 100 * part.share, "%", page),
-        Evidence(f"Idle because of input per {run.base}", part.ps / PS_PER_MS, "ms", page),
+    evidence = [
+        share_of("Waits for input", lost, run.base),
+        per_step("Waits for input", lost, run.per),
+        *_waits(run, worst, host),
+        *_ops(run),
     ]
+    return _finding(run, lost, evidence, _named(worst), (host,) if worst.name else ())
 
 
-def _waits(run: RunView, worst: InputWait, host: str, part: Lost) -> list[Evidence]:
+def _waits(run: RunView, worst: InputWait, host: str) -> list[Evidence]:
     evidence = []
     where = timeline(host, *worst.window, worst.name)
     if worst.name:
         evidence.append(Evidence("Waits in", shown(worst.name), "", TIMELINE, where))
-        evidence.append(Evidence("Time in it per step", worst.ps / max(run.steps, 1) / PS_PER_MS, "ms"))
+        evidence.append(Evidence("Time in this event per step", worst.ps / max(run.steps, 1) / PS_PER_MS, "ms"))
     if worst.slowest is not None:
         page, query = "tf_data_bottleneck_analysis", {"host": host}
         evidence.append(Evidence("Slowest transformation", worst.slowest.shown, "", page, query))
-        evidence.append(Evidence("Its self time, of the longest call", 100 * worst.slowest.share, "%"))
+        evidence.append(
+            Evidence("Self time of this transformation, of the longest call", 100 * worst.slowest.share, "%")
+        )
     length = worst.window[1] - worst.window[0]
-    label = "Longest time from step to step" if part.between else "Length of the step that waits longest"
+    label = "Longest time from step to step" if worst.between else "Length of the step that waits longest"
     return [*evidence, Evidence(label, length / PS_PER_MS, "ms", TIMELINE, where)]
 
 
 def _named(worst: InputWait) -> str:
     """What most of the wait is in: the slowest transformation of a pipeline, else the event."""
     return worst.slowest.shown if worst.slowest is not None else shown(worst.name)
-
-
-def _by_steps(run: RunView) -> Finding | Silence:
-    """Without devices in the time budget: what the events of the steps tell."""
-    steps = run.slowest
-    if not len(steps) or not (run.summary.input_events or bool(steps.waiting_most.any())):
-        return Silence("No steps with input events recorded.", looked=False)
-    percent = slowest_verdict(steps).input.percent if steps.on_tpu else steps.percent("input")
-    if percent < 100 * INPUT_SHARE:
-        return Silence(f"Input takes {percent:.1f}% of the step.")
-    lost = round(run.step_ps * percent / 100)
-    first = Evidence("Waiting for input, of the step", percent, "%", "input_pipeline_analyzer")
-    return _finding(Lost(lost, run.share(lost), run.base, False), [first, *_ops(run)], "", ())
 
 
 def _ops(run: RunView) -> list[Evidence]:
@@ -218,16 +195,16 @@ def _ops(run: RunView) -> list[Evidence]:
     return [
         *split,
         Evidence(label, ops[0].name, "", page),
-        Evidence("Its self time, all runs", ops[0].self_ps / PS_PER_MS, "ms", page),
-        Evidence("What it does", ops[0].category, "", page),
+        Evidence("Self time of this op, all runs", ops[0].self_ps / PS_PER_MS, "ms", page),
+        Evidence("Kind of this op", ops[0].category, "", page),
     ]
 
 
-def _finding(part: Lost, evidence: Sequence[Evidence], name: str, hosts: tuple[str, ...]) -> Finding:
+def _finding(run: RunView, lost: Lost, evidence: Sequence[Evidence], name: str, hosts: tuple[str, ...]) -> Finding:
     where = f", most of it in {name}" if name else ""
-    confidence: Confidence = "high" if part.share >= INPUT_SHARE_HIGH else "medium"
-    title = f"Devices wait {part.share:.1%} of the {part.base} for input{where}"
-    return Finding(title, part.ps, _FORMULA, confidence, tuple(evidence), ADVICE, hosts, part.between)
+    confidence: Confidence = "high" if lost.share >= INPUT_SHARE_HIGH else "medium"
+    title = f"{run.waiting} {lost.share:.1%} of the {run.base} for input{where}"
+    return Finding(title, lost.ps, _FORMULA, confidence, tuple(evidence), ADVICE, hosts, lost.segments)
 
 
 RULE = Rule("input_bound", "Waiting for input", judge, gather, ("sequential_input",))

@@ -1,7 +1,7 @@
-"""TPUs send results to the host (outfeed) for much of the step.
+"""Devices send results to the host for much of the step.
 
-Fires if output takes at least {OUTPUT_SHARE:.0%} of the steps on the core that the overview shows: XProf's limit for a
-moderate share.
+Fires if copies of results to the host that no computation hides take at least {OUTPUT_SHARE:.0%} of the time from step
+to step: XProf's limit for a moderate share. On TPUs with an outfeed, waiting for it counts, too.
 
 Return results less often, or fewer of them.
 """
@@ -10,35 +10,43 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tpu_profile_plugin.analysis.environment.environment import Hardware
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.devices.model import Work
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.model import Advice, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.places import per_step, share_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 OUTPUT_SHARE = 0.05
-"""Least share of the steps: XProf's limit for a moderate bottleneck."""
+"""Least share of the time: XProf's limit for a moderate bottleneck."""
 ADVICE = Advice(
     "Send results to the host every N-th step, or only those that are needed there. Several steps in one program send "
     "them once."
 )
 
 
-def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
-    """The verdict on the output part of the slowest steps."""
-    if run.hardware is not Hardware.TPU:
-        return Silence("Only TPUs have an outfeed.")
-    if not len(run.slowest):
-        return Silence("No steps recorded.", looked=False)
-    percent = run.slowest.percent("output")
-    if percent < 100 * OUTPUT_SHARE:
-        return Silence(f"Output takes {percent:.1f}% of the step.")
+def gather(host: HostView) -> bool:
+    """Whether a device of the host has an outfeed, for which it waits as for the host's other waits for results."""
+    if not host.time.part_ps("idle_transfer"):
+        return False
+    return any(op.work == Work.OUTPUT for device in host.devices for op in device.ops)
+
+
+def judge(run: RunView, gathered: Sequence[bool | None]) -> Finding | Silence:
+    """The verdict on the time budget's output."""
+    if not run.has_devices:
+        return Silence("No devices recorded.", looked=False)
+    lost = run.lost_to("output" if any(gathered) else "output_copy")
+    if lost.share < OUTPUT_SHARE:
+        return Silence(f"Output takes {lost.share:.1%} of the {run.base}.")
     return Finding(
-        f"Output takes {percent:.1f}% of the step",
-        round(run.step_ps * percent / 100),
-        "share of output in the steps of the slowest host, times the average step",
+        f"Output takes {lost.share:.1%} of the {run.base}",
+        lost.ps,
+        "copies of results to the host and waits for them, per step and device",
         "medium",
-        (Evidence("Output, of the step on its slowest host", percent, "%", "overview_page"),),
+        (share_of("Output", lost, run.base), per_step("Output", lost, run.per)),
         ADVICE,
+        segments=lost.segments,
     )
 
 
-RULE = Rule("output_bound", "Sending output", judge, implied_by=("debug_callbacks",))
+RULE = Rule("output_bound", "Sending output", judge, gather, ("debug_callbacks", "host_sync"))

@@ -1,7 +1,7 @@
 """The same data is sent to the devices in every step.
 
 Fires if at least {UPLOAD_STEPS:.0%} of the steps, and no fewer than {UPLOADS_SEEN}, have an upload of the same size or
-length that takes at least {UPLOAD_SHARE:.0%} of the step and that no computation hides.
+length that takes at least {UPLOAD_SHARE:.0%} of the time from step to step while the device computes nothing.
 
 Send data that does not change once, before the loop; send new data during the step before.
 """
@@ -14,7 +14,6 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.findings.evidence.host.uploads import UPLOAD_SHARE, Uploads, uploads
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.periods import share_of_period
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import MIB, PS_PER_MS, PS_PER_S
@@ -45,37 +44,37 @@ ADVICE = Advice(
 
 def judge(run: RunView, gathered: Sequence[Uploads | None]) -> Finding | Silence:
     """The verdict on the uploads of all hosts."""
-    if not run.budget.devices:
+    if not run.has_devices:
         return Silence("No devices recorded.", looked=False)
     known = run.present(gathered)
     if run.steps < UPLOADS_SEEN or run.whole_recording:
-        return Silence("Too few steps to see a repetition.", looked=False)
-    if not known or not run.step_ps:
-        return Silence(f"Waiting for input and copies take less than {UPLOAD_SHARE:.0%} of the {run.base}.")
-    lost = lost_ps(run, gathered)
-    share = run.share(lost)
-    if min(share, share_of_period(run, lost)) < UPLOAD_SHARE:
-        return Silence(f"Uploads that no computation hides take {share:.1%} of the {run.base}.")
-    worst, host = max(known, key=lambda one: int(one[0].ps.sum()))
-    often = float(np.mean(worst.ps >= UPLOAD_SHARE * run.step_ps))
-    if often < UPLOAD_STEPS:
-        return Silence(f"Uploads take {share:.1%} of the {run.base}, but only in {often:.0%} of the steps.")
+        return Silence(f"Fewer than {UPLOADS_SEEN} steps recorded.", looked=False)
+    if not known:
+        return Silence(f"Input takes less than {UPLOAD_SHARE:.0%} of the {run.base}.")
+    lost = run.lost_in("input", ps=lost_ps(run, gathered))
+    share = lost.share
+    if share < UPLOAD_SHARE:
+        return Silence(f"Exposed uploads take {share:.1%} of the {run.base}.")
+    worst, host = max(known, key=lambda one: one[0].lost_ps)
+    if worst.often < UPLOAD_STEPS:
+        return Silence(f"Exposed uploads take {share:.1%} of the {run.base}, in {worst.often:.0%} of the steps.")
     if not _even(worst):
-        return Silence(f"Uploads take {share:.1%} of the {run.base}, but they differ from step to step.")
+        return Silence(f"Exposed uploads take {share:.1%} of the {run.base} and differ from step to step.")
     return Finding(
-        f"The same upload to the device takes {share:.1%} of every {run.base}{_what(worst)}",
-        round(lost),
-        "time of uploads that no computation hides, per step and device",
+        f"The same upload in every step takes {share:.1%} of the {run.base}{_what(worst)}",
+        lost.ps,
+        "time of uploads while the device computes nothing, per step and device",
         "high" if len(worst.size) else "medium",
-        _evidence(run, worst, host, share, often),
+        _evidence(run, worst, host, share),
         ADVICE,
         (host,),
+        lost.segments,
     )
 
 
 def lost_ps(run: RunView, gathered: Sequence[Uploads | None]) -> float:
     """Time of uploads that no computation hides, per step and device."""
-    return sum(float(one.ps.mean()) for one in gathered if one is not None and len(one.ps)) / len(run.budget.hosts)
+    return sum(one.lost_ps for one in gathered if one is not None) / run.cells
 
 
 def _even(sent: Uploads) -> bool:
@@ -98,12 +97,12 @@ def _what(sent: Uploads) -> str:
     return f": {sent.argument.shape} {sent.argument.name}".rstrip()
 
 
-def _evidence(run: RunView, sent: Uploads, host: str, share: float, often: float) -> tuple[Evidence, ...]:
+def _evidence(run: RunView, sent: Uploads, host: str, share: float) -> tuple[Evidence, ...]:
     where = timeline(host, *sent.window, sent.name)
     evidence = [
-        Evidence(f"Uploads that no computation hides, of the {run.base}", 100 * share, "%", TIMELINE, where),
-        Evidence(f"Steps with such an upload, of all {run.steps}", 100 * often, "%"),
-        Evidence("Median upload per step", float(np.median(sent.ps)) / PS_PER_MS, "ms"),
+        Evidence(f"Exposed uploads, of the {run.base}", 100 * share, "%", TIMELINE, where),
+        Evidence(f"Steps with such an upload, of all {run.steps}", 100 * sent.often, "%"),
+        Evidence("Median of the steps' uploads", float(np.median(sent.ps)) / PS_PER_MS, "ms"),
     ]
     if len(sent.size):
         evidence.append(Evidence("Sent per step and device", float(np.median(sent.size)) / MIB, "MiB"))
@@ -114,7 +113,7 @@ def _evidence(run: RunView, sent: Uploads, host: str, share: float, often: float
     if sent.function:
         evidence.append(Evidence("Function", shown(sent.function), "", TIMELINE, {**where, "find": sent.function}))
     if sent.name:
-        evidence.append(Evidence("Most of it in", sent.name))
+        evidence.append(Evidence("Event", sent.name, "", TIMELINE, {**where, "find": sent.name}))
     return tuple(evidence)
 
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tpu_profile_plugin.analysis.budget.categories import IDLE_INPUT
 from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import Slowest, slowest_stage
 from tpu_profile_plugin.analysis.findings.limits import INPUT_SHARE
+from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.periods import Lost, lost_to
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, timeline
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, share_of, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -29,10 +28,10 @@ def judge(run: RunView, gathered: Sequence[Slowest | None]) -> Finding | Silence
     """The verdict on the pipeline that the program waits for longest."""
     if not run.summary.input_events:
         return Silence("No input events recorded.", looked=False)
-    part = lost_to(run, IDLE_INPUT)
+    lost = run.lost_to("input")
     known = run.present(gathered)
-    if part.share < INPUT_SHARE or part.ps < INPUT_SHARE * run.period_ps:
-        return Silence(f"Devices wait for input for {part.share:.1%} of the {part.base}.")
+    if lost.share < INPUT_SHARE:
+        return Silence(f"{run.waiting} {lost.share:.1%} of the {run.base} for input.")
     if not known:
         return Silence("No tf.data pipeline with a bottleneck recorded.", looked=False)
     worst, host = max(known, key=lambda one: one[0].calls * one[0].mean_ps)
@@ -41,31 +40,29 @@ def judge(run: RunView, gathered: Sequence[Slowest | None]) -> Finding | Silence
         return Silence(f"{where}; it is parallel or ahead of the program.")
     how = "one element at a time" if worst.alone else "only when the program asks for an element"
     return Finding(
-        f"Devices wait {part.share:.1%} of the {part.base} for input: {worst.name} runs {how}",
-        part.ps,
-        "time in which the device waits for input, per step and device",
+        f"{run.waiting} {lost.share:.1%} of the {run.base} for input: {worst.name} runs {how}",
+        lost.ps,
+        "waits for input and copies to the device, per step and device",
         "high",
-        _evidence(part, worst, host),
+        _evidence(run, lost, worst, host),
         _advice(worst),
         (host,),
-        part.between,
+        lost.segments,
     )
 
 
-def _evidence(part: Lost, worst: Slowest, host: str) -> tuple[Evidence, ...]:
+def _evidence(run: RunView, lost: Lost, worst: Slowest, host: str) -> tuple[Evidence, ...]:
     page = {"host": host}
     evidence = [
-        Evidence(f"Idle because of input, of the {part.base}", 100 * part.share, "%",
-                 "" if part.between else "time_budget"),
-        Evidence("Slowest transformation", worst.shown, "",
-                 _PAGE, page),
-        Evidence("Its self time, of the longest call", 100 * worst.share, "%"),
+        share_of("Waits for input", lost, run.base),
+        Evidence("Slowest transformation", worst.shown, "", _PAGE, page),
+        Evidence("Self time of this transformation, of the longest call", 100 * worst.share, "%"),
         Evidence("Mean wait of the program for a batch", worst.mean_ps / PS_PER_MS, "ms", _PAGE, page),
-        Evidence("Longest wait", (worst.window[1] - worst.window[0]) / PS_PER_MS, "ms", TIMELINE,
+        Evidence("Longest wait for a batch", (worst.window[1] - worst.window[0]) / PS_PER_MS, "ms", TIMELINE,
                  timeline(host, *worst.window)),
     ]  # fmt: skip
     if worst.parallelism is not None:
-        evidence.insert(2, Evidence("Elements that it works on at once", worst.parallelism, "", _PAGE, page))
+        evidence.insert(2, Evidence("Elements processed at once", worst.parallelism, "", _PAGE, page))
     return tuple(evidence)
 
 

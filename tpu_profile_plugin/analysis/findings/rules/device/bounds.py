@@ -72,7 +72,7 @@ def _judge(run: RunView, busy: _Limit, free: _Limit) -> Finding | Silence:
     return Finding(
         f"Limited by {busy.limit}: {busy.resource.format(used[busy.limit])}",
         0,
-        "what limits the program, not a loss",
+        "no direct cost: what limits the program",
         "high" if recorded else "medium",
         (
             *(Evidence(f"{it.label}, of the peak{how}", used[it.limit], "%", "overview_page") for it in (busy, free)),

@@ -1,8 +1,8 @@
-"""Most of the ops' time moves data instead of computing.
+"""Ops rearrange data instead of computing: gathers, scatters, transposes, copies.
 
-Fires if gathers, scatters, transposes, copies and the like take at least {MOVEMENT_SHARE:.0%} of the ops' time, matrix
-products less than {MATRIX_SHARE:.0%}, and movement at least {LEAST_SHARE:.0%} of the step; on TPUs also from
-{SHUFFLE_SHARE:.0%} of the step, as XProf does. It names the op and its line.
+Fires if these ops take at least {MOVEMENT_SHARE:.0%} of the ops' time, matrix products less than {MATRIX_SHARE:.0%},
+and rearranging at least {LEAST_SHARE:.0%} of the time from step to step; on TPUs also from {SHUFFLE_SHARE:.0%} of it,
+as XProf does. It names the op and its line.
 
 Change the layout where the data is made, or read and write contiguous blocks.
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.budget.categories import COMPUTE
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
 from tpu_profile_plugin.analysis.findings.evidence.device.op_nature import Nature
@@ -27,7 +26,7 @@ MOVEMENT_SHARE, MATRIX_SHARE = 0.5, 0.2
 """Least share of movement, and largest share of matrix products, in the ops' time. Programs of matrix products need
 some movement; on real captures these limits told the two kinds apart with a wide margin."""
 SHUFFLE_SHARE = 0.3
-"""Movement on TPUs, as a share of the step: XProf's limit."""
+"""Rearranging on TPUs, as a share of the time from step to step: XProf's limit."""
 
 _KINDS = 3
 _INDEXED = frozenset(("gather", "scatter", "dynamic-slice", "dynamic-update-slice", "sort"))
@@ -71,31 +70,32 @@ def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
     if 2 * sum(part.unknown_ps for part in parts) >= counted:
         return Silence("No ops with known work recorded.", looked=False)
     of_ops, matrix = moved / counted, sum(part.matrix_ps for part in parts) / counted
-    lost = round(of_ops * run.part_ps(COMPUTE))
-    share = run.share(lost)
+    lost = run.lost_in("device_compute", ps=of_ops * (run.part_ps("compute") + run.part_ps("data_movement")))
+    share = lost.share
     shuffles = run.hardware is Hardware.TPU and share >= SHUFFLE_SHARE
     if share < LEAST_SHARE or not (shuffles or (of_ops >= MOVEMENT_SHARE and matrix < MATRIX_SHARE)):
         return Silence(
-            f"Ops that move data take {of_ops:.1%} of the ops' time ({share:.1%} of the {run.base}), matrix products "
-            f"{matrix:.1%}."
+            f"Ops that rearrange data take {of_ops:.1%} of the ops' time ({share:.1%} of the {run.base}), matrix "
+            f"products {matrix:.1%}."
         )
     host = max(range(len(parts)), key=lambda i: parts[i].movement_ps)
     most = parts[host].most
     assert most is not None
     kinds = ", ".join(f"{does} {ps / parts[host].movement_ps:.0%}" for does, ps in parts[host].kinds)
     return Finding(
-        f"Moving data takes {share:.1%} of the {run.base}, most of it in {most.label}: {most.does}",
-        lost,
-        "time of computation times the share of gathers, scatters, transposes, copies and the like in the ops' time",
+        f"Rearranging data takes {share:.1%} of the {run.base}, most of it in {most.label}: {most.does}",
+        lost.ps,
+        "device compute times the share of gathers, scatters, transposes and copies in the ops' time",
         "high" if of_ops >= MOVEMENT_SHARE else "medium",
         (
-            Evidence("Ops that move data, of the time of ops that compute or move", 100 * of_ops, "%"),
+            Evidence("Ops that rearrange data, of the time of all ops of known work", 100 * of_ops, "%"),
             Evidence("Matrix products, of the same time", 100 * matrix, "%"),
-            Evidence("What they do", kinds),
+            Evidence("Kinds of these ops", kinds),
             *of_op(run.hosts[host], most, parts[host].longest),
         ),
         _advice(run, most),
         tuple(run.hosts[i] for i, part in enumerate(parts) if part.movement_ps),
+        lost.segments,
     )
 
 
@@ -104,4 +104,4 @@ def _advice(run: RunView, most: NamedOp) -> Advice:
     return Advice(general + (_TPU if run.hardware is Hardware.TPU else ""))
 
 
-RULE = Rule("data_movement", "Ops that only move data", judge, gather)
+RULE = Rule("data_movement", "Ops that only rearrange data", judge, gather)

@@ -1,7 +1,7 @@
-"""TensorCores wait for copies between memories that no computation hides, such as values offloaded to the host.
+"""TensorCores wait for copies between memories inside programs, such as values offloaded to the host.
 
-Fires if exposed copies take at least {EXPOSED_COPY_SHARE:.0%} of the step and the programs of a TPU contain such
-copies.
+Fires if host copies, or waits for copies between the device's own memories, take at least {EXPOSED_COPY_SHARE:.0%} of
+the time from step to step and the programs of a TPU contain such copies.
 
 Keep the value in the device's memory, offload less, or start the copy earlier.
 """
@@ -12,7 +12,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.budget.categories import EXPOSED_COPY
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
 from tpu_profile_plugin.analysis.findings.evidence.device.op_places import Place, longest_run
@@ -20,15 +19,18 @@ from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp
 from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.places import per_step, share_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.hlo.shapes import leaves
 from tpu_profile_plugin.analysis.ops.table import OpTable
-from tpu_profile_plugin.units import MIB, PS_PER_MS
+from tpu_profile_plugin.units import MIB
 
 EXPOSED_COPY_SHARE = 0.1
 """Exposed copies, as a share of the step: below it, starting them earlier gains less than a tenth."""
 
+_PARTS = {"exposed_copy": "host copies", "move_wait": "copies between the device's memories"}
+"""Parts of the time budget that such copies belong to, in words."""
 _COPY = re.compile(r"^(async-)?(copy|slice|dynamic-slice|dynamic-update-slice)-(start|done)\b|^async-done\b")
 _HOST_SPACE = 5
 """Number of the host's memory in HLO layouts."""
@@ -108,31 +110,33 @@ def gather(host: HostView) -> Waited:
 
 def judge(run: RunView, parts: Sequence[Waited]) -> Finding | Silence:
     """The verdict on the time budget's exposed copies."""
-    lost = run.part_ps(EXPOSED_COPY)
-    share = run.share(lost)
+    part_id = max(_PARTS, key=run.part_ps)
+    lost = run.lost_in(part_id)
     known = [(part, part.copies, host) for part, host in zip(parts, run.hosts, strict=True) if part.copies]
-    if share < EXPOSED_COPY_SHARE or not known:
-        if not run.budget.devices or run.hardware is not Hardware.TPU:
+    if lost.share < EXPOSED_COPY_SHARE or not known:
+        if not run.has_devices or run.hardware is not Hardware.TPU:
             return Silence("Only TPUs record copies between memories inside programs.", looked=False)
-        return Silence(f"Copies that no computation hides take {share:.1%} of the {run.base}.")
+        return Silence(f"{_PARTS[part_id].capitalize()} take {lost.share:.1%} of the {run.base}.")
     part, copies, host = max(known, key=lambda one: one[1].time_ps)
-    where = " to or from the host's memory" if copies.host else ""
+    label = _PARTS[part_id].capitalize()
+    what = "copies" if part_id == "exposed_copy" and not copies.host else _PARTS[part_id]
     evidence = [
-        Evidence(f"Exposed copies, of the {run.base}", 100 * share, "%", "time_budget"),
-        Evidence(f"Exposed copies per {run.base}", lost / PS_PER_MS, "ms", "time_budget"),
+        share_of(label, lost, run.base),
+        per_step(label, lost, run.per),
         *of_op(host, copies.most, part.longest),
     ]
     if copies.bytes:
-        evidence.append(Evidence("Size of what it copies", copies.bytes / MIB, "MiB"))
+        evidence.append(Evidence("Size of the copied value", copies.bytes / MIB, "MiB"))
     return Finding(
-        f"{share:.1%} of the {run.base} waits for copies{where}, most of it in {copies.most.label}",
-        lost,
-        "time in which a copy is under way and the device computes nothing, per step and device",
+        f"{lost.share:.1%} of the {run.base} waits for {what}, most of it in {copies.most.label}",
+        lost.ps,
+        "time while a copy is under way and the device computes nothing, per step and device",
         "high",
         tuple(evidence),
         _HOST if copies.host else _OTHER,
         tuple(host for _, _, host in known),
+        lost.segments,
     )
 
 
-RULE = Rule("exposed_copy", "Copies that no computation hides", judge, gather)
+RULE = Rule("exposed_copy", "Exposed copies", judge, gather)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.budget.categories import COMPUTE
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.matrix_units import matrix_unit, roof
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
@@ -21,6 +20,7 @@ from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp
 from tpu_profile_plugin.analysis.findings.evidence.device.products import HIGH, HIGHEST, Product, products_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
@@ -175,8 +175,9 @@ def judge(run: RunView, parts: Sequence[Widths]) -> Finding | Silence:
     double, single = ([getattr(part, name) for part in parts] for name in ("double", "products"))
     shares = [sum(one.time_ps for one in found) / counted for found in (double, single)]
     for wide, share, least in ((double, shares[0], DOUBLE_SHARE), (single, shares[1], WIDE_SHARE)):
-        lost = round(run.part_ps(COMPUTE) * sum(one.saving_ps for one in wide) / counted)
-        if share >= least and run.share(lost) >= LEAST_SHARE:
+        ps = run.part_ps("compute") * sum(one.saving_ps for one in wide) / counted
+        lost = run.lost_in("compute", ps=ps)
+        if share >= least and lost.share >= LEAST_SHARE:
             return _finding(run, parts, wide, share, lost, is_double=wide is double)
     what = f"float64 takes {shares[0]:.1%} of the ops' time"
     if run.hardware in (Hardware.TPU, Hardware.GPU):
@@ -185,7 +186,7 @@ def judge(run: RunView, parts: Sequence[Widths]) -> Finding | Silence:
 
 
 def _finding(
-    run: RunView, parts: Sequence[Widths], wide: Sequence[Wide], share: float, lost: int, *, is_double: bool
+    run: RunView, parts: Sequence[Widths], wide: Sequence[Wide], share: float, lost: Lost, *, is_double: bool
 ) -> Finding:
     host = max(range(len(wide)), key=lambda i: wide[i].time_ps)
     most = wide[host].most
@@ -198,18 +199,19 @@ def _finding(
         formula += "pass of several through the unit on TPUs"
     return Finding(
         title,
-        lost,
+        lost.ps,
         formula,
         "high" if is_double else "medium",
         _evidence(run.hosts[host], parts[host], wide[host], most, share),
         DOUBLE if is_double else SINGLE,
         tuple(run.hosts[i] for i, one in enumerate(wide) if one.time_ps),
+        lost.segments,
     )
 
 
 def _evidence(host: str, part: Widths, wide: Wide, most: NamedOp, share: float) -> tuple[Evidence, ...]:
     evidence = [
-        Evidence("These ops, of the time of ops that compute or move", 100 * share, "%"),
+        Evidence("These ops, of the time of all ops of known work", 100 * share, "%"),
         *of_op(host, most, wide.longest),
     ]
     if wide.arguments:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.budget.categories import COMPUTE
 from tpu_profile_plugin.analysis.findings.evidence.device.matrix_units import MatrixUnit, matrix_unit, roof
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
 from tpu_profile_plugin.analysis.findings.evidence.device.op_nature import Nature
@@ -98,16 +97,16 @@ def judge(run: RunView, parts: Sequence[Padded]) -> Finding | Silence:
         return Silence("No matrix products of known size and cost recorded.", looked=False)
     counted = sum(part.counted_ps for part in parts)
     of_ops = sum(part.saving_ps for part in parts) / counted if counted else 0.0
-    lost = round(run.part_ps(COMPUTE) * of_ops)
+    lost = run.lost_in("compute", ps=run.part_ps("compute") * of_ops)
     host = max(range(len(parts)), key=lambda i: parts[i].saving_ps)
     part = parts[host]
-    if run.share(lost) < LEAST_SHARE or part.most is None or part.unit is None:
-        return Silence(f"Padding in matrix units takes at most {run.share(lost):.1%} of the {run.base}.")
+    if lost.share < LEAST_SHARE or part.most is None or part.unit is None:
+        return Silence(f"Padding in matrix units takes at most {lost.share:.1%} of the {run.base}.")
     _, rows, columns, depth = part.sizes
     return Finding(
-        f"Padding takes up to {run.share(lost):.1%} of the {run.base}, most of it in {part.most.label}: "
+        f"Padding takes up to {lost.share:.1%} of the {run.base}, most of it in {part.most.label}: "
         f"{rows} x {depth} times {depth} x {columns}, {part.wasted:.0%} of the units' work is padding",
-        lost,
+        lost.ps,
         "per product, the time of the padded product at the peak rate less that of the product or of its bytes",
         "medium",
         (
@@ -116,6 +115,7 @@ def judge(run: RunView, parts: Sequence[Padded]) -> Finding | Silence:
         ),
         _advice(part.unit),
         tuple(run.hosts[i] for i, one in enumerate(parts) if one.saving_ps),
+        lost.segments,
     )
 
 

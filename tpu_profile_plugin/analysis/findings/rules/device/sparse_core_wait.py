@@ -30,14 +30,16 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
         return Silence("No steps recorded.", looked=False)
     percent = run.slowest.percent("sparse_compute")
     if percent < 100 * SPARSE_SHARE:
-        return Silence(f"TensorCores wait for SparseCores {percent:.1f}% of the step.")
+        return Silence(f"TensorCores wait {percent:.1f}% of the step for SparseCores.")
+    lost = run.lost_in("compute", "idle_other", ps=run.budget.step_ps * percent / 100)
     return Finding(
-        f"TensorCores wait for SparseCores {percent:.1f}% of the step",
-        round(run.step_ps * percent / 100),
+        f"TensorCores wait {lost.share:.1%} of the {run.base} for SparseCores",
+        lost.ps,
         "share of this wait in the steps of the slowest host, times the average step",
         "medium",
-        (Evidence("Waiting for SparseCores, of the step on its slowest host", percent, "%", "overview_page"),),
+        (Evidence("Waiting for SparseCores, of the step on its slowest host", percent, "%"),),
         ADVICE,
+        segments=lost.segments,
     )
 
 

@@ -1,7 +1,7 @@
 """A compiled program calls Python in each step, and the device waits for it.
 
-Fires if callbacks, and idle time while Python runs for them, take at least {LEAST_SHARE:.0%} of the time of a host's
-steps.
+Fires if callbacks, and idle time while Python runs for them, take at least {LEAST_SHARE:.0%} of the time from step to
+step.
 
 Remove the call from the compiled step, make it every N-th step, or return its values as a result.
 """
@@ -14,17 +14,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE
 from tpu_profile_plugin.analysis.common.planes import device_planes
 from tpu_profile_plugin.analysis.common.spans import Times, covered_within, intersect, join, no_time, subtract, times_of
 from tpu_profile_plugin.analysis.devices.cpu_tf import NAME as CPU_TENSORFLOW
 from tpu_profile_plugin.analysis.devices.model import Device, busy
+from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_parts
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.periods import share_of_saving
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.columns import EventFilter
+from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.units import PS_PER_MS
 
 _KINDS = r"debug_print|debug_callback|io_callback|pure_callback|outside_call|id_tap"
@@ -153,22 +155,21 @@ ADVICE = Advice(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Callbacks:
     """Callbacks of one host's steps.
 
     Attributes:
-      cells: steps times devices, steps without devices; steps: how many.
-      length_ps: time from step to step, lost_ps: in callbacks, both summed over cells.
+      cells: steps times devices that take part, steps without devices.
+      lost_ps: time in callbacks, summed over cells; by_part: the same by part of the time budget, int64[c + 1].
       calls: of all devices, in the recording.
       name, kind, source: the op with most time, what it is, and the line that made it or "".
       window: the longest.
     """
 
     cells: int
-    steps: int
-    length_ps: int
     lost_ps: int
+    by_part: I64
     calls: int
     name: str
     kind: str
@@ -184,25 +185,25 @@ def gather(host: HostView) -> Callbacks | None:
     begin, end = host.windows
     if not len(begin) or not (ops or events or in_steps.count):
         return None
-    window = begin, end
-    lost, calls, times, most = 0, in_steps.count, on_host, None
-    for device in host.devices:
+    by_part, calls, times, most = np.zeros(len(CATEGORIES) + 1, np.int64), in_steps.count, on_host, None
+    for device, parts in zip(host.devices, idle_parts(host), strict=False):
         during, name, count = op_times(device, ops)
         during = join(during, in_steps.times)
-        idle = intersect(subtract((begin[:1], end[-1:]), busy(device)), on_host)
-        lost += int(covered_within(*join(during, idle), *window).sum())
+        by_part += parts.split(intersect(subtract((begin[:1], end[-1:]), busy(device)), on_host))
+        inside = covered_within(*during, *parts.step).sum()
+        by_part[COMPUTE] += inside
+        by_part[-1] += covered_within(*during, *parts.window).sum() - inside
         calls += count
         most = most or name
         times = join(times, during)
     if not host.devices:
-        lost = int(covered_within(*on_host, *window).sum())
+        by_part = idle_parts(host)[0].split(on_host)
     op = ops[most] if most else next(iter(ops.values()), None)
     event = in_steps.event or event
     return Callbacks(
-        len(begin) * max(len(host.devices), 1),
-        len(begin),
-        int((end - begin).sum()) * max(len(host.devices), 1),
-        lost,
+        host.time.cells,
+        int(by_part.sum()),
+        by_part,
         calls or events,
         op.name if op else shown(event),
         op.kind if op else shown(event).rpartition(":")[2],
@@ -220,34 +221,33 @@ def judge(run: RunView, gathered: Sequence[Callbacks | None]) -> Finding | Silen
     """The verdict on the host that loses most to callbacks."""
     known = run.present(gathered)
     if not known:
-        return Silence("The programs do not call Python.")
-    worst, host = max(known, key=lambda one: one[0].lost_ps / one[0].length_ps)
-    share = worst.lost_ps / worst.length_ps
-    if share < LEAST_SHARE:
-        return Silence(f"Calls from programs into Python take {share:.1%} of the {run.base}.")
-    cells = max(sum(one.cells for one, _ in known), run.budget.duration_ps.size)
-    lost = sum(one.lost_ps for one, _ in known) // cells
-    share, base = share_of_saving(run, lost, between=lost > run.step_ps)
-    per_step = worst.calls / worst.cells
+        return Silence("No program calls Python.")
+    worst, host = max(known, key=lambda one: one[0].lost_ps / one[0].cells)
+    lost = run.located([one.by_part for one, _ in known])
+    if lost.share < LEAST_SHARE:
+        return Silence(f"Calls from programs into Python take {lost.share:.1%} of the {run.base}.")
+    calls = worst.calls / worst.cells
     where = timeline(host, *worst.window)
     evidence = [
-        Evidence(f"In callbacks, of the {base}", 100 * share, "%", TIMELINE, where),
-        Evidence(f"In callbacks per {run.base}", worst.lost_ps / worst.cells / PS_PER_MS, "ms"),
-        Evidence(f"Callbacks per {run.base} and device", round(per_step, 1)),
+        share_of("Callbacks and waits for them", lost, run.base),
+        per_step("Callbacks and waits for them", lost, run.per),
+        Evidence("Longest callback", (worst.window[1] - worst.window[0]) / PS_PER_MS, "ms", TIMELINE, where),
+        Evidence(f"Callbacks per {run.per} and device", round(calls, 1)),
         Evidence("Op", worst.name, "", TIMELINE, timeline(host, *worst.window, worst.name)),
     ]
     if worst.source:
-        evidence.append(Evidence("Line", worst.source))
+        evidence.append(Evidence("Source line", worst.source))
     place = f" at {worst.source}" if worst.source else ""
     return Finding(
-        f"Calls into Python take {share:.1%} of the {base}: {worst.kind}{place}, {round(per_step, 1):g} per {run.base}",
-        lost,
+        f"Calls into Python take {lost.share:.1%} of the {run.base}: {worst.kind}{place}, {round(calls, 1):g} per "
+        f"{run.per}",
+        lost.ps,
         "time in ops that call Python, and idle time while Python runs for them, per step and device",
         "high",
         tuple(evidence),
         ADVICE,
         (host,),
-        lost > run.step_ps,
+        lost.segments,
     )
 
 

@@ -12,13 +12,15 @@ from collections.abc import Sequence
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW
 from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.places import cell
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 EAGER_SHARE = 0.1
 """Least share of the op time: programs run a few ops outside of their functions."""
 ADVICE = Advice(
-    "Put these ops into a tf.function (in Keras: run_eagerly=False), which runs them as one graph. Each eager op is "
-    "launched from Python."
+    "Put these ops into a tf.function, which runs them as one graph. Each eager op is launched from Python.",
+    keras="Leave run_eagerly=False in compile(), and move eager ops of callbacks and metrics into the model. Each "
+    "eager op is launched from Python.",
 )
 
 
@@ -31,7 +33,7 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
         looked = bool(run.frameworks) and TENSORFLOW not in run.frameworks
         return Silence("No TensorFlow ops recorded.", looked)
     side = max(shares, key=lambda name: shares[name])
-    what = f"{shares[side]:.1%} of the op time on the {side} is eager execution"
+    what = f"Eager execution takes {shares[side]:.1%} of the op time on the {side}"
     if shares[side] <= EAGER_SHARE:
         return Silence(f"{what}.")
     table = tables[side]
@@ -39,11 +41,17 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     return Finding(
         what,
         0,
-        "no time: the ops themselves are needed, launching them one by one is not",
+        "no direct cost: the ops are needed, launching them one by one is not",
         "medium",
         (
             *(Evidence(f"Eager execution, of the op time on the {name}", 100 * shares[name], "%") for name in shares),
-            Evidence("Eager op with most self time", table.name[most], "", "framework_op_stats"),
+            Evidence(
+                "Eager op with most self time",
+                table.name[most],
+                "",
+                "framework_op_stats",
+                {"t1.row": cell("operation", table.name[most])},
+            ),
         ),
         ADVICE,
     )

@@ -15,13 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
-from tpu_profile_plugin.analysis.findings.evidence.host.slow_code import lies_between
+from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_parts
 from tpu_profile_plugin.analysis.findings.evidence.host.spans import HostCode
 from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.periods import share_of_saving
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.units import PS_PER_MS
 
 BLOCKED_SHARE = 0.30
@@ -42,18 +43,18 @@ _NAMES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Fetches:
     """Calls that wait for results on one host.
 
     Attributes:
-      cells: steps times devices; steps: how many; length_ps: time from step to step, summed over `cells`.
+      cells: steps times devices that take part; steps: how many; length_ps: time from step to step, summed over cells.
       running_ps: `length_ps` without compilation, which may be in a single step and as long as many others.
       calls: in steps; blocked_ps: time in them, summed over steps.
       after_ps: idle time after them, summed over cells.
       call, place: the kind of call with most idle time after it, and the frame of the program's code around it, or "".
       window: the call with the longest idle time after it, and that idle time.
-      between: some of the idle time lies between the end of a step and the begin of the next.
+      by_part: the idle time by part of the time budget, int64[c + 1].
     """
 
     cells: int
@@ -66,12 +67,12 @@ class Fetches:
     call: str
     place: str
     window: tuple[int, int]
-    between: bool = False
+    by_part: I64
 
     @property
     def blocked(self) -> float:
         """Share of the time from step to step in which the host waits."""
-        return self.blocked_ps * (self.cells // self.steps) / self.length_ps
+        return self.blocked_ps * (self.cells / self.steps) / self.length_ps
 
     @property
     def after(self) -> float:
@@ -100,14 +101,14 @@ def gather(host: HostView) -> Fetches | None:
         code.cells,
         len(host.steps),
         code.length_ps,
-        max(code.length_ps - code.compile_ps, 1),
+        max(code.length_ps - code.compiling.total(), 1),
         code.call_count,
         code.blocked_ps,
         spans.total(),
         next((call for pattern, call in _NAMES if pattern.search(name)), shown(name)),
         place,
         (int(code.calls.begin_ps[call]), int(spans.end_ps[row])),
-        lies_between(host, spans),
+        spans.by_part(idle_parts(host)),
     )
 
 
@@ -134,6 +135,8 @@ ADVICE = Advice(
     "at once, and a loop over small steps belongs into lax.scan.",
     tensorflow="Keep results as tensors (a tf.keras.metrics object adds them up) and call .numpy() or float() every "
     "N-th step. A loop whose next step depends on a value belongs into one tf.function.",
+    keras="Read logs and metrics in callbacks every N-th batch: each read waits for the device. Several batches per "
+    "call (steps_per_execution in compile()) read them once.",
     pytorch="Keep results as tensors and call .item() or .cpu() every N-th step. Copy with non_blocking=True and read "
     "the values after the next step is launched.",
 )
@@ -141,7 +144,7 @@ ADVICE = Advice(
 
 def judge(run: RunView, gathered: Sequence[Fetches | None]) -> Finding | Silence:
     """The verdict on the host with most idle time after waits."""
-    if not run.budget.devices:
+    if not run.has_devices:
         return Silence("No devices recorded.", looked=False)
     known = run.present(gathered)
     if not known:
@@ -149,40 +152,42 @@ def judge(run: RunView, gathered: Sequence[Fetches | None]) -> Finding | Silence
     worst, host = max(known, key=lambda one: one[0].after_ps)
     if not worst.harmful:
         return Silence(
-            f"The host waits for results {worst.blocked:.1%} of the {run.base}; the devices are idle after it for "
-            f"{worst.after:.1%}."
+            f"The host waits {worst.blocked:.1%} of the {run.base} for results; devices then idle {worst.after:.1%}."
         )
     place = f" in {shown(worst.place)}" if worst.place else ""
-    lost = sum(one.after_ps for one, _ in known) // run.budget.duration_ps.size
-    share, base = share_of_saving(run, lost, between=worst.between)
+    lost = run.located([one.by_part for one, _ in known])
     return Finding(
-        f"Devices are idle {share:.1%} of the {base} after {worst.call}{place}, "
-        f"{round(worst.calls / worst.steps, 1):g} per {run.base}",
-        lost,
+        f"Devices idle {lost.share:.1%} of the {run.base} after {_calls(run, worst)}{place}",
+        lost.ps,
         "idle time from the end of a device's work, for which the host waits, to the next launch, without code that is "
         "known to run meanwhile; per step and device",
         "high" if worst.place else "medium",
-        _evidence(run, worst, host, 100 * share, base),
+        _evidence(run, worst, host, lost),
         ADVICE,
         (host,),
-        worst.between,
+        lost.segments,
     )
 
 
-def _evidence(run: RunView, worst: Fetches, host: str, percent: float, base: str) -> tuple[Evidence, ...]:
+def _calls(run: RunView, worst: Fetches) -> str:
+    per_step = round(worst.calls / worst.steps, 1)
+    calls = f"{per_step:g} call{'' if per_step == 1 else 's'} of {worst.call}"
+    return calls if run.whole_recording else f"{calls} per step"
+
+
+def _evidence(run: RunView, worst: Fetches, host: str, lost: Lost) -> tuple[Evidence, ...]:
     where = timeline(host, *worst.window)
-    evidence = [
-        Evidence(f"Devices idle after such calls, of the {base}", percent, "%", TIMELINE, where),
-        Evidence("Host waits for results, of the time from step to step", 100 * worst.blocked, "%"),
-        Evidence(f"Calls per {run.base}", round(worst.calls / worst.steps, 1)),
+    find = timeline(host, *worst.window, worst.place) if worst.place else where
+    return (
+        share_of("Devices idle after such calls", lost, run.base),
+        per_step("Devices idle after such calls", lost, run.per),
+        Evidence("Longest idle time after a call, with the call", (worst.window[1] - worst.window[0]) / PS_PER_MS, "ms",
+                 TIMELINE, where),
+        Evidence(f"Host in such calls, of the {run.base}", 100 * worst.blocked, "%"),
+        Evidence(f"Calls per {run.per}", round(worst.calls / worst.steps, 1)),
         Evidence("Kind of call", worst.call),
-    ]
-    if worst.place:
-        evidence.append(
-            Evidence("Function", shown(worst.place), "", TIMELINE, timeline(host, *worst.window, worst.place))
-        )
-    lost = worst.after_ps / worst.cells / PS_PER_MS
-    return (*evidence, Evidence("Idle after such calls, per step and device", lost, "ms"))
+        *([Evidence("Function", shown(worst.place), "", TIMELINE, find)] if worst.place else []),
+    )  # fmt: skip
 
 
 RULE = Rule("host_sync", "Waiting for results in steps", judge, gather)

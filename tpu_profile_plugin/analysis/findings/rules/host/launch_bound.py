@@ -1,7 +1,7 @@
 """Devices wait for the host to launch compiled work: too many launches, or too small ones.
 
-Fires if waiting for launches takes at least {LAUNCH_SHARE:.0%} of the step, and of the time from step to step, and the
-host waits for the results of less than {SYNCED_LAUNCHES:.0%} of the launches.
+Fires if waiting for launches takes at least {LAUNCH_SHARE:.0%} of the time from step to step, and the host waits for
+the results of less than {SYNCED_LAUNCHES:.0%} of the launches.
 
 Launch less and larger work: several steps in one program, larger batches, fused kernels.
 """
@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from tpu_profile_plugin.analysis.budget.categories import IDLE_LAUNCH
 from tpu_profile_plugin.analysis.communication.launches import LaunchSummary
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import launched
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.periods import share_of_period
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, timeline
+from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
 
@@ -34,8 +35,10 @@ ADVICE = Advice(
     "between two launches should not wait for the device.",
     jax="Run several steps in one program with jax.lax.scan, or use a larger batch; on GPUs, let XLA put the kernels "
     "into a command buffer (--xla_gpu_enable_command_buffer). What runs between two calls should not wait for results.",
-    tensorflow="Run several steps per call (steps_per_execution in Keras, a loop inside the tf.function), or use a "
-    "larger batch. With jit_compile=True many small ops become a few kernels.",
+    tensorflow="Run several steps per call with a loop inside the tf.function, or use a larger batch. With "
+    "jit_compile=True many small ops become a few kernels.",
+    keras="Run several steps per call (steps_per_execution in compile()), or use a larger batch. With jit_compile=True "
+    "in compile() many small ops become a few kernels.",
     pytorch="Capture the step in a CUDA graph, compile it with torch.compile(mode='reduce-overhead'), or use a larger "
     "batch. What runs between two launches should not wait for the device.",
 )
@@ -58,12 +61,12 @@ def gather(host: HostView) -> Launching | None:
     steps, time = host.steps, host.budget.time_ps
     if steps is None or not time.size:
         return None
-    lost = time[:, :, IDLE_LAUNCH]
+    lost = np.where(host.time.takes_part, time[:, :, IDLE_LAUNCH], 0)
     device = int(lost.sum(axis=0).argmax())
     step = int(lost[:, device].argmax())
     window = int(steps.begin_ps[step, device]), int(steps.end_ps[step, device])
     known = host.communication.launches
-    late = int(lost.sum()) >= LAUNCH_SHARE * int(time.sum())
+    late = host.time.share("idle_launch") >= LAUNCH_SHARE
     return Launching(int(lost.sum()), late and _synced(host), window, known[device] if device < len(known) else None)
 
 
@@ -78,28 +81,31 @@ def _synced(host: HostView) -> bool:
 def judge(run: RunView, gathered: Sequence[Launching | None]) -> Finding | Silence:
     """The verdict on the time budget's waits for launches."""
     known = run.present(gathered)
-    if not run.budget.devices or not known:
+    if not run.has_devices or not known:
         return Silence("No devices recorded.", looked=False)
-    lost = run.part_ps(IDLE_LAUNCH)
-    share = run.share(lost)
-    if min(share, share_of_period(run, lost)) < LAUNCH_SHARE:
-        return Silence(f"Devices are idle for {share:.1%} of the {run.base} because work is launched late.")
+    lost = run.lost_in("idle_launch")
+    share = lost.share
+    if share < LAUNCH_SHARE:
+        return Silence(f"Devices wait {share:.1%} of the {run.base} for launches.")
     worst, host = max(known, key=lambda one: one[0].lost_ps)
     if worst.synced:
-        return Silence(f"Work is launched late for {share:.1%} of the {run.base}: the host waits for results first.")
+        return Silence(
+            f"Devices wait {share:.1%} of the {run.base} for launches, because the host waits for results first."
+        )
     where = timeline(host, *worst.window)
     evidence = [
-        Evidence(f"Idle because of launches, of the {run.base}", 100 * share, "%", "time_budget"),
-        Evidence(f"Idle because of launches per {run.base}", lost / PS_PER_MS, "ms", "time_budget"),
+        share_of("Waits for launches", lost, run.base),
+        per_step("Waits for launches", lost, run.per),
         *_kernels(worst.summary, host),
-        Evidence("Length of the step that loses most", (worst.window[1] - worst.window[0]) / PS_PER_MS, "ms",
-                 TIMELINE, where),
+        Evidence("Length of the recording" if run.whole_recording else "Length of the step that loses most",
+                 (worst.window[1] - worst.window[0]) / PS_PER_MS, "ms", TIMELINE, where),
     ]  # fmt: skip
     small = worst.summary is not None and worst.summary.tiny >= TINY_KERNELS * worst.summary.launches
     why = "; most kernels are shorter than 10 us" if small else ""
     title = f"Devices wait {share:.1%} of the {run.base} for the host to launch work{why}"
-    formula = "idle time while the host launches work, or launched work has not begun, per step and device"
-    return Finding(title, lost, formula, "high" if small else "medium", tuple(evidence), ADVICE, (host,))
+    formula = "idle time while the host launches work or until launched work begins, per step and device"
+    confidence: Confidence = "high" if small else "medium"
+    return Finding(title, lost.ps, formula, confidence, tuple(evidence), ADVICE, (host,), lost.segments)
 
 
 def _kernels(summary: LaunchSummary | None, host: str) -> list[Evidence]:
@@ -108,7 +114,7 @@ def _kernels(summary: LaunchSummary | None, host: str) -> list[Evidence]:
     page = {"host": host}
     starved = 100 * summary.starved_ps / summary.step_ps
     return [
-        Evidence("GPU without anything launched, of the steps", starved, "%", "communication", page),
+        Evidence("GPU with nothing launched, of the steps", starved, "%", "communication", page),
         Evidence("Launches per step", summary.per_step, "", "communication", page),
         Evidence("Kernels shorter than 10 us, of the launches", 100 * summary.tiny / summary.launches, "%",
                  "communication", page),

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.budget.categories import COMPUTE
 from tpu_profile_plugin.analysis.findings.evidence.host.callers import calling_function
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import (
     BETWEEN_PROGRAMS,
@@ -25,8 +24,7 @@ from tpu_profile_plugin.analysis.findings.evidence.host.slow_code import slow_co
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.periods import share_of_period
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, share_of, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_US
 
@@ -35,8 +33,10 @@ ADVICE = Advice(
     "results and code that depends on their values.",
     jax="Put the whole step, gradient and update included, into one function with jax.jit. Outside of it every "
     "operation is a program of its own, which costs the host far more than the device.",
-    tensorflow="Put the whole step into a tf.function (in Keras: run_eagerly=False). Outside of it every operation is "
-    "launched from Python, which costs more than the operation.",
+    tensorflow="Put the whole step into a tf.function. Outside of it every operation is launched from Python, which "
+    "costs more than the operation.",
+    keras="Leave run_eagerly=False in compile(), and keep metrics and callbacks out of eager ops. Outside of Keras' "
+    "own tf.function every operation is launched from Python.",
     pytorch="Compile the model with torch.compile, or capture the step in a CUDA graph. Otherwise every operation is "
     "launched by itself, which costs the host far more than the device.",
 )
@@ -70,30 +70,30 @@ def gather(host: HostView) -> Tiny | None:
 
 def judge(run: RunView, gathered: Sequence[Tiny | None]) -> Finding | Silence:
     """The verdict on the host with most launches per step."""
-    if not run.budget.devices:
+    if not run.has_devices:
         return Silence("No devices recorded.", looked=False)
-    busy = run.share(sum(run.part_ps(part) for part in BUSY))
+    busy = run.share(sum(map(run.part_ps, BUSY)))
     known = run.present(gathered)
     if not known:
-        return Silence(f"Devices work for {busy:.1%} of the {run.base}, or are idle for other reasons than programs.")
+        return Silence(f"Devices work {busy:.1%} of the {run.base}; the rest is not due to many launches.")
     worst, host = max(known, key=lambda one: one[0].launches.per_step)
     what = "eager ops" if worst.launches.eager else "programs"
-    numbers = f"{worst.launches.per_step:,.0f} {what} of {worst.launches.distinct} kinds run per {run.base} and device"
+    numbers = f"{worst.launches.per_step:,.0f} {what} of {worst.launches.distinct} kinds run per {run.per} and device"
     if not is_uncompiled(worst.launches):
-        return Silence(f"{numbers}; devices work for {busy:.1%} of it.")
-    lost = min(sum(one.lost_ps for one, _ in known) // run.budget.duration_ps.size,
-               sum(run.part_ps(part) for part in BETWEEN_PROGRAMS))  # fmt: skip
-    if share_of_period(run, lost) < LEAST_SHARE:
-        return Silence(f"{numbers}; between them devices are idle for {run.share(lost):.1%} of it.")
+        return Silence(f"{numbers}; devices work {busy:.1%} of the {run.base}.")
+    lost = run.lost_in(*BETWEEN_PROGRAMS, ps=sum(one.lost_ps for one, _ in known) / run.cells)
+    if lost.share < LEAST_SHARE:
+        return Silence(f"{numbers}; between them devices are idle {lost.share:.1%} of the {run.base}.")
     where = f" by {shown(worst.function)}" if worst.function else ""
     return Finding(
-        f"Not compiled: {worst.launches.per_step:,.0f} {what} per {run.base} are launched one by one{where}",
-        lost,
+        f"{worst.launches.per_step:,.0f} {what} per {run.per} are launched one by one{where}, not compiled as a whole",
+        lost.ps,
         "idle time between two runs, without waits for input and for slow code of other functions, per step and device",
         "high",
-        _evidence(run, worst, host, what),
+        (share_of(f"Devices idle between {what}", lost, run.base), *_evidence(run, worst, host, what)),
         ADVICE,
         (host,),
+        lost.segments,
     )
 
 
@@ -101,10 +101,10 @@ def _evidence(run: RunView, worst: Tiny, host: str, what: str) -> tuple[Evidence
     launches = worst.launches
     where = timeline(host, *launches.window)
     evidence = [
-        Evidence(f"{what.capitalize()} per {run.base} and device", round(launches.per_step, 1), "", TIMELINE, where),
+        Evidence(f"{what.capitalize()} per {run.per} and device", round(launches.per_step, 1), "", TIMELINE, where),
         Evidence(f"Kinds of {what}", launches.distinct),
-        Evidence("Median op", launches.median_ps / PS_PER_US, "us"),
-        Evidence(f"Compute, of the {run.base}", 100 * run.share(run.part_ps(COMPUTE)), "%", "time_budget"),
+        Evidence("Median duration of an op", launches.median_ps / PS_PER_US, "us"),
+        share_of("Device compute", run.lost_in("device_compute"), run.base),
     ]
     if worst.function:
         find = {**where, "find": worst.function}

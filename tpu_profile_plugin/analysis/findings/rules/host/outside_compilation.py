@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tpu_profile_plugin.analysis.budget.categories import EXPOSED_COPY
 from tpu_profile_plugin.analysis.common.op_names import is_outside_compilation
 from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.places import cell
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 OUTSIDE_SHARE = 0.05
@@ -35,21 +35,24 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     ]
     spent = int(table.self_ps[rows].sum())
     share = ratio(spent, table.op_ps)
-    what = f"{share:.1%} of the op time on devices is spent on parts of the program that run on the host"
+    what = f"{share:.1%} of the op time on devices exchanges values with parts of the program on the host"
     if share <= OUTSIDE_SHARE:
         return Silence(f"{what}.")
-    cells = run.budget.duration_ps.size
+    lost = run.lost_in("exposed_copy", ps=spent / run.cells)
     most = max(rows, key=lambda row: int(table.self_ps[row]))
     return Finding(
         what,
-        min(spent // cells, run.part_ps(EXPOSED_COPY)) if cells else 0,
-        "time of these ops per step and device, as far as it is exposed copies",
+        lost.ps,
+        "time of these ops per step and device, at most that of host copies",
         "high",
         (
             Evidence("Exchange with the host, of the op time on devices", 100 * share, "%"),
-            Evidence("Most of it in", table.name[most], "", "hlo_stats"),
+            Evidence(
+                "Most of it in", table.name[most], "", "hlo_stats", {"row": cell("hlo_op_name", table.name[most])}
+            ),
         ),
         ADVICE,
+        segments=lost.segments,
     )
 
 

@@ -33,13 +33,13 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     worst = expensive_functions(functions)
     if not worst:
         share = max(function.expensive_share for function in functions)
-        return Silence(f"Tracing and eager execution take at most {share:.1%} of the time of a tf.function.")
-    names = ", ".join(f"{function.name} ({function.expensive_share:.1%})" for function in worst[:_NAMED])
+        return Silence(f"Tracing and eager execution take at most {share:.1%} of a tf.function's time.")
+    names = ", ".join(f"{function.expensive_share:.1%} of {function.name}" for function in worst[:_NAMED])
     more = " and more" if len(worst) > _NAMED else ""
     return Finding(
-        f"Tracing or eager execution takes much of the time of {names}{more}",
+        f"Tracing or eager execution takes {names}{more}",
         0,
-        "no time: `recompilation` has what tracing costs the steps",
+        "no direct cost: `recompilation` has what tracing costs the steps",
         "medium",
         tuple(
             Evidence(f"Tracing and eager execution, of the time of {function.name}", 100 * function.expensive_share,

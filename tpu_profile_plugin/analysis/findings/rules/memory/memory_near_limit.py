@@ -90,7 +90,7 @@ def judge(run: RunView, parts: Sequence[Use | None]) -> Finding | Silence:
     return Finding(
         f"Memory is {most.share:.0%} full at the peak of {what}, {most.used / MIB:,.0f} MiB",
         0,
-        "no time: memory",
+        "no direct cost: memory",
         "medium" if most.module else "high",
         (
             Evidence("In use at the peak, of the capacity", 100 * most.share, "%", tool, page),

@@ -26,8 +26,8 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     known = [(one.dispatch, name) for one, name in zip(run.summary.recordings, run.hosts, strict=False)
              if one is not None and one.dispatch is not None]  # fmt: skip
     if "dispatch" not in run.budget.sources and not known:
-        return Silence("Work ends with the markers of the steps.", looked=bool(run.steps))
-    evidence = [Evidence("Step as read from the devices' work", run.step_ps / PS_PER_MS, "ms", "time_budget")]
+        return Silence("Work ends with the markers of the steps.", looked=run.steps > 0)
+    evidence = [Evidence("Average step, from the devices' work", run.budget.step_ps / PS_PER_MS, "ms", "time_budget")]
     if known:
         dispatch, host = max(known, key=lambda one: one[0].work_ps)
         page = {"host": host}
@@ -38,9 +38,9 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
                      "overview_page", page),
         ]  # fmt: skip
     return Finding(
-        "Steps are marked around the dispatch of work only; the time until its end is divided evenly among them",
+        "Step markers enclose only the dispatch of work; the time until its end is divided evenly among the steps",
         0,
-        "about the recording, not about time",
+        "no direct cost",
         "high",
         tuple(evidence),
         ADVICE,

@@ -15,20 +15,19 @@ import numpy as np
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
 from tpu_profile_plugin.columns import EventFilter
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.units import PS_PER_MS
 
-_KERAS = "Profiled batch"
-"""Keras encloses each batch of a profile in this event."""
 ADVICE = Advice(
     "Mark each step of the training loop, so that times per step and what happens between steps can be told apart. "
     "A marker costs less than a microsecond.",
     jax="Enclose each step in `with jax.profiler.StepTraceAnnotation('train', step_num=i):`. The fetching of the batch "
     "belongs inside, so that waits for input count.",
-    tensorflow="Enclose each step in `with tf.profiler.experimental.Trace('train', step_num=i, _r=1):`. In Keras, "
-    "TensorBoard(profile_batch=(10, 20)) as a callback marks the batches.",
+    tensorflow="Enclose each step in `with tf.profiler.experimental.Trace('train', step_num=i, _r=1):`. The "
+    "fetching of the batch belongs inside, so that waits for input count.",
+    keras="Record with the callback TensorBoard(profile_batch=(10, 20)), which marks the batches. A profile that is "
+    "taken otherwise has no marks of them.",
     pytorch="Call `xp.StepTrace('train', step_num=i)` (torch_xla) or torch.profiler's `step()` once per iteration. "
     "Otherwise steps can only be inferred.",
 )
@@ -51,24 +50,24 @@ def judge(run: RunView, gathered: Sequence[bool]) -> Finding | Silence:
     """The verdict on where the steps come from."""
     sources, evidence = run.budget.sources, run.budget.evidence
     marked = len(run.summary.merged_steps) or any(one is not None for one in run.summary.recordings)
-    if not run.budget.devices:
+    if not run.has_devices and evidence is None:
         return Silence("Steps are marked.") if marked else _found("The profile has no steps", ())
-    if "inferred" in sources and evidence is not None:
-        if any(gathered) or evidence.event == _KERAS or is_explicit_marker(evidence.event):
+    if evidence is not None:
+        if any(gathered) or not run.inferred:
             return Silence(f"{evidence.event} marks {run.steps} steps.")
         proofs = (
             Evidence("Event that steps are inferred from", evidence.event, "", "time_budget"),
-            Evidence("How often it repeats", evidence.occurrences, "", "overview_page"),
+            Evidence("Occurrences of this event", evidence.occurrences, "", "overview_page"),
         )
         return _found(f"Steps are not marked; they are inferred from {evidence.event}", proofs)
     if "recording" in sources:
-        length = Evidence("Length of what counts as one step", run.step_ps / PS_PER_MS, "ms", "time_budget")
+        length = Evidence("Length of the recording", run.budget.step_ps / PS_PER_MS, "ms", "time_budget")
         return _found("Steps are not marked; the whole recording counts as one step", (length,))
     return Silence(f"{run.steps} steps are marked.")
 
 
 def _found(title: str, evidence: tuple[Evidence, ...]) -> Finding:
-    return Finding(title, 0, "about the recording, not about time", "high", evidence, ADVICE)
+    return Finding(title, 0, "no direct cost", "high", evidence, ADVICE)
 
 
 RULE = Rule("steps_not_marked", "Missing step markers", judge, gather)

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.categories import COMPUTE, EXPOSED_COMMUNICATION, EXPOSED_COPY
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -26,7 +25,6 @@ _LOSS = re.compile(
     r"|maximum number of (?:events|records)|event limit",
     re.IGNORECASE,
 )
-_BUSY = (COMPUTE, EXPOSED_COMMUNICATION, EXPOSED_COPY)
 ADVICE = Advice(
     "Record fewer steps, so that the profiler's buffers hold all of them. Numbers about the missing part, such as idle "
     "time at the end, are not true.",
@@ -42,7 +40,7 @@ def gather(host: HostView) -> tuple[str, int]:
 
     A device that works after the last marker only follows late. The number is 0 below `CUT_STEPS` of the steps.
     """
-    steps, busy = host.steps, host.budget.time_ps[:, :, _BUSY].sum(axis=2) > 0
+    steps, busy = host.steps, host.budget.busy
     if steps is None or not busy.any() or steps.source != "host":
         return "", 0
     silent = np.where(busy.any(axis=0), np.argmax(busy[::-1], axis=0), 0)
@@ -78,7 +76,7 @@ def judge(run: RunView, gathered: Sequence[tuple[str, int]]) -> Finding | Silenc
         title += ": the profiler reports lost events"
     else:
         title += f": {bad} events have impossible times"
-    return Finding(title, 0, "about the recording, not about time", "high", tuple(evidence[:5]), ADVICE)
+    return Finding(title, 0, "no direct cost", "high", tuple(evidence[:5]), ADVICE)
 
 
 RULE = Rule("truncated_trace", "A recording that is cut", judge, gather)

@@ -11,13 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.budget.categories import IDLE_COMPILE
+import numpy as np
+
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_COMPILE
 from tpu_profile_plugin.analysis.common.spans import covered_within
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
+from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_parts
 from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.lost import Lost, lost_to
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.periods import share_of_saving
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, timeline
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, timeline
 from tpu_profile_plugin.analysis.findings.rules.host.recompilation.compiles import (
     Change,
     Compiles,
@@ -27,6 +30,7 @@ from tpu_profile_plugin.analysis.findings.rules.host.recompilation.compiles impo
     programs_of,
 )
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.units import PS_PER_MS
 
 COMPILE_SHARE = 0.05
@@ -37,23 +41,23 @@ COMPILE_LEAST = 0.01
 """Compilation in several steps, as a share of their time: less is not noticeable."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Compilation:
     """Compilation on one host.
 
     Attributes:
-      cells: steps times devices, steps without devices; steps: how many.
-      length_ps: time from step to step, lost_ps: the part that compilation costs, both summed over cells.
+      steps: how many there are.
+      lost_ps: what compilation costs, summed over steps and devices; by_part: the same by part of the time budget,
+        int64[c + 1].
       in_steps: steps with compilation.
       modules: (name, how often compiled), most first; changes: of the first one's programs; None if unknown.
       traced: (tf.function, how often traced), most first.
       window: the longest compilation.
     """
 
-    cells: int
     steps: int
-    length_ps: int
     lost_ps: int
+    by_part: I64
     in_steps: int
     modules: tuple[tuple[str, int], ...]
     changes: tuple[Change, ...] | None
@@ -70,16 +74,14 @@ def gather(host: HostView) -> Compilation | None:
     inside = covered_within(*compiled.times, begin, end)
     if not len(begin) or not inside.any():
         return None
-    devices = len(host.budget.devices)
     per_span = covered_within(begin[:1], end[-1:], *compiled.times)
     longest = int(per_span.argmax())
     counts = _counts(host, compiled)
-    ids = programs_of(host.hlo.programs)
+    ids, by_part = programs_of(host.hlo.programs), _lost(host, compiled)
     return Compilation(
-        len(begin) * max(devices, 1),
         len(begin),
-        int((end - begin).sum()) * max(devices, 1),
-        _lost(host, int(inside.sum())),
+        int(by_part.sum()),
+        by_part,
         int((inside > 0).sum()),
         counts,
         changes(host.hlo.programs, ids.get(counts[0][0], [])) if counts else None,
@@ -96,15 +98,17 @@ def _counts(host: HostView, compiled: Compiles) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(((name, len(one)) for name, one in ids.items() if len(one) > 1), key=lambda one: -one[1]))
 
 
-def _lost(host: HostView, compile_ps: int) -> int:
-    """Idle time because of it on all devices; without devices, all of its time."""
-    budget = host.budget
-    if not budget.devices:
-        return compile_ps
+def _lost(host: HostView, compiled: Compiles) -> I64:
+    """Idle time because of it on all devices by part, int64[c + 1]; without devices, all of its time."""
+    if not host.devices:
+        return idle_parts(host)[0].split(compiled.times)
     code = code_of(host)
     if code is not None:
-        return code.compile_ps
-    return int(budget.time_ps[:, :, IDLE_COMPILE].sum() + budget.between_time_ps[:, IDLE_COMPILE].sum())
+        return code.compiling.by_part(idle_parts(host))
+    lost, by_part = lost_to(host.time, "idle_compile"), np.zeros(len(CATEGORIES) + 1, np.int64)
+    inside = host.time.part_ps("idle_compile")
+    by_part[IDLE_COMPILE], by_part[-1] = host.time.cells * inside, host.time.gaps * (lost.ps - inside)
+    return by_part
 
 
 NEW_SHAPES = Advice(
@@ -138,30 +142,26 @@ ONCE = Advice(
 def judge(run: RunView, gathered: Sequence[Compilation | None]) -> Finding | Silence:
     """The verdict on the host that loses most to compilation."""
     known = run.present(gathered)
-    if not run.steps:
+    if not run.steps or (run.whole_recording and not run.has_devices):
         return Silence("No steps recorded.", looked=False)
     if not known:
-        return Silence("Nothing was compiled in the steps.")
+        return Silence(f"Nothing was compiled in {run.steps} steps.")
     worst, host = max(known, key=lambda one: (one[0].lost_ps, one[0].in_steps))
-    share = worst.lost_ps / worst.length_ps
-    if share < (COMPILE_LEAST if worst.in_steps >= COMPILE_STEPS else COMPILE_SHARE):
-        return Silence(f"Compilation takes {share:.1%} of the {run.base}, in {worst.in_steps} of {worst.steps} steps.")
+    lost = run.located([one.by_part for one, _ in known])
+    if lost.share < (COMPILE_LEAST if worst.in_steps >= COMPILE_STEPS else COMPILE_SHARE):
+        return Silence(
+            f"Compilation takes {lost.share:.1%} of the {run.base}, in {worst.in_steps} of {worst.steps} steps."
+        )
     again = worst.in_steps >= COMPILE_STEPS or run.whole_recording
-    cells = sum(one.cells for one, _ in known)
-    cells = max(cells, run.budget.duration_ps.size)
-    lost = sum(one.lost_ps for one, _ in known) // cells
-    between, base = lost > run.step_ps, run.base
-    if again:
-        share, base = share_of_saving(run, lost, between=between)
     return Finding(
-        _title(run, worst, share, base),
-        lost if again else 0,
+        _title(run, worst, lost.share),
+        lost.ps if again else 0,
         "idle time during compilation and tracing, per step and device; without devices, the time of both",
         "high",
-        _evidence(run, worst, host, share, base),
+        _evidence(run, worst, host, lost),
         _advice(worst) if again else ONCE,
         (host,),
-        again and between,
+        lost.segments,
     )
 
 
@@ -171,32 +171,26 @@ def _advice(worst: Compilation) -> Advice:
     return NEW_SHAPES if worst.changes else SAME_SHAPES
 
 
-def _title(run: RunView, worst: Compilation, share: float, base: str) -> str:
+def _title(run: RunView, worst: Compilation, share: float) -> str:
     if worst.in_steps < COMPILE_STEPS and not run.whole_recording:
         return f"Compilation in one of {worst.steps} steps takes {share:.1%} of the time of all"
-    title = f"Compilation takes {share:.1%} of the {base}"
+    title = f"Compilation takes {share:.1%} of the {run.base}"
     if worst.modules:
         name, count = worst.modules[0]
         return f"{title}: {name} was compiled {count} times" + (f" ({worst.changes[0]})" if worst.changes else "")
     if worst.traced:
         name, count = worst.traced[0]
-        return f"Tracing takes {share:.1%} of the {base}: {name} was traced {count} times"
+        return f"Tracing takes {share:.1%} of the {run.base}: {name} was traced {count} times"
     return f"{title}, in {worst.in_steps} of {worst.steps} steps"
 
 
-_SAME = 5e-5
-
-
-def _evidence(run: RunView, worst: Compilation, host: str, share: float, base: str) -> tuple[Evidence, ...]:
+def _evidence(run: RunView, worst: Compilation, host: str, lost: Lost) -> tuple[Evidence, ...]:
     where = timeline(host, *worst.window)
-    lost = worst.lost_ps / worst.cells / PS_PER_MS
     length = (worst.window[1] - worst.window[0]) / PS_PER_MS
-    same = abs(run.share(run.part_ps(IDLE_COMPILE)) - share) < _SAME
-    what = "Idle during compilation" if same else "Idle in calls that compile or trace"
-    what = what if run.budget.devices else "Compilation and tracing"
+    what = "Idle during compilation and tracing" if run.has_devices else "Compilation and tracing"
     evidence = [
-        Evidence(f"{what}, of the {base}", 100 * share, "%", "time_budget" if same else ""),
-        Evidence(f"{what} per step", lost, "ms", "time_budget" if same else ""),
+        share_of(what, lost, run.base),
+        per_step(what, lost, run.per),
         Evidence(f"Steps with compilation, of {worst.steps}", worst.in_steps),
         Evidence("Longest compilation", length, "ms", TIMELINE, where),
     ]

@@ -88,7 +88,7 @@ def judge(run: RunView, parts: Sequence[Looked]) -> Finding | Silence:
         f"{share:.0%} of the memory at the peak of {kept.module} is kept for the backward pass, most of it for "
         f"{kept.groups[0].label}",
         0,
-        "no time: memory that recomputing in the backward pass would free",
+        "no direct cost: memory that recomputing in the backward pass would free",
         "low" if kept.peak < NEEDED_SHARE * capacity else "high",
         _evidence(kept, host, share, capacity),
         ADVICE,

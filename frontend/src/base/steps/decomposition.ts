@@ -1,0 +1,127 @@
+// The decomposition of step time that all pages show: categories with their parts, of the average step and of each step. Pure.
+import { formatTime } from "../format";
+import { lookOf } from "./step_category";
+import type { Look } from "./step_category";
+import { statisticsOf } from "./steps";
+import type { StepBreakdown, StepPart } from "./steps";
+
+export interface Label {
+  id: string;
+  name: string;
+  help: string;
+}
+
+/** A category with its parts. */
+export interface Group extends Label {
+  parts: readonly Label[];
+}
+
+export interface DecomposedSteps {
+  names: readonly string[];
+  durationPs: readonly number[];
+  /** By id of the part. */
+  partsPs: ReadonlyMap<string, readonly number[]>;
+  /** The device with the longest step, as an index of `devices`, and that step on the time axis of its host. */
+  slowest: readonly number[];
+  beginPs: readonly number[];
+  endPs: readonly number[];
+}
+
+export interface Decomposition {
+  /** What every share is of: "step", "time from step to step" or "recording". */
+  base: string;
+  basePs: number;
+  stepPs: number;
+  /** "device", "host", "inferred", "dispatch" or "recording"; "" without steps. */
+  source: string;
+  /** In the order of display; the last is between steps. */
+  groups: readonly Group[];
+  /** Of the average step, by id of the part, and of `BETWEEN`. */
+  averagePs: ReadonlyMap<string, number>;
+  steps: DecomposedSteps;
+  /** `steps`: in how many steps the device takes part. */
+  devices: readonly { name: string; host: string; kind: string; steps: number }[];
+}
+
+export const BETWEEN = "between_steps";
+
+/** A category or a part of it, as a share of the base. */
+export interface Segment extends Label, Required<Look> {
+  ps: number;
+  /** Of the base, 0 to 1. */
+  share: number;
+  /** Its parts that take any time; one part says no more than its category. */
+  parts: readonly Segment[];
+}
+
+/** The categories with any time, in the order of display, each with its parts. */
+export function segmentsOf(found: Pick<Decomposition, "groups" | "averagePs" | "basePs">): Segment[] {
+  const segment = (label: Label, ps: number, parts: readonly Segment[]): Segment[] => {
+    const { colour, striped = false } = lookOf(label.id);
+    const share = found.basePs > 0 ? ps / found.basePs : 0;
+    return ps > 0 ? [{ id: label.id, name: label.name, help: label.help, ps, share, colour, striped, parts }] : [];
+  };
+  const at = (id: string): number => found.averagePs.get(id) ?? 0;
+  return found.groups.flatMap((group) => {
+    const parts = group.parts.flatMap((part) => segment(part, at(part.id), []));
+    return segment(group, group.id === BETWEEN ? at(BETWEEN) : parts.reduce((all, { ps }) => all + ps, 0), parts);
+  });
+}
+
+/** The segment of a category or part: that of its category. */
+export function segmentWith(segments: readonly Segment[], id: string | null): Segment | null {
+  return segments.find((one) => one.id === id || one.parts.some((part) => part.id === id)) ?? null;
+}
+
+const PS_PER_MS = 1e9;
+
+/** Every step by category, in ms, as charts and lists show it; empty if the recording has no steps. */
+export function breakdownOf(found: Decomposition): StepBreakdown {
+  const { names, durationPs, partsPs } = found.steps;
+  const labels = found.source === "recording" ? [] : names;
+  const totalMs = labels.map((_, step) => (durationPs[step] ?? 0) / PS_PER_MS);
+  const parts = found.groups.flatMap((group): StepPart[] => {
+    const columns = group.parts.flatMap(({ id }) => [partsPs.get(id) ?? []]).filter((column) => column.length > 0);
+    if (columns.length === 0) return [];
+    const ms = labels.map((_, step) => columns.reduce((all, column) => all + (column[step] ?? 0), 0) / PS_PER_MS);
+    return [{ id: group.id, category: group.id, name: group.name, help: group.help, ms }];
+  });
+  const time = statisticsOf(totalMs);
+  // The average is over steps and devices: steps in which more devices take part count more.
+  return {
+    hardware: "",
+    labels,
+    parts,
+    totalMs,
+    time: time && { ...time, average: found.stepPs / PS_PER_MS },
+    waiting: null,
+    properties: {},
+  };
+}
+
+/** "time from step to step: 14.0 ms = 2.83 ms step + 11.2 ms between steps"; "average step: 2.83 ms". */
+export function baseText({ base, basePs, stepPs, averagePs }: Pick<Decomposition, "base" | "basePs" | "stepPs" | "averagePs">): string {
+  const between = averagePs.get(BETWEEN) ?? 0;
+  if (between > 0) return `${base}: ${formatTime(basePs)} = ${formatTime(stepPs)} step + ${formatTime(between)} between steps`;
+  return `${base === "step" ? "average step" : base}: ${formatTime(basePs)}`;
+}
+
+/** Margin on both sides of a step in the trace viewer, as a share of the step. */
+const MARGIN = 0.05;
+
+/** The keys that open the trace viewer at a step, on its slowest device. */
+export function traceOf(found: Decomposition, step: number): Record<string, string> | null {
+  const { beginPs, endPs, slowest } = found.steps;
+  const [begin, end, device] = [beginPs[step], endPs[step], found.devices[slowest[step] ?? -1]];
+  if (begin === undefined || end === undefined || device === undefined || end <= begin) return null;
+  const room = (end - begin) * MARGIN;
+  return { window: `${Math.max(0, Math.round(begin - room))},${Math.round(end + room)}`, host: device.host };
+}
+
+/** "GPU 0 and GPU 2 take part in no step"; null if all do in some. */
+export function idleDevices({ devices, steps }: Pick<Decomposition, "devices" | "steps">): string | null {
+  const idle = devices.filter((device) => device.steps === 0).map(({ name }) => name);
+  if (idle.length === 0 || steps.names.length === 0) return null;
+  const named = idle.slice(0, 4).join(", ") + (idle.length > 4 ? ` and ${idle.length - 4} more` : "");
+  return `${named} ${idle.length === 1 ? "takes" : "take"} part in no step and ${idle.length === 1 ? "is" : "are"} not averaged in.`;
+}

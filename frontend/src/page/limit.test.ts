@@ -1,0 +1,38 @@
+import { expect, it } from "vitest";
+import type { Finding, Silence } from "../api/payload/findings";
+import { limitOf } from "./limit";
+
+const fired = (id: string, title: string): Finding => ({
+  id,
+  title,
+  share: 0,
+  savingPs: 0,
+  segments: [],
+  formula: "",
+  confidence: "high",
+  evidence: [],
+  advice: "",
+  hosts: [],
+  help: "",
+});
+const silent = (id: string, state: Silence["state"], reason: string): Silence => ({ id, state, reason, looksFor: "", help: "" });
+
+it("is the title of the finding that fired", () => {
+  const title = "Limited by memory bandwidth: HBM at 82.0% of its peak";
+  expect(limitOf({ findings: [fired("host_sync", "x"), fired("memory_bound", title)], silent: [] })).toEqual({
+    fired: true,
+    sentence: `${title}.`,
+  });
+});
+
+it("has the figures of a rule that looked and found nothing, and is unknown without them", () => {
+  const reason = "The matrix units are used to 0.1% of their peak, HBM to 3.4%.";
+  const rules = [silent("compute_bound", "passed", reason), silent("memory_bound", "passed", reason)];
+  expect(limitOf({ findings: [], silent: rules })).toEqual({
+    fired: false,
+    sentence: `Neither arithmetic nor memory bandwidth limits the program. ${reason}`,
+  });
+  expect(
+    limitOf({ findings: [], silent: [silent("compute_bound", "unknown", "Not recorded."), silent("other", "passed", "")] }),
+  ).toBeNull();
+});
