@@ -41,7 +41,7 @@ h.inEveryBrowser("capture dialog", ({ name, browser }) => {
     const before = h.query(tab).get("run");
     await fill(tab, "service", jax.address);
     await press(tab, "CAPTURE");
-    await h.until("the new run in the address", () => h.query(tab).get("run") !== before && h.query(tab).get("run"), 30_000);
+    await h.until("the new run in the address", () => h.query(tab).get("run") !== before && h.query(tab).get("run"), 90_000);
     assert.equal(h.query(tab).get("tool"), "overview_page");
     await h.screenshot(tab, `capture-jax-${name}`);
     h.assertClean(tab);

@@ -55,7 +55,20 @@ def running_tensorboard(
         port = free.getsockname()[1]
     log = home / "tensorboard.log"
     # Isolated (-I), so that the package comes from `python`'s own environment, never from the working directory.
-    command = [*prefix, python, "-I", "-m", "tensorboard.main", "--logdir", str(logdir), "--host", "127.0.0.1", *flags]
+    command = [
+        *prefix,
+        python,
+        "-I",
+        "-X",
+        "faulthandler",
+        "-m",
+        "tensorboard.main",
+        "--logdir",
+        str(logdir),
+        "--host",
+        "127.0.0.1",
+        *flags,
+    ]
     with log.open("wb") as output:
         process = subprocess.Popen(
             [*command, "--port", str(port)],
