@@ -107,8 +107,12 @@ class Causes:
         what = what if what == Purpose.EVALUATION else Purpose.UNKNOWN
         most = float(np.where(new, gain, 0.0).max(initial=0.0))
         if most < EXPLAINED * excess:
-            enough = self.of.more(rare.times)[left].sum() >= EXPLAINED * excess
-            return Cause(what, -1, -1, no_time(), rare) if enough else None
+            if self.of.more(rare.times)[left].sum() < EXPLAINED * excess:
+                return None
+            launches = new & np.isin(self.purposes, (Purpose.LAUNCH, Purpose.EVALUATION))
+            call = int(np.where(launches, gain, 0.0).argmax()) if launches.any() else -1
+            evaluates = call >= 0 and self.purposes[call] == Purpose.EVALUATION
+            return Cause(Purpose.EVALUATION if evaluates else what, -1, call, no_time(), rare)
         tells = new & (gain >= ENCLOSED * most)
         call, function = (_deepest(depth, keep) for keep in (tells, tells & self.user))
         of_call = Purpose(int(self.purposes[call]))
