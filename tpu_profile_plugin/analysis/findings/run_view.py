@@ -19,6 +19,7 @@ from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
 from tpu_profile_plugin.analysis.steps.slowest import SlowestSteps, slowest_steps
 from tpu_profile_plugin.analysis.summary.coverage import coverage
 from tpu_profile_plugin.analysis.summary.host import RunSummary
+from tpu_profile_plugin.analysis.summary.outliers import StepOutliers, step_outliers
 from tpu_profile_plugin.columns.arrays import I64
 
 KERAS = "Profiled batch"
@@ -93,6 +94,11 @@ class RunView:
         """The steps of the slowest hosts in XProf's parts; empty without steps."""
         merged = self.summary.merged_steps
         return slowest_steps(merged if len(merged) else self.summary.steps, single_host=len(self.hosts) == 1)
+
+    @cached_property
+    def outliers(self) -> StepOutliers:
+        """The typical step and the exceptions."""
+        return step_outliers(self.budget)
 
     @cached_property
     def covered(self) -> float:
