@@ -23,14 +23,12 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.findings.use import LOW_HBM, LOW_MATRIX, Use
+from tpu_profile_plugin.analysis.findings.use import KNOWN_SHARE, LOW_HBM, LOW_MATRIX, Use
 from tpu_profile_plugin.columns.arrays import F64
 from tpu_profile_plugin.units import PS_PER_US
 
 BUSY_SHARE = 0.5
 """Least share of device compute: a device that is idle for longer has other causes to remove first."""
-KNOWN_SHARE = 0.8
-"""Least share of the ops' time with known costs: what a custom kernel does is not in the profile."""
 TINY_US = 5.0
 """An op's begin and end take one to two microseconds on TPUs and GPUs: in shorter ops they are much of the time."""
 _VECTOR = 50.0
@@ -115,10 +113,8 @@ def judge(run: RunView, parts: Sequence[Slack]) -> Finding | Silence:
     """The verdict on all hosts."""
     use = run.use_while_busy
     counted, known = sum(part.counted_ps for part in parts), sum(part.known_ps for part in parts)
-    if use is None or not counted:
+    if use is None or not counted or (not use.recorded and known < KNOWN_SHARE * counted):
         return Silence("The peak rates of the devices, or the costs of their ops, are unknown.", looked=False)
-    if not use.recorded and known < KNOWN_SHARE * counted:
-        return Silence(f"The costs of ops are known for {known / counted:.1%} of their time.", looked=False)
     numbers = f"matrix units are used to {use.matrix:.1f}% of their peak, HBM to {use.hbm:.1f}%"
     compute_ps = run.part_ps("compute")
     busy = run.share(compute_ps)
