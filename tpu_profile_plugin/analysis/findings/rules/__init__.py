@@ -13,6 +13,7 @@ from tpu_profile_plugin.analysis.findings.rules.device import (
     data_movement,
     exposed_copy,
     low_precision_unused,
+    low_utilization,
     padding,
     sparse_core_wait,
 )
@@ -51,6 +52,7 @@ RULES: tuple[Rule, ...] = (
     data_movement.RULE,
     low_precision_unused.RULE,
     padding.RULE,
+    low_utilization.RULE,
     memory_near_limit.RULE,
     kept_for_backward.RULE,
     bounds.MEMORY_BOUND,
