@@ -7,11 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint
+from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint, primitive
 from tpu_profile_plugin.analysis.compare.run import WorkedOp
 
 MOST_LINES = 3000
 """Lines with ops of one file; longer files are matched line by line, as if nothing had moved."""
+MOST_CELLS = 10_000
+"""Pairs of lines of an edited passage that are tried; in longer ones no lines match."""
 GONE = "~"
 """Marks a line of the base that the run does not have, so that it equals no other."""
 
@@ -27,6 +29,8 @@ def in_lines_of(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> list[Worke
 
     Files match by the longest suffix of their paths, at least by name; lines by the order of what was written there.
     """
+    if {op.print.source for op in base} == {op.print.source for op in run}:
+        return [*base]
     old, new = _lines(base), _lines(run)
     files = _matched_files([*old], [*new])
     moved: dict[str, str] = {}
@@ -35,22 +39,18 @@ def in_lines_of(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> list[Worke
         aligned = {} if other is None else _matched_lines(lines, new[other])
         for number in lines:
             moved[f"{file}:{number}"] = f"{other or GONE + file}:{aligned.get(number, f'{number}{GONE}')}"
-    if all(place == target for place, target in moved.items()):
-        return [*base]
-    return [
-        replace(op, print=_moved(op.print, moved), inside=frozenset(_moved_inside(op.inside, moved))) for op in base
-    ]
+    return [replace(op, print=_moved(op.print, moved), inside=_moved_inside(op.inside, moved)) for op in base]
 
 
 def _lines(ops: Iterable[WorkedOp]) -> dict[str, dict[int, frozenset[str]]]:
-    """File -> line -> what is written there: framework ops, else kinds of instructions."""
+    """File -> line -> what is written there: framework ops without scopes, else kinds of instructions."""
     found: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     for op in ops:
         if (line := _line(op.print.source)) is not None:
-            found[line.file][line.number].add(op.print.framework or op.print.kind)
+            found[line.file][line.number].add(primitive(op.print.framework) or op.print.kind)
         for name, _, place in (one.rpartition(" ") for one in op.inside):
             if (line := _line(place)) is not None:
-                found[line.file][line.number].add(name)
+                found[line.file][line.number].add(primitive(name))
     return {
         file: {number: frozenset(names) for number, names in sorted(lines.items())} for file, lines in found.items()
     }
@@ -91,16 +91,31 @@ def _matched_lines(base: dict[int, frozenset[str]], run: dict[int, frozenset[str
     matched: dict[int, int] = {}
     matcher = SequenceMatcher(None, [*base.values()], [*run.values()], autojunk=False)
     for how, since, until, first, last in matcher.get_opcodes():
-        if how == "equal" or (how == "replace" and until - since == last - first):
+        if how == "equal":
             matched.update(zip(old[since:until], new[first:last], strict=True))
+        elif how == "replace" and (until - since) * (last - first) <= MOST_CELLS:
+            pairs = _most_alike([base[number] for number in old[since:until]], [run[number] for number in new[first:last]])
+            matched.update((old[since + i], new[first + j]) for i, j in pairs)
     return matched
+
+
+def _most_alike(base: Sequence[frozenset[str]], run: Sequence[frozenset[str]]) -> list[tuple[int, int]]:
+    """Pairs of lines in order with the most in common together."""
+    best: list[list[tuple[float, list[tuple[int, int]]]]] = [[(0.0, [])] * (len(run) + 1)]
+    for i, old in enumerate(base):
+        row: list[tuple[float, list[tuple[int, int]]]] = [(0.0, [])]
+        for j, new in enumerate(run):
+            skipped = max(best[i][j + 1], row[j], key=lambda one: one[0])
+            score = best[i][j][0] + len(old & new) / len(old | new)
+            row.append((score, [*best[i][j][1], (i, j)]) if score > skipped[0] else skipped)
+        best.append(row)
+    return best[-1][-1][1]
 
 
 def _moved(one: Fingerprint, moved: dict[str, str]) -> Fingerprint:
     return replace(one, source=moved.get(one.source, one.source))
 
 
-def _moved_inside(inside: Iterable[str], moved: dict[str, str]) -> Iterable[str]:
-    for one in inside:
-        name, _, place = one.rpartition(" ")
-        yield f"{name} {moved.get(place, place)}"
+def _moved_inside(inside: Iterable[str], moved: dict[str, str]) -> frozenset[str]:
+    parts = (one.rpartition(" ") for one in inside)
+    return frozenset(f"{name} {moved.get(place, place)}" for name, _, place in parts)
