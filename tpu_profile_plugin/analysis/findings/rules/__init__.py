@@ -10,11 +10,14 @@ from tpu_profile_plugin.analysis.findings.rules.data import (
 )
 from tpu_profile_plugin.analysis.findings.rules.device import (
     bounds,
+    buffer_copies,
+    conversions,
     data_movement,
     exposed_copy,
     low_precision_unused,
     low_utilization,
     padding,
+    recomputation,
     sparse_core_wait,
 )
 from tpu_profile_plugin.analysis.findings.rules.host import (
@@ -49,6 +52,9 @@ RULES: tuple[Rule, ...] = (
     exposed_copy.RULE,
     sparse_core_wait.RULE,
     straggler.RULE,
+    buffer_copies.RULE,
+    conversions.RULE,
+    recomputation.RULE,
     data_movement.RULE,
     low_precision_unused.RULE,
     padding.RULE,
