@@ -10,10 +10,14 @@ from tpu_profile_plugin.analysis.findings.rules.data import (
 )
 from tpu_profile_plugin.analysis.findings.rules.device import (
     bounds,
+    buffer_copies,
+    conversions,
     data_movement,
     exposed_copy,
     low_precision_unused,
+    low_utilization,
     padding,
+    recomputation,
     sparse_core_wait,
 )
 from tpu_profile_plugin.analysis.findings.rules.host import (
@@ -48,9 +52,13 @@ RULES: tuple[Rule, ...] = (
     exposed_copy.RULE,
     sparse_core_wait.RULE,
     straggler.RULE,
+    buffer_copies.RULE,
+    conversions.RULE,
+    recomputation.RULE,
     data_movement.RULE,
     low_precision_unused.RULE,
     padding.RULE,
+    low_utilization.RULE,
     memory_near_limit.RULE,
     kept_for_backward.RULE,
     bounds.MEMORY_BOUND,
