@@ -12,6 +12,7 @@ from tpu_profile_plugin.analysis.findings.headline import Headline, headline, is
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import segments_ps
 from tpu_profile_plugin.analysis.findings.model import Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.recorded import qualified
 from tpu_profile_plugin.analysis.findings.rules import RULES
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.errors import ProfileError
@@ -99,7 +100,7 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]], rules: Sequence[Ru
     for rule in rules:
         verdict = verdicts[rule.id]
         if isinstance(verdict, Silence):
-            silent.append((rule, verdict))
+            silent.append((rule, qualified(rule.id, run, verdict)))
         elif causes := [name for name in rule.implied_by if name in fired]:
             silent.append((rule, Silence(f"It follows from another finding ({causes[0]}).")))
         else:
