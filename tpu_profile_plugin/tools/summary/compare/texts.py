@@ -81,7 +81,9 @@ def headline(
     if abs(delta) <= floor_ps:
         return {"text": f"No difference beyond noise{unit} ({times}).", "tone": "same"}
     if not _beyond_noise(works):
-        few = "No difference beyond noise" if abs(delta) <= _UNEVEN * floor_ps else "Steps too uneven or too few to tell"
+        few = (
+            "No difference beyond noise" if abs(delta) <= _UNEVEN * floor_ps else "Steps too uneven or too few to tell"
+        )
         return {"text": f"{few}{unit} ({times}){cause if abs(delta) > _UNEVEN * floor_ps else ''}.", "tone": "same"}
     tone = "slower" if delta > 0 else "faster"
     difference = _change(old, new, _TONES.get(of, {}).get(tone, tone))
