@@ -61,10 +61,10 @@ def step_windows(space: XSpace, pre: Preprocessed | None, devices: Sequence[Devi
     if marked is None:
         inferred = infer_steps(space, busy=False)
         if inferred is None:
-            return _recording(devices)
+            return whole_recording(devices)
         marked = _of_events(inferred, devices)
     if not len(marked):
-        return _recording(devices)
+        return whole_recording(devices)
     steps = marked if marked.source == "device" else _undivided(marked, devices)
     return _complete(steps) if steps.source == "host" or devices[0].kind == "gpu" else steps
 
@@ -171,8 +171,8 @@ def _core_steps(plane: Plane, extras: PlaneExtras) -> dict[int, tuple[int, int]]
     return dict(zip(group[first].tolist(), spans, strict=True))
 
 
-def _recording(devices: Sequence[Device]) -> StepWindows | None:
-    """One window from the first op of any device to the last; None without ops."""
+def whole_recording(devices: Sequence[Device]) -> StepWindows | None:
+    """The recording as one step: from the first op of any device to the last; None without ops."""
     spans = [span for device in devices if (span := device.span())]
     if not spans:
         return None

@@ -15,11 +15,13 @@ from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.communication.run import RunCommunication
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.lost import Lost, located, lost_to, within
+from tpu_profile_plugin.analysis.findings.use import Use, use_of, use_while_busy
 from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
 from tpu_profile_plugin.analysis.steps.numbered import KERAS
 from tpu_profile_plugin.analysis.steps.slowest import SlowestSteps, slowest_steps
 from tpu_profile_plugin.analysis.summary.coverage import coverage
 from tpu_profile_plugin.analysis.summary.host import RunSummary
+from tpu_profile_plugin.analysis.summary.outliers import StepOutliers, step_outliers
 from tpu_profile_plugin.columns.arrays import I64
 
 _KERAS_FUNCTION = re.compile(r"(?:one|multi)_step_on_(?:data|iterator)|(?:train|test|predict)_function\Z")
@@ -92,6 +94,21 @@ class RunView:
         """The steps of the slowest hosts in XProf's parts; empty without steps."""
         merged = self.summary.merged_steps
         return slowest_steps(merged if len(merged) else self.summary.steps, single_host=len(self.hosts) == 1)
+
+    @cached_property
+    def outliers(self) -> StepOutliers:
+        """The typical step and the exceptions."""
+        return step_outliers(self.budget)
+
+    @cached_property
+    def use(self) -> Use | None:
+        """Use of the devices' peak rates over all time; None if it is unknown."""
+        return use_of(self.summary)
+
+    @cached_property
+    def use_while_busy(self) -> Use | None:
+        """The same over the time in which they compute."""
+        return use_while_busy(self.summary)
 
     @cached_property
     def covered(self) -> float:
