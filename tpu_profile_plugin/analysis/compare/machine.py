@@ -1,4 +1,4 @@
-"""Whether the machine differs between two runs: unchanged ops that all became slower, or faster, by about one factor."""
+"""Whether the machine differs between two runs: unchanged ops that are all slower, or faster, by about one factor."""
 
 from __future__ import annotations
 
