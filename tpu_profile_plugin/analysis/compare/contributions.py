@@ -166,7 +166,11 @@ def _of_ops(base: RunWork, run: RunWork, matches: Sequence[Match], floor_ps: flo
         new = run.total([op for one in members for op in one.run])
         judged = _judged(describe(members), kind, (old, new), floor_ps)
         if kind == "machine" and common is not None:
-            judged = replace(judged, what=f"{len(members)} unchanged ops", detail=f"{common.factor:.2f} times as long")
+            judged = replace(
+                judged,
+                what=f"{sum(len(one.run) for one in members)} unchanged ops",
+                detail=f"{common.factor:.2f} times as long",
+            )
         elif kind in ("more_executions", "fewer_executions"):
             programs = members[0].programs
             numbers = base.executions[programs[0]], run.executions[programs[1]]

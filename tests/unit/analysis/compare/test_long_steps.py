@@ -102,6 +102,14 @@ def test_long_steps_that_make_less_difference_than_noise_are_not_apart():
     assert [kind for _, kind, _, _ in changes(found)] == ["single_steps"]
 
 
+def test_a_few_steps_that_take_somewhat_longer_are_no_slower_run():
+    # Not far above the median, and most are as long as before: seven of 20 are too many for chance, four are not.
+    found = compared(core(*[200] * 20), core(*[200] * 13, *[240] * 7))
+    assert found["headline"]["text"].startswith("7.0% slower (200.0 to 214.0 us)")
+    found = compared(core(*[200, 201] * 10), core(*[200, 201] * 8, *[240] * 4))
+    assert found["headline"]["text"].startswith("Steps too uneven or too few to tell (200.5 to 208.4 us)")
+
+
 def test_few_uneven_steps_tell_nothing():
     found = compared(core(200, 200, 900), core(200, 201, 202))
     assert found["headline"] == {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.analysis.compare.noise import Sample, ranks_differ, student, welch
+from tpu_profile_plugin.analysis.compare.noise import Sample, shift, student, welch
 
 
 @pytest.mark.parametrize(
@@ -36,15 +36,15 @@ def test_long_steps_move_the_interval_by_what_they_add():
 
 
 @pytest.mark.parametrize(
-    ("base", "run", "differ"),
+    ("base", "run", "expected"),
     [
-        ([1, 2, 3], [4, 5, 6], False),  # too few
-        ([1, 2, 3, 4], [5, 6, 7, 8], True),
-        ([1, 2, 3, 5], [4, 6, 7, 8], False),
-        ([1, 2, 3, 4], [5, 6, 7, 800], True),  # a long step has the same rank
-        ([5, 6, 7, 8], [1, 2, 3, 4], True),
-        ([2, 2, 2, 2], [2, 2, 2, 2], False),
+        ([1, 2, 3], [4, 5, 6], 0),  # too few
+        ([1, 2, 3, 4], [5, 6, 7, 8], 1),
+        ([1, 2, 3, 5], [4, 6, 7, 8], 0),
+        ([1, 2, 3, 4], [5, 6, 7, 800], 1),  # a long step has the same rank
+        ([5, 6, 7, 8], [1, 2, 3, 4], -1),
+        ([2, 2, 2, 2], [2, 2, 2, 2], 0),
     ],
 )
-def test_ranks(base, run, differ):
-    assert ranks_differ(np.array(base, float), np.array(run, float)) == differ
+def test_ranks(base, run, expected):
+    assert shift(np.array(base, float), np.array(run, float)) == expected

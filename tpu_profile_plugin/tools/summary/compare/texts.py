@@ -16,7 +16,7 @@ from tpu_profile_plugin.analysis.budget.categories import (
     Label,
 )
 from tpu_profile_plugin.analysis.compare.contributions import Contribution, principal
-from tpu_profile_plugin.analysis.compare.noise import ranks_differ, welch
+from tpu_profile_plugin.analysis.compare.noise import LEAST_RANKED, shift, welch
 from tpu_profile_plugin.analysis.compare.run import RunWork
 from tpu_profile_plugin.run.figures.comparison import RunSide
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US
@@ -90,7 +90,7 @@ def headline(
     cause = f": {_cause(change, works)}" if change else ""
     if abs(delta) <= floor_ps:
         return {"text": f"No difference beyond noise{unit} ({times}).", "tone": "same"}
-    if not _beyond_noise(works):
+    if not _beyond_noise(works, floor_ps):
         few = (
             "No difference beyond noise" if abs(delta) <= _UNEVEN * floor_ps else "Steps too uneven or too few to tell"
         )
@@ -100,15 +100,21 @@ def headline(
     return {"text": f"{difference[0].upper()}{difference[1:]}{unit} ({times}){cause}.", "tone": tone}
 
 
-def _beyond_noise(works: Sequence[RunWork]) -> bool:
-    """Whether the steps differ by more than they vary: their means, or most steps of one run from the other's."""
+def _beyond_noise(works: Sequence[RunWork], floor_ps: float) -> bool:
+    """Whether the steps differ by more than they vary.
+
+    With enough steps most of one run's must be longer than the other's: a few that take somewhat longer move a mean.
+    Single long steps, if they make a difference of their own, need only be several.
+    """
     base, run = works
     interval = welch(base.length, run.length)
-    if interval is None or interval[0] > 0 or interval[1] < 0:
-        return True
-    old, new = base.outliers, run.outliers
-    alike = (new.median_ps - old.median_ps) * (run.length.mean - base.length.mean) > 0
-    return alike and ranks_differ(old.length_ps, new.length_ps)
+    apart = interval is None or interval[0] > 0 or interval[1] < 0
+    # Nothing follows the last step: how long it is from begin to begin is unknown.
+    old, new = base.outliers.length_ps[:-1], run.outliers.length_ps[:-1]
+    if min(len(old), len(new)) < LEAST_RANKED:
+        return apart
+    single = abs(run.length.excess - base.length.excess) > floor_ps
+    return shift(old, new) * (run.length.mean - base.length.mean) > 0 or (single and apart)
 
 
 def _change(old: float, new: float, tone: str) -> str:
