@@ -1,7 +1,12 @@
 """All rules, in the order in which findings about no time are shown; a new rule needs an import and an entry here."""
 
 from tpu_profile_plugin.analysis.findings.model import Rule
-from tpu_profile_plugin.analysis.findings.rules.communication import barrier, exposed_communication, straggler
+from tpu_profile_plugin.analysis.findings.rules.communication import (
+    barrier,
+    exposed_communication,
+    resharding,
+    straggler,
+)
 from tpu_profile_plugin.analysis.findings.rules.data import (
     input_bound,
     output_bound,
@@ -45,6 +50,7 @@ RULES: tuple[Rule, ...] = (
     input_bound.RULE,
     output_bound.RULE,
     slow_host_code.RULE,
+    resharding.RULE,
     exposed_communication.RULE,
     exposed_copy.RULE,
     sparse_core_wait.RULE,
