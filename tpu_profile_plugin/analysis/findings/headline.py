@@ -36,7 +36,7 @@ _SPENT = {
     "between_steps": "is between steps",
 }
 """Categories of the time budget, and parts of the last one, after "... of the step"."""
-_ALONE = {"host_compute": "is host code", "compilation": "is tracing and compilation: record later, or for longer"}
+_ALONE = {"host_compute": "is host code", "compilation": "is compilation; record later, or for longer"}
 """The same of a host of which no device was recorded."""
 
 
@@ -67,19 +67,22 @@ def is_healthy(run: RunView, largest_share: float) -> bool:
     return is_busy(run, largest_share) and not (_unsure(run) or _slow_steps(run) or _use(run))
 
 
-def headline(run: RunView, first: tuple[str, str, float] | None, *, busy_with: str = "") -> Headline:
+def headline(
+    run: RunView, first: tuple[str, str, float] | None, *, busy_with: str = "", compiling: float = 0.0
+) -> Headline:
     """The headline of a run.
 
     Args:
       run: the run.
       first: id, title and share of the finding with the largest saving.
       busy_with: what the devices compute, after "... is device compute, "; "" if unknown.
+      compiling: without devices and steps, the share of the recording in which programs are compiled.
     """
     if first is not None and first[2] >= CLEAR_SHARE:
         name, title, share = first
         return Headline(_qualifier(run) + title, "bad" if share >= BAD_SHARE else "fair", name)
     if not run.has_devices:
-        return Headline(_no_device(run), "none")
+        return Headline(_no_device(run, compiling), "none")
     title, tone = _verdict(run, first, busy_with)
     return Headline(_qualifier(run) + title, tone)
 
@@ -110,14 +113,15 @@ def _slow_steps(run: RunView) -> str:
     if not len(slow) or slow.excess_ps_per_step < NOTABLE_SHARE * run.base_ps:
         return ""
     worst = float(slow.length_ps.max()) / slow.median_ps if slow.median_ps else 0.0
-    return f"{len(slow)} of {len(slow.length_ps)} steps take up to {worst:.1f} times the median"
+    take = "takes" if len(slow) == 1 else "take up to"
+    return f"{len(slow)} of {len(slow.length_ps)} steps {take} {worst:.1f} times the median"
 
 
 def _use(run: RunView) -> str:
     """What is wrong with, or not known about, the use of the devices; "" if it is high enough."""
     use = run.use_while_busy
     if use is None:
-        return "how well the device is used is unknown"
+        return "the use of the devices' peak rates is unknown"
     return f"matrix units are used to {use.matrix:.1f}% of their peak, HBM to {use.hbm:.1f}%" if use.low else ""
 
 
@@ -144,10 +148,12 @@ def _verdict(run: RunView, first: tuple[str, str, float] | None, busy_with: str)
     return f"{title}; {'no finding explains most of it' if largest_finding else 'no check found the cause'}", "fair"
 
 
-def _no_device(run: RunView) -> str:
+def _no_device(run: RunView, compiling: float) -> str:
     """What the host does, if that is known."""
     shares = _shares(run)
     if not any(shares.values()):
+        if compiling >= CLEAR_SHARE:
+            return f"No device ran: {compiling:.1%} of the recording {_ALONE['compilation']}"
         return "No device in the profile: its time cannot be accounted for"
     most = max(shares, key=lambda name: shares[name])
     return f"No device recorded; {shares[most]:.1%} of the {run.base} {_ALONE.get(most, _SPENT[most])}"

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.ops.text import WITH_INNER_OPS
+from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.steps.efficiency import efficiency
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.analysis.summary.precision import computes
+from tpu_profile_plugin.columns.arrays import I64
 
 LOW_MATRIX, LOW_HBM = 20.0, 40.0
 """Percent of a peak below which a busy device uses neither of its resources well. Training of large models reaches 40%
 to 60% of the matrix units' peak, and programs bound by memory 60% to 90% of its bandwidth: these are half of that."""
+KNOWN_SHARE = 0.8
+"""Least share of the ops' time with known costs: what a custom kernel does is not in the profile."""
 MOST_PERCENT = 110.0
 """More than clocks can account for means that a cost or a peak is wrong."""
 
@@ -43,7 +46,7 @@ def use_of(summary: RunSummary) -> Use | None:
         use = Use(summary.mxu_percent, summary.hbm_percent, True)
     else:
         estimated = efficiency(summary.steps, summary.device, summary.peaks)
-        if estimated.peak_flops_percent is None or estimated.memory_bw_percent is None:
+        if estimated.peak_flops_percent is None or estimated.memory_bw_percent is None or not _is_known(summary.device):
             return None
         use = Use(estimated.peak_flops_percent, estimated.memory_bw_percent, False)
     return use if use.plausible else None
@@ -52,16 +55,30 @@ def use_of(summary: RunSummary) -> Use | None:
 def use_while_busy(summary: RunSummary) -> Use | None:
     """Over the time in which devices compute; None if it is unknown."""
     table, peaks = summary.device, summary.peaks
-    computing = np.array([computes(category) for category in table.category], np.bool_)
-    busy_ps = float(table.self_ps[computing].sum()) if len(table) else 0.0
+    rows = _computing(table)
+    busy_ps = float(table.self_ps[rows].sum())
     if not busy_ps:
         return None
     if summary.mxu_percent > 0 and summary.hbm_percent > 0:
         scale = table.total_ps / busy_ps
         return Use(min(100.0, summary.mxu_percent * scale), min(100.0, summary.hbm_percent * scale), True)
-    leaf = np.array([category not in WITH_INNER_OPS for category in table.category], np.bool_)
-    flops, accessed = float(table.flops[leaf].sum()), float(table.bytes[leaf].sum())
-    if not peaks.tera_flops or not peaks.hbm or not (flops or accessed):
+    if not peaks.tera_flops or not peaks.hbm or not _is_known(table):
         return None
+    flops, accessed = float(table.flops[rows].sum()), float(table.bytes[rows].sum())
     use = Use(100 * flops / busy_ps / peaks.tera_flops, 1e5 * accessed / busy_ps / peaks.hbm, False)
     return use if use.plausible else None
+
+
+def _computing(table: OpTable) -> I64:
+    """Rows of the ops that compute or move data."""
+    return np.flatnonzero(np.array([computes(category) for category in table.category], np.bool_))
+
+
+def _is_known(table: OpTable) -> bool:
+    """Whether the costs of ops are known for enough of their time; custom calls without FLOPs were not counted."""
+    rows = _computing(table)
+    custom = np.array([table.category[row] == "custom-call" for row in rows.tolist()], np.bool_)
+    known = np.where(custom, table.flops[rows] > 0, table.flops[rows] + table.bytes[rows] > 0)
+    return bool(known.any()) and float(table.self_ps[rows[known]].sum()) >= KNOWN_SHARE * float(
+        table.self_ps[rows].sum()
+    )
