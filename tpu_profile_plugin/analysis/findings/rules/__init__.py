@@ -6,6 +6,7 @@ from tpu_profile_plugin.analysis.findings.rules.communication import (
     exposed_communication,
     resharding,
     straggler,
+    uneven_work,
 )
 from tpu_profile_plugin.analysis.findings.rules.data import (
     input_bound,
@@ -23,6 +24,7 @@ from tpu_profile_plugin.analysis.findings.rules.device import (
     low_utilization,
     padding,
     recomputation,
+    slow_device,
     sparse_core_wait,
 )
 from tpu_profile_plugin.analysis.findings.rules.host import (
@@ -55,7 +57,10 @@ RULES: tuple[Rule, ...] = (
     exposed_communication.RULE,
     exposed_copy.RULE,
     sparse_core_wait.RULE,
+    slow_device.RULE,
     straggler.RULE,
+    uneven_work.UNEVEN,
+    uneven_work.BUBBLES,
     buffer_copies.RULE,
     conversions.RULE,
     recomputation.RULE,
