@@ -19,8 +19,10 @@ class Activity(IntEnum):
     """Sends data to a device."""
     INPUT = 3
     """Waits for the next element of an input pipeline."""
-    LAUNCH = 4
-    OTHER = 5
+    HANDOVER = 4
+    """Waits for what another thread or process hands over: input if it is sent to a device, else any result."""
+    LAUNCH = 5
+    OTHER = 6
 
 
 _FRAME = re.compile(r"\$(?P<file>[^ :]+\.py):(?P<line>\d+) (?P<function>.+)\Z", re.DOTALL)
@@ -45,9 +47,11 @@ _UPLOAD = re.compile(
 )
 _INPUT = re.compile(
     r"^(?:MultiDevice)?IteratorGetNext|OptionalGetValue|enumerate\(DataLoader\)|DataLoaderIter"
-    rf"|^{_PLAIN}__next__\Z|\$queues?\.py:\d+ get\Z|\$dataloader\.py:\d+ _(?:next|get|try_get)_data\Z|\$_queue get\Z"
-    r"|\$_base\.py:\d+ (?:result|result_iterator)\Z|\$pool\.py:\d+ (?:next|get|wait)\Z"
-    r"|\$connection\.py:\d+ (?:recv|recv_bytes|poll|wait)\Z"
+    rf"|^{_PLAIN}__next__\Z|\$dataloader\.py:\d+ _(?:next|get|try_get)_data\Z"
+)
+_HANDOVER = re.compile(
+    r"\$queues?\.py:\d+ get\Z|\$_queue get\Z|\$_base\.py:\d+ (?:result|result_iterator)\Z"
+    r"|\$pool\.py:\d+ (?:next|get|wait)\Z|\$connection\.py:\d+ (?:recv|recv_bytes|poll|wait)\Z"
 )
 _LAUNCH = re.compile(
     r"^PjitFunction|^\w*LoadedExecutable(?:::|_)Execute(?: \(.*)?\Z|^Execute(?:Replicated|Sharded)|^DoEnqueueProgram"
@@ -60,8 +64,11 @@ _PATTERNS = (
     (Activity.TRANSFER, _TRANSFER),
     (Activity.UPLOAD, _UPLOAD),
     (Activity.INPUT, _INPUT),
+    (Activity.HANDOVER, _HANDOVER),
     (Activity.LAUNCH, _LAUNCH),
 )
+_COPY = re.compile(r"^(?:cu|cuda|hip)Memcpy(?:Async)?\Z")
+_CLOCK = re.compile(r"\$(?:time|<unknown>) monotonic\Z")
 _NOISE = ("ThreadpoolListener::", "end: ")
 
 
@@ -74,6 +81,16 @@ def activity(name: str) -> Activity:
 def is_recognised(name: str) -> bool:
     """Whether an event tells what the host does by its name."""
     return activity(name) != Activity.OTHER
+
+
+def is_copy(name: str) -> bool:
+    """Whether an event copies between host and device without telling in which direction."""
+    return _COPY.match(name) is not None
+
+
+def is_clock(name: str) -> bool:
+    """Whether a call reads the clock, as a wait with a timeout does."""
+    return _CLOCK.match(name) is not None
 
 
 def is_telling(name: str) -> bool:

@@ -18,7 +18,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     rows_of_lines,
     spans_at,
 )
-from tpu_profile_plugin.analysis.common.spans import Times, no_time, times_of
+from tpu_profile_plugin.analysis.common.spans import Times, join, no_time, subtract, times_of
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH
 from tpu_profile_plugin.analysis.steps.inferred import Evidence
 from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
@@ -31,6 +31,11 @@ COVERING = 0.8
 MOST_LEVELS = 200
 LAUNCH_STATS = ("correlation_id", "run_id")
 _MARKER_STATS = ("_r", "step_num")
+
+
+_TELLING = host_names.is_recognised, is_explicit_marker, host_names.is_copy, host_names.is_clock
+_LEAST_OF_BATCH = 1.5
+"""Waits for results before each launch, on average, from which they collect a batch."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +79,8 @@ class HostTime:
     Attributes:
       compile_, upload, transfer, input, launch: when the host did what: compilation and uploads to a device on any
         thread, the rest on the main thread.
+      handover: when the main thread waited for another thread or process, but not for input; batching: the part of it
+        that are waits with a time limit for several results in turn before the next launch.
       launch_key, launch_ps: what launches on the host refer to (correlation or run id, ascending), and their begin.
       main: id and name of the main thread's line; None without any.
     """
@@ -83,6 +90,8 @@ class HostTime:
     transfer: Times = field(default_factory=no_time)
     input: Times = field(default_factory=no_time)
     launch: Times = field(default_factory=no_time)
+    handover: Times = field(default_factory=no_time)
+    batching: Times = field(default_factory=no_time)
     launch_key: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     launch_ps: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     main: tuple[int, str] | None = None
@@ -104,12 +113,14 @@ class MainThread:
       names: of all events.
       user: per name, whether it is a frame of the user's code.
       traced: Python functions were recorded.
+      around: the innermost frame of the user's code among those that last through all of the steps; "" without one.
     """
 
     levels: Levels = field(default_factory=Levels)
     names: tuple[str, ...] = ()
     user: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
     traced: bool = False
+    around: str = ""
 
 
 def telling_events(space: XSpace) -> Plane | None:
@@ -122,7 +133,9 @@ def telling_events(space: XSpace) -> Plane | None:
         return plane
     (telling,) = space.filtered(
         EventFilter(
-            plane, event=lambda name: host_names.is_recognised(name) or is_explicit_marker(name), stats=LAUNCH_STATS
+            plane,
+            event=lambda name: any(test(name) for test in _TELLING),
+            stats=LAUNCH_STATS,
         )
     )
     return telling
@@ -151,15 +164,46 @@ def host_time(space: XSpace, plane: Plane | None) -> HostTime:
     def when(wanted: host_names.Activity, *, anywhere: bool = False) -> Times:
         return times_of(begin, end, what == wanted if anywhere else (what == wanted) & on_main)
 
+    upload, launch = when(host_names.Activity.UPLOAD, anywhere=True), when(host_names.Activity.LAUNCH)
+    handover = when(host_names.Activity.HANDOVER)
+    fed, batching = _handed_over(plane, (first, last), handover, upload, launch)
     return HostTime(
         when(host_names.Activity.COMPILE, anywhere=True),
-        when(host_names.Activity.UPLOAD, anywhere=True),
+        upload,
         when(host_names.Activity.TRANSFER),
-        when(host_names.Activity.INPUT),
-        when(host_names.Activity.LAUNCH),
+        join(when(host_names.Activity.INPUT), fed),
+        launch,
+        subtract(handover, fed),
+        batching,
         *_launches(space, plane),
         (int(plane.lines.id[main]), plane.lines.name[main]),
     )
+
+
+def _handed_over(
+    plane: Plane, main: tuple[int, int], waits: Times, upload: Times, launch: Times
+) -> tuple[Times, Times]:
+    """Of waits for other threads on the main thread: those for input, and those that collect a batch.
+
+    Waits without a launch in between belong together. They are for input if something is sent to a device before the
+    next ones begin. A server that collects requests does so as well, but waits several times with a time limit.
+    """
+    begin, end = waits
+    if not len(begin):
+        return waits, waits
+    group = np.searchsorted(launch[0], begin)
+    first = np.append(True, group[1:] != group[:-1])
+    number, since = np.cumsum(first) - 1, begin[first]
+    until = np.append(since[1:], np.iinfo(np.int64).max)
+    sent = np.sort(np.concatenate([upload[0], spans_at(plane, _rows_that(host_names.is_copy, plane))[0]]))
+    fed = np.searchsorted(sent, until) > np.searchsorted(sent, since)
+    clock = _rows_that(host_names.is_clock, plane)
+    clock = np.sort(spans_at(plane, clock[(clock >= main[0]) & (clock < main[1])])[0])
+    limited = np.searchsorted(clock, end) > np.searchsorted(clock, begin)
+    batch = np.zeros(len(since), np.bool_)
+    if len(begin) >= _LEAST_OF_BATCH * len(since):
+        batch[number[limited]] = True
+    return times_of(begin, end, (fed & ~batch)[number]), times_of(begin, end, batch[number])
 
 
 def main_thread(space: XSpace, host: HostTime, since: int, until: int, evidence: Evidence | None = None) -> MainThread:
@@ -185,11 +229,14 @@ def main_thread(space: XSpace, host: HostTime, since: int, until: int, evidence:
         marker = is_explicit_marker(names[row]) or (evidence is not None and names[row] == evidence.event)
         usable[row] = host_names.is_telling(names[row]) and not marker
         user[row], frame[row] = host_names.is_user_frame(names[row]), host_names.is_frame(names[row])
-    keep = usable[metadata] & (end > begin) & ~((begin <= since) & (end >= until))
+    through = (begin <= since) & (end >= until)
+    keep = usable[metadata] & (end > begin) & ~through
     for stat in _MARKER_STATS:
         if plane.stat_metadata.row(stat) is not None:
             keep &= ~read.ints(space, plane, plane.events.stats, stat)[1][rows]
-    return MainThread(levels(begin[keep], end[keep], metadata[keep]), tuple(names), user, bool(frame.any()))
+    outer = np.flatnonzero(through & user[metadata])
+    around = names[metadata[outer[begin[outer].argmax()]]] if len(outer) else ""
+    return MainThread(levels(begin[keep], end[keep], metadata[keep]), tuple(names), user, bool(frame.any()), around)
 
 
 def levels(begin: I64, end: I64, name: I64 | U32) -> Levels:
@@ -222,6 +269,11 @@ def _activities(plane: Plane) -> U8:
 def _names_that(test: Callable[[str], bool], plane: Plane) -> Bools:
     """Whether the names pass a test, per row of the event metadata."""
     return np.array([test(name) for name in plane.event_metadata.names], np.bool_)
+
+
+def _rows_that(test: Callable[[str], bool], plane: Plane) -> I64:
+    """The events whose names pass a test."""
+    return np.flatnonzero(_names_that(test, plane)[plane.events.metadata])
 
 
 def _launches(space: XSpace, plane: Plane) -> tuple[I64, I64]:

@@ -23,6 +23,7 @@ from tpu_profile_plugin.analysis.findings.rules.host import (
     launch_bound,
     not_compiled,
     outside_compilation,
+    python_lock,
     slow_host_code,
     tf_function_tracing,
 )
@@ -41,6 +42,7 @@ RULES: tuple[Rule, ...] = (
     sequential_input.RULE,
     input_bound.RULE,
     output_bound.RULE,
+    python_lock.RULE,
     slow_host_code.RULE,
     exposed_communication.RULE,
     exposed_copy.RULE,
