@@ -30,7 +30,12 @@ from tpu_profile_plugin.analysis.findings.rules.host import (
 from tpu_profile_plugin.analysis.findings.rules.host.recompilation import rule as recompilation
 from tpu_profile_plugin.analysis.findings.rules.memory import memory_near_limit
 from tpu_profile_plugin.analysis.findings.rules.memory.kept_for_backward import rule as kept_for_backward
-from tpu_profile_plugin.analysis.findings.rules.recording import dispatch_only_steps, steps_not_marked, truncated_trace
+from tpu_profile_plugin.analysis.findings.rules.recording import (
+    dispatch_only_steps,
+    steps_not_marked,
+    tracing_overhead,
+    truncated_trace,
+)
 
 RULES: tuple[Rule, ...] = (
     recompilation.RULE,
@@ -60,6 +65,7 @@ RULES: tuple[Rule, ...] = (
     eager_execution.RULE,
     tf_function_tracing.RULE,
     truncated_trace.RULE,
+    tracing_overhead.RULE,
     steps_not_marked.RULE,
     dispatch_only_steps.RULE,
 )

@@ -27,10 +27,12 @@ class Tracing:
     """Recorded calls of Python functions on the main thread while devices have nothing to do.
 
     Attributes:
-      calls: summed over steps and devices; tracing_ps: what they cost at least.
+      cells: steps times devices that take part.
+      calls: summed over these; tracing_ps: what they cost at least.
       window: the step with most of them.
     """
 
+    cells: int
     calls: int
     tracing_ps: int
     window: tuple[int, int]
@@ -54,4 +56,4 @@ def tracing(host: HostView) -> Tracing | None:
                 calls += int(contains(device.window, at[contains(times, at)]).sum())
     per_step = np.searchsorted(at, end) - np.searchsorted(at, begin)
     most = int(per_step.argmax())
-    return Tracing(calls, calls * TRACED_CALL_PS, (int(begin[most]), int(end[most])))
+    return Tracing(max(host.time.cells, 1), calls, calls * TRACED_CALL_PS, (int(begin[most]), int(end[most])))

@@ -48,7 +48,7 @@ LOCKED = Advice(
 )
 
 MOSTLY = 0.5
-"""Share of the unexplained part of the time budget from which all of it is reported: it is one cause, as far as known."""
+"""Share of the time budget's unexplained part from which all of it is reported: as far as known it is one cause."""
 _UNKNOWN = "Python functions were not recorded"
 AGAIN = Evidence("Python functions", "not recorded", "", "capture", {"python_tracer_level": "1"})
 """The page offers to record again with them."""
