@@ -10,6 +10,7 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.budget import host_names
+from tpu_profile_plugin.analysis.budget.handover import handed_over
 from tpu_profile_plugin.analysis.common.planes import (
     host_plane,
     line_of,
@@ -19,7 +20,9 @@ from tpu_profile_plugin.analysis.common.planes import (
     spans_at,
 )
 from tpu_profile_plugin.analysis.common.spans import Times, join, no_time, subtract, times_of
+from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH
+from tpu_profile_plugin.analysis.ops.tf_functions import FUNCTION_CALL
 from tpu_profile_plugin.analysis.steps.inferred import Evidence
 from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
 from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
@@ -30,12 +33,11 @@ COVERING = 0.8
 """Share of an idle time that an event of the main thread must cover to be named as its cause."""
 MOST_LEVELS = 200
 LAUNCH_STATS = ("correlation_id", "run_id")
+_TELLING_STATS = (*LAUNCH_STATS, FUNCTION_CALL)
 _MARKER_STATS = ("_r", "step_num")
 
 
 _TELLING = host_names.is_recognised, is_explicit_marker, host_names.is_copy, host_names.is_clock
-_LEAST_OF_BATCH = 1.5
-"""Waits for results before each launch, on average, from which they collect a batch."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,8 +79,8 @@ class HostTime:
     """What the host did, by events whose names tell it.
 
     Attributes:
-      compile_, upload, transfer, input, launch: when the host did what: compilation and uploads to a device on any
-        thread, the rest on the main thread.
+      compile_, upload, transfer, input, launch: when the host did what: compilation, calls that trace a tf.function and
+        uploads to a device on any thread, the rest on the main thread.
       handover: when the main thread waited for another thread or process, but not for input; batching: the part of it
         that are waits with a time limit for several results in turn before the next launch.
       launch_key, launch_ps: what launches on the host refer to (correlation or run id, ascending), and their begin.
@@ -135,7 +137,7 @@ def telling_events(space: XSpace) -> Plane | None:
         EventFilter(
             plane,
             event=lambda name: any(test(name) for test in _TELLING),
-            stats=LAUNCH_STATS,
+            stats=_TELLING_STATS,
         )
     )
     return telling
@@ -166,9 +168,11 @@ def host_time(space: XSpace, plane: Plane | None) -> HostTime:
 
     upload, launch = when(host_names.Activity.UPLOAD, anywhere=True), when(host_names.Activity.LAUNCH)
     handover = when(host_names.Activity.HANDOVER)
-    fed, batching = _handed_over(plane, (first, last), handover, upload, launch)
+    limits = _begins(plane, host_names.is_clock, (first, last))
+    sent = np.sort(np.concatenate([upload[0], _begins(plane, host_names.is_copy)]))
+    fed, batching = handed_over(handover, sent, launch[0], limits)
     return HostTime(
-        when(host_names.Activity.COMPILE, anywhere=True),
+        join(when(host_names.Activity.COMPILE, anywhere=True), _traced_calls(space, plane)),
         upload,
         when(host_names.Activity.TRANSFER),
         join(when(host_names.Activity.INPUT), fed),
@@ -180,30 +184,13 @@ def host_time(space: XSpace, plane: Plane | None) -> HostTime:
     )
 
 
-def _handed_over(
-    plane: Plane, main: tuple[int, int], waits: Times, upload: Times, launch: Times
-) -> tuple[Times, Times]:
-    """Of waits for other threads on the main thread: those for input, and those that collect a batch.
-
-    Waits without a launch in between belong together. They are for input if something is sent to a device before the
-    next ones begin. A server that collects requests does so as well, but waits several times with a time limit.
-    """
-    begin, end = waits
-    if not len(begin):
-        return waits, waits
-    group = np.searchsorted(launch[0], begin)
-    first = np.append(True, group[1:] != group[:-1])
-    number, since = np.cumsum(first) - 1, begin[first]
-    until = np.append(since[1:], np.iinfo(np.int64).max)
-    sent = np.sort(np.concatenate([upload[0], spans_at(plane, _rows_that(host_names.is_copy, plane))[0]]))
-    fed = np.searchsorted(sent, until) > np.searchsorted(sent, since)
-    clock = _rows_that(host_names.is_clock, plane)
-    clock = np.sort(spans_at(plane, clock[(clock >= main[0]) & (clock < main[1])])[0])
-    limited = np.searchsorted(clock, end) > np.searchsorted(clock, begin)
-    batch = np.zeros(len(since), np.bool_)
-    if len(begin) >= _LEAST_OF_BATCH * len(since):
-        batch[number[limited]] = True
-    return times_of(begin, end, (fed & ~batch)[number]), times_of(begin, end, batch[number])
+def _traced_calls(space: XSpace, plane: Plane) -> Times:
+    """Calls that trace a tf.function: what runs in them waits for the trace, and for the graph that is made of it."""
+    if plane.stat_metadata.row(FUNCTION_CALL) is None:
+        return no_time()
+    event, code, modes = StatColumns(space, plane, plane.events.stats, (FUNCTION_CALL,)).texts(FUNCTION_CALL)
+    traced = event[np.array([mode.startswith("traced") for mode in modes], np.bool_)[code]]
+    return times_of(*spans_at(plane, traced))
 
 
 def main_thread(space: XSpace, host: HostTime, since: int, until: int, evidence: Evidence | None = None) -> MainThread:
@@ -271,9 +258,12 @@ def _names_that(test: Callable[[str], bool], plane: Plane) -> Bools:
     return np.array([test(name) for name in plane.event_metadata.names], np.bool_)
 
 
-def _rows_that(test: Callable[[str], bool], plane: Plane) -> I64:
-    """The events whose names pass a test."""
-    return np.flatnonzero(_names_that(test, plane)[plane.events.metadata])
+def _begins(plane: Plane, test: Callable[[str], bool], within: tuple[int, int] | None = None) -> I64:
+    """When events whose names pass a test begin, ascending; `within` are the first row of a line and that after it."""
+    rows = np.flatnonzero(_names_that(test, plane)[plane.events.metadata])
+    rows = rows if within is None else rows[(rows >= within[0]) & (rows < within[1])]
+    begins: I64 = np.sort(spans_at(plane, rows)[0])
+    return begins
 
 
 def _launches(space: XSpace, plane: Plane) -> tuple[I64, I64]:

@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras, Preproc
 from tpu_profile_plugin.analysis.devices.model import Device, busy, busy_after
 from tpu_profile_plugin.analysis.steps.across_hosts import align
 from tpu_profile_plugin.analysis.steps.generic import gpu_steps, step_times
-from tpu_profile_plugin.analysis.steps.inferred import Evidence, infer_steps
+from tpu_profile_plugin.analysis.steps.inferred import Evidence, InferredSteps, infer_steps
 from tpu_profile_plugin.analysis.steps.markers import host_events
 from tpu_profile_plugin.analysis.steps.table import MOST_KEPT_WHOLE, StepTable
 from tpu_profile_plugin.columns import Plane, XSpace
@@ -61,18 +61,25 @@ def step_windows(space: XSpace, pre: Preprocessed | None, devices: Sequence[Devi
     if marked is None:
         inferred = infer_steps(space, busy=False)
         if inferred is None:
-            return _recording(devices)
-        end = inferred.begin_ps + inferred.duration_ps
-        lasting = end > inferred.begin_ps
-        number = np.arange(len(end), dtype=np.int64)[lasting]
-        marked = _same_for_all(
-            number, ("",) * len(number), (inferred.begin_ps[lasting], end[lasting]), devices, "inferred"
-        )
-        marked = StepWindows(*_fields(marked), "inferred", inferred.evidence)
+            return whole_recording(devices)
+        marked = _of_events(inferred, devices)
     if not len(marked):
-        return _recording(devices)
+        return whole_recording(devices)
     steps = marked if marked.source == "device" else _undivided(marked, devices)
     return _complete(steps) if steps.source == "host" or devices[0].kind == "gpu" else steps
+
+
+def _of_events(steps: InferredSteps, devices: Sequence[Device]) -> StepWindows:
+    """Inferred steps, numbered from 0; events with step numbers mark steps as groups do."""
+    end = steps.begin_ps + steps.duration_ps
+    lasting = end > steps.begin_ps
+    span = steps.begin_ps[lasting], end[lasting]
+    if steps.number is not None:
+        names = tuple(f"{steps.evidence.event} {number}" for number in steps.number.tolist())
+        return _same_for_all(steps.number, names, span, devices, "host")
+    number = np.arange(len(end), dtype=np.int64)[lasting]
+    found = _same_for_all(number, ("",) * len(number), span, devices, "inferred")
+    return replace(found, evidence=steps.evidence)
 
 
 def _complete(steps: StepWindows) -> StepWindows:
@@ -164,8 +171,8 @@ def _core_steps(plane: Plane, extras: PlaneExtras) -> dict[int, tuple[int, int]]
     return dict(zip(group[first].tolist(), spans, strict=True))
 
 
-def _recording(devices: Sequence[Device]) -> StepWindows | None:
-    """One window from the first op of any device to the last; None without ops."""
+def whole_recording(devices: Sequence[Device]) -> StepWindows | None:
+    """The recording as one step: from the first op of any device to the last; None without ops."""
     spans = [span for device in devices if (span := device.span())]
     if not spans:
         return None

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tpu_profile_plugin.analysis.findings.evidence.device.busy_with import BusyWith, busy_with, compiling, in_words
 from tpu_profile_plugin.analysis.findings.headline import Headline, headline, is_healthy
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import segments_ps
@@ -16,6 +17,8 @@ from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.errors import ProfileError
 
 _LOG = logging.getLogger("tpu_profile_plugin")
+_BUSY_WITH = "headline"
+"""Key of what a host's devices are busy with, beside the rules' ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class Report:
       findings: the largest saving first, those about no time in the order of the rules.
       silent: (rule, reason) of the others, in the order of the rules.
       headline: what limits the run, in one line.
-      healthy: no finding could save much, and most of the step is computation.
+      healthy: see `headline.is_healthy`.
     """
 
     findings: tuple[RuleFinding, ...]
@@ -69,15 +72,15 @@ class Failure:
 
 def gather(host: HostView, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
     """What each rule needs of one host, by the rule's id; `Failure` if it raised, except errors about the profile."""
+    wanted = {rule.id: rule.gather for rule in rules if rule.gather is not None} | {_BUSY_WITH: busy_with}
     gathered: dict[str, Any] = {}
-    for rule in rules:
-        if rule.gather is not None:
-            try:
-                gathered[rule.id] = rule.gather(host)
-            except (ProfileError, MemoryError):
-                raise
-            except Exception as error:
-                gathered[rule.id] = _failure(rule, error)
+    for name, part in wanted.items():
+        try:
+            gathered[name] = part(host)
+        except (ProfileError, MemoryError):
+            raise
+        except Exception as error:
+            gathered[name] = _failure(name, error)
     return gathered
 
 
@@ -105,8 +108,10 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]], rules: Sequence[Ru
     findings.sort(key=lambda entry: -entry.finding.saving_ps)
     first = findings[0] if findings else None
     main = (first.id, first.title, first.share) if first is not None else None
-    healthy = is_healthy(run, max((entry.share for entry in findings), default=0.0))
-    return Report(tuple(findings), tuple(silent), headline(run, main, healthy=healthy), healthy)
+    healthy = is_healthy(run, first.share if first is not None else 0.0)
+    busy = [part for host in gathered if isinstance(part := host.get(_BUSY_WITH), BusyWith)]
+    told = headline(run, main, busy_with=in_words(busy), compiling=compiling(busy))
+    return Report(tuple(findings), tuple(silent), told, healthy)
 
 
 def _verdict(rule: Rule, run: RunView, gathered: Sequence[Any]) -> Finding | Silence:
@@ -120,10 +125,10 @@ def _verdict(rule: Rule, run: RunView, gathered: Sequence[Any]) -> Finding | Sil
     except (ProfileError, MemoryError):
         raise
     except Exception as error:
-        return Silence(f"The rule failed: {_failure(rule, error).error}.", looked=False, failed=True)
+        return Silence(f"The rule failed: {_failure(rule.id, error).error}.", looked=False, failed=True)
 
 
-def _failure(rule: Rule, error: Exception) -> Failure:
+def _failure(rule: str, error: Exception) -> Failure:
     """Logs the error with its traceback."""
-    _LOG.exception("the rule %s of the findings failed", rule.id)
+    _LOG.exception("the rule %s of the findings failed", rule)
     return Failure(f"{type(error).__name__}: {error}".rstrip(": ."))

@@ -144,7 +144,7 @@ def test_a_server_that_collects_requests_waits_for_no_input():
     """Two requests per batch; the second wait has a time limit, so that it reads the clock."""
     found = finding("slow_host_code", cpu(f"{GETS}\n312 1 $time monotonic", "620 370 dot.1"))
     assert found["title"] == "Devices wait 58.1% of the step for requests of a batch: queue.py:154 get"
-    assert found["advice"].startswith("Shorten the time limit")
+    assert found["advice"].startswith("The server waits until its batch is full")
     assert finding("input_bound", cpu(f"{GETS}\n312 1 $time monotonic", "620 370 dot.1")) is None
 
 

@@ -37,9 +37,9 @@ def test_the_threshold(duration, fires):
 @pytest.mark.parametrize(
     ("call", "title", "advice"),
     [
-        ("$_pickle dump", "a checkpoint: _pickle dump in train.py:12 save", "Save with Orbax'"),
-        ("$npyio.py:546 save", "a checkpoint: npyio.py:546 save in train.py:12 save", "Save with Orbax'"),
-        ("$builtins print", "logging: builtins print in train.py:12 save", "Log less often"),
+        ("$_pickle dump", "a checkpoint: _pickle dump in train.py:12 save", "Save less often"),
+        ("$npyio.py:546 save", "a checkpoint: npyio.py:546 save in train.py:12 save", "Save less often"),
+        ("$builtins print", "logging: builtins print in train.py:12 save", "Log every N-th step"),
         ("$gc collect", "garbage collection: gc collect in train.py:12 save", "Call gc.freeze()"),
         (
             "$queue.py:154 get",

@@ -1,7 +1,7 @@
 """Devices wait for input: for how long, and for what.
 
 Fires if waiting for input and copies to the device take at least {INPUT_SHARE:.0%} of the time from step to step; with
-high confidence from {INPUT_SHARE_HIGH:.0%}. Uploads that are the same in every step belong to `repeated_transfer`.
+high confidence from {INPUT_SHARE_HIGH:.0%}. Uploads that nothing hides belong to `repeated_transfer`.
 
 Prepare batches ahead of the step, in parallel, and send the next batch to the device early.
 """

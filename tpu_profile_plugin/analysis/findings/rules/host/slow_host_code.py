@@ -14,13 +14,14 @@ from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import uncompiled
 from tpu_profile_plugin.analysis.findings.evidence.host.lock import lock_waits
+from tpu_profile_plugin.analysis.findings.evidence.host.purpose import Purpose
 from tpu_profile_plugin.analysis.findings.evidence.host.slow_code import SlowCode, slow_code
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, shown, timeline
-from tpu_profile_plugin.analysis.findings.rules.host.purpose_advice import ADVICE_OF, PHRASE
+from tpu_profile_plugin.analysis.findings.rules.host.periodic_advice import AGAIN, BY_PURPOSE
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -50,8 +51,15 @@ LOCKED = Advice(
 MOSTLY = 0.5
 """Share of the time budget's unexplained part from which all of it is reported: as far as known it is one cause."""
 _UNKNOWN = "Python functions were not recorded"
-AGAIN = Evidence("Python functions", "not recorded", "", "capture", {"python_tracer_level": "1"})
-"""The page offers to record again with them."""
+_PHRASE = {
+    Purpose.CHECKPOINT: "a checkpoint",
+    Purpose.LOGGING: "logging",
+    Purpose.COLLECTION: "garbage collection",
+    Purpose.EVALUATION: "evaluation",
+    Purpose.QUEUE: "another thread or process",
+    Purpose.BATCHING: "requests of a batch",
+}
+"""What devices wait for, in sentences; other purposes are named by their functions."""
 
 
 def gather(host: HostView) -> tuple[SlowCode | None, bool]:
@@ -109,8 +117,8 @@ def _unexplained(run: RunView, lost: Lost, worst: SlowCode, host: str) -> Findin
 
 
 def _advice(worst: SlowCode, locked: bool) -> Advice:
-    if worst.purpose in ADVICE_OF:
-        return ADVICE_OF[worst.purpose]
+    if worst.purpose in _PHRASE:
+        return BY_PURPOSE[worst.purpose]
     if not worst.name.startswith("$"):
         return UNTRACED
     return LOCKED if locked else ADVICE
@@ -118,7 +126,7 @@ def _advice(worst: SlowCode, locked: bool) -> Advice:
 
 def _title(run: RunView, worst: SlowCode, lost: Lost) -> str:
     share = f"{lost.share:.1%} of the {run.base}"
-    purpose = PHRASE.get(worst.purpose)
+    purpose = _PHRASE.get(worst.purpose)
     place = f" in {shown(worst.place)}" if worst.place and purpose else ""
     if not run.has_devices:
         code = f": {shown(worst.name)}{place}" if worst.name else f"; {_UNKNOWN}"
