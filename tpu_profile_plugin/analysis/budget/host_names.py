@@ -6,7 +6,7 @@ import re
 from enum import IntEnum
 from functools import lru_cache
 
-from tpu_profile_plugin.analysis.budget.library_files import is_library
+from tpu_profile_plugin.analysis.budget.library_files import NO_FILES, SourceFiles, is_library
 
 
 class Activity(IntEnum):
@@ -103,7 +103,18 @@ def is_frame(name: str) -> bool:
     return _FRAME.match(name) is not None
 
 
-def is_user_frame(name: str) -> bool:
-    """True for a Python function outside the known files of Python and the frameworks."""
+def is_user_frame(name: str, files: SourceFiles = NO_FILES) -> bool:
+    """True for a Python function outside the known files of Python and the frameworks.
+
+    `files` are those that programs were traced from: a package's files are told by their paths.
+    """
     match = _FRAME.match(name)
-    return match is not None and not is_library(match["file"], match["function"])
+    return (
+        match is not None and match["file"] not in files.installed and not is_library(match["file"], match["function"])
+    )
+
+
+def may_be_user_frame(name: str, files: SourceFiles) -> bool:
+    """True for a Python function of a known file if the user has a file of the same name."""
+    match = _FRAME.match(name)
+    return match is not None and match["file"] in files.own and is_library(match["file"], match["function"])

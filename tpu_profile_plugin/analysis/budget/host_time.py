@@ -11,6 +11,7 @@ import numpy as np
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.budget import host_names
 from tpu_profile_plugin.analysis.budget.handover import handed_over
+from tpu_profile_plugin.analysis.budget.library_files import NO_FILES, SourceFiles
 from tpu_profile_plugin.analysis.common.planes import (
     host_plane,
     line_of,
@@ -193,7 +194,14 @@ def _traced_calls(space: XSpace, plane: Plane) -> Times:
     return times_of(*spans_at(plane, traced))
 
 
-def main_thread(space: XSpace, host: HostTime, since: int, until: int, evidence: Evidence | None = None) -> MainThread:
+def main_thread(
+    space: XSpace,
+    host: HostTime,
+    since: int,
+    until: int,
+    evidence: Evidence | None = None,
+    files: Callable[[], SourceFiles] = lambda: NO_FILES,
+) -> MainThread:
     """The events of the main thread that may be causes.
 
     Args:
@@ -201,6 +209,7 @@ def main_thread(space: XSpace, host: HostTime, since: int, until: int, evidence:
       host: tells which thread it is.
       since, until: first begin and last end of the steps.
       evidence: the event that steps were inferred from; it is a marker, not a cause.
+      files: that programs were traced from; asked only if Python functions were recorded.
     """
     plane = host_plane(space)
     if plane is None or host.main is None:
@@ -211,19 +220,45 @@ def main_thread(space: XSpace, host: HostTime, since: int, until: int, evidence:
     rows = rows_of_lines(plane, [line for line in lines_named(plane, name) if int(plane.lines.id[line]) == number])
     (begin, end), metadata = spans_at(plane, rows), plane.events.metadata[rows]
     names = plane.event_metadata.names
-    usable, user, frame = (np.zeros(len(names), np.bool_) for _ in range(3))
-    for row in np.flatnonzero(np.bincount(metadata, minlength=len(names))).tolist():
+    usable, user, frame, maybe = (np.zeros(len(names), np.bool_) for _ in range(4))
+    present = np.flatnonzero(np.bincount(metadata, minlength=len(names))).tolist()
+    known = files() if any(host_names.is_frame(names[row]) for row in present) else NO_FILES
+    for row in present:
         marker = is_explicit_marker(names[row]) or (evidence is not None and names[row] == evidence.event)
         usable[row] = host_names.is_telling(names[row]) and not marker
-        user[row], frame[row] = host_names.is_user_frame(names[row]), host_names.is_frame(names[row])
+        user[row], frame[row] = host_names.is_user_frame(names[row], known), host_names.is_frame(names[row])
+        maybe[row] = host_names.may_be_user_frame(names[row], known)
     through = (begin <= since) & (end >= until)
     keep = usable[metadata] & (end > begin) & ~through
     for stat in _MARKER_STATS:
         if plane.stat_metadata.row(stat) is not None:
             keep &= ~read.ints(space, plane, plane.events.stats, stat)[1][rows]
+    nested = levels(begin[keep], end[keep], metadata[keep])
+    user |= outside_of(nested, maybe, frame & ~user & ~maybe)
     outer = np.flatnonzero(through & user[metadata])
     around = names[metadata[outer[begin[outer].argmax()]]] if len(outer) else ""
-    return MainThread(levels(begin[keep], end[keep], metadata[keep]), tuple(names), user, bool(frame.any()), around)
+    return MainThread(nested, tuple(names), user, bool(frame.any()), around)
+
+
+def outside_of(nested: Levels, chosen: Bools, others: Bools) -> Bools:
+    """Per name whether it is one of the chosen, and most of its events are in no event of the others.
+
+    A package calls its own functions; the user's function of a file that has the name of a package's is called by the
+    user's.
+    """
+    if not chosen.any():
+        return chosen
+    total, free = np.zeros(len(chosen), np.int64), np.zeros(len(chosen), np.int64)
+    before, until, within = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_)
+    for begin, end, name in zip(nested.begin_ps, nested.end_ps, nested.name, strict=True):
+        around = np.searchsorted(before, begin, side="right") - 1
+        inside = np.zeros(len(begin), np.bool_)
+        some = around >= 0
+        inside[some] = within[around[some]] & (begin[some] < until[around[some]])
+        total += np.bincount(name, minlength=len(chosen))
+        free += np.bincount(name[~inside], minlength=len(chosen))
+        before, until, within = begin, end, inside | others[name]
+    return chosen & (2 * free > total)
 
 
 def levels(begin: I64, end: I64, name: I64 | U32) -> Levels:

@@ -44,7 +44,7 @@ def test_the_threshold(duration, fires):
         (
             "$queue.py:154 get",
             "another thread or process: queue.py:154 get in train.py:12 save",
-            "Look in the timeline",
+            "The step waits",
         ),
         ("$parser.py:9 parse", "code on the host: inner.py:7 write", "Prepare the next batch"),
     ],
