@@ -32,7 +32,7 @@ def next_batch():
 
 for _ in range(8):
     table, loss = train_step(table, next_batch())
-for steps in windows(8):
+for steps in windows(6):
     for step in steps:
         with jax.profiler.StepTraceAnnotation("train", step_num=step):
             table, loss = train_step(table, next_batch())

@@ -1,4 +1,4 @@
-"""Keras fit on a tf.data pipeline that reads from a slow store one sample at a time, neither parallel nor prefetched."""
+"""Keras fit on a tf.data pipeline that reads from a slow store sample by sample, neither parallel nor prefetched."""
 
 import time
 
@@ -23,10 +23,8 @@ def read(i):
 
 
 dataset = tf.data.Dataset.range(256).repeat()
-if TWIN:
-    dataset = dataset.map(read, num_parallel_calls=32).batch(16).prefetch(8)
-else:
-    dataset = dataset.map(read).batch(16)
+parallel = dataset.map(read, num_parallel_calls=32).batch(16).prefetch(8)
+dataset = parallel if TWIN else dataset.map(read).batch(16)
 model = tf.keras.Sequential(
     [tf.keras.layers.Dense(512, "relu"), tf.keras.layers.Dense(512, "relu"), tf.keras.layers.Dense(10)]
 )

@@ -1,4 +1,4 @@
-"""Healthy: flax and optax, one jitted step with a donated state, the loss read once at the end; steps not marked."""
+"""Healthy: flax and optax, one jitted step with a donated state, the loss read at the end; steps not marked."""
 
 from functools import partial
 

@@ -19,7 +19,7 @@ def loss_fn(w, x):
 hoisted = jax.jit(lambda w, x: w - 0.1 * jax.grad(loss_fn)(w, x))
 hoisted(w, x)
 for steps in windows(15):
-    for step in steps:
+    for _ in steps:
         update = hoisted if TWIN else jax.jit(lambda w, x: w - 0.1 * jax.grad(loss_fn)(w, x))
         w = update(w, x)
     w.block_until_ready()
