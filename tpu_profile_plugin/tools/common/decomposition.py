@@ -28,8 +28,8 @@ from tpu_profile_plugin.analysis.summary.recording import Recording
 from tpu_profile_plugin.units import duration
 
 _NO_FRAMES = (
-    "No Python functions were recorded, so that idle time cannot be traced to host code. Record with "
-    "python_tracer_level=1."
+    "No Python functions were recorded, so that idle time cannot be traced to host code. "
+    "`tpu-profile capture --python-tracer 1` records them."
 )
 _DISPATCH = (
     "Work goes on after the last step ended: the markers enclose its dispatch only. The time from the first step to "
