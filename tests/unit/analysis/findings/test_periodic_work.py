@@ -174,7 +174,7 @@ def test_compilation_is_the_business_of_another_rule():
 
 
 def test_waits_for_input_are_the_business_of_another_rule():
-    text = loop(dict.fromkeys((4, 9, 14), (9000, "0 $L $train.py:9 load\n10 $M $queue.py:154 get")))
+    text = loop(dict.fromkeys((4, 9, 14), (9000, "0 $L $train.py:9 load\n10 $M IteratorGetNext")))
     assert reason("periodic_work", text).endswith("of the time, because of waits for input.")
 
 
