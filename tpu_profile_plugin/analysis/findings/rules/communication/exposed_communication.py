@@ -1,7 +1,7 @@
 """Communication that no computation hides (exposed communication) takes much of the step.
 
 Fires if it takes at least {EXPOSED_SHARE:.0%} of the time from step to step. Waits for late devices do not count, nor
-does time in which other virtual devices of a CPU use the same cores.
+does time in which other virtual devices of a CPU use the same cores. It names the collective and its line.
 
 Overlap collectives with computation, or send fewer bytes in larger messages.
 """

@@ -56,7 +56,9 @@ def gather(host: HostView) -> Resharded:
 def judge(run: RunView, parts: Sequence[Resharded]) -> Finding | Silence:
     """The verdict on the collectives that the compiler inserted."""
     sums = run.communication.sums
-    if not sums or not any(part.known for part in parts):
+    if not sums:
+        return Silence("No collectives recorded.", looked=run.has_devices)
+    if not any(part.known for part in parts):
         return Silence("No collectives of known programs recorded.", looked=False)
     inserted = {key: origin for part in parts for key, origin in part.inserted.items()}
     ours = [one for one in sums if (one.key.name, one.key.program) in inserted]
