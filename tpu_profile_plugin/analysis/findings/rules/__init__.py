@@ -34,6 +34,7 @@ from tpu_profile_plugin.analysis.findings.rules.host import (
     launch_bound,
     not_compiled,
     outside_compilation,
+    periodic_work,
     slow_host_code,
     tf_function_tracing,
 )
@@ -52,6 +53,7 @@ RULES: tuple[Rule, ...] = (
     sequential_input.RULE,
     input_bound.RULE,
     output_bound.RULE,
+    periodic_work.RULE,
     slow_host_code.RULE,
     resharding.RULE,
     exposed_communication.RULE,
