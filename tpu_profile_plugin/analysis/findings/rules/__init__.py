@@ -36,13 +36,19 @@ from tpu_profile_plugin.analysis.findings.rules.host import (
     not_compiled,
     outside_compilation,
     periodic_work,
+    python_lock,
     slow_host_code,
     tf_function_tracing,
 )
 from tpu_profile_plugin.analysis.findings.rules.host.recompilation import rule as recompilation
 from tpu_profile_plugin.analysis.findings.rules.memory import memory_near_limit
 from tpu_profile_plugin.analysis.findings.rules.memory.kept_for_backward import rule as kept_for_backward
-from tpu_profile_plugin.analysis.findings.rules.recording import dispatch_only_steps, steps_not_marked, truncated_trace
+from tpu_profile_plugin.analysis.findings.rules.recording import (
+    dispatch_only_steps,
+    steps_not_marked,
+    tracing_overhead,
+    truncated_trace,
+)
 
 RULES: tuple[Rule, ...] = (
     recompilation.RULE,
@@ -55,6 +61,7 @@ RULES: tuple[Rule, ...] = (
     input_bound.RULE,
     output_bound.RULE,
     periodic_work.RULE,
+    python_lock.RULE,
     slow_host_code.RULE,
     resharding.RULE,
     slow_links.RULE,
@@ -81,6 +88,7 @@ RULES: tuple[Rule, ...] = (
     eager_execution.RULE,
     tf_function_tracing.RULE,
     truncated_trace.RULE,
+    tracing_overhead.RULE,
     steps_not_marked.RULE,
     dispatch_only_steps.RULE,
 )
