@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
 from tpu_profile_plugin.analysis.budget.run import RunBudget
-from tpu_profile_plugin.analysis.compare.facts import HostOps
-from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint, fingerprint, framework_op, program_name
+from tpu_profile_plugin.analysis.compare.described import CONTAINERS, DescribedWork
+from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint, program_name
 from tpu_profile_plugin.analysis.compare.noise import Sample
-from tpu_profile_plugin.analysis.compare.work import HostWork
-from tpu_profile_plugin.analysis.hlo.ops import Fused, HloOps
 from tpu_profile_plugin.analysis.summary.outliers import StepOutliers, step_outliers
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
-
-CONTAINERS = "loops, calls and conditionals"
-MOST_INSIDE = 500
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,51 +41,6 @@ class WorkedOp:
     by_step: F64
     runs: float
     source: str = ""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DescribedWork:
-    """The work of one host with what its ops are; picklable.
-
-    Attributes:
-      work: the times.
-      module, print, inside: per key of `work`, see `WorkedOp`.
-    """
-
-    work: HostWork
-    module: tuple[str, ...]
-    print: tuple[Fingerprint, ...]
-    inside: tuple[frozenset[str], ...]
-
-
-def describe(work: HostWork, ops: HostOps, hlo: HloOps) -> DescribedWork:
-    """Joins the times of ops with what op tools know of them."""
-    modules: list[str] = []
-    prints: list[Fingerprint] = []
-    insides: list[frozenset[str]] = []
-    for program, name in work.keys:
-        facts = ops.facts.get((program, name))
-        modules.append(ops.modules.get(program) or (f"({program})" if program else ""))
-        if facts is None:
-            prints.append(fingerprint(name or CONTAINERS, "", "", "", ""))
-            insides.append(frozenset())
-            continue
-        op_print = fingerprint(name, facts.category, facts.provenance, facts.expression, facts.source)
-        prints.append(op_print)
-        fused = hlo.fused(program, name) if "fusion" in op_print.category else ()
-        insides.append(frozenset(_inside(fused, op_print, program, hlo)))
-    return DescribedWork(work, tuple(modules), tuple(prints), tuple(insides))
-
-
-def _inside(fused: Sequence[Fused], whole: Fingerprint, program: int, hlo: HloOps) -> Iterator[str]:
-    """The framework ops that an op was made of."""
-    if not fused and whole.framework:
-        yield f"{whole.framework} {whole.source}"
-    for op in fused[:MOST_INSIDE]:
-        name = framework_op(op.provenance)
-        if name:
-            file, line, _ = hlo.source(program, op.name)
-            yield f"{name} {file}:{line}" if file else f"{name} "
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -94,7 +94,9 @@ def _matched_lines(base: dict[int, frozenset[str]], run: dict[int, frozenset[str
         if how == "equal":
             matched.update(zip(old[since:until], new[first:last], strict=True))
         elif how == "replace" and (until - since) * (last - first) <= MOST_CELLS:
-            pairs = _most_alike([base[number] for number in old[since:until]], [run[number] for number in new[first:last]])
+            pairs = _most_alike(
+                [base[number] for number in old[since:until]], [run[number] for number in new[first:last]]
+            )
             matched.update((old[since + i], new[first + j]) for i, j in pairs)
     return matched
 

@@ -60,6 +60,11 @@ class StepOutliers:
         return len(self.length_ps) >= FEWEST_STEPS
 
     @property
+    def share(self) -> float:
+        """Share of the exceptions' time above the median in the time of all steps, 0 to 1."""
+        return self.excess_ps_per_step / self.mean_ps if self.mean_ps else 0.0
+
+    @property
     def slowest(self) -> int | None:
         """The row of the longest of these steps; None without any."""
         return int(self.rows[self.length_ps[self.rows].argmax()]) if len(self.rows) else None

@@ -154,5 +154,6 @@ RULE = Rule(
     "A busy device far below its peaks",
     judge,
     gather,
-    ("data_movement", "low_precision_unused", "padding"),
+    implied_by=("data_movement", "buffer_copies", "conversions", "recomputation", "low_precision_unused", "padding"),
+    general=True,
 )

@@ -48,7 +48,7 @@ class Slow:
       steps, slow: how many steps and exceptions there are.
       numbers: of the steps with the first kind of work; period: as in `StepOutliers`, of these.
       median_ps: the typical step; longest_ps, window, longest: length, span and number of the longest of these steps.
-      excess_ps: time of all exceptions above the median, per step.
+      share: of the exceptions' time above the median in the time of all steps.
     """
 
     work: PeriodicWork
@@ -60,7 +60,7 @@ class Slow:
     longest_ps: float
     window: tuple[int, int]
     longest: int
-    excess_ps: float
+    share: float
 
 
 def gather(host: HostView) -> Slow | None:
@@ -82,7 +82,7 @@ def gather(host: HostView) -> Slow | None:
         float(steps.length_ps[longest]),
         (int(begin[longest]), int(end[longest])),
         int(host.time.number[longest]),
-        steps.excess_ps_per_step,
+        steps.share,
     )
 
 
@@ -93,10 +93,10 @@ def judge(run: RunView, gathered: Sequence[Slow | None]) -> Finding | Silence:
         return Silence(f"{_count(len(steps.length_ps))} recorded: too few to tell a typical one.", looked=False)
     known = run.present(gathered)
     if not known:
-        return Silence(_slow(run, len(steps), len(steps.length_ps), steps.excess_ps_per_step))
-    worst, host = max(known, key=lambda one: (len(one[0].work.kinds) > 0, one[0].excess_ps))
+        return Silence(_slow(len(steps), len(steps.length_ps), steps.share, steps.median_ps))
+    worst, host = max(known, key=lambda one: (len(one[0].work.kinds) > 0, one[0].share))
     lost = run.located([one.work.by_part for one, _ in known])
-    what = _slow(run, worst.slow, worst.steps, worst.excess_ps).removesuffix(".")
+    what = _slow(worst.slow, worst.steps, worst.share, worst.median_ps).removesuffix(".")
     if not worst.work.kinds:
         return _unexplained(worst, what)
     first = worst.work.kinds[0]
@@ -115,11 +115,11 @@ def judge(run: RunView, gathered: Sequence[Slow | None]) -> Finding | Silence:
     )
 
 
-def _slow(run: RunView, slow: int, steps: int, excess_ps: float) -> str:
+def _slow(slow: int, steps: int, share: float, median_ps: float) -> str:
     if not slow:
-        return f"No step of {steps} is far longer than the median ({run.outliers.median_ps / PS_PER_MS:.4g} ms)."
+        return f"No step of {steps} is far longer than the median ({median_ps / PS_PER_MS:.4g} ms)."
     are = "is" if slow == 1 else "are"
-    return f"{slow} of {steps} steps {are} far longer than the median, {run.share(excess_ps):.1%} of the time."
+    return f"{slow} of {steps} steps {are} far longer than the median, {share:.1%} of the time."
 
 
 def _unexplained(worst: Slow, what: str) -> Silence:
