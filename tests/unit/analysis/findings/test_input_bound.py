@@ -115,3 +115,13 @@ def test_a_loop_that_waits_for_input_between_its_steps():
 def test_waiting_for_another_thread_or_process_is_input(frame):
     found = finding("input_bound", cpu(f"0 400 {frame}\n400 20 PjitFunction(f)", "420 570 dot.1"))
     assert frame.removeprefix("$") in found["title"]
+
+
+@pytest.mark.parametrize(("us", "fires"), [(49, False), (51, True), (99, True)])
+def test_uploads_too_short_for_a_finding_of_their_own_have_their_advice(us, fires):
+    text = cpu(f"0 {us} DevicePut\n{us} 5 PjitFunction(f)", f"{us + 5} {990 - us} dot.1")
+    found = finding("input_bound", text)
+    assert (found is not None) == fires
+    if fires:
+        assert "most of it in DevicePut" in found["title"]
+        assert "jax.device_put on arrays that do not change once" in found["advice"]
