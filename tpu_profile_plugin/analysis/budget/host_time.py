@@ -18,8 +18,10 @@ from tpu_profile_plugin.analysis.common.planes import (
     rows_of_lines,
     spans_at,
 )
-from tpu_profile_plugin.analysis.common.spans import Times, no_time, times_of
+from tpu_profile_plugin.analysis.common.spans import Times, join, no_time, times_of
+from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH
+from tpu_profile_plugin.analysis.ops.tf_functions import FUNCTION_CALL
 from tpu_profile_plugin.analysis.steps.inferred import Evidence
 from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
 from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
@@ -30,6 +32,7 @@ COVERING = 0.8
 """Share of an idle time that an event of the main thread must cover to be named as its cause."""
 MOST_LEVELS = 200
 LAUNCH_STATS = ("correlation_id", "run_id")
+_TELLING_STATS = (*LAUNCH_STATS, FUNCTION_CALL)
 _MARKER_STATS = ("_r", "step_num")
 
 
@@ -72,8 +75,8 @@ class HostTime:
     """What the host did, by events whose names tell it.
 
     Attributes:
-      compile_, upload, transfer, input, launch: when the host did what: compilation and uploads to a device on any
-        thread, the rest on the main thread.
+      compile_, upload, transfer, input, launch: when the host did what: compilation, calls that trace a tf.function and
+        uploads to a device on any thread, the rest on the main thread.
       launch_key, launch_ps: what launches on the host refer to (correlation or run id, ascending), and their begin.
       main: id and name of the main thread's line; None without any.
     """
@@ -122,7 +125,7 @@ def telling_events(space: XSpace) -> Plane | None:
         return plane
     (telling,) = space.filtered(
         EventFilter(
-            plane, event=lambda name: host_names.is_recognised(name) or is_explicit_marker(name), stats=LAUNCH_STATS
+            plane, event=lambda name: host_names.is_recognised(name) or is_explicit_marker(name), stats=_TELLING_STATS
         )
     )
     return telling
@@ -152,7 +155,7 @@ def host_time(space: XSpace, plane: Plane | None) -> HostTime:
         return times_of(begin, end, what == wanted if anywhere else (what == wanted) & on_main)
 
     return HostTime(
-        when(host_names.Activity.COMPILE, anywhere=True),
+        join(when(host_names.Activity.COMPILE, anywhere=True), _traced_calls(space, plane)),
         when(host_names.Activity.UPLOAD, anywhere=True),
         when(host_names.Activity.TRANSFER),
         when(host_names.Activity.INPUT),
@@ -160,6 +163,15 @@ def host_time(space: XSpace, plane: Plane | None) -> HostTime:
         *_launches(space, plane),
         (int(plane.lines.id[main]), plane.lines.name[main]),
     )
+
+
+def _traced_calls(space: XSpace, plane: Plane) -> Times:
+    """Calls that trace a tf.function: what runs in them waits for the trace, and for the graph that is made of it."""
+    if plane.stat_metadata.row(FUNCTION_CALL) is None:
+        return no_time()
+    event, code, modes = StatColumns(space, plane, plane.events.stats, (FUNCTION_CALL,)).texts(FUNCTION_CALL)
+    traced = event[np.array([mode.startswith("traced") for mode in modes], np.bool_)[code]]
+    return times_of(*spans_at(plane, traced))
 
 
 def main_thread(space: XSpace, host: HostTime, since: int, until: int, evidence: Evidence | None = None) -> MainThread:

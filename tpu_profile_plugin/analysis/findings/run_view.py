@@ -15,15 +15,15 @@ from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.communication.run import RunCommunication
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.lost import Lost, located, lost_to, within
+from tpu_profile_plugin.analysis.findings.use import Use, use_of, use_while_busy
 from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
+from tpu_profile_plugin.analysis.steps.numbered import KERAS
 from tpu_profile_plugin.analysis.steps.slowest import SlowestSteps, slowest_steps
 from tpu_profile_plugin.analysis.summary.coverage import coverage
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.analysis.summary.outliers import StepOutliers, step_outliers
 from tpu_profile_plugin.columns.arrays import I64
 
-KERAS = "Profiled batch"
-"""Keras encloses each batch of a profile in this event."""
 _KERAS_FUNCTION = re.compile(r"(?:one|multi)_step_on_(?:data|iterator)|(?:train|test|predict)_function\Z")
 T = TypeVar("T")
 
@@ -101,6 +101,16 @@ class RunView:
         return step_outliers(self.budget)
 
     @cached_property
+    def use(self) -> Use | None:
+        """Use of the devices' peak rates over all time; None if it is unknown."""
+        return use_of(self.summary)
+
+    @cached_property
+    def use_while_busy(self) -> Use | None:
+        """The same over the time in which they compute."""
+        return use_while_busy(self.summary)
+
+    @cached_property
     def covered(self) -> float:
         """Share of the recording that steps cover, on the host where they cover least; 1 if that is unknown."""
         found = coverage(self.budget, self.summary.recordings)
@@ -153,7 +163,8 @@ class RunView:
     def keras(self) -> bool:
         """Whether Keras runs the training loop: it marks batches, or its tf.functions are called."""
         evidence, functions = self.budget.evidence, self.summary.functions
-        marked = evidence is not None and evidence.event == KERAS
+        marked = any(label.startswith(KERAS) for label in self.budget.labels[:1])
+        marked |= evidence is not None and evidence.event == KERAS
         return marked or any(_KERAS_FUNCTION.match(function.name) for function in functions)
 
     @property

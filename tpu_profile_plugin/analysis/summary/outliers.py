@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +55,16 @@ class StepOutliers:
         return len(self.rows)
 
     @property
+    def judged(self) -> bool:
+        """Whether there are enough steps to tell the typical one."""
+        return len(self.length_ps) >= FEWEST_STEPS
+
+    @property
+    def share(self) -> float:
+        """Share of the exceptions' time above the median in the time of all steps, 0 to 1."""
+        return self.excess_ps_per_step / self.mean_ps if self.mean_ps else 0.0
+
+    @property
     def slowest(self) -> int | None:
         """The row of the longest of these steps; None without any."""
         return int(self.rows[self.length_ps[self.rows].argmax()]) if len(self.rows) else None
@@ -87,10 +98,11 @@ def outliers_of(length_ps: F64, number: I64) -> StepOutliers:
     if len(rows) > MOST_OUTLIERS * len(length_ps):
         rows = rows[:0]
     excess = float((length_ps[rows] - median).sum()) / len(length_ps)
-    return StepOutliers(length_ps, median, mean, limit, rows, tuple(number[rows].tolist()), excess, _period(rows))
+    return StepOutliers(length_ps, median, mean, limit, rows, tuple(number[rows].tolist()), excess, period_of(rows))
 
 
-def _period(rows: I64) -> int | None:
+def period_of(rows: Sequence[int] | I64) -> int | None:
+    """The median distance of ascending rows if they come at regular distances of more than one step; else None."""
     if len(rows) < _LEAST_PERIODIC:
         return None
     distance = np.diff(rows)

@@ -10,10 +10,14 @@ from tpu_profile_plugin.analysis.findings.rules.data import (
 )
 from tpu_profile_plugin.analysis.findings.rules.device import (
     bounds,
+    buffer_copies,
+    conversions,
     data_movement,
     exposed_copy,
     low_precision_unused,
+    low_utilization,
     padding,
+    recomputation,
     sparse_core_wait,
 )
 from tpu_profile_plugin.analysis.findings.rules.host import (
@@ -23,6 +27,7 @@ from tpu_profile_plugin.analysis.findings.rules.host import (
     launch_bound,
     not_compiled,
     outside_compilation,
+    periodic_work,
     slow_host_code,
     tf_function_tracing,
 )
@@ -41,14 +46,19 @@ RULES: tuple[Rule, ...] = (
     sequential_input.RULE,
     input_bound.RULE,
     output_bound.RULE,
+    periodic_work.RULE,
     slow_host_code.RULE,
     exposed_communication.RULE,
     exposed_copy.RULE,
     sparse_core_wait.RULE,
     straggler.RULE,
+    buffer_copies.RULE,
+    conversions.RULE,
+    recomputation.RULE,
     data_movement.RULE,
     low_precision_unused.RULE,
     padding.RULE,
+    low_utilization.RULE,
     memory_near_limit.RULE,
     kept_for_backward.RULE,
     bounds.MEMORY_BOUND,

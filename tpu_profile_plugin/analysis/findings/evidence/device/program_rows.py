@@ -105,6 +105,10 @@ class ProgramRows:
         """The framework op of an instruction, or of what is inside it or closest to it; "" if there is none."""
         return next((self.program.op_names[one] for one in self._near(row) if self.program.op_names[one]), "")
 
+    def own_op_name(self, row: int) -> str:
+        """The framework op of an instruction, or of what decides inside it; "" if it has none of its own."""
+        return next((self.program.op_names[one] for one in self._with_inside(row) if self.program.op_names[one]), "")
+
     def _near(self, row: int) -> Iterator[int]:
         """The instruction, what is inside it from its result on, then those that need its result, then its operands.
 

@@ -27,8 +27,8 @@ ADVICE = Advice(
     "computation that does not need their result.",
     tensorflow="Reduce gradients once per step, in fewer and larger messages or in 16 bits (experimental_hints of the "
     "strategy, LossScaleOptimizer's mixed precision). A larger batch per replica computes more per exchanged byte.",
-    pytorch="Let DistributedDataParallel reduce gradients in buckets during the backward pass (bucket_cap_mb) and use "
-    "no_sync while gradients accumulate. FSDP hides gathers if it prefetches the next layer's parameters.",
+    pytorch="Reduce gradients once per step (xm.optimizer_step), not while they accumulate, and exchange bfloat16. "
+    "Shard parameters (torch_xla's SPMD FSDP) so that gathers of one layer overlap with computation of the one before.",
 )
 
 
