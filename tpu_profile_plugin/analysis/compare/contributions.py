@@ -118,6 +118,9 @@ def _detailed(change: Contribution, name: str, base: RunWork, run: RunWork) -> C
     if name == CATEGORIES[IDLE_HOST]:
         return replace(change, detail=_largest(change.delta_ps, _by_function(base.causes), _by_function(run.causes)))
     if name == BETWEEN:
+        old, new = (_by_function(one.gap_causes) for one in (base, run))
+        if function := _largest(change.delta_ps, old, new):
+            return replace(change, detail=function)
         old, new = (dict(zip(CATEGORIES, one.gap_parts.tolist(), strict=True)) for one in (base, run))
         most = _largest(change.delta_ps, old, new)
         return change if most == CATEGORIES[IDLE_OTHER] else replace(change, detail=most)
@@ -134,7 +137,8 @@ def _by_function(causes: Mapping[str, float]) -> dict[str, float]:
     times: dict[str, float] = {}
     for name, ps in causes.items():
         file, found, rest = name.partition(".py:")
-        function = f"{file.lstrip('$')}.py {rest.partition(' ')[2]}" if found else name
+        function = f"{file}.py {rest.partition(' ')[2]}" if found else name
+        function = function.removeprefix("$")
         times[function] = times.get(function, 0.0) + ps
     return times
 
