@@ -41,13 +41,17 @@ def test_parts_of_tpu_steps(rule: str, category: str, length: int, fires: bool) 
         assert f"{length / 2000:.1%} of the time from step to step" in found["title"]
 
 
-def test_evidence_is_the_time_budget_s_or_xprof_s() -> None:
+def test_evidence_is_the_time_budget_s() -> None:
     assert evidence(told("output_bound", tpu("outfeed", 100))) == {
         "Output, of the time from step to step": (pytest.approx(5.0), "%", "time_budget"),
         "Output per step": (0.1, "ms", "time_budget"),
     }
-    label = "Waiting for SparseCores, of the step on its slowest host"
-    assert evidence(told("sparse_core_wait", tpu(SPARSE, 100))) == {label: (pytest.approx(10.0), "%", "")}
+    assert evidence(told("sparse_core_wait", tpu(SPARSE, 100))) == {
+        "Waiting for SparseCores, of the time from step to step": (pytest.approx(5.0), "%", ""),
+        "Waiting for SparseCores per step": (0.1, "ms", ""),
+        "Waiting for SparseCores, of the step": (pytest.approx(10.0), "%", ""),
+    }
+    assert "share" not in told("input_bound", tpu(SPARSE, 500))
 
 
 @pytest.mark.parametrize("rule", ["output_bound", "sparse_core_wait"])

@@ -36,10 +36,10 @@ def code_on_host(host: HostView) -> HostCode | None:
     main = host.reader.main(int(begin.min()), int(end.max()))
     events = events_of(main.levels)
     kind = np.array([activity(name) for name in main.names], np.uint8)
-    runtime = events.where((kind < Activity.OTHER)[events.name])
+    runtime = events.where(~np.isin(kind, (Activity.HANDOVER, Activity.OTHER))[events.name])
     calls, _, _ = function_calls(host, known.main)
     window = union(begin, end)
-    inside = join(times_of(runtime.begin_ps, runtime.end_ps), times_of(*calls))
+    inside = join(times_of(runtime.begin_ps, runtime.end_ps), known.input, times_of(*calls))
     gaps = subtract(window, join(inside, *map(busy, host.devices)))
     seen = Seen(main.levels, events, named_functions(main), profiler(main), np.unique(inside[0]))
     event, user = seen.covering(gaps), seen.covering(gaps, seen.user)
@@ -58,6 +58,7 @@ def code_on_host(host: HostView) -> HostCode | None:
         events=events,
         calls=nothing,
         caller=nothing.name,
+        in_lockstep=False,
         blocked_ps=0,
         call_count=0,
         compiling=no_spans(),

@@ -101,7 +101,7 @@ def _event(plane: Plane, steps: StepWindows, main: tuple[int, str] | None) -> tu
     lines = list(zip(plane.lines.id.tolist(), plane.lines.name, strict=True))
     on_main = np.array([line == main for line in lines], np.bool_)
     pipeline = np.array([name.startswith(_PIPELINE_THREADS) for _, name in lines], np.bool_)
-    rows = np.flatnonzero((kind == Activity.INPUT) | (kind == Activity.UPLOAD))
+    rows = np.flatnonzero(np.isin(kind, (Activity.INPUT, Activity.HANDOVER, Activity.UPLOAD)))
     line = np.searchsorted(plane.lines.event_start, rows, side="right") - 1
     rows = rows[(recorded_lines(plane) & ~pipeline)[line] & (on_main[line] | (kind[rows] == Activity.UPLOAD))]
     most: tuple[str, int] = ("", 0)

@@ -71,7 +71,7 @@ PROGRAM = Advice(
     "This program runs only in these steps: run it less often, or on less data. Work that has nothing to do with the "
     "next step can be launched together with it, so that the device is never idle between the two."
 )
-_OF = {
+BY_PURPOSE = {
     Purpose.CHECKPOINT: CHECKPOINT,
     Purpose.LOGGING: LOGGING,
     Purpose.COLLECTION: COLLECTION,
@@ -88,4 +88,4 @@ def advice(kind: Kind) -> Advice:
         return WAITED
     if kind.purpose == Purpose.COLLECTION and kind.called:
         return CALLED_COLLECTION
-    return _OF.get(kind.purpose, PROGRAM if kind.program else OTHER)
+    return BY_PURPOSE.get(kind.purpose, PROGRAM if kind.program else OTHER)
