@@ -208,9 +208,11 @@ def unrest(root: Path, cache: Path) -> Callable[[int], None]:
 
 
 def print_logs(work: Path) -> None:
-    """The ends of the servers' logs, if they say anything."""
+    """The ends of the servers' logs, if they say anything; of one that crashed, what it did."""
     for log in sorted(work.glob("home*/tensorboard.log")):
-        print(f"{log.parent.name}: {log.read_text(errors='replace')[-2000:]}", file=sys.stderr)
+        text = log.read_text(errors="replace")
+        crash = text.find("Current thread")
+        print(f"{log.parent.name}: {text[crash:][:2000] if crash >= 0 else text[-2000:]}", file=sys.stderr)
 
 
 def resident_mb(servers: list[Server]) -> float:

@@ -6,7 +6,7 @@ import re
 from enum import IntEnum
 from functools import lru_cache
 
-from tpu_profile_plugin.analysis.budget.library_files import is_library
+from tpu_profile_plugin.analysis.budget.library_files import NO_FILES, SourceFiles, is_library
 
 
 class Activity(IntEnum):
@@ -19,8 +19,10 @@ class Activity(IntEnum):
     """Sends data to a device."""
     INPUT = 3
     """Waits for the next element of an input pipeline."""
-    LAUNCH = 4
-    OTHER = 5
+    HANDOVER = 4
+    """Waits for what another thread or process hands over: input if it is sent to a device, else any result."""
+    LAUNCH = 5
+    OTHER = 6
 
 
 _FRAME = re.compile(r"\$(?P<file>[^ :]+\.py):(?P<line>\d+) (?P<function>.+)\Z", re.DOTALL)
@@ -45,9 +47,11 @@ _UPLOAD = re.compile(
 )
 _INPUT = re.compile(
     r"^(?:MultiDevice)?IteratorGetNext|OptionalGetValue|enumerate\(DataLoader\)|DataLoaderIter"
-    rf"|^{_PLAIN}__next__\Z|\$queues?\.py:\d+ get\Z|\$dataloader\.py:\d+ _(?:next|get|try_get)_data\Z|\$_queue get\Z"
-    r"|\$_base\.py:\d+ (?:result|result_iterator)\Z|\$pool\.py:\d+ (?:next|get|wait)\Z"
-    r"|\$connection\.py:\d+ (?:recv|recv_bytes|poll|wait)\Z"
+    rf"|^{_PLAIN}__next__\Z|\$dataloader\.py:\d+ _(?:next|get|try_get)_data\Z"
+)
+_HANDOVER = re.compile(
+    r"\$queues?\.py:\d+ get\Z|\$_queue get\Z|\$_base\.py:\d+ (?:result|result_iterator)\Z"
+    r"|\$pool\.py:\d+ (?:next|get|wait)\Z|\$connection\.py:\d+ (?:recv|recv_bytes|poll|wait)\Z"
 )
 _LAUNCH = re.compile(
     r"^PjitFunction|^\w*LoadedExecutable(?:::|_)Execute(?: \(.*)?\Z|^Execute(?:Replicated|Sharded)|^DoEnqueueProgram"
@@ -60,8 +64,11 @@ _PATTERNS = (
     (Activity.TRANSFER, _TRANSFER),
     (Activity.UPLOAD, _UPLOAD),
     (Activity.INPUT, _INPUT),
+    (Activity.HANDOVER, _HANDOVER),
     (Activity.LAUNCH, _LAUNCH),
 )
+_COPY = re.compile(r"^(?:cu|cuda|hip)Memcpy(?:Async)?\Z")
+_CLOCK = re.compile(r"\$(?:time|<unknown>) monotonic\Z")
 _NOISE = ("ThreadpoolListener::", "end: ")
 
 
@@ -76,6 +83,16 @@ def is_recognised(name: str) -> bool:
     return activity(name) != Activity.OTHER
 
 
+def is_copy(name: str) -> bool:
+    """Whether an event copies between host and device without telling in which direction."""
+    return _COPY.match(name) is not None
+
+
+def is_clock(name: str) -> bool:
+    """Whether a call reads the clock, as a wait with a timeout does."""
+    return _CLOCK.match(name) is not None
+
+
 def is_telling(name: str) -> bool:
     """Whether an event may be named as a cause: not the runtime's own events unless they are recognised."""
     return not name.startswith(_NOISE) and ("::" not in name or is_recognised(name))
@@ -86,7 +103,18 @@ def is_frame(name: str) -> bool:
     return _FRAME.match(name) is not None
 
 
-def is_user_frame(name: str) -> bool:
-    """True for a Python function outside the known files of Python and the frameworks."""
+def is_user_frame(name: str, files: SourceFiles = NO_FILES) -> bool:
+    """True for a Python function outside the known files of Python and the frameworks.
+
+    `files` are those that programs were traced from: a package's files are told by their paths.
+    """
     match = _FRAME.match(name)
-    return match is not None and not is_library(match["file"], match["function"])
+    return (
+        match is not None and match["file"] not in files.installed and not is_library(match["file"], match["function"])
+    )
+
+
+def may_be_user_frame(name: str, files: SourceFiles) -> bool:
+    """True for a Python function of a known file if the user has a file of the same name."""
+    match = _FRAME.match(name)
+    return match is not None and match["file"] in files.own and is_library(match["file"], match["function"])

@@ -6,7 +6,9 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias
 
 from tpu_profile_plugin.analysis.budget.host_time import HostTime, MainThread, host_time, main_thread, telling_events
+from tpu_profile_plugin.analysis.budget.library_files import SourceFiles, source_files
 from tpu_profile_plugin.analysis.common.planes import host_plane
+from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, hlo_programs, source_paths
 from tpu_profile_plugin.analysis.steps.inferred import Evidence
 from tpu_profile_plugin.columns import Plane, XSpace
 
@@ -17,10 +19,16 @@ EVENTS, TIME, MAIN = "telling_events", "host_time", "main_thread"
 
 
 class HostReader:
-    """What one host did; `keep` stores the parts, by default in this object."""
+    """What one host did.
 
-    def __init__(self, space: XSpace, keep: Keep | None = None) -> None:
+    `keep` stores the parts, by default in this object; `programs` are the profile's, which tell files of the user's.
+    """
+
+    def __init__(
+        self, space: XSpace, keep: Keep | None = None, programs: Callable[[], HloPrograms] | None = None
+    ) -> None:
         self._space = space
+        self._programs = programs or (lambda: hlo_programs(space))
         self._keep = _memory() if keep is None else keep
 
     @property
@@ -41,9 +49,13 @@ class HostReader:
     def main(self, since: int, until: int, evidence: Evidence | None = None) -> MainThread:
         """The main thread; arguments as those of `main_thread`."""
         main: MainThread = self._keep(
-            (MAIN, since, until, evidence), lambda: main_thread(self._space, self.time, since, until, evidence)
+            (MAIN, since, until, evidence),
+            lambda: main_thread(self._space, self.time, since, until, evidence, self._files),
         )
         return main
+
+    def _files(self) -> SourceFiles:
+        return source_files(source_paths(self._programs()))
 
 
 def _memory() -> Keep:

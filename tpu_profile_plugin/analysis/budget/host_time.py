@@ -10,6 +10,8 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.budget import host_names
+from tpu_profile_plugin.analysis.budget.handover import handed_over
+from tpu_profile_plugin.analysis.budget.library_files import NO_FILES, SourceFiles
 from tpu_profile_plugin.analysis.common.planes import (
     host_plane,
     line_of,
@@ -18,8 +20,10 @@ from tpu_profile_plugin.analysis.common.planes import (
     rows_of_lines,
     spans_at,
 )
-from tpu_profile_plugin.analysis.common.spans import Times, no_time, times_of
+from tpu_profile_plugin.analysis.common.spans import Times, join, no_time, subtract, times_of
+from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH
+from tpu_profile_plugin.analysis.ops.tf_functions import FUNCTION_CALL
 from tpu_profile_plugin.analysis.steps.inferred import Evidence
 from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
 from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
@@ -30,7 +34,11 @@ COVERING = 0.8
 """Share of an idle time that an event of the main thread must cover to be named as its cause."""
 MOST_LEVELS = 200
 LAUNCH_STATS = ("correlation_id", "run_id")
+_TELLING_STATS = (*LAUNCH_STATS, FUNCTION_CALL)
 _MARKER_STATS = ("_r", "step_num")
+
+
+_TELLING = host_names.is_recognised, is_explicit_marker, host_names.is_copy, host_names.is_clock
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,8 +80,10 @@ class HostTime:
     """What the host did, by events whose names tell it.
 
     Attributes:
-      compile_, upload, transfer, input, launch: when the host did what: compilation and uploads to a device on any
-        thread, the rest on the main thread.
+      compile_, upload, transfer, input, launch: when the host did what: compilation, calls that trace a tf.function and
+        uploads to a device on any thread, the rest on the main thread.
+      handover: when the main thread waited for another thread or process, but not for input; batching: the part of it
+        that are waits with a time limit for several results in turn before the next launch.
       launch_key, launch_ps: what launches on the host refer to (correlation or run id, ascending), and their begin.
       main: id and name of the main thread's line; None without any.
     """
@@ -83,6 +93,8 @@ class HostTime:
     transfer: Times = field(default_factory=no_time)
     input: Times = field(default_factory=no_time)
     launch: Times = field(default_factory=no_time)
+    handover: Times = field(default_factory=no_time)
+    batching: Times = field(default_factory=no_time)
     launch_key: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     launch_ps: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     main: tuple[int, str] | None = None
@@ -104,12 +116,14 @@ class MainThread:
       names: of all events.
       user: per name, whether it is a frame of the user's code.
       traced: Python functions were recorded.
+      around: the innermost frame of the user's code among those that last through all of the steps; "" without one.
     """
 
     levels: Levels = field(default_factory=Levels)
     names: tuple[str, ...] = ()
     user: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
     traced: bool = False
+    around: str = ""
 
 
 def telling_events(space: XSpace) -> Plane | None:
@@ -122,7 +136,9 @@ def telling_events(space: XSpace) -> Plane | None:
         return plane
     (telling,) = space.filtered(
         EventFilter(
-            plane, event=lambda name: host_names.is_recognised(name) or is_explicit_marker(name), stats=LAUNCH_STATS
+            plane,
+            event=lambda name: any(test(name) for test in _TELLING),
+            stats=_TELLING_STATS,
         )
     )
     return telling
@@ -151,18 +167,41 @@ def host_time(space: XSpace, plane: Plane | None) -> HostTime:
     def when(wanted: host_names.Activity, *, anywhere: bool = False) -> Times:
         return times_of(begin, end, what == wanted if anywhere else (what == wanted) & on_main)
 
+    upload, launch = when(host_names.Activity.UPLOAD, anywhere=True), when(host_names.Activity.LAUNCH)
+    handover = when(host_names.Activity.HANDOVER)
+    limits = _begins(plane, host_names.is_clock, (first, last))
+    sent = np.sort(np.concatenate([upload[0], _begins(plane, host_names.is_copy)]))
+    fed, batching = handed_over(handover, sent, launch[0], limits)
     return HostTime(
-        when(host_names.Activity.COMPILE, anywhere=True),
-        when(host_names.Activity.UPLOAD, anywhere=True),
+        join(when(host_names.Activity.COMPILE, anywhere=True), _traced_calls(space, plane)),
+        upload,
         when(host_names.Activity.TRANSFER),
-        when(host_names.Activity.INPUT),
-        when(host_names.Activity.LAUNCH),
+        join(when(host_names.Activity.INPUT), fed),
+        launch,
+        subtract(handover, fed),
+        batching,
         *_launches(space, plane),
         (int(plane.lines.id[main]), plane.lines.name[main]),
     )
 
 
-def main_thread(space: XSpace, host: HostTime, since: int, until: int, evidence: Evidence | None = None) -> MainThread:
+def _traced_calls(space: XSpace, plane: Plane) -> Times:
+    """Calls that trace a tf.function: what runs in them waits for the trace, and for the graph that is made of it."""
+    if plane.stat_metadata.row(FUNCTION_CALL) is None:
+        return no_time()
+    event, code, modes = StatColumns(space, plane, plane.events.stats, (FUNCTION_CALL,)).texts(FUNCTION_CALL)
+    traced = event[np.array([mode.startswith("traced") for mode in modes], np.bool_)[code]]
+    return times_of(*spans_at(plane, traced))
+
+
+def main_thread(
+    space: XSpace,
+    host: HostTime,
+    since: int,
+    until: int,
+    evidence: Evidence | None = None,
+    files: Callable[[], SourceFiles] = lambda: NO_FILES,
+) -> MainThread:
     """The events of the main thread that may be causes.
 
     Args:
@@ -170,6 +209,7 @@ def main_thread(space: XSpace, host: HostTime, since: int, until: int, evidence:
       host: tells which thread it is.
       since, until: first begin and last end of the steps.
       evidence: the event that steps were inferred from; it is a marker, not a cause.
+      files: that programs were traced from; asked only if Python functions were recorded.
     """
     plane = host_plane(space)
     if plane is None or host.main is None:
@@ -180,16 +220,45 @@ def main_thread(space: XSpace, host: HostTime, since: int, until: int, evidence:
     rows = rows_of_lines(plane, [line for line in lines_named(plane, name) if int(plane.lines.id[line]) == number])
     (begin, end), metadata = spans_at(plane, rows), plane.events.metadata[rows]
     names = plane.event_metadata.names
-    usable, user, frame = (np.zeros(len(names), np.bool_) for _ in range(3))
-    for row in np.flatnonzero(np.bincount(metadata, minlength=len(names))).tolist():
+    usable, user, frame, maybe = (np.zeros(len(names), np.bool_) for _ in range(4))
+    present = np.flatnonzero(np.bincount(metadata, minlength=len(names))).tolist()
+    known = files() if any(host_names.is_frame(names[row]) for row in present) else NO_FILES
+    for row in present:
         marker = is_explicit_marker(names[row]) or (evidence is not None and names[row] == evidence.event)
         usable[row] = host_names.is_telling(names[row]) and not marker
-        user[row], frame[row] = host_names.is_user_frame(names[row]), host_names.is_frame(names[row])
-    keep = usable[metadata] & (end > begin) & ~((begin <= since) & (end >= until))
+        user[row], frame[row] = host_names.is_user_frame(names[row], known), host_names.is_frame(names[row])
+        maybe[row] = host_names.may_be_user_frame(names[row], known)
+    through = (begin <= since) & (end >= until)
+    keep = usable[metadata] & (end > begin) & ~through
     for stat in _MARKER_STATS:
         if plane.stat_metadata.row(stat) is not None:
             keep &= ~read.ints(space, plane, plane.events.stats, stat)[1][rows]
-    return MainThread(levels(begin[keep], end[keep], metadata[keep]), tuple(names), user, bool(frame.any()))
+    nested = levels(begin[keep], end[keep], metadata[keep])
+    user |= outside_of(nested, maybe, frame & ~user & ~maybe)
+    outer = np.flatnonzero(through & user[metadata])
+    around = names[metadata[outer[begin[outer].argmax()]]] if len(outer) else ""
+    return MainThread(nested, tuple(names), user, bool(frame.any()), around)
+
+
+def outside_of(nested: Levels, chosen: Bools, others: Bools) -> Bools:
+    """Per name whether it is one of the chosen, and most of its events are in no event of the others.
+
+    A package calls its own functions; the user's function of a file that has the name of a package's is called by the
+    user's.
+    """
+    if not chosen.any():
+        return chosen
+    total, free = np.zeros(len(chosen), np.int64), np.zeros(len(chosen), np.int64)
+    before, until, within = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_)
+    for begin, end, name in zip(nested.begin_ps, nested.end_ps, nested.name, strict=True):
+        around = np.searchsorted(before, begin, side="right") - 1
+        inside = np.zeros(len(begin), np.bool_)
+        some = around >= 0
+        inside[some] = within[around[some]] & (begin[some] < until[around[some]])
+        total += np.bincount(name, minlength=len(chosen))
+        free += np.bincount(name[~inside], minlength=len(chosen))
+        before, until, within = begin, end, inside | others[name]
+    return chosen & (2 * free > total)
 
 
 def levels(begin: I64, end: I64, name: I64 | U32) -> Levels:
@@ -222,6 +291,14 @@ def _activities(plane: Plane) -> U8:
 def _names_that(test: Callable[[str], bool], plane: Plane) -> Bools:
     """Whether the names pass a test, per row of the event metadata."""
     return np.array([test(name) for name in plane.event_metadata.names], np.bool_)
+
+
+def _begins(plane: Plane, test: Callable[[str], bool], within: tuple[int, int] | None = None) -> I64:
+    """When events whose names pass a test begin, ascending; `within` are the first row of a line and that after it."""
+    rows = np.flatnonzero(_names_that(test, plane)[plane.events.metadata])
+    rows = rows if within is None else rows[(rows >= within[0]) & (rows < within[1])]
+    begins: I64 = np.sort(spans_at(plane, rows)[0])
+    return begins
 
 
 def _launches(space: XSpace, plane: Plane) -> tuple[I64, I64]:

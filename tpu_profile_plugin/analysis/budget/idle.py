@@ -67,7 +67,7 @@ def split_idle(idle: Times, device: Device, host: HostTime, others: Times | None
         transfer=join(waiting, intersect(launching, after)),
         launch=subtract(launching, after),
         within=within,
-        rest=subtract(rest, dispatching),
+        rest=_cut_at(subtract(rest, dispatching), host.handover),
     )
 
 
@@ -108,6 +108,13 @@ def idle_parts(idle: IdleTime, named: NamedTime) -> Iterator[tuple[int, Times]]:
     yield part.IDLE_LAUNCH, idle.launch
     yield part.IDLE_OTHER, idle.within
     yield part.IDLE_OTHER, named.other
+
+
+def _cut_at(rest: Times, waits: Times) -> Times:
+    """The same time in spans that end where a wait begins or ends: several in turn are causes one by one."""
+    points = np.unique(np.concatenate(waits))
+    points = points[contains(rest, points) & ~np.isin(points, rest[0])]
+    return np.sort(np.concatenate([rest[0], points])), np.sort(np.concatenate([rest[1], points]))
 
 
 def _cut(rest: Times, main: MainThread) -> Times:

@@ -6,6 +6,9 @@ Profiles hold no directories, only names of files. `library_files.txt` leaves ou
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 
 from tpu_profile_plugin.analysis.common.data_files import rows
@@ -24,3 +27,26 @@ def is_library(file: str, function: str) -> bool:
     """Whether a function of a file belongs to a framework or to Python."""
     functions = _functions().get(file)
     return file.startswith(_GENERATED) or (functions is not None and (not functions or function in functions))
+
+
+_INSTALLED = re.compile(r"(?:^|/)(?:site|dist)-packages/|/lib(?:64)?/python\d|^<")
+"""Paths of packages and of Python itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFiles:
+    """Names of files by the paths that programs were traced from: of the user's code, and of packages only."""
+
+    own: frozenset[str] = frozenset()
+    installed: frozenset[str] = frozenset()
+
+
+NO_FILES = SourceFiles()
+
+
+def source_files(paths: Iterable[str]) -> SourceFiles:
+    """The names of these files."""
+    own, installed = set(), set()
+    for path in filter(None, paths):
+        (installed if _INSTALLED.search(path) else own).add(path.rpartition("/")[2])
+    return SourceFiles(frozenset(own), frozenset(installed - own))

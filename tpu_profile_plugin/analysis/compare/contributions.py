@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from tpu_profile_plugin.analysis.budget.categories import (
     BETWEEN,
@@ -13,20 +12,23 @@ from tpu_profile_plugin.analysis.budget.categories import (
     COMPUTE,
     DATA_MOVEMENT,
     GROUP_OF,
+    IDLE_HOST,
+    IDLE_LAUNCH,
     IDLE_OTHER,
+    IDLE_TRANSFER,
 )
+from tpu_profile_plugin.analysis.compare.changes import MORE_OFTEN, Kind, describe, how, kind_of
+from tpu_profile_plugin.analysis.compare.machine import Machine, machine
 from tpu_profile_plugin.analysis.compare.match import Match
 from tpu_profile_plugin.analysis.compare.noise import Sample, welch
-from tpu_profile_plugin.analysis.compare.run import RunWork, WorkedOp
+from tpu_profile_plugin.analysis.compare.run import RunWork
 
-Kind = Literal[
-    "slower", "faster", "added", "removed", "split", "merged", "dtype_changed", "shape_changed", "more_often",
-    "fewer_often", "rest",
-]  # fmt: skip
-MORE_OFTEN = 1.1
-"""Least ratio of runs per step to the base's for "more often", if a single run takes no longer."""
-LONGER = 1.1
-"""Least ratio of the time of a run to the base's for a slower run."""
+LEAST_CAUSE = 0.5
+"""Least share of a difference that one function, or one part of the time between steps, must have to be named."""
+NAMELESS = 2.0
+"""A sentence names a change of the program unless one that is none is as many times larger."""
+_OF_EXECUTIONS = (CATEGORIES[IDLE_LAUNCH], CATEGORIES[IDLE_TRANSFER])
+"""Parts of the step that lie between executions of programs: with more of these there is more of them."""
 OPS = GROUP_OF[CATEGORIES[COMPUTE]]
 """Category of ops. Their time is two of its parts: computation and data movement."""
 
@@ -37,7 +39,7 @@ class Contribution:
 
     Attributes:
       what: the op, the program or the part of the step that changed, and how.
-      kind: how.
+      kind: how; "single_steps" for what steps far above the median add, "machine" for the common factor of all ops.
       delta_ps: what it adds to the compared length; all contributions add up to the difference.
       base_ps, run_ps: its time in both runs.
       category: the category that it belongs to, as in the time budget; `BETWEEN` for the time between steps.
@@ -45,6 +47,7 @@ class Contribution:
       matches: the ops, for those about ops.
       low_ps, high_ps: interval of `delta_ps`; None if there are too few steps.
       certain: the interval and what captures differ by anyway leave no room for 0.
+      detail: the host code, the part of the time between steps or the numbers of executions behind it; "" if unknown.
     """
 
     what: str
@@ -58,10 +61,16 @@ class Contribution:
     low_ps: float | None = None
     high_ps: float | None = None
     certain: bool = False
+    detail: str = ""
+
+    @property
+    def nameless(self) -> bool:
+        """Whether it names no change of the program: idle time that nothing explains, and the machine's speed."""
+        return self.part == CATEGORIES[IDLE_OTHER] or self.kind == "machine"
 
 
-def contributions(base: RunWork, run: RunWork, matches: Iterable[Match], floor_ps: float) -> list[Contribution]:
-    """All changes, the largest first; then idle time that nothing explains, which names no change, and the rest.
+def contributions(base: RunWork, run: RunWork, matches: Sequence[Match], floor_ps: float) -> list[Contribution]:
+    """All changes of the program, the largest first; then what names no change (`Contribution.nameless`), and the rest.
 
     Args:
       base, run: the two runs.
@@ -70,7 +79,7 @@ def contributions(base: RunWork, run: RunWork, matches: Iterable[Match], floor_p
     """
     changes = (*_of_ops(base, run, matches, floor_ps), *_of_parts(base, run, floor_ps))
     changed = [one for one in changes if one.delta_ps]
-    changed.sort(key=lambda one: (one.part == CATEGORIES[IDLE_OTHER], -abs(one.delta_ps)))
+    changed.sort(key=lambda one: (one.nameless, -abs(one.delta_ps)))
     rest = round(run.length.mean) - round(base.length.mean) - sum(one.delta_ps for one in changed)
     return [*changed, Contribution("Rest", "rest", rest, 0.0, 0.0, "", certain=False)]
 
@@ -80,22 +89,118 @@ def _of_parts(base: RunWork, run: RunWork, floor_ps: float) -> Iterable[Contribu
     named = zip((*CATEGORIES, BETWEEN), (*base.parts, base.between), (*run.parts, run.between), strict=True)
     for i, (name, old, new) in enumerate(named):
         if i not in (COMPUTE, DATA_MOVEMENT) and (old.mean or new.mean):
-            kind: Kind = "slower" if new.mean >= old.mean else "faster"
-            judged = _judged(name, kind, (old, new), floor_ps)
-            yield replace(judged, category=GROUP_OF.get(name, BETWEEN), part=name)
+            for kind, samples in _apart(old, new, floor_ps):
+                judged = _judged(name, kind, samples, floor_ps)
+                detailed = _detailed(judged, name, base, run)
+                yield replace(detailed, category=GROUP_OF.get(name, BETWEEN), part=name)
 
 
-def _of_ops(base: RunWork, run: RunWork, matches: Iterable[Match], floor_ps: float) -> Iterable[Contribution]:
+def _apart(old: Sample, new: Sample, floor_ps: float) -> Iterable[tuple[Kind, tuple[Sample, Sample]]]:
+    """A part of all steps, or of ordinary and of single long steps where these make a difference of their own."""
+    single = [replace(one, mean=max(one.excess, 0.0), excess=max(one.excess, 0.0), variance=0.0) for one in (old, new)]
+    if abs(single[1].mean - single[0].mean) > floor_ps:
+        yield "single_steps", (single[0], single[1])
+        old, new = (
+            replace(one, mean=one.mean - part.mean, excess=0.0) for one, part in zip((old, new), single, strict=True)
+        )
+    yield "slower" if new.mean >= old.mean else "faster", (old, new)
+
+
+def _detailed(change: Contribution, name: str, base: RunWork, run: RunWork) -> Contribution:
+    """With what is behind a change of a part of the step, where the recordings tell."""
+    if name == CATEGORIES[IDLE_HOST]:
+        return replace(change, detail=_largest(change.delta_ps, _by_function(base.causes), _by_function(run.causes)))
+    if name == BETWEEN:
+        old, new = (dict(zip(CATEGORIES, one.gap_parts.tolist(), strict=True)) for one in (base, run))
+        most = _largest(change.delta_ps, old, new)
+        return change if most == CATEGORIES[IDLE_OTHER] else replace(change, detail=most)
+    if name in _OF_EXECUTIONS and change.kind in ("slower", "faster"):
+        before, after = (sum(one.executions.values()) for one in (base, run))
+        kind = _executions_kind(before, after)
+        if kind and (kind == "more_executions") == (change.delta_ps > 0):
+            return replace(change, kind=kind, detail=executions_text(before, after))
+    return change
+
+
+def _by_function(causes: Mapping[str, float]) -> dict[str, float]:
+    """Times of host code by file and function: lines move when a program is edited."""
+    times: dict[str, float] = {}
+    for name, ps in causes.items():
+        file, found, rest = name.partition(".py:")
+        function = f"{file.lstrip('$')}.py {rest.partition(' ')[2]}" if found else name
+        times[function] = times.get(function, 0.0) + ps
+    return times
+
+
+def _largest(delta_ps: int, base: Mapping[str, float], run: Mapping[str, float]) -> str:
+    """What has at least `LEAST_CAUSE` of a difference; "" if nothing has."""
+    deltas = {name: run.get(name, 0.0) - base.get(name, 0.0) for name in (*base, *run)}
+    most = max(deltas, key=lambda name: deltas[name] * delta_ps, default="")
+    return most if most and deltas[most] * delta_ps >= LEAST_CAUSE * delta_ps**2 > 0 else ""
+
+
+def _executions_kind(before: float, after: float) -> Kind | None:
+    if not before or not after:
+        return None
+    if after > MORE_OFTEN * before:
+        return "more_executions"
+    return "fewer_executions" if before > MORE_OFTEN * after else None
+
+
+def executions_text(before: float, after: float) -> str:
+    """Numbers of executions: "61 → 1 executions per step"."""
+    return f"{before:,.3g} → {after:,.3g} executions per step"
+
+
+def _of_ops(base: RunWork, run: RunWork, matches: Sequence[Match], floor_ps: float) -> Iterable[Contribution]:
     """Ops: matches of one program that differ in the same way are one change."""
+    common = machine(matches)
     groups: dict[tuple[Kind, str, str, int], list[Match]] = defaultdict(list)
     for i, match in enumerate(matches):
-        kind = kind_of(match)
+        kind = _kind_among(i, match, common, (base.executions, run.executions))
         alone = kind in ("slower", "faster", "more_often", "fewer_often", "split", "merged")
-        groups[kind, match.programs[1] or match.programs[0], how(match), i if alone else -1].append(match)
+        program = "" if kind == "machine" else match.programs[1] or match.programs[0]
+        groups[kind, program, how(match), i if alone else -1].append(match)
     for (kind, _, _, _), members in groups.items():
         old = base.total([op for one in members for op in one.base])
         new = run.total([op for one in members for op in one.run])
-        yield replace(_judged(describe(members), kind, (old, new), floor_ps), matches=tuple(members))
+        judged = _judged(describe(members), kind, (old, new), floor_ps)
+        if kind == "machine" and common is not None:
+            judged = replace(
+                judged,
+                what=f"{sum(len(one.run) for one in members)} unchanged ops",
+                detail=f"{common.factor:.2f} times as long",
+            )
+        elif kind in ("more_executions", "fewer_executions"):
+            programs = members[0].programs
+            numbers = base.executions[programs[0]], run.executions[programs[1]]
+            judged = replace(judged, what=programs[1] or judged.what, detail=executions_text(*numbers))
+        yield replace(judged, matches=tuple(members))
+
+
+def _kind_among(
+    number: int, match: Match, common: Machine | None, executions: tuple[Mapping[str, float], Mapping[str, float]]
+) -> Kind:
+    """How the ops of a match differ, as one change of their program or of the machine if they differ as all do."""
+    kind = kind_of(match)
+    if common is not None and number in common.members:
+        return "machine"
+    if kind not in ("more_often", "fewer_often"):
+        return kind
+    before, after = (one.get(name, 0.0) for one, name in zip(executions, match.programs, strict=True))
+    old, new = (sum(op.runs for op in side) for side in (match.base, match.run))
+    together = before and after and 1 / MORE_OFTEN < (new / old) / (after / before) < MORE_OFTEN
+    return _executions_kind(before, after) or kind if together else kind
+
+
+def principal(changes: Iterable[Contribution], delta_ps: float) -> Contribution | None:
+    """The largest change in the direction of a difference; None without any."""
+    along = [one for one in changes if one.kind != "rest" and one.delta_ps * delta_ps > 0]
+    most = max(along, key=lambda one: abs(one.delta_ps), default=None)
+    named = max((one for one in along if not one.nameless), key=lambda one: abs(one.delta_ps), default=None)
+    if most is None or named is None:
+        return most
+    return named if abs(most.delta_ps) <= NAMELESS * abs(named.delta_ps) else most
 
 
 def _judged(what: str, kind: Kind, samples: tuple[Sample, Sample], floor_ps: float) -> Contribution:
@@ -105,61 +210,3 @@ def _judged(what: str, kind: Kind, samples: tuple[Sample, Sample], floor_ps: flo
     certain = abs(delta) > floor_ps and (interval is None or interval[0] > 0 or interval[1] < 0)
     low, high = interval or (None, None)
     return Contribution(what, kind, round(delta), old.mean, new.mean, OPS, low_ps=low, high_ps=high, certain=certain)
-
-
-def kind_of(match: Match) -> Kind:
-    """How the ops of a match differ."""
-    if match.relation in ("dtype_changed", "shape_changed", "split", "merged", "added", "removed"):
-        return match.relation
-    old, new = (sum(op.ps for op in side) for side in (match.base, match.run))
-    before, after = (sum(op.runs for op in side) for side in (match.base, match.run))
-    if before and after and old and new:
-        longer = (new / after) / (old / before)
-        if after > MORE_OFTEN * before and longer < LONGER:
-            return "more_often"
-        if before > MORE_OFTEN * after and longer > 1 / LONGER:
-            return "fewer_often"
-    return "slower" if new >= old else "faster"
-
-
-def how(match: Match) -> str:
-    """What changed in element types: "bf16 → f32"; "" if nothing did."""
-    old, new = match.types
-    return f"{old or 'none'} → {new or 'none'}" if old or new else ""
-
-
-def describe(matches: Sequence[Match]) -> str:
-    """A change in words: the op with most time, how many there are, and how they changed."""
-    most = max(matches, key=lambda one: max(sum(op.ps for op in one.base), sum(op.ps for op in one.run)))
-    old, new = most.programs
-    text = how(most)
-    if most.relation == "shape_changed":
-        text = _shapes(most)
-    if most.relation in ("split", "merged") and old and new and ", " in f"{old}{new}":
-        return f"{old} → {new}"
-    name = _names(most)
-    if len(matches) > 1:
-        name = f"{len(matches)} ops such as {name}"
-    where = old if old == new or not new else new if not old else f"{old} → {new}"
-    return " ".join(part for part in (f"{where}: {name}" if where else name, f"({text})" if text else "") if part)
-
-
-def _names(match: Match) -> str:
-    """The ops of a match by the framework's names, else their own."""
-
-    def side(ops: Sequence[WorkedOp]) -> str:
-        ordered = sorted(ops, key=lambda op: -op.ps)
-        shown = ", ".join(dict.fromkeys(op.name for op in ordered[:3]))
-        return f"{shown} and {len(ordered) - 3} more" if len(ordered) > 3 else shown
-
-    old, new = side(match.base), side(match.run)
-    if match.relation in ("split", "merged"):
-        return f"{old} → {new}"
-    framework = next((op.print.framework for op in (*match.run, *match.base) if op.print.framework), "")
-    return f"{new or old}{f' ({framework})' if framework else ''}"
-
-
-def _shapes(match: Match) -> str:
-    """The first shape that differs."""
-    pairs = zip(match.base[0].print.shapes, match.run[0].print.shapes, strict=False)
-    return next((f"{old} → {new}" for old, new in pairs if old != new), "")

@@ -37,6 +37,11 @@ class Fingerprint:
         return self.category, self.framework or self.kind, self.source
 
     @property
+    def anywhere(self) -> tuple[str, tuple[str, ...], str]:
+        """Identity of the op without the line that it comes from."""
+        return self.category, self.shapes, self.framework or self.kind
+
+    @property
     def types(self) -> tuple[str, ...]:
         """Element types of its shapes."""
         return tuple(shape.partition("[")[0] for shape in self.shapes)
@@ -67,6 +72,11 @@ def shapes_in(expression: str) -> Iterator[str]:
 def framework_op(provenance: str) -> str:
     """`name:type` without the compiled functions that it lies in; what recompiling under another name leaves alone."""
     return _SCOPE.sub("", provenance).rstrip(":")
+
+
+def primitive(framework: str) -> str:
+    """A framework op without its scopes and type: a loop, or no compiled function, leaves it alone."""
+    return framework.rpartition("/")[2].partition(":")[0]
 
 
 def kind_of(name: str) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
-from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint
-from tpu_profile_plugin.analysis.compare.run import CONTAINERS, WorkedOp
+from tpu_profile_plugin.analysis.compare.described import CONTAINERS
+from tpu_profile_plugin.analysis.compare.fingerprint import primitive
+from tpu_profile_plugin.analysis.compare.run import WorkedOp
 
 K = TypeVar("K", bound=Hashable)
 Relation = Literal["same", "dtype_changed", "shape_changed", "split", "merged", "changed", "added", "removed"]
@@ -47,7 +48,7 @@ class Match:
 
 def match_programs(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> dict[str, str]:
     """Program of the run -> program of the base: of the same name, else of the most similar structure."""
-    ours, theirs = _by(run, lambda op: op.program), _by(base, lambda op: op.program)
+    ours, theirs = by_key(run, lambda op: op.program), by_key(base, lambda op: op.program)
     matched = {name: name for name in ours if name in theirs}
     pairs = [
         (_alike(theirs[old], ours[new]), new, old)
@@ -115,41 +116,16 @@ def match_ops(base: Sequence[WorkedOp], run: Sequence[WorkedOp], programs: dict[
         matches += pairs
         left += old
         right += new
-    return matches + _by_content(left, right)
+    related = _by_content(left, right, lambda op: op.inside)
+    # Ops of a loop, or of no compiled function, have other scopes: the line and the kind of op remain.
+    alone = [one for one in related if not (one.base and one.run)]
+    left, right = [op for one in alone for op in one.base], [op for one in alone for op in one.run]
+    return [*matches, *(one for one in related if one.base and one.run), *_by_content(left, right, _primitives)]
 
 
-def matched_share(
-    ops: Sequence[WorkedOp], others: Sequence[WorkedOp], pairs: Iterable[tuple[str, str]]
-) -> float | None:
-    """Share of the time of ops that is in programs which the other run has as well, 0 to 1; None without such time.
-
-    A name alone makes no program the same: at least `LEAST_SHARED` of the smaller one's ops must come from the same
-    place.
-
-    Args:
-      ops: of one run.
-      others: of the other run.
-      pairs: names of programs of both that correspond.
-    """
-    ours, theirs = (_by(side, lambda op: op.program) for side in (_known(ops), _known(others)))
-    total = sum(op.ps for side in ours.values() for op in side)
-    both = {one for one, other in pairs if _related(ours.get(one, []), theirs.get(other, []))}
-    return sum(op.ps for name in both for op in ours[name]) / total if total else None
-
-
-def _known(ops: Iterable[WorkedOp]) -> list[WorkedOp]:
-    """Ops without the time of loops and calls, which belongs to no program."""
+def known_ops(ops: Iterable[WorkedOp]) -> list[WorkedOp]:
+    """Ops without the loops and calls around them, which are alike in all programs."""
     return [op for op in ops if op.name != CONTAINERS]
-
-
-def _related(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> bool:
-    """Whether ops of two programs come from the same places; those of unknown origin need the same shapes."""
-    old, new = ({_origin(op.print) for op in side} for side in (base, run))
-    return bool(old & new) and len(old & new) >= LEAST_SHARED * min(len(old), len(new))
-
-
-def _origin(one: Fingerprint) -> Hashable:
-    return (one.framework, one.source) if one.framework or one.source else (one.kind, one.shapes)
 
 
 def _types(base: Iterable[WorkedOp], run: Iterable[WorkedOp]) -> tuple[str, str]:
@@ -162,7 +138,7 @@ def _pair(
     base: Iterable[WorkedOp], run: Iterable[WorkedOp], key: Callable[[WorkedOp], Hashable], matches: list[Match]
 ) -> tuple[list[WorkedOp], list[WorkedOp]]:
     """Matches ops with equal keys; returns the others."""
-    left, right = _by(base, key), _by(run, key)
+    left, right = by_key(base, key), by_key(run, key)
     for shared in [one for one in left if one in right and one != ""]:
         old, new = left.pop(shared), right.pop(shared)
         matches.append(_match(old, new, _relation))
@@ -174,9 +150,10 @@ _KEYS: tuple[Callable[[WorkedOp], Hashable], ...] = (
     lambda op: op.print.place,
     lambda op: op.print.place[1:],
     lambda op: op.print.source,
+    lambda op: op.print.anywhere if op.print.shapes else "",
 )
 """What is equal in two runs, the surest first: what an op is; whatever its shapes; whatever the compiler made of it;
-the line that it comes from. "" matches nothing."""
+the line that it comes from; what it is, wherever that is written. "" matches nothing."""
 
 
 def _match(
@@ -198,12 +175,21 @@ def _relation(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> Relation:
     return "merged" if len(base) > 1 and len(run) == 1 else "shape_changed"
 
 
-def _by_content(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> list[Match]:
+def _primitives(op: WorkedOp) -> frozenset[str]:
+    """What an op was made of, without scopes; of known lines only."""
+    parts = (one.rpartition(" ") for one in op.inside)
+    return frozenset(f"{primitive(name)} {place}" for name, _, place in parts if place)
+
+
+def _by_content(
+    base: Sequence[WorkedOp], run: Sequence[WorkedOp], content: Callable[[WorkedOp], frozenset[str]]
+) -> list[Match]:
     """Ops that are made of the same framework ops, in whatever programs; the others are added or removed."""
     ops = [*base, *run]
+    inside = [content(op) for op in ops]
     holders: dict[str, list[int]] = defaultdict(list)
-    for i, op in enumerate(ops):
-        for name in op.inside:
+    for i, names in enumerate(inside):
+        for name in names:
             holders[name].append(i)
     group = list(range(len(ops)))
 
@@ -219,7 +205,7 @@ def _by_content(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> list[Match
             for j in (one for one in held if one >= len(base)):
                 shared[i, j] += 1
     for (i, j), count in shared.items():
-        if count >= LEAST_SHARED * min(len(ops[i].inside), len(ops[j].inside)):
+        if count >= LEAST_SHARED * min(len(inside[i]), len(inside[j])):
             group[root(j)] = root(i)
     sides: dict[int, tuple[list[WorkedOp], list[WorkedOp]]] = defaultdict(lambda: ([], []))
     for i, op in enumerate(ops):
@@ -238,13 +224,14 @@ def _structure(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> Relation:
 
 
 def _alike(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> float:
-    """Share of ops with the same fingerprint, of the larger program."""
-    left, right = _by(base, lambda op: op.print), _by(run, lambda op: op.print)
+    """Share of ops that are the same wherever they are written, of the larger program."""
+    left, right = (by_key(known_ops(side), lambda op: op.print.anywhere) for side in (base, run))
     both = sum(min(len(left[one]), len(right[one])) for one in left if one in right)
     return both / max(len(base), len(run))
 
 
-def _by(ops: Iterable[WorkedOp], key: Callable[[WorkedOp], K]) -> dict[K, list[WorkedOp]]:
+def by_key(ops: Iterable[WorkedOp], key: Callable[[WorkedOp], K]) -> dict[K, list[WorkedOp]]:
+    """Ops by a key, in their order."""
     groups: dict[K, list[WorkedOp]] = defaultdict(list)
     for op in ops:
         groups[key(op)].append(op)

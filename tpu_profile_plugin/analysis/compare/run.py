@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
 from tpu_profile_plugin.analysis.budget.run import RunBudget
-from tpu_profile_plugin.analysis.compare.facts import HostOps
-from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint, fingerprint, framework_op, program_name
+from tpu_profile_plugin.analysis.compare.described import CONTAINERS, DescribedWork
+from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint, program_name
 from tpu_profile_plugin.analysis.compare.noise import Sample
-from tpu_profile_plugin.analysis.compare.work import HostWork
-from tpu_profile_plugin.analysis.hlo.ops import Fused, HloOps
+from tpu_profile_plugin.analysis.summary.outliers import StepOutliers, step_outliers
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
-
-CONTAINERS = "loops, calls and conditionals"
-MOST_INSIDE = 500
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,11 +24,12 @@ class WorkedOp:
       program: name of its program, without id.
       module: the same with the id, as in other tools; "" if unknown.
       name: of the instruction.
-      print: what it is.
+      print: what it is; in the base of a comparison with the files and lines of the run.
       inside: framework ops that it was made of, with their source line where that is known.
       ps: its time.
       by_step: float64[s], its time in each of the first steps (`MOST_STEPS`).
       runs: per step and device.
+      source: `file:line` as recorded, "" if unknown.
     """
 
     program: str
@@ -43,51 +40,7 @@ class WorkedOp:
     ps: float
     by_step: F64
     runs: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DescribedWork:
-    """The work of one host with what its ops are; picklable.
-
-    Attributes:
-      work: the times.
-      module, print, inside: per key of `work`, see `WorkedOp`.
-    """
-
-    work: HostWork
-    module: tuple[str, ...]
-    print: tuple[Fingerprint, ...]
-    inside: tuple[frozenset[str], ...]
-
-
-def describe(work: HostWork, ops: HostOps, hlo: HloOps) -> DescribedWork:
-    """Joins the times of ops with what op tools know of them."""
-    modules: list[str] = []
-    prints: list[Fingerprint] = []
-    insides: list[frozenset[str]] = []
-    for program, name in work.keys:
-        facts = ops.facts.get((program, name))
-        modules.append(ops.modules.get(program) or (f"({program})" if program else ""))
-        if facts is None:
-            prints.append(fingerprint(name or CONTAINERS, "", "", "", ""))
-            insides.append(frozenset())
-            continue
-        op_print = fingerprint(name, facts.category, facts.provenance, facts.expression, facts.source)
-        prints.append(op_print)
-        fused = hlo.fused(program, name) if "fusion" in op_print.category else ()
-        insides.append(frozenset(_inside(fused, op_print, program, hlo)))
-    return DescribedWork(work, tuple(modules), tuple(prints), tuple(insides))
-
-
-def _inside(fused: Sequence[Fused], whole: Fingerprint, program: int, hlo: HloOps) -> Iterator[str]:
-    """The framework ops that an op was made of."""
-    if not fused and whole.framework:
-        yield f"{whole.framework} {whole.source}"
-    for op in fused[:MOST_INSIDE]:
-        name = framework_op(op.provenance)
-        if name:
-            file, line, _ = hlo.source(program, op.name)
-            yield f"{name} {file}:{line}" if file else f"{name} "
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,6 +56,11 @@ class RunWork:
         too little is between steps to be shown.
       gap, period: the time between steps and from step to step, however little is between steps.
       steps: how many there are.
+      single: bool[s], far longer than the median, of the steps in `WorkedOp.by_step`.
+      outliers: the steps that are far longer than the median.
+      causes: host code that devices are idle for, by name.
+      gap_parts: float64[c], parts of the time between steps.
+      executions: of programs, by name without id; none of GPUs.
     """
 
     ops: tuple[WorkedOp, ...]
@@ -113,6 +71,11 @@ class RunWork:
     gap: Sample
     period: Sample
     steps: int
+    single: Bools
+    outliers: StepOutliers
+    causes: Mapping[str, float]
+    gap_parts: F64
+    executions: Mapping[str, float]
 
     def without_steps(self) -> RunWork:
         """The work without the times of steps, for runs whose steps are unknown."""
@@ -124,12 +87,26 @@ class RunWork:
         """The work with the time between steps, for a comparison in which the other run's is shown."""
         return replace(self, between=self.gap, length=self.period)
 
+    def divided(self, number: float) -> RunWork:
+        """The work of each of several equal parts of a step."""
+        return replace(
+            self,
+            ops=tuple(
+                replace(op, ps=op.ps / number, by_step=op.by_step / number, runs=op.runs / number) for op in self.ops
+            ),
+            parts=tuple(one.divided(number) for one in self.parts),
+            **{name: getattr(self, name).divided(number) for name in ("between", "step", "length", "gap", "period")},
+            causes={name: ps / number for name, ps in self.causes.items()},
+            gap_parts=self.gap_parts / number,
+            executions={name: count / number for name, count in self.executions.items()},
+        )
+
     def total(self, ops: Sequence[WorkedOp]) -> Sample:
         """Of ops together: their sum, and how far it varies over the steps."""
         if not ops:
-            return Sample(0.0, 0.0, self.steps)
+            return Sample(0.0, 0.0, self.steps - len(self.outliers))
         together = np.sum([op.by_step for op in ops], axis=0)
-        return sample(sum(op.ps for op in ops), together, self.steps)
+        return sample(sum(op.ps for op in ops), together, self.single, self.steps)
 
 
 def run_work(hosts: Sequence[DescribedWork], budget: RunBudget) -> RunWork:
@@ -150,24 +127,53 @@ def run_work(hosts: Sequence[DescribedWork], budget: RunBudget) -> RunWork:
             key = program_name(host.module[i]), name or CONTAINERS, host.print[i]
             op = WorkedOp(
                 *(key[0], host.module[i], key[1], key[2], host.inside[i]),
-                *(float(total[i]) / budget.cells, times[i], float(runs[i]) / budget.cells),
+                *(float(total[i]) / budget.cells, times[i], float(runs[i]) / budget.cells, key[2].source),
             )
             by_key[key] = op if key not in by_key else _sum(by_key[key], op)
     length, parts = budget.of_steps_ps()
     gaps, steps, shown = _gaps(budget), len(budget), budget.between_step_ps > 0
-    gap = sample(budget.gap_ps, gaps, len(gaps))
-    period = sample(budget.step_ps + budget.gap_ps, length[:-1] + gaps, len(gaps))
-    step = sample(budget.step_ps, length, steps)
+    outliers = step_outliers(budget)
+    single = np.zeros(steps, np.bool_)
+    single[outliers.rows] = True
+    gap = sample(budget.gap_ps, gaps, single[:-1])
+    period = sample(budget.step_ps + budget.gap_ps, length[:-1] + gaps, single[:-1])
+    step = sample(budget.step_ps, length, single)
     return RunWork(
         ops=tuple(by_key.values()),
-        parts=tuple(sample(float(budget.parts_ps[i]), parts[:, i], steps) for i in range(len(CATEGORIES))),
-        between=gap if shown else Sample(0.0, 0.0, len(gaps)),
+        parts=tuple(sample(float(budget.parts_ps[i]), parts[:, i], single) for i in range(len(CATEGORIES))),
+        between=gap if shown else replace(gap, mean=0.0, variance=0.0, excess=0.0),
         step=step,
         length=period if shown else step,
         gap=gap,
         period=period,
         steps=steps,
+        single=single[kept],
+        outliers=outliers,
+        causes=_causes(budget),
+        gap_parts=budget.between_parts_ps,
+        executions=_executions(chosen, budget),
     )
+
+
+def _causes(budget: RunBudget) -> dict[str, float]:
+    """Host code that devices are idle for within steps, ps per step and device that takes part, by name."""
+    causes: dict[str, float] = {}
+    for _, cause in budget.causes:
+        causes[cause.name] = causes.get(cause.name, 0.0) + sum(cause.time_ps) / max(budget.cells, 1)
+    return causes
+
+
+def _executions(hosts: Sequence[DescribedWork], budget: RunBudget) -> dict[str, float]:
+    """Executions per step and device that takes part, by name of the program; extrapolated as in `HostWork.within`."""
+    executions: dict[str, float] = {}
+    for host, rows in zip(hosts, budget.rows, strict=True):
+        modules = {program: module for (program, _), module in zip(host.work.keys, host.module, strict=True)}
+        share = len(rows) / max(host.work.steps, 1) / max(budget.cells, 1)
+        for program, count in host.work.executions.items():
+            if program in modules:
+                name = program_name(modules[program])
+                executions[name] = executions.get(name, 0.0) + count * share
+    return executions
 
 
 def few_steps(known: Sequence[int], rows: Sequence[I64], steps: int) -> Bools:
@@ -190,6 +196,17 @@ def _sum(op: WorkedOp, other: WorkedOp) -> WorkedOp:
     return replace(op, ps=op.ps + other.ps, by_step=op.by_step + other.by_step, runs=op.runs + other.runs)
 
 
-def sample(mean: float, values: F64, count: int) -> Sample:
-    """A mean, the variance of the values that it is of, and how many they are."""
-    return Sample(mean, float(values.var(ddof=1)) if len(values) > 1 else 0.0, count)
+def sample(mean: float, values: F64, single: Bools, count: int | None = None) -> Sample:
+    """A time per step.
+
+    Args:
+      mean: over all steps.
+      values: float64[s] of each step that is known.
+      single: bool[s], steps far above the median.
+      count: of all steps; by default those of `values`.
+    """
+    alone = int(single.sum())
+    ordinary = values[~single] if alone else values
+    variance = float(ordinary.var(ddof=1)) if len(ordinary) > 1 else 0.0
+    excess = float(values.mean() - ordinary.mean()) if alone and len(ordinary) else 0.0
+    return Sample(mean, variance, (len(values) if count is None else count) - alone, excess, alone)

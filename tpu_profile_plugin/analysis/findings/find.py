@@ -7,15 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tpu_profile_plugin.analysis.findings.headline import Headline, headline, is_healthy
+from tpu_profile_plugin.analysis.findings.evidence.device.busy_with import BusyWith, busy_with, compiling, in_words
+from tpu_profile_plugin.analysis.findings.headline import CLEAR_SHARE, Headline, headline, is_healthy
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import segments_ps
 from tpu_profile_plugin.analysis.findings.model import Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.recorded import qualified
 from tpu_profile_plugin.analysis.findings.rules import RULES
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.errors import ProfileError
 
 _LOG = logging.getLogger("tpu_profile_plugin")
+_BUSY_WITH = "headline"
+"""Key of what a host's devices are busy with, beside the rules' ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +46,11 @@ class Report:
     """What all rules say of a run.
 
     Attributes:
-      findings: the largest saving first, those about no time in the order of the rules.
+      findings: the largest saving first, general ones after clear ones of a known cause, those about no time in the order
+        of the rules.
       silent: (rule, reason) of the others, in the order of the rules.
       headline: what limits the run, in one line.
-      healthy: no finding could save much, and most of the step is computation.
+      healthy: see `headline.is_healthy`.
     """
 
     findings: tuple[RuleFinding, ...]
@@ -69,15 +74,15 @@ class Failure:
 
 def gather(host: HostView, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
     """What each rule needs of one host, by the rule's id; `Failure` if it raised, except errors about the profile."""
+    wanted = {rule.id: rule.gather for rule in rules if rule.gather is not None} | {_BUSY_WITH: busy_with}
     gathered: dict[str, Any] = {}
-    for rule in rules:
-        if rule.gather is not None:
-            try:
-                gathered[rule.id] = rule.gather(host)
-            except (ProfileError, MemoryError):
-                raise
-            except Exception as error:
-                gathered[rule.id] = _failure(rule, error)
+    for name, part in wanted.items():
+        try:
+            gathered[name] = part(host)
+        except (ProfileError, MemoryError):
+            raise
+        except Exception as error:
+            gathered[name] = _failure(name, error)
     return gathered
 
 
@@ -90,23 +95,31 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]], rules: Sequence[Ru
       rules: in the order of the report.
     """
     verdicts = {rule.id: _verdict(rule, run, [host.get(rule.id) for host in gathered]) for rule in rules}
-    fired = {name for name, verdict in verdicts.items() if isinstance(verdict, Finding) and verdict.saving_ps}
+    fired = {name: verdict.saving_ps for name, verdict in verdicts.items() if isinstance(verdict, Finding)}
     findings: list[RuleFinding] = []
     silent: list[tuple[Rule, Silence]] = []
     for rule in rules:
         verdict = verdicts[rule.id]
         if isinstance(verdict, Silence):
-            silent.append((rule, verdict))
-        elif causes := [name for name in rule.implied_by if name in fired]:
+            silent.append((rule, qualified(rule.id, run, verdict)))
+        elif causes := [name for name in rule.implied_by if _explains(fired.get(name, 0.0), rule, verdict)]:
             silent.append((rule, Silence(f"It follows from another finding ({causes[0]}).")))
         else:
             saving_ps = min(verdict.saving_ps, segments_ps(run.budget, verdict.segments))
             findings.append(RuleFinding(rule, replace(verdict, saving_ps=saving_ps), run.share(saving_ps)))
-    findings.sort(key=lambda entry: -entry.finding.saving_ps)
+    known = any(entry.share >= CLEAR_SHARE and not entry.rule.general for entry in findings)
+    findings.sort(key=lambda one: (known and (one.rule.general or one.share < CLEAR_SHARE), -one.finding.saving_ps))
     first = findings[0] if findings else None
     main = (first.id, first.title, first.share) if first is not None else None
     healthy = is_healthy(run, max((entry.share for entry in findings), default=0.0))
-    return Report(tuple(findings), tuple(silent), headline(run, main, healthy=healthy), healthy)
+    busy = [part for host in gathered if isinstance(part := host.get(_BUSY_WITH), BusyWith)]
+    told = headline(run, main, busy_with=in_words(busy), compiling=compiling(busy))
+    return Report(tuple(findings), tuple(silent), told, healthy)
+
+
+def _explains(saving_ps: float, rule: Rule, found: Finding) -> bool:
+    """Whether a finding with this saving explains what a rule found."""
+    return saving_ps > 0 and (not rule.general or saving_ps >= found.saving_ps / 2)
 
 
 def _verdict(rule: Rule, run: RunView, gathered: Sequence[Any]) -> Finding | Silence:
@@ -120,10 +133,10 @@ def _verdict(rule: Rule, run: RunView, gathered: Sequence[Any]) -> Finding | Sil
     except (ProfileError, MemoryError):
         raise
     except Exception as error:
-        return Silence(f"The rule failed: {_failure(rule, error).error}.", looked=False, failed=True)
+        return Silence(f"The rule failed: {_failure(rule.id, error).error}.", looked=False, failed=True)
 
 
-def _failure(rule: Rule, error: Exception) -> Failure:
+def _failure(rule: str, error: Exception) -> Failure:
     """Logs the error with its traceback."""
-    _LOG.exception("the rule %s of the findings failed", rule.id)
+    _LOG.exception("the rule %s of the findings failed", rule)
     return Failure(f"{type(error).__name__}: {error}".rstrip(": ."))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 CLEAR_SHARE = 0.10
-"""Least share of the time for a headline: a run without such a finding may be healthy."""
+"""Least share of the time for a headline: a run with such a finding, or such a part without one, is not healthy."""
 BAD_SHARE = 0.20
 """From this share on the headline is alarming."""
-HEALTHY_SHARE = 0.75
-"""Least share of computation in a healthy step: with less, a quarter or more is lost without a known cause."""
+BUSY_SHARE = 0.75
+"""Least share of computation in a busy step: with less, a quarter or more is lost without a known cause."""
 NOTABLE_SHARE = 0.01
-"""Smaller parts are left out of sentences."""
+"""Smaller parts are left out of sentences, and exceptional steps that cost less do not count."""
 
 FEW_STEPS = 3
 """With fewer steps, one of them may be an exception."""
@@ -36,6 +36,8 @@ _SPENT = {
     "between_steps": "is between steps",
 }
 """Categories of the time budget, and parts of the last one, after "... of the step"."""
+_ALONE = {"host_compute": "is host code", "compilation": "is compilation; record later, or for longer"}
+"""The same of a host of which no device was recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Headline:
 
     Attributes:
       title: one line.
-      tone: "good": healthy; "fair", "bad": time is lost; "none": no verdict.
+      tone: "good": healthy; "fair", "bad": time is lost; "none": no verdict, or busy and nothing speaks against it.
       finding: id of the rule whose finding it is; None if it is about the parts of the step.
     """
 
@@ -53,15 +55,36 @@ class Headline:
     finding: str | None = None
 
 
+def is_busy(run: RunView, largest_share: float) -> bool:
+    """Whether devices compute most of the time, and neither a finding nor any other part has a tenth of it."""
+    shares = _shares(run) if run.has_devices else {"device_compute": 0.0}
+    compute = shares.pop("device_compute")
+    return compute >= BUSY_SHARE and max(largest_share, *shares.values(), 0.0) < CLEAR_SHARE
+
+
 def is_healthy(run: RunView, largest_share: float) -> bool:
-    """Whether no finding could save a tenth of the time, and most of it is computation."""
-    return run.has_devices and largest_share < CLEAR_SHARE and _shares(run)["device_compute"] >= HEALTHY_SHARE
+    """Whether a run is busy, its steps are marked and alike and cover the recording, and its devices are used well."""
+    return is_busy(run, largest_share) and not (_unsure(run) or _slow_steps(run) or _use(run))
 
 
-def headline(run: RunView, first: tuple[str, str, float] | None, *, healthy: bool) -> Headline:
-    """The headline of a run; `first`: id, title and share of the finding with the largest saving."""
-    told = _verdict(run, first, healthy=healthy)
-    return told if told.tone == "none" else replace(told, title=_qualifier(run) + told.title)
+def headline(
+    run: RunView, first: tuple[str, str, float] | None, *, busy_with: str = "", compiling: float = 0.0
+) -> Headline:
+    """The headline of a run.
+
+    Args:
+      run: the run.
+      first: id, title and share of the finding with the largest saving.
+      busy_with: what the devices compute, after "... is device compute, "; "" if unknown.
+      compiling: without devices and steps, the share of the recording in which programs are compiled.
+    """
+    if first is not None and first[2] >= CLEAR_SHARE:
+        name, title, share = first
+        return Headline(_qualifier(run) + title, "bad" if share >= BAD_SHARE else "fair", name)
+    if not run.has_devices:
+        return Headline(_no_device(run, compiling), "none")
+    title, tone = _verdict(run, first, busy_with)
+    return Headline(_qualifier(run) + title, tone)
 
 
 def _qualifier(run: RunView) -> str:
@@ -76,30 +99,64 @@ def _qualifier(run: RunView) -> str:
     return "Inferred steps: " if run.inferred else ""
 
 
-def _verdict(run: RunView, first: tuple[str, str, float] | None, *, healthy: bool) -> Headline:
-    if first is not None and first[2] >= CLEAR_SHARE:
-        name, title, share = first
-        return Headline(title, "bad" if share >= BAD_SHARE else "fair", name)
+def _unsure(run: RunView) -> bool:
+    """Whether steps are too few, not marked, or cover too little to call a run healthy.
+
+    Inferred steps last from one execution to the next, so that nothing is ever between them.
+    """
+    return run.steps < FEW_STEPS or run.inferred or run.whole_recording or run.covered < LEAST_COVERED
+
+
+def _slow_steps(run: RunView) -> str:
+    """That single steps are far longer than the others; "" if not."""
+    slow = run.outliers
+    if not len(slow) or slow.excess_ps_per_step < NOTABLE_SHARE * run.base_ps:
+        return ""
+    worst = float(slow.length_ps.max()) / slow.median_ps if slow.median_ps else 0.0
+    take = "takes" if len(slow) == 1 else "take up to"
+    return f"{len(slow)} of {len(slow.length_ps)} steps {take} {worst:.1f} times the median"
+
+
+def _use(run: RunView) -> str:
+    """What is wrong with, or not known about, the use of the devices; "" if it is high enough."""
+    use = run.use_while_busy
+    if use is None:
+        return "the use of the devices' peak rates is unknown"
+    return f"matrix units are used to {use.matrix:.1f}% of their peak, HBM to {use.hbm:.1f}%" if use.low else ""
+
+
+def _verdict(run: RunView, first: tuple[str, str, float] | None, busy_with: str) -> tuple[str, Tone]:
+    """Title and tone of a run with devices and without a clear finding."""
     shares = _shares(run)
-    if not run.has_devices:
-        if not any(shares.values()):
-            return Headline("No device in the profile: its time cannot be accounted for", "none")
-        most = max(shares, key=lambda name: shares[name])
-        spent = "is host code" if most == "host_compute" else _SPENT[most]
-        return Headline(f"No device recorded; {shares[most]:.1%} of the {run.base} {spent}", "none")
     compute = f"{shares.pop('device_compute'):.1%} of the {run.base} is device compute"
     rest = sorted(((name, share) for name, share in shares.items() if share > 0), key=lambda one: -one[1])
-    if healthy:
+    largest_finding = first[2] if first is not None else 0.0
+    if is_busy(run, largest_finding):
         notable = [f"{share:.1%} {_SPENT[name]}" for name, share in rest if share >= NOTABLE_SHARE][:2]
-        return Headline(f"Healthy: {', '.join([compute, *notable])}", "good")
+        if is_healthy(run, largest_finding):
+            return f"Healthy: {', '.join([compute, *notable])}", "good"
+        told = ", ".join([compute, busy_with] if busy_with else [compute, *notable])
+        slow, use = _slow_steps(run), _use(run)
+        lost = bool(slow or (use and run.use_while_busy))
+        return "; ".join([f"Busy: {told}", *filter(None, (slow, use))]), "fair" if lost else "none"
     if not rest:
-        return Headline(compute, "none")
+        return compute, "none"
     largest, share = rest[0]
     title = f"{share:.1%} of the {run.base} {_SPENT[largest]}"
     if largest == "idle_other":
-        return Headline(f"{title}: no event was recorded for it", "fair")
-    known = first is not None and first[2] > 0
-    return Headline(f"{title}; {'no finding explains most of it' if known else 'no check found the cause'}", "fair")
+        return f"{title}: no event was recorded for it", "fair"
+    return f"{title}; {'no finding explains most of it' if largest_finding else 'no check found the cause'}", "fair"
+
+
+def _no_device(run: RunView, compiling: float) -> str:
+    """What the host does, if that is known."""
+    shares = _shares(run)
+    if not any(shares.values()):
+        if compiling >= CLEAR_SHARE:
+            return f"No device ran: {compiling:.1%} of the recording {_ALONE['compilation']}"
+        return "No device in the profile: its time cannot be accounted for"
+    most = max(shares, key=lambda name: shares[name])
+    return f"No device recorded; {shares[most]:.1%} of the {run.base} {_ALONE.get(most, _SPENT[most])}"
 
 
 def _shares(run: RunView) -> dict[str, float]:

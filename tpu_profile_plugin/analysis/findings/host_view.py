@@ -57,7 +57,7 @@ class HostView:
         self.hlo = hlo
         self.summary, self.budget, self.shown, self.communication = shared
         self._devices = devices
-        self.reader = HostReader(space, keep)
+        self.reader = HostReader(space, keep, lambda: hlo.programs)
         self._keep = keep
         self._derived: dict[object, object] = {}
 

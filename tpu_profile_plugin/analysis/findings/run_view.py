@@ -15,14 +15,14 @@ from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.communication.run import RunCommunication
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.lost import Lost, located, lost_to, within
+from tpu_profile_plugin.analysis.findings.use import Use, use_of, use_while_busy
 from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
-from tpu_profile_plugin.analysis.steps.slowest import SlowestSteps, slowest_steps
+from tpu_profile_plugin.analysis.steps.numbered import KERAS
 from tpu_profile_plugin.analysis.summary.coverage import coverage
 from tpu_profile_plugin.analysis.summary.host import RunSummary
+from tpu_profile_plugin.analysis.summary.outliers import StepOutliers, step_outliers
 from tpu_profile_plugin.columns.arrays import I64
 
-KERAS = "Profiled batch"
-"""Keras encloses each batch of a profile in this event."""
 _KERAS_FUNCTION = re.compile(r"(?:one|multi)_step_on_(?:data|iterator)|(?:train|test|predict)_function\Z")
 T = TypeVar("T")
 
@@ -89,10 +89,19 @@ class RunView:
         return evidence is not None and evidence.event != KERAS and not is_explicit_marker(evidence.event)
 
     @cached_property
-    def slowest(self) -> SlowestSteps:
-        """The steps of the slowest hosts in XProf's parts; empty without steps."""
-        merged = self.summary.merged_steps
-        return slowest_steps(merged if len(merged) else self.summary.steps, single_host=len(self.hosts) == 1)
+    def outliers(self) -> StepOutliers:
+        """The typical step and the exceptions."""
+        return step_outliers(self.budget)
+
+    @cached_property
+    def use(self) -> Use | None:
+        """Use of the devices' peak rates over all time; None if it is unknown."""
+        return use_of(self.summary)
+
+    @cached_property
+    def use_while_busy(self) -> Use | None:
+        """The same over the time in which they compute."""
+        return use_while_busy(self.summary)
 
     @cached_property
     def covered(self) -> float:
@@ -147,7 +156,8 @@ class RunView:
     def keras(self) -> bool:
         """Whether Keras runs the training loop: it marks batches, or its tf.functions are called."""
         evidence, functions = self.budget.evidence, self.summary.functions
-        marked = evidence is not None and evidence.event == KERAS
+        marked = any(label.startswith(KERAS) for label in self.budget.labels[:1])
+        marked |= evidence is not None and evidence.event == KERAS
         return marked or any(_KERAS_FUNCTION.match(function.name) for function in functions)
 
     @property

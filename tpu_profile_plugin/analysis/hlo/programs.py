@@ -150,6 +150,15 @@ class HloPrograms:
         return self._decoded[program_id]
 
 
+def source_paths(programs: HloPrograms) -> set[str]:
+    """Paths of all files that instructions of the programs come from, with those of the calls around them."""
+    paths: set[str] = set()
+    for program in filter(None, map(programs.program, programs.modules)):
+        texts = np.unique(np.concatenate([program.columns["source_file"], program.columns["frame_file"]]))
+        paths.update(program.space.texts(texts))
+    return paths
+
+
 def hlo_programs(space: XSpace) -> HloPrograms:
     """The HLO programs of the metadata planes; nothing is decoded yet."""
     return HloPrograms(space, {module.program_id: module for module in hlo_modules(space)})

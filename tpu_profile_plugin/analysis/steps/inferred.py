@@ -1,4 +1,4 @@
-"""Steps of a profile without step markers: inferred from periodic events, or from an event name given by the user.
+"""Steps of a profile whose groups have none: numbered marks, else periodic events, or an event named by the user.
 
 Inferred steps come with evidence and are never mixed with marked steps.
 """
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.ma  # numpy.quantile imports it when it is first called, which would slow the first answer down
 
 from tpu_profile_plugin.analysis.common.planes import (
+    HOST_THREADS,
     MODULES,
     OPS,
     device_planes,
@@ -26,6 +27,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     spans_at,
 )
 from tpu_profile_plugin.analysis.common.spans import covered_within, union
+from tpu_profile_plugin.analysis.steps.numbered import NumberedSteps, numbered_steps
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, U32
 from tpu_profile_plugin.units import PS_PER_MS
@@ -44,7 +46,7 @@ class Evidence:
     """Evidence for inferred steps.
 
     Attributes:
-      source: "device program", "device kernel", "host event" or "named event".
+      source: "step number" (marks, see `numbered`), "device program", "device kernel", "host event" or "named event".
       event, line, plane: the repeating event and its location.
       occurrences: number of repetitions.
       period_ms, variation: mean distance between begins, its relative variation (0: regular; None: unknown).
@@ -63,12 +65,18 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class InferredSteps:
-    """Steps in time order, on the plane's time axis; `busy_ps` is device time in each, None if unknown."""
+    """Steps in time order, on the plane's time axis.
+
+    Attributes:
+      busy_ps: device time in each; None if unknown.
+      number: int64[s], as recorded: the events mark steps; None for inferred steps.
+    """
 
     evidence: Evidence
     begin_ps: I64
     duration_ps: I64
     busy_ps: I64 | None
+    number: I64 | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +89,17 @@ class _Candidate:
 
 
 def infer_steps(space: XSpace, *, busy: bool = True) -> InferredSteps | None:
-    """The best candidate: a repeating program or kernel of the device, else a periodic host event; None without one.
+    """Numbered marks, else the best candidate: a program or kernel of the device, or a host event; None without one.
 
     Without `busy` the device time in steps is not computed.
     """
     span = _recorded_span(space)
     if span is None:
         return None
+    numbered = numbered_steps(space)
+    if numbered is not None:
+        marked = _marked(numbered, span)
+        return _with_busy(space, marked) if busy else marked
     for source, candidates in _sources(space):
         best: tuple[float, InferredSteps] | None = None
         for candidate in candidates:
@@ -98,6 +110,22 @@ def infer_steps(space: XSpace, *, busy: bool = True) -> InferredSteps | None:
         if best is not None:
             return _with_busy(space, best[1]) if busy else best[1]
     return None
+
+
+def _marked(steps: NumberedSteps, span: tuple[int, int]) -> InferredSteps:
+    distance = np.diff(steps.begin_ps).astype(np.float64)
+    covered = float(steps.end_ps[-1] - steps.begin_ps[0]) / max(span[1] - span[0], 1)
+    evidence = Evidence(
+        source="step number",
+        event=steps.name,
+        line=steps.line,
+        plane=HOST_THREADS,
+        occurrences=len(steps.begin_ps),
+        period_ms=float(distance.mean()) / PS_PER_MS,
+        variation=_variation(distance),
+        coverage=min(1.0, covered),
+    )
+    return InferredSteps(evidence, steps.begin_ps, steps.end_ps - steps.begin_ps, None, steps.number)
 
 
 def named_steps(space: XSpace, name: str) -> InferredSteps | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tpu_profile_plugin.analysis.budget.budget import HostBudget, host_budget
 from tpu_profile_plugin.analysis.budget.run import RunBudget, merge_budgets
 from tpu_profile_plugin.analysis.devices.model import HOST_ALONE
-from tpu_profile_plugin.analysis.devices.windows import step_windows
+from tpu_profile_plugin.analysis.devices.windows import step_windows, whole_recording
 from tpu_profile_plugin.run.figures.devices import device_steps, host_devices, reader_of
 from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.figures.summary import groups_if_any
@@ -25,6 +25,13 @@ def host_alone(host: HostProfile) -> HostBudget:
     device = (HOST_ALONE,)
     steps = step_windows(host.lazy, groups_if_any(host), device)
     return host_budget(host.lazy, device, steps, hlo_ops(host).programs, reader_of(host))
+
+
+@per_host()
+def whole_budget(host: HostProfile) -> HostBudget:
+    """The budget of one host with the recording as one step, for steps that leave out what devices do."""
+    devices = host_devices(host)
+    return host_budget(host.lazy, devices, whole_recording(devices), hlo_ops(host).programs, reader_of(host))
 
 
 def run_budget(run: RunHosts) -> RunBudget:

@@ -7,19 +7,23 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.budget.run import RunBudget, merge_budgets
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
 from tpu_profile_plugin.analysis.compare.contributions import Contribution, contributions
+from tpu_profile_plugin.analysis.compare.described import DescribedWork, describe
 from tpu_profile_plugin.analysis.compare.facts import host_ops
-from tpu_profile_plugin.analysis.compare.match import Match, match_by_ops, match_ops, match_programs, matched_share
+from tpu_profile_plugin.analysis.compare.match import Match, match_by_ops, match_ops, match_programs
 from tpu_profile_plugin.analysis.compare.noise import LEAST_ACCELERATOR, LEAST_CPU
-from tpu_profile_plugin.analysis.compare.run import DescribedWork, RunWork, describe, run_work
+from tpu_profile_plugin.analysis.compare.run import RunWork, run_work
+from tpu_profile_plugin.analysis.compare.shared import matched_share
+from tpu_profile_plugin.analysis.compare.sources import in_lines_of
 from tpu_profile_plugin.analysis.compare.work import HostWork, host_work
+from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.environment.environment import Environment, Hardware, combine_environments, environment
 from tpu_profile_plugin.analysis.memory.layout import DEFAULT_SPACE, MemoryLayout
 from tpu_profile_plugin.analysis.summary.framework import frameworks
 from tpu_profile_plugin.errors import CorruptProfile
-from tpu_profile_plugin.run.figures.budget import budget, run_budget
+from tpu_profile_plugin.run.figures.budget import budget, run_budget, whole_budget
 from tpu_profile_plugin.run.figures.devices import host_devices
 from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.host import HostProfile, per_host
@@ -63,7 +67,16 @@ class RunSide:
 @per_host(prefetch=(budget,))
 def host_side(host: HostProfile) -> HostSide:
     """One host's part, from its columns."""
-    steps = budget(host).steps
+    return _host_side(host, budget(host).steps)
+
+
+@per_host()
+def whole_side(host: HostProfile) -> HostSide:
+    """One host's part with the recording as one step."""
+    return _host_side(host, whole_budget(host).steps)
+
+
+def _host_side(host: HostProfile, steps: StepWindows | None) -> HostSide:
     space, hlo, devices = host.lazy, hlo_ops(host), host_devices(host)
     ops = host_ops(space, devices, hlo)
     work = HostWork() if steps is None else host_work(devices, steps)
@@ -101,6 +114,25 @@ def run_side(run: RunHosts) -> RunSide:
     return run.once("side", lambda: _together(parts, of_run))
 
 
+def _whole(run: RunHosts) -> RunSide:
+    """The side of a run with the recording as one step."""
+    parts, of_run = run.map_hosts(whole_side), run.merged(whole_budget, merge_budgets)
+    return run.once("whole side", lambda: _together(parts, of_run))
+
+
+def _comparable(*runs: RunHosts) -> list[RunSide]:
+    """The sides of runs. Steps inferred from host code are no match for marked ones: most work may lie outside them.
+
+    Such a recording counts as a whole if both have a program by whose executions it can be divided.
+    """
+    sides = run_sides(*runs)
+    guessed = [one.budget.evidence is not None and one.budget.evidence.source == "host event" for one in sides]
+    if not any(guessed) or all(guessed):
+        return sides
+    whole = [_whole(run) if unsure else side for run, side, unsure in zip(runs, sides, guessed, strict=True)]
+    return whole if _most_executed([one.work for one in whole]) else sides
+
+
 def _together(parts: Sequence[HostSide], of_run: RunBudget) -> RunSide:
     memory: dict[str, int] = {}
     for part in parts:
@@ -128,6 +160,7 @@ class Comparison:
       matches: ops of the base and the run that correspond.
       matched: share of each side's time of ops that is in programs that both have, 0 to 1; None without ops.
       contributions: what adds up to the difference of the compared length, the rest last; empty if a side has no steps.
+      execution: the program by whose executions the work is divided, as a side has no steps; "" for steps.
       warnings: hosts of either run that are left out.
     """
 
@@ -140,21 +173,22 @@ class Comparison:
     matches: Sequence[Match]
     matched: tuple[float | None, float | None]
     contributions: Sequence[Contribution]
+    execution: str
     warnings: tuple[str, ...]
 
 
 def compare_runs(base: RunHosts, run: RunHosts) -> Comparison:
     """What changed from `base` to `run`."""
-    sides = run_sides(base, run)
-    works = [_compared(side, sides) for side in sides]
+    sides = _comparable(base, run)
+    works, execution = _compared(sides)
     # What two captures of one program differ by anyway.
     accelerator = all(side.environment.hardware in (Hardware.TPU, Hardware.GPU) for side in sides)
     floor = (LEAST_ACCELERATOR if accelerator else LEAST_CPU) * works[0].length.mean
-    programs = match_programs(works[0].ops, works[1].ops)
-    matches = match_ops(works[0].ops, works[1].ops, programs)
+    old, new = in_lines_of(works[0].ops, works[1].ops), works[1].ops
+    programs = match_programs(old, new)
+    matches = match_ops(old, new, programs)
     programs |= match_by_ops(matches, programs)
     both = all(work.steps > 0 for work in works)
-    old, new = (work.ops for work in works)
     return Comparison(
         base_side=sides[0],
         run_side=sides[1],
@@ -164,18 +198,40 @@ def compare_runs(base: RunHosts, run: RunHosts) -> Comparison:
         programs=programs,
         matches=matches,
         matched=(
-            matched_share(old, new, [(before, after) for after, before in programs.items()]),
-            matched_share(new, old, programs.items()),
+            matched_share(old, new, [(before, after) for after, before in programs.items()], matches),
+            matched_share(new, old, programs.items(), matches),
         ),
         contributions=contributions(works[0], works[1], matches, floor) if both else [],
+        execution=execution,
         warnings=(*base.warnings, *run.warnings),
     )
 
 
-def _compared(side: RunSide, sides: Sequence[RunSide]) -> RunWork:
-    """The work of a side; a recording without steps is no step to compare steps of the other side with."""
-    alike = len({other.recorded_steps is None for other in sides}) == 1
-    if not alike and side.recorded_steps is None:
-        return side.work.without_steps()
-    between = any(other.budget.between_step_ps for other in sides)
-    return side.work.from_step_to_step() if between else side.work
+def _compared(sides: Sequence[RunSide]) -> tuple[list[RunWork], str]:
+    """The work of each side, and the program by whose executions it is divided.
+
+    If a side has no steps, that is the program of both with most time, so that a step, or a recording, of several
+    executions compares with one of a single execution. Without such a program, a recording is no step to compare steps
+    of the other side with.
+    """
+    between = any(side.budget.between_step_ps for side in sides)
+    works = [side.work.from_step_to_step() if between else side.work for side in sides]
+    missing = [side.recorded_steps is None for side in sides]
+    if not any(missing):
+        return works, ""
+    if execution := _most_executed(works):
+        return [work.divided(work.executions[execution]) for work in works], execution
+    if all(missing):
+        return works, ""
+    return [work.without_steps() if lacks else work for work, lacks in zip(works, missing, strict=True)], ""
+
+
+def _most_executed(works: Sequence[RunWork]) -> str:
+    """The program of both sides with the largest share of their time of ops; "" without any."""
+    shares: dict[str, float] = {}
+    for name in works[0].executions.keys() & works[1].executions.keys():
+        times = [sum(op.ps for op in work.ops if op.program == name) for work in works]
+        totals = [sum(op.ps for op in work.ops) for work in works]
+        if all(work.executions[name] for work in works) and all(totals):
+            shares[name] = min(time / total for time, total in zip(times, totals, strict=True))
+    return max(sorted(shares), key=lambda name: shares[name], default="") if any(shares.values()) else ""

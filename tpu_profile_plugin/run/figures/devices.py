@@ -31,4 +31,4 @@ def keeper_of(host: HostProfile) -> Keep:
 
 def reader_of(host: HostProfile) -> HostReader:
     """Reads what the host did; the parts are cached with the host's columns."""
-    return HostReader(host.lazy, keeper_of(host))
+    return HostReader(host.lazy, keeper_of(host), lambda: hlo_ops(host).programs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from builders.programs.hlo import metadata_plane, op, program
 from builders.xspace_text import build
 
 from tpu_profile_plugin.analysis.budget.host_reader import HostReader
@@ -75,3 +76,36 @@ def test_each_part_is_read_once():
 def test_a_profile_without_a_host():
     found, _ = reader('plane 1 "/device:TPU:0"\nline 1 Steps\n0us +9us 1\n', decoded=False)
     assert (found.events, found.time.main, found.main(0, 9).names) == (None, None, ())
+
+
+FRAMES = """
+plane 1 "/host:CPU"
+line 6 python
+0us +90us "train 1"
+0us +40us "$core.py:12 load_batch"
+1us +10us "$crops.py:3 crop"
+41us +20us "$pjit.py:340 cache_miss"
+42us +10us "$core.py:450 bind"
+62us +10us "$linear.py:9 __call__"
+"""
+
+
+@pytest.mark.parametrize(
+    ("paths", "own"),
+    [
+        # Without programs the known files of packages tell.
+        ((), {"$crops.py:3 crop", "$linear.py:9 __call__"}),
+        # A file of the user's with a package's name: its function is in no function of a package, unlike the package's.
+        (("/home/me/project/core.py",), {"$core.py:12 load_batch", "$crops.py:3 crop", "$linear.py:9 __call__"}),
+        # A package that is not in the list.
+        (("/env/lib/python3.11/site-packages/flax/linen/linear.py",), {"$crops.py:3 crop"}),
+        # Both have such a file.
+        (("/home/me/linear.py", "/env/site-packages/flax/linear.py"), {"$crops.py:3 crop", "$linear.py:9 __call__"}),
+    ],
+)
+def test_the_users_code_is_told_by_the_files_of_programs(paths, own):
+    entry = [op(f"add.{number}", "add", "f32[8]", source_file=path) for number, path in enumerate(paths)]
+    planes = [FRAMES, metadata_plane(f=(7, program([*entry, op("p", "parameter", "f32[8]")])))]
+    found, _ = reader("\n".join(planes), decoded=False)
+    main = found.main(-1, 100 * US)
+    assert {name for name, user in zip(main.names, main.user, strict=True) if user} == own

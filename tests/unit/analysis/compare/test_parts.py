@@ -7,10 +7,12 @@ import pytest
 from builders.xspace_text import build
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.compare.described import CONTAINERS
 from tpu_profile_plugin.analysis.compare.facts import OpFacts, host_ops
 from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint
-from tpu_profile_plugin.analysis.compare.match import Match, match_by_ops, matched_share
-from tpu_profile_plugin.analysis.compare.run import CONTAINERS, WorkedOp, few_steps
+from tpu_profile_plugin.analysis.compare.match import Match, match_by_ops
+from tpu_profile_plugin.analysis.compare.run import WorkedOp, few_steps
+from tpu_profile_plugin.analysis.compare.shared import matched_share
 from tpu_profile_plugin.analysis.compare.work import HostWork, host_work
 from tpu_profile_plugin.analysis.devices.host import devices_of
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
@@ -55,8 +57,28 @@ def test_loops_count_while_nothing_else_runs_and_cores_add_up():
     one, other = core(0, ops, f"{WHILE}\n{A}"), core(1, '0us +5us "%a.1 = f32[] fusion()"', A)
     _, found, _ = devices(one, other)
     work = host_work(found, steps((0, 100), count=2))
-    assert dict(zip(work.keys, (work.time_ps // 10**6).tolist(), strict=True)) == {(7, "a.1"): 35, (0, ""): 70}
-    assert dict(zip(work.keys, work.runs.tolist(), strict=True)) == {(7, "a.1"): 2, (0, ""): 0}
+    assert dict(zip(work.keys, (work.time_ps // 10**6).tolist(), strict=True)) == {(7, "a.1"): 35, (7, ""): 70}
+    assert dict(zip(work.keys, work.runs.tolist(), strict=True)) == {(7, "a.1"): 2, (7, ""): 0}
+
+
+def test_loops_count_for_their_own_program():
+    # `w` of program 7 ends where `v` of program 8 begins, so that their loops touch.
+    other = 'metadata "%v.1 = f32[] while()" {program_id=u8, symbol_id=u1, hlo_category="while"}'
+    ops = '0us +30us "%w.1 = f32[] while()"\n10us +5us "%a.1 = f32[] fusion()"\n30us +50us "%v.1 = f32[] while()"'
+    _, found, _ = devices(core(0, ops, f"{WHILE}\n{A}\n{other}"))
+    work = host_work(found, steps((0, 100)))
+    assert dict(zip(work.keys, (work.time_ps // 10**6).tolist(), strict=True)) == {
+        (7, "a.1"): 5,
+        (7, ""): 25,
+        (8, ""): 50,
+    }
+
+
+def test_executions_begin_in_steps():
+    modules = 'line 2 "XLA Modules"\n' + "".join(f'{at}us +5us "jit_f(7)"\n' for at in (5, 20, 45, 110))
+    ops = "".join(f'{at}us +4us "%a.1 = f32[] fusion()"\n' for at in (5, 20, 45, 110))
+    _, found, _ = devices(core(0, ops + modules, f'{A}\nmetadata "jit_f(7)" {{}}'))
+    assert host_work(found, steps((0, 40), (45, 100))).executions == {7: 3}
 
 
 @pytest.mark.parametrize(("op", "slot", "what"), [(0, 3, "key"), (0, -1, "key"), (1, 0, "op"), (-1, 0, "op")])
@@ -104,17 +126,23 @@ def worked(program, name, ps, framework="", source="", shapes=()):
 def test_time_is_matched_in_programs_with_ops_of_the_same_places():
     base = [worked("f", "a", 60, "mul", "m.py:3"), worked("g", "b", 20, "add", "m.py:9"), worked("", CONTAINERS, 500)]
     run = [worked("f2", "a", 30, "mul", "m.py:3"), worked("f2", "c", 10, "exp"), worked("h", "b", 60, "add", "m.py:9")]
-    assert matched_share(base, run, [("f", "f2")]) == 60 / 80
-    assert matched_share(run, base, [("f2", "f")]) == 40 / 100
-    assert matched_share([base[2]], run, []) is None
+    assert matched_share(base, run, [("f", "f2")], []) == 60 / 80
+    assert matched_share(run, base, [("f2", "f")], []) == 40 / 100
+    assert matched_share([base[2]], run, [], []) is None
+
+
+def test_time_of_ops_with_a_counterpart_is_matched_in_whatever_program():
+    base, run = [worked("f", "a", 60, "mul", "m.py:3")], [worked("g", "b", 30, "add", "m.py:3")]
+    pair = Match(tuple(base), tuple(run), "changed")
+    assert (matched_share(base, run, [], [pair]), matched_share(base, run, [], [])) == (1, 0)
 
 
 def test_programs_of_one_name_and_different_ops_are_not_the_same():
     base, run = [worked("f", "a", 60, "mul", "m.py:3")], [worked("f", "a", 60, "mul", "n.py:3")]
-    assert matched_share(base, run, [("f", "f")]) == 0
+    assert matched_share(base, run, [("f", "f")], []) == 0
     # Of ops without an origin the shapes decide.
     base, run = [worked("f", "a", 60, shapes=("f32[8]",))], [worked("f", "a", 60, shapes=("f32[4]",))]
-    assert (matched_share(base, run, [("f", "f")]), matched_share(base, base, [("f", "f")])) == (0, 1)
+    assert (matched_share(base, run, [("f", "f")], []), matched_share(base, base, [("f", "f")], [])) == (0, 1)
 
 
 def test_work_in_the_steps_that_all_hosts_have():

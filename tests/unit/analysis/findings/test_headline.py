@@ -1,14 +1,23 @@
-"""The headline: a clear finding, a healthy run, else the largest part of the step; at, below and above each limit."""
+"""The headline: a clear finding, a healthy or busy run, else the largest part of the step; around each limit."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tpu_profile_plugin.analysis.budget.categories import GROUP_OF
-from tpu_profile_plugin.analysis.findings.headline import Headline, headline, is_healthy
+from tpu_profile_plugin.analysis.findings.headline import Headline, headline, is_busy, is_healthy
+from tpu_profile_plugin.analysis.findings.use import Use
+from tpu_profile_plugin.analysis.summary.outliers import outliers_of
+
+WELL = Use(45.0, 30.0, False)
+
+
+def steps(*lengths: int) -> Any:
+    return outliers_of(np.array(lengths, np.float64), np.arange(len(lengths)))
 
 
 def run(parts: dict[str, float], base: str = "step", **other: Any) -> Any:
@@ -16,17 +25,18 @@ def run(parts: dict[str, float], base: str = "step", **other: Any) -> Any:
     groups = dict.fromkeys((*GROUP_OF.values(), "between_steps"), 0.0)
     for name, share in parts.items():
         groups[GROUP_OF.get(name, name)] += share
-    facts: dict[str, Any] = {"steps": 3, "covered": 1.0, "inferred": False, "whole_recording": base == "recording"}
+    facts: dict[str, Any] = {"steps": 10, "covered": 1.0, "inferred": False, "whole_recording": base == "recording"}
     budget = SimpleNamespace(share=lambda name: parts.get(name, 0.0))
-    view = {"base": base, "group_shares": groups.copy, "budget": budget, "has_devices": bool(parts)}
-    return SimpleNamespace(**view, **{**facts, **other})
+    view = {"base": base, "base_ps": 100.0, "group_shares": groups.copy, "budget": budget, "has_devices": bool(parts)}
+    view |= {"outliers": steps(*([100] * 10)), "use_while_busy": WELL}
+    return SimpleNamespace(**{**view, **facts, **other})
 
 
 @pytest.mark.parametrize(
     ("share", "tone"), [(0.0999, None), (0.1, "fair"), (0.1999, "fair"), (0.2, "bad"), (0.9, "bad")]
 )
 def test_a_clear_finding_is_the_headline(share: float, tone: str | None) -> None:
-    found = headline(run({"compute": 0.8, "idle_host": 0.2}), ("x", "Title", share), healthy=False)
+    found = headline(run({"compute": 0.8, "idle_host": 0.2}), ("x", "Title", share))
     if tone is None:
         assert found.finding is None
     else:
@@ -34,50 +44,121 @@ def test_a_clear_finding_is_the_headline(share: float, tone: str | None) -> None
 
 
 @pytest.mark.parametrize(
-    ("compute", "largest", "healthy"),
-    [(0.75, 0.0999, True), (0.7499, 0.0, False), (0.75, 0.1, False), (1.0, 0.0, True)],
+    ("parts", "largest", "busy"),
+    [
+        ({"compute": 0.75, "idle_other": 0.09, "idle_host": 0.09, "idle_launch": 0.07}, 0.0999, True),
+        ({"compute": 0.7499, "idle_other": 0.09, "idle_host": 0.09, "idle_launch": 0.0701}, 0.0, False),
+        ({"compute": 0.95, "idle_other": 0.05}, 0.1, False),
+        ({"compute": 1.0}, 0.0, True),
+        ({"compute": 0.9001, "idle_host": 0.0999}, 0.0, True),
+        ({"compute": 0.9, "idle_host": 0.1}, 0.0, False),
+        ({"compute": 0.9001, "between_steps": 0.0999}, 0.0, True),
+        ({"compute": 0.9, "between_steps": 0.1}, 0.0, False),
+        ({}, 0.0, False),
+    ],
 )
-def test_healthy_is_mostly_computation_without_a_clear_finding(compute: float, largest: float, healthy: bool) -> None:
-    assert is_healthy(run({"compute": compute, "idle_other": 1 - compute}), largest) is healthy
+def test_busy_is_mostly_computation_without_a_loss_of_a_tenth(
+    parts: dict[str, float], largest: float, busy: bool
+) -> None:
+    assert is_busy(run(parts), largest) is busy
+    assert is_healthy(run(parts), largest) is busy
 
 
 @pytest.mark.parametrize(
-    ("parts", "healthy", "title", "tone"),
+    ("facts", "healthy"),
+    [
+        ({"steps": 3}, True),
+        ({"steps": 2}, False),
+        ({"inferred": True}, False),
+        ({"whole_recording": True}, False),
+        ({"covered": 0.5}, True),
+        ({"covered": 0.4999}, False),
+        ({"use_while_busy": None}, False),
+        ({"use_while_busy": Use(20.0, 0.0, False)}, True),
+        ({"use_while_busy": Use(0.0, 40.0, True)}, True),
+        ({"use_while_busy": Use(19.9, 39.9, True)}, False),
+        # One step of 150 among nine of 100 is not above its limit; one of 151 costs 5.1 per average step.
+        ({"outliers": steps(*([100] * 9), 150)}, True),
+        ({"outliers": steps(*([100] * 9), 151)}, False),
+        # One of 200 steps that takes twice the median costs half a percent; one that takes three times costs 1%.
+        ({"outliers": steps(*([100] * 199), 200)}, True),
+        ({"outliers": steps(*([100] * 199), 300)}, False),
+    ],
+)
+def test_healthy_must_be_earned(facts: dict[str, Any], healthy: bool) -> None:
+    busy = run({"compute": 1.0}, **facts)
+    assert is_busy(busy, 0.0)
+    assert is_healthy(busy, 0.0) is healthy
+    assert headline(busy, None).title.split(": ")[-2:][0] == ("Healthy" if healthy else "Busy")
+
+
+@pytest.mark.parametrize(
+    ("parts", "title", "tone"),
     [
         (
-            {"compute": 0.7, "data_movement": 0.1, "idle_host": 0.12, "idle_input": 0.07, "idle_launch": 0.009},
-            True,
-            "Healthy: 80.0% of the step is device compute, 12.0% waits for host code, 7.0% waits for input",
+            {"compute": 0.8, "data_movement": 0.1, "idle_host": 0.06, "idle_input": 0.03, "idle_launch": 0.009},
+            "Healthy: 90.0% of the step is device compute, 6.0% waits for host code, 3.0% waits for input",
             "good",
         ),
-        ({"compute": 0.995, "idle_other": 0.005}, True, "Healthy: 99.5% of the step is device compute", "good"),
-        ({"compute": 1.0, "idle_other": 0.0}, False, "100.0% of the step is device compute", "none"),
+        ({"compute": 0.995, "idle_other": 0.005}, "Healthy: 99.5% of the step is device compute", "good"),
         (
             {"compute": 0.6, "idle_other": 0.3, "exposed_copy": 0.1},
-            False,
             "30.0% of the step is unexplained idle time: no event was recorded for it",
             "fair",
         ),
+        ({"compute": 0.6, "exposed_copy": 0.4}, "40.0% of the step waits for host copies; no check found the cause",
+         "fair"),
+        ({}, "No device in the profile: its time cannot be accounted for", "none"),
+    ],
+)  # fmt: skip
+def test_without_a_finding_the_parts_of_the_step_tell(parts: dict[str, float], title: str, tone: str) -> None:
+    assert headline(run(parts), None) == Headline(title, tone)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("facts", "title", "tone"),
+    [
         (
-            {"compute": 0.6, "exposed_copy": 0.4},
-            False,
-            "40.0% of the step waits for host copies; no check found the cause",
+            {"use_while_busy": None},
+            "Busy: 98.0% of the step is device compute, 41.0% of it in dot.7; the use of the devices' peak rates is "
+            "unknown",
+            "none",
+        ),
+        (
+            {"use_while_busy": Use(5.0, 12.0, True)},
+            "Busy: 98.0% of the step is device compute, 41.0% of it in dot.7; matrix units are used to 5.0% of their "
+            "peak, HBM to 12.0%",
             "fair",
         ),
-        ({}, False, "No device in the profile: its time cannot be accounted for", "none"),
+        (
+            {"outliers": steps(*([100] * 9), 320)},
+            "Busy: 98.0% of the step is device compute, 41.0% of it in dot.7; 1 of 10 steps takes 3.2 times the median",
+            "fair",
+        ),
+        ({"inferred": True}, "Inferred steps: Busy: 98.0% of the step is device compute, 41.0% of it in dot.7", "none"),
     ],
 )
-def test_without_a_finding_the_parts_of_the_step_tell(
-    parts: dict[str, float], healthy: bool, title: str, tone: str
-) -> None:
-    assert headline(run(parts), None, healthy=healthy) == Headline(title, tone)  # type: ignore[arg-type]
+def test_busy_says_with_what_and_why_not_more(facts: dict[str, Any], title: str, tone: str) -> None:
+    found = headline(run({"compute": 0.98, "idle_other": 0.02}, **facts), None, busy_with="41.0% of it in dot.7")
+    assert found == Headline(title, tone)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("share", "title"),
+    [
+        (0.1, "No device ran: 10.0% of the recording is compilation; record later, or for longer"),
+        (0.0999, "No device in the profile: its time cannot be accounted for"),
+    ],
+)
+def test_a_recording_of_compilation_says_so(share: float, title: str) -> None:
+    assert headline(run({}), None, compiling=share) == Headline(title, "none")
 
 
 def test_a_small_finding_is_not_the_cause_of_a_large_part() -> None:
     parts = run({"compute": 0.6, "idle_peer": 0.4}, base="recording", steps=1)
     title = "40.0% of the recording goes to exposed collectives and waits for late devices; "
-    assert headline(parts, ("x", "X", 0.05), healthy=False).title == f"{title}no finding explains most of it"
-    assert headline(parts, ("x", "X", 0.0), healthy=False).title == f"{title}no check found the cause"
+    assert headline(parts, ("x", "X", 0.05)).title == f"{title}no finding explains most of it"
+    assert headline(parts, ("x", "X", 0.0)).title == f"{title}no check found the cause"
 
 
 @pytest.mark.parametrize(
@@ -93,5 +174,5 @@ def test_a_small_finding_is_not_the_cause_of_a_large_part() -> None:
     ],
 )
 def test_what_limits_the_verdict_is_said_first(facts: dict[str, Any], qualifier: str) -> None:
-    told = headline(run({"compute": 1.0}, **facts), ("x", "Title", 0.5), healthy=False)
+    told = headline(run({"compute": 1.0}, **facts), ("x", "Title", 0.5))
     assert told == Headline(f"{qualifier}Title", "bad", "x")

@@ -67,23 +67,28 @@ def test_enqueuing_and_preparing_are_told_apart_where_infeeds_are_enqueued():
     assert shown["Input op with most self time on the host"] == "Iterator::Map"
 
 
+SENT = "400 20 PjitFunction(f)\n402 5 DevicePut"
+"""What the main thread got goes to the device as an argument of the next program."""
+
+
 def test_a_queue_that_is_empty_is_input():
-    found = finding("input_bound", cpu("0 400 $queue.py:154 get\n400 20 PjitFunction(f)", "420 570 dot.1"))
+    found = finding("input_bound", cpu(f"0 400 $queue.py:154 get\n{SENT}", "420 570 dot.1"))
     assert "queue.py:154 get" in found["title"]
-    assert found["saving_ps_per_step"] == pytest.approx(400 * 10**6, rel=0.01)
+    # The wait and the copy.
+    assert found["saving_ps_per_step"] == 405 * 10**6
 
 
 def test_a_thread_that_prefetches_is_not_what_the_step_waits_in():
     """It fetches all the time; the main thread waits for 400 us of 1000."""
-    main = "0 400 $queue.py:154 get\n400 20 PjitFunction(f)"
+    main = f"0 400 $queue.py:154 get\n{SENT}"
     found = finding("input_bound", cpu(main, "420 570 dot.1", other="0 990 $loader.py:7 __next__"))
     assert "queue.py:154 get" in found["title"]
     assert evidence(found)["Time in this event per step"] == pytest.approx(0.4)
 
 
 def test_steps_that_are_short_against_the_time_between_them_are_not_bound_by_input():
-    text = cpu("0 40 $queue.py:154 get\n40 2 PjitFunction(f)", "42 58 dot.1", length=2000, lasting=100)
-    assert reason("input_bound", text) == "Devices wait 2.0% of the time from step to step for input."
+    text = cpu("0 40 $queue.py:154 get\n40 2 PjitFunction(f)\n40 1 DevicePut", "42 58 dot.1", length=2000, lasting=100)
+    assert reason("input_bound", text) == "Devices wait 2.1% of the time from step to step for input."
 
 
 def test_steps_without_devices_are_read_from_their_events():
@@ -113,5 +118,43 @@ def test_a_loop_that_waits_for_input_between_its_steps():
     "frame", ["$_base.py:428 result", "$pool.py:873 next", "$connection.py:246 recv", "$queues.py:98 get"]
 )
 def test_waiting_for_another_thread_or_process_is_input(frame):
-    found = finding("input_bound", cpu(f"0 400 {frame}\n400 20 PjitFunction(f)", "420 570 dot.1"))
+    found = finding("input_bound", cpu(f"0 400 {frame}\n{SENT}", "420 570 dot.1"))
     assert frame.removeprefix("$") in found["title"]
+
+
+@pytest.mark.parametrize("sent", [True, False])
+def test_what_another_thread_hands_over_is_input_only_if_it_is_sent_to_a_device(sent):
+    main = "0 999 $train.py:10 main\n0 400 $_base.py:428 result\n" + (SENT if sent else "400 20 PjitFunction(f)")
+    text = cpu(main, "420 570 dot.1")
+    assert (finding("input_bound", text) is not None) == sent
+    assert (finding("slow_host_code", text) is None) == sent
+
+
+def test_another_thread_may_send_it():
+    """The loader puts the next batch on the device while the step runs."""
+    main = "0 400 $queue.py:154 get\n400 20 PjitFunction(f)"
+    found = finding("input_bound", cpu(main, "420 570 dot.1", other="350 40 DevicePut"))
+    assert "queue.py:154 get" in found["title"]
+
+
+GETS = "0 300 $queue.py:154 get\n310 280 $queue.py:154 get\n600 20 PjitFunction(f)\n602 5 DevicePut"
+
+
+def test_a_server_that_collects_requests_waits_for_no_input():
+    """Two requests per batch; the second wait has a time limit, so that it reads the clock."""
+    found = finding("slow_host_code", cpu(f"{GETS}\n312 1 $time monotonic", "620 370 dot.1"))
+    assert found["title"] == "Devices wait 58.1% of the step for requests of a batch: queue.py:154 get"
+    assert found["advice"].startswith("The server waits until its batch is full")
+    assert finding("input_bound", cpu(f"{GETS}\n312 1 $time monotonic", "620 370 dot.1")) is None
+
+
+@pytest.mark.parametrize(
+    "main",
+    [
+        # Two elements are collected without a time limit, or one with a limit.
+        GETS,
+        "0 580 $queue.py:154 get\n2 1 $time monotonic\n600 20 PjitFunction(f)\n602 5 DevicePut",
+    ],
+)
+def test_a_loader_is_no_server(main):
+    assert finding("input_bound", cpu(main, "620 370 dot.1")) is not None

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from builders.answers import answer, rows
 from builders.profiles.planted import cpu, evidence, finding, reason, tpu
 from builders.programs.hlo import metadata_plane, op, program
+
+from tpu_profile_plugin.tools import registry
 
 
 def modules(*parameters, name="jit_step"):
@@ -124,6 +127,15 @@ def test_functions_that_are_traced_again():
     assert evidence(found)["Traces of train_step"] == 5
     assert found["advice"].startswith("Give the function an input_signature")
     assert reason("recompilation", retracing("notTraced-nonXla"))
+
+
+@pytest.mark.parametrize("profile", [retracing("traced-nonXla"), retracing("traced-xla"), cpu(*compiling(300))])
+def test_the_saving_is_the_part_of_the_time_budget(profile):
+    found = finding("recompilation", profile)
+    parts = answer(registry.find("time_budget"), profile)
+    table = rows(parts["average"], "device", "category", "percent")
+    (percent,) = (percent for device, category, percent in table if (device, category) == ("all", "idle_compile"))
+    assert 100 * found["share"] == pytest.approx(percent, abs=0.01)
 
 
 def test_compilation_in_one_step_does_not_explain_what_others_lose():

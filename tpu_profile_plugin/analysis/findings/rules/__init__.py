@@ -1,7 +1,13 @@
 """All rules, in the order in which findings about no time are shown; a new rule needs an import and an entry here."""
 
 from tpu_profile_plugin.analysis.findings.model import Rule
-from tpu_profile_plugin.analysis.findings.rules.communication import barrier, exposed_communication, straggler
+from tpu_profile_plugin.analysis.findings.rules.communication import (
+    barrier,
+    exposed_communication,
+    resharding,
+    straggler,
+    uneven_work,
+)
 from tpu_profile_plugin.analysis.findings.rules.data import (
     input_bound,
     output_bound,
@@ -10,10 +16,15 @@ from tpu_profile_plugin.analysis.findings.rules.data import (
 )
 from tpu_profile_plugin.analysis.findings.rules.device import (
     bounds,
+    buffer_copies,
+    conversions,
     data_movement,
     exposed_copy,
     low_precision_unused,
+    low_utilization,
     padding,
+    recomputation,
+    slow_device,
     sparse_core_wait,
 )
 from tpu_profile_plugin.analysis.findings.rules.host import (
@@ -23,13 +34,20 @@ from tpu_profile_plugin.analysis.findings.rules.host import (
     launch_bound,
     not_compiled,
     outside_compilation,
+    periodic_work,
+    python_lock,
     slow_host_code,
     tf_function_tracing,
 )
 from tpu_profile_plugin.analysis.findings.rules.host.recompilation import rule as recompilation
 from tpu_profile_plugin.analysis.findings.rules.memory import memory_near_limit
 from tpu_profile_plugin.analysis.findings.rules.memory.kept_for_backward import rule as kept_for_backward
-from tpu_profile_plugin.analysis.findings.rules.recording import dispatch_only_steps, steps_not_marked, truncated_trace
+from tpu_profile_plugin.analysis.findings.rules.recording import (
+    dispatch_only_steps,
+    steps_not_marked,
+    tracing_overhead,
+    truncated_trace,
+)
 
 RULES: tuple[Rule, ...] = (
     recompilation.RULE,
@@ -41,14 +59,24 @@ RULES: tuple[Rule, ...] = (
     sequential_input.RULE,
     input_bound.RULE,
     output_bound.RULE,
+    periodic_work.RULE,
+    python_lock.RULE,
     slow_host_code.RULE,
+    resharding.RULE,
     exposed_communication.RULE,
     exposed_copy.RULE,
     sparse_core_wait.RULE,
+    slow_device.RULE,
     straggler.RULE,
+    uneven_work.UNEVEN,
+    uneven_work.BUBBLES,
+    buffer_copies.RULE,
+    conversions.RULE,
+    recomputation.RULE,
     data_movement.RULE,
     low_precision_unused.RULE,
     padding.RULE,
+    low_utilization.RULE,
     memory_near_limit.RULE,
     kept_for_backward.RULE,
     bounds.MEMORY_BOUND,
@@ -58,6 +86,7 @@ RULES: tuple[Rule, ...] = (
     eager_execution.RULE,
     tf_function_tracing.RULE,
     truncated_trace.RULE,
+    tracing_overhead.RULE,
     steps_not_marked.RULE,
     dispatch_only_steps.RULE,
 )

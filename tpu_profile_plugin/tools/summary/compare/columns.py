@@ -11,7 +11,8 @@ _DELTA = numbers("delta_ps_per_step", "Difference", "ps", "Run minus base.")
 CONTRIBUTIONS = (
     texts("what", "What", "The ops, programs or part of the step that changed."),
     texts("kind", "Change", "slower, faster, added, removed, split, merged, dtype_changed, shape_changed, more_often, "
-          "fewer_often; rest: smaller changes and roundings."),
+          "fewer_often, more_executions, fewer_executions (of their program); single_steps: far above the median; "
+          "machine: unchanged ops that all changed by one factor; rest: smaller changes and roundings."),
     numbers("delta_ps_per_step", "Difference", "ps", "What it adds to the compared time; the rows add up."),
     _BASE,
     _RUN,

@@ -6,7 +6,11 @@ An object; times are whole picoseconds per step and device that takes part:
   `between_steps_ps`. `compared_ps` is the time from step to step, or the step if nothing is between steps (`compared`).
   `low` and `high` are the interval of `delta`, null with too few steps; of a side without steps all is null. Two
   recordings without steps are compared as one step each;
-* `compared`: "step", "time from step to step" or "recording";
+* `compared`: "step", "time from step to step" or "recording"; "execution" if a side has no steps: then all times are
+  per execution of the program with most time in both;
+* `typical` {base, run: {median_ps, single_steps, excess_ps_per_step, period}}: the median from step to step, null
+  without steps, the numbers of the steps that are far longer, what they add to the average step, and every how many
+  steps they come, null if irregular;
 * `matched` {base, run}: share of each side's time of ops in programs that both runs have, 0 to 1; null without ops;
 * `caution`: a sentence to show above all figures if little is matched, else null;
 * `contributions`: DataTable; `delta_ps_per_step` adds up to the difference of `compared_ps`, the rest is a row of its
@@ -28,11 +32,13 @@ from typing import Any
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES
-from tpu_profile_plugin.analysis.compare.contributions import Contribution, kind_of
+from tpu_profile_plugin.analysis.compare.changes import kind_of
+from tpu_profile_plugin.analysis.compare.contributions import Contribution
+from tpu_profile_plugin.analysis.compare.described import CONTAINERS
 from tpu_profile_plugin.analysis.compare.fingerprint import program_name
 from tpu_profile_plugin.analysis.compare.match import Match
 from tpu_profile_plugin.analysis.compare.noise import Sample, welch
-from tpu_profile_plugin.analysis.compare.run import CONTAINERS, RunWork, WorkedOp
+from tpu_profile_plugin.analysis.compare.run import RunWork, WorkedOp
 from tpu_profile_plugin.analysis.summary.framework import NAMES
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.figures.comparison import RunSide, compare_runs
@@ -60,7 +66,8 @@ def build(run: Run, query: Query) -> Json:
     return Json(
         {
             "summary": _summary(*works),
-            "compared": compared(sides),
+            "compared": compared(sides, comparison.execution),
+            "typical": dict(zip(("base", "run"), map(_typical, works), strict=True)),
             "matched": dict(zip(("base", "run"), comparison.matched, strict=True)),
             "caution": caution(comparison.matched),
             "contributions": _contributions(changes),
@@ -68,7 +75,7 @@ def build(run: Run, query: Query) -> Json:
             "ops": _ops(comparison.matches),
             "memory": _memory(sides[0].memory, sides[1].memory, comparison.programs),
             "environment": _environment(sides),
-            "headline": headline(sides, works, changes, comparison.floor_ps),
+            "headline": headline(sides, works, changes, comparison.floor_ps, comparison.execution),
             "noise": {
                 "floor_ps": round(comparison.floor_ps),
                 "steps": {"base": works[0].steps, "run": works[1].steps},
@@ -76,7 +83,7 @@ def build(run: Run, query: Query) -> Json:
             "recorded_steps": {"base": sides[0].recorded_steps, "run": sides[1].recorded_steps},
             "labels": {key: {"name": label.name, "help": label.sentence} for key, label in LABELS_BY_ID.items()},
             "groups": groups_json(),
-            "notes": [*notes(sides), *comparison.warnings],
+            "notes": [*notes(sides, works, changes, comparison.execution), *comparison.warnings],
         }
     )
 
@@ -105,6 +112,17 @@ def _difference(old: Sample, new: Sample, has: tuple[bool, bool]) -> dict[str, i
     start, end = (round(one.mean) if known else None for one, known in ((old, has[0]), (new, has[1])))
     delta = None if start is None or end is None else end - start
     return {"base": start, "run": end, "delta": delta, "low": low, "high": high}
+
+
+def _typical(work: RunWork) -> dict[str, Any]:
+    """The median step and the steps far above it; null without steps."""
+    known = work.outliers
+    return {
+        "median_ps": round(known.median_ps) if known.median_ps else None,
+        "single_steps": list(known.numbers),
+        "excess_ps_per_step": round(known.excess_ps_per_step),
+        "period": known.period,
+    }
 
 
 def _contributions(changes: Sequence[Contribution]) -> Table:
@@ -190,7 +208,7 @@ def _ops(matches: Sequence[Match]) -> Table:
             "program": [op.program for op in most],
             "category": [op.print.category for op in most],
             "framework_op": [op.print.framework for op in most],
-            "source": [op.print.source for op in most],
+            "source": [op.source for op in most],
             "kind": [_kind(one) for one in matches],
             **_times((_time(one.base) for one in matches), (_time(one.run) for one in matches)),
             "base_runs": [sum(op.runs for op in one.base) for one in matches],

@@ -39,6 +39,8 @@ _ARITHMETIC = frozenset((
     "add", "subtract", "multiply", "divide", "maximum", "minimum", "negate", "abs", "compare", "clamp", "remainder",
     "floor", "ceil", "round-nearest-afz", "round-nearest-even", "sign",
 ))  # fmt: skip
+_SMALL_PART = 0.25
+"""Arithmetic on less than this share of the result's bytes does not decide what an op does."""
 _LIBRARY = re.compile(r"gemm|matmul|\bdot\b|conv(?!ert)", re.IGNORECASE)
 _TPU_MOVES = frozenset((
     "broadcast", "concatenate", "data formatting", "dynamic-slice", "dynamic-update-slice", "gather", "pad", "reverse",
@@ -85,7 +87,7 @@ def by_program(rows: ProgramRows, row: int, category: str) -> tuple[Nature, str]
         return Nature.OTHER, opcode
     root = _result(rows, row)
     deciding = rows.opcodes[root]
-    return (Nature.MOVEMENT if _moves(rows, inside, deciding) else Nature.OTHER), deciding
+    return (Nature.MOVEMENT if _moves(rows, inside, root) else Nature.OTHER), deciding
 
 
 def _library(rows: ProgramRows, row: int) -> bool:
@@ -93,7 +95,12 @@ def _library(rows: ProgramRows, row: int) -> bool:
 
 
 def _result(rows: ProgramRows, row: int) -> int:
-    """What the result of an op is made by: the root of a fusion, the largest of several, without changes of form."""
+    """What the result of an op is made by: the root of a fusion, the largest of several, without changes of form.
+
+    An op by itself is made by nothing else.
+    """
+    if rows.fused(row) is None:
+        return row
     seen = set[int]()
     while row not in seen:
         seen.add(row)
@@ -110,15 +117,26 @@ def _result(rows: ProgramRows, row: int) -> int:
     return row
 
 
-def _moves(rows: ProgramRows, inside: tuple[int, ...], deciding: str) -> bool:
-    """Whether a result that `deciding` makes is only moved: with no more arithmetic on floats than moves."""
+def _moves(rows: ProgramRows, inside: tuple[int, ...], root: int) -> bool:
+    """Whether a result that row `root` makes is only moved: with no more arithmetic on floats than moves.
+
+    Arithmetic on a small part of the result does not count, such as that on the row that is written into a buffer.
+    """
+    deciding = rows.opcodes[root]
+    least = _SMALL_PART * rows.bytes(root)
+    large = [one for one in inside if _touched(rows, one) >= least]
     moves = sum(rows.opcodes[one] in MOVES for one in inside)
-    if any(rows.opcodes[one] in _HEAVY for one in inside):
+    if any(rows.opcodes[one] in _HEAVY for one in large):
         return False
-    arithmetic = sum(rows.opcodes[one] in _ARITHMETIC and _on_floats(rows, one) for one in inside)
+    arithmetic = sum(rows.opcodes[one] in _ARITHMETIC and _on_floats(rows, one) for one in large)
     if deciding == "select":
         return not arithmetic and moves > 0
     return deciding in MOVES and arithmetic <= moves
+
+
+def _touched(rows: ProgramRows, row: int) -> int:
+    """Bytes of an instruction's result, or of its largest operand: a reduction reads more than it writes."""
+    return max([rows.bytes(row), *(rows.bytes(one) for one in rows.links.operands(row) if one >= 0)])
 
 
 def _on_floats(rows: ProgramRows, row: int) -> bool:

@@ -13,8 +13,8 @@ from tpu_profile_plugin.analysis.ops.table import OpTable
 
 MOST_TIME = 0.95
 """Share of the ops' time from the most costly op on whose instructions are read; the rest changes no verdict."""
-MOST_OPS = 400
-"""At most so many; programs with more ops of equal cost are judged by these."""
+MOST_OPS = 10_000
+"""At most so many, which takes less than half a second; a program with more ops of equal cost is judged by these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,8 @@ class OpWork:
 
     Attributes:
       table: all ops.
-      counted_ps: self time without ops that consist of others, communication and waits.
+      counted_ps: self time without ops that consist of others, communication and waits; of `read` alone if there are
+        more ops than are read, so that shares of it are not diluted.
       read: the ops that most of it goes to, the most costly first.
     """
 
@@ -133,7 +134,8 @@ def _work(host: HostView) -> OpWork:
             continue
         read.append(op)
         done += int(table.self_ps[row])
-    return OpWork(table, hlo, total - missed, tuple(read))
+    whole = done + missed >= MOST_TIME * total
+    return OpWork(table, hlo, total - missed if whole else done, tuple(read))
 
 
 def _read(table: OpTable, hlo: HloOps, known: dict[int, ProgramRows | None], row: int) -> ReadOp:

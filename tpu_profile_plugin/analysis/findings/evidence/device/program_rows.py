@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
 
 from tpu_profile_plugin.analysis.hlo.graph.links import Links
 from tpu_profile_plugin.analysis.hlo.instructions import Instruction
 from tpu_profile_plugin.analysis.hlo.programs import Program
 from tpu_profile_plugin.analysis.hlo.shapes import Shape, bits_of, leaf_bytes, leaves, type_name
 from tpu_profile_plugin.analysis.hlo.source import DEEPEST_STACK, Source, source_of
+from tpu_profile_plugin.analysis.hlo.text.header import module_header
 from tpu_profile_plugin.protos.lenient import read
 
 _DEEPEST = 4
@@ -28,6 +30,11 @@ class ProgramRows:
         self.opcodes = program.opcodes
         self._shapes: dict[int, Shape] = {}
         self._inside: dict[int, tuple[int, ...]] = {}
+
+    @cached_property
+    def header(self) -> Any:
+        """The HloModuleProto without its computations."""
+        return module_header(self.program)
 
     @cached_property
     def _row_of_id(self) -> dict[int, int]:
@@ -104,6 +111,10 @@ class ProgramRows:
     def op_name(self, row: int) -> str:
         """The framework op of an instruction, or of what is inside it or closest to it; "" if there is none."""
         return next((self.program.op_names[one] for one in self._near(row) if self.program.op_names[one]), "")
+
+    def own_op_name(self, row: int) -> str:
+        """The framework op of an instruction, or of what decides inside it; "" if it has none of its own."""
+        return next((self.program.op_names[one] for one in self._with_inside(row) if self.program.op_names[one]), "")
 
     def _near(self, row: int) -> Iterator[int]:
         """The instruction, what is inside it from its result on, then those that need its result, then its operands.

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.host_time import MainThread
+from tpu_profile_plugin.analysis.budget.host_time import COVERING, MainThread
+from tpu_profile_plugin.analysis.common.spans import Times
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.columns.arrays import I64
+
+
+def main_thread_of(host: HostView) -> MainThread:
+    """The main thread of a host with steps, of its devices or its own."""
+    steps = host.shown.steps
+    assert steps is not None
+    return host.reader.main(int(steps.begin_ps.min()), int(steps.end_ps.max()), steps.evidence)
 
 
 def calling_function(host: HostView, times: I64) -> str:
@@ -24,6 +32,27 @@ def calling_function(host: HostView, times: I64) -> str:
     if not len(names) or 2 * int(count.max()) < len(times):
         return ""
     return main.names[int(names[count.argmax()])]
+
+
+def frames_around(main: MainThread, spans: Times, call: I64) -> I64:
+    """Per span the name of the program's innermost frame around the outermost call of that name, -1 without one.
+
+    Args:
+      main: the main thread.
+      spans: what calls cover most of.
+      call: int64[n], the name of the call that covers each span, an index into `main.names`.
+    """
+    begin, end = spans
+    place, reached = np.full(len(call), -1, np.int64), np.zeros(len(call), np.bool_)
+    for since, until, name in zip(main.levels.begin_ps, main.levels.end_ps, main.levels.name, strict=True):
+        row = np.searchsorted(since, begin + (end - begin) // 2, side="right") - 1
+        inside = np.maximum(row, 0)
+        covered = np.minimum(end, until[inside]) - np.maximum(begin, since[inside])
+        covers = (row >= 0) & (covered >= COVERING * (end - begin))
+        reached |= covers & (name[inside] == call)
+        own = covers & ~reached & main.user[name[inside]]
+        place[own] = name[inside[own]]
+    return place
 
 
 def _names(host: HostView) -> tuple[str, ...]:

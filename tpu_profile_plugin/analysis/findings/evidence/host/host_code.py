@@ -74,7 +74,7 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
     calls = _fetching_calls(main, events, kind, np.sort(np.concatenate([begin for begin, _ in gaps])))
     known = replace(known, transfer=join(known.transfer, (calls.begin_ps, calls.end_ps)))
     windows = [union(*host.windows_of(i)) for i in range(len(gaps))]
-    runtime = events.where((kind < Activity.OTHER)[events.name] & (kind != Activity.INPUT)[events.name])
+    runtime = events.where(~np.isin(kind, (Activity.INPUT, Activity.HANDOVER, Activity.OTHER))[events.name])
     seen = Seen(main.levels, events, named_functions(main), profiler(main), np.sort(runtime.begin_ps))
     sharing = join(*map(busy, host.devices)) if host.devices[0].kind == "cpu" and len(gaps) > 1 else None
     others = None if sharing is None else intersect(sharing, _waits_for_all(calls, main.names))

@@ -1,4 +1,4 @@
-"""The code of a host that devices wait for most."""
+"""The code of a host that devices wait for most, and what it is for."""
 
 from __future__ import annotations
 
@@ -6,16 +6,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.budget.host_time import MainThread
 from tpu_profile_plugin.analysis.common.keys import row_codes
+from tpu_profile_plugin.analysis.common.spans import contains
+from tpu_profile_plugin.analysis.findings.evidence.host.callers import frames_around, main_thread_of
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
 from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_parts
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import Launched, longest_gap_ps
+from tpu_profile_plugin.analysis.findings.evidence.host.purpose import RUNTIME, Purpose, doing
 from tpu_profile_plugin.analysis.findings.evidence.host.spans import HostCode, IdleSpans
+from tpu_profile_plugin.analysis.findings.evidence.host.tracer import TRACED_CALL_PS
 from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
 LAUNCHES_OF_FUNCTION = 2
 """A function that encloses this many launches does the launching; a single one may belong to the code before it."""
+_AS_CODE = (Purpose.UNKNOWN, Purpose.INPUT, Purpose.PROFILER, Purpose.SLEEP, *RUNTIME)
+"""What such code is for tells less than the name of its function."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,15 +31,23 @@ class SlowCode:
     """Code of one host that devices wait for.
 
     Attributes:
-      lost_ps: idle time, summed over steps and devices; by_part: the same by part of the time budget, int64[c + 1].
-      name, inner: the function behind most of it and the deepest event in it; "" if nothing is known of the code.
+      lost_ps: idle time without what recording the code's functions costs, summed over steps and devices; by_part: the
+        same by part of the time budget, int64[c + 1].
+      tracing_ps: what recording them costs, likewise; 0 if it is less than `LEAST_SHARE` of both.
+      purpose: what most of it is for.
+      name: the call that tells the purpose, else the function behind most of it; "" if nothing is known of the code.
+      place: the program's function that made the call, "" if unknown, or if `name` is the program's own.
+      inner: the deepest event in most of it.
       name_ps: idle time because of it.
       window: the longest wait for it.
     """
 
     lost_ps: int
     by_part: I64
+    tracing_ps: int
+    purpose: Purpose
     name: str
+    place: str
     inner: str
     name_ps: int
     window: tuple[int, int]
@@ -52,14 +68,21 @@ def slow_code(host: HostView, ops: Launched | None = None) -> SlowCode | None:
         spans = spans.where(~_launches(code, spans, np.sort(ops.at_ps)))
     if not len(spans.ps):
         return None
-    function, inner, ps, rows = _most(code, spans)
-    longest = rows[int(np.argmax(spans.ps[rows]))]
+    most = _most(code, main_thread_of(host), host, spans)
+    tracing = _tracing_ps(code, spans)
+    tracing = tracing if tracing >= LEAST_SHARE * spans.total() else 0
+    real = spans.total() - tracing
+    by_part = spans.by_part(idle_parts(host))
+    longest = most.rows[int(np.argmax(spans.ps[most.rows]))]
     return SlowCode(
-        spans.total(),
-        spans.by_part(idle_parts(host)),
-        code.names[function] if function >= 0 else "",
-        code.names[inner] if inner >= 0 else "",
-        ps,
+        real,
+        np.rint(by_part * (real / max(spans.total(), 1))).astype(np.int64),
+        tracing,
+        most.purpose,
+        most.name,
+        most.place,
+        most.inner,
+        int(spans.ps[most.rows].sum()),
         (int(spans.begin_ps[longest]), int(spans.end_ps[longest])),
     )
 
@@ -74,20 +97,60 @@ def _launches(code: HostCode, spans: IdleSpans, launch_ps: I64) -> Bools:
     return launches
 
 
-def _most(code: HostCode, spans: IdleSpans) -> tuple[int, int, int, np.ndarray]:
-    """Names of the function and the event in it with most idle time, that time, and its spans."""
-    caller = np.where(spans.user >= 0, spans.user, spans.event)
-    name = np.where(caller >= 0, code.events.name[caller], -1) if len(code.events) else caller
-    event = np.where(spans.event >= 0, code.events.name[spans.event], -1) if len(code.events) else caller
-    best, rows, ps = _largest(name, spans.ps, np.arange(len(name)))
-    inner, _, _ = _largest(event, spans.ps, rows)
-    return best, inner, ps, rows
+def _tracing_ps(code: HostCode, spans: IdleSpans) -> int:
+    """What recording the Python functions in the spans costs, summed over devices."""
+    frames = np.array([name.startswith("$") for name in code.names], np.bool_)
+    if not frames.any() or not len(code.events):
+        return 0
+    begins = np.sort(code.events.begin_ps[frames[code.events.name]])
+    calls = np.searchsorted(begins, spans.end_ps) - np.searchsorted(begins, spans.begin_ps)
+    return int(np.minimum(calls * TRACED_CALL_PS, spans.ps).sum())
 
 
-def _largest(key: np.ndarray, ps: np.ndarray, rows: np.ndarray) -> tuple[int, np.ndarray, int]:
-    """The key of those rows with the largest sum, its rows, and the sum."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Most:
+    """What most of the spans are: as in `SlowCode`; `rows` are the spans."""
+
+    purpose: Purpose
+    name: str
+    place: str
+    inner: str
+    rows: I64
+
+
+def _most(code: HostCode, main: MainThread, host: HostView, spans: IdleSpans) -> _Most:
+    """The purpose with most idle time, else the function, and the call in it with most."""
+    purpose, call = doing(main, (spans.begin_ps, spans.end_ps))
+    purpose[contains(host.reader.time.batching, (spans.begin_ps + spans.end_ps) // 2)] = Purpose.BATCHING
+    known = ~np.isin(purpose, _AS_CODE) & (call >= 0)
+    event = _names(code, spans.event)
+    function = _names(code, np.where(spans.user >= 0, spans.user, spans.event))
+    # One number per purpose, and one per function where the purpose is unknown.
+    rows = _largest(np.where(known, -2 - purpose.astype(np.int64), function), spans.ps, np.arange(len(call)))
+    if not known[rows[0]]:
+        best = int(function[rows[0]])
+        inner = int(event[_largest(event, spans.ps, rows)[0]])
+        return _Most(Purpose.UNKNOWN, _text(code, best), "", _text(code, inner), rows)
+    told = _largest(call, spans.ps, rows)
+    around = frames_around(main, (spans.begin_ps[told], spans.end_ps[told]), call[told])
+    place = int(around[_largest(around, spans.ps[told], np.arange(len(told)))[0]])
+    name, inner = int(call[told[0]]), int(event[_largest(event, spans.ps, told)[0]])
+    where = main.names[place] if place >= 0 else main.around
+    return _Most(Purpose(int(purpose[rows[0]])), main.names[name], where, _text(code, inner), rows)
+
+
+def _names(code: HostCode, events: I64) -> I64:
+    return np.where(events >= 0, code.events.name[events], -1) if len(code.events) else events
+
+
+def _text(code: HostCode, name: int) -> str:
+    return code.names[name] if name >= 0 else ""
+
+
+def _largest(key: I64, ps: I64, rows: I64) -> I64:
+    """The rows, of the given ones, with the key that has the largest sum."""
     number, first = row_codes(key[rows])
     sums = np.zeros(len(first), np.int64)
     np.add.at(sums, number, ps[rows])
-    best = int(sums.argmax())
-    return int(key[rows][first[best]]), rows[number == best], int(sums[best])
+    most: I64 = rows[number == int(sums.argmax())]
+    return most

@@ -21,7 +21,7 @@ from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import F64, I64
 
 UPLOAD_SHARE = 0.10
-"""Uploads, as a share of the step: the input of a step takes less."""
+"""Uploads, as a share of the step: below it, hiding them gains less than a tenth."""
 
 _INFEED = re.compile(r"[Ii]nfeed")
 _SIZE = re.compile(r"(?:^|\s)size:(\d+)")
@@ -47,23 +47,22 @@ class Uploads:
     Attributes:
       lost_ps: time in which a device shows an upload: nothing that it computes hides it; summed over steps and devices.
       ps: int64[s], the same per step, averaged over the devices that take part.
-      often: share of the steps in which they take `UPLOAD_SHARE` of that step or more.
-      each_ps: int64[s], the time of each step's uploads. If steps are only dispatch times, which do not show when a
-        step's upload is, the first ones count for the first step; empty if there are fewer than steps.
+      count: int64[s], how many begin in each step: copies of GPUs, else events `name`, else 1 for steps with some.
       size: float64[s], bytes as recorded by GPUs; empty if they are unknown.
       name: the event in which most of the time passes; function: of the program's code around it, "" if unknown.
       argument: the largest argument of the program that takes most of the time; None if unknown.
+      arguments: how many arrays that program takes.
       window: the step with the longest.
     """
 
     lost_ps: int
     ps: I64
-    often: float = 0.0
-    each_ps: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    count: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     size: F64 = field(default_factory=lambda: np.zeros(0))
     name: str = ""
     function: str = ""
     argument: Argument | None = None
+    arguments: int = 0
     window: tuple[int, int] = (0, 0)
 
 
@@ -77,25 +76,27 @@ def uploads(host: HostView) -> Uploads | None:
     sums = np.where(time.takes_part, np.column_stack([one[0] for one in shown]), 0).sum(axis=1)
     ps, lost_ps = sums // count, int(sums.sum())
     size = np.where(time.takes_part, np.column_stack([one[1] for one in shown]), 0).sum(axis=1) / count
+    copies = np.where(time.takes_part, np.column_stack([one[2] for one in shown]), 0).max(axis=1)
     if lost_ps < UPLOAD_SHARE * time.base_ps * time.cells:
         return Uploads(lost_ps, ps)
-    name, begin, length = _longest(host, steps)
+    name, begin = _longest(host, steps)
     worst = int(ps.argmax())
+    argument, arguments = _argument(host)
     return Uploads(
         lost_ps,
         ps,
-        float(np.mean(ps >= UPLOAD_SHARE * time.of_steps_ps()[0])),
-        _in_turn(length, len(steps)) if steps.source == "dispatch" else ps,
+        copies if copies.any() else _counts(begin, steps) if len(begin) else (ps > 0).astype(np.int64),
         size if float(size.sum()) > 0 else np.zeros(0),
         name,
         calling_function(host, begin),
-        _argument(host),
+        argument,
+        arguments,
         (int(steps.begin_ps[worst].min()), int(steps.end_ps[worst].max())),
     )
 
 
-def _shown(host: HostView, device: Device, steps: StepWindows, number: int) -> tuple[I64, F64]:
-    """Per step the time of uploads that no computation of the device hides, and their bytes."""
+def _shown(host: HostView, device: Device, steps: StepWindows, number: int) -> tuple[I64, F64, I64]:
+    """Per step the time of uploads that no computation of the device hides; bytes and number of its own copies."""
     begin, end, _ = _host_events(host)
     copies, size = _copies(host.space, device)
     runs = device.runs.where(copies)
@@ -106,7 +107,7 @@ def _shown(host: HostView, device: Device, steps: StepWindows, number: int) -> t
     inside = step >= 0
     inside[inside] = runs.begin_ps[inside] < window[1][step[inside]]
     sent = np.bincount(step[inside], weights=size[inside], minlength=len(steps)).astype(np.float64)
-    return covered_within(*times, *window), sent
+    return covered_within(*times, *window), sent, np.bincount(step[inside], minlength=len(steps))
 
 
 def _copies(space: XSpace, device: Device) -> tuple[I64, F64]:
@@ -143,30 +144,30 @@ def _is_upload(name: str) -> bool:
     return activity(name) == Activity.UPLOAD and not _INFEED.search(name)
 
 
-def _in_turn(length: I64, steps: int) -> I64:
-    """Sums of as many successive uploads as there are per step; empty if there are fewer than steps."""
-    per_step = len(length) // steps
-    sums: I64 = length[: per_step * steps].reshape(steps, per_step).sum(axis=1)
-    return sums if per_step else length[:0]
+def _counts(begin: I64, steps: StepWindows) -> I64:
+    """How many events begin in each step; dispatch steps do not show when one does, so that each has its part."""
+    if steps.source == "dispatch":
+        return np.diff(len(begin) * np.arange(len(steps) + 1) // len(steps))
+    since, until = np.searchsorted(begin, steps.begin_ps[:, 0]), np.searchsorted(begin, steps.end_ps[:, 0])
+    return (until - since).astype(np.int64)
 
 
-def _longest(host: HostView, steps: StepWindows) -> tuple[str, I64, I64]:
-    """The event of the host with most time in the steps, not counting frames of Python, its begins and durations."""
+def _longest(host: HostView, steps: StepWindows) -> tuple[str, I64]:
+    """The event of the host with most time in the steps, not counting frames of Python, and its begins, ascending."""
     begin, end, name = _host_events(host)
     none = np.zeros(0, np.int64)
-    most: tuple[str, I64, I64, int] = ("", none, none, 0)
+    most: tuple[str, I64, int] = ("", none, 0)
     names = host.plane.event_metadata.names if len(name) and host.plane is not None else ()
     for kind in np.unique(name).tolist():
         same = name == kind
         ps = int(covered_within(*times_of(begin[same], end[same]), steps.begin_ps[:, 0], steps.end_ps[:, 0]).sum())
-        if ps > most[3] and not names[kind].startswith("$"):
-            order = np.argsort(begin[same], kind="stable")
-            most = (names[kind], begin[same][order], (end - begin)[same][order], ps)
-    return most[:3]
+        if ps > most[2] and not names[kind].startswith("$"):
+            most = (names[kind], np.sort(begin[same]), ps)
+    return most[:2]
 
 
-def _argument(host: HostView) -> Argument | None:
-    """The largest argument of the program with most time on the first device."""
+def _argument(host: HostView) -> tuple[Argument | None, int]:
+    """The largest argument of the program with most time on the first device, and how many there are."""
     device = host.devices[0]
     time = np.zeros(len(device.ops), np.int64)
     np.add.at(time, device.runs.op, device.runs.end_ps - device.runs.begin_ps)
@@ -176,15 +177,16 @@ def _argument(host: HostView) -> Argument | None:
     known = [number for number in sums if host.hlo.programs.program(number) is not None]
     program = host.hlo.programs.program(max(known, key=lambda one: sums[one])) if known else None
     if program is None:
-        return None
+        return None, 0
     start, entry = [*program.columns["computation_start"].tolist(), len(program)], program.entry
     rows = range(start[entry], start[entry + 1]) if entry is not None else range(0)
     parameters = [program.instruction(row) for row in rows if program.opcodes[row] == "parameter"]
     arrays = [one for one in parameters if not is_tuple(one.shape)]
     if not arrays:
-        return None
+        return None, 0
     most = max(arrays, key=lambda one: byte_size(one.shape))
     dimensions = ",".join(map(str, most.shape.dimensions))
     size = byte_size(most.shape)
     others = sum(byte_size(one.shape) for one in arrays) - size
-    return Argument(most.metadata.op_name, f"{type_name(most.shape.element_type)}[{dimensions}]", size, others)
+    shape = f"{type_name(most.shape.element_type)}[{dimensions}]"
+    return Argument(most.metadata.op_name, shape, size, others), len(arrays)

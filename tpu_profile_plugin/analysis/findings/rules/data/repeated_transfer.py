@@ -1,7 +1,8 @@
-"""The same data is sent to the devices in every step.
+"""Devices wait for uploads in every step, and nothing hides them.
 
-Fires if at least {UPLOAD_STEPS:.0%} of the steps, and no fewer than {UPLOADS_SEEN}, have an upload of the same size or
-length that takes at least {UPLOAD_SHARE:.0%} of the time from step to step while the device computes nothing.
+Fires if uploads take at least {UPLOAD_SHARE:.0%} of the time from step to step while the device computes nothing, and
+at least {UPLOAD_STEPS:.0%} of no fewer than {UPLOADS_SEEN} steps have some. No profile records whether the data is the
+same each time.
 
 Send data that does not change once, before the loop; send new data during the step before.
 """
@@ -19,14 +20,11 @@ from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import MIB, PS_PER_MS, PS_PER_S
 
 UPLOAD_STEPS = 0.80
-"""Share of the steps with such an upload: with fewer it is not repeated (81% seen)."""
+"""Least share of the steps with uploads: with fewer, they are no part of what every step does."""
 UPLOADS_SEEN = 3
 """Fewer steps do not show a repetition."""
 SLOWEST_UPLOAD = 200_000_000
 """Bytes per second: copies are faster, so fewer bytes cannot be the cause of the time."""
-UPLOAD_EVEN = 0.50
-"""Largest interquartile range of the steps' upload times, over their median, of the same upload: single steps take much
-longer while the processors have other work."""
 SAME_SIZE = 0.01
 """Largest deviation from the median number of bytes that counts as the same size."""
 
@@ -37,8 +35,19 @@ ADVICE = Advice(
     "jitted function is copied in every call. Put the next batch on the device before the current step is waited for.",
     tensorflow="Keep data that does not change in a tf.Variable or tf.constant that is made before the loop. For "
     "batches, end the pipeline with tf.data.experimental.prefetch_to_device.",
-    pytorch="Move tensors that do not change to the device once, before the loop. Copy batches from pinned memory with "
-    "non_blocking=True, so that computation hides it.",
+    pytorch="Move tensors that do not change to the device once, before the loop. For batches use torch_xla's "
+    "MpDeviceLoader, which sends the next one while the current step runs.",
+)
+
+NEW_DATA = Advice(
+    "Send the next batch to the device before the current step is waited for, so that computation hides the copy. The "
+    "number of bytes differs from step to step, so the data is new.",
+    jax="Call jax.device_put on the next batch before the current step is waited for, so that computation hides the "
+    "copy. The number of bytes differs from step to step, so the data is new.",
+    tensorflow="End the pipeline with tf.data.experimental.prefetch_to_device, so that computation hides the copy. The "
+    "number of bytes differs from step to step, so the data is new.",
+    pytorch="Use torch_xla's MpDeviceLoader, which sends the next batch while the current step runs. The number "
+    "of bytes differs from step to step, so the data is new.",
 )
 
 
@@ -56,17 +65,16 @@ def judge(run: RunView, gathered: Sequence[Uploads | None]) -> Finding | Silence
     if share < UPLOAD_SHARE:
         return Silence(f"Exposed uploads take {share:.1%} of the {run.base}.")
     worst, host = max(known, key=lambda one: one[0].lost_ps)
-    if worst.often < UPLOAD_STEPS:
-        return Silence(f"Exposed uploads take {share:.1%} of the {run.base}, in {worst.often:.0%} of the steps.")
-    if not _even(worst):
-        return Silence(f"Exposed uploads take {share:.1%} of the {run.base} and differ from step to step.")
+    often = float(np.mean(worst.count > 0)) if len(worst.count) else 0.0
+    if often < UPLOAD_STEPS:
+        return Silence(f"Exposed uploads take {share:.1%} of the {run.base}, in {often:.0%} of the steps.")
     return Finding(
-        f"The same upload in every step takes {share:.1%} of the {run.base}{_what(worst)}",
+        f"{share:.1%} of the {run.base} waits for uploads that nothing hides{_what(worst)}",
         lost.ps,
         "time of uploads while the device computes nothing, per step and device",
-        "high" if len(worst.size) else "medium",
+        "high",
         _evidence(run, worst, host, share),
-        ADVICE,
+        NEW_DATA if _differs(worst) else ADVICE,
         (host,),
         lost.segments,
     )
@@ -77,15 +85,12 @@ def lost_ps(run: RunView, gathered: Sequence[Uploads | None]) -> float:
     return sum(one.lost_ps for one in gathered if one is not None) / run.cells
 
 
-def _even(sent: Uploads) -> bool:
-    """The steps send the same: as many bytes where these are known, else for about as long."""
-    if len(sent.size):
-        middle = float(np.median(sent.size))
-        return middle > 0 and float(np.mean(np.abs(sent.size - middle) <= SAME_SIZE * middle)) >= UPLOAD_STEPS
-    if not len(sent.each_ps):
+def _differs(sent: Uploads) -> bool:
+    """Whether steps send different numbers of bytes; False where these are unknown."""
+    if not len(sent.size):
         return False
-    low, middle, high = np.quantile(sent.each_ps.astype(np.float64), (0.25, 0.5, 0.75))
-    return bool(middle > 0 and high - low <= UPLOAD_EVEN * middle)
+    middle = float(np.median(sent.size))
+    return float(np.mean(np.abs(sent.size - middle) <= SAME_SIZE * middle)) < UPLOAD_STEPS
 
 
 def _what(sent: Uploads) -> str:
@@ -101,7 +106,8 @@ def _evidence(run: RunView, sent: Uploads, host: str, share: float) -> tuple[Evi
     where = timeline(host, *sent.window, sent.name)
     evidence = [
         Evidence(f"Exposed uploads, of the {run.base}", 100 * share, "%", TIMELINE, where),
-        Evidence(f"Steps with such an upload, of all {run.steps}", 100 * sent.often, "%"),
+        Evidence(f"Steps with uploads, of {len(sent.count)}", int(np.count_nonzero(sent.count))),
+        Evidence("Uploads per step, median", int(np.median(sent.count))),
         Evidence("Median of the steps' uploads", float(np.median(sent.ps)) / PS_PER_MS, "ms"),
     ]
     if len(sent.size):
@@ -110,6 +116,7 @@ def _evidence(run: RunView, sent: Uploads, host: str, share: float) -> tuple[Evi
         name = f" {sent.argument.name}" if sent.argument.name else ""
         evidence.append(Evidence("Largest argument of the program", f"{sent.argument.shape}{name}"))
         evidence.append(Evidence("Size of this argument", sent.argument.size / MIB, "MiB"))
+        evidence.append(Evidence("Arrays that the program takes", sent.arguments))
     if sent.function:
         evidence.append(Evidence("Function", shown(sent.function), "", TIMELINE, {**where, "find": sent.function}))
     if sent.name:
@@ -117,4 +124,4 @@ def _evidence(run: RunView, sent: Uploads, host: str, share: float) -> tuple[Evi
     return tuple(evidence)
 
 
-RULE = Rule("repeated_transfer", "The same data sent in every step", judge, uploads)
+RULE = Rule("repeated_transfer", "Uploads that nothing hides", judge, uploads)

@@ -13,12 +13,9 @@ from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.steps.efficiency import efficiency
 
 BUSY_PERCENT, FREE_PERCENT = 70.0, 50.0
 """Percent of a peak above which a resource limits a program, and below which the other one is free: XProf's limits."""
-_MOST = 110.0
-"""Percent: more than clocks can account for means that a cost or a peak is wrong."""
 ARITHMETIC = Advice(
     "The devices are used well; only less or cheaper arithmetic makes a step shorter: 16-bit or 8-bit products, a "
     "sparser model, no recomputation that memory does not require. More devices shorten the step, too."
@@ -30,7 +27,7 @@ BANDWIDTH = Advice(
     "elementwise ops, jax.checkpoint for cheap values. The matrix units have capacity to spare.",
     tensorflow="Move fewer bytes per computed value: larger batches, mixed precision, jit_compile=True so that XLA "
     "fuses elementwise ops. The matrix units have capacity to spare.",
-    pytorch="Move fewer bytes per computed value: larger batches, autocast to bfloat16, torch.compile so that "
+    pytorch="Move fewer bytes per computed value: larger batches, autocast to bfloat16, one graph per step so that "
     "elementwise ops are fused. The matrix units have capacity to spare.",
 )
 
@@ -61,38 +58,24 @@ def judge_memory(run: RunView, _: Sequence[object]) -> Finding | Silence:
 
 def _judge(run: RunView, busy: _Limit, free: _Limit) -> Finding | Silence:
     """Fires if the one resource is busy and the other is not."""
-    use = _used(run)
+    use = run.use
     if use is None:
         return Silence("The use of matrix units and memory bandwidth is unknown.", looked=False)
-    (matrix, hbm), recorded = use
-    used = {_MATRIX.limit: matrix, _HBM.limit: hbm}
+    used = {_MATRIX.limit: use.matrix, _HBM.limit: use.hbm}
     if used[busy.limit] <= BUSY_PERCENT or used[free.limit] >= FREE_PERCENT:
-        return Silence(f"The matrix units are used to {matrix:.1f}% of their peak, HBM to {hbm:.1f}%.")
-    how = "" if recorded else ", estimated from the costs of ops"
+        return Silence(f"The matrix units are used to {use.matrix:.1f}% of their peak, HBM to {use.hbm:.1f}%.")
+    how = "" if use.recorded else ", estimated from the costs of ops"
     return Finding(
         f"Limited by {busy.limit}: {busy.resource.format(used[busy.limit])}",
         0,
         "no direct cost: what limits the program",
-        "high" if recorded else "medium",
+        "high" if use.recorded else "medium",
         (
             *(Evidence(f"{it.label}, of the peak{how}", used[it.limit], "%", "overview_page") for it in (busy, free)),
             Evidence("Ops by the resource that bounds them", "roofline", "", "roofline_model"),
         ),
         busy.advice,
     )
-
-
-def _used(run: RunView) -> tuple[tuple[float, float], bool] | None:
-    """Percent of the peaks of matrix units and HBM, and whether counters recorded them; None if unknown."""
-    summary = run.summary
-    if summary.mxu_percent > 0 and summary.hbm_percent > 0:
-        recorded, matrix, hbm = True, summary.mxu_percent, summary.hbm_percent
-    else:
-        estimated = efficiency(summary.steps, summary.device, summary.peaks)
-        if estimated.peak_flops_percent is None or estimated.memory_bw_percent is None:
-            return None
-        recorded, matrix, hbm = False, estimated.peak_flops_percent, estimated.memory_bw_percent
-    return ((matrix, hbm), recorded) if max(matrix, hbm) <= _MOST else None
 
 
 COMPUTE_BOUND = Rule("compute_bound", "Limited by arithmetic", judge_compute)

@@ -1,8 +1,8 @@
 """Ops rearrange data instead of computing: gathers, scatters, transposes, copies.
 
-Fires if these ops take at least {MOVEMENT_SHARE:.0%} of the ops' time, matrix products less than {MATRIX_SHARE:.0%},
-and rearranging at least {LEAST_SHARE:.0%} of the time from step to step; on TPUs also from {SHUFFLE_SHARE:.0%} of it,
-as XProf does. It names the op and its line.
+Fires if they take at least {SHARE_OF_STEP:.0%} of the time from step to step, or at least {LEAST_SHARE:.0%} of it and
+{MOVEMENT_SHARE:.0%} of the ops' time while matrix products take less than {MATRIX_SHARE:.0%}. It names the op and its
+line. Programs that mostly copy whole buffers without changing their layout are left to `buffer_copies`.
 
 Change the layout where the data is made, or read and write contiguous blocks.
 """
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.environment.environment import Hardware
+from tpu_profile_plugin.analysis.findings.evidence.device.buffer_copies import copies_in
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
 from tpu_profile_plugin.analysis.findings.evidence.device.op_nature import Nature
 from tpu_profile_plugin.analysis.findings.evidence.device.op_places import Place, longest_run
@@ -22,11 +23,13 @@ from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
+SHARE_OF_STEP = 0.25
+"""Least share of the time from step to step beside other work: programs of layers, attention and convolutions that
+leave nothing to mend rearrange data in up to 17% of their step."""
 MOVEMENT_SHARE, MATRIX_SHARE = 0.5, 0.2
-"""Least share of movement, and largest share of matrix products, in the ops' time. Programs of matrix products need
-some movement; on real captures these limits told the two kinds apart with a wide margin."""
-SHUFFLE_SHARE = 0.3
-"""Rearranging on TPUs, as a share of the time from step to step: XProf's limit."""
+"""Least share of movement, and largest share of matrix products, in the ops' time of programs that do little else.
+Programs of matrix products need some movement; on real captures these limits told the two kinds apart with a wide
+margin."""
 
 _KINDS = 3
 _INDEXED = frozenset(("gather", "scatter", "dynamic-slice", "dynamic-update-slice", "sort"))
@@ -34,16 +37,20 @@ _LAYOUT = "Change the order of dimensions or the layout where the data is made s
 _LAYOUT += "the next op read the data as it is."
 _INDEX = "Read and write contiguous blocks instead of single rows or elements: sort or group indices first, use slices "
 _INDEX += "or a matrix product with one-hot rows for small tables, and keep the indexed dimension outermost."
+_WRITES_WHOLE = frozenset(("select", "concatenate", "pad"))
+_WHOLE = "Write only the part that changes into the existing buffer (a slice update at an index, such as .at[i].set or "
+_WHOLE += "dynamic_update_slice) instead of building all of it anew by a mask, a shift or a concatenation."
 _TPU = " On TPUs the innermost dimension should be a multiple of 128."
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Self times of one host's ops; `most` and `kinds` take most of the movement."""
+    """Self times of one host's ops; `most` and `kinds` take most of the movement, `copies_ps` duplicates buffers."""
 
     counted_ps: int
     unknown_ps: int
     movement_ps: int
+    copies_ps: int
     matrix_ps: int
     most: NamedOp | None
     kinds: tuple[tuple[str, int], ...]
@@ -56,12 +63,13 @@ def gather(host: HostView) -> Moved:
     moving = work.of(Nature.MOVEMENT)
     moved, matrix = work.time_ps(moving), work.time_ps(work.of(Nature.MATRIX))
     longest = None
-    if moving and moved >= SHUFFLE_SHARE * work.counted_ps:
+    if moving and moved >= SHARE_OF_STEP * work.counted_ps:
         row = moving[0].index
         longest = longest_run(host, host.ops.module[row], host.ops.name[row])
     most = work.named(moving[0]) if moving else None
     unknown = work.time_ps(work.of(Nature.UNKNOWN))
-    return Moved(work.counted_ps, unknown, moved, matrix, most, tuple(work.kinds(moving)[:_KINDS]), longest)
+    copies = work.time_ps([one.op for one in copies_in(work)])
+    return Moved(work.counted_ps, unknown, moved, copies, matrix, most, tuple(work.kinds(moving)[:_KINDS]), longest)
 
 
 def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
@@ -72,12 +80,14 @@ def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
     of_ops, matrix = moved / counted, sum(part.matrix_ps for part in parts) / counted
     lost = run.lost_in("device_compute", ps=of_ops * (run.part_ps("compute") + run.part_ps("data_movement")))
     share = lost.share
-    shuffles = run.hardware is Hardware.TPU and share >= SHUFFLE_SHARE
-    if share < LEAST_SHARE or not (shuffles or (of_ops >= MOVEMENT_SHARE and matrix < MATRIX_SHARE)):
+    little_else = share >= LEAST_SHARE and of_ops >= MOVEMENT_SHARE and matrix < MATRIX_SHARE
+    if share < SHARE_OF_STEP and not little_else:
         return Silence(
             f"Ops that rearrange data take {of_ops:.1%} of the ops' time ({share:.1%} of the {run.base}), matrix "
             f"products {matrix:.1%}."
         )
+    if 2 * sum(part.copies_ps for part in parts) > moved:
+        return Silence(f"Ops that rearrange data take {share:.1%} of the {run.base}; most are copies of whole buffers.")
     host = max(range(len(parts)), key=lambda i: parts[i].movement_ps)
     most = parts[host].most
     assert most is not None
@@ -86,7 +96,7 @@ def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
         f"Rearranging data takes {share:.1%} of the {run.base}, most of it in {most.label}: {most.does}",
         lost.ps,
         "device compute times the share of gathers, scatters, transposes and copies in the ops' time",
-        "high" if of_ops >= MOVEMENT_SHARE else "medium",
+        "high" if little_else else "medium",
         (
             Evidence("Ops that rearrange data, of the time of all ops of known work", 100 * of_ops, "%"),
             Evidence("Matrix products, of the same time", 100 * matrix, "%"),
@@ -100,7 +110,7 @@ def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
 
 
 def _advice(run: RunView, most: NamedOp) -> Advice:
-    general = _INDEX if most.does in _INDEXED else _LAYOUT
+    general = _INDEX if most.does in _INDEXED else _WHOLE if most.does in _WRITES_WHOLE else _LAYOUT
     return Advice(general + (_TPU if run.hardware is Hardware.TPU else ""))
 
 

@@ -137,8 +137,8 @@ ADVICE = Advice(
     "N-th step. A loop whose next step depends on a value belongs into one tf.function.",
     keras="Read logs and metrics in callbacks every N-th batch: each read waits for the device. Several batches per "
     "call (steps_per_execution in compile()) read them once.",
-    pytorch="Keep results as tensors and call .item() or .cpu() every N-th step. Copy with non_blocking=True and read "
-    "the values after the next step is launched.",
+    pytorch="Keep results as tensors and call .item() or .cpu() every N-th step, or in xm.add_step_closure, which runs "
+    "after the step's graph. A value that is read before splits the graph.",
 )
 
 

@@ -39,8 +39,8 @@ ADVICE = Advice(
     "jit_compile=True many small ops become a few kernels.",
     keras="Run several steps per call (steps_per_execution in compile()), or use a larger batch. With jit_compile=True "
     "in compile() many small ops become a few kernels.",
-    pytorch="Capture the step in a CUDA graph, compile it with torch.compile(mode='reduce-overhead'), or use a larger "
-    "batch. What runs between two launches should not wait for the device.",
+    pytorch="Run several steps in one graph (call torch_xla.sync() every N-th step), or use a larger batch. What runs "
+    "between two launches should not wait for the device.",
 )
 
 

@@ -1,10 +1,11 @@
 """Devices are idle because the host runs other code: the function and its line.
 
 Fires if idle time that code of the main thread covers takes at least {LEAST_SHARE:.0%} of the time from step to step;
-without Python functions, idle time without any event before late launches. For TensorFlow without devices, it is the
-main thread's time outside of TensorFlow.
+without Python functions, idle time without any event before late launches, which is then unexplained. For TensorFlow
+without devices, it is the main thread's time outside of TensorFlow. What recording the functions costs is left out.
 
-Move the work to another thread or process, make it cheaper, or record again with Python functions.
+What to do depends on what the code is for: a checkpoint, logging, garbage collection, evaluation, a wait for another
+thread or for requests. Else move the work to another thread or process, or make it cheaper.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import uncompiled
+from tpu_profile_plugin.analysis.findings.evidence.host.lock import lock_waits
+from tpu_profile_plugin.analysis.findings.evidence.host.purpose import Purpose
 from tpu_profile_plugin.analysis.findings.evidence.host.slow_code import SlowCode, slow_code
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, shown, timeline
+from tpu_profile_plugin.analysis.findings.rules.host.periodic_advice import AGAIN, BY_PURPOSE
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -32,70 +36,120 @@ ADVICE = Advice(
     "the tf.data pipeline (map with num_parallel_calls, then prefetch).",
 )
 UNTRACED = Advice(
-    "Record again with Python functions: then this finding names the function and its line. This profile only shows "
-    "that the host was late.",
+    "Record again with Python functions: then this finding names the function and its line. This profile does not show "
+    "what the devices wait for.",
     jax="Record again with python_tracer_level=1 in jax.profiler.ProfileOptions: then this finding names the function "
     "and its line. The profile has no Python functions.",
     tensorflow="Look at what the loop and its callbacks do between calls of TensorFlow: meanwhile nothing is computed. "
     "With python_tracer_level=1, TensorFlow versions that record Python functions (2.15 does) name them.",
 )
+LOCKED = Advice(
+    "Another thread of the program runs Python all the time, so that one more would make this slower: move the work to "
+    "another process, or make it cheaper. The devices have nothing to do until it has finished.",
+)
 
-
+MOSTLY = 0.5
+"""Share of the time budget's unexplained part from which all of it is reported: as far as known it is one cause."""
 _UNKNOWN = "Python functions were not recorded"
-AGAIN = Evidence("Python functions", "not recorded", "", "capture", {"python_tracer_level": "1"})
-"""The page offers to record again with them."""
+_PHRASE = {
+    Purpose.CHECKPOINT: "a checkpoint",
+    Purpose.LOGGING: "logging",
+    Purpose.COLLECTION: "garbage collection",
+    Purpose.EVALUATION: "evaluation",
+    Purpose.QUEUE: "another thread or process",
+    Purpose.BATCHING: "requests of a batch",
+}
+"""What devices wait for, in sentences; other purposes are named by their functions."""
 
 
-def gather(host: HostView) -> SlowCode | None:
-    """The code that costs most on a host; what Python does between operations that are not compiled is not meant."""
-    return slow_code(host, uncompiled(host))
+def gather(host: HostView) -> tuple[SlowCode | None, bool]:
+    """The code that costs most on a host, and whether another thread keeps Python's lock from its main thread.
+
+    What Python does between operations that are not compiled is not meant.
+    """
+    code = slow_code(host, uncompiled(host))
+    return code, code is not None and lock_waits(host) is not None
 
 
-def judge(run: RunView, gathered: Sequence[SlowCode | None]) -> Finding | Silence:
+def judge(run: RunView, gathered: Sequence[tuple[SlowCode | None, bool]]) -> Finding | Silence:
     """The verdict on the host whose code costs most."""
-    known = run.present(gathered)
+    known = run.present([code for code, _ in gathered])
     if not run.has_devices and not known:
         return Silence("No devices recorded.", looked=False)
     lost = run.located([one.by_part for one, _ in known])
     if lost.share < LEAST_SHARE or not known:
         return Silence(f"Code on the host takes {lost.share:.1%} of the {run.base} while devices are idle.")
     worst, host = max(known, key=lambda one: one[0].lost_ps)
-    waits = "Devices idle because of code on the host" if worst.name else "Devices wait for the host"
-    what = waits if run.has_devices else "Main thread outside of TensorFlow"
+    if not worst.name and run.has_devices:
+        return _unexplained(run, lost, worst, host)
+    what = "Devices idle because of code on the host" if run.has_devices else "Main thread outside of TensorFlow"
+    locked = any(lock for _, lock in gathered)
     return Finding(
         _title(run, worst, lost),
         lost.ps,
-        "idle time that one event of the main thread covers to at least 80%, or that no event explains before a late "
-        "launch; per step and device"
+        "idle time that one event of the main thread covers to at least 80%, without what recording its functions "
+        "costs; per step and device"
         if run.has_devices
         else "time of the main thread outside of calls into TensorFlow, per step",
         "high" if worst.name.startswith("$") else "medium",
         (share_of(what, lost, run.base), per_step(what, lost, run.per), *_evidence(worst, host)),
-        ADVICE if worst.name.startswith("$") else UNTRACED,
+        _advice(worst, locked),
         (host,),
         lost.segments,
     )
 
 
+def _unexplained(run: RunView, lost: Lost, worst: SlowCode, host: str) -> Finding:
+    """No event tells what the host does: then only the part of the time budget is known."""
+    whole = run.lost_in("idle_other")
+    lost = whole if lost.ps >= MOSTLY * whole.ps else lost
+    what = "Devices idle without a recorded cause"
+    return Finding(
+        f"Devices idle {lost.share:.1%} of the {run.base}, and the profile does not show why: {_UNKNOWN}",
+        lost.ps,
+        "idle time during which no event of the main thread was recorded, per step and device",
+        "low",
+        (share_of(what, lost, run.base), per_step(what, lost, run.per), *_evidence(worst, host)),
+        UNTRACED,
+        (host,),
+        lost.segments,
+    )
+
+
+def _advice(worst: SlowCode, locked: bool) -> Advice:
+    if worst.purpose in _PHRASE:
+        return BY_PURPOSE[worst.purpose]
+    if not worst.name.startswith("$"):
+        return UNTRACED
+    return LOCKED if locked else ADVICE
+
+
 def _title(run: RunView, worst: SlowCode, lost: Lost) -> str:
     share = f"{lost.share:.1%} of the {run.base}"
+    purpose = _PHRASE.get(worst.purpose)
+    place = f" in {shown(worst.place)}" if worst.place and purpose else ""
     if not run.has_devices:
-        code = f": {shown(worst.name)}" if worst.name else f"; {_UNKNOWN}"
+        code = f": {shown(worst.name)}{place}" if worst.name else f"; {_UNKNOWN}"
         return f"Code outside of TensorFlow takes {share}{code}"
-    if worst.name:
-        return f"Devices wait {share} for code on the host: {shown(worst.name)}"
-    return f"Devices wait {share} for the host, cause unexplained: {_UNKNOWN}"
+    return f"Devices wait {share} for {purpose or 'code on the host'}: {shown(worst.name)}{place}"
 
 
 def _evidence(worst: SlowCode, host: str) -> list[Evidence]:
     evidence = []
+    whole = worst.lost_ps + worst.tracing_ps
     if worst.name:
         where = timeline(host, *worst.window, worst.name)
         evidence.append(Evidence("Function", shown(worst.name), "", TIMELINE, where))
-        evidence.append(Evidence("Because of this function, of that time", 100 * worst.name_ps / worst.lost_ps, "%"))
+        evidence.append(Evidence("Because of this function, of that time", 100 * worst.name_ps / whole, "%"))
+    if worst.place:
+        called = timeline(host, *worst.window, worst.place)
+        evidence.append(Evidence("Called by", shown(worst.place), "", TIMELINE, called))
     if worst.inner not in ("", worst.name):
         find = timeline(host, *worst.window, worst.inner)
         evidence.append(Evidence("Most of it in", shown(worst.inner), "", TIMELINE, find))
+    if worst.tracing_ps:
+        label = "Recording Python functions, of the time in them (estimated, left out)"
+        evidence.append(Evidence(label, 100 * worst.tracing_ps / whole, "%"))
     length = worst.window[1] - worst.window[0]
     evidence.append(Evidence("Longest wait", length / PS_PER_MS, "ms", TIMELINE, timeline(host, *worst.window)))
     return evidence if worst.name.startswith("$") else [*evidence, AGAIN]

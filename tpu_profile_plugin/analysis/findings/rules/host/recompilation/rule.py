@@ -11,12 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_COMPILE
 from tpu_profile_plugin.analysis.common.spans import covered_within
-from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
-from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_parts
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import Lost, lost_to
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
@@ -30,9 +25,10 @@ from tpu_profile_plugin.analysis.findings.rules.host.recompilation.compiles impo
     programs_of,
 )
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.units import PS_PER_MS
 
+PART = "idle_compile"
+"""The part of the time budget that is compilation and tracing."""
 COMPILE_SHARE = 0.05
 """Compilation in a single step, as a share of the time of all steps: less is the usual first call."""
 COMPILE_STEPS = 2
@@ -47,8 +43,7 @@ class Compilation:
 
     Attributes:
       steps: how many there are.
-      lost_ps: what compilation costs, summed over steps and devices; by_part: the same by part of the time budget,
-        int64[c + 1].
+      lost_ps: what compilation costs by the host's time budget, per step and device.
       in_steps: steps with compilation.
       modules: (name, how often compiled), most first; changes: of the first one's programs; None if unknown.
       traced: (tf.function, how often traced), most first.
@@ -56,8 +51,7 @@ class Compilation:
     """
 
     steps: int
-    lost_ps: int
-    by_part: I64
+    lost_ps: float
     in_steps: int
     modules: tuple[tuple[str, int], ...]
     changes: tuple[Change, ...] | None
@@ -77,11 +71,10 @@ def gather(host: HostView) -> Compilation | None:
     per_span = covered_within(begin[:1], end[-1:], *compiled.times)
     longest = int(per_span.argmax())
     counts = _counts(host, compiled)
-    ids, by_part = programs_of(host.hlo.programs), _lost(host, compiled)
+    ids = programs_of(host.hlo.programs)
     return Compilation(
         len(begin),
-        int(by_part.sum()),
-        by_part,
+        lost_to(host.time, PART).ps,
         int((inside > 0).sum()),
         counts,
         changes(host.hlo.programs, ids.get(counts[0][0], [])) if counts else None,
@@ -96,19 +89,6 @@ def _counts(host: HostView, compiled: Compiles) -> tuple[tuple[str, int], ...]:
         return tuple((name, count) for name, count in compiled.modules.items() if count > 1)
     ids = programs_of(host.hlo.programs)
     return tuple(sorted(((name, len(one)) for name, one in ids.items() if len(one) > 1), key=lambda one: -one[1]))
-
-
-def _lost(host: HostView, compiled: Compiles) -> I64:
-    """Idle time because of it on all devices by part, int64[c + 1]; without devices, all of its time."""
-    if not host.devices:
-        return idle_parts(host)[0].split(compiled.times)
-    code = code_of(host)
-    if code is not None:
-        return code.compiling.by_part(idle_parts(host))
-    lost, by_part = lost_to(host.time, "idle_compile"), np.zeros(len(CATEGORIES) + 1, np.int64)
-    inside = host.time.part_ps("idle_compile")
-    by_part[IDLE_COMPILE], by_part[-1] = host.time.cells * inside, host.time.gaps * (lost.ps - inside)
-    return by_part
 
 
 NEW_SHAPES = Advice(
@@ -147,7 +127,7 @@ def judge(run: RunView, gathered: Sequence[Compilation | None]) -> Finding | Sil
     if not known:
         return Silence(f"Nothing was compiled in {run.steps} steps.")
     worst, host = max(known, key=lambda one: (one[0].lost_ps, one[0].in_steps))
-    lost = run.located([one.by_part for one, _ in known])
+    lost = run.lost_to(PART)
     if lost.share < (COMPILE_LEAST if worst.in_steps >= COMPILE_STEPS else COMPILE_SHARE):
         return Silence(
             f"Compilation takes {lost.share:.1%} of the {run.base}, in {worst.in_steps} of {worst.steps} steps."

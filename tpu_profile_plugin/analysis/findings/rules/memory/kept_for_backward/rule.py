@@ -1,7 +1,7 @@
 """Much of a program's memory holds results of the forward pass until the backward pass reads them.
 
 Fires if such buffers make up at least {KEPT_SHARE:.0%} of the peak, counting source lines with {KEPT_BUFFER_SHARE:.0%}
-of it each. Programs with a peak below 32 MiB do not count.
+of it each. Programs with a peak below 32 MiB do not count, nor runs that recompute much (`recomputation`).
 
 Recompute the values in the backward pass, or make them smaller. This frees memory, not time.
 """
@@ -117,4 +117,4 @@ def _evidence(kept: Kept, host: str, share: float, capacity: int) -> tuple[Evide
     return tuple(evidence)
 
 
-RULE = Rule("kept_for_backward", "Memory kept for the backward pass", judge, gather)
+RULE = Rule("kept_for_backward", "Memory kept for the backward pass", judge, gather, implied_by=("recomputation",))

@@ -1,0 +1,125 @@
+"""Copies of buffers in the layout that they have: why XLA makes them, from the program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, ReadOp
+from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
+from tpu_profile_plugin.analysis.hlo.shapes import Shape, leaves
+
+COPY = "copy"
+_SAME = frozenset(("bitcast", "copy", "opt-barrier", "optimization-barrier"))
+_DEEPEST = 32
+"""Steps from a copy back to where its value comes from; real chains are far shorter."""
+
+
+class Why(Enum):
+    """Why a buffer is copied."""
+
+    NOT_DONATED = "not donated"
+    """An argument is overwritten, its buffer belongs to the caller, and a result of its shape and type is returned."""
+    ARGUMENT = "argument"
+    """An argument is overwritten whose buffer must not change."""
+    CARRIED = "carried"
+    """A loop carries the value from iteration to iteration and still needs the old one when it writes the new one."""
+    OTHER = "other"
+
+
+class ProgramCopies:
+    """The copies of one program."""
+
+    def __init__(self, rows: ProgramRows) -> None:
+        self._rows, self._links = rows, rows.links
+
+    def is_copy(self, row: int) -> bool:
+        """Whether an instruction only duplicates its operand: same type, sizes, layout and memory."""
+        inside = self._rows.inside(row)
+        copies = [one for one in inside if self._rows.opcodes[one] == COPY]
+        if len(copies) != 1 or any(self._rows.opcodes[one] not in (*_SAME, "parameter") for one in inside):
+            return False
+        source = self._links.operands(copies[0])[:1]
+        return (
+            source != [] and source[0] >= 0 and _kind(self._rows.shape(copies[0])) == _kind(self._rows.shape(source[0]))
+        )
+
+    def why(self, row: int) -> tuple[Why, str]:
+        """The reason for a copy, and the name of the argument that it copies; "" if it is none."""
+        source, path = self._source(row)
+        if self._rows.opcodes[source] != "parameter":
+            return Why.OTHER, ""
+        home = self._links.home(source)
+        if home in self._bodies:
+            return Why.CARRIED, ""
+        if home != self._rows.program.entry:
+            return Why.OTHER, ""
+        number = int(self._rows.instruction(source).parameter_number)
+        name = self._rows.program.op_names[source] or self._rows.program.names[source]
+        if (number, path) in self._donated:
+            return Why.OTHER, name
+        given_back = _kind(self._rows.shape(row)) in self._results
+        return (Why.NOT_DONATED if given_back else Why.ARGUMENT), name
+
+    def _source(self, row: int) -> tuple[int, tuple[int, ...]]:
+        """Where a copied value comes from, and the path of tuple indices to it."""
+        path: tuple[int, ...] = ()
+        for _ in range(_DEEPEST):
+            opcode, operands = self._rows.opcodes[row], self._links.operands(row)
+            if not operands or operands[0] < 0:
+                break
+            if opcode == "get-tuple-element":
+                path = (int(self._rows.instruction(row).tuple_index), *path)
+            elif opcode not in _SAME and not (opcode == "fusion" and self.is_copy(row)):
+                break
+            row = operands[0]
+        return row, path
+
+    @cached_property
+    def _bodies(self) -> frozenset[int]:
+        """Computations that loops run in every iteration."""
+        loops = (row for row, opcode in enumerate(self._rows.opcodes) if opcode == "while")
+        return frozenset(called for loop in loops for called in self._links.called(loop))
+
+    @cached_property
+    def _donated(self) -> frozenset[tuple[int, tuple[int, ...]]]:
+        """Arguments, by number and path, whose buffers the program may overwrite."""
+        header = self._rows.header
+        entries = (*header.input_output_alias.entries, *header.buffer_donor.entries)
+        return frozenset((int(one.parameter_number), tuple(one.parameter_shape_index)) for one in entries)
+
+    @cached_property
+    def _results(self) -> frozenset[tuple[object, ...]]:
+        """Types and sizes of the program's results."""
+        entry = self._rows.program.entry
+        root = None if entry is None else self._rows.root(entry)
+        return frozenset() if root is None else frozenset(_kind(leaf) for _, leaf in leaves(self._rows.shape(root)))
+
+
+def _kind(shape: Shape) -> tuple[object, ...]:
+    """What two arrays have in common if one can take the other's place in memory."""
+    return shape.element_type, tuple(shape.dimensions), tuple(shape.layout.minor_to_major), shape.layout.memory_space
+
+
+@dataclass(frozen=True, slots=True)
+class BufferCopy:
+    """An op that only duplicates a buffer of `size` bytes; `argument`: name of the argument that it copies, or ""."""
+
+    op: ReadOp
+    why: Why
+    size: int
+    argument: str
+
+
+def copies_in(work: OpWork) -> list[BufferCopy]:
+    """The ops that only duplicate a buffer, the most costly first."""
+    programs: dict[int, ProgramCopies] = {}
+    found: list[BufferCopy] = []
+    for op in work.read:
+        if op.does == COPY and op.rows is not None and op.at is not None:
+            copies = programs.setdefault(id(op.rows), ProgramCopies(op.rows))
+            if copies.is_copy(op.at):
+                why, argument = copies.why(op.at)
+                found.append(BufferCopy(op, why, op.rows.bytes(op.at), argument))
+    return found

@@ -1,0 +1,159 @@
+"""The device is busy, but neither its matrix units nor the bandwidth of its memory are used well.
+
+Fires if devices compute at least {BUSY_SHARE:.0%} of the time from step to step, use matrix units below
+{LOW_MATRIX:.0f}% and HBM below {LOW_HBM:.0f}% of their peaks meanwhile, and reaching these limits would save at least
+{LEAST_SHARE:.0%}. Costs of ops must be known for {KNOWN_SHARE:.0%} of their time, unless counters were recorded. It
+names the op that is farthest from the limits.
+
+Give each op more to do: a larger batch, fewer and larger ops, products of larger matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.environment.environment import Peaks
+from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
+from tpu_profile_plugin.analysis.findings.evidence.device.op_nature import Nature
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp, OpWork, work_of
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.findings.use import KNOWN_SHARE, LOW_HBM, LOW_MATRIX, Use
+from tpu_profile_plugin.columns.arrays import F64
+from tpu_profile_plugin.units import PS_PER_US
+
+BUSY_SHARE = 0.5
+"""Least share of device compute: a device that is idle for longer has other causes to remove first."""
+TINY_US = 5.0
+"""An op's begin and end take one to two microseconds on TPUs and GPUs: in shorter ops they are much of the time."""
+_VECTOR = 50.0
+"""Times that the matrix units are faster than the units for other arithmetic: 16 (GPUs) to 50 (TPUs). The larger one
+never blames arithmetic that only these can do."""
+_MATRIX, _OTHER, _TINY = "products", "other", "tiny"
+
+ADVICE = {
+    _TINY: "Most of this time is in ops of a few microseconds, which begin and end for as long as they compute. Use a "
+    "larger batch, compute several steps of a loop at once, and replace loops over small arrays by one op on all.",
+    _MATRIX: "Most of this time is in matrix products that are too small, or too narrow, for the device. Use a larger "
+    "batch, and compute products that share an operand as one; a part of the device may do for this model.",
+    _OTHER: "Most of this time is in ops other than matrix products, which do not keep the memory busy. Look at the op "
+    "named here: reductions over outer dimensions, unaligned innermost dimensions and serial loops are usual causes.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Slack:
+    """One host: self times of ops in ps.
+
+    Attributes:
+      counted_ps: of all ops that compute or move data; known_ps: of those among them whose costs are known.
+      limit_ps: what the latter would take at the limits.
+      most, most_ps: the op with the longest time above that, and this time.
+      kind: whose time above that is longest: products, other ops, or tiny ones.
+      mean_us: mean length of an op's run.
+    """
+
+    counted_ps: int = 0
+    known_ps: float = 0.0
+    limit_ps: float = 0.0
+    most: NamedOp | None = None
+    most_ps: float = 0.0
+    kind: str = _OTHER
+    mean_us: float = 0.0
+
+
+def gather(host: HostView) -> Slack:
+    """How far the ops of a host are from the limits."""
+    peaks = host.summary.peaks
+    if not host.summary.has_device or not peaks.tera_flops or not peaks.hbm:
+        return Slack()
+    work = work_of(host)
+    rows = np.array([op.index for op in work.read], np.int64)
+    if not len(rows):
+        return Slack()
+    known, at_limit = _at_limits(work, peaks)
+    spent, runs = work.table.self_ps[rows].astype(np.float64), np.maximum(work.table.occurrences[rows], 1)
+    slack = np.where(known, spent - at_limit, 0.0)
+    matrix = np.array([op.nature is Nature.MATRIX for op in work.read], np.bool_)
+    tiny = spent / runs < TINY_US * PS_PER_US
+    parts = {_TINY: tiny, _MATRIX: matrix & ~tiny, _OTHER: ~matrix & ~tiny}
+    most = int(slack.argmax())
+    return Slack(
+        work.counted_ps,
+        float(spent[known].sum()),
+        float(at_limit[known].sum()),
+        work.named(work.read[most]),
+        float(slack[most]),
+        max(parts, key=lambda kind: float(np.maximum(slack, 0.0)[parts[kind]].sum())),
+        float(spent.sum() / runs.sum()) / PS_PER_US,
+    )
+
+
+def _at_limits(work: OpWork, peaks: Peaks) -> tuple[F64, F64]:
+    """Whether the cost of each op that was read is known, and the ps that its work takes at the limits of both peaks.
+
+    Custom calls without FLOPs have costs that nobody counted. Arithmetic outside of the matrix units is as much slower.
+    """
+    rows = np.array([op.index for op in work.read], np.int64)
+    flops, accessed = work.table.flops[rows], work.table.bytes[rows]
+    custom = np.array([op.does == "custom-call" for op in work.read], np.bool_)
+    matrix = np.array([op.nature is Nature.MATRIX for op in work.read], np.bool_)
+    compute = np.where(matrix, 1.0, _VECTOR) * flops / (peaks.tera_flops * LOW_MATRIX / 100)
+    memory = 1e3 * accessed / (peaks.hbm * LOW_HBM / 100)
+    known = np.where(custom | matrix, flops > 0, flops + accessed > 0)
+    return known, np.maximum(compute, memory)
+
+
+def judge(run: RunView, parts: Sequence[Slack]) -> Finding | Silence:
+    """The verdict on all hosts."""
+    use = run.use_while_busy
+    counted, known = sum(part.counted_ps for part in parts), sum(part.known_ps for part in parts)
+    if use is None or not counted or (not use.recorded and known < KNOWN_SHARE * counted):
+        return Silence("The peak rates of the devices, or the costs of their ops, are unknown.", looked=False)
+    numbers = f"matrix units are used to {use.matrix:.1f}% of their peak, HBM to {use.hbm:.1f}%"
+    compute_ps = run.part_ps("compute")
+    busy = run.share(compute_ps)
+    lost = run.lost_in("compute", ps=compute_ps * _saved(use, parts, counted))
+    if busy < BUSY_SHARE or lost.share < LEAST_SHARE:
+        return Silence(f"Devices compute {busy:.1%} of the {run.base}; meanwhile {numbers}.")
+    host = max(range(len(parts)), key=lambda i: parts[i].most_ps)
+    part = parts[host]
+    how = "" if use.recorded else ", estimated from the costs of ops"
+    return Finding(
+        f"Devices compute {busy:.1%} of the {run.base} at a fraction of their speed: {numbers}",
+        lost.ps,
+        f"time of computation, less what its work takes at {LOW_MATRIX:.0f}% of the matrix units' peak and "
+        f"{LOW_HBM:.0f}% of the bandwidth",
+        "medium",
+        (
+            Evidence(f"Matrix units while computing, of the peak{how}", use.matrix, "%", "roofline_model"),
+            Evidence(f"HBM bandwidth while computing, of the peak{how}", use.hbm, "%", "roofline_model"),
+            Evidence("Mean length of an op", part.mean_us, "us"),
+            *(of_op(run.hosts[host], part.most, None) if part.most is not None and part.most_ps > 0 else ()),
+        ),
+        Advice(ADVICE[part.kind]),
+        tuple(run.hosts[i] for i, one in enumerate(parts) if one.counted_ps),
+        lost.segments,
+    )
+
+
+def _saved(use: Use, parts: Sequence[Slack], counted: int) -> float:
+    """The share of the ops' time that would be saved at the limits, at least 0; by counters if these were recorded."""
+    if use.recorded:
+        return max(0.0, 1 - max(use.matrix / LOW_MATRIX, use.hbm / LOW_HBM))
+    return max(0.0, sum(part.known_ps - part.limit_ps for part in parts) / counted)
+
+
+RULE = Rule(
+    "low_utilization",
+    "A busy device far below its peaks",
+    judge,
+    gather,
+    implied_by=("data_movement", "buffer_copies", "conversions", "recomputation", "low_precision_unused", "padding"),
+    general=True,
+)

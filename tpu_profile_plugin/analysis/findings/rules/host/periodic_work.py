@@ -1,0 +1,196 @@
+"""Some steps take far longer than the typical one, because of work that only they do: checkpoints, evaluation, logging,
+garbage collection.
+
+Fires if steps far above the median cost at least {LEAST_SHARE:.0%} of the time from step to step, and most of that is
+work of a known purpose, or of a function or program that runs only in them or five times as long. Work without a known
+purpose counts if it recurs.
+
+Do it less often, or while the devices compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tpu_profile_plugin.analysis.common.spans import no_time
+from tpu_profile_plugin.analysis.findings.evidence.host.periodic import Kind, PeriodicWork, periodic_work
+from tpu_profile_plugin.analysis.findings.evidence.host.purpose import Purpose
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.lost import Lost
+from tpu_profile_plugin.analysis.findings.model import Confidence, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, shown, timeline
+from tpu_profile_plugin.analysis.findings.rules.host.periodic_advice import AGAIN, advice
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.summary.outliers import period_of, step_outliers
+from tpu_profile_plugin.units import PS_PER_MS
+
+MOST_NUMBERS = 10
+"""Numbers of steps that evidence lists."""
+_WORK = {
+    Purpose.CHECKPOINT: "checkpoints",
+    Purpose.LOGGING: "logging",
+    Purpose.COLLECTION: "Python's garbage collection",
+    Purpose.EVALUATION: "evaluation",
+    Purpose.SLEEP: "sleeping",
+    Purpose.BATCHING: "waits for requests",
+    Purpose.QUEUE: "waits for another thread",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slow:
+    """The exceptions of one host.
+
+    Attributes:
+      work: what they do.
+      steps, slow: how many steps and exceptions there are.
+      numbers: of the steps with the first kind of work; period: as in `StepOutliers`, of these.
+      median_ps: the typical step; longest_ps, window, longest: length, span and number of the longest of these steps.
+      share: of the exceptions' time above the median in the time of all steps.
+    """
+
+    work: PeriodicWork
+    steps: int
+    slow: int
+    numbers: tuple[int, ...]
+    period: int | None
+    median_ps: float
+    longest_ps: float
+    window: tuple[int, int]
+    longest: int
+    share: float
+
+
+def gather(host: HostView) -> Slow | None:
+    """The exceptions of one host; None without any that are worth a finding."""
+    work = periodic_work(host)
+    if work is None:
+        return None
+    steps = step_outliers(host.time)
+    rows = list(work.kinds[0].rows) if work.kinds else steps.rows.tolist()
+    longest = max(rows, key=lambda row: float(steps.length_ps[row]))
+    begin, end = host.windows
+    return Slow(
+        replace(work, times=no_time()),
+        len(steps.length_ps),
+        len(steps),
+        tuple(host.time.number[rows].tolist()),
+        period_of(rows),
+        steps.median_ps,
+        float(steps.length_ps[longest]),
+        (int(begin[longest]), int(end[longest])),
+        int(host.time.number[longest]),
+        steps.share,
+    )
+
+
+def judge(run: RunView, gathered: Sequence[Slow | None]) -> Finding | Silence:
+    """The verdict on the host whose exceptions cost most."""
+    steps = run.outliers
+    if not steps.judged:
+        return Silence(f"{_count(len(steps.length_ps))} recorded: too few to tell a typical one.", looked=False)
+    known = run.present(gathered)
+    if not known:
+        return Silence(_slow(len(steps), len(steps.length_ps), steps.share, steps.median_ps))
+    worst, host = max(known, key=lambda one: (len(one[0].work.kinds) > 0, one[0].share))
+    lost = run.located([one.work.by_part for one, _ in known])
+    what = _slow(worst.slow, worst.steps, worst.share, worst.median_ps).removesuffix(".")
+    if not worst.work.kinds:
+        return _unexplained(worst, what)
+    first = worst.work.kinds[0]
+    if lost.share < LEAST_SHARE:
+        return Silence(f"{what}; devices compute most of that time.")
+    return Finding(
+        _title(run, worst, lost),
+        lost.ps,
+        "time of these steps above the median, less what devices computed that other steps launched; divided by all "
+        "steps",
+        _confidence(first),
+        (*_costs(run, lost), *_evidence(worst, host)),
+        advice(first),
+        (host,),
+        lost.segments,
+    )
+
+
+def _slow(slow: int, steps: int, share: float, median_ps: float) -> str:
+    if not slow:
+        return f"No step of {steps} is far longer than the median ({median_ps / PS_PER_MS:.4g} ms)."
+    are = "is" if slow == 1 else "are"
+    return f"{slow} of {steps} steps {are} far longer than the median, {share:.1%} of the time."
+
+
+def _unexplained(worst: Slow, what: str) -> Silence:
+    work = worst.work
+    if work.compiling >= worst.slow / 2:
+        return Silence(f"{what}, because of compilation.")
+    if work.reading >= worst.slow / 2:
+        return Silence(f"{what}, because of waits for input.")
+    if work.single:
+        return Silence(f"{what}; the work that runs only there does not recur.")
+    if not work.traced:
+        return Silence(f"{what}; Python functions were not recorded, so the cause is unknown.", looked=False)
+    return Silence(f"{what}, but nothing runs in them that does not run in others.")
+
+
+def _confidence(kind: Kind) -> Confidence:
+    return "high" if kind.purpose not in (Purpose.UNKNOWN, Purpose.QUEUE) or kind.only else "medium"
+
+
+def _title(run: RunView, worst: Slow, lost: Lost) -> str:
+    first, *others = worst.work.kinds
+    place = f": {shown(first.function)}" if first.function else f": {shown(first.call)}" if first.call else ""
+    place = place or (f": program {first.program}" if first.program else "")
+    what = _WORK.get(first.purpose, "work")
+    if len(first.rows) == 1:
+        when = f"one of {worst.steps} steps"
+    elif worst.period is not None:
+        when = f"every {_ordinal(worst.period)} step"
+    else:
+        when = f"{len(first.rows)} of {worst.steps} steps"
+    more = f", and to {_WORK.get(others[0].purpose, 'work')} in other steps" if others else ""
+    return f"{lost.share:.1%} of the {run.base} goes to {what} in {when}{place}{more}"
+
+
+def _costs(run: RunView, lost: Lost) -> tuple[Evidence, ...]:
+    return share_of("Work of the slow steps", lost, run.base), per_step("Work of the slow steps", lost, run.per)
+
+
+def _evidence(worst: Slow, host: str) -> list[Evidence]:
+    first = worst.work.kinds[0]
+    numbers = ", ".join(map(str, worst.numbers[:MOST_NUMBERS])) + (", ..." if len(worst.numbers) > MOST_NUMBERS else "")
+    where = timeline(host, *worst.window)
+    evidence = [
+        Evidence(f"Longest of these steps: {worst.longest}", worst.longest_ps / PS_PER_MS, "ms", TIMELINE, where),
+        Evidence("Median step", worst.median_ps / PS_PER_MS, "ms"),
+        Evidence(f"Steps with this work, of {worst.steps}", len(first.rows)),
+        Evidence("Their numbers", numbers),
+    ]
+    if worst.period is not None:
+        evidence.append(Evidence("Steps from one to the next", worst.period))
+    for label, name in (("Function", first.function), ("Call", first.call)):
+        if name:
+            find = timeline(host, *worst.window, name)
+            evidence.append(Evidence(label, shown(name), "", TIMELINE, find))
+    if first.program:
+        evidence.append(Evidence("Program that runs only there", first.program))
+    total = sum(kind.lost_ps for kind in worst.work.kinds)
+    for kind in worst.work.kinds[1:]:
+        name = shown(kind.function or kind.call) or kind.program
+        label = f"In other steps, of that time: {_WORK.get(kind.purpose, 'work')}"
+        evidence.append(Evidence(f"{label} ({name})" if name else label, 100 * kind.lost_ps / total, "%"))
+    return evidence if worst.work.traced or first.call or first.program else [*evidence, AGAIN]
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if 10 < number % 100 < 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def _count(steps: int) -> str:
+    return "No steps" if not steps else "One step" if steps == 1 else f"{steps} steps"
+
+
+RULE = Rule("periodic_work", "Work of some steps only", judge, gather)
