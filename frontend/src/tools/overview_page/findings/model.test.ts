@@ -33,7 +33,10 @@ describe("the headline of the overview", () => {
     const none = withFindings(OWN, findingsOf({ headline: { title: "No device", tone: "none", finding: null } }));
     expect([none.title, none.sentences[0]]).toEqual(["No device", `${OWN.title}.`]);
     const busy: Headline = { ...OWN, tone: "none", title: "90.0% of the step is device compute" };
-    const told = withFindings(busy, findingsOf({ headline: { title: `Busy: ${busy.title}, most of it in dot`, tone: "none", finding: null } }));
+    const told = withFindings(
+      busy,
+      findingsOf({ headline: { title: `Busy: ${busy.title}, most of it in dot`, tone: "none", finding: null } }),
+    );
     expect(told.sentences).toEqual(["2 steps, 10 ms each."]);
   });
 
