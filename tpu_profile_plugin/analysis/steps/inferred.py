@@ -5,6 +5,7 @@ Inferred steps come with evidence and are never mixed with marked steps.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,6 +34,8 @@ from tpu_profile_plugin.columns.arrays import I64, U32
 from tpu_profile_plugin.units import PS_PER_MS
 
 MIN_STEPS, MAX_STEPS = 3, 10_000
+_EXECUTION = re.compile(r"Executable::Execute|Execute(?:Helper|Sharded|Replicated)|ThunkExecutor|^PjitFunction")
+"""Calls into XLA's runtime that run, or wait for, one program."""
 MAX_VARIATION = 0.5
 """Maximum relative variation of the period: interquartile range over median of the distances between begins."""
 MIN_COVERAGE = 0.3
@@ -182,7 +185,8 @@ def _sources(space: XSpace) -> Iterator[tuple[str, Iterator[_Candidate]]]:
 
 
 def _repeating(plane: Plane, lines: list[int], *, spans_step: bool) -> Iterator[_Candidate]:
-    """Per line the repeating events, at most the twenty with most time."""
+    """Per line the repeating events, at most the twenty with most time; an execution is but a part of its step."""
+    names = plane.event_metadata.names
     for line in lines:
         events = plane.lines.events_of(line)
         rows = plane.events.metadata[events]
@@ -193,7 +197,9 @@ def _repeating(plane: Plane, lines: list[int], *, spans_step: bool) -> Iterator[
         count, time = np.bincount(where), np.bincount(where, weights=duration)
         repeating = np.flatnonzero((count >= MIN_STEPS) & (count <= MAX_STEPS))
         for i in repeating[np.argsort(-time[repeating], kind="stable")][:20].tolist():
-            yield _Candidate(plane, line, int(distinct[i]), np.flatnonzero(where == i) + events.start, spans_step)
+            row = int(distinct[i])
+            whole = spans_step and not _EXECUTION.search(names[row])
+            yield _Candidate(plane, line, row, np.flatnonzero(where == i) + events.start, whole)
 
 
 def _numbered(rows: U32) -> tuple[U32 | I64, U32 | I64]:
@@ -246,8 +252,8 @@ def _score(steps: InferredSteps, candidate: _Candidate) -> float:
         # A host event spans the step itself, so gaps between the events lower the score.
         end = steps.begin_ps + steps.duration_ps
         filled = float(steps.duration_ps.sum()) / max(1.0, float(end.max() - steps.begin_ps[0]))
-        if filled < MIN_FILLED:
-            return 0.0
+    if evidence.source == "host event" and filled < MIN_FILLED:
+        return 0.0
     return evidence.coverage * filled / (1.0 + evidence.variation)
 
 
