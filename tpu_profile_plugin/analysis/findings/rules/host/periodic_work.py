@@ -200,7 +200,7 @@ def _called(event: str) -> str:
     """A call as programs write it: `$_pickle dump` is pickle.dump, `PjitFunction(f)` and `__inference_f_12` are f."""
     match = _COMPILED.match(event)
     if match is not None:
-        return next(filter(None, match.groups()))
+        return str(next(filter(None, match.groups())))
     match = _BUILT_IN.match(event)
     if match is None:
         return shown(event)
