@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from builders.profiles.planted import evidence, finding, tf_loop
 
+from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW
 from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import Slowest
 from tpu_profile_plugin.analysis.findings.rules.data.tf_data_advice import advice_of
 
@@ -91,3 +92,10 @@ def test_data_that_is_begun_again(last, again):
     found = finding("input_bound", mapped(100, 200, root=last))
     assert ("Each pass over the data repeats this work" in found["advice"]) == again
     assert evidence(found).get("Passes over the data begun so far") == (int(last) + 1 if again else None)
+
+
+def test_a_generator_of_keras_has_workers():
+    generator = advice_of(replace(MAP, name="Generator"))
+    assert generator.of([TENSORFLOW], keras=True).startswith("Give a keras.utils.PyDataset workers")
+    assert generator.of([TENSORFLOW]).startswith("The elements come from a Python generator")
+    assert not advice_of(MAP).keras

@@ -10,6 +10,7 @@ from tpu_profile_plugin.analysis.findings.model import Advice, Evidence
 PYTHON_SHARE = 0.50
 """Least share of the pipelines' op time in Python functions that makes them the cause: most of it, so that the rest
 alone would be at least twice as fast."""
+_WORKERS = "Give a keras.utils.PyDataset workers and use_multiprocessing=True."
 PAGE = "tf_data_bottleneck_analysis"
 
 
@@ -20,7 +21,8 @@ def is_python(worst: Slowest) -> bool:
 
 def advice_of(worst: Slowest) -> Advice:
     """For what the program has not done yet."""
-    return Advice(" ".join(_sentences(worst)))
+    general = " ".join(_sentences(worst))
+    return Advice(general, keras=f"{_WORKERS} {general}") if worst.name == "Generator" else Advice(general)
 
 
 def _sentences(worst: Slowest) -> Iterator[str]:
