@@ -50,8 +50,9 @@ def _python(worst: Slowest) -> str:
             "TFRecordDataset or from_tensor_slices, and do what takes time in a parallel map with TensorFlow's ops."
         )
     return (
-        "Write the Python function (tf.py_function, tf.numpy_function) with TensorFlow's ops, or do its work offline: "
-        "it needs Python's lock, so that more parallel calls hardly help."
+        "Write what the Python function (tf.py_function, tf.numpy_function) computes with TensorFlow's ops, or do it "
+        "offline: Python's lock lets one call compute at a time. If it waits, for files or the network, set "
+        "num_parallel_calls to more than the number of processors."
     )
 
 
