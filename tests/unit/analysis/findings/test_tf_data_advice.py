@@ -30,7 +30,8 @@ MAP = Slowest(
         ({"alone": True}, ["Give the Dataset.map behind ParallelMapV2 num_parallel_calls=tf.data.AUTOTUNE."]),
         ({"passes": 1}, ["If epochs repeat"]),
         ({"passes": 2}, ["Each pass over the data repeats this work: write cache() behind it"]),
-        ({"cached": True, "passes": 2}, ["A cache() follows", "record a later one"]),
+        ({"cached": True, "caches": True, "passes": 2}, ["A cache() follows", "record a later one"]),
+        ({"caches": True, "passes": 2}, ["make its function cheaper"]),
         ({"name": "Generator", "parallelism": None, "late": True}, ["a Python generator, one at a time", "prefetch"]),
     ],
 )
@@ -41,7 +42,7 @@ def test_by_the_recorded_settings(settings, parts):
     asks = settings.get("alone") or (settings.get("autotune") is False and settings.get("cpus", 4) != 4)
     assert ("num_parallel_calls" in advice) == bool(asks)
     assert ("If epochs repeat" in advice) == (
-        not any(settings.get(name) for name in ("late", "alone", "cached")) and settings.get("passes", 0) < 2
+        not any(settings.get(name) for name in ("late", "alone", "caches")) and settings.get("passes", 0) < 2
     )
 
 
@@ -99,3 +100,15 @@ def test_a_generator_of_keras_has_workers():
     assert generator.of([TENSORFLOW], keras=True).startswith("Give a keras.utils.PyDataset workers")
     assert generator.of([TENSORFLOW]).startswith("The elements come from a Python generator")
     assert not advice_of(MAP).keras
+
+
+def test_a_pipeline_with_a_cache_is_not_told_to_cache():
+    advice = advice_of(replace(MAP, caches=True, passes=9)).general
+    assert "cache()" not in advice
+
+
+def test_a_buffer_is_no_cause():
+    for name in ("Prefetch", "Root"):
+        advice = advice_of(replace(MAP, name=name, parallelism=None, passes=9)).general
+        assert advice.startswith(f"The profile does not show what {name} waited for")
+        assert "cache()" not in advice

@@ -26,6 +26,17 @@ def advice_of(worst: Slowest) -> Advice:
 
 
 def _sentences(worst: Slowest) -> Iterator[str]:
+    if worst.is_buffer and not is_python(worst):
+        yield (
+            f"The profile does not show what {worst.name} waited for: its elements were begun before the recording, or "
+            "its threads waited for a processor. Record for longer, and leave processors to the pipeline."
+        )
+        return
+    ready = not worst.alone and not worst.late
+    if worst.cached:
+        yield "A cache() follows: this work is done in the first epoch only, so record a later one."
+    elif worst.passes > 1 and not worst.caches:
+        yield "Each pass over the data repeats this work: write cache() behind it, before anything random."
     if is_python(worst):
         yield _python(worst)
     elif worst.alone:
@@ -35,11 +46,7 @@ def _sentences(worst: Slowest) -> Iterator[str]:
         yield _parallel(worst, worst.parallelism)
     if worst.late:
         yield "End the pipeline with prefetch(tf.data.AUTOTUNE), so that it works while the devices compute."
-    if worst.cached:
-        yield "A cache() follows: this work is done in the first epoch only, so record a later one."
-    elif worst.passes > 1:
-        yield "Each pass over the data repeats this work: write cache() behind it, before anything random."
-    elif not worst.alone and not worst.late:
+    if ready and worst.passes <= 1 and not worst.caches:
         yield "If epochs repeat this work and its results fit in memory, write cache() behind it."
 
 
