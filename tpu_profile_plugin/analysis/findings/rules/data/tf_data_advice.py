@@ -95,5 +95,5 @@ def settings_of(worst: Slowest, host: str) -> list[Evidence]:
         evidence.append(Evidence("Passes over the data begun so far", worst.passes))
     if worst.ops is not None:
         label = f"{worst.ops.most}, of the op time of input pipelines"
-        evidence.append(Evidence(label, 100 * worst.ops.most_share, "%", "framework_op_stats"))
+        evidence.append(Evidence(label, 100 * worst.ops.most_share, "%"))
     return evidence
