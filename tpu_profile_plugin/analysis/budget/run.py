@@ -22,6 +22,8 @@ from tpu_profile_plugin.analysis.devices.across_hosts import clock_offsets, matc
 from tpu_profile_plugin.analysis.devices.model import RunDevice
 from tpu_profile_plugin.analysis.devices.windows import Source, common_rows
 from tpu_profile_plugin.analysis.steps.inferred import Evidence
+from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
+from tpu_profile_plugin.analysis.steps.numbered import KERAS
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 
 LEAST_BETWEEN = 0.01
@@ -119,6 +121,13 @@ class RunBudget:
         if "recording" in self.sources:
             return "recording"
         return "time from step to step" if self.between_step_ps else "step"
+
+    @property
+    def inferred(self) -> bool:
+        """Whether steps are inferred from an event that does not mark them."""
+        return (
+            self.evidence is not None and self.evidence.event != KERAS and not is_explicit_marker(self.evidence.event)
+        )
 
     def part_ps(self, name: str) -> float:
         """A part, a group of parts or `BETWEEN` of the average step, by id."""
