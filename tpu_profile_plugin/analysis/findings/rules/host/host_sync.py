@@ -37,6 +37,7 @@ _NAMES = (
     (re.compile(r"__bool__\Z"), "bool()"),
     (re.compile(r"asarray|\b(?:_value|__array__|array)\Z"), "np.asarray()"),
     (re.compile(r"[Bb]lock_?[Uu]ntil_?[Rr]eady"), "block_until_ready()"),
+    (re.compile(r"Buffer::Await\Z"), "block_until_ready() or a like function"),
     (re.compile(r"\bdevice_get\Z"), "jax.device_get()"),
     (re.compile(r"\b_?numpy\Z"), ".numpy()"),
     (re.compile(r"\btolist\Z"), ".tolist()"),
