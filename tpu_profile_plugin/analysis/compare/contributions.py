@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from tpu_profile_plugin.analysis.budget.categories import (
     BETWEEN,
@@ -18,23 +17,16 @@ from tpu_profile_plugin.analysis.budget.categories import (
     IDLE_OTHER,
     IDLE_TRANSFER,
 )
+from tpu_profile_plugin.analysis.compare.changes import MORE_OFTEN, Kind, describe, how, kind_of
 from tpu_profile_plugin.analysis.compare.machine import Machine, machine
 from tpu_profile_plugin.analysis.compare.match import Match
 from tpu_profile_plugin.analysis.compare.noise import Sample, welch
-from tpu_profile_plugin.analysis.compare.run import CONTAINERS, RunWork, WorkedOp
+from tpu_profile_plugin.analysis.compare.run import RunWork
 
-Kind = Literal[
-    "slower", "faster", "added", "removed", "split", "merged", "dtype_changed", "shape_changed", "more_often",
-    "fewer_often", "more_executions", "fewer_executions", "single_steps", "machine", "rest",
-]  # fmt: skip
-MORE_OFTEN = 1.1
-"""Least ratio of runs per step to the base's for "more often", if a single run takes no longer."""
-LONGER = 1.1
-"""Least ratio of the time of a run to the base's for a slower run."""
 LEAST_CAUSE = 0.5
 """Least share of a difference that one function, or one part of the time between steps, must have to be named."""
 NAMELESS = 2.0
-"""A sentence names a change of the program unless one of the machine, or idle time without a cause, is this much larger."""
+"""A sentence names a change of the program unless one that is none is as many times larger."""
 _OF_EXECUTIONS = (CATEGORIES[IDLE_LAUNCH], CATEGORIES[IDLE_TRANSFER])
 """Parts of the step that lie between executions of programs: with more of these there is more of them."""
 OPS = GROUP_OF[CATEGORIES[COMPUTE]]
@@ -78,7 +70,9 @@ class Contribution:
 
 
 def contributions(base: RunWork, run: RunWork, matches: Sequence[Match], floor_ps: float) -> list[Contribution]:
-    """All changes of the program, the largest first; then what names no change (`Contribution.nameless`), and the rest.
+    """All changes, the largest first; then what names none (`Contribution.nameless`), and the rest.
+
+    Idle time without a cause comes last unless it is `NAMELESS` times larger than any other change.
 
     Args:
       base, run: the two runs.
@@ -87,7 +81,12 @@ def contributions(base: RunWork, run: RunWork, matches: Sequence[Match], floor_p
     """
     changes = (*_of_ops(base, run, matches, floor_ps), *_of_parts(base, run, floor_ps))
     changed = [one for one in changes if one.delta_ps]
-    changed.sort(key=lambda one: (one.nameless, -abs(one.delta_ps)))
+    named = max((abs(one.delta_ps) for one in changed if not one.nameless), default=0)
+
+    def last(one: Contribution) -> bool:
+        return one.nameless and (one.kind == "machine" or abs(one.delta_ps) <= NAMELESS * named)
+
+    changed.sort(key=lambda one: (last(one), -abs(one.delta_ps)))
     rest = round(run.length.mean) - round(base.length.mean) - sum(one.delta_ps for one in changed)
     return [*changed, Contribution("Rest", "rest", rest, 0.0, 0.0, "", certain=False)]
 
@@ -119,6 +118,9 @@ def _detailed(change: Contribution, name: str, base: RunWork, run: RunWork) -> C
     if name == CATEGORIES[IDLE_HOST]:
         return replace(change, detail=_largest(change.delta_ps, _by_function(base.causes), _by_function(run.causes)))
     if name == BETWEEN:
+        old, new = (_by_function(one.gap_causes) for one in (base, run))
+        if function := _largest(change.delta_ps, old, new):
+            return replace(change, detail=function)
         old, new = (dict(zip(CATEGORIES, one.gap_parts.tolist(), strict=True)) for one in (base, run))
         most = _largest(change.delta_ps, old, new)
         return change if most == CATEGORIES[IDLE_OTHER] else replace(change, detail=most)
@@ -135,7 +137,8 @@ def _by_function(causes: Mapping[str, float]) -> dict[str, float]:
     times: dict[str, float] = {}
     for name, ps in causes.items():
         file, found, rest = name.partition(".py:")
-        function = f"{file.lstrip('$')}.py {rest.partition(' ')[2]}" if found else name
+        function = f"{file}.py {rest.partition(' ')[2]}" if found else name
+        function = function.removeprefix("$")
         times[function] = times.get(function, 0.0) + ps
     return times
 
@@ -174,11 +177,15 @@ def _of_ops(base: RunWork, run: RunWork, matches: Sequence[Match], floor_ps: flo
         new = run.total([op for one in members for op in one.run])
         judged = _judged(describe(members), kind, (old, new), floor_ps)
         if kind == "machine" and common is not None:
-            judged = replace(judged, what=f"{len(members)} unchanged ops", detail=f"{common.factor:.2f} times as long")
+            judged = replace(
+                judged,
+                what=f"{sum(len(one.run) for one in members)} unchanged ops",
+                detail=f"{common.factor:.2f} times as long",
+            )
         elif kind in ("more_executions", "fewer_executions"):
             programs = members[0].programs
             numbers = base.executions[programs[0]], run.executions[programs[1]]
-            judged = replace(judged, what=programs[1], detail=executions_text(*numbers))
+            judged = replace(judged, what=programs[1] or judged.what, detail=executions_text(*numbers))
         yield replace(judged, matches=tuple(members))
 
 
@@ -214,66 +221,3 @@ def _judged(what: str, kind: Kind, samples: tuple[Sample, Sample], floor_ps: flo
     certain = abs(delta) > floor_ps and (interval is None or interval[0] > 0 or interval[1] < 0)
     low, high = interval or (None, None)
     return Contribution(what, kind, round(delta), old.mean, new.mean, OPS, low_ps=low, high_ps=high, certain=certain)
-
-
-def kind_of(match: Match) -> Kind:
-    """How the ops of a match differ."""
-    if match.relation in ("dtype_changed", "shape_changed", "split", "merged", "added", "removed"):
-        return match.relation
-    old, new = (sum(op.ps for op in side) for side in (match.base, match.run))
-    before, after = (sum(op.runs for op in side) for side in (match.base, match.run))
-    if before and after and old and new:
-        longer = (new / after) / (old / before)
-        if after > MORE_OFTEN * before and longer < LONGER:
-            return "more_often"
-        if before > MORE_OFTEN * after and longer > 1 / LONGER:
-            return "fewer_often"
-    return "slower" if new >= old else "faster"
-
-
-def how(match: Match) -> str:
-    """What changed in element types: "bf16 → f32"; "" if nothing did."""
-    old, new = match.types
-    return f"{old or 'none'} → {new or 'none'}" if old or new else ""
-
-
-def describe(matches: Sequence[Match]) -> str:
-    """A change in words: the op with most time, loops around others last, how many there are, and how they changed."""
-    most = max(matches, key=_weight)
-    old, new = most.programs
-    text = how(most)
-    if most.relation == "shape_changed":
-        text = _shapes(most)
-    if most.relation in ("split", "merged") and old and new and ", " in f"{old}{new}":
-        return f"{old} → {new}"
-    name = _names(most)
-    if len(matches) > 1:
-        name = f"{len(matches)} ops such as {name}"
-    where = old if old == new or not new else new if not old else f"{old} → {new}"
-    return " ".join(part for part in (f"{where}: {name}" if where else name, f"({text})" if text else "") if part)
-
-
-def _weight(match: Match) -> tuple[bool, float]:
-    ops = [op for op in (*match.base, *match.run) if op.name != CONTAINERS]
-    return bool(ops), max(sum(op.ps for op in match.base), sum(op.ps for op in match.run))
-
-
-def _names(match: Match) -> str:
-    """The ops of a match by the framework's names, else their own."""
-
-    def side(ops: Sequence[WorkedOp]) -> str:
-        ordered = sorted(ops, key=lambda op: -op.ps)
-        shown = ", ".join(dict.fromkeys(op.name for op in ordered[:3]))
-        return f"{shown} and {len(ordered) - 3} more" if len(ordered) > 3 else shown
-
-    old, new = side(match.base), side(match.run)
-    if match.relation in ("split", "merged"):
-        return f"{old} → {new}"
-    framework = next((op.print.framework for op in (*match.run, *match.base) if op.print.framework), "")
-    return f"{new or old}{f' ({framework})' if framework else ''}"
-
-
-def _shapes(match: Match) -> str:
-    """The first shape that differs."""
-    pairs = zip(match.base[0].print.shapes, match.run[0].print.shapes, strict=False)
-    return next((f"{old} → {new}" for old, new in pairs if old != new), "")

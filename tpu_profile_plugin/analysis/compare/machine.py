@@ -1,4 +1,4 @@
-"""Whether the machine differs between two runs: unchanged ops that all became slower, or faster, by about one factor."""
+"""Whether the machine differs between two runs: unchanged ops that are all slower, or faster, by about one factor."""
 
 from __future__ import annotations
 
@@ -38,16 +38,17 @@ class Machine:
 def machine(matches: Sequence[Match]) -> Machine | None:
     """The common factor of unchanged ops; None if there is none, or too little to tell.
 
-    It must not hang on one op: without the one with most time it is about the same.
+    It must not hang on one match: without the one with most time it is about the same.
     """
     rows = [i for i, one in enumerate(matches) if one.relation == "same" and _runs_equal(one)]
     times = np.array([[sum(op.ps for op in side) for side in (matches[i].base, matches[i].run)] for i in rows])
-    if len(rows) < LEAST_OPS or not bool((times > 0).any()):
+    if not rows:
         return None
     known = (times > 0).all(axis=1)
     old, new = times[known].T
     index = np.array(rows)[known]
-    if len(index) < LEAST_OPS:
+    count = np.array([len(matches[i].base) for i in index])
+    if len(index) < 2:
         return None
     factors = new / old
     common = _median(factors, old)
@@ -57,7 +58,7 @@ def machine(matches: Sequence[Match]) -> Machine | None:
     counted = alike & (old >= LEAST_TIME * old.sum())
     others = np.arange(len(old)) != old.argmax()
     if (
-        counted.sum() < LEAST_OPS
+        count[counted].sum() < LEAST_OPS
         or old[alike].sum() < LEAST_SHARE * old.sum()
         or not _alike(np.array([_median(factors[others], old[others])]), common)[0]
     ):

@@ -8,8 +8,9 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
-from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint, primitive
-from tpu_profile_plugin.analysis.compare.run import CONTAINERS, WorkedOp
+from tpu_profile_plugin.analysis.compare.described import CONTAINERS
+from tpu_profile_plugin.analysis.compare.fingerprint import primitive
+from tpu_profile_plugin.analysis.compare.run import WorkedOp
 
 K = TypeVar("K", bound=Hashable)
 Relation = Literal["same", "dtype_changed", "shape_changed", "split", "merged", "changed", "added", "removed"]
@@ -47,7 +48,7 @@ class Match:
 
 def match_programs(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> dict[str, str]:
     """Program of the run -> program of the base: of the same name, else of the most similar structure."""
-    ours, theirs = _by(run, lambda op: op.program), _by(base, lambda op: op.program)
+    ours, theirs = by_key(run, lambda op: op.program), by_key(base, lambda op: op.program)
     matched = {name: name for name in ours if name in theirs}
     pairs = [
         (_alike(theirs[old], ours[new]), new, old)
@@ -122,42 +123,9 @@ def match_ops(base: Sequence[WorkedOp], run: Sequence[WorkedOp], programs: dict[
     return [*matches, *(one for one in related if one.base and one.run), *_by_content(left, right, _primitives)]
 
 
-def matched_share(
-    ops: Sequence[WorkedOp], others: Sequence[WorkedOp], pairs: Iterable[tuple[str, str]], matches: Iterable[Match]
-) -> float | None:
-    """Share of the time of ops that the other run has as well, 0 to 1, or that is in its programs; None without time.
-
-    A name alone makes no program the same: at least `LEAST_SHARED` of the smaller one's ops must come from the same
-    place.
-
-    Args:
-      ops: of one run.
-      others: of the other run.
-      pairs: names of programs of both that correspond.
-      matches: of all ops of both runs.
-    """
-    ours, theirs = (_by(side, lambda op: op.program) for side in (_known(ops), _known(others)))
-    total = sum(op.ps for side in ours.values() for op in side)
-    both = {one for one, other in pairs if _related(ours.get(one, []), theirs.get(other, []))}
-    matched = {id(op) for one in matches if one.base and one.run for op in (*one.base, *one.run)}
-    shared = sum(op.ps for name, side in ours.items() for op in side if name in both or id(op) in matched)
-    return shared / total if total else None
-
-
-def _known(ops: Iterable[WorkedOp]) -> list[WorkedOp]:
+def known_ops(ops: Iterable[WorkedOp]) -> list[WorkedOp]:
     """Ops without the loops and calls around them, which are alike in all programs."""
     return [op for op in ops if op.name != CONTAINERS]
-
-
-def _related(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> bool:
-    """Whether ops of two programs come from the same places, or are the same ops wherever they are written."""
-    origins = [{_origin(op.print) for op in side} for side in (base, run)]
-    kinds = [{op.print.anywhere for op in side if op.print.shapes} for side in (base, run)]
-    return any(old & new and len(old & new) >= LEAST_SHARED * min(len(old), len(new)) for old, new in (origins, kinds))
-
-
-def _origin(one: Fingerprint) -> Hashable:
-    return (one.framework, one.source) if one.framework or one.source else (one.kind, one.shapes)
 
 
 def _types(base: Iterable[WorkedOp], run: Iterable[WorkedOp]) -> tuple[str, str]:
@@ -170,7 +138,7 @@ def _pair(
     base: Iterable[WorkedOp], run: Iterable[WorkedOp], key: Callable[[WorkedOp], Hashable], matches: list[Match]
 ) -> tuple[list[WorkedOp], list[WorkedOp]]:
     """Matches ops with equal keys; returns the others."""
-    left, right = _by(base, key), _by(run, key)
+    left, right = by_key(base, key), by_key(run, key)
     for shared in [one for one in left if one in right and one != ""]:
         old, new = left.pop(shared), right.pop(shared)
         matches.append(_match(old, new, _relation))
@@ -257,12 +225,13 @@ def _structure(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> Relation:
 
 def _alike(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> float:
     """Share of ops that are the same wherever they are written, of the larger program."""
-    left, right = (_by(_known(side), lambda op: op.print.anywhere) for side in (base, run))
+    left, right = (by_key(known_ops(side), lambda op: op.print.anywhere) for side in (base, run))
     both = sum(min(len(left[one]), len(right[one])) for one in left if one in right)
     return both / max(len(base), len(run))
 
 
-def _by(ops: Iterable[WorkedOp], key: Callable[[WorkedOp], K]) -> dict[K, list[WorkedOp]]:
+def by_key(ops: Iterable[WorkedOp], key: Callable[[WorkedOp], K]) -> dict[K, list[WorkedOp]]:
+    """Ops by a key, in their order."""
     groups: dict[K, list[WorkedOp]] = defaultdict(list)
     for op in ops:
         groups[key(op)].append(op)

@@ -70,21 +70,23 @@ def welch(base: Sample, run: Sample) -> tuple[float, float] | None:
     return delta - reach + least, delta + reach + most
 
 
-def ranks_differ(base: F64, run: F64) -> bool:
-    """Whether one side's values, float64[n] and float64[m], are mostly larger (Mann and Whitney, normal approximation).
+def shift(base: F64, run: F64) -> int:
+    """1 if most values of `run`, float64[m], are larger than those of `base`, float64[n], -1 if smaller, 0 if neither.
 
-    Long steps move a mean and its interval, but no rank.
+    By the test of Mann and Whitney, in its normal approximation. Long steps move a mean and its interval, but no rank.
+    0 with fewer than `LEAST_RANKED` values on a side.
     """
-    if min(len(base), len(run)) < LEAST_RANKED:
-        return False
+    n, m = len(base), len(run)
+    if min(n, m) < LEAST_RANKED:
+        return 0
     _, rank, count = np.unique(np.concatenate([base, run]), return_inverse=True, return_counts=True)
     middle = np.cumsum(count) - (count - 1) / 2
-    n, m = len(base), len(run)
-    above = float(middle[rank.reshape(-1)[:n]].sum()) - n * (n + 1) / 2
+    above = float(middle[rank.reshape(-1)[n:]].sum()) - m * (m + 1) / 2 - n * m / 2
     ties = float((count.astype(np.float64) ** 3 - count).sum()) / ((n + m) * (n + m - 1))
     variance = n * m / 12 * (n + m + 1 - ties)
-    distance = abs(above - n * m / 2) - 0.5
-    return variance > 0 and distance > NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * math.sqrt(variance)
+    if abs(above) - 0.5 <= NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * math.sqrt(variance):
+        return 0
+    return 1 if above > 0 else -1
 
 
 def student(confidence: float, freedom: float) -> float:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.budget.budget import HostCause
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
 from tpu_profile_plugin.analysis.budget.run import RunBudget
-from tpu_profile_plugin.analysis.compare.facts import HostOps
-from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint, fingerprint, framework_op, program_name
+from tpu_profile_plugin.analysis.compare.described import CONTAINERS, DescribedWork
+from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint, program_name
 from tpu_profile_plugin.analysis.compare.noise import Sample
-from tpu_profile_plugin.analysis.compare.work import HostWork
-from tpu_profile_plugin.analysis.hlo.ops import Fused, HloOps
 from tpu_profile_plugin.analysis.summary.outliers import StepOutliers, step_outliers
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
-
-CONTAINERS = "loops, calls and conditionals"
-MOST_INSIDE = 500
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,51 +45,6 @@ class WorkedOp:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DescribedWork:
-    """The work of one host with what its ops are; picklable.
-
-    Attributes:
-      work: the times.
-      module, print, inside: per key of `work`, see `WorkedOp`.
-    """
-
-    work: HostWork
-    module: tuple[str, ...]
-    print: tuple[Fingerprint, ...]
-    inside: tuple[frozenset[str], ...]
-
-
-def describe(work: HostWork, ops: HostOps, hlo: HloOps) -> DescribedWork:
-    """Joins the times of ops with what op tools know of them."""
-    modules: list[str] = []
-    prints: list[Fingerprint] = []
-    insides: list[frozenset[str]] = []
-    for program, name in work.keys:
-        facts = ops.facts.get((program, name))
-        modules.append(ops.modules.get(program) or (f"({program})" if program else ""))
-        if facts is None:
-            prints.append(fingerprint(name or CONTAINERS, "", "", "", ""))
-            insides.append(frozenset())
-            continue
-        op_print = fingerprint(name, facts.category, facts.provenance, facts.expression, facts.source)
-        prints.append(op_print)
-        fused = hlo.fused(program, name) if "fusion" in op_print.category else ()
-        insides.append(frozenset(_inside(fused, op_print, program, hlo)))
-    return DescribedWork(work, tuple(modules), tuple(prints), tuple(insides))
-
-
-def _inside(fused: Sequence[Fused], whole: Fingerprint, program: int, hlo: HloOps) -> Iterator[str]:
-    """The framework ops that an op was made of."""
-    if not fused and whole.framework:
-        yield f"{whole.framework} {whole.source}"
-    for op in fused[:MOST_INSIDE]:
-        name = framework_op(op.provenance)
-        if name:
-            file, line, _ = hlo.source(program, op.name)
-            yield f"{name} {file}:{line}" if file else f"{name} "
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class RunWork:
     """The average step of a run.
 
@@ -108,7 +59,7 @@ class RunWork:
       steps: how many there are.
       single: bool[s], far longer than the median, of the steps in `WorkedOp.by_step`.
       outliers: the steps that are far longer than the median.
-      causes: host code that devices are idle for, by name.
+      causes, gap_causes: host code that devices are idle for in steps and between them, by name.
       gap_parts: float64[c], parts of the time between steps.
       executions: of programs, by name without id; none of GPUs.
     """
@@ -124,6 +75,7 @@ class RunWork:
     single: Bools
     outliers: StepOutliers
     causes: Mapping[str, float]
+    gap_causes: Mapping[str, float]
     gap_parts: F64
     executions: Mapping[str, float]
 
@@ -147,6 +99,7 @@ class RunWork:
             parts=tuple(one.divided(number) for one in self.parts),
             **{name: getattr(self, name).divided(number) for name in ("between", "step", "length", "gap", "period")},
             causes={name: ps / number for name, ps in self.causes.items()},
+            gap_causes={name: ps / number for name, ps in self.gap_causes.items()},
             gap_parts=self.gap_parts / number,
             executions={name: count / number for name, count in self.executions.items()},
         )
@@ -199,18 +152,19 @@ def run_work(hosts: Sequence[DescribedWork], budget: RunBudget) -> RunWork:
         steps=steps,
         single=single[kept],
         outliers=outliers,
-        causes=_causes(budget),
+        causes=_by_name(budget.causes, budget.cells),
+        gap_causes=_by_name(budget.between_causes, budget.gaps),
         gap_parts=budget.between_parts_ps,
         executions=_executions(chosen, budget),
     )
 
 
-def _causes(budget: RunBudget) -> dict[str, float]:
-    """Host code that devices are idle for within steps, ps per step and device that takes part, by name."""
-    causes: dict[str, float] = {}
-    for _, cause in budget.causes:
-        causes[cause.name] = causes.get(cause.name, 0.0) + sum(cause.time_ps) / max(budget.cells, 1)
-    return causes
+def _by_name(causes: Sequence[tuple[int, HostCause]], count: int) -> dict[str, float]:
+    """Average times of host code that devices are idle for, by name; over `count` steps or gaps of devices."""
+    times: dict[str, float] = {}
+    for _, cause in causes:
+        times[cause.name] = times.get(cause.name, 0.0) + sum(cause.time_ps) / max(count, 1)
+    return times
 
 
 def _executions(hosts: Sequence[DescribedWork], budget: RunBudget) -> dict[str, float]:

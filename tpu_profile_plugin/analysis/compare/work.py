@@ -68,8 +68,8 @@ def host_work(devices: Sequence[Device], steps: StepWindows) -> HostWork:
         work = np.where(runs.work == Work.MOVE, np.uint8(Work.COMPUTE), runs.work)
         parts.append((runs.begin_ps, runs.end_ps, runs.op, work, numbers, window))
         parts.append((begin, end, op, np.zeros(len(begin), np.uint8), rest, window))
-        for program, count in _executions(device, runs, window).items():
-            executions[program] = executions.get(program, 0) + count
+        for program, begun in _executions(device, runs, window).items():
+            executions[program] = executions.get(program, 0) + begun
     few = min(len(steps), MOST_STEPS)
     total, by_step, count = _native.step_work(parts, Work.COMPUTE, len(number), few)
     keys = tuple(number)

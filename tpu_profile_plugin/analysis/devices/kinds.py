@@ -38,6 +38,8 @@ _GPU_FILL = re.compile(r"memset|.*rocclr_fillBuffer", re.IGNORECASE)
 _DIRECTION = re.compile(
     r"(?:memcpy|copy)\W*(?P<source>host|device|peer|[adhp])(?:to|2)?(?P<target>host|device|peer|[adhp])", re.IGNORECASE
 )
+_SPARSE_CORE = "sparsecore"
+"""Begin of the categories of ops that hand work to a SparseCore, or wait for it; the host has nothing to do with it."""
 _HOST_MEMORY = "S(5)"
 """The host's memory in HLO layouts."""
 
@@ -69,6 +71,8 @@ def hlo_work(opcode: str, category: str, name: str, text: str = "") -> tuple[Wor
       text: its HLO text, which names the memories of a copy; "" if unknown.
     """
     opcode = opcode or stem(name)
+    if category.startswith(_SPARSE_CORE):
+        return Work.COMPUTE, ""
     if "infeed" in category or opcode == "infeed":
         return Work.INPUT, ""
     if "outfeed" in category or opcode == "outfeed":

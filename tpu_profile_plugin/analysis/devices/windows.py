@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -10,6 +11,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import STEPS, events_of_lines, host_plane, lines_named
 from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras, Preprocessed
+from tpu_profile_plugin.analysis.common.spans import covered_within, union
 from tpu_profile_plugin.analysis.devices.model import Device, busy, busy_after
 from tpu_profile_plugin.analysis.steps.across_hosts import align
 from tpu_profile_plugin.analysis.steps.generic import gpu_steps, step_times
@@ -191,7 +193,7 @@ def _undivided(steps: StepWindows, devices: Sequence[Device]) -> StepWindows:
     for device in devices:
         before, after = busy_after(device, last)
         work, late = work + before, late + after
-    if late < LATE_WORK * work or not late:
+    if late < LATE_WORK * work or not late or _late_of_steps(steps, devices, last) < LATE_WORK:
         return steps
     end = max(int(busy(device)[1].max(initial=last)) for device in devices)
     length = end - first
@@ -199,6 +201,31 @@ def _undivided(steps: StepWindows, devices: Sequence[Device]) -> StepWindows:
     number, names, _, _ = _fields(steps)
     even = _same_for_all(number, names, (cuts[:-1], cuts[1:]), devices, "dispatch")
     return replace(even, evidence=steps.evidence)
+
+
+def _late_of_steps(steps: StepWindows, devices: Sequence[Device], last: int) -> float:
+    """Share of the steps' own program that runs after the last step; 1 if that is unknown.
+
+    It is the one with most time within steps: what runs after them may be an evaluation, of which steps have no part.
+    """
+    inside, after, whole = Counter[int](), Counter[int](), Counter[int]()
+    for number, device in enumerate(devices):
+        runs = device.runs
+        program = np.array([op.program for op in device.ops], np.uint64)
+        ids, key = np.unique(program, return_inverse=True)
+        key = key.reshape(-1)[runs.op]
+        begin, end = steps.begin_ps[:, number], steps.end_ps[:, number]
+        for count, ps in (
+            (inside, covered_within(*union(begin, end), runs.begin_ps, runs.end_ps)),
+            (after, np.clip(runs.end_ps - np.maximum(runs.begin_ps, last), 0, None)),
+            (whole, runs.end_ps - runs.begin_ps),
+        ):
+            sums = np.bincount(key, weights=ps, minlength=len(ids))
+            count.update(dict(zip(ids.tolist(), sums.tolist(), strict=True)))
+    if not inside or 0 in whole:
+        return 1.0
+    own = max(inside, key=inside.__getitem__)
+    return after[own] / max(whole[own], 1)
 
 
 def common_rows(steps: Sequence[StepWindows]) -> list[I64]:

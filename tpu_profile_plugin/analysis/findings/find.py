@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tpu_profile_plugin.analysis.findings.evidence.device.busy_with import BusyWith, busy_with, compiling, in_words
-from tpu_profile_plugin.analysis.findings.headline import Headline, headline, is_healthy
+from tpu_profile_plugin.analysis.findings.headline import CLEAR_SHARE, Headline, headline, is_healthy
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import segments_ps
 from tpu_profile_plugin.analysis.findings.model import Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.recorded import qualified
 from tpu_profile_plugin.analysis.findings.rules import RULES
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.errors import ProfileError
@@ -45,7 +46,8 @@ class Report:
     """What all rules say of a run.
 
     Attributes:
-      findings: the largest saving first, those about no time in the order of the rules.
+      findings: the largest saving first, but general ones after clear ones of a known cause; those about no time in the
+        order of the rules.
       silent: (rule, reason) of the others, in the order of the rules.
       headline: what limits the run, in one line.
       healthy: see `headline.is_healthy`.
@@ -93,25 +95,31 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]], rules: Sequence[Ru
       rules: in the order of the report.
     """
     verdicts = {rule.id: _verdict(rule, run, [host.get(rule.id) for host in gathered]) for rule in rules}
-    fired = {name for name, verdict in verdicts.items() if isinstance(verdict, Finding) and verdict.saving_ps}
+    fired = {name: verdict.saving_ps for name, verdict in verdicts.items() if isinstance(verdict, Finding)}
     findings: list[RuleFinding] = []
     silent: list[tuple[Rule, Silence]] = []
     for rule in rules:
         verdict = verdicts[rule.id]
         if isinstance(verdict, Silence):
-            silent.append((rule, verdict))
-        elif causes := [name for name in rule.implied_by if name in fired]:
+            silent.append((rule, qualified(rule.id, run, verdict)))
+        elif causes := [name for name in rule.implied_by if _explains(fired.get(name, 0.0), rule, verdict)]:
             silent.append((rule, Silence(f"It follows from another finding ({causes[0]}).")))
         else:
             saving_ps = min(verdict.saving_ps, segments_ps(run.budget, verdict.segments))
             findings.append(RuleFinding(rule, replace(verdict, saving_ps=saving_ps), run.share(saving_ps)))
-    findings.sort(key=lambda entry: -entry.finding.saving_ps)
+    known = any(entry.share >= CLEAR_SHARE and not entry.rule.general for entry in findings)
+    findings.sort(key=lambda one: (known and (one.rule.general or one.share < CLEAR_SHARE), -one.finding.saving_ps))
     first = findings[0] if findings else None
     main = (first.id, first.title, first.share) if first is not None else None
-    healthy = is_healthy(run, first.share if first is not None else 0.0)
+    healthy = is_healthy(run, max((entry.share for entry in findings), default=0.0))
     busy = [part for host in gathered if isinstance(part := host.get(_BUSY_WITH), BusyWith)]
     told = headline(run, main, busy_with=in_words(busy), compiling=compiling(busy))
     return Report(tuple(findings), tuple(silent), told, healthy)
+
+
+def _explains(saving_ps: float, rule: Rule, found: Finding) -> bool:
+    """Whether a finding with this saving explains what a rule found."""
+    return saving_ps > 0 and (not rule.general or saving_ps >= found.saving_ps / 2)
 
 
 def _verdict(rule: Rule, run: RunView, gathered: Sequence[Any]) -> Finding | Silence:

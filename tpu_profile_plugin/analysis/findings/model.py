@@ -111,6 +111,8 @@ class Rule:
       judge: (run, what `gather` returned for each host) -> finding or silence.
       gather: what only this rule needs of a host, picklable and small; None if the run's view is enough.
       implied_by: ids of rules that explain what this one would say; it stays silent if one of them finds something.
+      general: it says that time is lost, but hardly why: clear findings of other rules come first, whatever its saving,
+        and a rule that explains it must explain half of it.
     """
 
     id: str
@@ -118,6 +120,7 @@ class Rule:
     judge: Callable[[RunView, Sequence[Any]], Finding | Silence]
     gather: Callable[[HostView], Any] | None = None
     implied_by: tuple[str, ...] = ()
+    general: bool = False
 
     @property
     def documentation(self) -> tuple[str, ...]:

@@ -16,9 +16,7 @@ from tpu_profile_plugin.analysis.communication.run import RunCommunication
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.lost import Lost, located, lost_to, within
 from tpu_profile_plugin.analysis.findings.use import Use, use_of, use_while_busy
-from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
 from tpu_profile_plugin.analysis.steps.numbered import KERAS
-from tpu_profile_plugin.analysis.steps.slowest import SlowestSteps, slowest_steps
 from tpu_profile_plugin.analysis.summary.coverage import coverage
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.analysis.summary.outliers import StepOutliers, step_outliers
@@ -86,14 +84,7 @@ class RunView:
     @property
     def inferred(self) -> bool:
         """Whether steps are inferred from an event that does not mark them."""
-        evidence = self.budget.evidence
-        return evidence is not None and evidence.event != KERAS and not is_explicit_marker(evidence.event)
-
-    @cached_property
-    def slowest(self) -> SlowestSteps:
-        """The steps of the slowest hosts in XProf's parts; empty without steps."""
-        merged = self.summary.merged_steps
-        return slowest_steps(merged if len(merged) else self.summary.steps, single_host=len(self.hosts) == 1)
+        return self.budget.inferred
 
     @cached_property
     def outliers(self) -> StepOutliers:

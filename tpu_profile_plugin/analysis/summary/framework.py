@@ -50,6 +50,13 @@ def has_input_events(host: Plane | None) -> bool:
     return any(name.lower().startswith(_INPUT) or is_infeed_enqueue(parse_op(name).type) for name in names)
 
 
+def has_python_frames(host: Plane | None) -> bool:
+    """Whether the host recorded Python functions: `$file.py:line function`."""
+    return host is not None and any(
+        name.startswith("$") and ".py:" in name for name in host.declared.event_metadata.names
+    )
+
+
 def has_cpu_ops(host: Plane | None) -> bool:
     """Whether threads of the host ran XLA ops."""
     return host is not None and host.declared.stat_metadata.row("hlo_op") is not None

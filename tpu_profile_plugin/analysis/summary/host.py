@@ -55,7 +55,12 @@ from tpu_profile_plugin.analysis.steps.generic import cpu_steps, gpu_steps, host
 from tpu_profile_plugin.analysis.steps.markers import host_events
 from tpu_profile_plugin.analysis.steps.table import SPARSE_CORE_IDS, StepTable, core_in_run, drop_incomplete
 from tpu_profile_plugin.analysis.steps.tpu import CoreSteps, core_steps, step_spans, tpu_steps
-from tpu_profile_plugin.analysis.summary.framework import frameworks, has_cpu_ops, has_input_events
+from tpu_profile_plugin.analysis.summary.framework import (
+    frameworks,
+    has_cpu_ops,
+    has_input_events,
+    has_python_frames,
+)
 from tpu_profile_plugin.analysis.summary.implausible_times import ImplausibleTimes, implausible_times
 from tpu_profile_plugin.analysis.summary.precision import NO_COMPUTE, Precision, gpu_precision, tpu_precision
 from tpu_profile_plugin.analysis.summary.recording import NO_WORK, Recording, TpuWork, marked_steps, recording
@@ -75,6 +80,7 @@ class _Summary:
       mxu_percent, hbm_percent: utilization as recorded by the host, the mean over hosts.
       precision: time of device computation by the width of its data, inside steps and outside.
       frameworks: see `framework.NAMES`; cpu_ops: the CPU ran XLA ops; input_events: an input pipeline was recorded.
+      host_events, python_frames: events of a host, and Python functions of all hosts with events, were recorded.
     """
 
     environment: Environment
@@ -95,6 +101,8 @@ class _Summary:
     frameworks: tuple[str, ...] = ()
     cpu_ops: bool = False
     input_events: bool = False
+    host_events: bool = False
+    python_frames: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +182,8 @@ def summarize(space: XSpace, pre: Preprocessed | None) -> HostSummary:
         frameworks=frameworks(space, [*planes, *([] if host is None else [host])], device.provenance),
         cpu_ops=has_cpu_ops(host),
         input_events=has_input_events(host),
+        host_events=host is not None and bool(host.declared.event_metadata.names),
+        python_frames=has_python_frames(host),
     )
 
 
@@ -281,6 +291,9 @@ def reduce_summaries(parts: Sequence[HostSummary], *, drop_edges: bool = True) -
         frameworks=tuple(dict.fromkeys(name for part in parts for name in part.frameworks)),
         cpu_ops=any(part.cpu_ops for part in parts),
         input_events=any(part.input_events for part in parts),
+        host_events=any(part.host_events for part in parts),
+        python_frames=any(part.python_frames for part in parts)
+        and all(part.python_frames or not part.host_events for part in parts),
     )
 
 

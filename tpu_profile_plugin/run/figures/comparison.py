@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from tpu_profile_plugin.analysis.budget.run import RunBudget, merge_budgets
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
 from tpu_profile_plugin.analysis.compare.contributions import Contribution, contributions
+from tpu_profile_plugin.analysis.compare.described import DescribedWork, describe
 from tpu_profile_plugin.analysis.compare.facts import host_ops
-from tpu_profile_plugin.analysis.compare.match import Match, match_by_ops, match_ops, match_programs, matched_share
+from tpu_profile_plugin.analysis.compare.match import Match, match_by_ops, match_ops, match_programs
 from tpu_profile_plugin.analysis.compare.noise import LEAST_ACCELERATOR, LEAST_CPU
-from tpu_profile_plugin.analysis.compare.run import DescribedWork, RunWork, describe, run_work
+from tpu_profile_plugin.analysis.compare.run import RunWork, run_work
+from tpu_profile_plugin.analysis.compare.shared import matched_share
 from tpu_profile_plugin.analysis.compare.sources import in_lines_of
 from tpu_profile_plugin.analysis.compare.work import HostWork, host_work
 from tpu_profile_plugin.analysis.devices.windows import StepWindows

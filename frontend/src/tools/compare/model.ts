@@ -30,6 +30,13 @@ const KINDS: Readonly<Record<string, { name: string; help: string }>> = {
   shape_changed: { name: "other shapes", help: "The same ops with operands or results of other dimensions." },
   more_often: { name: "more often", help: "At least 1.1 times as many runs per step, each as long as before." },
   fewer_often: { name: "less often", help: "Fewer runs per step, by a factor of 1.1 or more, each as long as before." },
+  more_executions: { name: "more executions", help: "At least 1.1 times as many executions of the program per step." },
+  fewer_executions: { name: "fewer executions", help: "Fewer executions of the program per step, by a factor of 1.1 or more." },
+  single_steps: { name: "single steps", help: "What steps far above the median add to the average step." },
+  machine: {
+    name: "machine",
+    help: "Unchanged ops that all became slower, or faster, by about the same factor: the machine is busier, slower or another.",
+  },
   renamed: { name: "renamed", help: "Another name, and at least half of the ops the same." },
   same: { name: "same", help: "Nothing but the time differs." },
   rest: { name: "rest", help: "Smaller changes and roundings." },
@@ -54,6 +61,10 @@ export const KINDS_HELP = [
   "shape_changed",
   "more_often",
   "fewer_often",
+  "more_executions",
+  "fewer_executions",
+  "single_steps",
+  "machine",
 ]
   .map((id) => `${KINDS[id]?.name}: ${KINDS[id]?.help}`)
   .join("\n");

@@ -225,7 +225,7 @@ function Content({ page, found }: { page: PageProps; found: Comparison }) {
           class="compare-ops"
           help={
             "Ops of the run with their counterparts in the base: the same opcode, shapes, framework op and source line, " +
-            "else the same place or the same content.\n" +
+            "else the same place or the same content. Files correspond by the ends of their paths, moved lines by what is on them.\n" +
             "Times per step and device that takes part; where ops overlap, the first to begin counts.\n" +
             "HLO Op Stats adds up all runs of an op, so its times differ where ops overlap.\n" +
             "Source: trace, HLO."
@@ -281,16 +281,17 @@ function StepLine({ found }: { found: Comparison }) {
   // Recordings without steps count as one each, and are compared only with each other.
   const whole = recorded === null && steps.base === 1 && steps.run === 1;
   const percent = percentOf(compared);
+  const noteOf = (count: number): string => (of === "execution" ? "per execution" : whole ? "whole recording" : plural(count, "step"));
   const items = [
-    { name: "Base", value: formatTime(compared.base), note: whole ? "whole recording" : plural(steps.base, "step") },
-    { name: "Run", value: formatTime(compared.run), note: whole ? "whole recording" : plural(steps.run, "step") },
+    { name: "Base", value: formatTime(compared.base), note: noteOf(steps.base) },
+    { name: "Run", value: formatTime(compared.run), note: noteOf(steps.run) },
     {
       name: "Difference",
       value: compared.delta === null ? "-" : `${signedTime(compared.delta)}${percent === null ? "" : ` (${percent})`}`,
       note:
         compared.delta === null
           ? "unknown without steps on both sides"
-          : whole
+          : whole || (of === "execution" && compared.interval === null)
             ? "no interval without steps"
             : intervalText(compared.interval),
     },
@@ -306,7 +307,7 @@ function StepLine({ found }: { found: Comparison }) {
                 label="Difference"
                 text={
                   `Run minus base, of the average ${of} over the devices that take part.\n` +
-                  "The interval is Welch's, from the times of single steps.\n" +
+                  "The interval is Welch's, from the times of ordinary steps; steps far above the median count as recorded.\n" +
                   `Differences below ${formatTime(floorPs)} count as noise: two captures of one program differ by as much.\n` +
                   "Source: trace."
                 }

@@ -11,13 +11,13 @@ from tpu_profile_plugin.analysis.compare.match import Match
 from tpu_profile_plugin.analysis.compare.run import WorkedOp
 
 
-def match(old, new, relation="same", runs=(1, 1)):
+def match(old, new, relation="same", runs=(1, 1), ops=1):
     one = Fingerprint("fusion", (), "", "", "fusion")
     base, run = (
         WorkedOp("f", "f", "x", one, frozenset(), ps, np.zeros(0), count)
         for ps, count in zip((old, new), runs, strict=True)
     )
-    return Match((base,), (run,), relation)
+    return Match((base,) * ops, (run,) * ops, relation)
 
 
 def factors(*found):
@@ -41,6 +41,11 @@ def factors(*found):
 def test_a_common_factor(found, factor):
     common = machine(factors(*found))
     assert (None if common is None else common.factor) == factor
+
+
+def test_ops_of_one_line_count_each():
+    assert machine([match(100.0, 200.0, ops=4), match(50.0, 100.0)]) is not None
+    assert machine([match(100.0, 200.0, ops=3), match(50.0, 100.0)]) is None
 
 
 def test_ops_that_differ_from_the_factor_are_no_members():

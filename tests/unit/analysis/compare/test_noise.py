@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from tpu_profile_plugin.analysis.compare.noise import Sample, student, welch
+from tpu_profile_plugin.analysis.compare.noise import Sample, shift, student, welch
 
 
 @pytest.mark.parametrize(
@@ -23,3 +24,27 @@ def test_the_interval_is_that_of_welch():
 def test_equal_steps_leave_no_doubt_and_one_step_says_nothing():
     assert welch(Sample(20, 0, 5), Sample(24, 0, 5)) == (4, 4)
     assert welch(Sample(20, 0, 1), Sample(24, 0, 5)) is None
+
+
+def test_long_steps_move_the_interval_by_what_they_add():
+    base, run = Sample(20, 4, 5), Sample(24, 16, 5)
+    low, high = welch(base, run)
+    assert welch(base, Sample(34, 16, 5, excess=10, single=2)) == pytest.approx((low + 10, high + 10))
+    # One of them may be an accident.
+    assert welch(base, Sample(34, 16, 5, excess=10, single=1)) == pytest.approx((low, high + 10))
+    assert welch(Sample(34, 4, 5, excess=14, single=1), run) == pytest.approx((low - 14, high))
+
+
+@pytest.mark.parametrize(
+    ("base", "run", "expected"),
+    [
+        ([1, 2, 3], [4, 5, 6], 0),  # too few
+        ([1, 2, 3, 4], [5, 6, 7, 8], 1),
+        ([1, 2, 3, 5], [4, 6, 7, 8], 0),
+        ([1, 2, 3, 4], [5, 6, 7, 800], 1),  # a long step has the same rank
+        ([5, 6, 7, 8], [1, 2, 3, 4], -1),
+        ([2, 2, 2, 2], [2, 2, 2, 2], 0),
+    ],
+)
+def test_ranks(base, run, expected):
+    assert shift(np.array(base, float), np.array(run, float)) == expected

@@ -58,3 +58,26 @@ def test_without_markers_steps_are_inferred_or_the_recording_is_one():
     assert (begin[1], end[1], end[4]) == ([100], [200], [460])
     once = 'plane 1 "/device:GPU:0"\nline 1 "Stream #1"\n10us +60us a {correlation_id=1}\n90us +10us b'
     assert windows(once) == ("recording", [0], ("",), [[10]], [[100]])
+
+
+def evaluated(program):
+    """Steps of 100 us, each with work of 80 us, and 200 us of a program after every third."""
+    ops = [(300 * (i // 3) * 2 + 100 * (i % 3) + 10, 80, "dot.1", 7) for i in range(9)]
+    ops += [(600 * i + 310, 200, "dot.2", program) for i in range(3)]
+    marks = [f"{at - 10}us +100us train {{_r=1, step_num={i}}}" for i, (at, *_) in enumerate(ops[:9])]
+    runs = "\n".join(
+        f'{at}us +{length}us {name} {{hlo_op="{name}", device_ordinal=0, program_id={of}, run_id={i}}}'
+        for i, (at, length, name, of) in enumerate(sorted(ops), 1)
+    )
+    return "\n".join(['plane 9 "/host:CPU"', "line 1 main", *marks, "line 2 worker", runs])
+
+
+def test_an_evaluation_after_the_last_step_is_no_late_work():
+    source, numbers, _, begin, _ = windows(evaluated(program=8))
+    assert source == "host"
+    # Without the first and the last.
+    assert (numbers, begin) == ([1, 2, 3, 4, 5, 6, 7], [[100], [200], [600], [700], [800], [1200], [1300]])
+
+
+def test_late_work_of_the_steps_own_program_divides_the_time():
+    assert windows(evaluated(program=7))[0] == "dispatch"

@@ -84,7 +84,8 @@ def test_half_more_work_than_the_median(late: int, talk: int, title: str) -> Non
 
 @pytest.mark.parametrize(("late", "finds"), [(60, True), (59, False)])
 def test_half_more_work_on_cpus(late: int, finds: bool) -> None:
-    slow, quick = [("dot.1", late), ("all-reduce.2", 1)], [("dot.1", 40), ("all-reduce.2", late - 39)]
+    slow = [("dot.1", 40), ("dot.3", late - 40), ("all-reduce.2", 1)]
+    quick = [("dot.1", 40), ("all-reduce.2", late - 39)]
     found = told("straggler", cpu(slow, quick, quick, quick))
     assert ("share" in found) is finds
     if not finds:
@@ -128,12 +129,18 @@ def test_waits_that_take_little_of_the_step() -> None:
 
 
 def test_a_device_of_the_cpu_backend() -> None:
-    slow, quick = [("dot.1", 60), ("all-reduce.2", 5)], [("dot.1", 10), ("all-reduce.2", 55)]
+    slow, quick = [*[("dot.1", 10)] * 6, ("all-reduce.2", 5)], [("dot.1", 10), ("all-reduce.2", 55)]
     found = told("straggler", cpu(slow, quick, quick))
     assert (
         found["title"]
         == "CPU device 0 is late: the others wait 33.3% of the step; it has 6.0 times the work of the others"
     )
+
+
+def test_a_device_of_the_cpu_backend_that_is_only_slower() -> None:
+    slow, quick = [("dot.1", 60), ("all-reduce.2", 5)], [("dot.1", 10), ("all-reduce.2", 55)]
+    found = told("straggler", cpu(slow, quick, quick))
+    assert found["reason"] == ("Devices wait 33.3% of the step for others; the busiest has 6.00 times the median work.")
 
 
 def test_a_device_of_several_hosts_and_a_whole_host() -> None:

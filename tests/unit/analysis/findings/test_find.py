@@ -99,6 +99,25 @@ def test_causes_silence_what_they_imply(monkeypatch: pytest.MonkeyPatch) -> None
     assert found["headline"] == {"title": "large", "tone": "bad", "finding": "large"}
 
 
+@pytest.mark.parametrize(
+    ("known_us", "first", "silenced"), [(99, "general", False), (100, "known", False), (250, "known", True)]
+)
+def test_general_findings_come_after_clear_ones(
+    known_us: int, first: str, silenced: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fires(name: str, us: int, **more: Any) -> Rule:
+        found = Finding(name, us * 1_000_000, "f", "high", (), Advice("Do it."), segments=("compute", "idle_other"))
+        return Rule(name, name, lambda run, gathered: found, **more)
+
+    # Of the 1000 us of a step.
+    rules = (fires("general", 500, implied_by=("known",), general=True), fires("known", known_us), fires("small", 50))
+    found = ask(monkeypatch, rules, PROFILE)
+    order = [entry["id"] for entry in found["findings"]]
+    assert (found["headline"]["finding"], order[0]) == (first, first)
+    assert ("general" not in order) is silenced
+    assert order == (["known", "small"] if silenced else [first, *({"known", "general"} - {first}), "small"])
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_rules_document_what_they_look_for_their_limits_and_what_to_do(rule: Rule) -> None:
     looks_for, fires, advice = rule.documentation

@@ -48,7 +48,7 @@ def test_the_stage_its_settings_and_the_wait():
     assert evidence(found) == {
         "Waits for input, of the step": 30.0,
         "Slowest transformation": "ParallelMapV2 (ParallelMapV2:3)",
-        "Elements processed at once": 1,
+        "Elements processed at once, set by the program": 1,
         "Self time of this transformation, of the longest call": 100.0,
         "Mean wait of the program for a batch": 0.3,
         "Longest wait for a batch": 0.3,

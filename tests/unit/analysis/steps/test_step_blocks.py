@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tpu_profile_plugin.analysis.steps import breakdown as step_breakdown
-from tpu_profile_plugin.analysis.steps import slowest
 from tpu_profile_plugin.analysis.steps.table import SPARSE_CORE_IDS, StepTable, TpuPart
 
 
@@ -41,18 +40,3 @@ def test_blocks(monkeypatch, count, sparse):
         left, right = getattr(whole, field.name), getattr(blocks, field.name)
         assert np.array_equal(left, right) if isinstance(left, np.ndarray) else left == right, field.name
     assert len(blocks.sparse_step) == (count if sparse else 0)
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("count", [1, 7])
-def test_blocks_of_the_slowest_hosts(monkeypatch, count, sparse):
-    whole = slowest.slowest_steps(steps(count, sparse), single_host=False)
-    monkeypatch.setattr(slowest, "BLOCK", 8)
-    blocks = slowest.slowest_steps(steps(count, sparse), single_host=False)
-    assert (blocks.cores, blocks.labels) == (whole.cores, whole.labels)
-    assert np.array_equal(sum(blocks.parts_ps.values()), whole.duration_ps)
-    assert all(np.array_equal(ps, whole.parts_ps[name]) for name, ps in blocks.parts_ps.items())
-    assert {host: ps.tolist() for host, ps in blocks.hosts.items()} == {
-        host: steps(count, sparse).duration_ps[:, columns].max(axis=1).tolist()
-        for host, columns in ((0, [0, 1, 2]), (1, [3]))
-    }

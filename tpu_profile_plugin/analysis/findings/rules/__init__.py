@@ -1,7 +1,14 @@
 """All rules, in the order in which findings about no time are shown; a new rule needs an import and an entry here."""
 
 from tpu_profile_plugin.analysis.findings.model import Rule
-from tpu_profile_plugin.analysis.findings.rules.communication import barrier, exposed_communication, straggler
+from tpu_profile_plugin.analysis.findings.rules.communication import (
+    barrier,
+    exposed_communication,
+    resharding,
+    slow_links,
+    straggler,
+    uneven_work,
+)
 from tpu_profile_plugin.analysis.findings.rules.data import (
     input_bound,
     output_bound,
@@ -18,6 +25,7 @@ from tpu_profile_plugin.analysis.findings.rules.device import (
     low_utilization,
     padding,
     recomputation,
+    slow_device,
     sparse_core_wait,
 )
 from tpu_profile_plugin.analysis.findings.rules.host import (
@@ -55,10 +63,15 @@ RULES: tuple[Rule, ...] = (
     periodic_work.RULE,
     python_lock.RULE,
     slow_host_code.RULE,
+    resharding.RULE,
+    slow_links.RULE,
     exposed_communication.RULE,
     exposed_copy.RULE,
     sparse_core_wait.RULE,
+    slow_device.RULE,
     straggler.RULE,
+    uneven_work.UNEVEN,
+    uneven_work.BUBBLES,
     buffer_copies.RULE,
     conversions.RULE,
     recomputation.RULE,

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tpu_profile_plugin.analysis.budget.categories import BETWEEN, BETWEEN_LABEL, GROUP_OF, GROUPS, LABELS, Label
+from tpu_profile_plugin.analysis.budget.categories import (
+    BETWEEN,
+    BETWEEN_LABEL,
+    CATEGORIES,
+    GROUP_OF,
+    GROUPS,
+    IDLE_OTHER,
+    LABELS,
+    Label,
+)
 from tpu_profile_plugin.analysis.compare.contributions import Contribution, principal
-from tpu_profile_plugin.analysis.compare.noise import ranks_differ, welch
+from tpu_profile_plugin.analysis.compare.noise import LEAST_RANKED, shift, welch
 from tpu_profile_plugin.analysis.compare.run import RunWork
 from tpu_profile_plugin.run.figures.comparison import RunSide
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US
@@ -24,6 +33,7 @@ _UNEVEN = 2.0
 """A difference of more than as many floors of noise that is no more than noise is due to uneven steps, or too few."""
 _SKEWED = 1.1
 """Least ratio of the mean step to the median for a note."""
+_NOUNS = {BETWEEN: "time between steps", CATEGORIES[IDLE_OTHER]: "unexplained idle time"}
 _MORE_OFTEN = {
     "more_often": ("runs more often", "run more often"),
     "fewer_often": ("runs less often", "run less often"),
@@ -80,7 +90,7 @@ def headline(
     cause = f": {_cause(change, works)}" if change else ""
     if abs(delta) <= floor_ps:
         return {"text": f"No difference beyond noise{unit} ({times}).", "tone": "same"}
-    if not _beyond_noise(works):
+    if not _beyond_noise(works, floor_ps):
         few = (
             "No difference beyond noise" if abs(delta) <= _UNEVEN * floor_ps else "Steps too uneven or too few to tell"
         )
@@ -90,15 +100,21 @@ def headline(
     return {"text": f"{difference[0].upper()}{difference[1:]}{unit} ({times}){cause}.", "tone": tone}
 
 
-def _beyond_noise(works: Sequence[RunWork]) -> bool:
-    """Whether the steps differ by more than they vary: their means, or most steps of one run from those of the other."""
+def _beyond_noise(works: Sequence[RunWork], floor_ps: float) -> bool:
+    """Whether the steps differ by more than they vary.
+
+    With enough steps most of one run's must be longer than the other's: a few that take somewhat longer move a mean.
+    Single long steps, if they make a difference of their own, need only be several.
+    """
     base, run = works
     interval = welch(base.length, run.length)
-    if interval is None or interval[0] > 0 or interval[1] < 0:
-        return True
-    old, new = base.outliers, run.outliers
-    alike = (new.median_ps - old.median_ps) * (run.length.mean - base.length.mean) > 0
-    return alike and ranks_differ(old.length_ps, new.length_ps)
+    apart = interval is None or interval[0] > 0 or interval[1] < 0
+    # Nothing follows the last step: how long it is from begin to begin is unknown.
+    old, new = base.outliers.length_ps[:-1], run.outliers.length_ps[:-1]
+    if min(len(old), len(new)) < LEAST_RANKED:
+        return apart
+    single = abs(run.length.excess - base.length.excess) > floor_ps
+    return shift(old, new) * (run.length.mean - base.length.mean) > 0 or (single and apart)
 
 
 def _change(old: float, new: float, tone: str) -> str:
@@ -120,8 +136,8 @@ def _cause(change: Contribution, works: Sequence[RunWork]) -> str:
             where = f" in {len(side.outliers)} of {side.steps} steps"
         return f"{_noun(change.part)} {'rose' if longer else 'fell'} by {time}{where}{behind}"
     if change.kind in ("machine", "more_executions", "fewer_executions"):
-        own = "; the machine is busier or slower" if longer else "; the machine is less busy or faster"
-        return f"{what(change)}, {time} {'more' if longer else 'less'}{own if change.kind == 'machine' else ''}"
+        own = f"; {_speed(change)}" if change.kind == "machine" else ""
+        return f"{what(change)}, {time} {'more' if longer else 'less'}{own}"
     several = len(change.matches) > 1
     takes, name = ("take" if several else "takes"), what(change)
     if change.kind == "added":
@@ -136,8 +152,8 @@ def _cause(change: Contribution, works: Sequence[RunWork]) -> str:
 def _noun(part: str) -> str:
     """A part within a sentence: "waiting for input"."""
     name = LABELS_BY_ID[part].name
-    if part == BETWEEN:
-        return "time between steps"
+    if part in _NOUNS:
+        return _NOUNS[part]
     return name.replace("Waits for", "waiting for") if name.startswith("Waits for") else name[0].lower() + name[1:]
 
 
@@ -187,11 +203,14 @@ def _typical(works: Sequence[RunWork]) -> list[str]:
 def _of_machine(contributions: Sequence[Contribution]) -> list[str]:
     """That the machine differs, if unchanged ops tell."""
     return [
-        f"{one.what} take {one.detail}: the machine {'is busier or slower' if one.delta_ps > 0 else 'is less busy or faster'}"
-        f" than in the base ({duration(abs(one.delta_ps))})."
+        f"{one.what} all take {one.detail}, {duration(abs(one.delta_ps))} in sum: {_speed(one)} than for the base."
         for one in contributions
-        if one.kind == "machine"
+        if one.kind == "machine" and one.certain
     ]
+
+
+def _speed(change: Contribution) -> str:
+    return f"the machine is {'busier or slower' if change.delta_ps > 0 else 'less busy or faster'}"
 
 
 def from_to(old: float, new: float) -> str:

@@ -6,11 +6,11 @@ An object; times are whole picoseconds per step and device that takes part:
   `between_steps_ps`. `compared_ps` is the time from step to step, or the step if nothing is between steps (`compared`).
   `low` and `high` are the interval of `delta`, null with too few steps; of a side without steps all is null. Two
   recordings without steps are compared as one step each;
-* `compared`: "step", "time from step to step" or "recording"; "execution" if a side has no steps: then all times are per
-  execution of the program with most time in both;
-* `typical` {base, run: {median_ps, single_steps, excess_ps_per_step, period}}: the median from step to step, null without
-  steps, the numbers of the steps that are far longer, what they add to the average step, and every how many steps they
-  come, null if irregular;
+* `compared`: "step", "time from step to step" or "recording"; "execution" if a side has no steps: then all times are
+  per execution of the program with most time in both;
+* `typical` {base, run: {median_ps, single_steps, excess_ps_per_step, period}}: the median from step to step, null
+  without steps, the numbers of the steps that are far longer, what they add to the average step, and every how many
+  steps they come, null if irregular;
 * `matched` {base, run}: share of each side's time of ops in programs that both runs have, 0 to 1; null without ops;
 * `caution`: a sentence to show above all figures if little is matched, else null;
 * `contributions`: DataTable; `delta_ps_per_step` adds up to the difference of `compared_ps`, the rest is a row of its
@@ -32,11 +32,13 @@ from typing import Any
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES
-from tpu_profile_plugin.analysis.compare.contributions import Contribution, kind_of
+from tpu_profile_plugin.analysis.compare.changes import kind_of
+from tpu_profile_plugin.analysis.compare.contributions import Contribution
+from tpu_profile_plugin.analysis.compare.described import CONTAINERS
 from tpu_profile_plugin.analysis.compare.fingerprint import program_name
 from tpu_profile_plugin.analysis.compare.match import Match
 from tpu_profile_plugin.analysis.compare.noise import Sample, welch
-from tpu_profile_plugin.analysis.compare.run import CONTAINERS, RunWork, WorkedOp
+from tpu_profile_plugin.analysis.compare.run import RunWork, WorkedOp
 from tpu_profile_plugin.analysis.summary.framework import NAMES
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.figures.comparison import RunSide, compare_runs

@@ -9,7 +9,6 @@ from functools import cached_property
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, ReadOp
 from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.shapes import Shape, leaves
-from tpu_profile_plugin.analysis.hlo.text.header import module_header
 
 COPY = "copy"
 _SAME = frozenset(("bitcast", "copy", "opt-barrier", "optimization-barrier"))
@@ -86,7 +85,7 @@ class ProgramCopies:
     @cached_property
     def _donated(self) -> frozenset[tuple[int, tuple[int, ...]]]:
         """Arguments, by number and path, whose buffers the program may overwrite."""
-        header = module_header(self._rows.program)
+        header = self._rows.header
         entries = (*header.input_output_alias.entries, *header.buffer_donor.entries)
         return frozenset((int(one.parameter_number), tuple(one.parameter_shape_index)) for one in entries)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
 
 from tpu_profile_plugin.analysis.hlo.graph.links import Links
 from tpu_profile_plugin.analysis.hlo.instructions import Instruction
 from tpu_profile_plugin.analysis.hlo.programs import Program
 from tpu_profile_plugin.analysis.hlo.shapes import Shape, bits_of, leaf_bytes, leaves, type_name
 from tpu_profile_plugin.analysis.hlo.source import DEEPEST_STACK, Source, source_of
+from tpu_profile_plugin.analysis.hlo.text.header import module_header
 from tpu_profile_plugin.protos.lenient import read
 
 _DEEPEST = 4
@@ -28,6 +30,11 @@ class ProgramRows:
         self.opcodes = program.opcodes
         self._shapes: dict[int, Shape] = {}
         self._inside: dict[int, tuple[int, ...]] = {}
+
+    @cached_property
+    def header(self) -> Any:
+        """The HloModuleProto without its computations."""
+        return module_header(self.program)
 
     @cached_property
     def _row_of_id(self) -> dict[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from tpu_profile_plugin.analysis.findings.evidence.host.pipeline_ops import PipelineOps, passes, pipeline_ops
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import INPUT_SHARE
 from tpu_profile_plugin.analysis.findings.lost import lost_to
@@ -32,8 +33,13 @@ class Slowest:
       pipeline, calls, mean_ps: its name, and the calls by the program; window: the longest call.
       name, dataset: the transformation and its name in the program.
       share: its self time, of that call.
-      parallelism: as recorded, None for transformations without one.
+      parallelism: as recorded, None for transformations without one; autotune: chosen by tf.data, None if unknown.
+      cpus: how many tf.data may use; None if unknown.
       alone: it works on one element at a time; late: nothing prefetches its elements.
+      cached: its elements go into a cache.
+      buffer: batches that the prefetch behind it holds; None without one.
+      passes: how often the data was begun; 0 if unknown.
+      ops: what the host's pipelines compute; None if unknown.
     """
 
     pipeline: str
@@ -46,6 +52,19 @@ class Slowest:
     parallelism: int | None
     alone: bool
     late: bool
+    autotune: bool | None = None
+    cpus: int | None = None
+    cached: bool = False
+    buffer: int | None = None
+    passes: int = 0
+    ops: PipelineOps | None = None
+
+    @property
+    def python_share(self) -> float:
+        """Share of the pipelines' op time in Python functions; 0 if unknown, 1 for a generator."""
+        if self.name == "Generator":
+            return 1.0
+        return self.ops.python_share if self.ops is not None else 0.0
 
     @property
     def shown(self) -> str:
@@ -55,6 +74,10 @@ class Slowest:
 
 def slowest_stage(host: HostView) -> Slowest | None:
     """The slowest transformation; None unless devices wait for input and a pipeline of tf.data has a bottleneck."""
+    return host.once(_slowest_stage)
+
+
+def _slowest_stage(host: HostView) -> Slowest | None:
     plane = host.plane
     if plane is None or lost_to(host.time, "idle_input").share < INPUT_SHARE:
         return None
@@ -66,7 +89,8 @@ def slowest_stage(host: HostView) -> Slowest | None:
     if not known or calls is None:
         return None
     most = max(known, key=lambda one: one.calls * one.mean_ps)
-    return _slowest(_told(host, calls.plane, most))
+    found = _slowest(_told(host, calls.plane, most))
+    return replace(found, passes=passes(calls.plane), ops=pipeline_ops(calls.plane))
 
 
 def _told(host: HostView, plane: Plane, pipeline: Pipeline) -> Pipeline:
@@ -102,6 +126,10 @@ def _slowest(pipeline: Pipeline) -> Slowest:
         stage.settings.parallelism,
         _alone(stage),
         not any(_AHEAD.search(name) for name in consumers) and not stage.name.startswith("Prefetch"),
+        stage.settings.autotune,
+        facts.cpu_budget,
+        any("Cache" in name for name in consumers),
+        next((one.settings.buffer_limit for one in facts.consumers if one.name.startswith("Prefetch")), None),
     )
 
 

@@ -1,17 +1,23 @@
 """Communication that no computation hides (exposed communication) takes much of the step.
 
 Fires if it takes at least {EXPOSED_SHARE:.0%} of the time from step to step. Waits for late devices do not count, nor
-does time in which other virtual devices of a CPU use the same cores.
+does time in which other virtual devices of a CPU use the same cores. It names the collective and its line.
 
 Overlap collectives with computation, or send fewer bytes in larger messages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, gigabytes_per_second, message_bytes
 from tpu_profile_plugin.analysis.communication.host import CollectiveSums
+from tpu_profile_plugin.analysis.findings.evidence.device.collectives import (
+    Key,
+    bandwidth,
+    origins,
+    own_exposed_ps,
+)
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
@@ -27,38 +33,53 @@ ADVICE = Advice(
     "computation that does not need their result.",
     tensorflow="Reduce gradients once per step, in fewer and larger messages or in 16 bits (experimental_hints of the "
     "strategy, LossScaleOptimizer's mixed precision). A larger batch per replica computes more per exchanged byte.",
-    pytorch="Let DistributedDataParallel reduce gradients in buckets during the backward pass (bucket_cap_mb) and use "
-    "no_sync while gradients accumulate. FSDP hides gathers if it prefetches the next layer's parameters.",
+    pytorch="Reduce gradients once per step (xm.optimizer_step), not while they accumulate, and exchange bfloat16. "
+    "Shard parameters (torch_xla's SPMD FSDP) so that gathers of one layer overlap with computation of the one before.",
 )
 
 
-def gather(host: HostView) -> int:
-    """Exposed communication of a host's CPU devices while others use their cores, summed over steps and devices."""
-    return host.budget.shared_ps
+@dataclass(frozen=True, slots=True)
+class Exposed:
+    """One host: exposed communication of CPU devices while others use their cores, summed over steps and devices.
+
+    `places`: `file:line` of its collectives.
+    """
+
+    shared_ps: int
+    places: Mapping[Key, str]
 
 
-def judge(run: RunView, gathered: Sequence[int | None]) -> Finding | Silence:
+def gather(host: HostView) -> Exposed:
+    """What shares cores, and where collectives come from."""
+    places = {key: origin.place for key, origin in origins(host).items() if origin.place}
+    return Exposed(host.budget.shared_ps, places)
+
+
+def judge(run: RunView, gathered: Sequence[Exposed]) -> Finding | Silence:
     """The verdict on the exposed communication of the time budget."""
     lost = run.lost_in("exposed_communication", "peer_transfer")
     if not run.communication.sums:
         return Silence("No collectives recorded.", looked=run.has_devices)
     if lost.share < EXPOSED_SHARE:
         return Silence(f"Exposed communication takes {lost.share:.1%} of the {run.base}.")
-    alone = run.share(lost.ps - sum(one or 0 for one in gathered) / run.cells)
+    alone = run.share(lost.ps - sum(one.shared_ps for one in gathered) / run.cells)
     if alone < EXPOSED_SHARE:
         others = f"{alone:.1%} while no other device uses the same cores"
         return Silence(f"Exposed communication takes {lost.share:.1%} of the {run.base}; {others}.")
-    most = max(run.communication.sums, key=lambda one: one.exposed_ps - min(one.wait_ps, one.exposed_ps))
+    most = max(run.communication.sums, key=own_exposed_ps)
+    places = {key: place for one in gathered for key, place in one.places.items()}
+    place = places.get((most.key.name, most.key.program), "")
+    label = f"{most.key.name} ({place})" if place else most.key.name
     host = run.hosts[run.communication.devices[most.device].host]
     evidence = (
         share_of("Exposed communication", lost, run.base),
         per_step("Exposed communication", lost, run.per),
-        Evidence("Most of it in", most.key.name, "", "communication", {"t1.row": cell("op", most.key.name)}),
+        Evidence("Most of it in", label, "", "communication", {"t1.row": cell("op", most.key.name)}),
         *_numbers(most),
         *in_timeline(host, most.key.name, (most.begin_ps, most.end_ps)),
     )
     return Finding(
-        f"{lost.share:.1%} of the {run.base} is exposed communication, most of it in {most.key.name}",
+        f"{lost.share:.1%} of the {run.base} is exposed communication, most of it in {label}",
         lost.ps,
         "communication while the device computes nothing, without waits for other devices; per step and device",
         "high",
@@ -70,10 +91,7 @@ def judge(run: RunView, gathered: Sequence[int | None]) -> Finding | Silence:
 
 def _numbers(sums: CollectiveSums) -> list[Evidence]:
     """Hidden share, message and bandwidth, as far as they are known, as the communication page has them."""
-    ranks = sums.transfer.ranks or (sums.ranks if sums.ranks > 1 else 0)
-    size = message_bytes(sums.key.kind, sums.transfer.operand_bytes, ranks)
-    rate = gigabytes_per_second(None if size is None else size * sums.instances, sums.latency_ps)
-    bus = None if rate is None or not ranks else rate * bus_factor(sums.key.kind, ranks)
+    size, bus = bandwidth(sums)
     hidden = 100 * (1 - sums.exposed_ps / sums.total_ps) if sums.total_ps else None
     numbers = (
         ("Time of this collective hidden by computation", hidden, "%"),
@@ -84,4 +102,4 @@ def _numbers(sums: CollectiveSums) -> list[Evidence]:
     return [Evidence(label, value, unit, "communication", page) for label, value, unit in numbers if value is not None]
 
 
-RULE = Rule("exposed_communication", "Exposed communication", judge, gather)
+RULE = Rule("exposed_communication", "Exposed communication", judge, gather, implied_by=("resharding", "slow_links"))

@@ -1,8 +1,8 @@
 """One device or host has far more work than the others, or arrives late, and the others wait in collectives.
 
 Fires if devices wait at least {LEAST_SHARE:.0%} of the time from step to step and a device or host has clearly more
-work. A device without more work is named if waits take {EXPOSED_SHARE:.0%} of that time and it causes
-{ARRIVAL_SHARE:.0%} of them.
+work. A device with about as much work is named if waits take {EXPOSED_SHARE:.0%} of that time and it causes
+{ARRIVAL_SHARE:.0%} of them. Devices of the CPU backend have more work only if they run more ops.
 
 Give every device the same amount of work, or look at what delays the late device before the collective.
 """
@@ -16,11 +16,14 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_PEER, LABELS
 from tpu_profile_plugin.analysis.common.spans import exact_sum
+from tpu_profile_plugin.analysis.communication.stragglers import LEAST_RATIO
+from tpu_profile_plugin.analysis.findings.evidence.device.balance import Balance, balance_of
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE, LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.places import cell, per_step, share_of
+from tpu_profile_plugin.analysis.findings.rules.communication.uneven_work import explains
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -45,7 +48,7 @@ LATE = Advice(
 )
 
 
-def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
+def judge(run: RunView, parts: Sequence[Balance | None]) -> Finding | Silence:
     """The verdict on waits for other devices."""
     lost = run.lost_in("idle_peer")
     share = lost.share
@@ -53,8 +56,9 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     if len(communication.devices) < 2 or not communication.sums:
         return Silence("No collectives of several devices recorded.", looked=len(run.budget.devices) > 1)
     work = communication.work_ps.sum(axis=0)
-    late = [one.index for one in communication.stragglers] or _of_late_hosts(run)
-    if share >= EXPOSED_SHARE and not late and (device := _arrives_late(run)) is not None:
+    late = [one.index for one in communication.stragglers if _has_more(run, parts, one.index)] or _of_late_hosts(run)
+    device = None if share < EXPOSED_SHARE or late or explains(run, parts) else _arrives_late(run)
+    if device is not None:
         return _late_begin(run, device, lost)
     if share < LEAST_SHARE or not late:
         ratio = float(work.max()) / float(np.median(work)) if float(np.median(work)) > 0 else 0.0
@@ -84,6 +88,16 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
         hosts,
         lost.segments,
     )
+
+
+def _has_more(run: RunView, parts: Sequence[Balance | None], device: int) -> bool:
+    """Whether a device has more work; of the CPU backend, more ops, as the same ones take longer on busy cores."""
+    host = run.communication.devices[device].host
+    balance = parts[host]
+    if run.communication.devices[device].kind != "cpu" or balance is None:
+        return True
+    own = [i for i, one in enumerate(run.communication.devices) if one.host == host].index(device)
+    return balance.work_ps[own] >= LEAST_RATIO * float(np.median(balance.work_ps))
 
 
 def _arrives_late(run: RunView) -> int | None:
@@ -167,4 +181,4 @@ def _longest_wait(run: RunView) -> list[Evidence]:
     ]
 
 
-RULE = Rule("straggler", "A late device or host", judge)
+RULE = Rule("straggler", "A late device or host", judge, balance_of, implied_by=("slow_device",))

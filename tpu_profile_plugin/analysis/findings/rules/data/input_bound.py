@@ -3,7 +3,8 @@
 Fires if waiting for input and copies to the device take at least {INPUT_SHARE:.0%} of the time from step to step; with
 high confidence from {INPUT_SHARE_HIGH:.0%}. Uploads that nothing hides belong to `repeated_transfer`.
 
-Prepare batches ahead of the step, in parallel, and send the next batch to the device early.
+Prepare batches ahead of the step, in parallel, and send the next batch to the device early. A pipeline of tf.data that
+does both gains from less work per element: the settings and ops that it recorded tell.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from tpu_profile_plugin.analysis.findings.lost import Lost, lost_to, within
 from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, shown, timeline
 from tpu_profile_plugin.analysis.findings.rules.data import repeated_transfer
+from tpu_profile_plugin.analysis.findings.rules.data.tf_data_advice import PAGE, advice_of, is_python, settings_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.steps.input_breakdown import input_breakdown, input_ops
 from tpu_profile_plugin.columns import Plane
@@ -120,10 +122,10 @@ ADVICE = Advice(
     "the device before the current step needs it. If the processors are the limit, do part of the work offline.",
     jax="Prepare batches in parallel processes (Grain, or a data loader with workers) and call jax.device_put on the "
     "next batch before the current step is waited for. If the processors are the limit, do part of the work offline.",
-    tensorflow="Give Dataset.map num_parallel_calls=tf.data.AUTOTUNE, avoid Python functions in it, and end the "
-    "pipeline with prefetch(tf.data.AUTOTUNE). The tf.data analysis names the transformation that is slowest.",
-    pytorch="Give the DataLoader more workers (num_workers), pin_memory=True and prefetch_factor, and copy with "
-    "non_blocking=True. If the processors are the limit, do part of the work offline.",
+    tensorflow="Read the data with a tf.data pipeline that has num_parallel_calls=tf.data.AUTOTUNE in map, no Python "
+    "functions, and prefetch(tf.data.AUTOTUNE) at its end. If it has them, less work per element helps, or cache().",
+    pytorch="Give the DataLoader more workers (num_workers, prefetch_factor), and wrap it in torch_xla's "
+    "MpDeviceLoader, which sends batches ahead. If the processors are the limit, do part of the work offline.",
 )
 US_PER_MS = 1000
 _FORMULA = "waits for input and copies to the device, per step and device"
@@ -154,7 +156,7 @@ def judge(run: RunView, gathered: Sequence[tuple[InputWait, Uploads | None]]) ->
         *_waits(run, worst, host),
         *_ops(run),
     ]
-    return _finding(run, lost, evidence, _named(worst), (host,) if worst.name else ())
+    return _finding(run, lost, evidence, worst, (host,) if worst.name else ())
 
 
 def _waits(run: RunView, worst: InputWait, host: str) -> list[Evidence]:
@@ -164,8 +166,8 @@ def _waits(run: RunView, worst: InputWait, host: str) -> list[Evidence]:
         evidence.append(Evidence("Waits in", shown(worst.name), "", TIMELINE, where))
         evidence.append(Evidence("Time in this event per step", worst.ps / max(run.steps, 1) / PS_PER_MS, "ms"))
     if worst.slowest is not None:
-        page, query = "tf_data_bottleneck_analysis", {"host": host}
-        evidence.append(Evidence("Slowest transformation", worst.slowest.shown, "", page, query))
+        evidence.append(Evidence("Slowest transformation", worst.slowest.shown, "", PAGE, {"host": host}))
+        evidence += settings_of(worst.slowest, host)
         evidence.append(
             Evidence("Self time of this transformation, of the longest call", 100 * worst.slowest.share, "%")
         )
@@ -176,6 +178,8 @@ def _waits(run: RunView, worst: InputWait, host: str) -> list[Evidence]:
 
 def _named(worst: InputWait) -> str:
     """What most of the wait is in: the slowest transformation of a pipeline, else the event."""
+    if worst.slowest is not None and is_python(worst.slowest):
+        return f"the Python function of {worst.slowest.name}"
     return worst.slowest.shown if worst.slowest is not None else shown(worst.name)
 
 
@@ -200,11 +204,20 @@ def _ops(run: RunView) -> list[Evidence]:
     ]
 
 
-def _finding(run: RunView, lost: Lost, evidence: Sequence[Evidence], name: str, hosts: tuple[str, ...]) -> Finding:
+def _finding(
+    run: RunView, lost: Lost, evidence: Sequence[Evidence], worst: InputWait, hosts: tuple[str, ...]
+) -> Finding:
+    name = _named(worst)
     where = f", most of it in {name}" if name else ""
     confidence: Confidence = "high" if lost.share >= INPUT_SHARE_HIGH else "medium"
     title = f"{run.waiting} {lost.share:.1%} of the {run.base} for input{where}"
-    return Finding(title, lost.ps, _FORMULA, confidence, tuple(evidence), ADVICE, hosts, lost.segments)
+    return Finding(title, lost.ps, _FORMULA, confidence, tuple(evidence), _advice(worst), hosts, lost.segments)
+
+
+def _advice(worst: InputWait) -> Advice:
+    if worst.slowest is not None:
+        return advice_of(worst.slowest)
+    return repeated_transfer.ADVICE if activity(worst.name) == Activity.UPLOAD else ADVICE
 
 
 RULE = Rule("input_bound", "Waiting for input", judge, gather, ("sequential_input",))

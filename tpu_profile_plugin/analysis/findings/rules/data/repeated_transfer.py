@@ -35,8 +35,8 @@ ADVICE = Advice(
     "jitted function is copied in every call. Put the next batch on the device before the current step is waited for.",
     tensorflow="Keep data that does not change in a tf.Variable or tf.constant that is made before the loop. For "
     "batches, end the pipeline with tf.data.experimental.prefetch_to_device.",
-    pytorch="Move tensors that do not change to the device once, before the loop. Copy batches from pinned memory with "
-    "non_blocking=True, so that computation hides it.",
+    pytorch="Move tensors that do not change to the device once, before the loop. For batches use torch_xla's "
+    "MpDeviceLoader, which sends the next one while the current step runs.",
 )
 
 NEW_DATA = Advice(
@@ -46,8 +46,8 @@ NEW_DATA = Advice(
     "copy. The number of bytes differs from step to step, so the data is new.",
     tensorflow="End the pipeline with tf.data.experimental.prefetch_to_device, so that computation hides the copy. The "
     "number of bytes differs from step to step, so the data is new.",
-    pytorch="Copy batches from pinned memory with non_blocking=True, so that computation hides it. The number of bytes "
-    "differs from step to step, so the data is new.",
+    pytorch="Use torch_xla's MpDeviceLoader, which sends the next batch while the current step runs. The number "
+    "of bytes differs from step to step, so the data is new.",
 )
 
 

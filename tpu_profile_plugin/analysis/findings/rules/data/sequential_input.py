@@ -13,15 +13,14 @@ from collections.abc import Sequence
 from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import Slowest, slowest_stage
 from tpu_profile_plugin.analysis.findings.limits import INPUT_SHARE
 from tpu_profile_plugin.analysis.findings.lost import Lost
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, share_of, timeline
+from tpu_profile_plugin.analysis.findings.rules.data.tf_data_advice import PAGE, advice_of, settings_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS
 
 BOTTLENECK_SHARE = 0.30
 """Least share of a slow call that its slowest transformation must take itself to be named as the cause."""
-
-_PAGE = "tf_data_bottleneck_analysis"
 
 
 def judge(run: RunView, gathered: Sequence[Slowest | None]) -> Finding | Silence:
@@ -45,7 +44,7 @@ def judge(run: RunView, gathered: Sequence[Slowest | None]) -> Finding | Silence
         "waits for input and copies to the device, per step and device",
         "high",
         _evidence(run, lost, worst, host),
-        _advice(worst),
+        advice_of(worst),
         (host,),
         lost.segments,
     )
@@ -55,27 +54,13 @@ def _evidence(run: RunView, lost: Lost, worst: Slowest, host: str) -> tuple[Evid
     page = {"host": host}
     evidence = [
         share_of("Waits for input", lost, run.base),
-        Evidence("Slowest transformation", worst.shown, "", _PAGE, page),
+        Evidence("Slowest transformation", worst.shown, "", PAGE, page),
         Evidence("Self time of this transformation, of the longest call", 100 * worst.share, "%"),
-        Evidence("Mean wait of the program for a batch", worst.mean_ps / PS_PER_MS, "ms", _PAGE, page),
+        Evidence("Mean wait of the program for a batch", worst.mean_ps / PS_PER_MS, "ms", PAGE, page),
         Evidence("Longest wait for a batch", (worst.window[1] - worst.window[0]) / PS_PER_MS, "ms", TIMELINE,
                  timeline(host, *worst.window)),
     ]  # fmt: skip
-    if worst.parallelism is not None:
-        evidence.insert(2, Evidence("Elements processed at once", worst.parallelism, "", _PAGE, page))
-    return tuple(evidence)
-
-
-def _advice(worst: Slowest) -> Advice:
-    """For this transformation."""
-    ahead = "End the pipeline with prefetch(tf.data.AUTOTUNE), so that it works while the devices compute."
-    if not worst.alone:
-        return Advice(f"{ahead} {worst.name} then prepares the next batch during the current step.")
-    call = "interleave" if "Interleave" in worst.name else "map"
-    return Advice(
-        f"Give the Dataset.{call} behind {worst.name} num_parallel_calls=tf.data.AUTOTUNE. {ahead} "
-        "A Python function in it (tf.py_function, tf.numpy_function) still runs one call at a time."
-    )
+    return (*evidence[:2], *settings_of(worst, host), *evidence[2:])
 
 
 RULE = Rule("sequential_input", "Sequential input pipeline", judge, slowest_stage)

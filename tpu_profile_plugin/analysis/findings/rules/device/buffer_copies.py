@@ -95,7 +95,7 @@ def judge(run: RunView, parts: Sequence[Copied | None]) -> Finding | Silence:
     known = run.present(parts)
     if not known:
         return Silence("No ops with known programs recorded.", looked=False)
-    found = run_share(run, [part and part.share for part in parts])
+    found = run_share(run, [None if part is None else part.share for part in parts])
     if found is None or found.lost.share < COPY_SHARE:
         share = found.lost.share if found else 0.0
         return Silence(f"Copies of whole buffers take {share:.1%} of the {run.base}.")

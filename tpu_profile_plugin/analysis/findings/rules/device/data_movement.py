@@ -45,7 +45,7 @@ _TPU = " On TPUs the innermost dimension should be a multiple of 128."
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Self times of one host's ops; `most` and `kinds` take most of the movement, `copies_ps` only duplicates buffers."""
+    """Self times of one host's ops; `most` and `kinds` take most of the movement, `copies_ps` duplicates buffers."""
 
     counted_ps: int
     unknown_ps: int

@@ -1,7 +1,6 @@
 """TensorCores wait for a SparseCore for much of the step.
 
-Fires if the wait takes at least {SPARSE_SHARE:.0%} of the steps on the core that the overview shows: XProf's limit for
-a high share.
+Fires if ops that wait for it take at least {SPARSE_SHARE:.0%} of the steps: XProf's limit for a high share.
 
 Overlap embedding lookups with dense computation, or make them smaller.
 """
@@ -9,10 +8,15 @@ Overlap embedding lookups with dense computation, or make them smaller.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.environment.environment import Hardware
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import work_of
+from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.places import per_step, share_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.steps.table import PART_OF_CATEGORY, TpuPart
 
 SPARSE_SHARE = 0.10
 """Least share of the steps: XProf's limit."""
@@ -22,25 +26,54 @@ ADVICE = Advice(
 )
 
 
-def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
-    """The verdict on the SparseCore part of the slowest steps."""
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """Self times of one host's ops in ps: of those that wait for SparseCores, and of those that compute."""
+
+    wait_ps: int
+    counted_ps: int
+
+
+def gather(host: HostView) -> Waited | None:
+    """The waits of one host's TensorCores; None on other devices.
+
+    Where the input of a SparseCore is recorded, the wait is what that takes longer than the output.
+    """
+    if host.summary.environment.hardware is not Hardware.TPU:
+        return None
+    times = dict.fromkeys((TpuPart.SPARSE_INFEED, TpuPart.SPARSE_OUTFEED, TpuPart.SPARSE_WAIT), 0)
+    for part in times:
+        rows = [row for row, category in enumerate(host.ops.category) if PART_OF_CATEGORY.get(category) is part]
+        times[part] = int(host.ops.self_ps[rows].sum())
+    infeed, outfeed, wait = times.values()
+    return Waited(infeed - min(infeed, outfeed) if infeed else wait, work_of(host).counted_ps)
+
+
+def judge(run: RunView, parts: Sequence[Waited | None]) -> Finding | Silence:
+    """The verdict on the waits of all hosts."""
     if run.hardware is not Hardware.TPU:
         return Silence("Only TPUs have SparseCores.")
-    if not len(run.slowest):
+    if run.whole_recording or not run.steps:
         return Silence("No steps recorded.", looked=False)
-    percent = run.slowest.percent("sparse_compute")
-    if percent < 100 * SPARSE_SHARE:
-        return Silence(f"TensorCores wait {percent:.1f}% of the step for SparseCores.")
-    lost = run.lost_in("compute", "idle_other", ps=run.budget.step_ps * percent / 100)
+    known = run.present(parts)
+    wait, counted = sum(part.wait_ps for part, _ in known), sum(part.counted_ps for part, _ in known)
+    lost = run.lost_in("compute", ps=run.part_ps("compute") * wait / max(wait + counted, 1))
+    of_step = lost.ps / run.budget.step_ps if run.budget.step_ps else 0.0
+    if of_step < SPARSE_SHARE:
+        return Silence(f"TensorCores wait {of_step:.1%} of the step for SparseCores.")
     return Finding(
         f"TensorCores wait {lost.share:.1%} of the {run.base} for SparseCores",
         lost.ps,
-        "share of this wait in the steps of the slowest host, times the average step",
+        "device compute times the share of these waits in the ops' time",
         "medium",
-        (Evidence("Waiting for SparseCores, of the step on its slowest host", percent, "%"),),
+        (
+            share_of("Waiting for SparseCores", lost, run.base),
+            per_step("Waiting for SparseCores", lost, run.per),
+            Evidence("Waiting for SparseCores, of the step", 100 * of_step, "%"),
+        ),
         ADVICE,
         segments=lost.segments,
     )
 
 
-RULE = Rule("sparse_core_wait", "Waiting for SparseCores", judge)
+RULE = Rule("sparse_core_wait", "Waiting for SparseCores", judge, gather)

@@ -1,7 +1,8 @@
 """The host waits for results within steps, and the devices have nothing to do afterwards.
 
-Fires if the host waits for at least {BLOCKED_SHARE:.0%} of the time from step to step and devices are idle for
-{AFTER_CALLS_SHARE:.0%} of it after these calls. Time of compilation does not count.
+Fires if the host waits for at least {BLOCKED_SHARE:.0%} of the time from step to step, or several times
+per step and for most of what it launches, and devices are idle for {AFTER_CALLS_SHARE:.0%} of the time after these
+calls. Time of compilation does not count.
 
 Read values less often, several at once, or after the next step is launched.
 """
@@ -54,6 +55,7 @@ class Fetches:
       calls: in steps; blocked_ps: time in them, summed over steps.
       after_ps: idle time after them, summed over cells.
       call, place: the kind of call with most idle time after it, and the frame of the program's code around it, or "".
+      in_lockstep: the host waits several times per step, and for most of what it launches.
       window: the call with the longest idle time after it, and that idle time.
       by_part: the idle time by part of the time budget, int64[c + 1].
     """
@@ -67,6 +69,7 @@ class Fetches:
     after_ps: int
     call: str
     place: str
+    in_lockstep: bool
     window: tuple[int, int]
     by_part: I64
 
@@ -82,9 +85,10 @@ class Fetches:
 
     @property
     def harmful(self) -> bool:
-        """The host waits for `BLOCKED_SHARE` and devices are idle after it for `AFTER_CALLS_SHARE`."""
+        """The host waits for `BLOCKED_SHARE` or in lockstep, and devices are idle after it for `AFTER_CALLS_SHARE`."""
         longer = self.length_ps / self.running_ps
-        return self.blocked * longer >= BLOCKED_SHARE and self.after * longer >= AFTER_CALLS_SHARE
+        often = self.in_lockstep or self.blocked * longer >= BLOCKED_SHARE
+        return often and self.after * longer >= AFTER_CALLS_SHARE
 
 
 def gather(host: HostView) -> Fetches | None:
@@ -108,6 +112,7 @@ def gather(host: HostView) -> Fetches | None:
         spans.total(),
         next((call for pattern, call in _NAMES if pattern.search(name)), shown(name)),
         place,
+        code.in_lockstep,
         (int(code.calls.begin_ps[call]), int(spans.end_ps[row])),
         spans.by_part(idle_parts(host)),
     )
@@ -138,8 +143,8 @@ ADVICE = Advice(
     "N-th step. A loop whose next step depends on a value belongs into one tf.function.",
     keras="Read logs and metrics in callbacks every N-th batch: each read waits for the device. Several batches per "
     "call (steps_per_execution in compile()) read them once.",
-    pytorch="Keep results as tensors and call .item() or .cpu() every N-th step. Copy with non_blocking=True and read "
-    "the values after the next step is launched.",
+    pytorch="Keep results as tensors and call .item() or .cpu() every N-th step, or in xm.add_step_closure, which runs "
+    "after the step's graph. A value that is read before splits the graph.",
 )
 
 

@@ -37,8 +37,8 @@ ADVICE = Advice(
     "costs more than the operation.",
     keras="Leave run_eagerly=False in compile(), and keep metrics and callbacks out of eager ops. Outside of Keras' "
     "own tf.function every operation is launched from Python.",
-    pytorch="Compile the model with torch.compile, or capture the step in a CUDA graph. Otherwise every operation is "
-    "launched by itself, which costs the host far more than the device.",
+    pytorch="Let torch_xla collect the whole step in one graph: call torch_xla.sync() once per step and read no values "
+    "before. Each operation that is launched by itself costs the host far more than the device.",
 )
 
 

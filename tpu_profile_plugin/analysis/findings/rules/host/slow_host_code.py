@@ -47,12 +47,12 @@ INPUT = Advice(
 )
 """Of code whose result is sent to a device."""
 UNTRACED = Advice(
-    "Record again with Python functions: then this finding names the function and its line. This profile does not show "
-    "what the devices wait for.",
-    jax="Record again with python_tracer_level=1 in jax.profiler.ProfileOptions: then this finding names the function "
-    "and its line. The profile has no Python functions.",
+    "Record again with Python functions (`tpu-profile capture --python-tracer 1`): then this finding names the function "
+    "and its line. This profile does not show what the devices wait for.",
+    jax="Record again with Python functions (`tpu-profile capture --python-tracer 1`, or python_tracer_level=1 in "
+    "jax.profiler.ProfileOptions): then this finding names the function and its line.",
     tensorflow="Look at what the loop and its callbacks do between calls of TensorFlow: meanwhile nothing is computed. "
-    "With python_tracer_level=1, TensorFlow versions that record Python functions (2.15 does) name them.",
+    "With `tpu-profile capture --python-tracer 1`, TensorFlow up to 2.15 names them.",
 )
 LOCKED = Advice(
     "Another thread of the program runs Python all the time, so that one more would make this slower: move the work to "

@@ -1,0 +1,131 @@
+"""The collectives of a host's programs: their source lines, and those that the compiler inserts to change shardings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, gigabytes_per_second, message_bytes
+from tpu_profile_plugin.analysis.communication.host import CollectiveSums
+from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.hlo.shapes import laid_out, leaves
+from tpu_profile_plugin.analysis.hlo.text.sharding import sharding
+
+_MOVING = frozenset(("all-gather", "all-to-all", "ragged-all-to-all", "collective-permute"))
+"""Collectives that only move data; reductions also compute, which sharded products and gradients need."""
+_MOVES = frozenset((
+    *("gather", "take", "dynamic_slice", "dynamic_update_slice", "slice", "squeeze", "reshape", "transpose"),
+    *("concatenate", "pad", "rev", "broadcast_in_dim", "sharding_constraint"),
+))  # fmt: skip
+"""Ops of JAX that move data: a reduction that the compiler inserts for one of them collects its pieces from devices."""
+_ASKED = re.compile(
+    r"psum|pmax|pmin|ppermute|pbroadcast|pgather|all_?gather|all_?reduce|all_?to_?all|reduce_?scatter|collective|"
+    r"cross_?replica",
+    re.IGNORECASE,
+)
+"""Ops of JAX, TensorFlow and PyTorch that are collectives themselves."""
+_FORMS = frozenset(("bitcast", "copy", "reshape", "transpose", "convert", "get-tuple-element"))
+_DEEPEST = 16
+_MOST = 64
+"""Collectives of a host whose instructions are read, most exposed time first: the others change no verdict."""
+
+Key = tuple[str, int]
+"""Name and program of a collective."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a collective comes from.
+
+    Attributes:
+      place: `file:line`; "" if unknown.
+      inserted: the compiler's partitioner added it to move data, the program does not name it.
+      before, after: type and sizes of what a device gives and has afterwards, as HLO text.
+      argument, sharded: the program's argument that it gives, and its sharding as HLO text; "" if it is none.
+    """
+
+    place: str
+    inserted: bool
+    before: str
+    after: str
+    argument: str = ""
+    sharded: str = ""
+
+
+def origins(host: HostView) -> Mapping[Key, Origin]:
+    """The origins of a host's collectives of known programs."""
+    return host.once(_origins)
+
+
+def _origins(host: HostView) -> Mapping[Key, Origin]:
+    known: dict[int, ProgramRows | None] = {}
+    found: dict[Key, Origin] = {}
+    for one in sorted(host.communication.sums, key=lambda one: -one.exposed_ps)[:_MOST]:
+        name, number = one.key.name, one.key.program
+        if number not in known:
+            program = host.hlo.programs.program(number)
+            known[number] = None if program is None else ProgramRows(program)
+        rows = known[number]
+        row = None if rows is None else _row(rows, name, one.key.kind)
+        if rows is not None and row is not None:
+            found[name, number] = _origin(rows, row)
+    return found
+
+
+def own_exposed_ps(sums: CollectiveSums) -> int:
+    """Exposed time of a collective without waits for late devices."""
+    return sums.exposed_ps - min(sums.wait_ps, sums.exposed_ps)
+
+
+def bandwidth(sums: CollectiveSums) -> tuple[float | None, float | None]:
+    """Bytes per device and run, and GB/s on the bus, of a collective without waits; None if unknown."""
+    ranks = sums.transfer.ranks or (sums.ranks if sums.ranks > 1 else 0)
+    size = message_bytes(sums.key.kind, sums.transfer.operand_bytes, ranks)
+    rate = gigabytes_per_second(None if size is None else size * sums.instances, sums.latency_ps)
+    return size, None if rate is None or not ranks else rate * bus_factor(sums.key.kind, ranks)
+
+
+def _row(rows: ProgramRows, name: str, kind: str) -> int | None:
+    """The instruction of a collective; the start op of an asynchronous one, whose name has its number at the end."""
+    stem, dot, number = name.rpartition(".")
+    names = (name, f"{name}-start", f"{stem}-start.{number}" if dot and number.isdigit() else name)
+    row = next((row for one in names if (row := rows.row(one)) is not None), None)
+    return row if row is not None and kind in rows.opcodes[row] else None
+
+
+def _origin(rows: ProgramRows, row: int) -> Origin:
+    operands = [one for one in rows.links.operands(row) if one >= 0]
+    header = rows.header
+    partitioned = header.HasField("spmd_output_sharding") or len(header.spmd_parameters_shardings) > 0
+    op = rows.program.op_names[row].rpartition("/")[2]
+    moves = op in _MOVES or any(kind in rows.opcodes[row] for kind in _MOVING)
+    argument, sharded = "", ""
+    source = operands[0] if operands else row
+    for _ in range(_DEEPEST):
+        below = [one for one in rows.links.operands(source) if one >= 0]
+        if rows.opcodes[source] not in _FORMS and not (rows.opcodes[source] == "fusion" and len(below) == 1):
+            break
+        source = below[0] if below else source
+    if rows.opcodes[source] == "parameter" and rows.links.home(source) == rows.program.entry:
+        number = int(rows.instruction(source).parameter_number)
+        argument = rows.program.op_names[source] or rows.program.names[source]
+        shardings = header.spmd_parameters_shardings
+        sharded = sharding(shardings[number]) if 0 <= number < len(shardings) else ""
+    before = _shapes(rows, operands)
+    return Origin(
+        rows.place(row),
+        partitioned and moves and not _ASKED.search(op),
+        before,
+        _shapes(rows, [row]),
+        argument,
+        sharded,
+    )
+
+
+def _shapes(rows: ProgramRows, some: list[int]) -> str:
+    """Types and sizes of the results of some rows, such as `f32[512,64]` or `8 x f32[1,256]`."""
+    texts = [laid_out(leaf).text.partition("{")[0] for row in some for _, leaf in leaves(rows.shape(row))]
+    same = len(set(texts)) == 1
+    return f"{len(texts)} x {texts[0]}" if same and len(texts) > 1 else ", ".join(dict.fromkeys(texts[:3]))

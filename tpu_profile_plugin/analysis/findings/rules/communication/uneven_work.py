@@ -1,0 +1,144 @@
+"""Devices wait for each other because their work is divided unevenly, or because they work in turns.
+
+Fires if devices wait for others for at least {EXPOSED_SHARE:.0%} of the time from step to step and the ops that they
+run explain at least {EXPLAINED:.0%} of it. `uneven_work`: some devices run more of them in a step. `pipeline_bubbles`:
+all run about as many, but not at the same time, as the stages of a pipeline do while it fills and drains. How long ops
+take on a single device does not count.
+
+Divide the work evenly; use more and smaller microbatches in pipelines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tpu_profile_plugin.analysis.findings.evidence.device.balance import Balance, balance_of
+from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
+from tpu_profile_plugin.analysis.findings.lost import Lost
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.places import cell, per_step, share_of
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.units import PS_PER_MS
+
+EXPLAINED = 0.5
+"""Least share of the measured waits that the ops of the devices explain: with less, something else delays them."""
+
+_UNEVEN = Advice(
+    "Divide the work evenly: sort or pack samples by length, balance experts and shards, and give every device as many "
+    "iterations as the others. Each collective waits for the device with most work.",
+    jax="Divide the work evenly: loops and branches whose length depends on the device's data (while_loop, "
+    "lax.cond on lax.axis_index, ragged shards, experts) should do the same on every device. Each collective waits "
+    "for the device with most work.",
+)
+_TURNS = Advice(
+    "Keep all stages busy: more and smaller microbatches, stages of equal length, or a schedule that interleaves "
+    "several stages per device (1F1B). While the pipeline fills and drains, devices wait for their turn."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cause:
+    """The waits of one host's devices that their ops explain: by uneven work, and by work in turns; 0 to 1."""
+
+    balance: Balance
+    host: str
+    uneven: float
+    turns: float
+
+
+def judge_uneven(run: RunView, parts: Sequence[Balance | None]) -> Finding | Silence:
+    """The verdict on how evenly work is divided."""
+    found = _cause(run, parts)
+    if isinstance(found, Silence):
+        return found
+    cause, lost = found
+    if cause.uneven < cause.turns:
+        return Silence(f"Devices wait {lost.share:.1%} of the {run.base} for others, which work in turns.")
+    balance = cause.balance
+    most = max(range(len(balance.devices)), key=lambda i: balance.work_ps[i])
+    ratio = balance.most_ps / balance.mean_ps
+    evidence = [Evidence(f"Work of {balance.devices[most]}, times the mean of all devices", ratio)]
+    if balance.uneven is not None:
+        evidence.append(Evidence("Run most unevenly", balance.uneven.label))
+        evidence.append(Evidence("Its runs on the device with the fewest", balance.uneven.least))
+        name = balance.devices[balance.uneven.device]
+        evidence.append(Evidence(f"Its runs on the device with the most, {name}", balance.uneven.most))
+    return _finding(
+        run, lost, cause, f"work is uneven, {balance.devices[most]} has {ratio:.2f} times the mean", evidence, _UNEVEN
+    )
+
+
+def judge_turns(run: RunView, parts: Sequence[Balance | None]) -> Finding | Silence:
+    """The verdict on devices that work in turns."""
+    found = _cause(run, parts)
+    if isinstance(found, Silence):
+        return found
+    cause, lost = found
+    if cause.uneven >= cause.turns:
+        return Silence(f"Devices wait {lost.share:.1%} of the {run.base} for others, which have more work.")
+    balance = cause.balance
+    busy = balance.mean_ps / balance.lockstep_ps
+    evidence = [
+        Evidence("Work of all devices, of the stretches between collectives", 100 * busy, "%"),
+        Evidence("Work of the device with most, times the mean", balance.most_ps / balance.mean_ps),
+    ]
+    return _finding(run, lost, cause, "they have equal work, but do it in turns", evidence, _TURNS)
+
+
+def explains(run: RunView, parts: Sequence[Balance | None]) -> bool:
+    """Whether the ops that devices run explain their waits."""
+    return not isinstance(_cause(run, parts), Silence)
+
+
+def _cause(run: RunView, parts: Sequence[Balance | None]) -> tuple[_Cause, Lost] | Silence:
+    """What explains most of the waits, and the waits; why not, if little is."""
+    lost = run.lost_to("idle_peer")
+    known = run.present(parts)
+    if len(run.budget.devices) < 2 or not run.communication.sums:
+        return Silence("No collectives of several devices recorded.", looked=len(run.budget.devices) > 1)
+    if lost.share < EXPOSED_SHARE or not known:
+        return Silence(f"Devices wait {lost.share:.1%} of the {run.base} for others.")
+    causes = [_of_host(one, host) for one, host in known]
+    most = max(causes, key=lambda one: one.uneven + one.turns)
+    work, waits = run.communication.work_ps.sum(), run.communication.wait_ps.sum()
+    measured = float(waits) / float(waits + work) if waits else 1.0
+    if most.uneven + most.turns < EXPLAINED * measured:
+        return Silence(
+            f"Devices wait {lost.share:.1%} of the {run.base} for others; their ops explain waits of "
+            f"{most.uneven + most.turns:.1%} of it."
+        )
+    explained = min(1.0, (most.uneven + most.turns) / measured)
+    return most, Lost(lost.ps * explained, lost.share * explained, lost.segments, lost.whole and explained == 1)
+
+
+def _of_host(balance: Balance, host: str) -> _Cause:
+    """Waits as shares of the time that all devices take together if ops take their usual time."""
+    together = max(balance.lockstep_ps, 1.0)
+    uneven = (balance.most_ps - balance.mean_ps) / together
+    return _Cause(balance, host, uneven, (balance.lockstep_ps - balance.most_ps) / together)
+
+
+def _finding(run: RunView, lost: Lost, cause: _Cause, why: str, evidence: list[Evidence], advice: Advice) -> Finding:
+    most = max(run.communication.sums, key=lambda one: one.wait_ps)
+    page = {"t1.row": cell("op", most.key.name)}
+    return Finding(
+        f"Devices wait {lost.share:.1%} of the {run.base} for each other: {why}",
+        lost.ps,
+        "time in collectives until the last device arrives, as far as the ops that the devices run explain it",
+        "high",
+        (
+            share_of("Waits for other devices", lost, run.base),
+            per_step("Waits for other devices", lost, run.per),
+            *evidence,
+            Evidence("They wait in", most.key.name, "", "communication", page),
+            Evidence("Longest wait in this collective", most.most_wait_ps / PS_PER_MS, "ms", "communication", page),
+        ),
+        advice,
+        (cause.host,),
+        lost.segments,
+    )
+
+
+UNEVEN = Rule("uneven_work", "Work divided unevenly over devices", judge_uneven, balance_of, implied_by=("straggler",))
+BUBBLES = Rule("pipeline_bubbles", "Devices that work in turns", judge_turns, balance_of, implied_by=("straggler",))

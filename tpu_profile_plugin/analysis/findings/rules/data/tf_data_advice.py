@@ -1,0 +1,89 @@
+"""What to do about the slowest transformation of a tf.data pipeline, by its recorded settings and ops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import Slowest
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence
+
+PYTHON_SHARE = 0.50
+"""Least share of the pipelines' op time in Python functions that makes them the cause: most of it, so that the rest
+alone would be at least twice as fast."""
+PAGE = "tf_data_bottleneck_analysis"
+
+
+def is_python(worst: Slowest) -> bool:
+    """Whether the pipeline spends most of its time in Python functions."""
+    return worst.python_share >= PYTHON_SHARE
+
+
+def advice_of(worst: Slowest) -> Advice:
+    """For what the program has not done yet."""
+    return Advice(" ".join(_sentences(worst)))
+
+
+def _sentences(worst: Slowest) -> Iterator[str]:
+    if is_python(worst):
+        yield _python(worst)
+    elif worst.alone:
+        call = "interleave" if "Interleave" in worst.name else "map"
+        yield f"Give the Dataset.{call} behind {worst.name} num_parallel_calls=tf.data.AUTOTUNE."
+    elif worst.parallelism is not None:
+        yield _parallel(worst, worst.parallelism)
+    if worst.late:
+        yield "End the pipeline with prefetch(tf.data.AUTOTUNE), so that it works while the devices compute."
+    if worst.cached:
+        yield "A cache() follows: this work is done in the first epoch only, so record a later one."
+    elif worst.passes > 1:
+        yield "Each pass over the data repeats this work: write cache() behind it, before anything random."
+    elif not worst.alone and not worst.late:
+        yield "If epochs repeat this work and its results fit in memory, write cache() behind it."
+
+
+def _python(worst: Slowest) -> str:
+    if worst.name == "Generator":
+        return (
+            "The elements come from a Python generator, one at a time. Read them with a source of tf.data, such as "
+            "TFRecordDataset or from_tensor_slices, and do what takes time in a parallel map with TensorFlow's ops."
+        )
+    return (
+        "Write the Python function (tf.py_function, tf.numpy_function) with TensorFlow's ops, or do its work offline: "
+        "it needs Python's lock, so that more parallel calls hardly help."
+    )
+
+
+def _parallel(worst: Slowest, parallelism: int) -> str:
+    name, cpus = worst.name, worst.cpus
+    spare = cpus is None or parallelism < cpus
+    if spare and worst.autotune is False:
+        return f"Set num_parallel_calls of {name}, now {parallelism}, to tf.data.AUTOTUNE, which uses all processors."
+    elements = "1 element" if parallelism == 1 else f"{parallelism} elements"
+    if cpus is not None and spare and worst.autotune:
+        return (
+            f"Autotuning lets {name} work on {elements} at once, of {cpus} that the processors allow. It needs some "
+            "time to settle: compare with a later recording."
+        )
+    limit = "" if spare else ", and the processors are the limit"
+    return (
+        f"{name} works on {elements} at once{limit}: make its function cheaper, apply it to whole batches, or do its "
+        "work offline."
+    )
+
+
+def settings_of(worst: Slowest, host: str) -> list[Evidence]:
+    """What was recorded of the transformation and the pipeline's ops."""
+    page, evidence = {"host": host}, []
+    if worst.parallelism is not None:
+        chosen = {True: ", chosen by tf.data", False: ", set by the program", None: ""}[worst.autotune]
+        evidence.append(Evidence(f"Elements processed at once{chosen}", worst.parallelism, "", PAGE, page))
+    if worst.cpus is not None:
+        evidence.append(Evidence("Processors that tf.data may use", worst.cpus, "", PAGE, page))
+    if worst.buffer is not None:
+        evidence.append(Evidence("Batches that prefetch holds", worst.buffer, "", PAGE, page))
+    if worst.passes > 1:
+        evidence.append(Evidence("Passes over the data begun so far", worst.passes))
+    if worst.ops is not None:
+        label = f"{worst.ops.most}, of the op time of input pipelines"
+        evidence.append(Evidence(label, 100 * worst.ops.most_share, "%", "framework_op_stats"))
+    return evidence
