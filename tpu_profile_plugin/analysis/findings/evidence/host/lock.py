@@ -33,7 +33,7 @@ EXPLAINED = 0.7
 """Least share of such pauses during which another thread runs Python: with fewer the pauses have another cause, such as
 a busy machine."""
 DENSE_PER_MS = 20
-"""Calls of Python functions per ms by the other thread: one that waits for data, or for the main thread, makes fewer."""
+"""Calls of Python functions per ms by the other thread: one that waits for data or for the main thread makes fewer."""
 _CAUSES = "idle_host", "idle_launch", "idle_other", "idle_transfer"
 
 

@@ -196,4 +196,4 @@ def _evidence(run: RunView, worst: Fetches, host: str, lost: Lost) -> tuple[Evid
     )  # fmt: skip
 
 
-RULE = Rule("host_sync", "Waiting for results in steps", judge, gather)
+RULE = Rule("host_sync", "Waiting for results in steps", judge, gather, ("split_graph",))
