@@ -37,7 +37,7 @@ _COMPILE = re.compile(
 _TRANSFER = re.compile(
     r"np\.asarray\(jax\.Array\)|[Bb]lock_?[Uu]ntil_?(?:[Rr]eady|Host|Done)|copy_to_host|ToLiteral|TransferFromDevice"
     r"|TransferLiteralFromDevice|D2H|[Mm]emcpyD(?:to|2)?H|(?:cuda|cu|hip)(?:Stream|Device|Event|Ctx)Synchronize"
-    r"|aten::item|_local_scalar_dense|BufferAwait|AwaitBuffers|^SyncOn|EffectiveSync"
+    r"|aten::item|_local_scalar_dense|Buffer(?:::)?Await|AwaitBuffers|^SyncOn|EffectiveSync"
     r"|\$array\w*\.py:\d+ (?:_value|__float__|__int__|__bool__|__index__|__complex__|__array__|_?item|tolist)\Z"
     r"|\$(?:api|ops)\.py:\d+ (?:device_get|numpy|_numpy)\Z"
 )

@@ -38,6 +38,7 @@ from tpu_profile_plugin.analysis.findings.rules.host import (
     periodic_work,
     python_lock,
     slow_host_code,
+    split_graph,
     tf_function_tracing,
 )
 from tpu_profile_plugin.analysis.findings.rules.host.recompilation import rule as recompilation
@@ -55,6 +56,7 @@ RULES: tuple[Rule, ...] = (
     not_compiled.RULE,
     debug_callbacks.RULE,
     outside_compilation.RULE,
+    split_graph.RULE,
     host_sync.RULE,
     repeated_transfer.RULE,
     sequential_input.RULE,

@@ -18,6 +18,7 @@ from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import lost_to
 from tpu_profile_plugin.columns import EventFilter, Plane
 from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.units import PS_PER_MS
 
 STALL_PS = 4_500_000_000
 """Shorter pauses of the main thread are not looked at: Python passes its lock on after 5 ms (sys.getswitchinterval), if
@@ -28,11 +29,11 @@ SAME = 5
 """Pauses after the same event that tell how long one usually is."""
 FEWEST = 3
 """Pauses of this kind: with fewer another cause is as likely."""
-EXPLAINED = 0.8
-"""Least share of such pauses during which another thread runs Python: the others have another cause."""
+EXPLAINED = 0.7
+"""Least share of such pauses during which another thread runs Python: with fewer the pauses have another cause, such as
+a busy machine."""
 DENSE_PER_MS = 20
-"""Calls of Python functions per ms by the other thread, in each part of a pause: it does not wait for anything."""
-_PARTS = 5
+"""Calls of Python functions per ms by the other thread: one that waits for data or for the main thread makes fewer."""
 _CAUSES = "idle_host", "idle_launch", "idle_other", "idle_transfer"
 
 
@@ -89,7 +90,7 @@ def _lock_waits(host: HostView) -> LockWaits | None:
         window,
         main.names[pauses.after[most]],
         threads.function(int(thread[most]), *window),
-        float(calls[busy].sum() / ((times[1] - times[0]).sum() / 1e9)),
+        float(calls[busy].sum() / ((times[1] - times[0]).sum() / PS_PER_MS)),
     )
 
 
@@ -154,15 +155,14 @@ class _Threads:
         return cls(plane, tuple(rows[line == one] for one in others))
 
     def busiest(self, begin: I64, end: I64) -> tuple[I64, I64]:
-        """Per pause the thread that calls most functions, all the time, -1 without one; and how many."""
+        """Per pause the thread that calls most functions, -1 if none calls many; and how many."""
         thread, calls = np.full(len(begin), -1, np.int64), np.zeros(len(begin), np.int64)
-        cuts = begin + (end - begin) * np.arange(_PARTS + 1)[:, None] // _PARTS
-        least = DENSE_PER_MS * (end - begin) / _PARTS / 1e9
+        least = DENSE_PER_MS * (end - begin) / PS_PER_MS
         for number, rows in enumerate(self.rows):
             at = np.sort(self.plane.events.begin_ps[rows])
-            counts = np.diff(np.searchsorted(at, cuts), axis=0)
-            better = (counts >= least).all(axis=0) & (counts.sum(axis=0) > calls)
-            thread[better], calls[better] = number, counts.sum(axis=0)[better]
+            count = np.searchsorted(at, end) - np.searchsorted(at, begin)
+            better = (count >= least) & (count > calls)
+            thread[better], calls[better] = number, count[better]
         return thread, calls
 
     def function(self, thread: int, begin: int, end: int) -> str:

@@ -38,6 +38,7 @@ _NAMES = (
     (re.compile(r"__bool__\Z"), "bool()"),
     (re.compile(r"asarray|\b(?:_value|__array__|array)\Z"), "np.asarray()"),
     (re.compile(r"[Bb]lock_?[Uu]ntil_?[Rr]eady"), "block_until_ready()"),
+    (re.compile(r"Buffer::Await\Z"), "block_until_ready() or a like function"),
     (re.compile(r"\bdevice_get\Z"), "jax.device_get()"),
     (re.compile(r"\b_?numpy\Z"), ".numpy()"),
     (re.compile(r"\btolist\Z"), ".tolist()"),
@@ -195,4 +196,4 @@ def _evidence(run: RunView, worst: Fetches, host: str, lost: Lost) -> tuple[Evid
     )  # fmt: skip
 
 
-RULE = Rule("host_sync", "Waiting for results in steps", judge, gather)
+RULE = Rule("host_sync", "Waiting for results in steps", judge, gather, ("split_graph",))

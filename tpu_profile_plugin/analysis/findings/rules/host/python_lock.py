@@ -62,7 +62,7 @@ def judge(run: RunView, gathered: Sequence[tuple[bool, LockWaits | None]]) -> Fi
     where = timeline(host, *worst.window)
     return Finding(
         f"Devices idle {lost.share:.1%} of the {run.base} because the main thread waits for Python's lock; another "
-        f"thread runs {shown(worst.function)}",
+        f"thread runs {_function(worst)}",
         lost.ps,
         "idle time in pauses of the main thread during which another thread calls Python functions all the time, per "
         "step and device",
@@ -74,7 +74,7 @@ def judge(run: RunView, gathered: Sequence[tuple[bool, LockWaits | None]]) -> Fi
             Evidence("Usual pause after the same event", worst.usual_ps / PS_PER_MS, "ms"),
             Evidence("This event", shown(worst.after)),
             Evidence("Pauses", worst.count),
-            Evidence("Function on the other thread", shown(worst.function), "", TIMELINE,
+            Evidence("Function on the other thread", _function(worst), "", TIMELINE,
                      timeline(host, *worst.window, worst.function)),
             Evidence("Its calls of functions per ms", round(worst.calls_per_ms)),
         ),
@@ -82,6 +82,11 @@ def judge(run: RunView, gathered: Sequence[tuple[bool, LockWaits | None]]) -> Fi
         (host,),
         lost.segments,
     )  # fmt: skip
+
+
+def _function(waits: LockWaits) -> str:
+    name = shown(waits.function)
+    return name if is_frame(waits.function) else f"{name.removeprefix('<unknown> ')}()"
 
 
 RULE = Rule("python_lock", "Waiting for Python's lock", judge, gather)
