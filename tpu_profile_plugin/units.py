@@ -20,3 +20,11 @@ MS_PER_S = 1_000
 KIB = 1 << 10
 MIB = 1 << 20
 GIB = 1 << 30
+
+_TIMES = (("s", PS_PER_S), ("ms", PS_PER_MS), ("us", PS_PER_US), ("ns", PS_PER_NS))
+
+
+def duration(ps: float) -> str:
+    """A time in the largest unit in which it is at least 1, with four digits."""
+    unit, size = next((step for step in _TIMES if ps >= step[1]), _TIMES[-1])
+    return f"{ps / size:.4g} {unit}"

@@ -12,7 +12,8 @@ from builders.logdirs import SMALL, write
 import tpu_profile_plugin
 from tpu_profile_plugin.analysis.findings.rules import RULES
 from tpu_profile_plugin.cli import main
-from tpu_profile_plugin.commands.findings_text import as_markdown, as_text, duration
+from tpu_profile_plugin.commands.findings_text import as_markdown, as_text
+from tpu_profile_plugin.units import duration
 
 TPU = """
 plane 1 "/device:TPU:0"
@@ -59,12 +60,13 @@ def test_text_of_the_newest_run(place, capsys):
         "The average time from step to step takes 200 us (100 us step, 100 us between steps): "
         "Device compute 37.5%, Host compute 12.5%, Between steps 50.0%."
     )
-    assert lines[3] == f"1. {first['title']}"
-    assert lines[4] == (
+    assert lines[2] == "2 steps recorded."
+    assert lines[4] == f"1. {first['title']}"
+    assert lines[5] == (
         "   25 us of 25 us Waits for host code, 12.5% of the time from step to step; "
         f"{first['confidence']} confidence. Saving: {first['formula']}."
     )
-    assert lines[5].startswith(f"   - {first['evidence'][0]['label']}: ")
+    assert lines[6].startswith(f"   - {first['evidence'][0]['label']}: ")
     assert not any("checks clean" in line for line in lines)
 
 
@@ -130,6 +132,7 @@ def answer(**more):
     ]
     headline = {"title": "Healthy", "tone": "good", "finding": None}
     facts = {"step_ps": 10**9, "base_ps": 10**9, "base": "step", "groups": groups, "healthy": False}
+    facts |= {"steps": 3, "notes": []}
     return {"headline": headline, "findings": [], "silent": [], **facts, **more}
 
 

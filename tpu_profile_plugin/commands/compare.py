@@ -33,7 +33,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
     parser.epilog = (
         "exit status: 0 compared, 1 a run cannot be read, 2 wrong arguments, 3 slower than --fail-above allows and "
-        "beyond noise, 4 --fail-above is given and times cannot be compared: a run has neither steps nor a common program"
+        "beyond noise, 4 --fail-above is given and times cannot be compared"
     )
     parser.add_argument("base", help="a logdir, a directory of one run or a .xplane.pb file")
     parser.add_argument("other", metavar="run", help="the same for the run to compare with the base")

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from tpu_profile_plugin.analysis.findings.model import Rule
-from tpu_profile_plugin.units import PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US
+from tpu_profile_plugin.units import PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US, duration
 
 _WIDTH = 100
-_TIMES = (("s", PS_PER_S), ("ms", PS_PER_MS), ("us", PS_PER_US), ("ns", PS_PER_NS))
-_PS = dict(_TIMES)
+_PS = {"s": PS_PER_S, "ms": PS_PER_MS, "us": PS_PER_US, "ns": PS_PER_NS}
 _HEADINGS = {"failed": "failed", "passed": "clean", "unknown": "not possible with this recording"}
 
 
@@ -54,14 +53,16 @@ def as_markdown(run: str, hosts: int, answer: dict[str, Any], silent: bool) -> s
 
 
 def _facts(answer: dict[str, Any]) -> list[str]:
-    """The time budget by category, each with its parts; nothing without steps."""
+    """The time budget by category, each with its parts, and where the steps come from; nothing without steps."""
     if not answer["base_ps"]:
         return []
     of = "The recording" if answer["base"] == "recording" else f"The average {answer['base']}"
     between = answer["base_ps"] - answer["step_ps"]
     how = f" ({duration(answer['step_ps'])} step, {duration(between)} between steps)" if between else ""
     groups = ", ".join(map(_group, answer["groups"]))
-    return [f"{of} takes {duration(answer['base_ps'])}{how}: {groups}."]
+    counted = f"{answer['steps']} step{'' if answer['steps'] == 1 else 's'} recorded."
+    about = [*([] if answer["base"] == "recording" else [counted]), *answer["notes"]]
+    return [f"{of} takes {duration(answer['base_ps'])}{how}: {groups}.", *filter(None, [" ".join(about)])]
 
 
 def _group(group: dict[str, Any]) -> str:
@@ -110,12 +111,6 @@ def rule_text(rule: Rule) -> str:
     """The documentation of a rule for a terminal."""
     paragraphs = (textwrap.fill(paragraph, _WIDTH) for paragraph in rule.documentation)
     return "\n\n".join([f"{rule.id}: {rule.looks_for}", *paragraphs])
-
-
-def duration(ps: int) -> str:
-    """A time in the largest unit in which it is at least 1, with four digits."""
-    unit, size = next((step for step in _TIMES if ps >= step[1]), _TIMES[-1])
-    return f"{ps / size:.4g} {unit}"
 
 
 def _plain(text: str) -> str:

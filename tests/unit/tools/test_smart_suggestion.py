@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import pytest
 from builders import planes
@@ -54,7 +55,7 @@ def test_by_default_the_form_of_xprof():
 )
 def test_every_rule_finds_something_or_says_why_not(profile: str):
     found = ask(TOOL, profile, all_rules="true")
-    budget = {"step_ps", "base_ps", "period_ps", "base", "groups", "parts"}
+    budget = {"step_ps", "base_ps", "period_ps", "base", "groups", "parts", "steps", "notes"}
     assert set(found) == {"headline", "findings", "silent", "healthy"} | budget
     assert sorted(one["id"] for one in [*found["findings"], *found["silent"]]) == sorted(rule.id for rule in RULES)
     for one in found["silent"]:
@@ -148,6 +149,7 @@ class View:
     base_ps = 200
     base = "step"
     budget = merge_budgets([])
+    summary = SimpleNamespace(recordings=())
 
 
 def test_findings_about_no_time_and_of_all_hosts():

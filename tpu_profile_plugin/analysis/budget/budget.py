@@ -65,7 +65,7 @@ class HostBudget:
       time_ps: int64[s, d, c], by `CATEGORIES`.
       busy: bool[s, d], the device ran something in the step.
       between_ps, between_time_ps: int64[d] and int64[d, c], the same for the time between successive steps.
-      causes: host code by idle time, most first.
+      causes, between_causes: host code by idle time in steps and between them, most first.
       runs: runs of collectives, for matching with other hosts.
       traced: Python functions were recorded; None if the main thread was not searched.
       shared_ps: exposed communication of CPU devices, summed over steps and devices, while others compute on the cores
@@ -83,6 +83,7 @@ class HostBudget:
     runs: HostRuns | None = None
     traced: bool | None = None
     shared_ps: int = 0
+    between_causes: tuple[HostCause, ...] = ()
 
 
 def host_budget(
@@ -123,9 +124,11 @@ def _budget(
     between = np.zeros((len(devices), len(part.CATEGORIES)), np.int64)
     between_length = np.zeros(len(devices), np.int64)
     busy = np.zeros((len(steps), len(devices)), np.bool_)
+    between_steps: list[Times] = []
     for i in range(len(devices)):
         window = steps.begin_ps[:, i], steps.end_ps[:, i]
         gaps = subtract(whole, times_of(*window))
+        between_steps.append(gaps)
         between_length[i] = total(gaps)
         for category, times in (*work[i].parts.items(), *idle_parts(split[i], named[i])):
             time[:, i, category] += covered_within(*times, *window)
@@ -139,9 +142,10 @@ def _budget(
         busy,
         between_length,
         between,
-        _causes(named, steps, main),
+        _causes(named, [(steps.begin_ps[:, i], steps.end_ps[:, i]) for i in range(len(devices))], main),
         traced=main.traced if unnamed else None,
         shared_ps=0 if others is None else _shared_ps(work, steps),
+        between_causes=_causes(named, between_steps, main),
     )
 
 
@@ -238,11 +242,11 @@ def _waiting(device: Device, exposed: Times, waits: OpSpans) -> Times:
     return intersect(subtract(exposed, active), times_of(waits.begin_ps, waits.end_ps))
 
 
-def _causes(named: Sequence[NamedTime], steps: StepWindows, main: MainThread) -> tuple[HostCause, ...]:
-    """The host code that most idle time within steps is due to."""
+def _causes(named: Sequence[NamedTime], windows: Sequence[Times], main: MainThread) -> tuple[HostCause, ...]:
+    """The host code that most idle time within each device's windows is due to."""
     sums: dict[tuple[int, int], list[int]] = {}
     for device, named_time in enumerate(named):
-        inside = covered_within(*times_of(steps.begin_ps[:, device], steps.end_ps[:, device]), *named_time.host)
+        inside = covered_within(*times_of(*windows[device]), *named_time.host)
         code, first = row_codes(named_time.name, named_time.inner)
         total_ps = np.zeros(len(first), np.int64)
         np.add.at(total_ps, code, inside)

@@ -34,7 +34,8 @@ def split_idle(idle: Times, device: Device, host: HostTime, others: Times | None
 
     Gaps within a run of a program are the program's own. Once the work that ends a gap is launched, the host is not the
     cause any more: the rest of the gap is the launch's, or that of an upload under way. Before that compilation counts
-    first, then waiting for results, for input, then launching. What follows a wait for results until the next work
+    first, then uploads, as a host that waits for results waits for what they need, then waiting for results, for input,
+    and launching. What follows a wait for results until the next work
     begins belongs to that wait: with nothing left to do the device had to wait for the host to go on.
 
     Args:
@@ -52,10 +53,10 @@ def split_idle(idle: Times, device: Device, host: HostTime, others: Times | None
         queued = subtract(queued, others)
     compiling = intersect(rest, host.compile_)
     rest = subtract(rest, compiling)
-    waiting = intersect(rest, host.transfer)
-    rest = subtract(rest, waiting)
     feeding = intersect(join(queued, rest), host.upload)
     queued, rest = subtract(queued, feeding), subtract(rest, feeding)
+    waiting = intersect(rest, host.transfer)
+    rest = subtract(rest, waiting)
     fetching = intersect(rest, host.input)
     rest = subtract(rest, fetching)
     dispatching = intersect(rest, host.launch)

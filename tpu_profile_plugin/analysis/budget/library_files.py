@@ -46,7 +46,8 @@ NO_FILES = SourceFiles()
 
 def source_files(paths: Iterable[str]) -> SourceFiles:
     """The names of these files."""
-    own, installed = set(), set()
+    own: set[str] = set()
+    installed: set[str] = set()
     for path in filter(None, paths):
         (installed if _INSTALLED.search(path) else own).add(path.rpartition("/")[2])
     return SourceFiles(frozenset(own), frozenset(installed - own))

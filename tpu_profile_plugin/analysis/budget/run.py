@@ -22,6 +22,8 @@ from tpu_profile_plugin.analysis.devices.across_hosts import clock_offsets, matc
 from tpu_profile_plugin.analysis.devices.model import RunDevice
 from tpu_profile_plugin.analysis.devices.windows import Source, common_rows
 from tpu_profile_plugin.analysis.steps.inferred import Evidence
+from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
+from tpu_profile_plugin.analysis.steps.numbered import KERAS
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 
 LEAST_BETWEEN = 0.01
@@ -41,7 +43,7 @@ class RunBudget:
       takes_part: bool[s, d], the device works in the step; averages leave out the others. In a step without any
         work all devices count that work in another step, else all.
       between_ps, between_time_ps: int64[d] and int64[d, c], the time between successive steps.
-      causes: (position of the host, cause), most time first.
+      causes, between_causes: (position of the host, cause) in steps and between them, most time first.
       sources: where the steps of each host come from.
       evidence: of the first host whose steps are inferred.
       traced: per host, whether Python functions were recorded; None if that was not looked for.
@@ -63,6 +65,7 @@ class RunBudget:
     evidence: Evidence | None = None
     traced: tuple[bool | None, ...] = ()
     rows: tuple[I64, ...] = ()
+    between_causes: tuple[tuple[int, HostCause], ...] = ()
 
     def __len__(self) -> int:
         return len(self.number)
@@ -119,6 +122,13 @@ class RunBudget:
             return "recording"
         return "time from step to step" if self.between_step_ps else "step"
 
+    @property
+    def inferred(self) -> bool:
+        """Whether steps are inferred from an event that does not mark them."""
+        return (
+            self.evidence is not None and self.evidence.event != KERAS and not is_explicit_marker(self.evidence.event)
+        )
+
     def part_ps(self, name: str) -> float:
         """A part, a group of parts or `BETWEEN` of the average step, by id."""
         return self.between_step_ps if name == BETWEEN else float(self.parts_ps[list(members(name))].sum())
@@ -163,7 +173,6 @@ def merge_budgets(parts: Sequence[HostBudget]) -> RunBudget:
     chosen = [(parts[i], row) for i, row in zip(hosts, rows, strict=True)]
     begin = np.concatenate([part.steps.begin_ps[row] for part, row in chosen if part.steps], axis=1)
     end = np.concatenate([part.steps.end_ps[row] for part, row in chosen if part.steps], axis=1)
-    causes = [(i, cause) for i in hosts for cause in parts[i].causes]
     steps = [part.steps for part, _ in chosen if part.steps]
     return RunBudget(
         hosts=tuple(hosts),
@@ -176,12 +185,17 @@ def merge_budgets(parts: Sequence[HostBudget]) -> RunBudget:
         time_ps=_with_peers(chosen, np.concatenate([part.time_ps[row] for part, row in chosen], axis=1), (begin, end)),
         between_ps=np.concatenate([part.between_ps for part, _ in chosen]),
         between_time_ps=np.concatenate([part.between_time_ps for part, _ in chosen]),
-        causes=tuple(sorted(causes, key=lambda one: -sum(one[1].time_ps) / len(one[1].time_ps))),
+        causes=_most_first([(i, cause) for i in hosts for cause in parts[i].causes]),
         sources=tuple(one.source for one in steps),
         evidence=next((one.evidence for one in steps if one.evidence), None),
         traced=tuple(part.traced for part, _ in chosen),
         rows=tuple(rows),
+        between_causes=_most_first([(i, cause) for i in hosts for cause in parts[i].between_causes]),
     )
+
+
+def _most_first(causes: Sequence[tuple[int, HostCause]]) -> tuple[tuple[int, HostCause], ...]:
+    return tuple(sorted(causes, key=lambda one: -sum(one[1].time_ps) / len(one[1].time_ps)))
 
 
 def _taking_part(busy: Bools) -> Bools:

@@ -70,7 +70,9 @@ class Contribution:
 
 
 def contributions(base: RunWork, run: RunWork, matches: Sequence[Match], floor_ps: float) -> list[Contribution]:
-    """All changes of the program, the largest first; then what names no change (`Contribution.nameless`), and the rest.
+    """All changes, the largest first; then what names none (`Contribution.nameless`), and the rest.
+
+    Idle time without a cause comes last unless it is `NAMELESS` times larger than any other change.
 
     Args:
       base, run: the two runs.
@@ -79,7 +81,12 @@ def contributions(base: RunWork, run: RunWork, matches: Sequence[Match], floor_p
     """
     changes = (*_of_ops(base, run, matches, floor_ps), *_of_parts(base, run, floor_ps))
     changed = [one for one in changes if one.delta_ps]
-    changed.sort(key=lambda one: (one.nameless, -abs(one.delta_ps)))
+    named = max((abs(one.delta_ps) for one in changed if not one.nameless), default=0)
+
+    def last(one: Contribution) -> bool:
+        return one.nameless and (one.kind == "machine" or abs(one.delta_ps) <= NAMELESS * named)
+
+    changed.sort(key=lambda one: (last(one), -abs(one.delta_ps)))
     rest = round(run.length.mean) - round(base.length.mean) - sum(one.delta_ps for one in changed)
     return [*changed, Contribution("Rest", "rest", rest, 0.0, 0.0, "", certain=False)]
 
@@ -111,6 +118,9 @@ def _detailed(change: Contribution, name: str, base: RunWork, run: RunWork) -> C
     if name == CATEGORIES[IDLE_HOST]:
         return replace(change, detail=_largest(change.delta_ps, _by_function(base.causes), _by_function(run.causes)))
     if name == BETWEEN:
+        old, new = (_by_function(one.gap_causes) for one in (base, run))
+        if function := _largest(change.delta_ps, old, new):
+            return replace(change, detail=function)
         old, new = (dict(zip(CATEGORIES, one.gap_parts.tolist(), strict=True)) for one in (base, run))
         most = _largest(change.delta_ps, old, new)
         return change if most == CATEGORIES[IDLE_OTHER] else replace(change, detail=most)
@@ -127,7 +137,8 @@ def _by_function(causes: Mapping[str, float]) -> dict[str, float]:
     times: dict[str, float] = {}
     for name, ps in causes.items():
         file, found, rest = name.partition(".py:")
-        function = f"{file.lstrip('$')}.py {rest.partition(' ')[2]}" if found else name
+        function = f"{file}.py {rest.partition(' ')[2]}" if found else name
+        function = function.removeprefix("$")
         times[function] = times.get(function, 0.0) + ps
     return times
 

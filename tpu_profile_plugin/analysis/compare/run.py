@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.budget.budget import HostCause
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
 from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.compare.described import CONTAINERS, DescribedWork
@@ -58,7 +59,7 @@ class RunWork:
       steps: how many there are.
       single: bool[s], far longer than the median, of the steps in `WorkedOp.by_step`.
       outliers: the steps that are far longer than the median.
-      causes: host code that devices are idle for, by name.
+      causes, gap_causes: host code that devices are idle for in steps and between them, by name.
       gap_parts: float64[c], parts of the time between steps.
       executions: of programs, by name without id; none of GPUs.
     """
@@ -74,6 +75,7 @@ class RunWork:
     single: Bools
     outliers: StepOutliers
     causes: Mapping[str, float]
+    gap_causes: Mapping[str, float]
     gap_parts: F64
     executions: Mapping[str, float]
 
@@ -97,6 +99,7 @@ class RunWork:
             parts=tuple(one.divided(number) for one in self.parts),
             **{name: getattr(self, name).divided(number) for name in ("between", "step", "length", "gap", "period")},
             causes={name: ps / number for name, ps in self.causes.items()},
+            gap_causes={name: ps / number for name, ps in self.gap_causes.items()},
             gap_parts=self.gap_parts / number,
             executions={name: count / number for name, count in self.executions.items()},
         )
@@ -149,18 +152,19 @@ def run_work(hosts: Sequence[DescribedWork], budget: RunBudget) -> RunWork:
         steps=steps,
         single=single[kept],
         outliers=outliers,
-        causes=_causes(budget),
+        causes=_by_name(budget.causes, budget.cells),
+        gap_causes=_by_name(budget.between_causes, budget.gaps),
         gap_parts=budget.between_parts_ps,
         executions=_executions(chosen, budget),
     )
 
 
-def _causes(budget: RunBudget) -> dict[str, float]:
-    """Host code that devices are idle for within steps, ps per step and device that takes part, by name."""
-    causes: dict[str, float] = {}
-    for _, cause in budget.causes:
-        causes[cause.name] = causes.get(cause.name, 0.0) + sum(cause.time_ps) / max(budget.cells, 1)
-    return causes
+def _by_name(causes: Sequence[tuple[int, HostCause]], count: int) -> dict[str, float]:
+    """Average times of host code that devices are idle for, by name; over `count` steps or gaps of devices."""
+    times: dict[str, float] = {}
+    for _, cause in causes:
+        times[cause.name] = times.get(cause.name, 0.0) + sum(cause.time_ps) / max(count, 1)
+    return times
 
 
 def _executions(hosts: Sequence[DescribedWork], budget: RunBudget) -> dict[str, float]:

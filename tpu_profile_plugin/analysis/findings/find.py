@@ -46,8 +46,8 @@ class Report:
     """What all rules say of a run.
 
     Attributes:
-      findings: the largest saving first, general ones after clear ones of a known cause, those about no time in the order
-        of the rules.
+      findings: the largest saving first, but general ones after clear ones of a known cause; those about no time in the
+        order of the rules.
       silent: (rule, reason) of the others, in the order of the rules.
       headline: what limits the run, in one line.
       healthy: see `headline.is_healthy`.

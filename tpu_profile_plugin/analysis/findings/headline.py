@@ -110,7 +110,8 @@ def _unsure(run: RunView) -> bool:
 def _slow_steps(run: RunView) -> str:
     """That single steps are far longer than the others; "" if not."""
     slow = run.outliers
-    if not len(slow) or slow.excess_ps_per_step < NOTABLE_SHARE * run.base_ps:
+    # Long steps in which devices end work that other steps launched are as good as short ones.
+    if not len(slow) or slow.idle_ps_per_step < max(NOTABLE_SHARE * run.base_ps, slow.excess_ps_per_step / 2):
         return ""
     worst = float(slow.length_ps.max()) / slow.median_ps if slow.median_ps else 0.0
     take = "takes" if len(slow) == 1 else "take up to"

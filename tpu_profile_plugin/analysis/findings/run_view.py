@@ -16,7 +16,6 @@ from tpu_profile_plugin.analysis.communication.run import RunCommunication
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.lost import Lost, located, lost_to, within
 from tpu_profile_plugin.analysis.findings.use import Use, use_of, use_while_busy
-from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
 from tpu_profile_plugin.analysis.steps.numbered import KERAS
 from tpu_profile_plugin.analysis.summary.coverage import coverage
 from tpu_profile_plugin.analysis.summary.host import RunSummary
@@ -85,8 +84,7 @@ class RunView:
     @property
     def inferred(self) -> bool:
         """Whether steps are inferred from an event that does not mark them."""
-        evidence = self.budget.evidence
-        return evidence is not None and evidence.event != KERAS and not is_explicit_marker(evidence.event)
+        return self.budget.inferred
 
     @cached_property
     def outliers(self) -> StepOutliers:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.budget.categories import members
 from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.columns.arrays import F64, I64
 
@@ -39,6 +40,8 @@ class StepOutliers:
       limit_ps: longer steps are exceptions; infinite if too few steps were recorded.
       rows: int64[n], which steps are longer than the limit, ascending; numbers: their numbers as recorded.
       excess_ps_per_step: their time above the median, divided by the number of all steps.
+      idle_ps_per_step: how much of that devices wait, if known; a step in which they end work that earlier steps
+        launched is long as well, but loses nothing.
       period: steps from one exception to the next (the median distance) if they come at regular distances; else None.
     """
 
@@ -49,6 +52,7 @@ class StepOutliers:
     rows: I64
     numbers: tuple[int, ...]
     excess_ps_per_step: float
+    idle_ps_per_step: float
     period: int | None
 
     def __len__(self) -> int:
@@ -73,7 +77,7 @@ class StepOutliers:
 def step_outliers(budget: RunBudget) -> StepOutliers:
     """The steps of a run; without any if the recording counts as one step, or steps are equal parts of it."""
     made_up = bool({"recording", "dispatch"}.intersection(budget.sources))
-    return outliers_of(np.zeros(0) if made_up else lengths_ps(budget), budget.number)
+    return outliers_of(np.zeros(0) if made_up else lengths_ps(budget), budget.number, _idle_ps(budget))
 
 
 def lengths_ps(budget: RunBudget) -> F64:
@@ -87,10 +91,25 @@ def lengths_ps(budget: RunBudget) -> F64:
     return length
 
 
-def outliers_of(length_ps: F64, number: I64) -> StepOutliers:
-    """The exceptions among steps of these lengths, float64[s], and numbers, int64[s]."""
+def _idle_ps(budget: RunBudget) -> F64:
+    """float64[s]: how long devices wait in each step and until the next; between steps by the average share there."""
+    if not len(budget):
+        return np.zeros(0)
+    works = list(members("device_compute"))
+    inside, parts = budget.of_steps_ps()
+    between, all_between = budget.between_time_ps, float(budget.between_ps.sum())
+    idle_between = 1 - float(between[:, works].sum()) / all_between if all_between else 1.0
+    idle: F64 = inside - parts[:, works].sum(axis=1) + (lengths_ps(budget) - inside) * idle_between
+    return idle
+
+
+def outliers_of(length_ps: F64, number: I64, idle_ps: F64 | None = None) -> StepOutliers:
+    """The exceptions among steps of these lengths, float64[s], and numbers, int64[s].
+
+    `idle_ps`: float64[s], how long devices wait in each; all of the time by default.
+    """
     if not len(length_ps):
-        return StepOutliers(length_ps, 0.0, 0.0, np.inf, np.zeros(0, np.int64), (), 0.0, None)
+        return StepOutliers(length_ps, 0.0, 0.0, np.inf, np.zeros(0, np.int64), (), 0.0, 0.0, None)
     median, mean = float(np.median(length_ps)), float(np.mean(length_ps))
     deviation = _DEVIATION * float(np.median(np.abs(length_ps - median)))
     limit = median + max(SPREADS * deviation, LEAST_EXCESS * median) if len(length_ps) >= FEWEST_STEPS else np.inf
@@ -98,7 +117,10 @@ def outliers_of(length_ps: F64, number: I64) -> StepOutliers:
     if len(rows) > MOST_OUTLIERS * len(length_ps):
         rows = rows[:0]
     excess = float((length_ps[rows] - median).sum()) / len(length_ps)
-    return StepOutliers(length_ps, median, mean, limit, rows, tuple(number[rows].tolist()), excess, period_of(rows))
+    waits = length_ps if idle_ps is None else idle_ps
+    idle = float(np.maximum(waits[rows] - np.median(waits), 0.0).sum()) / len(length_ps)
+    numbers = tuple(number[rows].tolist())
+    return StepOutliers(length_ps, median, mean, limit, rows, numbers, excess, min(idle, excess), period_of(rows))
 
 
 def period_of(rows: Sequence[int] | I64) -> int | None:

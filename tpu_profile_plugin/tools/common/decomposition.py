@@ -22,10 +22,14 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, BETWEEN_LABEL, CATEGORIES, GROUPS, LABELS, Label
 from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.summary.coverage import Coverage, coverage
+from tpu_profile_plugin.analysis.summary.outliers import step_outliers
+from tpu_profile_plugin.analysis.summary.recording import Recording
+from tpu_profile_plugin.units import duration
 
 _NO_FRAMES = (
-    "No Python functions were recorded, so that idle time cannot be traced to host code. Record with "
-    "python_tracer_level=1."
+    "No Python functions were recorded, so that idle time cannot be traced to host code. "
+    "`tpu-profile capture --python-tracer 1` records them."
 )
 _DISPATCH = (
     "Work goes on after the last step ended: the markers enclose its dispatch only. The time from the first step to "
@@ -37,6 +41,12 @@ _SHARED = (
     "The devices of the CPU backend share the host's cores. The time that a device waits for a core while others are "
     "at work counts as unexplained."
 )
+_SLOW = "The median step takes {median}; {count} of {steps} steps {take} longer than {limit}, up to {longest}."
+_COVERED = "The steps cover {share:.1%} of the recording. Not in steps: {rest}."
+_MEAN = 1.1
+"""Least mean, in medians, for a note on what makes the difference."""
+_LITTLE, _NOTABLE = 0.5, 0.02
+"""Share of the recording below which a note says what lies outside of steps, and the least part that it names."""
 _UNEXPLAINED = 0.1
 """Least share of unexplained time in the steps for a note."""
 
@@ -48,13 +58,38 @@ def reading_notes(budget: RunBudget) -> list[str]:
         sentences.append(_DISPATCH)
     if "recording" in budget.sources:
         sentences.append(_RECORDING)
-    if budget.evidence is not None and "inferred" in budget.sources:
+    if budget.evidence is not None and budget.inferred:
         sentences.append(_INFERRED.format(event=budget.evidence.event, count=budget.evidence.occurrences))
     if budget.share("idle_other") >= _UNEXPLAINED:
         on_cpu = [device.host for device in budget.devices if device.kind == "cpu"]
         sentences += [_SHARED] if len(on_cpu) > len(set(on_cpu)) else []
         sentences += [_NO_FRAMES] if False in budget.traced else []
     return sentences
+
+
+def step_notes(budget: RunBudget, recordings: Sequence[Recording | None]) -> list[str]:
+    """What pages and the command say of the steps: where they come from, exceptions, and what they leave out."""
+    return [*reading_notes(budget), *_slow(budget), *_covered(coverage(budget, recordings))]
+
+
+def _slow(budget: RunBudget) -> list[str]:
+    found = step_outliers(budget)
+    if found.slowest is None or found.mean_ps < _MEAN * found.median_ps:
+        return []
+    longest = float(found.length_ps[found.slowest])
+    take = "takes" if len(found) == 1 else "take"
+    times = {"median": found.median_ps, "limit": found.limit_ps, "longest": longest}
+    shown = {name: duration(ps) for name, ps in times.items()}
+    return [_SLOW.format(count=len(found), steps=len(found.length_ps), take=take, **shown)]
+
+
+def _covered(found: Coverage | None) -> list[str]:
+    if found is None or found.share >= _LITTLE:
+        return []
+    between = found.length_ps - found.steps_ps - found.before_ps - found.after_ps
+    places = (("before", found.before_ps), ("between", between), ("after", found.after_ps))
+    rest = [f"{duration(ps)} {where}" for where, ps in places if ps > _NOTABLE * found.length_ps]
+    return [_COVERED.format(share=found.share, rest=", ".join(rest))]
 
 
 def decomposition_json(budget: RunBudget, hosts: Sequence[str]) -> dict[str, Any]:

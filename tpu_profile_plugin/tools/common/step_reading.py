@@ -16,7 +16,7 @@ from tpu_profile_plugin.analysis.summary.coverage import Coverage, coverage
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tools.common.decomposition import decomposition_json, reading_notes
+from tpu_profile_plugin.tools.common.decomposition import decomposition_json, step_notes
 from tpu_profile_plugin.units import PS_PER_MS
 
 STRAGGLER_SHARE = 0.1
@@ -31,7 +31,7 @@ def reading_json(run: Run, summary: RunSummary) -> dict[str, Any]:
     * `input` {bottleneck, level, percent}: the verdict on input, of shares of the decomposition;
     * `hosts` {step_ms, slowest_in, median_ms, over_others, stragglers}: see `hosts_json`;
     * `recording` {host, length_ms, steps_ms, before_ms, after_ms}: see `recording_json`;
-    * `notes` [sentences] on where the steps come from.
+    * `notes` [sentences] on where the steps come from, exceptions among them, and what they leave out.
     """
     budget = run_decomposition(run)
     hosts = [host.name for host in run.readable]
@@ -41,7 +41,7 @@ def reading_json(run: Run, summary: RunSummary) -> dict[str, Any]:
         "input": {"bottleneck": verdict.bottleneck, "level": verdict.level, "percent": verdict.percent},
         "hosts": hosts_json(budget, hosts),
         "recording": recording_json(coverage(budget, summary.recordings), hosts),
-        "notes": reading_notes(budget),
+        "notes": step_notes(budget, summary.recordings),
     }
 
 

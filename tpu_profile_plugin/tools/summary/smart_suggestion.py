@@ -4,7 +4,7 @@ By default `{"suggestions": [{"ruleName", "suggestionText"}]}`, with the one rul
 an object; times are whole picoseconds:
 
 * `headline` {title, tone, finding}: what limits the run, in one line; `tone` is "good" (healthy), "fair", "bad" or
-  "none" (no verdict); `finding` is the id of the finding that it repeats, or null;
+  "none" (no verdict, or busy); `finding` is the id of the finding that it repeats, or null;
 * `findings` [{id, title, share, saving_ps_per_step, segments: [{id, name, ps, percent}], formula, confidence, evidence:
   [{label, value, unit, tool, query}], advice, hosts, help}], most costly first; `share` is the saving as a fraction of
   `base_ps`; `segments` are the parts, or groups of parts, of the time budget that the saving lies in, which never
@@ -13,11 +13,12 @@ an object; times are whole picoseconds:
   "passed" (the cause is not there), "unknown" (the profile lacks what the rule needs) or "failed" (the rule raised an
   error); `looked` is true for "passed";
 * `base`: what every share is of: "step", "time from step to step" or "recording"; `base_ps`: its length on average;
-  `step_ps`: the average step;
+  `step_ps`: the average step; `steps`: how many there are; `notes` [sentences] about them, as on the overview;
 * `groups` [{id, name, help, ps, share, parts: [the same without parts]}]: the time budget by category, in the order of
   display, without empty ones; the time between steps is one of them;
 * `parts` [{category, name, help, share}]: their parts in one list, largest first; `period_ps`: as `base_ps`;
-* `healthy`: no finding could save a tenth of the time, and most of it is computation.
+* `healthy`: neither a finding nor any part but computation takes a tenth of the time, the steps are marked, alike and
+  cover the recording, and the devices' peak rates are used well.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.run.figures.findings import run_findings
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.common.barrier_suggestion import suggestions
+from tpu_profile_plugin.tools.common.decomposition import step_notes
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
@@ -57,6 +59,8 @@ def report_json(run: RunView, report: Report) -> dict[str, Any]:
         "base_ps": round(run.base_ps),
         "period_ps": round(run.base_ps),
         "step_ps": round(run.budget.step_ps),
+        "steps": len(run.budget),
+        "notes": step_notes(run.budget, run.summary.recordings),
         "groups": _groups(run.budget),
         "parts": _flat(run.budget),
         "healthy": report.healthy,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { coverageText, hostLine } from "./reading";
+import { hostLine } from "./reading";
 
 const hosts = (ms: Record<string, number>, over: Record<string, number> = {}, slowest: Record<string, number> = {}) => ({
   stepMs: new Map(Object.entries(ms)),
@@ -17,14 +17,6 @@ describe("the reading of the steps", () => {
     expect(hostLine(hosts({ a: 10, b: 13 }, { b: 0.3 }))).toEqual({ warn: true, text: "Straggler: b (13 ms, 30.0% over the other host)." });
     expect(hostLine(hosts({ a: 10, b: 13, c: 10 }, { b: 0.3 }))?.text).toBe(
       "Straggler: b (13 ms, 30.0% over the median of the other hosts).",
-    );
-  });
-
-  it("tells what lies outside only if that is much", () => {
-    const recording = { host: "h", lengthMs: 100, stepsMs: 60, beforeMs: 40, afterMs: 0 };
-    expect(coverageText(recording)).toBeNull();
-    expect(coverageText({ ...recording, stepsMs: 40, beforeMs: 1, afterMs: 9 })).toBe(
-      "The steps cover 40.0% of the recording. Not in steps: 50 ms between, 9 ms after.",
     );
   });
 });

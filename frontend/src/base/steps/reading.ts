@@ -34,12 +34,9 @@ export interface StepReading {
   hosts: HostTimes;
   /** Null if the recording has no marked steps. */
   recording: Recording | null;
-  /** Sentences on where the steps come from. */
+  /** Sentences on where the steps come from, exceptions among them, and what they leave out. */
   notes: readonly string[];
 }
-
-/** Below this share of the recording, the page says what lies outside the steps. */
-const LITTLE = 0.5;
 
 const ms = (value: number): string => formatQuantity(value, "ms");
 
@@ -48,22 +45,9 @@ export function coveredPercent({ lengthMs, stepsMs }: Recording): number {
   return lengthMs > 0 ? (100 * stepsMs) / lengthMs : 0;
 }
 
-/** "The steps cover 20.6% of the recording. Not in steps: 14.15 s before, 59.37 s after."; null if they cover most of it. */
-export function coverageText(recording: Recording | null): string | null {
-  if (!recording || coveredPercent(recording) >= 100 * LITTLE) return null;
-  const { lengthMs, stepsMs, beforeMs, afterMs } = recording;
-  const places = [
-    ["before", beforeMs],
-    ["between", lengthMs - stepsMs - beforeMs - afterMs],
-    ["after", afterMs],
-  ] as const;
-  const notable = places.filter(([, time]) => time > 0.02 * lengthMs).map(([where, time]) => `${ms(time)} ${where}`);
-  return `The steps cover ${formatPercent(coveredPercent(recording))} of the recording. Not in steps: ${notable.join(", ")}.`;
-}
-
 /** Sentences that qualify the figures: where steps come from, what they cover, devices that take no part. */
-export function caveats({ decomposition, recording, notes }: StepReading): string[] {
-  return [...notes, coverageText(recording), idleDevices(decomposition)].filter((one): one is string => one !== null);
+export function caveats({ decomposition, notes }: StepReading): string[] {
+  return [...notes, idleDevices(decomposition)].filter((one): one is string => one !== null);
 }
 
 interface HostLine {

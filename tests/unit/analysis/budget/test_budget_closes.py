@@ -108,9 +108,11 @@ class Slow:
                     found[t] = "idle_transfer" if blocked else "idle_launch"
                 elif self.anyone_does(t, "compile"):
                     found[t] = "idle_compile"
+                elif self.anyone_does(t, "upload"):
+                    found[t] = "idle_input"
                 elif self.main_does(t, "transfer"):
                     found[t] = "idle_transfer"
-                elif self.anyone_does(t, "upload") or self.main_does(t, "input"):
+                elif self.main_does(t, "input"):
                     found[t] = "idle_input"
                 elif self.main_does(t, "launch"):
                     found[t] = "idle_transfer" if blocked else "idle_launch"

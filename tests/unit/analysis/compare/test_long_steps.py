@@ -155,3 +155,17 @@ def test_recordings_of_no_common_program_are_not_compared_by_execution():
     run = core(300, 150, op=150, marked=False).replace("program_id=u7", "program_id=u8")
     found = answer(COMPARE, run, base=[core(*[200] * 6)])
     assert found["headline"] == {"text": "The run has no steps, so step times cannot be compared.", "tone": "unknown"}
+
+
+def saving(line, gap=100):
+    """Steps of 200 us, after each of which a function of the program keeps the device idle."""
+    frames = "".join(f'{200 + i * (200 + gap)}us +{gap}us "$train.py:{line} save"\n' for i in range(5))
+    return core(*[200] * 6, op=200, gap=gap) + f'plane 2 "/host:CPU"\nline 1 main\n{frames}'
+
+
+def test_time_between_steps_names_the_function_wherever_it_moved():
+    found = compared(saving(7), saving(9, gap=300))
+    assert found["headline"]["text"] == (
+        "66.7% slower from step to step (300.0 to 500.0 us): time between steps rose by 200.0 us (train.py save)."
+    )
+    assert changes(found) == [("Between steps: train.py save", "slower", 200, True)]

@@ -41,6 +41,25 @@ def test_both_conditions_must_hold(blocked, after, fires):
     assert (finding("host_sync", cpu(*fetching(blocked, after))) is not None) == fires
 
 
+def lockstep(waits, launches):
+    """A step of 1000 us: short ops that run in their launches, and short waits, 40 us before the next launch."""
+    main, ops = ["0 999 $train.py:10 epoch"], []
+    for i in range(launches):
+        main.append(f"{70 * i} 20 PjitFunction(f)")
+        ops.append(f"{70 * i} 20 dot.{i + 1}")
+    main += [f"{70 * i + 25} 5 $array.py:298 __bool__" for i in range(waits)]
+    return "\n".join(main), "\n".join(ops) + "\n960 40 dot.30"
+
+
+@pytest.mark.parametrize(("waits", "launches", "fires"), [(4, 11, True), (3, 11, False), (3, 8, True), (2, 3, False)])
+def test_short_waits_after_most_launches(waits, launches, fires):
+    # With the op at the end of the step there are `launches` + 1: at least a third of them must be waited for.
+    found = finding("host_sync", cpu(*lockstep(waits, launches)))
+    assert (found is not None) == fires
+    if found:
+        assert found["saving_ps_per_step"] == waits * 45 * 10**6
+
+
 @pytest.mark.parametrize(
     ("event", "call"),
     [

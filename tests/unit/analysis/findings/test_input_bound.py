@@ -122,6 +122,16 @@ def test_waiting_for_another_thread_or_process_is_input(frame):
     assert frame.removeprefix("$") in found["title"]
 
 
+@pytest.mark.parametrize(("us", "fires"), [(49, False), (51, True), (99, True)])
+def test_uploads_too_short_for_a_finding_of_their_own_have_their_advice(us, fires):
+    text = cpu(f"0 {us} DevicePut\n{us} 5 PjitFunction(f)", f"{us + 5} {990 - us} dot.1")
+    found = finding("input_bound", text)
+    assert (found is not None) == fires
+    if fires:
+        assert "most of it in DevicePut" in found["title"]
+        assert "jax.device_put on arrays that do not change once" in found["advice"]
+
+
 @pytest.mark.parametrize("sent", [True, False])
 def test_what_another_thread_hands_over_is_input_only_if_it_is_sent_to_a_device(sent):
     main = "0 999 $train.py:10 main\n0 400 $_base.py:428 result\n" + (SENT if sent else "400 20 PjitFunction(f)")

@@ -205,3 +205,33 @@ def test_a_program_that_needs_almost_all_of_a_tpu(gib: int, finds: bool) -> None
         assert found["evidence"][0]["query"] == {"host": "h0", "module_name": "jit_step(5)"}
     else:
         assert found["reason"] == "The peak of program jit_step(5) is 87.5% of the device's memory."
+
+
+def recomputing(size: int, capacity: int) -> str:
+    """A TPU with `capacity` MiB of memory whose program takes `size` of them and computes half of its ops again."""
+    entry = [
+        op("x", "parameter", "f32[16]"),
+        op("exp.1", "exponential", "f32[16]", "x", op_name="jit(f)/jvp(checkpoint)/exp"),
+        op("exp.2", "exponential", "f32[16]", "exp.1", op_name="jit(f)/transpose(jvp())/rematted_computation/exp"),
+    ]
+    proto = buffers(entry, {}, {"exp.1": size}, size)
+    ops = [(f"%exp.{i} = f32[16] exponential()", "loop fusion", 40) for i in (1, 2)]
+    return tpu(ops, proto=proto, facts=f", memory_size={capacity * MIB}")
+
+
+@pytest.mark.parametrize(("size", "finds"), [(49, True), (50, False)])
+def test_recomputation_where_half_of_the_memory_is_in_use(size: int, finds: bool) -> None:
+    found = told("recomputation", recomputing(size, 100))
+    assert ("share" in found) is finds
+    if finds:
+        assert evidence(found)["That peak, of the device's memory"] == (49.0, "%", "")
+    else:
+        assert found["reason"] == (
+            "Recomputed ops take 40.0% of the step; their program fills 50% of the device's memory with them."
+        )
+
+
+def test_a_program_that_recomputes_and_is_near_the_limit() -> None:
+    found = told("memory_near_limit", recomputing(95, 100))
+    assert "The program recomputes values already" in found["advice"]
+    assert "recomputation in the backward pass" not in found["advice"]

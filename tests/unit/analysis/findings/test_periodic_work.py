@@ -50,7 +50,7 @@ def test_checkpoints_in_every_fifth_step():
         "Their numbers": "4, 9, 14",
         "Steps from one to the next": 5,
         "Function": "train.py:40 save",
-        "Call": "_pickle dump",
+        "Call": "pickle.dump",
     }
     assert found["advice"].startswith("Save less often, or asynchronously")
     window = next(one["query"]["window"] for one in found["evidence"] if one["label"].startswith("Longest"))
@@ -152,6 +152,11 @@ def test_results_that_are_read_in_every_fifth_step_cost_nothing():
     assert finding("periodic_work", loop(extra, ops=ops)) is None
 
 
+def test_results_that_are_read_in_every_fifth_step_are_the_business_of_another_rule():
+    text = loop(dict.fromkeys((4, 9, 14), (9000, "0 $L $train.py:50 log\n10 $M $array.py:298 __float__")))
+    assert reason("periodic_work", text).endswith("of the time, because of waits for results.")
+
+
 def test_a_program_of_its_own_is_named_and_counts_as_a_whole():
     extra = dict.fromkeys((4, 9, 14), (4000, "0 10 PjitFunction(eval_step)"))
     ops = dict.fromkeys((4, 9, 14), "5 3990 dot.9 {program_id=8}")
@@ -169,7 +174,7 @@ def test_compilation_is_the_business_of_another_rule():
 
 
 def test_waits_for_input_are_the_business_of_another_rule():
-    text = loop(dict.fromkeys((4, 9, 14), (9000, "0 $L $train.py:9 load\n10 $M $queue.py:154 get")))
+    text = loop(dict.fromkeys((4, 9, 14), (9000, "0 $L $train.py:9 load\n10 $M IteratorGetNext")))
     assert reason("periodic_work", text).endswith("of the time, because of waits for input.")
 
 

@@ -84,6 +84,18 @@ def test_uploads_that_computation_hides_cost_nothing():
     assert reason("repeated_transfer", text) == "Input takes less than 10% of the step."
 
 
+@pytest.mark.parametrize(("us", "fires"), [(99, False), (101, True), (600, True)])
+def test_an_upload_on_another_thread_that_the_host_waits_for(us, fires):
+    """The CPU backend sends NumPy arrays on a thread of its own, while the program waits for the result of the step."""
+    main = "0 5 PjitFunction(f)\n5 990 $api.py:2479 block_until_ready"
+    text = cpu(main, f"{us + 5} {990 - us} dot.1", other=f"5 {us} H2D Dispatch")
+    found = finding("repeated_transfer", text)
+    assert (found is not None) == fires
+    if fires:
+        assert found["saving_ps_per_step"] == us * 10**6
+        assert found["segments"][0]["id"] == "input"
+
+
 def test_two_steps_do_not_show_a_repetition():
     assert "Fewer than 3 steps" in reason("repeated_transfer", cpu("0 400 DevicePut", "900 99 dot.1", steps=2))
 

@@ -14,13 +14,13 @@ ROWS = {"type": 3, "tile_assignment_dimensions": [8, 1], "iota_reshape_dims": [8
 PARTITIONED = {"spmd_parameters_shardings": [ROWS], "spmd_output_sharding": {"type": 0}}
 
 
-def gathered(op_name: str = "jit(f)/dot_general", **header: Any) -> bytes:
+def gathered(op_name: str = "jit(f)/dot_general", reduced: str = "jit(f)/dot_general", **header: Any) -> bytes:
     """A sharded argument is gathered and multiplied; another collective reduces."""
     entry = [
         op("weights.1", "parameter", SHARD, op_name="weights"),
         op("copy.1", "copy", SHARD, "weights.1"),
         op("all-gather.1", "all-gather", WHOLE, "copy.1", op_name=op_name, **LINE),
-        op("all-reduce.2", "all-reduce", WHOLE, "all-gather.1", op_name="jit(f)/dot_general", **LINE),
+        op("all-reduce.2", "all-reduce", WHOLE, "all-gather.1", op_name=reduced, **LINE),
         op("dot.1", "dot", WHOLE, "all-gather.1", "all-reduce.2"),
     ]
     return program(entry, more=header or PARTITIONED)
@@ -77,6 +77,12 @@ def test_collectives_of_the_program_do_not_count(proto: bytes) -> None:
     )
     exposed = told("exposed_communication", profile(40, 10, proto))
     assert exposed["title"] == ("50.0% of the step is exposed communication, most of it in all-gather.1 (model.py:9)")
+
+
+def test_a_reduction_that_stands_for_a_gather() -> None:
+    found = told("resharding", profile(10, 40, gathered(reduced="jit(f)/gather")))
+    assert evidence(found)["By kind of collective"] == ("all-reduce 80%, all-gather 20%", "", "")
+    assert found["share"] == 0.5
 
 
 def test_without_programs_nothing_is_known() -> None:

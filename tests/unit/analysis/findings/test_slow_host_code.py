@@ -46,7 +46,7 @@ def test_the_threshold(duration, fires):
             "another thread or process: queue.py:154 get in train.py:12 save",
             "The step waits",
         ),
-        ("$parser.py:9 parse", "code on the host: inner.py:7 write", "Prepare the next batch"),
+        ("$parser.py:9 parse", "code on the host: inner.py:7 write", "Launch the next step before"),
     ],
 )
 def test_what_the_code_is_for_decides_the_advice(call, title, advice):
@@ -55,6 +55,24 @@ def test_what_the_code_is_for_decides_the_advice(call, title, advice):
     found = finding("slow_host_code", cpu(main, "600 400 dot.1"))
     assert found["title"] == f"Devices wait 60.1% of the step for {title}"
     assert found["advice"].startswith(advice)
+
+
+@pytest.mark.parametrize(("prints", "named"), [(15, "waits.py:7 report"), (17, "builtins print")])
+def test_many_calls_for_one_purpose_tell_it_together(prints, named):
+    """Calls of 30 us; 16 are four fifths of 600 us."""
+    calls = "\n".join(f"{number * 35} 30 $builtins print" for number in range(prints))
+    found = finding(
+        "slow_host_code", cpu(f"0 600 $waits.py:7 report\n{calls}\n600 10 PjitFunction(f)", "600 400 dot.1")
+    )
+    assert f": {named}" in found["title"]
+    assert ("for logging" in found["title"]) == (named == "builtins print")
+
+
+@pytest.mark.parametrize("sent", [True, False])
+def test_code_whose_result_is_sent_to_a_device_is_input(sent):
+    main, ops = loading(600)
+    found = finding("slow_host_code", cpu(f"{main}\n605 2 DevicePut" if sent else main, ops))
+    assert found["advice"].startswith("Prepare the next batch" if sent else "Launch the next step before")
 
 
 def test_a_loop_that_lasts_through_all_steps_is_the_place():

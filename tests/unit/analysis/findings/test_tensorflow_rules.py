@@ -20,14 +20,16 @@ def outside(share: int, facts: str) -> str:
     return f'plane 1 "/device:TPU:0"\nmetadata a {{hlo_category="x", program_id=u7, symbol_id=u1}}\n{op}{events}'
 
 
-def functions(*shares: int, calls: int = 2) -> str:
-    """Functions whose first call traces for this percent of their time."""
+def functions(*shares: int, calls: int = 3, traced: int = 2) -> str:
+    """Functions whose first calls, one or two, trace for this percent of their time."""
     lines = []
     for number, share in enumerate(shares):
         begin = 500 * number
-        lines.append(f'{begin}us +{share}us f{number} {{tf_function_call="traced-xla"}}')
+        later = "traced-xla" if traced > 1 else "xla"
+        lines.append(f'{begin}us +{share - traced + 1}us f{number} {{tf_function_call="traced-xla"}}')
         if calls > 1:
-            lines.append(f'{begin + 200}us +{100 - share}us f{number} {{tf_function_call="xla"}}')
+            lines.append(f'{begin + 200}us +{traced - 1}us f{number} {{tf_function_call="{later}"}}')
+            lines.append(f'{begin + 300}us +{100 - share}us f{number} {{tf_function_call="xla"}}')
     return 'plane 0 "/host:CPU"\nline 1 a\n' + "\n".join(lines)
 
 
@@ -66,6 +68,8 @@ def test_functions_that_trace_are_named() -> None:
 def test_a_single_call_has_to_trace() -> None:
     found = told("tf_function_tracing", functions(100, calls=1))
     assert found["reason"] == "No tf.function with several calls recorded."
+    found = told("tf_function_tracing", functions(50, 50, 50, traced=1))
+    assert found["reason"] == "No tf.function was traced or run eagerly more than once."
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,13 @@ def test_every_tenth_step():
     assert steps.slowest == 9
 
 
+def test_time_in_which_devices_work_is_not_lost():
+    lengths = np.array(every(10, 40))
+    steps = outliers_of(lengths, np.arange(40), np.where(lengths > 30, 12.0, 2.0))
+    assert (steps.excess_ps_per_step, steps.idle_ps_per_step) == (11.0, 1.0)
+    assert found(*lengths).idle_ps_per_step == 11.0
+
+
 @pytest.mark.parametrize(("length", "count"), [(30.0, 0), (30.1, 1)])
 def test_the_floor_is_half_the_median(length, count):
     assert len(found(*[20.0] * 9, length)) == count

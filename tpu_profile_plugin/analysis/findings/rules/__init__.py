@@ -5,6 +5,7 @@ from tpu_profile_plugin.analysis.findings.rules.communication import (
     barrier,
     exposed_communication,
     resharding,
+    slow_links,
     straggler,
     uneven_work,
 )
@@ -63,6 +64,7 @@ RULES: tuple[Rule, ...] = (
     python_lock.RULE,
     slow_host_code.RULE,
     resharding.RULE,
+    slow_links.RULE,
     exposed_communication.RULE,
     exposed_copy.RULE,
     sparse_core_wait.RULE,

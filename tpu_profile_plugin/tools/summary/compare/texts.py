@@ -205,7 +205,7 @@ def _of_machine(contributions: Sequence[Contribution]) -> list[str]:
     return [
         f"{one.what} all take {one.detail}, {duration(abs(one.delta_ps))} in sum: {_speed(one)} than for the base."
         for one in contributions
-        if one.kind == "machine"
+        if one.kind == "machine" and one.certain
     ]
 
 

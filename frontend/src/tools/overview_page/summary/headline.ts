@@ -35,7 +35,7 @@ function limitOf({ decomposition, input }: StepReading, segments: readonly Segme
   const largest = [...segments].sort((a, b) => b.share - a.share)[0];
   if (!largest) return { tone: "none", title: "The steps have no measurable duration" };
   const share = formatPercent(100 * largest.share);
-  if (largest.id === "device_compute") return { tone: "good", title: `${share} of the ${base} is device compute` };
+  if (largest.id === "device_compute") return { tone: "none", title: `${share} of the ${base} is device compute` };
   return { tone: "fair", title: `${share} of the ${base} is ${largest.name.toLowerCase()}` };
 }
 

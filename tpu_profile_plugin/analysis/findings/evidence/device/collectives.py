@@ -6,14 +6,20 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, gigabytes_per_second, message_bytes
 from tpu_profile_plugin.analysis.communication.host import CollectiveSums
 from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.hlo.shapes import laid_out, leaves
 from tpu_profile_plugin.analysis.hlo.text.sharding import sharding
 
-RESHARDING = frozenset(("all-gather", "all-to-all", "ragged-all-to-all", "collective-permute"))
+_MOVING = frozenset(("all-gather", "all-to-all", "ragged-all-to-all", "collective-permute"))
 """Collectives that only move data; reductions also compute, which sharded products and gradients need."""
+_MOVES = frozenset((
+    *("gather", "take", "dynamic_slice", "dynamic_update_slice", "slice", "squeeze", "reshape", "transpose"),
+    *("concatenate", "pad", "rev", "broadcast_in_dim", "sharding_constraint"),
+))  # fmt: skip
+"""Ops of JAX that move data: a reduction that the compiler inserts for one of them collects its pieces from devices."""
 _ASKED = re.compile(
     r"psum|pmax|pmin|ppermute|pbroadcast|pgather|all_?gather|all_?reduce|all_?to_?all|reduce_?scatter|collective|"
     r"cross_?replica",
@@ -35,7 +41,7 @@ class Origin:
 
     Attributes:
       place: `file:line`; "" if unknown.
-      inserted: the compiler's partitioner added it, the program does not name it.
+      inserted: the compiler's partitioner added it to move data, the program does not name it.
       before, after: type and sizes of what a device gives and has afterwards, as HLO text.
       argument, sharded: the program's argument that it gives, and its sharding as HLO text; "" if it is none.
     """
@@ -73,6 +79,14 @@ def own_exposed_ps(sums: CollectiveSums) -> int:
     return sums.exposed_ps - min(sums.wait_ps, sums.exposed_ps)
 
 
+def bandwidth(sums: CollectiveSums) -> tuple[float | None, float | None]:
+    """Bytes per device and run, and GB/s on the bus, of a collective without waits; None if unknown."""
+    ranks = sums.transfer.ranks or (sums.ranks if sums.ranks > 1 else 0)
+    size = message_bytes(sums.key.kind, sums.transfer.operand_bytes, ranks)
+    rate = gigabytes_per_second(None if size is None else size * sums.instances, sums.latency_ps)
+    return size, None if rate is None or not ranks else rate * bus_factor(sums.key.kind, ranks)
+
+
 def _row(rows: ProgramRows, name: str, kind: str) -> int | None:
     """The instruction of a collective; the start op of an asynchronous one, whose name has its number at the end."""
     stem, dot, number = name.rpartition(".")
@@ -85,7 +99,8 @@ def _origin(rows: ProgramRows, row: int) -> Origin:
     operands = [one for one in rows.links.operands(row) if one >= 0]
     header = rows.header
     partitioned = header.HasField("spmd_output_sharding") or len(header.spmd_parameters_shardings) > 0
-    asked = bool(_ASKED.search(rows.program.op_names[row].rpartition("/")[2]))
+    op = rows.program.op_names[row].rpartition("/")[2]
+    moves = op in _MOVES or any(kind in rows.opcodes[row] for kind in _MOVING)
     argument, sharded = "", ""
     source = operands[0] if operands else row
     for _ in range(_DEEPEST):
@@ -99,7 +114,14 @@ def _origin(rows: ProgramRows, row: int) -> Origin:
         shardings = header.spmd_parameters_shardings
         sharded = sharding(shardings[number]) if 0 <= number < len(shardings) else ""
     before = _shapes(rows, operands)
-    return Origin(rows.place(row), partitioned and not asked, before, _shapes(rows, [row]), argument, sharded)
+    return Origin(
+        rows.place(row),
+        partitioned and moves and not _ASKED.search(op),
+        before,
+        _shapes(rows, [row]),
+        argument,
+        sharded,
+    )
 
 
 def _shapes(rows: ProgramRows, some: list[int]) -> str:

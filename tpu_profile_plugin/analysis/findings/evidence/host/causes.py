@@ -24,6 +24,8 @@ EXPLAINED = 0.5
 """Least share of the excess that a cause explains."""
 PURPOSE_SHARE = 0.3
 """Least share of the excess that calls of a known purpose take: what they are given is often made just before."""
+PART = 0.1
+"""Least share of the excess that calls take which are looked at one by one."""
 ENCLOSED = 0.8
 """A call within another is the one to name if it takes this share of it."""
 _NO_ANSWER = frozenset({Purpose.UNKNOWN, Purpose.INPUT, Purpose.QUEUE, Purpose.PROFILER}) | RUNTIME
@@ -105,21 +107,18 @@ class Causes:
         """A function of the program, else any call, else a program of the device."""
         what = purpose(f"PjitFunction({rare.name.removeprefix('jit_')})") if rare.name else Purpose.UNKNOWN
         what = what if what == Purpose.EVALUATION else Purpose.UNKNOWN
-        most = float(np.where(new, gain, 0.0).max(initial=0.0))
-        if most < EXPLAINED * excess:
+        broad = new & (gain >= PART * excess)
+        times = self.times(broad)
+        if self.of.more(times)[left].sum() < EXPLAINED * excess:
             if self.of.more(rare.times)[left].sum() < EXPLAINED * excess:
                 return None
             launches = new & np.isin(self.purposes, (Purpose.LAUNCH, Purpose.EVALUATION))
             call = int(np.where(launches, gain, 0.0).argmax()) if launches.any() else -1
             evaluates = call >= 0 and self.purposes[call] == Purpose.EVALUATION
             return Cause(Purpose.EVALUATION if evaluates else what, -1, call, no_time(), rare)
-        tells = new & (gain >= ENCLOSED * most)
+        tells = broad & (gain >= ENCLOSED * gain[broad].max())
         call, function = (_deepest(depth, keep) for keep in (tells, tells & self.user))
-        of_call = Purpose(int(self.purposes[call]))
-        if function < 0 and of_call in RUNTIME and not len(rare.times[0]):
-            return None
-        times = self.times(np.arange(len(new)) == (function if function >= 0 else call))
-        waits = of_call == Purpose.QUEUE and what == Purpose.UNKNOWN
+        waits = self.purposes[call] == Purpose.QUEUE and what == Purpose.UNKNOWN
         return Cause(Purpose.QUEUE if waits else what, function, call, times, rare)
 
     def _called(self, garbage: Times) -> int:

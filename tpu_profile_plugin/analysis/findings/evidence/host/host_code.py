@@ -31,6 +31,7 @@ from tpu_profile_plugin.analysis.common.spans import (
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, OpSpans, busy
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.findings.evidence.host.covering import Events, by_begin, events_of
+from tpu_profile_plugin.analysis.findings.evidence.host.launched import WAITS_PER_STEP, synced
 from tpu_profile_plugin.analysis.findings.evidence.host.spans import (
     GLUE_PS,
     HostCode,
@@ -78,13 +79,14 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
     seen = Seen(main.levels, events, named_functions(main), profiler(main), np.sort(runtime.begin_ps))
     sharing = join(*map(busy, host.devices)) if host.devices[0].kind == "cpu" and len(gaps) > 1 else None
     others = None if sharing is None else intersect(sharing, _waits_for_all(calls, main.names))
+    used = union(*(np.concatenate(column) for column in zip(*windows, strict=True)))
+    waits = int(contains(used, calls.begin_ps).sum())
+    in_lockstep = waits >= WAITS_PER_STEP * len(steps) and synced(host, steps, waits)
     spans: list[tuple[IdleSpans, IdleSpans, IdleSpans, IdleSpans]] = []
     for number, (device, idle, window) in enumerate(zip(host.devices, gaps, windows, strict=True)):
         parts = split_idle(idle, device, known, sharing)
-        spans.append(_of_device(_Gaps(idle, device, known, parts, calls, others), seen, window, number))
-    used = union(*(np.concatenate(column) for column in zip(*windows, strict=True)))
+        spans.append(_of_device(_Gaps(idle, device, known, parts, calls, others, in_lockstep), seen, window, number))
     in_steps = covered_within(*union(calls.begin_ps, calls.end_ps), *used)
-    inside = contains(used, calls.begin_ps)
     return HostCode(
         cells=host.time.cells,
         length_ps=sum(map(total, windows)),
@@ -93,8 +95,9 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
         events=events,
         calls=calls,
         caller=_named(events, seen.covering((calls.begin_ps, calls.end_ps), seen.user)),
+        in_lockstep=in_lockstep,
         blocked_ps=int(in_steps.sum()),
-        call_count=int(inside.sum()),
+        call_count=waits,
         compiling=joined([one[3] for one in spans]),
         after_calls=joined([one[0] for one in spans]),
         slow=joined([one[1] for one in spans]),
@@ -138,13 +141,15 @@ class _Gaps:
     parts: IdleTime
     calls: Events
     others: Times | None
+    in_lockstep: bool
 
     def of_calls(self, glue: Times) -> Times:
         """Idle time that calls are the cause of: in them, and in gaps that begin in one until the next work begins.
 
-        Of the code that follows a call only `glue` counts. Nothing does where the next work was launched before, or if
-        the CPU's runs of programs are unknown: then each call of a program waits for its end. A wait after which no
-        work follows costs nothing, nor does one for other devices that use the same cores (`others`).
+        Of the code that follows a call only `glue` counts, of a late start only what a launch usually takes. Nothing
+        does where the next work was launched before, or if the CPU's runs of programs are unknown: then each call of a
+        program waits for its end. A wait after which no work follows costs nothing, nor does one for other devices on
+        the same cores (`others`). In lockstep the next work would be launched already: all waits for its launch count.
         """
         if not len(self.calls) or (self.device.kind == "cpu" and not len(self.device.starts)):
             return no_time()
@@ -155,9 +160,18 @@ class _Gaps:
         following = intersect((begin[inside], end[inside]), join(self.parts.launch, glue))
         blocked = intersect(self.parts.transfer, times_of(self.calls.begin_ps, self.calls.end_ps))
         lost = subtract(join(following, blocked, self._after(inside)), self.long_launched())
+        if self.in_lockstep:
+            lost = join(lost, intersect(self._from_calls(), join(self.parts.launch, self.parts.transfer, glue)))
         last = len(end) and int(end[-1]) > self.device.runs.end_ps.max(initial=0)
         lost = subtract(lost, (begin[-1:], end[-1:])) if last else lost
         return lost if self.others is None else subtract(lost, self.others)
+
+    def _from_calls(self) -> Times:
+        """From the begin of each call that ends while the device is idle to the end of that idle time."""
+        begin, end = self.idle
+        gap = np.searchsorted(begin, self.calls.end_ps, side="right") - 1
+        within = (gap >= 0) & (self.calls.end_ps < end[np.maximum(gap, 0)])
+        return union(self.calls.begin_ps[within], end[gap[within]])
 
     def _after(self, gaps: Bools) -> Times:
         """What the time budget takes for waits in the selected gaps."""

@@ -58,6 +58,7 @@ def code_on_host(host: HostView) -> HostCode | None:
         events=events,
         calls=nothing,
         caller=nothing.name,
+        in_lockstep=False,
         blocked_ps=0,
         call_count=0,
         compiling=no_spans(),

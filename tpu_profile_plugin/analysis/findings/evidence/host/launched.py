@@ -25,6 +25,11 @@ DISTINCT_PROGRAMS = 8
 """Kinds of programs or eager ops in the steps: a loop that calls a few compiled functions has fewer."""
 TINY_OP_PS = 20_000_000
 """Median op: a call costs the host about as long (20 us)."""
+SYNCED_LAUNCHES = 1 / 3
+"""Waits per launch from which the host cannot launch ahead, so that the waits are the cause: a value that Python
+decides by is often computed by a launch of its own."""
+WAITS_PER_STEP = 3
+"""Fewer waits than these in a step may be at its end, where programs that lose nothing wait as well."""
 MOSTLY_BUSY = 0.50
 """Devices that compute for more than half of the step are fed fast enough."""
 SHORT_GAP_PS = 2_000_000_000
@@ -94,6 +99,11 @@ def launched(host: HostView, steps: StepWindows) -> Launched:
         (int(window[0][most]), int(window[1][most])),
         launch_ps[:: max(1, len(launch_ps) // MOST_POINTS)],
     )
+
+
+def synced(host: HostView, steps: StepWindows, waits: int) -> bool:
+    """Whether the host waits for most of what it launches; `waits`: how often, in all steps."""
+    return waits >= SYNCED_LAUNCHES * launched(host, steps).per_step * len(steps) > 0
 
 
 def _programs(device: Device) -> tuple[I64, I64]:

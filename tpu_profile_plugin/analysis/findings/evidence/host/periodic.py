@@ -63,8 +63,8 @@ class PeriodicWork:
     Attributes:
       kinds: the most costly first; by_part: what all cost, by part of the time budget, int64[c + 1], summed over steps
         and devices.
-      compiling, reading, single: exceptions because of compilation, of waits for input, and of work without a known
-        purpose that does not recur.
+      compiling, reading, fetching: exceptions because of compilation, and of waits for input and for results.
+      single: exceptions because of work without a known purpose that does not recur.
       traced: Python functions were recorded.
       times: when that work ran on the main thread; no time if it costs too little for a finding.
     """
@@ -73,6 +73,7 @@ class PeriodicWork:
     by_part: I64 = field(default_factory=lambda: np.zeros(len(CATEGORIES) + 1, np.int64))
     compiling: int = 0
     reading: int = 0
+    fetching: int = 0
     single: int = 0
     traced: bool = False
     times: Times = field(default_factory=no_time)
@@ -94,8 +95,8 @@ def _periodic_work(host: HostView) -> PeriodicWork | None:
     causes, excess = Causes(exceptions, main), exceptions.excess_ps
     compiling = causes.explained(join(host.reader.time.compile_, traced_calls(host)[0]))
     left = ~compiling & ~causes.explained(causes.times(causes.purposes == Purpose.PROFILER))
-    waiting = causes.explained(host.reader.time.input)
-    reading, single = 0, 0
+    waiting, fetching = (causes.explained(times) for times in (host.reader.time.input, host.reader.time.transfer))
+    reading, fetched, single = 0, 0, 0
     kinds: list[Kind] = []
     times: list[Times] = []
     by_part = np.zeros(len(CATEGORIES) + 1, np.int64)
@@ -109,6 +110,8 @@ def _periodic_work(host: HostView) -> PeriodicWork | None:
         known = cause.purpose not in (Purpose.UNKNOWN, Purpose.QUEUE)
         if not known and waiting[which].all():
             reading += int(which.sum())
+        elif not known and fetching[which].all() and not causes.explained(cause.rare.times)[which].any():
+            fetched += int(which.sum())
         elif not known and which.sum() < LEAST_RECURRENT:
             single += 1
         elif parts.sum():
@@ -118,7 +121,7 @@ def _periodic_work(host: HostView) -> PeriodicWork | None:
     if by_part.sum() < LEAST_SHARE * host.time.base_ps * host.time.cells:
         times = []
     kinds.sort(key=lambda one: -one.lost_ps)
-    why = int(compiling.sum()), reading, single
+    why = int(compiling.sum()), reading, fetched, single
     return PeriodicWork(tuple(kinds), by_part, *why, main.traced, join(*times))
 
 

@@ -6,22 +6,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.host_time import MainThread
+from tpu_profile_plugin.analysis.budget.host_time import COVERING, MainThread
 from tpu_profile_plugin.analysis.common.keys import row_codes
-from tpu_profile_plugin.analysis.common.spans import contains
+from tpu_profile_plugin.analysis.common.spans import Times, contains, covered_within, times_of, union
 from tpu_profile_plugin.analysis.findings.evidence.host.callers import frames_around, main_thread_of
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
 from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_parts
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import Launched, longest_gap_ps
-from tpu_profile_plugin.analysis.findings.evidence.host.purpose import RUNTIME, Purpose, doing
+from tpu_profile_plugin.analysis.findings.evidence.host.purpose import RUNTIME, Purpose, doing, purposes
 from tpu_profile_plugin.analysis.findings.evidence.host.spans import HostCode, IdleSpans
 from tpu_profile_plugin.analysis.findings.evidence.host.tracer import TRACED_CALL_PS
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
-from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.columns.arrays import I64, U8, Bools
 
 LAUNCHES_OF_FUNCTION = 2
 """A function that encloses this many launches does the launching; a single one may belong to the code before it."""
+MANY_CALLS = COVERING
+"""Share of an idle span that calls with the same purpose must take together, as a single one would."""
 _AS_CODE = (Purpose.UNKNOWN, Purpose.INPUT, Purpose.PROFILER, Purpose.SLEEP, *RUNTIME)
 """What such code is for tells less than the name of its function."""
 
@@ -40,6 +42,7 @@ class SlowCode:
       inner: the deepest event in most of it.
       name_ps: idle time because of it.
       window: the longest wait for it.
+      sent: something is sent to a device after most of its spans, before the next: it prepares input.
     """
 
     lost_ps: int
@@ -51,6 +54,7 @@ class SlowCode:
     inner: str
     name_ps: int
     window: tuple[int, int]
+    sent: bool
 
 
 def slow_code(host: HostView, ops: Launched | None = None) -> SlowCode | None:
@@ -84,7 +88,15 @@ def slow_code(host: HostView, ops: Launched | None = None) -> SlowCode | None:
         most.inner,
         int(spans.ps[most.rows].sum()),
         (int(spans.begin_ps[longest]), int(spans.end_ps[longest])),
+        _sent(host, (spans.begin_ps[most.rows], spans.end_ps[most.rows])),
     )
+
+
+def _sent(host: HostView, spans: Times) -> bool:
+    begin, end = union(*spans)
+    upload = host.reader.time.upload[0]
+    until = np.append(begin[1:], np.iinfo(np.int64).max)
+    return 2 * int((np.searchsorted(upload, until) > np.searchsorted(upload, end)).sum()) > len(end)
 
 
 def _launches(code: HostCode, spans: IdleSpans, launch_ps: I64) -> Bools:
@@ -122,6 +134,7 @@ def _most(code: HostCode, main: MainThread, host: HostView, spans: IdleSpans) ->
     """The purpose with most idle time, else the function, and the call in it with most."""
     purpose, call = doing(main, (spans.begin_ps, spans.end_ps))
     purpose[contains(host.reader.time.batching, (spans.begin_ps + spans.end_ps) // 2)] = Purpose.BATCHING
+    _of_many_calls(main, spans, purpose, call)
     known = ~np.isin(purpose, _AS_CODE) & (call >= 0)
     event = _names(code, spans.event)
     function = _names(code, np.where(spans.user >= 0, spans.user, spans.event))
@@ -137,6 +150,24 @@ def _most(code: HostCode, main: MainThread, host: HostView, spans: IdleSpans) ->
     name, inner = int(call[told[0]]), int(event[_largest(event, spans.ps, told)[0]])
     where = main.names[place] if place >= 0 else main.around
     return _Most(Purpose(int(purpose[rows[0]])), main.names[name], where, _text(code, inner), rows)
+
+
+def _of_many_calls(main: MainThread, spans: IdleSpans, purpose: U8, call: I64) -> None:
+    """Sets the purpose of spans of which no single call tells it, but many calls that together take most of it."""
+    rows = np.flatnonzero(np.isin(purpose, _AS_CODE))
+    if not len(rows) or not main.levels.begin_ps:
+        return
+    columns = main.levels.begin_ps, main.levels.end_ps, main.levels.name
+    begin, end, name = (np.concatenate(column) for column in columns)
+    of_event = purposes(main.names)[name]
+    since, until = spans.begin_ps[rows], spans.end_ps[rows]
+    for what in sorted(set(np.unique(of_event).tolist()) - set(_AS_CODE)):
+        times = times_of(begin, end, of_event == what)
+        most = covered_within(*times, since, until) >= MANY_CALLS * (until - since)
+        if most.any():
+            inside = (of_event == what) & contains((since[most], until[most]), begin)
+            sums = np.bincount(name[inside], weights=(end - begin)[inside])
+            purpose[rows[most]], call[rows[most]] = what, int(sums.argmax())
 
 
 def _names(code: HostCode, events: I64) -> I64:

@@ -64,6 +64,7 @@ class HostCode:
       names: of the events; traced: Python functions were recorded.
       events: of the main thread; calls: the outermost that wait for results.
       caller: per call, the name of the program's function around it, -1 without one.
+      in_lockstep: the host waits several times per step, and for most of what it launches.
       blocked_ps: time in such calls, summed over steps; call_count: calls in steps.
       compiling: idle spans during compilation and tracing.
       after_calls: idle spans from such a call to the next launch, without code that is known to run meanwhile.
@@ -77,6 +78,7 @@ class HostCode:
     events: Events
     calls: Events
     caller: I64
+    in_lockstep: bool
     blocked_ps: int
     call_count: int
     compiling: IdleSpans

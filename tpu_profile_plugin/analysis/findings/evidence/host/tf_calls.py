@@ -10,7 +10,8 @@ from tpu_profile_plugin.analysis.common.planes import events_of_lines, lines_nam
 from tpu_profile_plugin.analysis.common.spans import Times, no_time, times_of
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.ops.tf_functions import FUNCTION_CALL
+from tpu_profile_plugin.analysis.ops.tf_functions import FUNCTION_CALL, is_expensive_mode
+from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
 
@@ -19,10 +20,22 @@ def traced_calls(host: HostView) -> tuple[Times, Counter[str]]:
     if host.plane is None or not any(one.expensive_ps for one in host.summary.functions):
         return no_time(), Counter()
     calls, row, traced = function_calls(host)
-    counts: Counter[str] = Counter()
-    for name, count in zip(*np.unique(host.plane.events.metadata[row[traced]], return_counts=True), strict=True):
-        counts[host.plane.event_metadata.names[name]] += int(count)
-    return times_of(calls[0][traced], calls[1][traced]), counts
+    return times_of(calls[0][traced], calls[1][traced]), _by_name(host.plane, row[traced])
+
+
+def expensive_calls(host: HostView) -> Counter[str]:
+    """How often each tf.function was traced or run eagerly."""
+    if host.plane is None or not any(one.expensive_ps for one in host.summary.functions):
+        return Counter()
+    plane = host.plane
+    event, code, modes = StatColumns(host.space, plane, plane.events.stats, (FUNCTION_CALL,)).texts(FUNCTION_CALL)
+    return _by_name(plane, event[np.array([is_expensive_mode(mode) for mode in modes], np.bool_)[code]])
+
+
+def _by_name(plane: Plane, events: I64) -> Counter[str]:
+    names, counts = np.unique(plane.events.metadata[events], return_counts=True)
+    of = plane.event_metadata.names
+    return Counter({of[name]: count for name, count in zip(names.tolist(), counts.tolist(), strict=True)})
 
 
 def function_calls(host: HostView, line: tuple[int, str] | None = None) -> tuple[Times, I64, Bools]:

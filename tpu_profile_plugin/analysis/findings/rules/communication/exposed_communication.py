@@ -1,7 +1,7 @@
 """Communication that no computation hides (exposed communication) takes much of the step.
 
 Fires if it takes at least {EXPOSED_SHARE:.0%} of the time from step to step. Waits for late devices do not count, nor
-does time in which other virtual devices of a CPU use the same cores.
+does time in which other virtual devices of a CPU use the same cores. It names the collective and its line.
 
 Overlap collectives with computation, or send fewer bytes in larger messages.
 """
@@ -11,9 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, gigabytes_per_second, message_bytes
 from tpu_profile_plugin.analysis.communication.host import CollectiveSums
-from tpu_profile_plugin.analysis.findings.evidence.device.collectives import Key, origins, own_exposed_ps
+from tpu_profile_plugin.analysis.findings.evidence.device.collectives import (
+    Key,
+    bandwidth,
+    origins,
+    own_exposed_ps,
+)
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
@@ -87,10 +91,7 @@ def judge(run: RunView, gathered: Sequence[Exposed]) -> Finding | Silence:
 
 def _numbers(sums: CollectiveSums) -> list[Evidence]:
     """Hidden share, message and bandwidth, as far as they are known, as the communication page has them."""
-    ranks = sums.transfer.ranks or (sums.ranks if sums.ranks > 1 else 0)
-    size = message_bytes(sums.key.kind, sums.transfer.operand_bytes, ranks)
-    rate = gigabytes_per_second(None if size is None else size * sums.instances, sums.latency_ps)
-    bus = None if rate is None or not ranks else rate * bus_factor(sums.key.kind, ranks)
+    size, bus = bandwidth(sums)
     hidden = 100 * (1 - sums.exposed_ps / sums.total_ps) if sums.total_ps else None
     numbers = (
         ("Time of this collective hidden by computation", hidden, "%"),
@@ -101,4 +102,4 @@ def _numbers(sums: CollectiveSums) -> list[Evidence]:
     return [Evidence(label, value, unit, "communication", page) for label, value, unit in numbers if value is not None]
 
 
-RULE = Rule("exposed_communication", "Exposed communication", judge, gather, implied_by=("resharding",))
+RULE = Rule("exposed_communication", "Exposed communication", judge, gather, implied_by=("resharding", "slow_links"))

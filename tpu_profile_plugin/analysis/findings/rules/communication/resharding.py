@@ -1,8 +1,8 @@
 """The compiler inserts collectives to change how values are sharded, and no computation hides them.
 
 Fires if such collectives take at least {EXPOSED_SHARE:.0%} of the time from step to step, and at least half of all
-exposed communication. Collectives count that only move data (all-gather, all-to-all, collective-permute) in programs
-that XLA partitioned, unless the program itself asks for them.
+exposed communication. Collectives count that XLA's partitioner inserted and that only move data (all-gather,
+all-to-all, collective-permute, and reductions that stand for a gather or slice), not those that the program asks for.
 
 Give values the sharding that their next use needs.
 """
@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.communication.host import CollectiveSums
 from tpu_profile_plugin.analysis.findings.evidence.device.collectives import (
-    RESHARDING,
     Key,
     Origin,
     origins,
@@ -48,15 +47,16 @@ class Resharded:
 def gather(host: HostView) -> Resharded:
     """The collectives of one host that only move data and that the program does not ask for."""
     found = origins(host)
-    kinds = {(one.key.name, one.key.program): one.key.kind for one in host.communication.sums}
-    inserted = {key: one for key, one in found.items() if one.inserted and kinds[key] in RESHARDING}
+    inserted = {key: one for key, one in found.items() if one.inserted}
     return Resharded(bool(found), inserted, host.budget.shared_ps)
 
 
 def judge(run: RunView, parts: Sequence[Resharded]) -> Finding | Silence:
     """The verdict on the collectives that the compiler inserted."""
     sums = run.communication.sums
-    if not sums or not any(part.known for part in parts):
+    if not sums:
+        return Silence("No collectives recorded.", looked=run.has_devices)
+    if not any(part.known for part in parts):
         return Silence("No collectives of known programs recorded.", looked=False)
     inserted = {key: origin for part in parts for key, origin in part.inserted.items()}
     ours = [one for one in sums if (one.key.name, one.key.program) in inserted]

@@ -211,8 +211,13 @@ def _finding(
     where = f", most of it in {name}" if name else ""
     confidence: Confidence = "high" if lost.share >= INPUT_SHARE_HIGH else "medium"
     title = f"{run.waiting} {lost.share:.1%} of the {run.base} for input{where}"
-    advice = ADVICE if worst.slowest is None else advice_of(worst.slowest)
-    return Finding(title, lost.ps, _FORMULA, confidence, tuple(evidence), advice, hosts, lost.segments)
+    return Finding(title, lost.ps, _FORMULA, confidence, tuple(evidence), _advice(worst), hosts, lost.segments)
+
+
+def _advice(worst: InputWait) -> Advice:
+    if worst.slowest is not None:
+        return advice_of(worst.slowest)
+    return repeated_transfer.ADVICE if activity(worst.name) == Activity.UPLOAD else ADVICE
 
 
 RULE = Rule("input_bound", "Waiting for input", judge, gather, ("sequential_input",))

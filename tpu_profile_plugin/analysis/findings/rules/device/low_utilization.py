@@ -125,14 +125,15 @@ def judge(run: RunView, parts: Sequence[Slack]) -> Finding | Silence:
     part = parts[host]
     how = "" if use.recorded else ", estimated from the costs of ops"
     return Finding(
-        f"Devices compute {busy:.1%} of the {run.base} at a fraction of their speed: {numbers}",
+        f"Devices compute far below their speed, which costs up to {lost.share:.1%} of the {run.base}: {numbers}",
         lost.ps,
         f"time of computation, less what its work takes at {LOW_MATRIX:.0f}% of the matrix units' peak and "
         f"{LOW_HBM:.0f}% of the bandwidth",
         "medium",
         (
-            Evidence(f"Matrix units while computing, of the peak{how}", use.matrix, "%", "roofline_model"),
-            Evidence(f"HBM bandwidth while computing, of the peak{how}", use.hbm, "%", "roofline_model"),
+            Evidence(f"Matrix units while computing, of the peak{how}", use.matrix, "%"),
+            Evidence(f"HBM bandwidth while computing, of the peak{how}", use.hbm, "%"),
+            Evidence("Ops by the resource that bounds them", "roofline", "", "roofline_model"),
             Evidence("Mean length of an op", part.mean_us, "us"),
             *(of_op(run.hosts[host], part.most, None) if part.most is not None and part.most_ps > 0 else ()),
         ),

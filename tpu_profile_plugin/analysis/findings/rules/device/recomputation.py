@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.findings.evidence.device.op_shares import OpShare, op_share, run_share
-from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ReadOp, work_of
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import work_of
 from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import layout_of
+from tpu_profile_plugin.analysis.findings.evidence.device.recomputed import by_the_compiler, recomputed
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.memory.capacity import device_memory
-from tpu_profile_plugin.analysis.ops.text import is_rematerialized
 from tpu_profile_plugin.units import MIB
 
 RECOMPUTED_SHARE = 0.1
@@ -56,24 +56,14 @@ def gather(host: HostView) -> Recomputed | None:
     work = work_of(host)
     if not any(op.rows is not None for op in work.read):
         return None
-    by_compiler = [op for op in work.read if _named(op)]
-    ops = [op for op in work.read if _named(op) or _marked(op)]
+    by_compiler = [op for op in work.read if by_the_compiler(op)]
+    ops = recomputed(work)
     share = op_share(host, ops, RECOMPUTED_SHARE)
     if share.most is None or share.ops_ps < RECOMPUTED_SHARE * share.counted_ps:
         return Recomputed(share)
     layout = layout_of(host, share.most.program_id)
     peak = 0 if layout is None else layout.peak_bytes
     return Recomputed(share, work.time_ps(by_compiler), peak, device_memory(host.space).bytes)
-
-
-def _named(op: ReadOp) -> bool:
-    """XLA's own rematerialisation adds to the instruction's name."""
-    return op.rows is not None and op.at is not None and is_rematerialized(op.rows.program.names[op.at], "")
-
-
-def _marked(op: ReadOp) -> bool:
-    """The framework's adds to the name of its op."""
-    return op.rows is not None and op.at is not None and is_rematerialized("", op.rows.own_op_name(op.at))
 
 
 def judge(run: RunView, parts: Sequence[Recomputed | None]) -> Finding | Silence:

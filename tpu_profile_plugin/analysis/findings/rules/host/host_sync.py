@@ -1,7 +1,8 @@
 """The host waits for results within steps, and the devices have nothing to do afterwards.
 
-Fires if the host waits for at least {BLOCKED_SHARE:.0%} of the time from step to step and devices are idle for
-{AFTER_CALLS_SHARE:.0%} of it after these calls. Time of compilation does not count.
+Fires if the host waits for at least {BLOCKED_SHARE:.0%} of the time from step to step, or several times
+per step and for most of what it launches, and devices are idle for {AFTER_CALLS_SHARE:.0%} of the time after these
+calls. Time of compilation does not count.
 
 Read values less often, several at once, or after the next step is launched.
 """
@@ -53,6 +54,7 @@ class Fetches:
       calls: in steps; blocked_ps: time in them, summed over steps.
       after_ps: idle time after them, summed over cells.
       call, place: the kind of call with most idle time after it, and the frame of the program's code around it, or "".
+      in_lockstep: the host waits several times per step, and for most of what it launches.
       window: the call with the longest idle time after it, and that idle time.
       by_part: the idle time by part of the time budget, int64[c + 1].
     """
@@ -66,6 +68,7 @@ class Fetches:
     after_ps: int
     call: str
     place: str
+    in_lockstep: bool
     window: tuple[int, int]
     by_part: I64
 
@@ -81,9 +84,10 @@ class Fetches:
 
     @property
     def harmful(self) -> bool:
-        """The host waits for `BLOCKED_SHARE` and devices are idle after it for `AFTER_CALLS_SHARE`."""
+        """The host waits for `BLOCKED_SHARE` or in lockstep, and devices are idle after it for `AFTER_CALLS_SHARE`."""
         longer = self.length_ps / self.running_ps
-        return self.blocked * longer >= BLOCKED_SHARE and self.after * longer >= AFTER_CALLS_SHARE
+        often = self.in_lockstep or self.blocked * longer >= BLOCKED_SHARE
+        return often and self.after * longer >= AFTER_CALLS_SHARE
 
 
 def gather(host: HostView) -> Fetches | None:
@@ -107,6 +111,7 @@ def gather(host: HostView) -> Fetches | None:
         spans.total(),
         next((call for pattern, call in _NAMES if pattern.search(name)), shown(name)),
         place,
+        code.in_lockstep,
         (int(code.calls.begin_ps[call]), int(spans.end_ps[row])),
         spans.by_part(idle_parts(host)),
     )

@@ -1,7 +1,7 @@
 """Devices wait for the host to launch compiled work: too many launches, or too small ones.
 
-Fires if waiting for launches takes at least {LAUNCH_SHARE:.0%} of the time from step to step, and the host waits for
-the results of less than {SYNCED_LAUNCHES:.0%} of the launches.
+Fires if waiting for launches takes at least {LAUNCH_SHARE:.0%} of the time from step to step, and the host does
+not wait for the results of most launches.
 
 Launch less and larger work: several steps in one program, larger batches, fused kernels.
 """
@@ -16,7 +16,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.categories import IDLE_LAUNCH
 from tpu_profile_plugin.analysis.communication.launches import LaunchSummary
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
-from tpu_profile_plugin.analysis.findings.evidence.host.launched import launched
+from tpu_profile_plugin.analysis.findings.evidence.host.launched import synced
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, timeline
@@ -25,8 +25,6 @@ from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
 
 LAUNCH_SHARE = 0.15
 """Waiting for launches, as a share of the step: steps of a few milliseconds always lose about a tenth."""
-SYNCED_LAUNCHES = 0.50
-"""Share of launches whose results the host waits for: with more, the waits are the cause."""
 TINY_KERNELS = 0.50
 """Share of kernels below 10 us from which they are named as the reason."""
 
@@ -73,9 +71,7 @@ def gather(host: HostView) -> Launching | None:
 def _synced(host: HostView) -> bool:
     """A program that waits for each result cannot launch ahead: launches are late because of the waits."""
     code = code_of(host)
-    if host.steps is None or code is None:
-        return False
-    return code.call_count >= SYNCED_LAUNCHES * launched(host, host.steps).per_step * len(host.steps) > 0
+    return host.steps is not None and code is not None and synced(host, host.steps, code.call_count)
 
 
 def judge(run: RunView, gathered: Sequence[Launching | None]) -> Finding | Silence:

@@ -10,6 +10,7 @@ Do it less often, or while the devices compute.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -28,6 +29,8 @@ from tpu_profile_plugin.units import PS_PER_MS
 
 MOST_NUMBERS = 10
 """Numbers of steps that evidence lists."""
+_BUILT_IN = re.compile(r"\$(?P<module>[\w.]+|<unknown>) (?P<name>\w+)\Z")
+"""A function in C, `<unknown>` if it is the method of an object."""
 _WORK = {
     Purpose.CHECKPOINT: "checkpoints",
     Purpose.LOGGING: "logging",
@@ -89,6 +92,10 @@ def gather(host: HostView) -> Slow | None:
 def judge(run: RunView, gathered: Sequence[Slow | None]) -> Finding | Silence:
     """The verdict on the host whose exceptions cost most."""
     steps = run.outliers
+    if "dispatch" in run.budget.sources:
+        return Silence(
+            "Steps are equal parts of the whole time: their markers enclose only the dispatch.", looked=False
+        )
     if not steps.judged:
         return Silence(f"{_count(len(steps.length_ps))} recorded: too few to tell a typical one.", looked=False)
     known = run.present(gathered)
@@ -128,6 +135,8 @@ def _unexplained(worst: Slow, what: str) -> Silence:
         return Silence(f"{what}, because of compilation.")
     if work.reading >= worst.slow / 2:
         return Silence(f"{what}, because of waits for input.")
+    if work.fetching >= worst.slow / 2:
+        return Silence(f"{what}, because of waits for results.")
     if work.single:
         return Silence(f"{what}; the work that runs only there does not recur.")
     if not work.traced:
@@ -141,8 +150,8 @@ def _confidence(kind: Kind) -> Confidence:
 
 def _title(run: RunView, worst: Slow, lost: Lost) -> str:
     first, *others = worst.work.kinds
-    place = f": {shown(first.function)}" if first.function else f": {shown(first.call)}" if first.call else ""
-    place = place or (f": program {first.program}" if first.program else "")
+    named = shown(first.function) or (f"program {first.program}" if first.program else _called(first.call))
+    place = f": {named}" if named else ""
     what = _WORK.get(first.purpose, "work")
     if len(first.rows) == 1:
         when = f"one of {worst.steps} steps"
@@ -170,18 +179,25 @@ def _evidence(worst: Slow, host: str) -> list[Evidence]:
     ]
     if worst.period is not None:
         evidence.append(Evidence("Steps from one to the next", worst.period))
-    for label, name in (("Function", first.function), ("Call", first.call)):
+    for label, name, text in (("Function", first.function, shown), ("Call", first.call, _called)):
         if name:
-            find = timeline(host, *worst.window, name)
-            evidence.append(Evidence(label, shown(name), "", TIMELINE, find))
+            evidence.append(Evidence(label, text(name), "", TIMELINE, timeline(host, *worst.window, name)))
     if first.program:
         evidence.append(Evidence("Program that runs only there", first.program))
     total = sum(kind.lost_ps for kind in worst.work.kinds)
     for kind in worst.work.kinds[1:]:
-        name = shown(kind.function or kind.call) or kind.program
+        name = shown(kind.function) or kind.program or _called(kind.call)
         label = f"In other steps, of that time: {_WORK.get(kind.purpose, 'work')}"
         evidence.append(Evidence(f"{label} ({name})" if name else label, 100 * kind.lost_ps / total, "%"))
     return evidence if worst.work.traced or first.call or first.program else [*evidence, AGAIN]
+
+
+def _called(event: str) -> str:
+    """A call as programs write it: `$_pickle dump` is pickle.dump."""
+    match = _BUILT_IN.match(event)
+    if match is None:
+        return shown(event)
+    return match["name"] if match["module"] == "<unknown>" else f"{match['module'].removeprefix('_')}.{match['name']}"
 
 
 def _ordinal(number: int) -> str:

@@ -28,20 +28,31 @@ from tpu_profile_plugin.units import PS_PER_MS
 ADVICE = Advice(
     "Move this work to another thread or process so that it runs while the devices compute, or make it cheaper. "
     "The devices have nothing to do until it has finished.",
-    jax="Prepare the next batch on another thread or process while the devices compute; JAX returns before they have "
-    "finished. Work on arrays that are already on a device belongs into the jitted function.",
+    jax="Launch the next step before this work begins (JAX returns before the devices have finished), move it to "
+    "another thread or process, or do it every N-th step. Work on arrays that are on a device belongs into the jitted "
+    "function.",
     tensorflow="Move this work into the tf.data pipeline (map with num_parallel_calls, then prefetch) or into the "
     "tf.function. What the loop does besides should run every N-th step.",
     keras="Run callbacks that take long every N-th batch (on_train_batch_end is called after each), and preprocess in "
     "the tf.data pipeline (map with num_parallel_calls, then prefetch).",
 )
+"""Of code that nothing tells the purpose of."""
+INPUT = Advice(
+    "Prepare the next batch on another thread or process while the devices compute, and send it to them early. "
+    "The devices have nothing to do until it has finished.",
+    jax="Prepare the next batch on another thread or process while the devices compute; JAX returns before they have "
+    "finished. Work on arrays that are already on a device belongs into the jitted function.",
+    tensorflow=ADVICE.tensorflow,
+    keras=ADVICE.keras,
+)
+"""Of code whose result is sent to a device."""
 UNTRACED = Advice(
-    "Record again with Python functions: then this finding names the function and its line. This profile does not show "
-    "what the devices wait for.",
-    jax="Record again with python_tracer_level=1 in jax.profiler.ProfileOptions: then this finding names the function "
-    "and its line. The profile has no Python functions.",
+    "Record again with Python functions (`tpu-profile capture --python-tracer 1`): then this finding names the function "
+    "and its line. This profile does not show what the devices wait for.",
+    jax="Record again with Python functions (`tpu-profile capture --python-tracer 1`, or python_tracer_level=1 in "
+    "jax.profiler.ProfileOptions): then this finding names the function and its line.",
     tensorflow="Look at what the loop and its callbacks do between calls of TensorFlow: meanwhile nothing is computed. "
-    "With python_tracer_level=1, TensorFlow versions that record Python functions (2.15 does) name them.",
+    "With `tpu-profile capture --python-tracer 1`, TensorFlow up to 2.15 names them.",
 )
 LOCKED = Advice(
     "Another thread of the program runs Python all the time, so that one more would make this slower: move the work to "
@@ -121,7 +132,7 @@ def _advice(worst: SlowCode, locked: bool) -> Advice:
         return BY_PURPOSE[worst.purpose]
     if not worst.name.startswith("$"):
         return UNTRACED
-    return LOCKED if locked else ADVICE
+    return LOCKED if locked else INPUT if worst.sent else ADVICE
 
 
 def _title(run: RunView, worst: SlowCode, lost: Lost) -> str:

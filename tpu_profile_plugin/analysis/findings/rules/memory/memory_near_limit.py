@@ -8,10 +8,12 @@ Reduce what is live at the peak before an allocation fails: smaller batches, rec
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tpu_profile_plugin.analysis.environment.environment import Hardware
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import work_of
 from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import MOST_PROGRAMS, layout_of, programs_by_time
+from tpu_profile_plugin.analysis.findings.evidence.device.recomputed import recomputed
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -35,14 +37,25 @@ ADVICE = Advice(
 )
 
 
+RECOMPUTES = Advice(
+    "Reduce what is live at the peak before it fails: smaller batches with accumulated gradients, 16-bit activations, "
+    "donated arguments, parameters and optimizer state sharded over devices. The program recomputes values already; a "
+    "little more, or fragmentation, and an allocation fails."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Use:
-    """Bytes in use at a peak and what there is; of an allocator, or of a program (`module`) by itself."""
+    """Bytes in use at a peak and what there is; of an allocator, or of a program (`module`) by itself.
+
+    `recomputes`: programs of the host compute values twice to save memory.
+    """
 
     name: str
     used: int
     capacity: int
     module: bool = False
+    recomputes: bool = False
 
     @property
     def share(self) -> float:
@@ -56,7 +69,10 @@ def gather(host: HostView) -> Use | None:
     if hardware not in (Hardware.TPU, Hardware.GPU):
         return None
     uses = list(_allocators(host.allocators))
-    return max(uses or _programs(host), key=lambda one: one.share, default=None)
+    most = max(uses or _programs(host), key=lambda one: one.share, default=None)
+    if most is None or most.share < MEMORY_SHARE:
+        return most
+    return replace(most, recomputes=bool(recomputed(work_of(host))))
 
 
 def _allocators(allocators: dict[str, MemoryUse]) -> Iterable[Use]:
@@ -97,7 +113,7 @@ def judge(run: RunView, parts: Sequence[Use | None]) -> Finding | Silence:
             Evidence("In use at the peak", most.used / MIB, "MiB", tool, page),
             Evidence("Capacity", most.capacity / MIB, "MiB", tool, page),
         ),
-        ADVICE,
+        RECOMPUTES if most.recomputes else ADVICE,
         tuple(host for use, host in known if use.share >= MEMORY_SHARE),
     )
 

@@ -84,11 +84,15 @@ def gather(host: HostView) -> Compilation | None:
 
 
 def _counts(host: HostView, compiled: Compiles) -> tuple[tuple[str, int], ...]:
-    """Modules that were compiled several times: by events, else by how many programs of a name there are."""
+    """Modules that were compiled several times: by events, else by how many programs of a name there are.
+
+    A profile has programs that were compiled before it began, too: no more were compiled than there are compilations.
+    """
     if compiled.modules:
         return tuple((name, count) for name, count in compiled.modules.items() if count > 1)
-    ids = programs_of(host.hlo.programs)
-    return tuple(sorted(((name, len(one)) for name, one in ids.items() if len(one) > 1), key=lambda one: -one[1]))
+    ids, most = programs_of(host.hlo.programs), len(compiled.times[0])
+    counts = ((name, min(len(one), most)) for name, one in ids.items())
+    return tuple(sorted(((name, count) for name, count in counts if count > 1), key=lambda one: -one[1]))
 
 
 NEW_SHAPES = Advice(

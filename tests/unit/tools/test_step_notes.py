@@ -1,0 +1,50 @@
+"""What pages and the command say of the steps: exceptions among them, and what they leave out of the recording."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tpu_profile_plugin.analysis.summary.recording import Recording
+from tpu_profile_plugin.tools.common.decomposition import step_notes
+from tpu_profile_plugin.units import PS_PER_MS
+
+
+def budget(*lengths_ms: int, begin_ms: int = 0) -> Any:
+    """One device; each step begins when the last has ended."""
+    duration = np.array(lengths_ms, np.int64)[:, None] * PS_PER_MS
+    begin = begin_ms * PS_PER_MS + np.cumsum(duration, axis=0) - duration
+    facts = {"sources": ("host",), "evidence": None, "traced": (), "devices": (SimpleNamespace(host=0, kind="tpu"),)}
+    steps = {"begin_ps": begin, "duration_ps": duration, "takes_part": duration > 0, "number": np.arange(len(duration))}
+    return type("Budget", (), {**facts, **steps, "share": lambda *_: 0.0, "__len__": lambda _: len(duration)})()
+
+
+def notes(run: Any, length_ms: int) -> list[str]:
+    return step_notes(run, [Recording(0, length_ms * PS_PER_MS)])
+
+
+@pytest.mark.parametrize(
+    ("longest", "told"),
+    [
+        (19, []),
+        (21, ["The median step takes 10 ms; 1 of 10 steps takes longer than 15 ms, up to 21 ms."]),
+    ],
+)
+def test_exceptions_that_raise_the_mean_by_more_than_a_tenth(longest: int, told: list[str]) -> None:
+    # The mean is 10.9 ms with 19, 11.1 ms with 21.
+    assert notes(budget(*([10] * 9), longest), 90 + longest) == told
+
+
+@pytest.mark.parametrize(
+    ("length", "told"),
+    [
+        (60, []),
+        (62, ["The steps cover 48.4% of the recording. Not in steps: 30 ms before, 2 ms after."]),
+        (61, ["The steps cover 49.2% of the recording. Not in steps: 30 ms before."]),
+    ],
+)
+def test_recordings_of_which_steps_cover_less_than_half(length: int, told: list[str]) -> None:
+    assert notes(budget(10, 10, 10, begin_ms=30), length) == told

@@ -1,0 +1,100 @@
+"""Collectives between hosts or slices are far slower than those inside a host, and no computation hides them.
+
+Fires if collectives of at least {LARGE_MIB} MiB between hosts reach at most {SLOW:.0%} of the bus bandwidth of such
+collectives inside a host, and take at least {EXPOSED_SHARE:.0%} of the time from step to step exposed.
+
+Send less over the slow links: reduce inside a host or slice first, and keep what is exchanged often inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.communication.host import CollectiveSums
+from tpu_profile_plugin.analysis.findings.evidence.device.collectives import bandwidth, own_exposed_ps
+from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline
+from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.places import cell
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.units import MIB
+
+SLOW = 0.25
+"""Largest share of the bandwidth inside a host: links between the hosts of one slice are as fast as those inside,
+networks between slices or machines ten times slower or more."""
+LARGE_MIB = 1
+"""Smaller messages take their latency, whatever the bandwidth."""
+
+ADVICE = Advice(
+    "Send less over the links between hosts: reduce inside a host or slice first and exchange one shard per device, "
+    "keep axes with much communication (tensor parallelism, gathered parameters) inside, and data parallelism outside. "
+    "If the links should be faster, look at the network between these hosts.",
+    jax="Order the mesh so that axes with much communication lie inside a slice or host, and data parallelism between "
+    "them (mesh_utils.create_hybrid_device_mesh), and exchange gradients in bfloat16. If the links should be faster, "
+    "look at the network between these hosts.",
+)
+
+
+def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
+    """The verdict on the collectives between hosts."""
+    communication = run.communication
+    if len(communication.hosts) < 2:
+        return Silence("No collectives of several hosts recorded.", looked=len(run.hosts) > 1)
+    between: list[tuple[CollectiveSums, float]] = []
+    inside: list[tuple[CollectiveSums, float]] = []
+    for one in communication.sums:
+        size, rate = bandwidth(one)
+        hosts = _hosts(run, one)
+        if hosts and size is not None and size >= LARGE_MIB * MIB and rate:
+            (between if hosts > 1 else inside).append((one, rate))
+    if not between or not inside:
+        missing = "between hosts" if not between else "inside a host"
+        return Silence(f"No collectives {missing} of {LARGE_MIB} MiB and known bandwidth recorded.", looked=False)
+    usual = float(np.median([rate for _, rate in inside]))
+    slow = [(one, rate) for one, rate in between if rate <= SLOW * usual]
+    total = sum(map(own_exposed_ps, communication.sums))
+    own = sum(own_exposed_ps(one) for one, _ in slow)
+    part_ps = run.part_ps("exposed_communication") * own / max(total, 1)
+    best = max(rate for _, rate in between)
+    if run.share(part_ps) < EXPOSED_SHARE:
+        return Silence(
+            f"Collectives between hosts reach {best:.1f} GB/s, inside a host {usual:.1f}; slow ones take "
+            f"{run.share(part_ps):.1%} of the {run.base} exposed."
+        )
+    most, rate = max(slow, key=lambda one: own_exposed_ps(one[0]))
+    lost = run.lost_in("exposed_communication", ps=part_ps * (1 - rate / usual))
+    host = run.hosts[communication.devices[most.device].host]
+    page = {"t1.row": cell("op", most.key.name)}
+    return Finding(
+        f"Slow links between hosts cost {lost.share:.1%} of the {run.base}, most of it in {most.key.name}: "
+        f"{rate:.1f} GB/s, inside a host {usual:.1f}",
+        lost.ps,
+        "exposed time of these collectives, less what they would take at the bandwidth inside a host",
+        "medium",
+        (
+            Evidence("Exposed collectives over slow links, of the " + run.base, 100 * run.share(part_ps), "%"),
+            Evidence("Most of it in", most.key.name, "", "communication", page),
+            Evidence("Its bus bandwidth", rate, "GB/s", "communication", page),
+            Evidence("Bus bandwidth of collectives inside a host (median)", usual, "GB/s", "communication"),
+            *in_timeline(host, most.key.name, (most.begin_ps, most.end_ps)),
+        ),
+        ADVICE,
+        segments=lost.segments,
+    )
+
+
+def _hosts(run: RunView, sums: CollectiveSums) -> int:
+    """Most hosts that take part in one group of a collective; 0 if its groups are not known."""
+    devices, groups = run.communication.devices, sums.transfer.groups
+    if groups is None:
+        return 0
+    if not groups:
+        return len(run.communication.hosts)
+    if sum(map(len, groups)) != len(devices) or max(map(max, groups)) >= len(devices):
+        return 0
+    return max(len({devices[number].host for number in group}) for group in groups)
+
+
+RULE = Rule("slow_links", "Slow links between hosts", judge, implied_by=("resharding",))
