@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pytest
 
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_OTHER
+from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.devices.model import RunDevice
 from tpu_profile_plugin.analysis.summary.recording import Recording
 from tpu_profile_plugin.tools.common.decomposition import step_notes
 from tpu_profile_plugin.units import PS_PER_MS
 
 
-def budget(*lengths_ms: int, begin_ms: int = 0) -> Any:
-    """One device; each step begins when the last has ended."""
+def budget(*lengths_ms: int, begin_ms: int = 0) -> RunBudget:
+    """One device, idle for all of the time; each step begins when the last has ended."""
     duration = np.array(lengths_ms, np.int64)[:, None] * PS_PER_MS
-    begin = begin_ms * PS_PER_MS + np.cumsum(duration, axis=0) - duration
-    facts = {"sources": ("host",), "evidence": None, "traced": (), "devices": (SimpleNamespace(host=0, kind="tpu"),)}
-    steps = {"begin_ps": begin, "duration_ps": duration, "takes_part": duration > 0, "number": np.arange(len(duration))}
-    return type("Budget", (), {**facts, **steps, "share": lambda *_: 0.0, "__len__": lambda _: len(duration)})()
+    time = np.zeros((len(duration), 1, len(CATEGORIES)), np.int64)
+    time[:, :, IDLE_OTHER] = duration
+    return RunBudget(
+        hosts=(0,),
+        devices=(RunDevice("TPU 0", 0, "tpu"),),
+        number=np.arange(len(duration)),
+        names=("",) * len(duration),
+        begin_ps=begin_ms * PS_PER_MS + np.cumsum(duration, axis=0) - duration,
+        duration_ps=duration,
+        time_ps=time,
+        takes_part=duration > 0,
+        between_ps=np.zeros(1, np.int64),
+        between_time_ps=np.zeros((1, len(CATEGORIES)), np.int64),
+        sources=("host",),
+    )
 
 
-def notes(run: Any, length_ms: int) -> list[str]:
+def notes(run: RunBudget, length_ms: int) -> list[str]:
     return step_notes(run, [Recording(0, length_ms * PS_PER_MS)])
 
 

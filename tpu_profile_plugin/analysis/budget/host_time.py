@@ -208,7 +208,7 @@ def main_thread(
       space: the profile; of a host plane that is not decoded yet only this thread is.
       host: tells which thread it is.
       since, until: first begin and last end of the steps.
-      evidence: the event that steps were inferred from; it is a marker, not a cause.
+      evidence: the event that steps were inferred from: a marker, not a cause, unless it is a Python function.
       files: that programs were traced from; asked only if Python functions were recorded.
     """
     plane = host_plane(space)
@@ -224,7 +224,8 @@ def main_thread(
     present = np.flatnonzero(np.bincount(metadata, minlength=len(names))).tolist()
     known = files() if any(host_names.is_frame(names[row]) for row in present) else NO_FILES
     for row in present:
-        marker = is_explicit_marker(names[row]) or (evidence is not None and names[row] == evidence.event)
+        inferred = evidence is not None and names[row] == evidence.event and not names[row].startswith("$")
+        marker = is_explicit_marker(names[row]) or inferred
         usable[row] = host_names.is_telling(names[row]) and not marker
         user[row], frame[row] = host_names.is_user_frame(names[row], known), host_names.is_frame(names[row])
         maybe[row] = host_names.may_be_user_frame(names[row], known)

@@ -14,6 +14,8 @@ from tpu_profile_plugin.analysis.compare.run import WorkedOp
 
 K = TypeVar("K", bound=Hashable)
 Relation = Literal["same", "dtype_changed", "shape_changed", "split", "merged", "changed", "added", "removed"]
+_UNSURE: tuple[Relation, ...] = ("shape_changed", "split", "merged")
+"""Relations of ops of one place that are not the same."""
 _FLOAT = re.compile(r"b?f\d")
 LEAST_ALIKE = 0.5
 """Share of ops, or of the time in the base, that programs of different names must have in common to be the same."""
@@ -116,11 +118,14 @@ def match_ops(base: Sequence[WorkedOp], run: Sequence[WorkedOp], programs: dict[
         matches += pairs
         left += old
         right += new
-    related = _by_content(left, right, lambda op: op.inside)
+    # An op that became another may have swallowed, or given away, what is left.
+    unsure = [one for one in matches if one.relation in _UNSURE] if left or right else []
+    sure = [one for one in matches if one.relation not in _UNSURE] if unsure else matches
+    related = _by_content(left, right, lambda op: op.inside, unsure)
     # Ops of a loop, or of no compiled function, have other scopes: the line and the kind of op remain.
     alone = [one for one in related if not (one.base and one.run)]
     left, right = [op for one in alone for op in one.base], [op for one in alone for op in one.run]
-    return [*matches, *(one for one in related if one.base and one.run), *_by_content(left, right, _primitives)]
+    return [*sure, *(one for one in related if one.base and one.run), *_by_content(left, right, _primitives)]
 
 
 def known_ops(ops: Iterable[WorkedOp]) -> list[WorkedOp]:
@@ -182,10 +187,17 @@ def _primitives(op: WorkedOp) -> frozenset[str]:
 
 
 def _by_content(
-    base: Sequence[WorkedOp], run: Sequence[WorkedOp], content: Callable[[WorkedOp], frozenset[str]]
+    base: Sequence[WorkedOp],
+    run: Sequence[WorkedOp],
+    content: Callable[[WorkedOp], frozenset[str]],
+    known: Sequence[Match] = (),
 ) -> list[Match]:
-    """Ops that are made of the same framework ops, in whatever programs; the others are added or removed."""
-    ops = [*base, *run]
+    """Ops that are made of the same framework ops, in whatever programs; the others are added or removed.
+
+    Ops of `known` matches stay together; a match that nothing joins is returned as it is.
+    """
+    base = [*base, *(op for one in known for op in one.base)]
+    ops = [*base, *run, *(op for one in known for op in one.run)]
     inside = [content(op) for op in ops]
     holders: dict[str, list[int]] = defaultdict(list)
     for i, names in enumerate(inside):
@@ -199,6 +211,10 @@ def _by_content(
             i = group[i]
         return i
 
+    number = {id(op): i for i, op in enumerate(ops)}
+    for one in known:
+        for op in (*one.base, *one.run):
+            group[root(number[id(op)])] = root(number[id(one.base[0])])
     shared: dict[tuple[int, int], int] = defaultdict(int)
     for held in (one for one in holders.values() if len(one) <= MOST_HOLDERS):
         for i in (one for one in held if one < len(base)):
@@ -210,7 +226,10 @@ def _by_content(
     sides: dict[int, tuple[list[WorkedOp], list[WorkedOp]]] = defaultdict(lambda: ([], []))
     for i, op in enumerate(ops):
         sides[root(i)][i >= len(base)].append(op)
-    return [_match(old, new, _structure) for old, new in sides.values()]
+    unchanged = {frozenset(map(id, (*one.base, *one.run))): one for one in known}
+    return [
+        unchanged.get(frozenset(map(id, (*old, *new)))) or _match(old, new, _structure) for old, new in sides.values()
+    ]
 
 
 def _structure(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> Relation:

@@ -5,6 +5,7 @@ Inferred steps come with evidence and are never mixed with marked steps.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,19 +27,26 @@ from tpu_profile_plugin.analysis.common.planes import (
     recorded_lines,
     spans_at,
 )
-from tpu_profile_plugin.analysis.common.spans import covered_within, union
+from tpu_profile_plugin.analysis.common.spans import Times, covered_within, no_time, times_of, union
 from tpu_profile_plugin.analysis.steps.numbered import NumberedSteps, numbered_steps
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, U32
+from tpu_profile_plugin.columns.stats import strings
 from tpu_profile_plugin.units import PS_PER_MS
 
 MIN_STEPS, MAX_STEPS = 3, 10_000
+_EXECUTION = re.compile(r"Executable::Execute|Execute(?:Helper|Sharded|Replicated)|ThunkExecutor|^PjitFunction")
+"""Calls into XLA's runtime that run, or wait for, one program."""
 MAX_VARIATION = 0.5
 """Maximum relative variation of the period: interquartile range over median of the distances between begins."""
 MIN_COVERAGE = 0.3
 """Minimum share of the recorded time that the repetitions must span."""
 MIN_FILLED = 0.3
 """Minimum share of that span that host events must fill to be accepted as steps."""
+
+LEAST_WORK = 0.5
+"""Minimum share of the work of XLA's CPU backend, from the first host event to the last, that they must enclose to be
+accepted as steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +110,11 @@ def infer_steps(space: XSpace, *, busy: bool = True) -> InferredSteps | None:
         return _with_busy(space, marked) if busy else marked
     for source, candidates in _sources(space):
         best: tuple[float, InferredSteps] | None = None
+        work = _xla_on_host(space) if source == "host event" else no_time()
         for candidate in candidates:
             steps = _steps(candidate, source, span)
             score = _score(steps, candidate)
-            if score > 0 and (best is None or score > best[0]):
+            if score > 0 and (best is None or score > best[0]) and _holds(steps, work):
                 best = (score, steps)
         if best is not None:
             return _with_busy(space, best[1]) if busy else best[1]
@@ -182,7 +191,8 @@ def _sources(space: XSpace) -> Iterator[tuple[str, Iterator[_Candidate]]]:
 
 
 def _repeating(plane: Plane, lines: list[int], *, spans_step: bool) -> Iterator[_Candidate]:
-    """Per line the repeating events, at most the twenty with most time."""
+    """Per line the repeating events, at most the twenty with most time; an execution is but a part of its step."""
+    names = plane.event_metadata.names
     for line in lines:
         events = plane.lines.events_of(line)
         rows = plane.events.metadata[events]
@@ -193,7 +203,9 @@ def _repeating(plane: Plane, lines: list[int], *, spans_step: bool) -> Iterator[
         count, time = np.bincount(where), np.bincount(where, weights=duration)
         repeating = np.flatnonzero((count >= MIN_STEPS) & (count <= MAX_STEPS))
         for i in repeating[np.argsort(-time[repeating], kind="stable")][:20].tolist():
-            yield _Candidate(plane, line, int(distinct[i]), np.flatnonzero(where == i) + events.start, spans_step)
+            row = int(distinct[i])
+            whole = spans_step and not _EXECUTION.search(names[row])
+            yield _Candidate(plane, line, row, np.flatnonzero(where == i) + events.start, whole)
 
 
 def _numbered(rows: U32) -> tuple[U32 | I64, U32 | I64]:
@@ -246,9 +258,25 @@ def _score(steps: InferredSteps, candidate: _Candidate) -> float:
         # A host event spans the step itself, so gaps between the events lower the score.
         end = steps.begin_ps + steps.duration_ps
         filled = float(steps.duration_ps.sum()) / max(1.0, float(end.max() - steps.begin_ps[0]))
-        if filled < MIN_FILLED:
-            return 0.0
+    if evidence.source == "host event" and filled < MIN_FILLED:
+        return 0.0
     return evidence.coverage * filled / (1.0 + evidence.variation)
+
+
+def _holds(steps: InferredSteps, work: Times) -> bool:
+    """Whether steps contain their work, if that is known: a call that only recurs between them does not."""
+    begin, end = union(steps.begin_ps, steps.begin_ps + steps.duration_ps)
+    meanwhile = covered_within(*work, begin[:1], end[-1:])
+    return int(covered_within(*work, begin, end).sum()) >= LEAST_WORK * int(meanwhile.sum())
+
+
+def _xla_on_host(space: XSpace) -> Times:
+    """When the CPU backend ran ops; no time if it did not."""
+    host = host_plane(space)
+    if host is None or host.stat_metadata.row("hlo_op") is None:
+        return no_time()
+    code, _ = strings(space, host, host.events.stats, "hlo_op")
+    return times_of(*spans_at(host, np.flatnonzero(code >= 0)))
 
 
 def device_busy(space: XSpace, begin: I64, end: I64) -> I64 | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from builders import planes
 from builders.answers import answer, rows
 from builders.programs import hlo
 
@@ -169,3 +170,16 @@ def test_time_between_steps_names_the_function_wherever_it_moved():
         "66.7% slower from step to step (300.0 to 500.0 us): time between steps rose by 200.0 us (train.py save)."
     )
     assert changes(found) == [("Between steps: train.py save", "slower", 200, True)]
+
+
+def test_steps_guessed_from_host_code_are_no_match_for_marked_ones():
+    def cpu(main, ops):
+        programs = hlo.metadata_plane(jit_f=(7, hlo.relu_program()))
+        return planes.profile(planes.host(main, planes.xla_on_cpu(ops, steps=6)), programs)
+
+    # `make` repeats, and all work lies outside of it: six executions from 0.6 to 6 ms.
+    run = cpu(planes.in_each_step("0 600 $train.py:3 make", 6), "600 400 fusion.1")
+    found = compared(cpu(planes.marked(steps=6), "0 400 fusion.1"), run)
+    assert found["compared"] == "execution"
+    assert found["summary"]["compared_ps"]["run"] == 900 * US
+    assert changes(found)[0] == ("Waits for host code (Host compute): train.py make", "slower", 500, True)

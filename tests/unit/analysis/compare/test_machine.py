@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from tpu_profile_plugin.analysis.compare.contributions import Contribution, principal
 from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint
 from tpu_profile_plugin.analysis.compare.machine import machine
 from tpu_profile_plugin.analysis.compare.match import Match
@@ -71,3 +74,16 @@ def test_changed_ops_tell_nothing():
     assert machine([*same, match(100.0, 200.0, runs=(1, 2))]) is None
     assert machine([*same, match(100.0, 200.0)]) is not None
     assert machine([]) is None
+
+
+@pytest.mark.parametrize(("idle", "named"), [(200, "mul"), (201, "idle_other")])
+def test_a_change_of_the_program_is_named_unless_another_is_twice_as_large(idle, named):
+    op, other = Contribution("mul", "slower", 100, 0, 0, ""), Contribution("idle_other", "slower", idle, 0, 0, "")
+    less = Contribution("exp", "faster", -500, 0, 0, "")
+    found = principal([less, op, replace(other, part="idle_other")], 300)
+    assert found is not None
+    assert found.what == named
+    found = principal([less, op, replace(other, kind="machine")], 300)
+    assert found is not None
+    assert found.what == named
+    assert principal([less], 300) is None

@@ -72,3 +72,14 @@ def test_ops_of_a_loop_are_made_of_the_same_lines():
     run = [op("while/body/jvp()/mul", "m.py:3", ("f32[4]",), ("while/body/jvp()/mul m.py:3",), "many")]
     (found,) = match_ops(base, run, {})
     assert (found.base, found.run) == (tuple(base), tuple(run))
+
+
+def test_an_op_that_swallowed_others_is_merged_with_them():
+    base = [op("sum", "m.py:9", inside=("sum m.py:9",)), op("dot", "m.py:4", inside=("dot m.py:4",))]
+    run = [op("sum", "m.py:9", ("f32[4]",), inside=("sum m.py:9", "dot m.py:4"))]
+    (found,) = match_ops(base, run, {"f": "f"})
+    assert (found.relation, len(found.base), found.run) == ("merged", 2, tuple(run))
+    # What is made of other ops stays alone.
+    base[1] = op("exp", "m.py:5", inside=("exp m.py:5",))
+    found = {one.relation: one.base for one in match_ops(base, run, {"f": "f"})}
+    assert found == {"shape_changed": (base[0],), "removed": (base[1],)}

@@ -137,6 +137,19 @@ def test_copies_in_the_same_layout_are_another_rules(gather: int, copy: int, fin
         assert found["reason"] == "Ops that rearrange data take 61.0% of the step; most are copies of whole buffers."
 
 
+@pytest.mark.parametrize(("last", "finds"), [(6, True), (7, False)])
+def test_half_of_it_one_kind_of_op_at_one_line(last: int, finds: bool) -> None:
+    entry = [
+        op("x", "parameter", OF),
+        op("gather.1", "gather", OF, "x"),
+        op("transpose.1", "transpose", "f32[128,64]{1,0}", "gather.1"),
+        op("sort.1", "sort", "f32[128,64]{1,0}", "transpose.1"),
+        op("dot.1", "dot", "f32[64,64]{1,0}", "gather.1", "sort.1"),
+    ]
+    ops = [("gather.1", 13), ("transpose.1", 7), ("sort.1", last), ("dot.1", 60)]
+    assert ("share" in told("data_movement", cpu(ops, proto=program(entry)))) is finds
+
+
 def test_ops_that_take_little_of_the_step_are_left_alone() -> None:
     found = told("data_movement", cpu([("gather_fusion", 4)], proto=module()))
     assert found["reason"] == (

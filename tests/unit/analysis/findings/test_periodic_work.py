@@ -162,9 +162,7 @@ def test_a_program_of_its_own_is_named_and_counts_as_a_whole():
     ops = dict.fromkeys((4, 9, 14), "5 3990 dot.9 {program_id=8}")
     found = finding("periodic_work", loop(extra, ops=ops))
     assert found["saving_ps_per_step"] == 705_882_353  # 12 ms, in 17 gaps
-    assert found["title"] == (
-        "41.4% of the time from step to step goes to evaluation in every 5th step: PjitFunction(eval_step)"
-    )
+    assert found["title"] == ("41.4% of the time from step to step goes to evaluation in every 5th step: eval_step")
     assert [one["id"] for one in found["segments"]] == ["between_steps"]
 
 

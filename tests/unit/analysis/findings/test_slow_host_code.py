@@ -29,6 +29,14 @@ def test_names_the_function_and_the_longest_wait():
     assert window == "0,1200000000"
 
 
+def test_a_function_that_steps_are_inferred_from_is_code_as_well():
+    main, ops = loading(600)
+    unmarked = "\n".join(line for line in cpu(main, ops, steps=8).splitlines() if "step_num" not in line)
+    inner = unmarked.replace("$train.py:10 main", "other").replace("$augment.py:7 crop", "other")
+    found = finding("slow_host_code", inner)
+    assert "train.py:42 load_batch" in found["title"]
+
+
 @pytest.mark.parametrize(("duration", "fires"), [(49, False), (52, True), (300, True)])
 def test_the_threshold(duration, fires):
     assert (finding("slow_host_code", cpu(*loading(duration))) is not None) == fires

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from builders.profiles.planted import evidence, finding, tf_loop
 
+from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW
 from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import Slowest
 from tpu_profile_plugin.analysis.findings.rules.data.tf_data_advice import advice_of
 
@@ -29,7 +30,8 @@ MAP = Slowest(
         ({"alone": True}, ["Give the Dataset.map behind ParallelMapV2 num_parallel_calls=tf.data.AUTOTUNE."]),
         ({"passes": 1}, ["If epochs repeat"]),
         ({"passes": 2}, ["Each pass over the data repeats this work: write cache() behind it"]),
-        ({"cached": True, "passes": 2}, ["A cache() follows", "record a later one"]),
+        ({"cached": True, "caches": True, "passes": 2}, ["A cache() follows", "record a later one"]),
+        ({"caches": True, "passes": 2}, ["make its function cheaper"]),
         ({"name": "Generator", "parallelism": None, "late": True}, ["a Python generator, one at a time", "prefetch"]),
     ],
 )
@@ -40,7 +42,7 @@ def test_by_the_recorded_settings(settings, parts):
     asks = settings.get("alone") or (settings.get("autotune") is False and settings.get("cpus", 4) != 4)
     assert ("num_parallel_calls" in advice) == bool(asks)
     assert ("If epochs repeat" in advice) == (
-        not any(settings.get(name) for name in ("late", "alone", "cached")) and settings.get("passes", 0) < 2
+        not any(settings.get(name) for name in ("late", "alone", "caches")) and settings.get("passes", 0) < 2
     )
 
 
@@ -66,8 +68,8 @@ def mapped(python_us, rest_us, thread="tf_data_private_threadpool/12", root=""):
 def test_a_python_function_that_takes_half_of_the_work_is_named(python_us, named):
     found = finding("input_bound", mapped(python_us, 300 - python_us))
     assert found["title"].endswith("most of it in the Python function of ParallelMapV2") == named
-    assert ("Write the Python function" in found["advice"]) == named
-    assert "num_parallel_calls" not in found["advice"]
+    assert ("Write what the Python function" in found["advice"]) == named
+    assert ("If it waits, for files or the network, set num_parallel_calls" in found["advice"]) == named
     assert "prefetch" not in found["advice"]
 
 
@@ -91,3 +93,22 @@ def test_data_that_is_begun_again(last, again):
     found = finding("input_bound", mapped(100, 200, root=last))
     assert ("Each pass over the data repeats this work" in found["advice"]) == again
     assert evidence(found).get("Passes over the data begun so far") == (int(last) + 1 if again else None)
+
+
+def test_a_generator_of_keras_has_workers():
+    generator = advice_of(replace(MAP, name="Generator"))
+    assert generator.of([TENSORFLOW], keras=True).startswith("Give a keras.utils.PyDataset workers")
+    assert generator.of([TENSORFLOW]).startswith("The elements come from a Python generator")
+    assert not advice_of(MAP).keras
+
+
+def test_a_pipeline_with_a_cache_is_not_told_to_cache():
+    advice = advice_of(replace(MAP, caches=True, passes=9)).general
+    assert "cache()" not in advice
+
+
+def test_a_buffer_is_no_cause():
+    for name in ("Prefetch", "Root"):
+        advice = advice_of(replace(MAP, name=name, parallelism=None, passes=9)).general
+        assert advice.startswith(f"The profile does not show what {name} waited for")
+        assert "cache()" not in advice

@@ -46,6 +46,26 @@ def test_an_event_of_the_host_must_fill_most_of_the_time():
     assert infer_steps(profile(f'plane 0 "/host:CPU"\nline 1 python\n{sparse}')) is None
 
 
+@pytest.mark.parametrize("name", ["ThunkExecutor::Execute (wait for completion)", "PjitFunction(f)", "batch"])
+@pytest.mark.parametrize(("length", "found"), [(20, False), (40, True)])
+def test_an_execution_is_a_part_of_the_step_that_lasts_until_the_next(name: str, length: int, found: bool):
+    events = "\n".join(f'{100 * i}us +{length}us "{name}"' for i in range(4))
+    steps = infer_steps(profile(f'plane 0 "/host:CPU"\nline 1 python\n{events}'))
+    assert (steps is not None) is found
+    if steps is not None:
+        lengths = [length] * 4 if name == "batch" else [100, 100, 100, length]
+        assert (steps.duration_ps // US).tolist() == lengths
+
+
+@pytest.mark.parametrize(("inside", "found"), [(13, "batch"), (12, "dot.1")])
+def test_an_event_of_the_host_must_enclose_half_of_the_work_of_xla(inside, found):
+    """Of 30 us of ops per event, and `inside` us of the last ones, which go on after it."""
+    events = in_each_step("0 60 batch", 4, 100)
+    ops = in_each_step(f'{60 - inside} 30 dot.1 {{hlo_op="dot.1"}}', 4, 100)
+    steps = infer_steps(profile(host(events, ops)))
+    assert (None if steps is None else steps.evidence.event) == found
+
+
 def test_a_kernel_that_repeats_on_a_gpu():
     kernels = "\n".join(f"{50 * i}us +20us gemm\n{50 * i + 25}us +5us add" for i in range(6))
     found = infer_steps(profile(f'plane 1 "/device:GPU:0"\nline 4 stream\n{kernels}'))

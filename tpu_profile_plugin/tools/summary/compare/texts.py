@@ -12,6 +12,7 @@ from tpu_profile_plugin.analysis.budget.categories import (
     GROUP_OF,
     GROUPS,
     IDLE_OTHER,
+    IDLE_TRANSFER,
     LABELS,
     Label,
 )
@@ -33,7 +34,11 @@ _UNEVEN = 2.0
 """A difference of more than as many floors of noise that is no more than noise is due to uneven steps, or too few."""
 _SKEWED = 1.1
 """Least ratio of the mean step to the median for a note."""
-_NOUNS = {BETWEEN: "time between steps", CATEGORIES[IDLE_OTHER]: "unexplained idle time"}
+_NOUNS = {
+    BETWEEN: "time between steps",
+    CATEGORIES[IDLE_OTHER]: "unexplained idle time",
+    CATEGORIES[IDLE_TRANSFER]: "the host's wait for results",
+}
 _MORE_OFTEN = {
     "more_often": ("runs more often", "run more often"),
     "fewer_often": ("runs less often", "run less often"),

@@ -32,6 +32,12 @@ describe("the headline of the overview", () => {
     expect([found.title, found.sentences]).toEqual([SLOW.title, ["A request takes 2 ms.", "2 steps, 10 ms each."]]);
     const none = withFindings(OWN, findingsOf({ headline: { title: "No device", tone: "none", finding: null } }));
     expect([none.title, none.sentences[0]]).toEqual(["No device", `${OWN.title}.`]);
+    const busy: Headline = { ...OWN, tone: "none", title: "90.0% of the step is device compute" };
+    const told = withFindings(
+      busy,
+      findingsOf({ headline: { title: `Busy: ${busy.title}, most of it in dot`, tone: "none", finding: null } }),
+    );
+    expect(told.sentences).toEqual(["2 steps, 10 ms each."]);
   });
 
   it("gives no verdict before the findings are known", () => {

@@ -6,8 +6,8 @@ import type { Headline } from "../summary/headline";
 /** The headline of the server over the facts of the page. */
 export function withFindings(facts: Headline, found: Findings): Headline {
   const { tone, title } = found.headline;
-  // A verdict of the page gives way to that of the server; a fact, or a verdict where the server has none, follows it.
-  const replaced = facts.judges && tone !== "none";
+  // A verdict of the page gives way to that of the server; a fact, or a loss where the server names none, follows it.
+  const replaced = facts.judges && (tone !== "none" || facts.tone === "none");
   return { ...facts, tone, title, judges: true, sentences: replaced ? facts.sentences : [`${facts.title}.`, ...facts.sentences] };
 }
 

@@ -26,6 +26,7 @@ class Why(Enum):
     CARRIED = "carried"
     """A loop carries the value from iteration to iteration and still needs the old one when it writes the new one."""
     OTHER = "other"
+    """XLA's own reasons, such as the initial value of a loop; the program does not show what to change."""
 
 
 class ProgramCopies:
@@ -113,7 +114,7 @@ class BufferCopy:
 
 
 def copies_in(work: OpWork) -> list[BufferCopy]:
-    """The ops that only duplicate a buffer, the most costly first."""
+    """The ops that only duplicate a buffer for a reason that the program shows, the most costly first."""
     programs: dict[int, ProgramCopies] = {}
     found: list[BufferCopy] = []
     for op in work.read:
@@ -121,5 +122,6 @@ def copies_in(work: OpWork) -> list[BufferCopy]:
             copies = programs.setdefault(id(op.rows), ProgramCopies(op.rows))
             if copies.is_copy(op.at):
                 why, argument = copies.why(op.at)
-                found.append(BufferCopy(op, why, op.rows.bytes(op.at), argument))
+                if why is not Why.OTHER:
+                    found.append(BufferCopy(op, why, op.rows.bytes(op.at), argument))
     return found

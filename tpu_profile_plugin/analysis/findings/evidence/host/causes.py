@@ -23,7 +23,8 @@ MOST_ELSEWHERE = 0.5
 EXPLAINED = 0.5
 """Least share of the excess that a cause explains."""
 PURPOSE_SHARE = 0.3
-"""Least share of the excess that calls of a known purpose take: what they are given is often made just before."""
+"""Least share of the excess that calls of a known purpose take: what they are given is often made just before. `PART`
+is enough if no function of the program is known."""
 PART = 0.1
 """Least share of the excess that calls take which are looked at one by one."""
 ENCLOSED = 0.8
@@ -88,7 +89,8 @@ class Causes:
             if what not in _NO_ANSWER
         }
         most, what = max(((self.of.more(times)[left].sum(), what) for what, times in sets.items()), default=(0.0, 0))
-        if not what or most < PURPOSE_SHARE * excess:
+        broad = self._broad(new, gain, excess)
+        if not what or most < (PURPOSE_SHARE if (broad & self.user).any() else PART) * excess:
             return None
         mine = self.purposes == what
         call = int(np.where(new & mine, gain, -np.inf).argmax())
@@ -97,8 +99,8 @@ class Causes:
             if self.user[call] and what == Purpose.EVALUATION
             else self._around(sets[what], self.user & ~mine & (depth < depth[call]))
         )
-        around = function >= 0 and new[function]
-        times = join(sets[what], self.times(np.arange(len(new)) == function)) if around else sets[what]
+        around = function >= 0 and bool(new[function])
+        times = join(sets[what], self.times(np.arange(len(new)) == function if around else broad))
         return Cause(Purpose(what), function, call, times, rare)
 
     def _unknown(
@@ -107,7 +109,7 @@ class Causes:
         """A function of the program, else any call, else a program of the device."""
         what = purpose(f"PjitFunction({rare.name.removeprefix('jit_')})") if rare.name else Purpose.UNKNOWN
         what = what if what == Purpose.EVALUATION else Purpose.UNKNOWN
-        broad = new & (gain >= PART * excess)
+        broad = self._broad(new, gain, excess)
         times = self.times(broad)
         if self.of.more(times)[left].sum() < EXPLAINED * excess:
             if self.of.more(rare.times)[left].sum() < EXPLAINED * excess:
@@ -120,6 +122,11 @@ class Causes:
         call, function = (_deepest(depth, keep) for keep in (tells, tells & self.user))
         waits = self.purposes[call] == Purpose.QUEUE and what == Purpose.UNKNOWN
         return Cause(Purpose.QUEUE if waits else what, function, call, times, rare)
+
+    def _broad(self, new: Bools, gain: F64, excess: float) -> Bools:
+        """Names of the new calls that are worth a look."""
+        broad: Bools = new & (gain >= PART * excess) & (self.purposes != Purpose.COMPILE)
+        return broad
 
     def _called(self, garbage: Times) -> int:
         """The name of gc.collect if its calls take most of that time, else -1."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -120,9 +120,20 @@ def _periodic_work(host: HostView) -> PeriodicWork | None:
             kinds.append(_kind(causes, cause, which, float(lost.sum())))
     if by_part.sum() < LEAST_SHARE * host.time.base_ps * host.time.cells:
         times = []
-    kinds.sort(key=lambda one: -one.lost_ps)
+    kinds = _merged(kinds)
     why = int(compiling.sum()), reading, fetched, single
     return PeriodicWork(tuple(kinds), by_part, *why, main.traced, join(*times))
+
+
+def _merged(kinds: list[Kind]) -> list[Kind]:
+    """The most costly first; the same work with another call counts as one."""
+    merged: dict[tuple[Purpose, str], Kind] = {}
+    for kind in sorted(kinds, key=lambda one: -one.lost_ps):
+        same = merged.setdefault((kind.purpose, kind.function), kind)
+        if same is not kind:
+            rows = tuple(sorted({*same.rows, *kind.rows}))
+            merged[kind.purpose, kind.function] = replace(same, rows=rows, lost_ps=same.lost_ps + kind.lost_ps)
+    return sorted(merged.values(), key=lambda one: -one.lost_ps)
 
 
 def _kind(causes: Causes, cause: Cause, which: Bools, lost_ps: float) -> Kind:

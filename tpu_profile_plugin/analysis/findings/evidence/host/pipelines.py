@@ -36,7 +36,7 @@ class Slowest:
       parallelism: as recorded, None for transformations without one; autotune: chosen by tf.data, None if unknown.
       cpus: how many tf.data may use; None if unknown.
       alone: it works on one element at a time; late: nothing prefetches its elements.
-      cached: its elements go into a cache.
+      cached: its elements go into a cache; caches: the host's pipelines have one, anywhere.
       buffer: batches that the prefetch behind it holds; None without one.
       passes: how often the data was begun; 0 if unknown.
       ops: what the host's pipelines compute; None if unknown.
@@ -57,7 +57,13 @@ class Slowest:
     cached: bool = False
     buffer: int | None = None
     passes: int = 0
+    caches: bool = False
     ops: PipelineOps | None = None
+
+    @property
+    def is_buffer(self) -> bool:
+        """It only passes on elements: what it waited for was not recorded."""
+        return _BUFFER.match(self.name) is not None
 
     @property
     def python_share(self) -> float:
@@ -90,7 +96,8 @@ def _slowest_stage(host: HostView) -> Slowest | None:
         return None
     most = max(known, key=lambda one: one.calls * one.mean_ps)
     found = _slowest(_told(host, calls.plane, most))
-    return replace(found, passes=passes(calls.plane), ops=pipeline_ops(calls.plane))
+    caches = any(name.startswith("Iterator::") and "Cache" in name for name in calls.plane.event_metadata.names)
+    return replace(found, passes=passes(calls.plane), caches=caches, ops=pipeline_ops(calls.plane))
 
 
 def _told(host: HostView, plane: Plane, pipeline: Pipeline) -> Pipeline:

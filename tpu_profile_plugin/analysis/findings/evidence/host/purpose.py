@@ -68,7 +68,8 @@ _PATTERNS = (
         rf"|{_PY}checkpoint_management\.py:\d+ |{_PY}model_checkpoint\.py:\d+ "
         rf"|{_PY}(?:saving_api|saving_lib|legacy_h5_format)\.py:\d+ _?(?:save|load)_\w+\Z"
         rf"|{_PY}save\.py:\d+ save\w*\Z|{_PY}(?:training|trainer|model)\.py:\d+ save(?:_weights)?\Z"
-        rf"|{_PY}(?:_)?safetensors\w* serialize\w*\Z|^(?:SaveV2|MergeV2Checkpoints|RestoreV2)(?:\Z|:)|:SaveV2\Z"
+        rf"|{_PY}(?:_)?safetensors\w* serialize\w*\Z"
+        r"|^(?:EagerLocalExecute: )?(?:SaveV2|MergeV2Checkpoints|RestoreV2)(?:\Z|:)|:SaveV2\Z"
         r"|[/.](?:orbax|safetensors)/",
     ),
     (
@@ -78,13 +79,14 @@ _PATTERNS = (
         rf"|{_PY}(?:summary_ops_v2|summary_v2|event_file_writer|record_writer)\.py:\d+ "
         rf"|{_PY}(?:writer|summary_writer)\.py:\d+ (?:add_|write_|scalar|histogram|image|text|flush)\w*\Z"
         rf"|{_PY}\w+\.py:\d+ (?:add|write)_(?:scalars?|histograms?|images?|summary|texts?|hparams)\Z"
-        rf"|{_PY}(?:wandb_run|fluent)\.py:\d+ log\w*\Z|^Write\w*Summary(?:\Z|:)|:Write\w*Summary\Z"
+        rf"|{_PY}(?:wandb_run|fluent)\.py:\d+ log\w*\Z"
+        r"|^(?:EagerLocalExecute: )?Write\w*Summary(?:\Z|:)|:Write\w*Summary\Z"
         r"|[/.](?:wandb|mlflow|tensorboardX?|absl/logging|clu/metric_writers)/",
     ),
     (
         Purpose.EVALUATION,
         rf"{_PY}[^ :]+\.py:\d+ {_EVALUATE}\Z|{_PY}(?:training|trainer)\.py:\d+ test_\w+\Z"
-        rf"|^PjitFunction\({_EVALUATE}\)\Z",
+        rf"|^PjitFunction\({_EVALUATE}\)\Z|^(?:EagerLocalExecute: )?__inference_(?:test_function|{_EVALUATE})_\d+\Z",
     ),
     (
         Purpose.INPUT,

@@ -179,7 +179,7 @@ def _waits(run: RunView, worst: InputWait, host: str) -> list[Evidence]:
 def _named(worst: InputWait) -> str:
     """What most of the wait is in: the slowest transformation of a pipeline, else the event."""
     if worst.slowest is not None and is_python(worst.slowest):
-        return f"the Python function of {worst.slowest.name}"
+        return f"the Python function of {'the pipeline' if worst.slowest.is_buffer else worst.slowest.name}"
     return worst.slowest.shown if worst.slowest is not None else shown(worst.name)
 
 

@@ -10,6 +10,7 @@ from tpu_profile_plugin.analysis.findings.model import Advice, Evidence
 PYTHON_SHARE = 0.50
 """Least share of the pipelines' op time in Python functions that makes them the cause: most of it, so that the rest
 alone would be at least twice as fast."""
+_WORKERS = "Give a keras.utils.PyDataset workers and use_multiprocessing=True."
 PAGE = "tf_data_bottleneck_analysis"
 
 
@@ -20,10 +21,22 @@ def is_python(worst: Slowest) -> bool:
 
 def advice_of(worst: Slowest) -> Advice:
     """For what the program has not done yet."""
-    return Advice(" ".join(_sentences(worst)))
+    general = " ".join(_sentences(worst))
+    return Advice(general, keras=f"{_WORKERS} {general}") if worst.name == "Generator" else Advice(general)
 
 
 def _sentences(worst: Slowest) -> Iterator[str]:
+    if worst.is_buffer and not is_python(worst):
+        yield (
+            f"The profile does not show what {worst.name} waited for: its elements were begun before the recording, or "
+            "its threads waited for a processor. Record for longer, and leave processors to the pipeline."
+        )
+        return
+    ready = not worst.alone and not worst.late
+    if worst.cached:
+        yield "A cache() follows: this work is done in the first epoch only, so record a later one."
+    elif worst.passes > 1 and not worst.caches:
+        yield "Each pass over the data repeats this work: write cache() behind it, before anything random."
     if is_python(worst):
         yield _python(worst)
     elif worst.alone:
@@ -33,11 +46,7 @@ def _sentences(worst: Slowest) -> Iterator[str]:
         yield _parallel(worst, worst.parallelism)
     if worst.late:
         yield "End the pipeline with prefetch(tf.data.AUTOTUNE), so that it works while the devices compute."
-    if worst.cached:
-        yield "A cache() follows: this work is done in the first epoch only, so record a later one."
-    elif worst.passes > 1:
-        yield "Each pass over the data repeats this work: write cache() behind it, before anything random."
-    elif not worst.alone and not worst.late:
+    if ready and worst.passes <= 1 and not worst.caches:
         yield "If epochs repeat this work and its results fit in memory, write cache() behind it."
 
 
@@ -48,8 +57,9 @@ def _python(worst: Slowest) -> str:
             "TFRecordDataset or from_tensor_slices, and do what takes time in a parallel map with TensorFlow's ops."
         )
     return (
-        "Write the Python function (tf.py_function, tf.numpy_function) with TensorFlow's ops, or do its work offline: "
-        "it needs Python's lock, so that more parallel calls hardly help."
+        "Write what the Python function (tf.py_function, tf.numpy_function) computes with TensorFlow's ops, or do it "
+        "offline: Python's lock lets one call compute at a time. If it waits, for files or the network, set "
+        "num_parallel_calls to more than the number of processors."
     )
 
 
@@ -85,5 +95,5 @@ def settings_of(worst: Slowest, host: str) -> list[Evidence]:
         evidence.append(Evidence("Passes over the data begun so far", worst.passes))
     if worst.ops is not None:
         label = f"{worst.ops.most}, of the op time of input pipelines"
-        evidence.append(Evidence(label, 100 * worst.ops.most_share, "%", "framework_op_stats"))
+        evidence.append(Evidence(label, 100 * worst.ops.most_share, "%"))
     return evidence

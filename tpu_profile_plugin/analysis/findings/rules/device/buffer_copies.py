@@ -2,7 +2,8 @@
 
 Fires if copies that change neither type nor layout take at least {COPY_SHARE:.0%} of the time from step to step. The
 program says why: an argument is overwritten although its buffer belongs to the caller, or a loop needs the old value
-after it has written the new one. Where most of the time goes into ops that rearrange data, copies follow from them.
+after it has written the new one; other copies do not count. Where ops that rearrange data take more time, copies follow
+from them.
 
 Donate the argument, or change the loop so that the old value is not needed any more.
 """
@@ -44,15 +45,10 @@ _CARRIED = Advice(
     "per-iteration results as the scan's outputs (ys) rather than in the carry. An iteration that needs the old value "
     "after writing the new one copies the whole buffer.",
 )
-_OTHER = Advice(
-    "Look at what uses this value after it has been changed: XLA copies a buffer if both the old and the new value are "
-    "needed. Order the reads before the write, or write to a new, smaller value."
-)
 _WHY = {
     Why.NOT_DONATED: ("argument {} is overwritten but not donated", _NOT_DONATED),
     Why.ARGUMENT: ("argument {} is overwritten and kept by the caller", _ARGUMENT),
     Why.CARRIED: ("a loop needs its old value in every iteration", _CARRIED),
-    Why.OTHER: ("the old and the new value are both needed", _OTHER),
 }
 
 
@@ -67,7 +63,7 @@ class Copied:
     """
 
     share: OpShare
-    why: Why = Why.OTHER
+    why: Why = Why.NOT_DONATED
     why_ps: int = 0
     size: int = 0
     argument: str = ""

@@ -1,8 +1,9 @@
 """Ops rearrange data instead of computing: gathers, scatters, transposes, copies.
 
-Fires if they take at least {SHARE_OF_STEP:.0%} of the time from step to step, or at least {LEAST_SHARE:.0%} of it and
-{MOVEMENT_SHARE:.0%} of the ops' time while matrix products take less than {MATRIX_SHARE:.0%}. It names the op and its
-line. Programs that mostly copy whole buffers without changing their layout are left to `buffer_copies`.
+Fires if they take at least {SHARE_OF_STEP:.0%} of the time from step to step, {LINE_SHARE:.0%} of it one kind of op at
+one line, or at least {LEAST_SHARE:.0%} of it and {MOVEMENT_SHARE:.0%} of the ops' time while matrix products take less
+than {MATRIX_SHARE:.0%}. It names the op and its line. Programs that mostly copy whole buffers are left to
+`buffer_copies`.
 
 Change the layout where the data is made, or read and write contiguous blocks.
 """
@@ -17,7 +18,7 @@ from tpu_profile_plugin.analysis.findings.evidence.device.buffer_copies import c
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
 from tpu_profile_plugin.analysis.findings.evidence.device.op_nature import Nature
 from tpu_profile_plugin.analysis.findings.evidence.device.op_places import Place, longest_run
-from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp, work_of
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp, OpWork, ReadOp, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
@@ -31,7 +32,12 @@ MOVEMENT_SHARE, MATRIX_SHARE = 0.5, 0.2
 Programs of matrix products need some movement; on real captures these limits told the two kinds apart with a wide
 margin."""
 
+LINE_SHARE = 0.5
+"""Least share of one kind of op at one line in the movement beside other work: many small moves at many places belong
+to the program."""
+
 _KINDS = 3
+_MOST_NAMED = 64
 _INDEXED = frozenset(("gather", "scatter", "dynamic-slice", "dynamic-update-slice", "sort"))
 _LAYOUT = "Change the order of dimensions or the layout where the data is made so that this op is not needed, or let "
 _LAYOUT += "the next op read the data as it is."
@@ -45,7 +51,10 @@ _TPU = " On TPUs the innermost dimension should be a multiple of 128."
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Self times of one host's ops; `most` and `kinds` take most of the movement, `copies_ps` duplicates buffers."""
+    """Self times of one host's ops; `most` and `kinds` take most of the movement, `copies_ps` duplicates buffers.
+
+    `line_ps`: of the kind of op and source line with most of the movement.
+    """
 
     counted_ps: int
     unknown_ps: int
@@ -54,6 +63,7 @@ class Moved:
     matrix_ps: int
     most: NamedOp | None
     kinds: tuple[tuple[str, int], ...]
+    line_ps: int
     longest: Place | None
 
 
@@ -69,7 +79,26 @@ def gather(host: HostView) -> Moved:
     most = work.named(moving[0]) if moving else None
     unknown = work.time_ps(work.of(Nature.UNKNOWN))
     copies = work.time_ps([one.op for one in copies_in(work)])
-    return Moved(work.counted_ps, unknown, moved, copies, matrix, most, tuple(work.kinds(moving)[:_KINDS]), longest)
+    return Moved(
+        work.counted_ps,
+        unknown,
+        moved,
+        copies,
+        matrix,
+        most,
+        tuple(work.kinds(moving)[:_KINDS]),
+        _of_one_line(work, moving),
+        longest,
+    )
+
+
+def _of_one_line(work: OpWork, moving: Sequence[ReadOp]) -> int:
+    """Self time of the kind of op and source line with most of it; ops without a line stand alone."""
+    times: dict[tuple[str, str], int] = {}
+    for op in moving[:_MOST_NAMED]:
+        place = work.named(op).place or work.table.name[op.index]
+        times[op.does, place] = times.get((op.does, place), 0) + work.time_ps([op])
+    return max(times.values(), default=0)
 
 
 def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
@@ -80,8 +109,9 @@ def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
     of_ops, matrix = moved / counted, sum(part.matrix_ps for part in parts) / counted
     lost = run.lost_in("device_compute", ps=of_ops * (run.part_ps("compute") + run.part_ps("data_movement")))
     share = lost.share
+    clear = share >= SHARE_OF_STEP and max(part.line_ps / max(part.movement_ps, 1) for part in parts) >= LINE_SHARE
     little_else = share >= LEAST_SHARE and of_ops >= MOVEMENT_SHARE and matrix < MATRIX_SHARE
-    if share < SHARE_OF_STEP and not little_else:
+    if not clear and not little_else:
         return Silence(
             f"Ops that rearrange data take {of_ops:.1%} of the ops' time ({share:.1%} of the {run.base}), matrix "
             f"products {matrix:.1%}."

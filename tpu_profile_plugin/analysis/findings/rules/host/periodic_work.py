@@ -31,6 +31,10 @@ MOST_NUMBERS = 10
 """Numbers of steps that evidence lists."""
 _BUILT_IN = re.compile(r"\$(?P<module>[\w.]+|<unknown>) (?P<name>\w+)\Z")
 """A function in C, `<unknown>` if it is the method of an object."""
+_COMPILED = re.compile(
+    r"PjitFunction\((.+)\)\Z|(?:EagerLocalExecute: )?__inference_(.+)_\d+\Z|EagerLocalExecute: (.+)\Z"
+)
+"""A call of a compiled function, or an op of TensorFlow."""
 _WORK = {
     Purpose.CHECKPOINT: "checkpoints",
     Purpose.LOGGING: "logging",
@@ -193,7 +197,10 @@ def _evidence(worst: Slow, host: str) -> list[Evidence]:
 
 
 def _called(event: str) -> str:
-    """A call as programs write it: `$_pickle dump` is pickle.dump."""
+    """A call as programs write it: `$_pickle dump` is pickle.dump, `PjitFunction(f)` and `__inference_f_12` are f."""
+    match = _COMPILED.match(event)
+    if match is not None:
+        return str(next(filter(None, match.groups())))
     match = _BUILT_IN.match(event)
     if match is None:
         return shown(event)

@@ -47,8 +47,8 @@ INPUT = Advice(
 )
 """Of code whose result is sent to a device."""
 UNTRACED = Advice(
-    "Record again with Python functions (`tpu-profile capture --python-tracer 1`): then this finding names the function "
-    "and its line. This profile does not show what the devices wait for.",
+    "Record again with Python functions (`tpu-profile capture --python-tracer 1`): then this finding names the "
+    "function and its line. This profile does not show what the devices wait for.",
     jax="Record again with Python functions (`tpu-profile capture --python-tracer 1`, or python_tracer_level=1 in "
     "jax.profiler.ProfileOptions): then this finding names the function and its line.",
     tensorflow="Look at what the loop and its callbacks do between calls of TensorFlow: meanwhile nothing is computed. "
