@@ -91,6 +91,25 @@ def test_in_one_fusion() -> None:
     assert found["share"] == 0.4
 
 
+@pytest.mark.parametrize(("elsewhere", "finds"), [(0.0, True), (0.1, False)])
+def test_one_value_and_zeros_elsewhere(elsewhere: float, finds: bool) -> None:
+    entry = [
+        op("tokens", "parameter", "s32[1024]", parameter_number=0),
+        op("table", "parameter", "f32[8000,128]", parameter_number=1),
+        op("iota", "iota", "s32[1024,8000]", dimensions=[1]),
+        op("indices", "broadcast", "s32[1024,8000]", "tokens", dimensions=[0]),
+        op("eq", "compare", "pred[1024,8000]", "indices", "iota", comparison_direction="EQ"),
+        op("one", "constant", "f32[]", literal={"f32s": [1.0]}),
+        op("ones", "broadcast", "f32[1024,8000]", "one"),
+        op("zero", "constant", "f32[]", literal={"f32s": [elsewhere]}),
+        op("zeros", "broadcast", "f32[1024,8000]", "zero"),
+        op("select.1", "select", "f32[1024,8000]", "eq", "ones", "zeros"),
+        op("dot.1", "dot", "f32[1024,128]", "select.1", "table"),
+    ]
+    found = told("one_hot_product", cpu([("dot.1", 40), ("select.1", 20)], proto=program(entry)))
+    assert found.get("share") == (0.6 if finds else None)
+
+
 @pytest.mark.parametrize(("entries", "finds"), [(511, False), (512, True), (513, True)])
 def test_small_tables_may_be_faster_as_products(entries: int, finds: bool) -> None:
     assert ("share" in told("one_hot_product", cpu(OPS, proto=embedding(entries)))) is finds

@@ -9,6 +9,7 @@ from tpu_profile_plugin.analysis.findings.evidence.device.op_nature import MATRI
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, ReadOp
 from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.shapes import leaves
+from tpu_profile_plugin.analysis.hlo.text.literal import literal_text
 
 _SAME_ELEMENTS = frozenset(("bitcast", "convert", "copy", "reshape", "transpose"))
 _PRODUCTS = frozenset((*MATRICES, "custom-call"))
@@ -73,11 +74,22 @@ def _one_hot(rows: ProgramRows, row: int) -> tuple[int, list[int]]:
         elif computation is not None:
             source = rows.root(computation)
         else:
-            source = operands[0] if opcode in _SAME_ELEMENTS and operands and operands[0] >= 0 else None
-        if source is None:
+            same = opcode in _SAME_ELEMENTS or (opcode == "select" and _same_or_zero(rows, operands))
+            source = operands[0] if same and operands else None
+        if source is None or source < 0:
             break
         row = source
     return 0, outside
+
+
+def _same_or_zero(rows: ProgramRows, operands: Sequence[int]) -> bool:
+    """Whether a select gives one value where its condition holds and zeros elsewhere."""
+    if len(operands) != 3 or min(operands) < 0 or any(rows.opcodes[one] != "broadcast" for one in operands[1:]):
+        return False
+    sources = [rows.links.operands(one)[0] for one in operands[1:] if rows.links.operands(one)]
+    if len(sources) != 2 or min(sources) < 0 or any(rows.opcodes[one] != "constant" for one in sources):
+        return False
+    return literal_text(rows.instruction(sources[1]).literal) == "0"
 
 
 def _compared(rows: ProgramRows, row: int) -> int:
