@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.hlo.shapes import Shape, leaves
 COPY = "copy"
 _SAME = frozenset(("bitcast", "copy", "opt-barrier", "optimization-barrier"))
 LEAST_BYTES = 4096
-"""Size of a buffer (a page of memory) below which its copy costs the start of an op: loop counters and other scalars."""
+"""Size of a buffer (a page of memory) below which its copy only costs the start of an op: loop counters and scalars."""
 _DEEPEST = 32
 """Steps from a copy back to where its value comes from; real chains are far shorter."""
 

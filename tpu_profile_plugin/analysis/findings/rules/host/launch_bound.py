@@ -2,7 +2,7 @@
 
 Fires if waiting for launches takes at least {LAUNCH_SHARE:.0%} of the time from step to step, and the host does
 not wait for the results of most launches. TensorFlow's executor on the CPU does not record when launched work begins:
-there each call may account for at most {LONGEST_CALL_PS_TEXT}, as more is idle time within the graph.
+there each call may account for at most {LONGEST_CALL}, as more is idle time within the graph.
 
 Launch less and larger work: several steps in one program, larger batches, fused kernels.
 """
@@ -29,9 +29,9 @@ LAUNCH_SHARE = 0.15
 """Waiting for launches, as a share of the step: steps of a few milliseconds always lose about a tenth."""
 LONGEST_CALL_PS = 300 * PS_PER_US
 """Idle time per call of devices that do not record when launched work begins: calling a tf.function takes Python about
-0.1 to 0.3 ms. During longer calls the graph's own threads wait, for each other or for a core, which fewer calls do not
-change."""
-LONGEST_CALL_PS_TEXT = f"{LONGEST_CALL_PS / PS_PER_MS:g} ms"
+0.1 to 0.3 ms. In longer calls the graph runs, but its threads wait for a core, or run what is not recorded: fewer calls
+would not change that."""
+LONGEST_CALL = f"{LONGEST_CALL_PS / PS_PER_MS:g} ms"
 TINY_KERNELS = 0.50
 """Share of kernels below 10 us from which they are named as the reason."""
 
@@ -110,8 +110,8 @@ def judge(run: RunView, gathered: Sequence[Launching | None]) -> Finding | Silen
     if worst.calls and worst.lost_ps > worst.calls * LONGEST_CALL_PS:
         return Silence(
             f"Devices wait {share:.1%} of the {run.base} during calls of TensorFlow, "
-            f"{worst.lost_ps / worst.calls / PS_PER_MS:.3g} ms in each: longer than a call takes, so that ops of the "
-            "graph wait for others or for a core."
+            f"{worst.lost_ps / worst.calls / PS_PER_MS:.3g} ms in each: longer than a call takes: the graph's "
+            "threads waited for a core, or ran what is not recorded."
         )
     where = timeline(host, *worst.window)
     evidence = [
