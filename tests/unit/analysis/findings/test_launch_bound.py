@@ -88,3 +88,15 @@ def test_launches_that_wait_for_results_are_not_the_cause():
     waits = main.format("200 10 $array.py:298 __float__\n210 290", "500 490 $array.py:298 __float__")
     assert "the host waits for results first" in reason("launch_bound", cpu(waits, ops))
     assert finding("launch_bound", cpu(main.format("200 300", "500 490 other"), ops)) is not None
+
+
+@pytest.mark.parametrize(("code", "fires"), [(11, False), (13, True)])
+def test_short_code_between_two_launches_counts(code, fires):
+    """Ten launches of 3 us in a step of 1000 us, with code of the loop before each: 150 us in all are needed."""
+    main = "\n".join(["0 999 $train.py:10 main", *(f"{100 * i + code} 3 PjitFunction(f)" for i in range(10))])
+    ops = "\n".join(f"{100 * i + code + 3} {100 - code - 3} dot.{i + 1}" for i in range(10))
+    found = finding("launch_bound", cpu(main, ops))
+    assert (found is not None) == fires
+    if found:
+        assert found["saving_ps_per_step"] == pytest.approx(10 * (code + 3) * 10**6, rel=0.01)
+        assert {part["id"] for part in found["segments"]} == {"idle_launch", "idle_host"}

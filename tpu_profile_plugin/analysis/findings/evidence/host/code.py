@@ -27,7 +27,13 @@ def _code_of_every_step(host: HostView) -> HostCode | None:
     def others(spans: IdleSpans) -> IdleSpans:
         return spans.where(~contains(work.times, spans.begin_ps + (spans.end_ps - spans.begin_ps) // 2))
 
-    return replace(code, after_calls=others(code.after_calls), slow=others(code.slow), unknown=others(code.unknown))
+    return replace(
+        code,
+        after_calls=others(code.after_calls),
+        slow=others(code.slow),
+        unknown=others(code.unknown),
+        launching=others(code.launching),
+    )
 
 
 def _code(host: HostView) -> HostCode | None:

@@ -82,7 +82,7 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
     used = union(*(np.concatenate(column) for column in zip(*windows, strict=True)))
     waits = int(contains(used, calls.begin_ps).sum())
     in_lockstep = waits >= WAITS_PER_STEP * len(steps) and synced(host, steps, waits)
-    spans: list[tuple[IdleSpans, IdleSpans, IdleSpans, IdleSpans]] = []
+    spans: list[tuple[IdleSpans, IdleSpans, IdleSpans, IdleSpans, IdleSpans]] = []
     for number, (device, idle, window) in enumerate(zip(host.devices, gaps, windows, strict=True)):
         parts = split_idle(idle, device, known, sharing)
         spans.append(_of_device(_Gaps(idle, device, known, parts, calls, others, in_lockstep), seen, window, number))
@@ -102,6 +102,7 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
         after_calls=joined([one[0] for one in spans]),
         slow=joined([one[1] for one in spans]),
         unknown=joined([one[2] for one in spans]),
+        launching=joined([one[4] for one in spans]),
     )
 
 
@@ -208,8 +209,8 @@ class _Gaps:
 
 def _of_device(
     gaps: _Gaps, seen: Seen, window: Times, number: int
-) -> tuple[IdleSpans, IdleSpans, IdleSpans, IdleSpans]:
-    """Spans after calls, that code covers, without any event, and during compilation, of one device."""
+) -> tuple[IdleSpans, IdleSpans, IdleSpans, IdleSpans, IdleSpans]:
+    """Spans after calls, that code covers, without any event, during compilation, and between launches, of a device."""
     rest = gaps.parts.rest
     event, user = seen.covering(rest), seen.covering(rest, seen.user)
     short = rest[1] - rest[0] < GLUE_PS
@@ -222,10 +223,12 @@ def _of_device(
     call = np.maximum(np.searchsorted(gaps.calls.begin_ps, following[0], side="right") - 1, 0)
     nothing = intersect(rows(rest, ~covered & ~short), gaps.launched_later())
     compiling = intersect(gaps.idle, gaps.host.compile_)
-    none, unnamed = np.full(len(nothing[0]), -1), np.full(len(compiling[0]), -1)
+    launching = subtract(rows(rest, glue), following)
+    none, unnamed, plain = np.full(len(nothing[0]), -1), np.full(len(compiling[0]), -1), np.full(len(launching[0]), -1)
     return (
         clipped(following, window, call, np.full(len(call), -1), number),
         clipped(rows(rest, slow), window, event[slow], user[slow], number),
         clipped(nothing, window, none, none, number),
         clipped(compiling, window, unnamed, unnamed, number),
+        clipped(launching, window, plain, plain, number),
     )

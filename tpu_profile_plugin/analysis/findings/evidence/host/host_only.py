@@ -65,4 +65,5 @@ def code_on_host(host: HostView) -> HostCode | None:
         after_calls=no_spans(),
         slow=clipped(rows(gaps, slow), window, event[slow], user[slow], 0),
         unknown=clipped(rows(gaps, unknown), window, none, none, 0),
+        launching=no_spans(),
     )

@@ -69,6 +69,7 @@ class HostCode:
       compiling: idle spans during compilation and tracing.
       after_calls: idle spans from such a call to the next launch, without code that is known to run meanwhile.
       slow: idle spans that code covers; unknown: idle spans without any event, whose next launch is known.
+      launching: short idle spans that code between two calls of the runtime covers.
     """
 
     cells: int
@@ -85,6 +86,7 @@ class HostCode:
     after_calls: IdleSpans
     slow: IdleSpans
     unknown: IdleSpans
+    launching: IdleSpans
 
 
 @dataclass(frozen=True, slots=True, eq=False)

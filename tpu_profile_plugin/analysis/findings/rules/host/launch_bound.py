@@ -1,8 +1,9 @@
 """Devices wait for the host to launch compiled work: too many launches, or too small ones.
 
-Fires if waiting for launches takes at least {LAUNCH_SHARE:.0%} of the time from step to step, and the host does
-not wait for the results of most launches. TensorFlow's executor on the CPU does not record when launched work begins:
-there each call may account for at most {LONGEST_CALL}, as more is idle time within the graph.
+Fires if waiting for launches, with short code between two of them, takes at least {LAUNCH_SHARE:.0%} of the time from
+step to step, and the host does not wait for the results of most launches. TensorFlow's executor on the CPU does not
+record when launched work begins: there each call may account for at most {LONGEST_CALL}, as more is idle time within
+the graph.
 
 Launch less and larger work: several steps in one program, larger batches, fused kernels.
 """
@@ -14,15 +15,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.categories import IDLE_LAUNCH
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_LAUNCH
 from tpu_profile_plugin.analysis.common.spans import contains, times_of
 from tpu_profile_plugin.analysis.communication.launches import LaunchSummary
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
+from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_parts
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import synced
 from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.lost import within
 from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
 
 LAUNCH_SHARE = 0.15
@@ -49,14 +53,16 @@ ADVICE = Advice(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Launching:
     """Waits for launches on a host: idle time summed over steps and devices, and of the device that waits longest the
-    step with the longest wait and what GPUs record; `synced`: the program waits for the result of most launches;
-    `calls`: launches on the host in all steps, where devices do not record when launched work begins, else 0.
+    step with the longest wait and what GPUs record; `glue`: idle time while short code runs between two launches, by
+    part of the time budget, int64[c + 1]; `synced`: the program waits for the result of most launches; `calls`:
+    launches on the host in all steps, where devices do not record when launched work begins, else 0.
     """
 
     lost_ps: int
+    glue: I64
     synced: bool
     calls: int
     window: tuple[int, int]
@@ -73,9 +79,19 @@ def gather(host: HostView) -> Launching | None:
     step = int(lost[:, device].argmax())
     window = int(steps.begin_ps[step, device]), int(steps.end_ps[step, device])
     known = host.communication.launches
-    late = host.time.share("idle_launch") >= LAUNCH_SHARE
+    glue = _glue(host)
+    between = float(glue.sum()) / max(host.time.cells, 1)
+    late = host.time.part_ps("idle_launch") + between >= LAUNCH_SHARE * host.time.base_ps
     summary = known[device] if device < len(known) else None
-    return Launching(int(lost.sum()), late and _synced(host), _calls(host, device) if late else 0, window, summary)
+    return Launching(
+        int(lost.sum()), glue, late and _synced(host), _calls(host, device) if late else 0, window, summary
+    )
+
+
+def _glue(host: HostView) -> I64:
+    """Idle time while short code runs between two launches, by part of the time budget, int64[c + 1]."""
+    code = code_of(host)
+    return np.zeros(len(CATEGORIES) + 1, np.int64) if code is None else code.launching.by_part(idle_parts(host))
 
 
 def _calls(host: HostView, device: int) -> int:
@@ -98,7 +114,9 @@ def judge(run: RunView, gathered: Sequence[Launching | None]) -> Finding | Silen
     known = run.present(gathered)
     if not run.has_devices or not known:
         return Silence("No devices recorded.", looked=False)
-    lost = run.lost_in("idle_launch")
+    waits, glue = run.lost_in("idle_launch"), run.located([one.glue for one, _ in known])
+    segments = dict.fromkeys((*waits.segments, *(glue.segments if glue.ps else ())))
+    lost = within(run.budget, waits.ps + glue.ps, tuple(segments)) if glue.ps else waits
     share = lost.share
     if share < LAUNCH_SHARE:
         return Silence(f"Devices wait {share:.1%} of the {run.base} for launches.")
@@ -124,7 +142,8 @@ def judge(run: RunView, gathered: Sequence[Launching | None]) -> Finding | Silen
     small = worst.summary is not None and worst.summary.tiny >= TINY_KERNELS * worst.summary.launches
     why = "; most kernels are shorter than 10 us" if small else ""
     title = f"Devices wait {share:.1%} of the {run.base} for the host to launch work{why}"
-    formula = "idle time while the host launches work or until launched work begins, per step and device"
+    formula = "idle time while the host launches, runs short code between two launches, or until launched work begins, "
+    formula += "per step and device"
     confidence: Confidence = "high" if small else "medium"
     return Finding(title, lost.ps, formula, confidence, tuple(evidence), ADVICE, (host,), lost.segments)
 
