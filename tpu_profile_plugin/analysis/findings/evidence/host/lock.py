@@ -72,11 +72,13 @@ def _lock_waits(host: HostView) -> LockWaits | None:
     main = main_thread_of(host)
     if not main.traced:
         return None
-    pauses = _pauses(main, host.marks)
-    if len(pauses.begin_ps) < FEWEST:
+    edges, threads = Edges.of(main.levels), _Threads.of(host, host.plane)
+    begin, end = _stalls(main, edges, host.marks)
+    thread, calls = threads.busiest(begin, end)
+    if (thread >= 0).sum() < FEWEST:
         return None
-    threads = _Threads.of(host, host.plane)
-    thread, calls = threads.busiest(pauses.begin_ps, pauses.end_ps)
+    pauses, rows = _pauses(edges, begin, end)
+    thread, calls = thread[rows], calls[rows]
     busy = thread >= 0
     if busy.sum() < max(FEWEST, EXPLAINED * len(busy)):
         return None
@@ -107,28 +109,33 @@ class _Pauses:
     usual_ps: I64
 
 
-def _pauses(main: MainThread, steps: Times) -> _Pauses:
+def _stalls(main: MainThread, edges: Edges, steps: Times) -> Times:
     """Times in which no event of the main thread begins or ends, in a frame or between calls of the runtime."""
-    edges = Edges.of(main.levels)
     begin, end = edges.pauses(STALL_PS)
     inner = main.levels.covering(begin, end)
     keep = contains((steps[0][:1], steps[1][-1:]), begin) & ((inner < 0) | ~_waits(main)[inner])
-    begin, end = begin[keep], end[keep]
+    return begin[keep], end[keep]
+
+
+def _pauses(edges: Edges, begin: I64, end: I64) -> tuple[_Pauses, Bools]:
+    """Those stalls that are far longer than usual, and which they are."""
     kind = edges.kind(begin)
+    same = {one: _spread(edges.of_kind(one)) for one in np.unique(kind).tolist()}
+    times = np.unique(np.concatenate(list(same.values())))
+    until = edges.after(times)
     usual = np.full(len(begin), NEVER)
-    for one in np.unique(kind).tolist():
-        usual[kind == one] = _usual(edges, one)
-    long = end - begin >= LONGER * usual
-    return _Pauses(begin[long], end[long], kind[long] // 2, usual[long])
+    for one, at in same.items():
+        next_ = until[np.searchsorted(times, at)]
+        length = (next_ - at)[next_ < NEVER]
+        if len(length) >= SAME:
+            usual[kind == one] = int(np.quantile(length, 0.25))
+    long: Bools = end - begin >= LONGER * usual
+    return _Pauses(begin[long], end[long], kind[long] // 2, usual[long]), long
 
 
-def _usual(edges: Edges, kind: int) -> int:
-    """How long the pause after an edge of a kind usually is; `NEVER` if there are too few to tell."""
-    same = edges.of_kind(kind)
-    same = np.sort(same[:: -(-len(same) // MOST_SAME)])
-    until = edges.after(same)
-    length = (until - same)[until < NEVER]
-    return int(np.quantile(length, 0.25)) if len(length) >= SAME else NEVER
+def _spread(times: I64) -> I64:
+    """At most `MOST_SAME` of them, evenly spread."""
+    return times[:: max(-(-len(times) // MOST_SAME), 1)]
 
 
 def _waits(main: MainThread) -> Bools:
