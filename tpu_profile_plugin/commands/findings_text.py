@@ -79,9 +79,10 @@ def _gain(finding: dict[str, Any], hosts: int, base: str) -> str:
     if not finding["saving_ps_per_step"]:
         return f"No direct cost{where}; {sure}."
     saving, whole = duration(finding["saving_ps_per_step"]), duration(sum(part["ps"] for part in finding["segments"]))
-    names = " and ".join(part["name"] for part in finding["segments"])
+    *most, last = [part["name"] for part in finding["segments"]]
+    parts = f"{', '.join(most)} and {last}" if most else last
     share = f"{finding['share']:.1%} of the {base}"
-    return f"{saving} of {whole} {names}, {share}{where}; {sure}. Saving: {finding['formula']}."
+    return f"{saving} of {whole} {parts}, {share}{where}; {sure}. Saving: {finding['formula']}."
 
 
 def _value(proof: dict[str, Any]) -> str:

@@ -97,8 +97,8 @@ def test_idle_time_without_python_functions_is_noted():
         '242us +40us "$random.py:3 shuffle"', ""
     )
     assert ask(TOOL, profile)["notes"] == [
-        "No Python functions were recorded, so that idle time cannot be traced to host code. Record with "
-        "python_tracer_level=1."
+        "No Python functions were recorded, so that idle time cannot be traced to host code. "
+        "`tpu-profile capture --python-tracer 1` records them."
     ]
 
 

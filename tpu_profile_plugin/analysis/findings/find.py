@@ -40,13 +40,18 @@ class RuleFinding:
         """The cause in one line."""
         return self.finding.title
 
+    @property
+    def vague(self) -> bool:
+        """Whether it says that time is lost, but hardly why."""
+        return self.rule.general or self.finding.confidence == "low"
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """What all rules say of a run.
 
     Attributes:
-      findings: the largest saving first, but general ones after clear ones of a known cause; those about no time in the
+      findings: the largest saving first, but vague ones after clear ones of a known cause; those about no time in the
         order of the rules.
       silent: (rule, reason) of the others, in the order of the rules.
       headline: what limits the run, in one line.
@@ -107,8 +112,8 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]], rules: Sequence[Ru
         else:
             saving_ps = min(verdict.saving_ps, segments_ps(run.budget, verdict.segments))
             findings.append(RuleFinding(rule, replace(verdict, saving_ps=saving_ps), run.share(saving_ps)))
-    known = any(entry.share >= CLEAR_SHARE and not entry.rule.general for entry in findings)
-    findings.sort(key=lambda one: (known and (one.rule.general or one.share < CLEAR_SHARE), -one.finding.saving_ps))
+    known = any(entry.share >= CLEAR_SHARE and not entry.vague for entry in findings)
+    findings.sort(key=lambda one: (known and (one.vague or one.share < CLEAR_SHARE), -one.finding.saving_ps))
     first = findings[0] if findings else None
     main = (first.id, first.title, first.share) if first is not None else None
     healthy = is_healthy(run, max((entry.share for entry in findings), default=0.0))

@@ -27,7 +27,7 @@ _SPENT = {
     "device_to_device": "goes to exposed transfers between devices",
     "collectives": "goes to exposed collectives and waits for late devices",
     "host_compute": "waits for host code",
-    "kernel_launch": "waits for launches",
+    "kernel_launch": "waits for launched work",
     "input": "waits for input",
     "output": "waits for output to the host",
     "compilation": "waits for compilation",

@@ -50,6 +50,20 @@ def test_copies_from_a_tenth_of_the_step_on(copy: int, finds: bool) -> None:
         assert found["reason"] == "Copies of whole buffers take 9.0% of the step."
 
 
+@pytest.mark.parametrize(("numbers", "finds"), [(1, False), (1023, False), (1024, True), (1025, True)])
+def test_copies_of_less_than_a_page_do_not_count(numbers: int, finds: bool) -> None:
+    entry = [
+        op("cache.1", "parameter", f"f32[{numbers}]{{0}}", op_name="cache"),
+        op("row", "parameter", "f32[1]{0}", parameter_number=1),
+        op("at", "parameter", "s32[]", parameter_number=2),
+        op("copy.1", "copy", f"f32[{numbers}]{{0}}", "cache.1"),
+        op("exp.1", "exponential", "f32[1]{0}", "row"),
+        op("update.1", "dynamic-update-slice", f"f32[{numbers}]{{0}}", "copy.1", "exp.1", "at"),
+    ]
+    found = told("buffer_copies", cpu([("copy.1", 40), ("exp.1", 50)], proto=program(entry)))
+    assert found.get("share") == (0.4 if finds else None)
+
+
 def test_an_argument_that_the_caller_keeps() -> None:
     found = told("buffer_copies", cpu([("copy.1", 40), ("exp.1", 50)], proto=updated(result="f32[8]{0}")))
     assert found["title"].endswith("argument cache is overwritten and kept by the caller")

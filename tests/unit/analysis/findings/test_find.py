@@ -11,7 +11,7 @@ from builders import answers
 from builders.profiles.planted import MS, tpu
 
 from tpu_profile_plugin.analysis.findings import find as module
-from tpu_profile_plugin.analysis.findings.model import Advice, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.rules import RULES
 from tpu_profile_plugin.errors import CorruptProfile
 from tpu_profile_plugin.run.figures import findings as run_findings
@@ -116,6 +116,23 @@ def test_general_findings_come_after_clear_ones(
     assert (found["headline"]["finding"], order[0]) == (first, first)
     assert ("general" not in order) is silenced
     assert order == (["known", "small"] if silenced else [first, *({"known", "general"} - {first}), "small"])
+
+
+@pytest.mark.parametrize(
+    ("confidence", "known_us", "first"),
+    [("low", 99, "unsure"), ("low", 100, "known"), ("low", 101, "known"), ("medium", 101, "unsure")],
+)
+def test_findings_of_an_unknown_cause_come_after_clear_ones(
+    confidence: Confidence, known_us: int, first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fires(name: str, us: int, sure: Confidence) -> Rule:
+        found = Finding(name, us * 1_000_000, "f", sure, (), Advice("Do it."), segments=("compute", "idle_other"))
+        return Rule(name, name, lambda run, gathered: found)
+
+    # Of the 1000 us of a step.
+    found = ask(monkeypatch, (fires("unsure", 500, confidence), fires("known", known_us, "high")), PROFILE)
+    assert [entry["id"] for entry in found["findings"]] == [first, *({"known", "unsure"} - {first})]
+    assert found["headline"]["finding"] == first
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)

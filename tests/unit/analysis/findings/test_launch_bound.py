@@ -45,6 +45,23 @@ def test_graphs_of_tensorflow():
     assert "steps_per_execution" in finding("launch_bound", own)["advice"]
 
 
+@pytest.mark.parametrize(("us", "fires"), [(299, True), (300, True), (301, False)])
+def test_calls_of_tensorflow_that_last_longer_than_launching_takes(us, fires):
+    # Ops of the graph wait for a core: nothing could be called less often.
+    loop = tf_loop("0 999 EagerExecute", f"{us} {1000 - us} dense/MatMul:MatMul")
+    assert (finding("launch_bound", loop) is not None) == fires
+    if not fires:
+        assert "0.301 ms in each" in reason("launch_bound", loop)
+    assert finding("launch_bound", launching(us)) is not None  # here a program's run tells when it begins
+
+
+def test_several_calls_of_tensorflow_in_a_step():
+    calls = "0 400 EagerExecute\n500 400 EagerExecute"
+    ops = "250 250 dense/MatMul:MatMul\n{} {} dense/MatMul:MatMul"
+    assert finding("launch_bound", tf_loop(calls, ops.format(850, 150)))["saving_ps_per_step"] == 600 * 10**6
+    assert finding("launch_bound", tf_loop(calls, ops.format(851, 149))) is None
+
+
 def launching_kernels(kernel):
     """Kernels of `kernel` us every 40 us, ten in a step; each begins when its launch of 20 us ends."""
     launches = "\n".join(f"{40 * i} 20 cuLaunchKernel {{correlation_id={i + 1}$N}}" for i in range(10))

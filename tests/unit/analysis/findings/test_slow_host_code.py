@@ -83,6 +83,17 @@ def test_code_whose_result_is_sent_to_a_device_is_input(sent):
     assert found["advice"].startswith("Prepare the next batch" if sent else "Launch the next step before")
 
 
+@pytest.mark.parametrize(("wait", "named"), [(200, True), (199, False)])
+def test_a_wait_for_results_right_before_the_code_is_named(wait, named):
+    """Results are waited for at the end of a step, and the next one begins with a function of 2 ms."""
+    begin = 3990 - wait
+    code = "0 3999 $train.py:10 main\n0 2000 $train.py:42 load_batch\n2000 10 PjitFunction(f)"
+    main = f"{code}\n{begin} {wait} $array.py:298 __float__"
+    found = finding("slow_host_code", cpu(main, f"2010 {begin + wait - 2010} dot.1", steps=9, length=4000))
+    assert ("Right before it the host waits for results in" in evidence(found)) is named
+    assert found["advice"].startswith("The host waits for results before" if named else "Launch the next step before")
+
+
 def test_a_loop_that_lasts_through_all_steps_is_the_place():
     main = "0 600 $_pickle dump\n600 10 PjitFunction(f)"
     found = finding("slow_host_code", cpu(main, "600 400 dot.1", once="0 4000 $train.py:20 fit"))

@@ -12,6 +12,8 @@ from tpu_profile_plugin.analysis.hlo.shapes import Shape, leaves
 
 COPY = "copy"
 _SAME = frozenset(("bitcast", "copy", "opt-barrier", "optimization-barrier"))
+LEAST_BYTES = 4096
+"""Size of a buffer (a page of memory) below which its copy only costs the start of an op: loop counters and scalars."""
 _DEEPEST = 32
 """Steps from a copy back to where its value comes from; real chains are far shorter."""
 
@@ -120,8 +122,8 @@ def copies_in(work: OpWork) -> list[BufferCopy]:
     for op in work.read:
         if op.does == COPY and op.rows is not None and op.at is not None:
             copies = programs.setdefault(id(op.rows), ProgramCopies(op.rows))
-            if copies.is_copy(op.at):
+            if copies.is_copy(op.at) and (size := op.rows.bytes(op.at)) >= LEAST_BYTES:
                 why, argument = copies.why(op.at)
                 if why is not Why.OTHER:
-                    found.append(BufferCopy(op, why, op.rows.bytes(op.at), argument))
+                    found.append(BufferCopy(op, why, size, argument))
     return found

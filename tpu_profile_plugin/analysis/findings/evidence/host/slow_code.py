@@ -14,7 +14,7 @@ from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
 from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_parts
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import Launched, longest_gap_ps
 from tpu_profile_plugin.analysis.findings.evidence.host.purpose import RUNTIME, Purpose, doing, purposes
-from tpu_profile_plugin.analysis.findings.evidence.host.spans import HostCode, IdleSpans
+from tpu_profile_plugin.analysis.findings.evidence.host.spans import GLUE_PS, HostCode, IdleSpans
 from tpu_profile_plugin.analysis.findings.evidence.host.tracer import TRACED_CALL_PS, recorded_calls
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
@@ -42,6 +42,7 @@ class SlowCode:
       inner: the deepest event in most of it.
       name_ps: idle time because of it.
       window: the longest wait for it.
+      after_wait: the call that waits for results right before most of its spans, "" without one.
       sent: something is sent to a device after most of its spans, before the next: it prepares input.
     """
 
@@ -54,6 +55,7 @@ class SlowCode:
     inner: str
     name_ps: int
     window: tuple[int, int]
+    after_wait: str
     sent: bool
 
 
@@ -89,8 +91,21 @@ def slow_code(host: HostView, ops: Launched | None = None) -> SlowCode | None:
         most.inner,
         int(spans.ps[most.rows].sum()),
         (int(spans.begin_ps[longest]), int(spans.end_ps[longest])),
+        _after_wait(code, spans.begin_ps[most.rows]),
         _sent(host, (spans.begin_ps[most.rows], spans.end_ps[most.rows])),
     )
+
+
+def _after_wait(code: HostCode, begin: I64) -> str:
+    """The kind of call that most spans with these begins follow at once; short calls are left out."""
+    calls = code.calls.where(code.calls.end_ps - code.calls.begin_ps >= GLUE_PS) if len(code.calls) else code.calls
+    if not len(calls):
+        return ""
+    last = np.searchsorted(calls.end_ps, begin, side="right") - 1
+    close = (last >= 0) & (begin - calls.end_ps[np.maximum(last, 0)] < GLUE_PS)
+    if 2 * int(close.sum()) <= len(begin):
+        return ""
+    return code.names[int(np.bincount(calls.name[last[close]]).argmax())]
 
 
 def _sent(host: HostView, spans: Times) -> bool:

@@ -1,9 +1,9 @@
 """Programs copy whole buffers before they change them: arguments that are not donated, values that loops carry.
 
-Fires if copies that change neither type nor layout take at least {COPY_SHARE:.0%} of the time from step to step. The
-program says why: an argument is overwritten although its buffer belongs to the caller, or a loop needs the old value
-after it has written the new one; other copies do not count. Where ops that rearrange data take more time, copies follow
-from them.
+Fires if copies of at least {LEAST_SIZE} that change neither type nor layout take at least {COPY_SHARE:.0%} of
+the time from step to step. The program says why: an argument is overwritten although its buffer belongs to the caller,
+or a loop needs the old value after it has written the new one; other copies do not count. Where ops that rearrange data
+take more time, copies follow from them.
 
 Donate the argument, or change the loop so that the old value is not needed any more.
 """
@@ -13,17 +13,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.findings.evidence.device.buffer_copies import Why, copies_in
+from tpu_profile_plugin.analysis.findings.evidence.device.buffer_copies import LEAST_BYTES, Why, copies_in
 from tpu_profile_plugin.analysis.findings.evidence.device.op_shares import OpShare, op_share, run_share
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.units import MIB
+from tpu_profile_plugin.units import KIB, MIB
 
 COPY_SHARE = 0.1
 """Copies, as a share of the time from step to step: XLA needs some in every program with loops, and below a tenth
 less is gained than by most other changes."""
+LEAST_SIZE = f"{LEAST_BYTES // KIB} KiB"
 
 _NOT_DONATED = Advice(
     "Let the program overwrite this argument in place: donate its buffer if the caller does not use it again after the "

@@ -1,7 +1,8 @@
 """Devices wait for the host to launch compiled work: too many launches, or too small ones.
 
 Fires if waiting for launches takes at least {LAUNCH_SHARE:.0%} of the time from step to step, and the host does
-not wait for the results of most launches.
+not wait for the results of most launches. TensorFlow's executor on the CPU does not record when launched work begins:
+there each call may account for at most {LONGEST_CALL}, as more is idle time within the graph.
 
 Launch less and larger work: several steps in one program, larger batches, fused kernels.
 """
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import IDLE_LAUNCH
+from tpu_profile_plugin.analysis.common.spans import contains, times_of
 from tpu_profile_plugin.analysis.communication.launches import LaunchSummary
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import synced
@@ -25,6 +27,11 @@ from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
 
 LAUNCH_SHARE = 0.15
 """Waiting for launches, as a share of the step: steps of a few milliseconds always lose about a tenth."""
+LONGEST_CALL_PS = 300 * PS_PER_US
+"""Idle time per call of devices that do not record when launched work begins: calling a tf.function takes Python about
+0.1 to 0.3 ms. In longer calls the graph runs, but its threads wait for a core, or run what is not recorded: fewer calls
+would not change that."""
+LONGEST_CALL = f"{LONGEST_CALL_PS / PS_PER_MS:g} ms"
 TINY_KERNELS = 0.50
 """Share of kernels below 10 us from which they are named as the reason."""
 
@@ -45,11 +52,13 @@ ADVICE = Advice(
 @dataclass(frozen=True, slots=True)
 class Launching:
     """Waits for launches on a host: idle time summed over steps and devices, and of the device that waits longest the
-    step with the longest wait and what GPUs record; `synced`: the program waits for the result of most launches.
+    step with the longest wait and what GPUs record; `synced`: the program waits for the result of most launches;
+    `calls`: launches on the host in all steps, where devices do not record when launched work begins, else 0.
     """
 
     lost_ps: int
     synced: bool
+    calls: int
     window: tuple[int, int]
     summary: LaunchSummary | None
 
@@ -65,7 +74,17 @@ def gather(host: HostView) -> Launching | None:
     window = int(steps.begin_ps[step, device]), int(steps.end_ps[step, device])
     known = host.communication.launches
     late = host.time.share("idle_launch") >= LAUNCH_SHARE
-    return Launching(int(lost.sum()), late and _synced(host), window, known[device] if device < len(known) else None)
+    summary = known[device] if device < len(known) else None
+    return Launching(int(lost.sum()), late and _synced(host), _calls(host, device) if late else 0, window, summary)
+
+
+def _calls(host: HostView, device: int) -> int:
+    """Launches on the host in the steps, at least 1, if a CPU does not record when launched work begins; else 0."""
+    steps, one = host.steps, host.devices[device]
+    if steps is None or one.kind != "cpu" or len(one.starts):
+        return 0
+    called = contains(times_of(steps.begin_ps[:, device], steps.end_ps[:, device]), host.reader.time.launch[0])
+    return max(int(called.sum()), 1)
 
 
 def _synced(host: HostView) -> bool:
@@ -87,6 +106,12 @@ def judge(run: RunView, gathered: Sequence[Launching | None]) -> Finding | Silen
     if worst.synced:
         return Silence(
             f"Devices wait {share:.1%} of the {run.base} for launches, because the host waits for results first."
+        )
+    if worst.calls and worst.lost_ps > worst.calls * LONGEST_CALL_PS:
+        return Silence(
+            f"Devices wait {share:.1%} of the {run.base} during calls of TensorFlow, "
+            f"{worst.lost_ps / worst.calls / PS_PER_MS:.3g} ms in each: longer than a call takes: the graph's "
+            "threads waited for a core, or ran what is not recorded."
         )
     where = timeline(host, *worst.window)
     evidence = [

@@ -37,6 +37,11 @@ ADVICE = Advice(
     "the tf.data pipeline (map with num_parallel_calls, then prefetch).",
 )
 """Of code that nothing tells the purpose of."""
+AFTER_WAIT = Advice(
+    "The host waits for results before it comes to this code, so that the devices have nothing to do meanwhile. Launch "
+    "the next step first and read results one step late, or prepare what the next step needs on another thread.",
+)
+"""Of code that devices wait for because a wait for results comes before it."""
 INPUT = Advice(
     "Prepare the next batch on another thread or process while the devices compute, and send it to them early. "
     "The devices have nothing to do until it has finished.",
@@ -132,7 +137,7 @@ def _advice(worst: SlowCode, locked: bool) -> Advice:
         return BY_PURPOSE[worst.purpose]
     if not worst.name.startswith("$"):
         return UNTRACED
-    return LOCKED if locked else INPUT if worst.sent else ADVICE
+    return LOCKED if locked else AFTER_WAIT if worst.after_wait else INPUT if worst.sent else ADVICE
 
 
 def _title(run: RunView, worst: SlowCode, lost: Lost) -> str:
@@ -155,6 +160,11 @@ def _evidence(worst: SlowCode, host: str) -> list[Evidence]:
     if worst.place:
         called = timeline(host, *worst.window, worst.place)
         evidence.append(Evidence("Called by", shown(worst.place), "", TIMELINE, called))
+    if worst.after_wait:
+        waits = timeline(host, *worst.window, worst.after_wait)
+        evidence.append(
+            Evidence("Right before it the host waits for results in", shown(worst.after_wait), "", TIMELINE, waits)
+        )
     if worst.inner not in ("", worst.name):
         find = timeline(host, *worst.window, worst.inner)
         evidence.append(Evidence("Most of it in", shown(worst.inner), "", TIMELINE, find))

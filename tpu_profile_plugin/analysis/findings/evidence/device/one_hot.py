@@ -1,0 +1,118 @@
+"""Matrix products with one-hot rows: they look up rows of a table by multiplying all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tpu_profile_plugin.analysis.findings.evidence.device.op_nature import MATRICES, Nature
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, ReadOp
+from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
+from tpu_profile_plugin.analysis.hlo.shapes import leaves
+from tpu_profile_plugin.analysis.hlo.text.literal import literal_text
+
+_SAME_ELEMENTS = frozenset(("bitcast", "convert", "copy", "reshape", "transpose"))
+_PRODUCTS = frozenset((*MATRICES, "custom-call"))
+_DEEPEST = 16
+"""Steps from a product back to the comparison that makes the one-hot rows; real chains have about five."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A product with one-hot rows; `entries`: rows of the table, the contracted size.
+
+    `made_by`: the rows of the program, outside of fusions, that make the one-hot rows, if only products read them.
+    """
+
+    op: ReadOp
+    entries: int
+    made_by: tuple[int, ...]
+
+
+def lookups(work: OpWork) -> list[Lookup]:
+    """The products that look up rows of a table, the most costly first."""
+    found = (_lookup(op, op.rows, op.at) for op in work.of(Nature.MATRIX) if op.rows is not None and op.at is not None)
+    return [one for one in found if one is not None]
+
+
+def _lookup(op: ReadOp, rows: ProgramRows, at: int) -> Lookup | None:
+    for product in rows.inside(at):
+        operands = rows.links.operands(product)[:2] if rows.opcodes[product] in _PRODUCTS else []
+        if len(operands) < 2 or min(operands) < 0:
+            continue
+        for one, table in (operands, operands[::-1]):
+            entries, made_by = _one_hot(rows, one)
+            if entries and entries in _sizes(rows, table) and entries not in _sizes(rows, product):
+                return Lookup(op, entries, tuple(made_by if _only_for_products(rows, made_by) else ()))
+    return None
+
+
+def _sizes(rows: ProgramRows, row: int) -> Sequence[int]:
+    """The sizes of an array; of a tuple those of its first."""
+    arrays = leaves(rows.shape(row))
+    return list(arrays[0][1].dimensions) if arrays else []
+
+
+def _only_for_products(rows: ProgramRows, made_by: Sequence[int]) -> bool:
+    users = {user for row in made_by for user in rows.links.users(row)}.difference(made_by)
+    return all(any(rows.opcodes[one] in _PRODUCTS for one in rows.inside(user)) for user in users)
+
+
+def _one_hot(rows: ProgramRows, row: int) -> tuple[int, list[int]]:
+    """How long the one-hot rows of an operand are, 0 if it has none, and the rows outside of fusions that make them."""
+    fusions, outside = rows.links.fusion_of, list[int]()
+    for _ in range(_DEEPEST):
+        opcode, operands = rows.opcodes[row], rows.links.operands(row)
+        fusion = fusions.get(rows.links.home(row))
+        if fusion is None:
+            outside.append(row)
+        if opcode == "compare":
+            return _compared(rows, row), outside
+        computation = rows.fused(row)
+        if opcode == "parameter":
+            source = None if fusion is None else rows.parameter(fusion, row)
+        elif computation is not None:
+            source = rows.root(computation)
+        else:
+            same = opcode in _SAME_ELEMENTS or (opcode == "select" and _same_or_zero(rows, operands))
+            source = operands[0] if same and operands else None
+        if source is None or source < 0:
+            break
+        row = source
+    return 0, outside
+
+
+def _same_or_zero(rows: ProgramRows, operands: Sequence[int]) -> bool:
+    """Whether a select gives one value where its condition holds and zeros elsewhere."""
+    if len(operands) != 3 or min(operands) < 0 or any(rows.opcodes[one] != "broadcast" for one in operands[1:]):
+        return False
+    sources = [rows.links.operands(one)[0] for one in operands[1:] if rows.links.operands(one)]
+    if len(sources) != 2 or min(sources) < 0 or any(rows.opcodes[one] != "constant" for one in sources):
+        return False
+    return literal_text(rows.instruction(sources[1]).literal) == "0"
+
+
+def _compared(rows: ProgramRows, row: int) -> int:
+    """The size of the dimension in which a comparison finds each index among 0, 1, 2, ...; 0 if it does not."""
+    operands = rows.links.operands(row)
+    if rows.instruction(row).comparison_direction != "EQ" or len(operands) != 2 or min(operands) < 0:
+        return 0
+    for counts, indices in (operands, operands[::-1]):
+        along = _counts_along(rows, counts)
+        if along is not None and rows.opcodes[indices] == "broadcast":
+            sizes = _sizes(rows, row)
+            repeated = along not in rows.instruction(indices).dimensions
+            return int(sizes[along]) if repeated and along < len(sizes) else 0
+    return 0
+
+
+def _counts_along(rows: ProgramRows, row: int) -> int | None:
+    """The dimension along which an array counts from 0 on; None if it does not."""
+    if rows.opcodes[row] == "iota":
+        return next(iter(rows.instruction(row).dimensions), 0)
+    operands = rows.links.operands(row)
+    if rows.opcodes[row] != "broadcast" or not operands or operands[0] < 0 or rows.opcodes[operands[0]] != "iota":
+        return None
+    inner = next(iter(rows.instruction(operands[0]).dimensions), 0)
+    outer = rows.instruction(row).dimensions
+    return int(outer[inner]) if inner < len(outer) else None
