@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from builders.profiles.planted import cpu, evidence, finding, findings, reason
+
+from tpu_profile_plugin.analysis.budget.host_time import MainThread, levels
+from tpu_profile_plugin.analysis.findings.evidence.host.tracer import recorded_calls
 
 
 def traced(calls):
@@ -135,3 +139,12 @@ def test_without_python_functions_the_lock_is_unknown():
     answer = findings(cpu("0 10 PjitFunction(f)", "500 400 dot.1"))
     silent = next(one for one in answer["silent"] if one["id"] == "python_lock")
     assert silent["reason"] == "Python functions were not recorded."
+
+
+@pytest.mark.parametrize("copies", [1, 1000])
+def test_calls_are_counted_in_few_spans_and_in_many(copies):
+    """Three calls begin from 10 to 20 (that at 20 does not), one from 50 to 60; other events do not count."""
+    begin, end = np.array([0, 10, 12, 15, 16, 20, 50]), np.array([100, 19, 14, 18, 17, 30, 55])
+    main = MainThread(levels(begin, end, np.array([0, 1, 1, 1, 0, 1, 1])), ("PjitFunction(f)", "$train.py:50 one"))
+    spans = np.tile([10, 50, 60], copies), np.tile([20, 60, 70], copies)
+    assert recorded_calls(main, spans).tolist() == [3, 1, 0] * copies

@@ -8,9 +8,10 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.host_names import is_frame, is_user_frame
 from tpu_profile_plugin.analysis.budget.host_time import MainThread
-from tpu_profile_plugin.analysis.common.planes import line_of, spans_at
+from tpu_profile_plugin.analysis.common.planes import spans_at
 from tpu_profile_plugin.analysis.common.spans import Times, contains, times_of
 from tpu_profile_plugin.analysis.findings.evidence.host.callers import main_thread_of
+from tpu_profile_plugin.analysis.findings.evidence.host.edges import NEVER, Edges
 from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_parts
 from tpu_profile_plugin.analysis.findings.evidence.host.purpose import RUNTIME, Purpose, purposes
 from tpu_profile_plugin.analysis.findings.host_view import HostView
@@ -27,6 +28,8 @@ LONGER = 5.0
 """A pause after the same event is usually shorter by this factor."""
 SAME = 5
 """Pauses after the same event that tell how long one usually is."""
+MOST_SAME = 1000
+"""No more of them are looked at, evenly spread over all: so many tell a usual length well enough."""
 FEWEST = 3
 """Pauses of this kind: with fewer another cause is as likely."""
 EXPLAINED = 0.7
@@ -69,11 +72,13 @@ def _lock_waits(host: HostView) -> LockWaits | None:
     main = main_thread_of(host)
     if not main.traced:
         return None
-    pauses = _pauses(main, host.marks)
-    if len(pauses.begin_ps) < FEWEST:
+    edges, threads = Edges.of(main.levels), _Threads.of(host, host.plane)
+    begin, end = _stalls(main, edges, host.marks)
+    thread, calls = threads.busiest(begin, end)
+    if (thread >= 0).sum() < FEWEST:
         return None
-    threads = _Threads.of(host, host.plane)
-    thread, calls = threads.busiest(pauses.begin_ps, pauses.end_ps)
+    pauses, rows = _pauses(edges, begin, end)
+    thread, calls = thread[rows], calls[rows]
     busy = thread >= 0
     if busy.sum() < max(FEWEST, EXPLAINED * len(busy)):
         return None
@@ -104,26 +109,33 @@ class _Pauses:
     usual_ps: I64
 
 
-def _pauses(main: MainThread, steps: Times) -> _Pauses:
+def _stalls(main: MainThread, edges: Edges, steps: Times) -> Times:
     """Times in which no event of the main thread begins or ends, in a frame or between calls of the runtime."""
-    levels = main.levels
-    begin, end, name = (np.concatenate(column) for column in (levels.begin_ps, levels.end_ps, levels.name))
-    at, key = np.concatenate([begin, end]), np.concatenate([2 * name, 2 * name + 1])
-    order = np.argsort(at, kind="stable")
-    at, key = at[order], key[order]
-    length = np.diff(at)
-    rows = np.flatnonzero(length >= STALL_PS)
-    rows = rows[contains((steps[0][:1], steps[1][-1:]), at[rows])]
-    inner = levels.covering(at[rows], at[rows + 1])
-    rows = rows[(inner < 0) | ~_waits(main)[inner]]
-    usual, known = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.bool_)
-    for one in np.unique(key[rows]).tolist():
-        same = length[key[:-1] == one]
-        if len(same) >= SAME:
-            known[key[rows] == one], usual[key[rows] == one] = True, int(np.quantile(same, 0.25))
-    long = known & (length[rows] >= LONGER * usual)
-    rows, usual = rows[long], usual[long]
-    return _Pauses(at[rows], at[rows + 1], key[rows] // 2, usual)
+    begin, end = edges.pauses(STALL_PS)
+    inner = main.levels.covering(begin, end)
+    keep = contains((steps[0][:1], steps[1][-1:]), begin) & ((inner < 0) | ~_waits(main)[inner])
+    return begin[keep], end[keep]
+
+
+def _pauses(edges: Edges, begin: I64, end: I64) -> tuple[_Pauses, Bools]:
+    """Those stalls that are far longer than usual, and which they are."""
+    kind = edges.kind(begin)
+    same = {one: _spread(edges.of_kind(one)) for one in np.unique(kind).tolist()}
+    times = np.unique(np.concatenate(list(same.values())))
+    until = edges.after(times)
+    usual = np.full(len(begin), NEVER)
+    for one, at in same.items():
+        next_ = until[np.searchsorted(times, at)]
+        length = (next_ - at)[next_ < NEVER]
+        if len(length) >= SAME:
+            usual[kind == one] = int(np.quantile(length, 0.25))
+    long: Bools = end - begin >= LONGER * usual
+    return _Pauses(begin[long], end[long], kind[long] // 2, usual[long]), long
+
+
+def _spread(times: I64) -> I64:
+    """At most `MOST_SAME` of them, evenly spread."""
+    return times[:: max(-(-len(times) // MOST_SAME), 1)]
 
 
 def _waits(main: MainThread) -> Bools:
@@ -148,11 +160,12 @@ class _Threads:
             (plane,) = host.space.filtered(EventFilter(plane, event=lambda name: name.startswith("$")))
         names = plane.event_metadata.names
         python = np.array([name.startswith("$") for name in names], np.bool_)
-        rows = np.flatnonzero(python[plane.events.metadata])
-        line = line_of(plane, rows)
-        main = host.reader.time.main
-        others = [one for one in np.unique(line).tolist() if (int(plane.lines.id[one]), plane.lines.name[one]) != main]
-        return cls(plane, tuple(rows[line == one] for one in others))
+        main, rows = host.reader.time.main, []
+        for line, name in enumerate(plane.lines.name):
+            if (int(plane.lines.id[line]), name) != main:
+                events = plane.lines.events_of(line)
+                rows.append(events.start + np.flatnonzero(python[plane.events.metadata[events]]))
+        return cls(plane, tuple(one for one in rows if len(one)))
 
     def busiest(self, begin: I64, end: I64) -> tuple[I64, I64]:
         """Per pause the thread that calls most functions, -1 if none calls many; and how many."""

@@ -15,7 +15,7 @@ from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_p
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import Launched, longest_gap_ps
 from tpu_profile_plugin.analysis.findings.evidence.host.purpose import RUNTIME, Purpose, doing, purposes
 from tpu_profile_plugin.analysis.findings.evidence.host.spans import GLUE_PS, HostCode, IdleSpans
-from tpu_profile_plugin.analysis.findings.evidence.host.tracer import TRACED_CALL_PS
+from tpu_profile_plugin.analysis.findings.evidence.host.tracer import TRACED_CALL_PS, recorded_calls
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.columns.arrays import I64, U8, Bools
@@ -74,8 +74,9 @@ def slow_code(host: HostView, ops: Launched | None = None) -> SlowCode | None:
         spans = spans.where(~_launches(code, spans, np.sort(ops.at_ps)))
     if not len(spans.ps):
         return None
-    most = _most(code, main_thread_of(host), host, spans)
-    tracing = _tracing_ps(code, spans)
+    main = main_thread_of(host)
+    most = _most(code, main, host, spans)
+    tracing = _tracing_ps(main, spans)
     tracing = tracing if tracing >= LEAST_SHARE * spans.total() else 0
     real = spans.total() - tracing
     by_part = spans.by_part(idle_parts(host))
@@ -124,13 +125,9 @@ def _launches(code: HostCode, spans: IdleSpans, launch_ps: I64) -> Bools:
     return launches
 
 
-def _tracing_ps(code: HostCode, spans: IdleSpans) -> int:
+def _tracing_ps(main: MainThread, spans: IdleSpans) -> int:
     """What recording the Python functions in the spans costs, summed over devices."""
-    frames = np.array([name.startswith("$") for name in code.names], np.bool_)
-    if not frames.any() or not len(code.events):
-        return 0
-    begins = np.sort(code.events.begin_ps[frames[code.events.name]])
-    calls = np.searchsorted(begins, spans.end_ps) - np.searchsorted(begins, spans.begin_ps)
+    calls = recorded_calls(main, (spans.begin_ps, spans.end_ps))
     return int(np.minimum(calls * TRACED_CALL_PS, spans.ps).sum())
 
 
