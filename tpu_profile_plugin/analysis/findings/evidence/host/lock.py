@@ -72,8 +72,11 @@ def _lock_waits(host: HostView) -> LockWaits | None:
     main = main_thread_of(host)
     if not main.traced:
         return None
-    edges, threads = Edges.of(main.levels), _Threads.of(host, host.plane)
+    edges = Edges.of(main.levels)
     begin, end = _stalls(main, edges, host.marks)
+    if len(begin) < FEWEST:
+        return None
+    threads = _Threads.of(host, host.plane)
     thread, calls = threads.busiest(begin, end)
     if (thread >= 0).sum() < FEWEST:
         return None
