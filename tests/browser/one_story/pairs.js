@@ -201,7 +201,7 @@ export const PAIRS = [
   { page: OVERVIEW, what: "the step time of headline and summary", a: steps(OVERVIEW), b: figure(OVERVIEW, "Average step time") },
   ...[OVERVIEW, INPUT, BUDGET].map((page) => ({ page, what: "the segments of the bar and what it divides", a: sumOf(page, BAR), b: base(page) })),
   ...ofCategories,
-  { page: OVERVIEW, what: "computation of headline and bar", a: headline(OVERVIEW, /^Healthy: ([\d.]+%)/), b: part(OVERVIEW, BAR, "Device compute") },
+  { page: OVERVIEW, what: "computation of headline and bar", a: headline(OVERVIEW, /(?:Healthy|Busy): ([\d.]+%) of the/), b: part(OVERVIEW, BAR, "Device compute") },
   { page: OVERVIEW, what: "the step-time graph and the step time", a: graphMean(OVERVIEW, "Step-time graph"), b: figure(OVERVIEW, "Average step time") },
   { page: OVERVIEW, what: "the input share of headline and bar", a: headline(OVERVIEW, /wait ([\d.]+%) of the (?:step|time from step to step|recording) for input/), b: part(OVERVIEW, BAR, "Input") },
   { page: `${OVERVIEW}, ${INPUT}`, what: "the step time of both pages", a: figure(OVERVIEW, "Average step time"), b: figure(INPUT, "Step time") },
