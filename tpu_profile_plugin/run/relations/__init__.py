@@ -1,6 +1,16 @@
 """The tables of a run that programs read: Python, Arrow, Parquet and SQL."""
 
+from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.run.relations.relation import Relation
 
 RELATIONS: tuple[Relation, ...] = ()
 """All of them, in the order of the documentation."""
+
+
+def find(name: str) -> Relation:
+    """The relation of this name; raises NotFound."""
+    for relation in RELATIONS:
+        if relation.name == name:
+            return relation
+    names = ", ".join(relation.name for relation in RELATIONS)
+    raise NotFound(f"There is no table {name[:80]!r}; there are {names}.", code="table_not_found")
