@@ -97,6 +97,7 @@ def waits_between_hosts(parts: Sequence[HostRuns]) -> tuple[list[RunWaits | None
             waits.append(None)
             continue
         own = slice(first, first + len(part.key))
-        waits.append(RunWaits(*(column[own] for column in columns), ranks[matched.numbers[i]]))
+        wait, last, execution = (column[own] for column in columns)
+        waits.append(RunWaits(wait, last, execution, ranks[matched.numbers[i]]))
         first = own.stop
     return waits, int(runs.instance.max(initial=-1)) + 1

@@ -7,11 +7,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from tpu_profile_plugin.run.host import Derived, HostProfile
+from tpu_profile_plugin.run.figures.devices import host_devices
+from tpu_profile_plugin.run.figures.programs import hlo_ops
+from tpu_profile_plugin.run.figures.summary import groups_of
+from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.tables.coded import Coded
 
 T = TypeVar("T")
+_OF_COLUMNS = (groups_of, hlo_ops, host_devices)
+"""Results that refer to the columns of a host."""
 
 
 def coded(texts: Iterable[str | None]) -> Coded:
@@ -21,14 +26,9 @@ def coded(texts: Iterable[str | None]) -> Coded:
     return Coded(np.array(codes, np.int32), tuple(numbers))
 
 
-def each_host(
-    run: RunHosts, make: Callable[[HostProfile], T], *derived: Derived[..., object]
-) -> Iterator[tuple[HostProfile, T]]:
-    """The hosts with `make(host)`, lazily; with several hosts, each one's columns are dropped before the next is read.
-
-    `derived` are functions whose results for the host refer to its columns, and are dropped with them.
-    """
+def each_host(run: RunHosts, make: Callable[[HostProfile], T]) -> Iterator[tuple[HostProfile, T]]:
+    """The hosts with `make(host)`, lazily; of several hosts, only one has its columns in memory."""
     for host, result in run.iterate_hosts(make):
         yield host, result
         if len(run.profiles) > 1:
-            host.release(*derived, least=0)
+            host.release(*_OF_COLUMNS, least=0)

@@ -27,12 +27,9 @@ COLUMNS = (
     texts(
         "source",
         "Steps from",
-        "device or host: markers; inferred: repeating events; dispatch: equal parts; recording: all of it, as one step.",
+        "device, host: markers; inferred: repeating events; dispatch: equal parts; recording: all of it as one step.",
     ),
-    *(
-        integers(f"{category}_ps", LABELS[category].name, "ps", LABELS[category].sentence)
-        for category in CATEGORIES
-    ),
+    *(integers(f"{category}_ps", LABELS[category].name, "ps", LABELS[category].sentence) for category in CATEGORIES),
 )
 
 
