@@ -127,6 +127,7 @@ def _codes_of(space: XSpace, plane: Plane, stats: Stats, row: int | None, table:
     for kind in np.unique(kinds).tolist():
         these = kinds == kind
         if kind == Kind.STR:
+            local: I64 | I32
             local, first = _native.text_codes(space.data, bits[these])
             distinct: Sequence[str] = space.texts(first)
         else:

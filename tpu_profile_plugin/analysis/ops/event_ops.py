@@ -109,7 +109,7 @@ def _of_metadata(space: XSpace, plane: Plane) -> list[_Facts]:
 
 
 def _of_events(space: XSpace, plane: Plane, rows: int) -> tuple[I64, I64, list[tuple[int, _Facts]]]:
-    """The events with facts of their own, the code of each event's facts, and the metadata row and facts of each code."""
+    """The events with facts of their own, a code for each, and the metadata row and facts of each code."""
     stats = StatColumns(space, plane, plane.events.stats, (*_TEXTS, _PROGRAM))
     having = np.zeros(len(plane.events), np.bool_)
     for name in (*_TEXTS, _PROGRAM):
@@ -120,8 +120,8 @@ def _of_events(space: XSpace, plane: Plane, rows: int) -> tuple[I64, I64, list[t
     columns: list[tuple[I64, int]] = [(plane.events.metadata[events].astype(np.int64), rows)]
     values: list[Sequence[Any]] = []
     for name in _TEXTS:
-        owners, code, texts = stats.texts(name)
-        columns.append((_scattered(len(having), owners, code, events), len(texts) + 1))
+        owners, text_code, texts = stats.texts(name)
+        columns.append((_scattered(len(having), owners, text_code, events), len(texts) + 1))
         values.append([*texts, ""])
     program = stats.ints(_PROGRAM)
     distinct, code = np.unique(program.value, return_inverse=True)
