@@ -17,7 +17,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.keys import dense_codes
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW, parse_op
 from tpu_profile_plugin.analysis.common.planes import MODULES, SPARSE_MODULES, is_host, lines_named, shown_names
-from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
+from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, StatColumns
 from tpu_profile_plugin.analysis.hlo.category import category
 from tpu_profile_plugin.analysis.hlo.instructions import provenance
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
@@ -50,10 +50,11 @@ class EventOp(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EventOps:
-    """The ops of a plane's events: event i runs `ops[op[i]]`."""
+    """The ops of a plane's events: event i runs `ops[op[i]]`; `costs` are those that events have of their own."""
 
     op: I32
     ops: tuple[EventOp, ...]
+    costs: Mapping[str, SparseColumn]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +77,13 @@ def event_ops(space: XSpace, plane: Plane, hlo: HloOps) -> EventOps:
     reader = _Reader(space, plane, hlo)
     shared = _of_metadata(space, plane)
     ops = [reader.described(row, facts) for row, facts in enumerate(shared)]
-    events, code, own = _of_events(space, plane, len(shared))
+    stats = StatColumns(space, plane, plane.events.stats, (*_TEXTS, *_COSTS, _PROGRAM))
+    events, code, own = _of_events(plane, stats, len(shared))
     if len(events):
         op = op.copy()
         op[events] = code + len(ops)
         ops += [reader.described(row, _merged(shared[row], facts)) for row, facts in own]
-    return EventOps(op, tuple(ops))
+    return EventOps(op, tuple(ops), {"flops": stats.ints("flops"), "bytes": stats.ints("bytes_accessed")})
 
 
 def _of_metadata(space: XSpace, plane: Plane) -> list[_Facts]:
@@ -108,9 +110,8 @@ def _of_metadata(space: XSpace, plane: Plane) -> list[_Facts]:
     return facts
 
 
-def _of_events(space: XSpace, plane: Plane, rows: int) -> tuple[I64, I64, list[tuple[int, _Facts]]]:
+def _of_events(plane: Plane, stats: StatColumns, rows: int) -> tuple[I64, I64, list[tuple[int, _Facts]]]:
     """The events with facts of their own, a code for each, and the metadata row and facts of each code."""
-    stats = StatColumns(space, plane, plane.events.stats, (*_TEXTS, _PROGRAM))
     having = np.zeros(len(plane.events), np.bool_)
     for name in (*_TEXTS, _PROGRAM):
         having[stats.owners(name)] = True

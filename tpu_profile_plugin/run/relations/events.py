@@ -140,7 +140,9 @@ def _ops(host: HostProfile, plane: Plane) -> Iterator[Any]:
             lines = np.array([value or 0 for value in values], np.int64)
             yield np.ma.MaskedArray(lines[at], ~known[at]) if known.any() else _no_integers(len(at))
         elif column in ("flops", "bytes"):
-            yield np.array([np.nan if value is None else value for value in values], np.float64)[at]
+            cost = np.array([np.nan if value is None else value for value in values], np.float64)[at]
+            cost[found.costs[column].event] = found.costs[column].value
+            yield cost
         else:
             yield Coded.of(at, values)
 
