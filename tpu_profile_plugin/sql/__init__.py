@@ -4,6 +4,8 @@
     query.status()      # Status(state="running", ...)
     query.cancel()
     query.result()      # Result: .table, .to_pandas(), .to_arrow(), .notes
+
+Needs the extra `sql`: DuckDB and pyarrow.
 """
 
 from tpu_profile_plugin.sql.examples import EXAMPLES, Example
