@@ -30,6 +30,7 @@ from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.kept import Summaries
 from tpu_profile_plugin.run.run import Run, Source
 from tpu_profile_plugin.sql.limits import Limits
+from tpu_profile_plugin.sql.query import Query, start
 from tpu_profile_plugin.sql.result import Result
 from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools import registry
@@ -251,13 +252,15 @@ class OpenLogdir:
         The first query reads profiles into Parquet files in the user's private cache, later ones read these. Raises
         QueryRefused, QueryFailed, QueryStopped, NotFound without such runs, and MissingPackage without the extra `sql`.
         """
-        from tpu_profile_plugin.sql.query import start
-
-        query = start(self._chosen_runs(runs), statement, Limits(rows, seconds, memory_bytes))
+        query = self.query(statement, runs, Limits(rows, seconds, memory_bytes))
         try:
             return query.result()
         finally:
             query.cancel()  # Ctrl-C ends its process too
+
+    def query(self, statement: str, runs: str | Sequence[str] = "*", limits: Limits | None = None) -> Query:
+        """Starts what `sql` does and returns its handle, with `status()`, `cancel()` and `result()`."""
+        return start(self._chosen_runs(runs), statement, limits)
 
     def _chosen_runs(self, names: str | Sequence[str]) -> list[OpenRun]:
         """The runs with these names, or whose names match a pattern; raises NotFound."""
