@@ -27,6 +27,7 @@ from tpu_profile_plugin.server.options import Options
 from tpu_profile_plugin.server.results import Results
 from tpu_profile_plugin.server.routes.ahead import AheadRoutes
 from tpu_profile_plugin.server.routes.capture import HINT, CaptureRoutes
+from tpu_profile_plugin.server.routes.query import QueryRoutes
 from tpu_profile_plugin.server.routes.reading import Routes
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Server:
         self._assets = assets or Assets()
         self._routes = Routes(options, self._catalog, self.results)
         self._capture = CaptureRoutes(options)
+        self._sql = QueryRoutes(Guard(options.server_names), self._catalog, self.results)
         self._queue = JobQueue(self._routes.data)
         self._ahead = AheadRoutes(Guard(options.server_names), self._catalog, self._queue)
         self._newest = NewestSession(options.warm_bytes, self.logdir.newest) if options.warm_bytes else None
@@ -93,7 +95,8 @@ class Server:
             return self._summaries
 
     def close(self) -> None:
-        """Ends worker processes; they also end with the server, and when idle."""
+        """Ends worker processes and queries; they also end with the server, and when idle."""
+        self._sql.queries.close()
         with self._creating:
             if self._results is not None:
                 self._results.close()
@@ -119,6 +122,9 @@ class Server:
             "/data": routes.data,
             "/data_csv": routes.data_csv,
             "/progress": routes.progress,
+            "/query_about": self._sql.about,
+            "/query_status": self._sql.status,
+            "/query_result": self._sql.result,
         }
         table: dict[str, tuple[tuple[str, ...], Handler]] = {
             path: (_READ, _parsing(handler)) for path, handler in of_query.items()
@@ -130,6 +136,8 @@ class Server:
             "/capture_probe": (_WRITE, capture.probe),
             "/capture_status": (_READ, capture.status),
             "/capture_jobs": (_READ, capture.history),
+            "/query": (_WRITE, self._sql.start),
+            "/query_cancel": (_WRITE, self._sql.cancel),
             "/generate_cache": (_WRITE, self._ahead.start),
             "/generate_cache_status": (_READ, self._ahead.status),
             "/static/*": (_READ, lambda request: assets.static(request.path.partition("/static/")[2])),
