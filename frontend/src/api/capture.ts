@@ -96,7 +96,7 @@ export interface CaptureApi {
 
 /** Calls on top of a client. */
 export function makeCaptureApi(client: Client): CaptureApi {
-  const { post } = client;
+  const post = <T>(route: string, body: unknown): Promise<T> => client.post<T>(route, body);
   return {
     start: (request) => post("capture_profile", request),
     status: (job, options) => client.json("capture_status", { job }, options),

@@ -10,6 +10,11 @@ export interface RequestOptions {
   onHeaders?: ((headers: Headers) => void) | undefined;
 }
 
+export interface PostOptions {
+  /** Sent even if the page is being left; for small bodies. */
+  keepalive?: boolean;
+}
+
 export interface Client {
   /** The absolute URL of a route with its query, without null and undefined parameters. */
   url(route: string, params?: Params): string;
@@ -20,7 +25,7 @@ export interface Client {
   /** GET, as text. Throws ApiError. */
   text(route: string, params?: Params, options?: RequestOptions): Promise<string>;
   /** POST of JSON, for requests with effects; its header protects against cross-site requests. Parsed as JSON; throws ApiError. */
-  post<T>(route: string, body: unknown): Promise<T>;
+  post<T>(route: string, body: unknown, options?: PostOptions): Promise<T>;
 }
 
 /** Routes whose answers have the plugin's additions to XProf's only when asked. */
@@ -75,9 +80,9 @@ export function makeClient(base: string, fetcher: Fetch = (input, init) => fetch
     async text(route, params = {}, options = {}) {
       return (await get(route, params, options)).text();
     },
-    async post<T>(route: string, body: unknown): Promise<T> {
+    async post<T>(route: string, body: unknown, options: PostOptions = {}): Promise<T> {
       const headers = { "Content-Type": "application/json", "X-Profile-Request": "1" };
-      return parsed<T>(await send(url(route), { method: "POST", headers, body: JSON.stringify(body) }));
+      return parsed<T>(await send(url(route), { method: "POST", headers, body: JSON.stringify(body), ...options }));
     },
   };
 }

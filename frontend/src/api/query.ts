@@ -17,6 +17,7 @@ export interface QueryTable {
 }
 
 export interface QueryExample {
+  id: string;
   title: string;
   sentence: string;
   sql: string;
@@ -40,8 +41,8 @@ export interface QueryFailure {
 
 export interface QueryStatus {
   query: string;
-  state: "running" | "done" | "failed" | "cancelled";
-  /** What is being done, such as "reading run x (1 of 2)"; "" if unknown. */
+  state: "waiting" | "reading" | "running" | "done" | "failed" | "cancelled";
+  /** What is being done, such as "Reading events of run x (1 of 2)"; "" if unknown. */
   progress: string;
   seconds: number;
   error: QueryFailure | null;
@@ -49,7 +50,11 @@ export interface QueryStatus {
   rows: number | null;
   /** The result has more rows than the limit. */
   cut: boolean;
+  /** Sentences on what is missing from the result. */
+  notes: string[];
 }
+
+export type QueryFile = "csv" | "parquet";
 
 /** The runs of a query: names, or one pattern with `*`. */
 export type QueryRuns = readonly string[] | string;
@@ -60,8 +65,8 @@ export interface QueryApi {
   status: (query: string, options?: RequestOptions) => Promise<QueryStatus>;
   /** The first rows of the result. */
   rows: (query: string, most: number, options?: RequestOptions) => Promise<DataTable>;
-  /** The address of the whole result as a file. */
-  file: (query: string, format: "csv" | "parquet") => string;
+  /** The whole result as a file. */
+  file: (query: string, format: QueryFile) => Promise<ArrayBuffer>;
   cancel: (query: string) => Promise<QueryStatus>;
 }
 
@@ -71,7 +76,7 @@ export function makeQueryApi(client: Client): QueryApi {
     start: (statement, runs) => client.post("query", { statement, runs }),
     status: (query, options) => client.json("query_status", { query }, options),
     rows: (query, most, options) => client.json("query_result", { query, format: "json", rows: most }, options),
-    file: (query, format) => client.url("query_result", { query, format }),
-    cancel: (query) => client.post("query_cancel", { query }),
+    file: (query, format) => client.bytes("query_result", { query, format }),
+    cancel: (query) => client.post("query_cancel", { query }, { keepalive: true }),
   };
 }
