@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from tpu_profile_plugin.commands import capture, compare, completion, doctor, events, explain, runs, tools
+from tpu_profile_plugin.commands import capture, compare, completion, doctor, events, explain, export, runs, tools
 from tpu_profile_plugin.errors import BadRequest, ProfileError
 from tpu_profile_plugin.system.process import exit_on_sigterm
 from tpu_profile_plugin.version import __version__
@@ -19,6 +19,7 @@ _COMMANDS = {
     "tools": tools,
     "events": events,
     "compare": compare,
+    "export": export,
     "doctor": doctor,
 }
 

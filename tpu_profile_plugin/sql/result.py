@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import functools
+import io
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.tables.column import Array, Column
+from tpu_profile_plugin.tables.column import Column, flags, numbers, texts
+from tpu_profile_plugin.tables.csv_text import csv_text
 from tpu_profile_plugin.tables.table import Table
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.run.relations.relation import Relation
 
 
 class Result:
@@ -19,15 +25,45 @@ class Result:
       elapsed_s: how long the query took, in seconds.
     """
 
-    statement: str
-    cut: bool
-    notes: tuple[str, ...]
-    elapsed_s: float
+    def __init__(
+        self,
+        statement: str,
+        rows: bytes,
+        relations: Sequence[Relation],
+        cut: bool,
+        notes: tuple[str, ...],
+        elapsed_s: float,
+    ) -> None:
+        self.statement, self.cut, self.notes, self.elapsed_s = statement, cut, notes, elapsed_s
+        self._rows = rows
+        self._known = {column.id: column for relation in relations for column in relation.columns}
 
-    @property
+    @functools.cached_property
+    def _arrow(self) -> Any:
+        import pyarrow
+
+        return pyarrow.ipc.open_stream(self._rows).read_all()
+
+    @functools.cached_property
     def table(self) -> Table:
         """The rows as a `Table`; values other than numbers, texts and booleans are texts."""
-        raise NotImplementedError
+        import pyarrow.types as kinds
+
+        columns, data = [], []
+        for field, values in zip(self._arrow.schema, self._arrow.columns, strict=True):
+            known = self._known.get(field.name)
+            if kinds.is_integer(field.type) or kinds.is_floating(field.type):
+                kind = numbers(field.name, field.name, _unit(field.name), "")
+                data.append(_numbers(values))
+            elif kinds.is_boolean(field.type):
+                kind = flags(field.name, field.name, "")
+                data.append(values.to_pylist())
+            else:
+                kind = texts(field.name, field.name, "")
+                data.append([None if value is None else str(value) for value in values.to_pylist()])
+            same = known is not None and known.type == kind.type
+            columns.append(known if same and known is not None else kind)
+        return Table(tuple(columns), data, name="query")
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -35,26 +71,60 @@ class Result:
         return self.table.columns
 
     def __len__(self) -> int:
-        raise NotImplementedError
+        return int(self._arrow.num_rows)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.table)
 
-    def __getitem__(self, id_: str) -> Array:
+    def __getitem__(self, id_: str) -> Any:
+        """The values of a column as a read-only array, NaN, None or masked where a cell is empty; raises KeyError."""
         return self.table[id_]
 
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yields each row as a dict of Python values by column id."""
+        return self.table.rows()
+
     def to_arrow(self) -> Any:
-        """A pyarrow.Table."""
-        raise NotImplementedError
+        """A pyarrow.Table, with lists, times and structs as DuckDB made them."""
+        return self._arrow
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame. Needs pandas."""
-        raise NotImplementedError
+        return self._arrow.to_pandas()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The Arrow PyCapsule protocol, by which Polars, DuckDB and others read the rows."""
+        return self._arrow.__arrow_c_stream__(requested_schema)
 
     def to_csv(self) -> str:
-        """Comma-separated text with a header."""
-        raise NotImplementedError
+        """Comma-separated text with the columns' ids as header."""
+        return csv_text(self.table)
 
     def to_parquet(self) -> bytes:
         """A Parquet file."""
-        raise NotImplementedError
+        import pyarrow.parquet
+
+        target = io.BytesIO()
+        pyarrow.parquet.write_table(self._arrow, target, compression="zstd")
+        return target.getvalue()
+
+    def __repr__(self) -> str:
+        return f"<Result, {len(self)} rows: {', '.join(self._arrow.schema.names)}>"
+
+
+def _unit(name: str) -> str:
+    """The unit of a computed column, by the end of its name."""
+    units = {"_ps": "ps", "_ns": "ns", "_us": "us", "_ms": "ms", "_s": "s", "_bytes": "bytes", "_percent": "%"}
+    return next((unit for end, unit in units.items() if name.endswith(end)), "")
+
+
+def _numbers(values: Any) -> Any:
+    """An array of numbers; integers stay integers, masked where there is none."""
+    import numpy as np
+    import pyarrow
+
+    if not values.null_count:
+        return values.to_numpy()
+    if pyarrow.types.is_floating(values.type):
+        return values.to_numpy(zero_copy_only=False)
+    return np.ma.MaskedArray(values.fill_null(0).to_numpy(), values.is_null().to_numpy(zero_copy_only=False))

@@ -1,0 +1,105 @@
+"""Writes an export so that nothing half-written is ever in its place, and nothing of the user's is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.export.form import Form, Options, Report
+from tpu_profile_plugin.run.run import Run
+
+_TEMPORARY = ".export-"
+
+
+def export(
+    run: Run, form: Form, output: Path, options: Options, report: Report, *, logdir: str = "", force: bool = False
+) -> list[Path]:
+    """Writes a run; returns the files, which appear under their names when all of them are complete.
+
+    Args:
+      run: the run.
+      form: what to write.
+      output: the directory or file, by `form.directory`.
+      options: for the form.
+      report: called with progress.
+      logdir: the logdir of the run, into which nothing is written.
+      force: replaces files that exist.
+
+    Raises:
+      BadRequest: a file exists, the place is in the logdir or cannot be written, or an option has no meaning.
+    """
+    _check_options(form, options)
+    refuse_logdir(output, logdir)
+    if form.directory and output.exists() and not output.is_dir():
+        raise BadRequest(f"{output} is a file: {form.name} needs a directory.")
+    if not form.directory and output.is_dir():
+        raise BadRequest(f"{output} is a directory: {form.name} writes a file.")
+    if not form.directory and not force:
+        _refuse_existing((output,))
+    with _written(output), _beside(output, inside=form.directory) as temporary:
+        if form.directory:
+            form.write(run, temporary, options, report)
+            files = {output / made.name: made for made in sorted(temporary.iterdir())}
+            if not force:
+                _refuse_existing(files)
+        else:
+            files = {output: temporary / output.name}
+            form.write(run, files[output], options, report)
+        for path, made in files.items():
+            made.replace(path)
+    return list(files)
+
+
+def refuse_logdir(output: Path, logdir: str) -> None:
+    """Raises BadRequest for a place among profiles: in the logdir, or in any directory `plugins/profile`."""
+    place = output.absolute().resolve()
+    inside = [place, *place.parents]
+    root = Path(logdir).resolve() if logdir and "://" not in logdir else None
+    profiles = any(one.name == "profile" and one.parent.name == "plugins" for one in inside)
+    if profiles or (root is not None and root.is_dir() and root in inside):
+        raise BadRequest(f"{output} is in the logdir, which belongs to the profiler: choose a directory outside of it.")
+
+
+def _check_options(form: Form, options: Options) -> None:
+    for name in Options.__slots__:
+        if getattr(options, name) and name not in form.takes:
+            raise BadRequest(f"--{name} has no effect on --format {form.name}.", parameter=name)
+
+
+def _refuse_existing(paths: Iterable[Path]) -> None:
+    there = [path for path in paths if path.exists()]
+    if there:
+        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
+        raise BadRequest(f"{there[0]}{more} already exists: --force replaces it.")
+
+
+@contextlib.contextmanager
+def _written(output: Path) -> Iterator[None]:
+    """Errors of the file system as errors of ours."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise BadRequest(f"{output} cannot be written: {reason}.") from error
+
+
+@contextlib.contextmanager
+def _beside(output: Path, *, inside: bool) -> Iterator[Path]:
+    """A temporary directory on the file system of the output, deleted at the end; creates the output's directory."""
+    parent = output if inside else output.parent
+    made = not parent.exists()
+    parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(dir=parent, prefix=_TEMPORARY))
+    try:
+        yield temporary
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        if made:
+            with contextlib.suppress(OSError):
+                parent.rmdir()
+        raise
+    shutil.rmtree(temporary, ignore_errors=True)
