@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -32,6 +33,7 @@ from tpu_profile_plugin.server.routes.reading import Routes
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.kept import Summaries
+    from tpu_profile_plugin.sql.files import TableFiles
 
 _LOG = logging.getLogger("tpu_profile_plugin")
 
@@ -57,10 +59,12 @@ class Server:
         self._creating = threading.RLock()
         self._results: Results | None = None
         self._summaries: Summaries | None = None
+        self._tables: TableFiles | None = None
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._assets = assets or Assets()
         self._routes = Routes(options, self._catalog, self.results)
         self._capture = CaptureRoutes(options)
-        self._sql = QueryRoutes(Guard(options.server_names), self._catalog, self.results)
+        self._sql = QueryRoutes(Guard(options.server_names), self._catalog, self.results, self._table_files)
         self._queue = JobQueue(self._routes.data)
         self._ahead = AheadRoutes(Guard(options.server_names), self._catalog, self._queue)
         self._newest = NewestSession(options.warm_bytes, self.logdir.newest) if options.warm_bytes else None
@@ -100,6 +104,9 @@ class Server:
         with self._creating:
             if self._results is not None:
                 self._results.close()
+            if self._temporary is not None:
+                self._temporary.cleanup()
+                self._tables = self._temporary = None
 
     def apps(self) -> Mapping[str, WsgiApp]:
         """A WSGI application per route, below the plugin's own prefix."""
@@ -185,6 +192,19 @@ class Server:
         if directory is None or self._options.disk_bytes == 0:
             return None
         return DiskStore(directory, self._options.disk_bytes)
+
+    def _table_files(self) -> TableFiles:
+        """Where SQL finds the tables of runs; without a disk cache a directory that ends with the server."""
+        with self._creating:
+            if self._tables is None:
+                from tpu_profile_plugin.sql.files import TableFiles
+
+                directory = self._private("tables") if self._options.disk_bytes else None
+                if directory is None:
+                    self._temporary = tempfile.TemporaryDirectory(prefix="tpu_profile_", ignore_cleanup_errors=True)
+                    directory = Path(self._temporary.name)
+                self._tables = TableFiles(directory, self._options.disk_bytes or Options.disk_bytes)
+            return self._tables
 
     def _private(self, name: str) -> Path | None:
         """A directory of the cache by name; None when the disk cache is off."""

@@ -21,6 +21,7 @@ from tpu_profile_plugin.server.results import Results
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.run import Run
+    from tpu_profile_plugin.sql.files import TableFiles
 
 WAIT_S = 0.2
 """Queries over tables that are kept end within it: then the first answer is the last."""
@@ -33,10 +34,14 @@ _TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.p
 class QueryRoutes:
     """The handlers. A statement only reads, but takes time: it comes by POST, from this server's pages or programs."""
 
-    def __init__(self, guard: Guard, catalog: Catalog, results: Callable[[], Results]) -> None:
+    def __init__(
+        self, guard: Guard, catalog: Catalog, results: Callable[[], Results], files: Callable[[], TableFiles]
+    ) -> None:
+        """`files`: where the tables of runs are kept."""
         self._guard = guard
         self._catalog = catalog
         self._results = results
+        self._files = files
         self.queries = Queries()
 
     def about(self, _: Query) -> Answer:
@@ -76,7 +81,7 @@ class QueryRoutes:
         runs = self._runs(body.get("runs", "*"), _text(body.get("run_path")))
         from tpu_profile_plugin import sql
 
-        held = self.queries.start(lambda limits: sql.start(runs, statement, limits))
+        held = self.queries.start(lambda limits: sql.start(runs, statement, limits, files=self._files()))
         held.wait(WAIT_S)
         return json_answer(held.describe(), 200 if held.ended else 202, NEVER)
 
