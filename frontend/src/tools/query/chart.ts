@@ -28,9 +28,13 @@ export function proposed(table: TableData): ChartChoice | null {
   const numbers = measures(table);
   const y = numbers.find(({ id }) => !POSITIONS.test(id)) ?? numbers[0];
   if (!y) return null;
-  const texts = table.columns.filter(({ kind, values }) => kind === "string" && values.some((value) => value !== values[0]));
+  const texts = table.columns
+    .filter(({ kind }) => kind === "string")
+    .map((column) => ({ column, distinct: new Set(column.values.slice(0, MOST_BARS)).size }))
+    .filter(({ distinct }) => distinct > 1)
+    .sort((a, b) => b.distinct - a.distinct);
   const order = numbers.find(({ id }) => id !== y.id && POSITIONS.test(id));
-  const x = texts[0] ?? order ?? table.columns.find(({ id }) => id !== y.id) ?? y;
+  const x = texts[0]?.column ?? order ?? table.columns.find(({ id }) => id !== y.id) ?? y;
   return { kind: x.kind === "number" ? "line" : "bars", x: x.id, y: y.id };
 }
 

@@ -18,21 +18,6 @@ export function runsOf(choice: string | null, run: string, base: string | null):
   return choice;
 }
 
-/** The unit that the name of a computed column tells, as the names of all columns do; null for none. */
-export function unitOf(id: string): string | null {
-  const [, unit] = /(?:^|_)(ps|ns|us|ms|seconds|bytes|percent|flops)$/i.exec(id) ?? [];
-  const named = unit?.toLowerCase();
-  return named === "seconds" ? "s" : named === "flops" ? "FLOP" : (named ?? null);
-}
-
-/** The table with units for the columns that SQL computed. */
-export function withUnits(table: TableData): TableData {
-  const columns = table.columns.map((column) =>
-    column.kind === "number" && column.unit === null ? { ...column, unit: unitOf(column.id) } : column,
-  );
-  return { ...table, columns };
-}
-
 export interface Place {
   /** From 1. */
   line: number;

@@ -21,7 +21,7 @@ const ROWS = {
     { id: "run", label: "Run", type: "string" },
     { id: "host", label: "Host", type: "string" },
     { id: "begin_ps", label: "Begin", type: "number", unit: "ps" },
-    { id: "total_ps", label: "total_ps", type: "number" },
+    { id: "total_ps", label: "total_ps", type: "number", unit: "ps" },
   ],
   rows: [{ c: [{ v: "r" }, { v: "h" }, { v: 5000 }, { v: 2000 }] }],
 };
@@ -172,7 +172,7 @@ describe("the page Query", () => {
     const answer = (route: string): unknown => (route === "query_result" ? ROWS : { ...DONE, rows: 100000, cut: true, notes });
     const shown = await open(answer, { sql: "SELECT 9", ran: "1" });
     expect(shown.text()).toContain("Only the first 100,000 rows are kept.");
-    expect(shown.text()).toContain("The table shows the first 1 rows; the files have all.");
+    expect(shown.text()).toContain("The table shows the first 1 of 100,000 rows; CSV and Parquet have all.");
   });
 
   it("writes the names of the schema into the statement", async () => {

@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { makeQueryApi } from "../../api/query";
 import type { QueryAbout, QueryApi, QueryFailure } from "../../api/query";
+import { plural } from "../../base/format";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
 import { fileNameOf } from "../../page/page_state";
@@ -19,6 +20,8 @@ import { useQuery } from "./use_query";
 import type { Progress, Runner } from "./use_query";
 import "./page.css";
 
+/** In a window up to this width the schema is below the answer (page.css), and hidden at first. */
+const NARROW_PX = 900;
 /** Pause in typing after which the address has the text. */
 const KEEP_MS = 500;
 
@@ -47,6 +50,7 @@ function Content({ page, api, about }: { page: PageProps; api: QueryApi; about: 
   const linked = useKey(state, "sql");
   const runs = useKey(state, "runs");
   const [text, setText] = useState(linked ?? draft);
+  const [listed, setListed] = useState(() => window.innerWidth > NARROW_PX);
   const runner = useQuery(api);
   const { progress } = runner;
   const shown = useRef<string | null>(null);
@@ -101,7 +105,7 @@ function Content({ page, api, about }: { page: PageProps; api: QueryApi; about: 
     area.current?.focus();
   };
   return (
-    <div class="query">
+    <div class={listed ? "query" : "query wide"}>
       <div class="query-main">
         <Editor
           text={text}
@@ -127,14 +131,17 @@ function Content({ page, api, about }: { page: PageProps; api: QueryApi; about: 
             )}
           </Popover>
           <span class="dim query-limits">
-            At most {about.limits.rows.toLocaleString("en-US")} rows and {about.limits.seconds} s
+            At most {plural(about.limits.rows, "row")}, {about.limits.seconds} s
           </span>
+          <button type="button" class="button" aria-pressed={listed} onClick={() => setListed(!listed)}>
+            Tables
+          </button>
         </Editor>
         <div class="query-answer" aria-busy={progress.phase === "running"}>
           <Outcome progress={progress} runner={runner} api={api} about={about} page={page} onPlace={goTo} onExample={choose} />
         </div>
       </div>
-      <Schema tables={about.tables} onInsert={insert} />
+      {listed ? <Schema tables={about.tables} onInsert={insert} /> : null}
     </div>
   );
 }

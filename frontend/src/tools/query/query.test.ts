@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { makeTable, numberColumn, textColumn } from "../../base/table/columns";
 import { chartOf, proposed, readChoice, writeChoice } from "./chart";
-import { excerptOf, hasTime, offsetOf, placeOf, quoted, runsOf, searched, timelineOf, unitOf, withUnits } from "./model";
+import { excerptOf, hasTime, offsetOf, placeOf, quoted, runsOf, searched, timelineOf } from "./model";
 
 const failure = (details: Record<string, unknown>) => ({ code: "query_failed", message: "", details });
 
@@ -15,28 +15,6 @@ describe("the runs of a query", () => {
     ["train/*", "b", "train/*"],
   ])("choice %s with base %s", (choice, base, runs) => {
     expect(runsOf(choice, "r", base)).toEqual(runs);
-  });
-});
-
-describe("computed columns", () => {
-  it.each([
-    ["total_ps", "ps"],
-    ["PS", "ps"],
-    ["wait_seconds", "s"],
-    ["bytes", "bytes"],
-    ["peak_bytes", "bytes"],
-    ["busy_percent", "percent"],
-    ["flops", "FLOP"],
-    ["steps", null],
-    ["name", null],
-    ["pps", null],
-  ])("%s has the unit %s", (id, unit) => {
-    expect(unitOf(id)).toBe(unit);
-  });
-
-  it("keep a unit that the server knows, and texts have none", () => {
-    const table = makeTable([numberColumn("a_ps", "A", "us", null, [1]), textColumn("b_ps", "B", null, ["x"])]);
-    expect(withUnits(table).columns.map(({ unit }) => unit)).toEqual(["us", null]);
   });
 });
 

@@ -52,13 +52,15 @@ export function QueryResult({ done: { asked, status, table }, api, state, fileNa
   };
   const notes = [
     ...status.notes,
-    ...(rows > table.rowCount ? [`The table shows the first ${formatCount(table.rowCount)} rows; the files have all.`] : []),
+    ...(rows > table.rowCount
+      ? [`The table shows the first ${formatCount(table.rowCount)} of ${plural(rows, "row")}; CSV and Parquet have all.`]
+      : []),
   ];
   return (
     <div class="query-result">
       <div class="query-summary" role="status">
         <b>{`${plural(rows, "row")} in ${formatTime(status.seconds * PS_PER_S)}`}</b>
-        {hasTime(table) && rows > 0 ? <span class="dim">Double-click a row, or press Enter, for its place in the timeline.</span> : null}
+        {hasTime(table) && rows > 0 ? <span class="dim">Enter or double-click a row: timeline</span> : null}
         <span class="query-space" />
         {choice === null ? null : (
           <button
