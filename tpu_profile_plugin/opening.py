@@ -7,9 +7,11 @@ of such runs and copies of remote files in the user's private cache directory, w
 from __future__ import annotations
 
 import difflib
+import fnmatch
 import functools
 import gzip
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,13 +21,17 @@ from tpu_profile_plugin.cache.files import user_directory
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.columns import XSpace
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound, ProfileError
-from tpu_profile_plugin.logdir import ContentCache, HostFile, Logdir, Problem, RunFiles
-from tpu_profile_plugin.logdir.files import LocalFiles
+from tpu_profile_plugin.logdir import ContentCache, Logdir, Problem, RunFiles
 from tpu_profile_plugin.logdir.remote import is_remote
+from tpu_profile_plugin.logdir.single import Memory, SingleFile, SingleRun
+from tpu_profile_plugin.profile_data.given import Given, profile_bytes, recorded_host
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.kept import Summaries
 from tpu_profile_plugin.run.run import Run, Source
+from tpu_profile_plugin.sql.limits import Limits
+from tpu_profile_plugin.sql.query import Query, start
+from tpu_profile_plugin.sql.result import Result
 from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools import registry
 from tpu_profile_plugin.tools.payload import Payload, encode, tables_in, with_left_out
@@ -155,70 +161,34 @@ class OpenRun(Run):
         return f"<OpenRun {self.name!r}, hosts: {', '.join(self.hosts)}>"
 
 
-class _SingleFile:
-    """A file as a logdir of one run."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.address: str | None = None
-        self._files = LocalFiles()
-
-    def newest_first(self) -> list[RunFiles]:
-        """The run of the file; raises NotFound."""
-        file = Path(self.path)
-        try:
-            status = file.stat()
-        except OSError:
-            raise NotFound(f"There is no file {file.name}.") from None
-        host = file.name.removesuffix(".pb").removesuffix(".riegeli").removesuffix(".xplane") or "host"
-        entry = HostFile(host, str(file), status.st_size, status.st_mtime_ns, "xplane", file.name)
-        return [RunFiles(file.parent.name or file.name, file.parent.name, "", (entry,))]
-
-    def newest(self) -> RunFiles | None:
-        """The run of the file."""
-        return self.newest_first()[0]
-
-    def run(self, name: str) -> RunFiles:
-        """The run of the file, if it is called `name`."""
-        (run,) = self.newest_first()
-        if run.name == name:
-            return run
-        raise NotFound(f"{self.path} is a single file, so there is no run {name!r} to choose.", code="run_not_found")
-
-    def names(self) -> Sequence[str]:
-        """The name of its run."""
-        return [run.name for run in self.newest_first()]
-
-    def problems(self) -> Sequence[Problem]:
-        """Always empty: problems of a single file raise errors instead."""
-        return ()
-
-    def read(self, file: HostFile) -> Any:
-        """The bytes of the file."""
-        return self._files.read(file.path, file.size, file.mtime_ns, file.tag)
-
-
 class OpenLogdir:
     """The runs of a logdir; every call scans it anew."""
 
-    def __init__(self, path: str, executor: str = "") -> None:
-        self._file = _SingleFile(path) if _names_file(path) else None
-        copies = ContentCache(user_directory("content"), _COPIES_BYTES) if is_remote(path) else None
-        self._logdir = self._file or Logdir(path, cache=copies)
-        self._copies = copies.location if copies is not None else None
+    def __init__(self, source: Given, executor: str = "") -> None:
+        """Takes what `tpu_profile_plugin.open` takes; raises NotFound, BadRequest, NotAvailable, CorruptProfile."""
         self._chosen = executor
-        if self._file is not None:
-            self._file.newest_first()  # raises NotFound
+        self._copies: tuple[str, int] | None = None
+        self._logdir: Logdir | SingleRun
+        if not isinstance(source, (str, os.PathLike)):
+            data = profile_bytes(source)
+            self._logdir = Memory(data, recorded_host(data))
+        elif _names_file(path := os.fspath(source)):
+            self._logdir = SingleFile(path)
+            self._logdir.newest()  # raises NotFound
+        else:
+            copies = ContentCache(user_directory("content"), _COPIES_BYTES) if is_remote(path) else None
+            self._logdir = Logdir(path, cache=copies)
+            self._copies = copies.location if copies is not None else None
 
     @property
     def path(self) -> str:
-        """The path or URL of the logdir."""
+        """The path or URL of the logdir; "memory" for bytes."""
         return self._logdir.path
 
     @property
     def problems(self) -> list[Problem]:
         """Problems of the logdir as a whole."""
-        return [] if isinstance(self._logdir, _SingleFile) else list(self._logdir.scan().problems)
+        return [] if isinstance(self._logdir, SingleRun) else list(self._logdir.scan().problems)
 
     @functools.cached_property
     def _executor(self) -> Executor:
@@ -253,7 +223,7 @@ class OpenLogdir:
         try:
             return self._open(self._logdir.run(name))
         except NotFound:
-            if self._file is not None:
+            if isinstance(self._logdir, SingleRun):
                 raise
             names = self._logdir.names()
             if not names:
@@ -262,6 +232,47 @@ class OpenLogdir:
             more = f" and {len(names) - len(like)} more" if len(names) > len(like) else ""
             message = f"There is no run {name[:200]!r} in {self.path}; there are {', '.join(like)}{more}."
             raise NotFound(message, code="run_not_found", run=name[:200]) from None
+
+    def sql(
+        self,
+        statement: str,
+        runs: str | Sequence[str] = "*",
+        *,
+        rows: int = Limits.rows,
+        seconds: float = Limits.seconds,
+        memory_bytes: int = Limits.memory_bytes,
+    ) -> Result:
+        """The rows of a SELECT over the tables of `sql.schema()`: `events`, `steps`, `ops`, ... of all runs and hosts.
+
+        Args:
+          statement: SQL of DuckDB. It reads the tables only: no files, no network, no settings.
+          runs: names of runs, or a pattern such as "train/*"; columns `run` and `host` tell their rows apart.
+          rows, seconds, memory_bytes: limits of the result and of the statement; `Result.notes` says when rows are cut.
+
+        The first query reads profiles into Parquet files in the user's private cache, later ones read these. Raises
+        QueryRefused, QueryFailed, QueryStopped, NotFound without such runs, and MissingPackage without the extra `sql`.
+        """
+        query = self.query(statement, runs, Limits(rows, seconds, memory_bytes))
+        try:
+            return query.result()
+        finally:
+            query.cancel()  # Ctrl-C ends its process too
+
+    def query(self, statement: str, runs: str | Sequence[str] = "*", limits: Limits | None = None) -> Query:
+        """Starts what `sql` does and returns its handle, with `status()`, `cancel()` and `result()`."""
+        return start(self._chosen_runs(runs), statement, limits)
+
+    def _chosen_runs(self, names: str | Sequence[str]) -> list[OpenRun]:
+        """The runs with these names, or whose names match a pattern; raises NotFound."""
+        if not isinstance(names, str):
+            return [self.run(name) for name in names]
+        runs = [run for run in self.runs() if run.hosts]  # a run without profiles has no rows
+        chosen = [run for run in runs if fnmatch.fnmatchcase(run.name, names)]
+        if chosen:
+            return chosen
+        known = ", ".join(run.name for run in runs[:_MOST_NAMED])
+        message = f"No run matches {names[:200]!r}; there are {known}." if runs else self.why_no_run()
+        raise NotFound(message, code="run_not_found")
 
     def why_no_run(self) -> str:
         """Why the logdir has no run: its problems, or the layout of a run."""

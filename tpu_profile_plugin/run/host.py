@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib
 import inspect
 from collections.abc import Callable, Hashable, Sequence
@@ -50,7 +51,6 @@ class HostProfile:
       empty: whether the file has no bytes.
       origin: locates the file for other processes; None if only this process can read it.
       kept: results per host that outlive the process; None if there are none.
-      identity: equal for equal content of the file.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class HostProfile:
         self.empty = file.size == 0
         self.origin = origin
         self.kept = kept
-        self.identity: Hashable = file.identity
+        self._identity = file.identity
         self._file = file
         self._read_file = read
         self._cache = cache
@@ -81,23 +81,29 @@ class HostProfile:
         return self._read_file(self._file)
 
     @property
+    def content(self) -> tuple[Hashable, str]:
+        """Equal for equal content, also in other processes: bytes that are no file are told apart by their digest."""
+        told = self._file.mtime_ns or self._file.tag
+        return self._identity, "" if told else hashlib.blake2b(memoryview(self.data), digest_size=16).hexdigest()
+
+    @property
     def space(self) -> XSpace:
         """The decoded columns. Raises CorruptProfile with the file's name when the bytes do not decode."""
-        return self._cache.space(self.identity, lambda: self.data, self.file)
+        return self._cache.space(self._identity, lambda: self.data, self.file)
 
     @property
     def lazy(self) -> XSpace:
         """The columns, each plane decoded on first access."""
-        return self._cache.lazy(self.identity, lambda: self.data, self.file)
+        return self._cache.lazy(self._identity, lambda: self.data, self.file)
 
     @property
     def metadata(self) -> XSpace:
         """The columns of the planes with HLO modules only; the cost does not depend on the number of events."""
-        return self._cache.metadata(self.identity, lambda: self.data, self.file)
+        return self._cache.metadata(self._identity, lambda: self.data, self.file)
 
     def once(self, key: Hashable, make: Callable[[], T], *, alone: bool = False) -> T:
         """`make()`, computed once per process and cached with the columns under `key`; see `derived`."""
-        value: T = self._cache.derived(self.identity, key, make, alone=alone)
+        value: T = self._cache.derived(self._identity, key, make, alone=alone)
         return value
 
     def release(self, *results: Derived[..., Any], least: int | None = None) -> None:
@@ -105,15 +111,15 @@ class HostProfile:
 
         By default if they take a large share of the cache. They are decoded again on the next use.
         """
-        self._cache.release(self.identity, *(result.name for result in results), least=least)
+        self._cache.release(self._identity, *(result.name for result in results), least=least)
 
     def forget(self, *names: str) -> None:
         """Drops the values derived under these keys, and under tuples that begin with one of them."""
-        self._cache.forget(self.identity, *names)
+        self._cache.forget(self._identity, *names)
 
     def forget_metadata(self) -> None:
         """Drops the columns of `metadata` and the values derived from them."""
-        self._cache.forget(self.identity, _METADATA)
+        self._cache.forget(self._identity, _METADATA)
 
     def compute(self, step: PerHost[T], executor: HostExecutor | None = None) -> T:
         """The result of a step, computed once per process and kept even when the columns are dropped.
@@ -124,32 +130,32 @@ class HostProfile:
         def make() -> T:
             if self.kept is not None:
                 with suppress(KeyError):
-                    value: T = self.kept.get(self.identity, step)
+                    value: T = self.kept.get(self._identity, step)
                     return value
             return (executor or _INLINE).compute(self, step)
 
-        value: T = self._cache.derived(("per_host", self.identity), step, make, alone=True)
+        value: T = self._cache.derived(("per_host", self._identity), step, make, alone=True)
         return value
 
     def has(self, step: PerHost[Any]) -> bool:
         """Whether the result of a step is in the cache, or kept."""
-        return self._cache.has(("per_host", self.identity), step) or (
-            self.kept is not None and self.kept.has(self.identity, step)
+        return self._cache.has(("per_host", self._identity), step) or (
+            self.kept is not None and self.kept.has(self._identity, step)
         )
 
     def store(self, step: PerHost[T], value: T, size: int) -> None:
         """Stores a result of another process in the cache; `size` is approximate, in bytes."""
-        self._cache.derived(("per_host", self.identity), step, lambda: value, size)
+        self._cache.derived(("per_host", self._identity), step, lambda: value, size)
         self.keep(step, value)
 
     def keep(self, step: PerHost[T], value: T) -> None:
         """Passes a result on to `kept`."""
         if self.kept is not None:
-            self.kept.put(self.identity, step, value)
+            self.kept.put(self._identity, step, value)
 
     def once_for(self, hosts: tuple[HostProfile, ...], key: Hashable, make: Callable[[], T]) -> T:
         """`make()`, cached under `key` for this set of hosts; see `RunHosts.once`."""
-        identity = ("hosts", *(host.identity for host in hosts))
+        identity = ("hosts", *(host._identity for host in hosts))
         value: T = self._cache.derived(identity, key, make)
         return value
 

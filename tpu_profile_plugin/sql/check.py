@@ -60,8 +60,8 @@ def check(connection: Any, statement: str, known: Collection[str]) -> Checked:
         raise QueryRefused("The statement contains a NUL character.")
     kinds = [str(each.type.name) for each in connection.extract_statements(statement)]
     if len(kinds) != 1:
-        what = f"{len(kinds)} statements" if kinds else "no statement"
-        raise QueryRefused(f"There is {what}; allowed is {_ALLOWED}.")
+        what = f"These are {len(kinds)} statements" if kinds else "There is no statement"
+        raise QueryRefused(f"{what}; allowed is {_ALLOWED}.")
     (kind,) = kinds
     prefix, query = "", statement
     if kind == "EXPLAIN" and (explain := _EXPLAIN.match(statement)):
@@ -175,19 +175,30 @@ def place(statement: str, at: int) -> dict[str, int]:
 
 
 _MARKED = re.compile(r"\n\s*LINE (\d+): ([^\n]*)\n( *)\^")
+_MOST_TEXT = 2000
 
 
-def failed(error: Exception) -> QueryFailed:
-    """What DuckDB says about a statement, without its picture of the place, which goes into `details`."""
-    text = str(error)
-    message, details = text, {}
-    if mark := _MARKED.search(text):
-        message = text[: mark.start()]
-        details["line"] = int(mark[1])
-        shown = mark[2]
-        # Of a long line, only a part is shown, behind "...": then the column is unknown.
-        if not shown.startswith("..."):
-            details["column"] = len(mark[3]) - len(f"LINE {mark[1]}: ") + 1
+def failed(error: Exception, statement: str, *, above: int = 0) -> QueryFailed:
+    """What DuckDB says about a statement, without its picture of the place, which goes into `details`.
+
+    `above` is the number of lines before the statement in what DuckDB was given.
+    """
+    message = str(error)
+    details: dict[str, int] = {}
+    if mark := _MARKED.search(message):
+        message = message[: mark.start()]
+        details = _marked(statement, int(mark[1]) - above, mark[2], len(mark[3]) - len(f"LINE {mark[1]}: "))
     kind, colon, rest = message.partition(" Error: ")
-    message = rest if colon and len(kind) < 30 else message
-    return QueryFailed(" ".join(message.split())[:2000], **details)
+    message = rest if colon and len(kind) < 40 else message
+    return QueryFailed(" ".join(message.split())[:_MOST_TEXT], **details)
+
+
+def _marked(statement: str, line: int, shown: str, at: int) -> dict[str, int]:
+    """The place of character `at` of a line, of which only a part is shown if it is long."""
+    lines = statement.split("\n")
+    if not 1 <= line <= len(lines):
+        return {}
+    part = shown.removeprefix("...").removesuffix("...")
+    begin = lines[line - 1].find(part)
+    cut = len("...") if shown.startswith("...") else 0
+    return {"line": line, "column": begin + at - cut + 1} if begin >= 0 else {"line": line}

@@ -19,6 +19,7 @@ _CLOSED = {
     "autoload_known_extensions": "false",
     "temp_directory": "",
 }
+_MEMORY = "The query needs more memory than it may use."
 _LOCKS = ("SET enable_external_access = false", "SET lock_configuration = true")
 
 
@@ -26,8 +27,9 @@ def connect(memory_bytes: int) -> Any:
     """A connection to an empty database in memory, which still may open files."""
     import duckdb
 
-    limits = {"threads": _THREADS, "memory_limit": f"{memory_bytes}B"}
-    connection = duckdb.connect(":memory:", config={**_CLOSED, **limits})
+    limits = {"threads": str(_THREADS), "memory_limit": f"{memory_bytes}B"}
+    config: dict[str, Any] = {**_CLOSED, **limits}
+    connection = duckdb.connect(":memory:", config=config)
     for setting in ("python_enable_replacements", "python_scan_all_frames"):  # variables of this program are no tables
         connection.execute(f"SET {setting} = false")
     return connection
@@ -40,16 +42,21 @@ def lock(connection: Any) -> None:
 
 
 @contextlib.contextmanager
-def translated() -> Iterator[None]:
-    """A context that raises errors of DuckDB as ours."""
+def translated(statement: str) -> Iterator[None]:
+    """A context that raises errors of DuckDB about a statement as ours."""
     import duckdb
+    import pyarrow
 
     try:
         yield
     except (MemoryError, duckdb.OutOfMemoryException):
-        raise QueryStopped("The query needs more memory than it may use.", limit="memory") from None
+        raise QueryStopped(_MEMORY, limit="memory") from None
     except duckdb.Error as error:
-        raise failed(error) from None
+        raise failed(error, statement) from None
+    except pyarrow.ArrowException as error:  # errors of DuckDB while rows are read
+        if "Out of Memory" in str(error):
+            raise QueryStopped(_MEMORY, limit="memory") from None
+        raise failed(error, statement) from None
     except RecursionError:
         raise QueryStopped("The statement is nested too deeply.") from None
 
@@ -69,10 +76,10 @@ def run(
       limits: of the result; its memory is that of this process too.
     """
     begin = time.monotonic()
-    with translated(), contextlib.closing(connect(limits.memory_bytes)) as connection:
+    with translated(statement), contextlib.closing(connect(limits.memory_bytes)) as connection:
         _bind(connection, files, empty)
         lock(connection)
-        rows, cut = _rows(connection.sql(statement), limits)
+        rows, cut = _rows(_relation(connection, statement), limits)
         return {"cut": cut, "seconds": time.monotonic() - begin}, rows
 
 
@@ -84,9 +91,23 @@ def _bind(connection: Any, files: Mapping[str, Sequence[str]], empty: Mapping[st
     if listed:
         connection.execute(f"SET allowed_paths = {_texts(listed)}")
     for name, paths in files.items():
-        connection.execute(
-            f"CREATE VIEW {name} AS SELECT * FROM read_parquet({_texts(paths)}, hive_partitioning = false)"
-        )
+        source = f"read_parquet({_texts(paths)}, hive_partitioning = false)"
+        connection.execute(f"CREATE VIEW {name} AS SELECT * FROM {source}")  # noqa: S608 - names and paths are ours
+
+
+def _relation(connection: Any, statement: str) -> Any:
+    """The statement, bound but not run."""
+    import duckdb
+
+    try:
+        return connection.sql(statement)
+    except duckdb.Error as error:
+        try:
+            connection.execute(f"EXPLAIN\n{statement}")  # the same error, with its place
+        except duckdb.Error as placed:
+            if str(placed).startswith(str(error).partition("\n")[0]):
+                raise failed(placed, statement, above=1) from None
+        raise
 
 
 def _rows(relation: Any, limits: Limits) -> tuple[Any, bool]:
@@ -170,5 +191,3 @@ def _texts(values: Sequence[str]) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("'", "''")
-
-

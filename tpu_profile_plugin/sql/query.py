@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tpu_profile_plugin.cache.files import user_directory
 from tpu_profile_plugin.errors import MissingPackage, NoData, NotFound, ProfileError, QueryStopped
 from tpu_profile_plugin.sql.limits import Limits
-from tpu_profile_plugin.sql.process import ProcessDied, Process, Processes
+from tpu_profile_plugin.sql.process import Process, ProcessDied, Processes
 from tpu_profile_plugin.sql.result import Result
 from tpu_profile_plugin.sql.worker import MEMORY_EXIT
 from tpu_profile_plugin.units import GIB

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 import io
+import json
 from collections.abc import Iterator, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.tables.column import Column, flags, numbers, texts
-from tpu_profile_plugin.tables.csv_text import csv_text
+from tpu_profile_plugin.tables.html_text import html_text
 from tpu_profile_plugin.tables.table import Table
 
 if TYPE_CHECKING:
@@ -97,8 +100,17 @@ class Result:
         return self._arrow.__arrow_c_stream__(requested_schema)
 
     def to_csv(self) -> str:
-        """Comma-separated text with the columns' ids as header."""
-        return csv_text(self.table)
+        """Comma-separated text with the columns' ids as header; integers have all their digits."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(self._arrow.schema.names)
+        writer.writerows(zip(*(self.table.column(id_) for id_ in self.table.ids), strict=True))
+        return out.getvalue()
+
+    def to_json(self) -> str:
+        """A JSON list with an object per row."""
+        rows = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in self.table)
+        return f"[{rows}]\n"
 
     def to_parquet(self) -> bytes:
         """A Parquet file."""
@@ -107,6 +119,10 @@ class Result:
         target = io.BytesIO()
         pyarrow.parquet.write_table(self._arrow, target, compression="zstd")
         return target.getvalue()
+
+    def _repr_html_(self) -> str:
+        """The first rows and the notes, for notebooks."""
+        return html_text(self.table) + "".join(f"<p>{escape(note)}</p>" for note in self.notes)
 
     def __repr__(self) -> str:
         return f"<Result, {len(self)} rows: {', '.join(self._arrow.schema.names)}>"

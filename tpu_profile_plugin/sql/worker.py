@@ -77,7 +77,7 @@ def _checked(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
     from tpu_profile_plugin.sql.check import check
     from tpu_profile_plugin.sql.engine import connect, lock, translated
 
-    with translated():
+    with translated(request["statement"]):
         connection = connect(limits.memory_bytes)
         try:
             lock(connection)

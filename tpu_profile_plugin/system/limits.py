@@ -1,4 +1,4 @@
-"""What this process may use: memory, processor time, files. Where the system has no limit, the process watches itself."""
+"""What this process may use: memory, processor time, files. Where the system sets no limit, it watches itself."""
 
 from __future__ import annotations
 

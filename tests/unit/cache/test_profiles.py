@@ -207,10 +207,10 @@ def test_large_columns_are_released_and_decoded_again(limit, least, kept):
     host = profile(cache, content=build(REAL))
     views = derive(host, "views", lambda space: space.planes[0].events.begin_ps)
     other = derive(host, "other", lambda space: len(space.planes))
-    cache.release(host.identity, "views", least=least)
+    cache.release(host._identity, "views", least=least)
     assert host.lazy.planes[0].decoded is kept
-    assert cache.has(host.identity, "views") is kept
-    assert cache.has(host.identity, "other")
+    assert cache.has(host._identity, "views") is kept
+    assert cache.has(host._identity, "other")
     assert derive(host, "other", lambda _: None) == other
     again = derive(host, "views", lambda space: space.planes[0].events.begin_ps)
     assert (again is views) is kept
@@ -221,7 +221,7 @@ def test_discarded_entries_do_not_count():
     cache, _ = shelf_of()
     host = profile(cache)
     derive(host, "n", lambda _: np.zeros(500))
-    cache.discard(host.identity)
+    cache.discard(host._identity)
     assert cache.bytes() == 0
 
 

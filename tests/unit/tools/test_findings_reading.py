@@ -68,7 +68,7 @@ def test_each_part_of_the_host_is_read_once(decodes: list[list[int]]) -> None:
     assert (use.name, use.used, use.capacity) == ("0", 60, 100)
     # Ops of the host, for the summary; what tells something; events of the allocator; the main thread.
     assert sorted(decodes) == [[0], [2], [2], [2]]
-    assert not any(cache.has(one.identity, key) for key in KEYS)
+    assert not any(cache.has(one._identity, key) for key in KEYS)
 
 
 def test_what_is_read_ahead_may_be_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:

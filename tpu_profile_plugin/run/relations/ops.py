@@ -10,7 +10,7 @@ from tpu_profile_plugin.analysis.ops.records import HBM, OpRecords, OpText
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.columns.arrays import F64
 from tpu_profile_plugin.run.figures.framework_ops import host_framework_ops, run_framework_ops
-from tpu_profile_plugin.run.figures.ops import DEVICE_OPS, OpKey, cpu_ops, near_sources, op_summary
+from tpu_profile_plugin.run.figures.ops import OpKey, cpu_ops, near_sources, op_step
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.relations.common import coded
@@ -45,16 +45,16 @@ COLUMNS = (
 
 def _batches(run: RunHosts) -> Iterator[Table]:
     """A table per host."""
-    summary = op_summary(run)
-    if not len(summary.records):
+    step = op_step(run)
+    parts = run.map_hosts(step)
+    if not any(len(part.records) for part in parts):
         yield from _framework_batches(run)
         return
-    on_device = bool(summary.environment.device_cores)
-    parts = run.map_hosts(DEVICE_OPS if on_device else cpu_ops)
+    backend = "cpu" if step is cpu_ops else "device"
     sources: dict[OpKey, OpText] = {}
     for host, part in zip(run.readable, parts, strict=True):
         texts_ = _with_sources(host, part.records, sources)
-        yield _of_records(run.name, host.name, "device" if on_device else "cpu", part.records, texts_)
+        yield _table((run.name, host.name, backend), part.records.table, part.records, texts_)
 
 
 def _framework_batches(run: RunHosts) -> Iterator[Table]:
@@ -63,7 +63,7 @@ def _framework_batches(run: RunHosts) -> Iterator[Table]:
     of_device = bool(len(whole.device))
     for host, part in zip(run.readable, run.map_hosts(host_framework_ops), strict=True):
         table = part.device if of_device else part.host.ops
-        yield _table(run.name, host.name, "device" if of_device else "tensorflow", table, {}, None, ())
+        yield _table((run.name, host.name, "device" if of_device else "tensorflow"), table)
 
 
 def _with_sources(host: HostProfile, records: OpRecords, known: dict[OpKey, OpText]) -> Sequence[OpText]:
@@ -72,7 +72,7 @@ def _with_sources(host: HostProfile, records: OpRecords, known: dict[OpKey, OpTe
     keys = [key for key, text in zip(_keys(table), records.text, strict=True) if not text.has_source]
     missing = tuple(key for key in keys if key not in known)
     if missing:
-        # What no host knows is not asked for again.
+        # Most hosts run the same programs: what this one does not know is not asked of the next.
         known.update(dict.fromkeys(missing, OpText(source_line=-1)) | near_sources(host, missing))
     near = (text if text.has_source else known[key] for key, text in zip(_keys(table), records.text, strict=True))
     return [
@@ -85,28 +85,18 @@ def _keys(table: OpTable) -> Iterator[OpKey]:
     return zip(table.module, table.name, strict=True)
 
 
-def _of_records(run: str, host: str, backend: str, records: OpRecords, texts_: Sequence[OpText]) -> Table:
-    return _table(run, host, backend, records.table, records.programs, records, texts_)
-
-
 def _table(
-    run: str,
-    host: str,
-    backend: str,
-    table: OpTable,
-    programs: dict[int, str],
-    records: OpRecords | None,
-    texts_: Sequence[OpText],
+    place: tuple[str, str, str], table: OpTable, records: OpRecords | None = None, texts_: Sequence[OpText] = ()
 ) -> Table:
+    """The ops of one host; `place` has run, host and backend."""
+    programs = {} if records is None else records.programs
     rows = len(table)
     unknown: F64 = np.full(rows, np.nan)
     described = texts_ or [OpText(source_line=-1)] * rows
     return Table(
         COLUMNS,
         {
-            "run": same(run, rows),
-            "host": same(host, rows),
-            "backend": same(backend, rows),
+            **{id_: same(text, rows) for id_, text in zip(("run", "host", "backend"), place, strict=True)},
             "program": coded(programs.get(module) for module in table.module),
             "name": coded(table.name),
             "category": coded(table.category),
