@@ -139,7 +139,7 @@ FOREIGN = [
 ]
 CHANGING = (
     *("capture_profile", "capture_cancel", "capture_probe", "capture_continuous"),
-    *("generate_cache", "query", "query_cancel"),
+    *("query", "query_cancel", "generate_cache"),
 )
 
 
