@@ -84,7 +84,7 @@ class HostProfile:
     def content(self) -> tuple[Hashable, str]:
         """Equal for equal content, also in other processes: bytes that are no file are told apart by their digest."""
         told = self._file.mtime_ns or self._file.tag
-        return self._identity, "" if told else hashlib.blake2b(memoryview(self.data), digest_size=16).hexdigest()
+        return self._identity, "" if told else hashlib.blake2b(self.data.data, digest_size=16).hexdigest()
 
     @property
     def space(self) -> XSpace:

@@ -53,8 +53,8 @@ def translated(statement: str) -> Iterator[None]:
         raise QueryStopped(_MEMORY, limit="memory") from None
     except duckdb.Error as error:
         raise failed(error, statement) from None
-    except pyarrow.ArrowException as error:  # errors of DuckDB while rows are read
-        if "Out of Memory" in str(error):
+    except (pyarrow.ArrowException, OSError) as error:  # errors of DuckDB while rows are read
+        if "memory" in str(error).lower():
             raise QueryStopped(_MEMORY, limit="memory") from None
         raise failed(error, statement) from None
     except RecursionError:
@@ -74,9 +74,11 @@ def run(
       files: the Parquet files of each table that is read.
       empty: the columns of the other tables, (name, type) each.
       limits: of the result; its memory is that of this process too.
+
+    Raises errors of DuckDB, and QueryStopped beyond a limit.
     """
     begin = time.monotonic()
-    with translated(statement), contextlib.closing(connect(limits.memory_bytes)) as connection:
+    with contextlib.closing(connect(limits.memory_bytes)) as connection:
         _bind(connection, files, empty)
         lock(connection)
         rows, cut = _rows(_relation(connection, statement), limits)

@@ -67,8 +67,9 @@ def _answer(request: dict[str, Any], guard: system.MemoryGuard) -> list[Any]:
             return [_json(_checked(request, limits))]
         from tpu_profile_plugin.sql import engine
 
-        facts, rows = engine.run(request["statement"], request["files"], request["empty"], limits)
-        return [_json(facts), _arrow(rows)]
+        with engine.translated(request["statement"]):
+            facts, rows = engine.run(request["statement"], request["files"], request["empty"], limits)
+            return [_json(facts), _arrow(rows)]
     except ProfileError as error:
         return [_json({"error": {"code": error.code, "message": error.message, "details": error.details}})]
 
