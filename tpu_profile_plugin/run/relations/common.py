@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import copy
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -10,16 +11,11 @@ import numpy as np
 
 from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.run.figures.budget import budget, host_alone, run_budget, run_decomposition
-from tpu_profile_plugin.run.figures.devices import host_devices
-from tpu_profile_plugin.run.figures.programs import hlo_ops
-from tpu_profile_plugin.run.figures.summary import groups_of
-from tpu_profile_plugin.run.host import HostProfile
+from tpu_profile_plugin.run.host import HostExecutor, HostProfile, LocalThreads, PerHost
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.tables.coded import Coded
 
 T = TypeVar("T")
-_OF_COLUMNS = (groups_of, hlo_ops, host_devices)
-"""Results that refer to the columns of a host."""
 
 
 def coded(texts: Iterable[str | None]) -> Coded:
@@ -34,7 +30,33 @@ def each_host(run: RunHosts, make: Callable[[HostProfile], T]) -> Iterator[tuple
     for host, result in run.iterate_hosts(make):
         yield host, result
         if len(run.profiles) > 1:
-            host.release(*_OF_COLUMNS, least=0)
+            host.drop()
+
+
+class _OneAtATime:
+    """An executor that drops what each host was computed from; threads of this process work on one host at a time."""
+
+    def __init__(self, executor: HostExecutor) -> None:
+        self._executor = executor
+
+    def width(self, hosts: Sequence[HostProfile]) -> int:
+        """As many as worker processes work on."""
+        return 1 if isinstance(self._executor, LocalThreads) else self._executor.width(hosts)
+
+    def compute(self, host: HostProfile, step: PerHost[T]) -> T:
+        """The result for one host."""
+        result = self._executor.compute(host, step)
+        host.drop()
+        return result
+
+
+def frugal(run: RunHosts) -> RunHosts:
+    """The same hosts, of which one at a time has its columns in this process; those that fail are left out of both."""
+    if len(run.profiles) == 1:
+        return run
+    copied, executor = copy.copy(run), run.executor
+    object.__setattr__(copied, "executor", lambda hosts: _OneAtATime(executor(hosts)))
+    return copied
 
 
 class StepNumbers:
@@ -44,7 +66,7 @@ class StepNumbers:
     """
 
     def __init__(self, run: RunHosts) -> None:
-        self._run = run
+        self._run = frugal(run)
 
     @cached_property
     def _of_hosts(self) -> dict[int, tuple[I64, I64]]:
