@@ -11,14 +11,15 @@ import numpy as np
 from tpu_profile_plugin.analysis.common import stat_values
 from tpu_profile_plugin.analysis.common.keys import among
 from tpu_profile_plugin.analysis.common.nesting import nested
-from tpu_profile_plugin.analysis.common.planes import shown_names
+from tpu_profile_plugin.analysis.common.planes import grouping_line, shown_names
 from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, PlaneExtras
 from tpu_profile_plugin.analysis.ops.event_ops import EventOp, event_ops
+from tpu_profile_plugin.analysis.summary.host import has_root
 from tpu_profile_plugin.analysis.timeline.steps import step_groups
-from tpu_profile_plugin.columns import Plane
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.run.figures.programs import hlo_ops
-from tpu_profile_plugin.run.figures.summary import groups_if_any
+from tpu_profile_plugin.run.figures.summary import groups_of
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.relations.common import each_host
@@ -66,7 +67,8 @@ def event_batches(run: RunHosts, choice: Choice = ALL) -> Iterator[Table]:
 
 
 def _of_host(run: str, host: HostProfile, choice: Choice) -> Iterator[Table]:
-    space, extras = host.space, groups_if_any(host)
+    space = host.space
+    extras = groups_of(host) if _has_groups(space) else None
     steps = None if extras is None else step_groups(space, extras)
     for plane in space.planes:
         if not len(plane.events) or not choice.has_plane(plane.name):
@@ -81,6 +83,11 @@ def _of_host(run: str, host: HostProfile, choice: Choice) -> Iterator[Table]:
             part = slice(first, min(first + MOST_ROWS, count))
             chosen = part if rows is None else rows[part]
             yield Table((*COLUMNS, *choice.stats), [values[chosen] for values in data], name="events")
+
+
+def _has_groups(space: XSpace) -> bool:
+    """False only if no event has a group: there is no event that opens one, and no core whose steps or runs count."""
+    return any(has_root(plane) or grouping_line(plane) is not None for plane in space.planes)
 
 
 def _columns(run: str, host: HostProfile, plane: Plane, extras: PlaneExtras | None, steps: I64 | None) -> list[Any]:
