@@ -5,17 +5,18 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.run.figures.budget import budget, host_alone, run_budget, run_decomposition
 from tpu_profile_plugin.run.host import HostExecutor, HostProfile, LocalThreads, PerHost
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.tables.coded import Coded
 
 T = TypeVar("T")
+MaskedI64: TypeAlias = np.ma.MaskedArray[Any, np.dtype[np.int64]]
 
 
 def coded(texts: Iterable[str | None]) -> Coded:
@@ -81,12 +82,13 @@ class StepNumbers:
             numbers[self._run.readable[position].index] = steps.number[rows][order], whole.number[order]
         return numbers
 
-    def __call__(self, host: HostProfile, group: I64, none: Bools) -> np.ma.MaskedArray[Any, np.dtype[np.int64]]:
-        """The steps of groups of a host, masked where `none`; with a single host, groups have the numbers of steps."""
+    def __call__(self, host: HostProfile, groups: MaskedI64) -> MaskedI64:
+        """The steps of groups of a host, masked without one; with a single host, groups have the numbers of steps."""
+        none = np.ma.getmaskarray(groups)
         if len(self._run.profiles) == 1 or none.all():
-            return np.ma.MaskedArray(group, none)
-        own, numbers = self._of_hosts.get(host.index, (group[:0], group[:0]))
+            return groups
+        own, numbers = self._of_hosts.get(host.index, (none[:0], none[:0]))
         if not len(own):
-            return np.ma.MaskedArray(group, np.ones(len(group), np.bool_))
-        at = np.minimum(np.searchsorted(own, group), len(own) - 1)
-        return np.ma.MaskedArray(numbers[at], none | (own[at] != group))
+            return np.ma.MaskedArray(groups.data, True)
+        at = np.minimum(np.searchsorted(own, groups.data), len(own) - 1)
+        return np.ma.MaskedArray(numbers[at], none | (own[at] != groups.data))
