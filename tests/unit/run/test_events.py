@@ -239,3 +239,8 @@ def test_steps_have_the_numbers_of_the_table_of_steps() -> None:
     ]  # fmt: skip
     assert run.events(hosts="h1").read().column("step") == [None, 0, 1]
     assert run.relation("steps").read().column("number") == [0, 1, 0, 1]
+
+
+def test_a_run_id_that_is_a_fraction_is_none() -> None:
+    text = 'plane 1 "/host:CPU"\nline 1 main\n0us +1us a {run_id=0.5}\n1us +1us b {run_id=7}'
+    assert rows(run_of(text), "name", "run_id") == [("a", None), ("b", 7)]
