@@ -6,6 +6,7 @@ parent, may write no file, and ends when it takes too much memory or processor t
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import queue
@@ -81,16 +82,21 @@ def _answer(request: dict[str, Any], guard: system.MemoryGuard) -> list[Any]:
 
 def _checked(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
     from tpu_profile_plugin.sql.check import check
-    from tpu_profile_plugin.sql.engine import connect, lock, translated
+    from tpu_profile_plugin.sql.engine import translated
 
     with translated(request["statement"]):
-        connection = connect(limits.memory_bytes)
-        try:
-            lock(connection)
-            checked = check(connection, request["statement"], request["tables"])
-        finally:
-            connection.close()
+        checked = check(_parser(limits.memory_bytes), request["statement"], request["tables"])
     return {"statement": checked.statement, "tables": sorted(checked.tables)}
+
+
+@functools.lru_cache(1)
+def _parser(memory_bytes: int) -> Any:
+    """An empty, closed database, which parses statements."""
+    from tpu_profile_plugin.sql.engine import connect, lock
+
+    connection = connect(memory_bytes)
+    lock(connection)
+    return connection
 
 
 def _json(value: dict[str, Any]) -> bytes:

@@ -102,6 +102,16 @@ def test_a_result_in_other_forms(tmp_path: Path) -> None:
     assert result.table.units == ["", "ps"]
 
 
+def test_a_mean_may_have_the_name_of_a_column(tmp_path: Path) -> None:
+    mean = "SELECT avg(duration_ps) + 0.5 AS duration_ps, max(name) AS number FROM steps"
+    result = logdir(tmp_path, a=(FIRST,)).sql(mean)
+    assert result["duration_ps"].tolist() == [100 * US + 0.5]
+    assert [(column.id, column.unit, column.type) for column in result.columns] == [
+        ("duration_ps", "ps", "number"),
+        ("number", "", "string"),
+    ]
+
+
 def test_more_rows_than_the_limit_are_cut_and_told(tmp_path: Path) -> None:
     opened = logdir(tmp_path, a=(FIRST,))
     result = opened.sql("SELECT range FROM range(1000000000000)", rows=10)
