@@ -23,9 +23,8 @@ STATEMENTS = {example.id: example.sql for example in sql.EXAMPLES}
 
 def page() -> Iterator[str]:
     """The lines of the page."""
-    yield "# SQL: tables and examples"
-    yield ""
-    yield "[How to query](programs.md#sql): `tpu-profile query`, `tp.open(logdir).sql(...)`. Times are picoseconds (ps)."
+    yield "# SQL: tables and examples\n"
+    yield "[How to query](programs.md#sql): `tpu-profile query` and `OpenLogdir.sql()`. Times are picoseconds (ps)."
     for table in sql.schema():
         yield f"\n## Table {table.name}\n\n{table.summary}\n"
         yield "| Column | Type | Unit | Meaning |\n| --- | --- | --- | --- |"

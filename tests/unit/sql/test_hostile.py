@@ -39,7 +39,7 @@ def test_statements_are_stopped(logs: Path) -> None:
 
 
 def test_the_command_refuses_and_stops_them(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for statement, message in (*REFUSED, *STOPPED):
+    for statement, message in (*REFUSED, *STOPPED[::4]):  # each of the others costs a process
         if statement:  # without one, the command tells its usage
             seconds = "0.5" if message == LIMIT else "30"
             status = main(["query", statement, "--logdir", str(logs), "--seconds", seconds])
