@@ -576,6 +576,11 @@ def trace_args_matching(trace: Trace, args: _ArgsLike, text: str, fold: bool) ->
 def self_times(begin: NDArray[np.int64], duration: NDArray[np.int64]) -> NDArray[np.int64]:
     """Time of each event without its direct children; an event includes later ones (closed) until one leaves it."""
 
+def nested_times(
+    start: NDArray[np.int64], begin: NDArray[np.int64], duration: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Self time (not below 0) and depth of each event, per line (start has one more), by begin, longest first."""
+
 def activity_self_times(
     start: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
