@@ -1,6 +1,7 @@
 """The Profile tab of TensorBoard: browse, capture and analyse XSpace profiles.
 
-For scripts: `open(path)` reads a logdir or a file, `capture(addresses, logdir, ...)` profiles running programs.
+For scripts: `open(path)` reads a logdir, a file or bytes, `capture(addresses, logdir, ...)` profiles running programs,
+`ProfileData` has the classes and methods of `jax.profiler.ProfileData`.
 
     import tpu_profile_plugin as tp
 
@@ -17,27 +18,32 @@ picoseconds. What a profile lacks raises `errors.NoData`. More: help(tpu_profile
 from __future__ import annotations
 
 import importlib
-import os
 from typing import Any
 
 from tpu_profile_plugin.version import __version__
 
-__all__ = ["__version__", "capture", "open"]
+__all__ = ["ProfileData", "__version__", "capture", "open"]
 
 
-def open(path: str | os.PathLike[str], executor: str = "") -> Any:
-    """An `opening.OpenLogdir`, with `runs()` and `run(name)`; a `.xplane.pb` file is a logdir of one run.
+def open(source: Any, executor: str = "") -> Any:
+    """An `opening.OpenLogdir`, with `runs()` and `run(name)`.
 
-    Raises NotFound if the file does not exist.
+    Raises NotFound if a file does not exist, BadRequest for what holds no profile, CorruptProfile for bytes that no
+    format has, and NotAvailable for a `jax.profiler.ProfileData`, which gives its bytes to nobody.
 
-    `executor` selects where runs of many hosts are read, like the flag --profile_executor.
+    Args:
+      source: path or URL of a logdir. A `.xplane.pb` file is a logdir of one run, and so are its bytes, an XSpace as a
+        protobuf message, and a `ProfileData` of this package.
+      executor: where runs of many hosts are read, like the flag --profile_executor.
     """
     # By name, because every package imports this module and must not depend on `opening` through it.
-    return importlib.import_module("tpu_profile_plugin.opening").OpenLogdir(os.fspath(path), executor)
+    return importlib.import_module("tpu_profile_plugin.opening").OpenLogdir(source, executor)
 
 
 def __getattr__(name: str) -> Any:
-    # The package `capture` is callable; it is imported on first access.
+    # Imported on first access; the package `capture` is callable.
     if name == "capture":
         return importlib.import_module("tpu_profile_plugin.capture")
+    if name == "ProfileData":
+        return importlib.import_module("tpu_profile_plugin.profile_data").ProfileData
     raise AttributeError(name)

@@ -1,11 +1,12 @@
-import os
 from types import ModuleType
 
 from tpu_profile_plugin.opening import OpenLogdir
+from tpu_profile_plugin.profile_data import ProfileData as ProfileData
+from tpu_profile_plugin.profile_data.given import Given
 from tpu_profile_plugin.version import __version__ as __version__
 
-__all__ = ["__version__", "capture", "open"]
+__all__ = ["ProfileData", "__version__", "capture", "open"]
 
 capture: ModuleType
 
-def open(path: str | os.PathLike[str], executor: str = "") -> OpenLogdir: ...
+def open(source: Given, executor: str = "") -> OpenLogdir: ...

@@ -113,6 +113,12 @@ class NotAvailable(ProfileError):
     status = 501
 
 
+class MissingPackage(NotAvailable, ImportError):
+    """An optional package is not installed; the message says how to install it."""
+
+    code = "missing_package"
+
+
 class WrongMethod(ProfileError):
     """The route exists, but not for this HTTP method; `allow` lists its methods."""
 

@@ -10,7 +10,8 @@ import difflib
 import functools
 import gzip
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,10 @@ from tpu_profile_plugin.cache.files import user_directory
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.columns import XSpace
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound, ProfileError
-from tpu_profile_plugin.logdir import ContentCache, HostFile, Logdir, Problem, RunFiles
-from tpu_profile_plugin.logdir.files import LocalFiles
+from tpu_profile_plugin.logdir import ContentCache, Logdir, Problem, RunFiles
 from tpu_profile_plugin.logdir.remote import is_remote
+from tpu_profile_plugin.logdir.single import Memory, SingleFile, SingleRun
+from tpu_profile_plugin.profile_data.given import Given, profile_bytes, recorded_host
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.kept import Summaries
@@ -155,70 +157,34 @@ class OpenRun(Run):
         return f"<OpenRun {self.name!r}, hosts: {', '.join(self.hosts)}>"
 
 
-class _SingleFile:
-    """A file as a logdir of one run."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.address: str | None = None
-        self._files = LocalFiles()
-
-    def newest_first(self) -> list[RunFiles]:
-        """The run of the file; raises NotFound."""
-        file = Path(self.path)
-        try:
-            status = file.stat()
-        except OSError:
-            raise NotFound(f"There is no file {file.name}.") from None
-        host = file.name.removesuffix(".pb").removesuffix(".riegeli").removesuffix(".xplane") or "host"
-        entry = HostFile(host, str(file), status.st_size, status.st_mtime_ns, "xplane", file.name)
-        return [RunFiles(file.parent.name or file.name, file.parent.name, "", (entry,))]
-
-    def newest(self) -> RunFiles | None:
-        """The run of the file."""
-        return self.newest_first()[0]
-
-    def run(self, name: str) -> RunFiles:
-        """The run of the file, if it is called `name`."""
-        (run,) = self.newest_first()
-        if run.name == name:
-            return run
-        raise NotFound(f"{self.path} is a single file, so there is no run {name!r} to choose.", code="run_not_found")
-
-    def names(self) -> Sequence[str]:
-        """The name of its run."""
-        return [run.name for run in self.newest_first()]
-
-    def problems(self) -> Sequence[Problem]:
-        """Always empty: problems of a single file raise errors instead."""
-        return ()
-
-    def read(self, file: HostFile) -> Any:
-        """The bytes of the file."""
-        return self._files.read(file.path, file.size, file.mtime_ns, file.tag)
-
-
 class OpenLogdir:
     """The runs of a logdir; every call scans it anew."""
 
-    def __init__(self, path: str, executor: str = "") -> None:
-        self._file = _SingleFile(path) if _names_file(path) else None
-        copies = ContentCache(user_directory("content"), _COPIES_BYTES) if is_remote(path) else None
-        self._logdir = self._file or Logdir(path, cache=copies)
-        self._copies = copies.location if copies is not None else None
+    def __init__(self, source: Given, executor: str = "") -> None:
+        """Takes what `tpu_profile_plugin.open` takes; raises NotFound, BadRequest, NotAvailable, CorruptProfile."""
         self._chosen = executor
-        if self._file is not None:
-            self._file.newest_first()  # raises NotFound
+        self._copies: tuple[str, int] | None = None
+        self._logdir: Logdir | SingleRun
+        if not isinstance(source, (str, os.PathLike)):
+            data = profile_bytes(source)
+            self._logdir = Memory(data, recorded_host(data))
+        elif _names_file(path := os.fspath(source)):
+            self._logdir = SingleFile(path)
+            self._logdir.newest()  # raises NotFound
+        else:
+            copies = ContentCache(user_directory("content"), _COPIES_BYTES) if is_remote(path) else None
+            self._logdir = Logdir(path, cache=copies)
+            self._copies = copies.location if copies is not None else None
 
     @property
     def path(self) -> str:
-        """The path or URL of the logdir."""
+        """The path or URL of the logdir; "memory" for bytes."""
         return self._logdir.path
 
     @property
     def problems(self) -> list[Problem]:
         """Problems of the logdir as a whole."""
-        return [] if isinstance(self._logdir, _SingleFile) else list(self._logdir.scan().problems)
+        return [] if isinstance(self._logdir, SingleRun) else list(self._logdir.scan().problems)
 
     @functools.cached_property
     def _executor(self) -> Executor:
@@ -253,7 +219,7 @@ class OpenLogdir:
         try:
             return self._open(self._logdir.run(name))
         except NotFound:
-            if self._file is not None:
+            if isinstance(self._logdir, SingleRun):
                 raise
             names = self._logdir.names()
             if not names:

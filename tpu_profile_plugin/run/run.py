@@ -29,6 +29,8 @@ from tpu_profile_plugin.run.figures.steps import Steps, run_steps
 from tpu_profile_plugin.run.host import HostExecutor, HostProfile, KeptResults, Origin
 from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.hosts import RunHosts, ignore_progress, local_threads
+from tpu_profile_plugin.run.relations import find
+from tpu_profile_plugin.tables.stream import TableStream
 
 R = TypeVar("R", bound="Run")
 
@@ -133,6 +135,10 @@ class Run(RunHosts):
     def findings(self) -> Report:
         """What slows the run down, the largest saving first, and what was looked for and not found."""
         return run_findings(self)[1]
+
+    def relation(self, name: str) -> TableStream:
+        """One of the tables for programs (`run.relations`), read while it is used. Raises NotFound."""
+        return find(name).of(self)
 
     def compare(self, base: Run) -> Comparison:
         """What changed from `base`, a run of any logdir, to this run."""

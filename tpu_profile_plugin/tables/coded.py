@@ -1,38 +1,51 @@
-"""Texts of many rows as codes into a list of distinct texts: what a column of a million names costs no million objects for."""
+"""Texts of many rows as codes into a list of distinct texts: a million names cost no million objects."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 import numpy as np
 
-from tpu_profile_plugin.columns.arrays import I32
+from tpu_profile_plugin.columns.arrays import I32, Bools
 
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """The texts of a column.
+    """The texts of a column; `==` and `!=` compare each row with a text, and NumPy takes it for an array of objects.
 
     Attributes:
       codes: int32[n], position in `texts`; -1 for an empty cell.
-      texts: the texts; they may hold some that no row uses.
+      texts: the texts, all different; they may hold some that no row uses. `of` takes equal ones too.
     """
 
     codes: I32
     texts: Sequence[str]
 
+    dtype: ClassVar[np.dtype[Any]] = np.dtype(object)
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def of(cls, codes: np.ndarray[Any, np.dtype[Any]], texts: Sequence[str], *, empty: bool = True) -> Coded:
+        """Texts that may be equal; with `empty`, a row without letters is an empty cell."""
+        numbers: dict[str, int] = {}
+        of_text = [-1 if empty and not text else numbers.setdefault(text, len(numbers)) for text in texts]
+        codes = codes.view(np.int32) if codes.dtype == np.uint32 else codes.astype(np.int32, copy=False)
+        if of_text == list(range(len(texts))):
+            return cls(codes, texts)
+        return cls(np.array([*of_text, -1], np.int32)[codes], tuple(numbers))  # -1 is the last
+
     def __len__(self) -> int:
         return len(self.codes)
 
     @overload
-    def __getitem__(self, rows: int) -> str | None: ...
+    def __getitem__(self, rows: int | np.integer[Any]) -> str | None: ...
 
     @overload
     def __getitem__(self, rows: slice | np.ndarray[Any, np.dtype[Any]]) -> Coded: ...
 
-    def __getitem__(self, rows: int | slice | np.ndarray[Any, np.dtype[Any]]) -> Coded | str | None:
+    def __getitem__(self, rows: int | np.integer[Any] | slice | np.ndarray[Any, np.dtype[Any]]) -> Coded | str | None:
         if isinstance(rows, (int, np.integer)):
             code = int(self.codes[rows])
             return None if code < 0 else self.texts[code]
@@ -40,6 +53,19 @@ class Coded:
 
     def __iter__(self) -> Iterator[str | None]:
         return iter(self.tolist())
+
+    def __eq__(self, other: object) -> Bools:  # type: ignore[override]
+        """Which rows have this text (None: are empty), or the same text as the row of another column."""
+        if isinstance(other, Coded):
+            equal: Bools = np.asarray(self) == np.asarray(other)
+            return equal
+        if other is None:
+            return self.codes < 0
+        same_text: Bools = self.codes == next((i for i, text in enumerate(self.texts) if text == other), -2)
+        return same_text
+
+    def __ne__(self, other: object) -> Bools:  # type: ignore[override]
+        return ~(self == other)
 
     def tolist(self) -> list[str | None]:
         """One text per row, None for an empty cell."""
@@ -54,3 +80,22 @@ class Coded:
 def same(text: str, rows: int) -> Coded:
     """The same text in all rows."""
     return Coded(np.zeros(rows, np.int32), (text,))
+
+
+def joined(parts: Sequence[Coded]) -> Coded:
+    """One or more columns below each other."""
+    codes, texts = together(parts)
+    return Coded(np.concatenate(codes), texts)
+
+
+def together(parts: Sequence[Coded], texts: Sequence[str] = ()) -> tuple[list[I32], Sequence[str]]:
+    """The codes of each part for one list of texts, which begins with `texts`."""
+    if all(part.texts is parts[0].texts for part in parts) and not texts:
+        return [part.codes for part in parts], parts[0].texts
+    numbers = {text: number for number, text in enumerate(texts)}
+    codes = []
+    for part in parts:
+        of_text = np.array([*(numbers.setdefault(text, len(numbers)) for text in part.texts), -1], np.int32)
+        unchanged = bool((of_text[:-1] == np.arange(len(part.texts))).all())
+        codes.append(part.codes if unchanged else of_text[part.codes])
+    return codes, tuple(numbers)

@@ -1,4 +1,7 @@
-"""A column: its declaration, and its values as one NumPy array, the same for lists, tuples and arrays of any width."""
+"""A column: its declaration, and its values as one NumPy array, the same for lists, tuples and arrays of any width.
+
+An absent integer is masked (`numpy.ma`), an absent number NaN, an absent text or flag None; all are null in Arrow.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+
+from tpu_profile_plugin.tables.coded import Coded
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -23,6 +28,8 @@ class Column:
       sentence: one sentence that explains the values.
       role: role of the column in charts, e.g. "tooltip" or "interval"; "" for values.
       extra: whether XProf's table lacks the column.
+      dtype: NumPy's name of the type of numbers, such as "int64", which then does not depend on the values; "" for
+        integers if all values are, else float64.
     """
 
     id: str
@@ -32,22 +39,47 @@ class Column:
     sentence: str = ""
     role: str = ""
     extra: bool = False
+    dtype: str = ""
 
-    def array(self, values: Sequence[Any] | Array) -> Array:
+    def array(self, values: Sequence[Any] | Array | Coded) -> Array | Coded:
         """The values as a read-only array.
 
-        Numbers are integers, or float64 with NaN for an empty cell (None, numbers that are not finite). Texts are
-        objects, booleans bool, or objects if a cell is empty (None).
+        Numbers are integers, or float64 with NaN for an empty cell (None, numbers that are not finite). Integers of a
+        declared type, and those given so, are a masked array if a cell is empty. Texts are objects, or `Coded` if given
+        so, booleans bool, or objects if a cell is empty (None).
         """
-        arrays = {"string": _texts, "number": _numbers, "boolean": _booleans}
+        if isinstance(values, Coded):
+            if self.type != "string":
+                raise ValueError(f"texts for {self.id}, a {self.type}")
+            return values
+        arrays = {"string": _texts, "number": self._of_type if self.dtype else _numbers, "boolean": _booleans}
         array: Array = arrays[self.type](values).view()
         array.flags.writeable = False
         return array
+
+    def _of_type(self, values: Sequence[Any] | Array) -> Array:
+        """Numbers of the declared type."""
+        dtype = np.dtype(self.dtype)
+        if not isinstance(values, np.ndarray) and dtype.kind in "iu":
+            empty = [value is None for value in values]
+            filled = np.array([0 if value is None else value for value in values], dtype)
+            return _without_needless_mask(np.ma.MaskedArray(filled, empty)) if any(empty) else filled
+        if isinstance(values, np.ma.MaskedArray) and dtype.kind == "f":
+            values = np.where(np.ma.getmaskarray(values), np.nan, values.data)
+        numbers_ = _numbers(values)
+        if numbers_.dtype.kind == "f" and dtype.kind in "iu":
+            raise ValueError(f"numbers that may be fractions for {self.id}, which holds {self.dtype}")
+        return numbers_.astype(dtype, copy=False)
 
 
 def numbers(id_: str, label: str, unit: str, sentence: str, role: str = "", *, extra: bool = False) -> Column:
     """Declares a column of numbers."""
     return Column(id_, label, "number", unit, sentence, role, extra)
+
+
+def integers(id_: str, label: str, unit: str, sentence: str) -> Column:
+    """Declares a column of int64, masked where a cell is empty."""
+    return Column(id_, label, "number", unit, sentence, dtype="int64")
 
 
 def texts(id_: str, label: str, sentence: str, role: str = "", *, extra: bool = False) -> Column:
@@ -60,7 +92,7 @@ def flags(id_: str, label: str, sentence: str) -> Column:
     return Column(id_, label, "boolean", "", sentence)
 
 
-def python_values(values: Array) -> list[Any]:
+def python_values(values: Array | Coded) -> list[Any]:
     """The values of an array as Python values, None for an empty cell."""
     listed: list[Any] = values.tolist()
     if values.dtype.kind == "f":
@@ -75,10 +107,17 @@ def _numbers(values: Sequence[Any] | Array) -> Array:
         whole = bool(kinds) and all(issubclass(kind, (int, np.integer)) for kind in kinds)
         values = np.array(values, None if whole else np.float64)
     if values.dtype.kind in "iu":
-        return values
+        return _without_needless_mask(values)
     doubles = values.astype(np.float64, copy=False)
     infinite = np.isinf(doubles)
     return np.where(infinite, np.nan, doubles) if infinite.any() else doubles
+
+
+def _without_needless_mask(values: Array) -> Array:
+    if isinstance(values, np.ma.MaskedArray) and not np.ma.is_masked(values):
+        plain: Array = values.data
+        return plain
+    return values
 
 
 def _texts(values: Sequence[Any] | Array) -> Array:

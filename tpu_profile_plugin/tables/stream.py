@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tpu_profile_plugin.tables.column import Column
-from tpu_profile_plugin.tables.table import Array, Table
+import numpy as np
+
+from tpu_profile_plugin.tables import frames
+from tpu_profile_plugin.tables.coded import Coded, joined, together
+from tpu_profile_plugin.tables.column import Array, Column
+from tpu_profile_plugin.tables.html_text import html_text
+from tpu_profile_plugin.tables.table import Table
 
 
 class TableStream:
     """A table in parts; nothing is made before it is asked for.
+
+    Texts are `Coded`; in Arrow they are dictionaries, in pandas categories. Integers are of a declared type, int64 as a
+    rule: where one is absent, the array is masked (`numpy.ma`), Arrow has a null and pandas `NA`. Other numbers are
+    float64, NaN where absent.
 
     Attributes:
       columns: the declarations.
@@ -20,6 +29,7 @@ class TableStream:
     def __init__(self, columns: tuple[Column, ...], make: Callable[[], Iterator[Table]], name: str = "") -> None:
         self.columns, self.name = columns, name
         self._make = make
+        self._table: Table | None = None
 
     def batches(self) -> Iterator[Table]:
         """The parts in order; each is made when it is asked for, and may be forgotten then."""
@@ -27,26 +37,95 @@ class TableStream:
 
     def read(self) -> Table:
         """All parts as one table, made once and kept."""
-        raise NotImplementedError
+        if self._table is None:
+            parts = [part for part in self.batches() if len(part)]
+            self._table = parts[0] if len(parts) == 1 else _joined(self.columns, parts, self.name)
+        return self._table
 
-    def __getitem__(self, id_: str) -> Array:
+    def __getitem__(self, id_: str) -> Array | Coded:
+        """The values of a column over all parts, as a read-only array; raises KeyError."""
         return self.read()[id_]
 
     def __len__(self) -> int:
         return len(self.read())
 
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yields each row as a dict of Python values by column id, part by part."""
+        for part in self.batches() if self._table is None else (self._table,):
+            yield from part.rows()
+
+    __iter__ = rows
+
     def to_pandas(self) -> Any:
-        """A pandas DataFrame; texts are categories. Needs pandas."""
-        raise NotImplementedError
+        """A pandas DataFrame; texts are categories. Raises MissingPackage without pandas."""
+        return self.read().to_pandas()
 
     def to_arrow(self) -> Any:
-        """A pyarrow.Table with a chunk per part; numbers are not copied. Needs pyarrow."""
-        raise NotImplementedError
+        """A pyarrow.Table with a chunk per part; numbers are not copied. Raises MissingPackage without pyarrow."""
+        return self.reader().read_all()
 
-    def reader(self) -> Any:
-        """A pyarrow.RecordBatchReader that makes the parts while it is read. Needs pyarrow."""
-        raise NotImplementedError
+    def reader(self, *, growing: bool = False) -> Any:
+        """A pyarrow.RecordBatchReader that makes the parts while it is read.
+
+        Each part has the dictionaries of its own texts; with `growing`, each dictionary begins with the one before, as
+        Arrow's file format demands (`IpcWriteOptions(emit_dictionary_deltas=True)`).
+
+        Raises MissingPackage without pyarrow.
+        """
+        pyarrow = frames.package("pyarrow")
+        schema = frames.stream_schema(self.columns, self.name)
+        parts = self.batches() if self._table is None else iter((self._table,))
+        data = (part.data for part in parts)
+        batches = (frames.batch(columns, schema) for columns in (_growing(self.columns, data) if growing else data))
+        return pyarrow.RecordBatchReader.from_batches(schema, batches)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The Arrow PyCapsule protocol, part by part. Needs pyarrow."""
+        """The Arrow PyCapsule protocol, part by part. Raises MissingPackage without pyarrow."""
         return self.reader().__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        """The first rows, for notebooks."""
+        if self._table is not None:
+            return html_text(self._table)
+        none = Table(self.columns, [[] for _ in self.columns], name=self.name)
+        return html_text(next((part for part in self.batches() if len(part)), none), whole=False)
+
+    def __repr__(self) -> str:
+        return f"<TableStream {self.name!r}: {', '.join(column.id for column in self.columns)}>"
+
+
+def _joined(columns: tuple[Column, ...], parts: list[Table], name: str) -> Table:
+    """No or several tables below each other."""
+    data: list[Any] = []
+    for at, column in enumerate(columns):
+        values = [part.data[at] for part in parts]
+        if not values:
+            data.append(Coded(np.zeros(0, np.int32), ()) if column.type == "string" else [])
+        elif column.type == "string":
+            data.append(joined([_coded(texts) for texts in values]))
+        elif any(isinstance(numbers, np.ma.MaskedArray) for numbers in values):
+            data.append(np.ma.concatenate(values))  # type: ignore[no-untyped-call]
+        else:
+            data.append(np.concatenate(values))
+    return Table(columns, data, name=name)
+
+
+def _coded(values: Array | Coded) -> Coded:
+    if isinstance(values, Coded):
+        return values
+    numbers: dict[str, int] = {}
+    codes = [-1 if text is None else numbers.setdefault(text, len(numbers)) for text in values.tolist()]
+    return Coded(np.array(codes, np.int32), tuple(numbers))
+
+
+def _growing(columns: tuple[Column, ...], parts: Iterator[Any]) -> Iterator[list[Any]]:
+    """The parts with dictionaries that begin with those before."""
+    known: dict[int, Sequence[str]] = {}
+    for part in parts:
+        data: list[Any] = list(part)
+        for at, values in enumerate(data):
+            if columns[at].type == "string":
+                (codes,), texts = together([_coded(values)], known.get(at, ()))
+                known[at] = texts
+                data[at] = Coded(codes, texts)
+        yield data

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from tpu_profile_plugin.tables import frames
-from tpu_profile_plugin.tables.column import Array, Column, flags, numbers, python_values, texts
+from tpu_profile_plugin.tables.column import Array, Column, flags, integers, numbers, python_values, texts
+from tpu_profile_plugin.tables.html_text import html_text
 
-__all__ = ["ROWS", "Column", "Table", "attributes", "flags", "numbers", "property_text", "texts"]
+__all__ = ["ROWS", "Column", "Table", "attributes", "flags", "integers", "numbers", "property_text", "texts"]
 
 ROWS = 4096
 """Rows to convert to Python values at a time, which take more memory than arrays."""
@@ -25,7 +26,7 @@ class Table:
     Attributes:
       columns: the declarations.
       data: the values of each column, all of the same length: given as any sequences, in order or by column id, with
-        None for an empty cell; kept as the arrays of `Column.array`, in order.
+        None for an empty cell; kept as the arrays of `Column.array`, in order, or `Coded` for texts given so.
       properties: custom properties of the table; values are texts (see `property_text`).
       name: id of the table within its answer; "" if there is just one.
       formatted: the texts to display in place of the values, by column id; only of some columns.
@@ -92,7 +93,10 @@ class Table:
         return len(self.data[0]) if self.data else 0
 
     def __getitem__(self, id_: str) -> Array:
-        """The values of a column as a read-only array, NaN or None where a cell is empty; raises KeyError."""
+        """The values of a column as a read-only array, NaN, None or masked where a cell is empty; raises KeyError.
+
+        Texts of tables of a run's events and other relations are `Coded`, of which NumPy makes an array.
+        """
         for column, values in zip(self.columns, self.data, strict=True):
             if column.id == id_:
                 array: Array = values
@@ -114,16 +118,29 @@ class Table:
     __iter__ = rows
 
     def to_pandas(self) -> Any:
-        """A pandas DataFrame with the ids as column names; `attrs` has labels and units by id. Needs pandas."""
+        """A pandas DataFrame with the ids as column names; `attrs` has labels and units by id.
+
+        Raises MissingPackage without pandas.
+        """
         return frames.to_pandas(self.columns, self.data)
 
     def to_arrow(self) -> Any:
-        """A pyarrow.Table; the metadata of each field has its label, unit and sentence. Needs pyarrow."""
+        """A pyarrow.Table; the metadata of each field has its label, unit and sentence.
+
+        Raises MissingPackage without pyarrow.
+        """
         return frames.to_arrow(self.columns, self.data, self.properties)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The Arrow PyCapsule protocol, by which Polars, DuckDB and others read the table. Needs pyarrow."""
+        """The Arrow PyCapsule protocol, by which Polars, DuckDB and others read the table.
+
+        Raises MissingPackage without pyarrow.
+        """
         return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        """The first rows, for notebooks."""
+        return html_text(self)
 
     def __repr__(self) -> str:
         return f"<Table {self.name!r}, {len(self)} rows: {', '.join(self.ids)}>"

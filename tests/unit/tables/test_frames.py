@@ -7,6 +7,7 @@ import pandas
 import pyarrow
 import pytest
 
+from tpu_profile_plugin.errors import MissingPackage
 from tpu_profile_plugin.tables.table import Column, Table
 
 NAME = Column("name", "Name", "string")
@@ -58,10 +59,13 @@ def test_widths_of_integers_are_kept():
     assert table.to_pandas()["time"][0] == 2**64 - 1
 
 
-@pytest.mark.parametrize(("package", "method"), [("pandas", Table.to_pandas), ("pyarrow", Table.__arrow_c_stream__)])
-def test_a_missing_package_is_named(package, method, monkeypatch):
+@pytest.mark.parametrize(
+    ("package", "install", "method"),
+    [("pandas", "pandas", Table.to_pandas), ("pyarrow", r'"tpu-profile-plugin\[sql\]"', Table.__arrow_c_stream__)],
+)
+def test_a_missing_package_is_named(package, install, method, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ImportError, match=f"^{package} is not installed.*pip install {package}$"):
+    with pytest.raises(MissingPackage, match=f"^{package} is not installed.*pip install {install}$"):
         method(TABLE)
 
 

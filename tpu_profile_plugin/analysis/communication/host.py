@@ -10,20 +10,18 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.keys import extents
 from tpu_profile_plugin.analysis.common.spans import covered_within, no_time, subtract
 from tpu_profile_plugin.analysis.communication.launches import LaunchSummary, launch_summary
+from tpu_profile_plugin.analysis.communication.recorded import (
+    RecordedCollectives,
+    may_communicate,
+    recorded_collectives,
+)
 from tpu_profile_plugin.analysis.devices.across_hosts import HostRuns, keep_runs, sum_by_step
 from tpu_profile_plugin.analysis.devices.clocks import ClockOffset, device_offset
-from tpu_profile_plugin.analysis.devices.collective_ops import Transfer, transfer_of
-from tpu_profile_plugin.analysis.devices.collectives import (
-    CollectiveKey,
-    CollectiveRuns,
-    exposed_runs,
-    key_of,
-    match_collectives,
-)
-from tpu_profile_plugin.analysis.devices.cpu_tf import NAME as CPU_TENSORFLOW
+from tpu_profile_plugin.analysis.devices.collective_ops import Transfer
+from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey, CollectiveRuns, key_of
 from tpu_profile_plugin.analysis.devices.kinds import async_role
 from tpu_profile_plugin.analysis.devices.launches import launches_of
-from tpu_profile_plugin.analysis.devices.model import Device, Op, Work
+from tpu_profile_plugin.analysis.devices.model import Device, Work
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.environment.environment import hostname
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
@@ -106,13 +104,13 @@ def host_communication(
 
     `host` returns the host plane with the events of launches, where it is read already.
     """
-    if not devices or steps is None or devices[0].name == CPU_TENSORFLOW:
+    if steps is None or not may_communicate(devices):
         none, table = np.zeros(0, np.int64), np.zeros((0, 0), np.int64)
         empty = HostRuns((), (), 0, *(none,) * 7)
         return HostCommunication(hostname(space), (), None, (), table, table, table, table, none, 0, empty, (), ())
-    runs = match_collectives(devices, lambda op: transfer_of(op, programs))
-    exposed = exposed_runs(devices, runs)
-    sums = _sums(devices, runs, exposed, programs)
+    recorded = recorded_collectives(devices, programs)
+    runs, exposed = recorded.runs, recorded.exposed_ps
+    sums = _sums(devices, recorded)
     launches = launches_of(space, devices, host())
     work, communication, shown = _per_step(devices, steps)
     return HostCommunication(
@@ -126,7 +124,7 @@ def host_communication(
         sum_by_step(steps.begin_ps, steps.end_ps, runs.device, runs.begin_ps, runs.wait_ps),
         _caused(runs, len(devices)),
         int(runs.early.sum()),
-        keep_runs(runs, exposed, [one.transfer for one in sums], len(devices)),
+        keep_runs(runs, exposed, recorded.transfers, len(devices)),
         tuple(device_offset(one.call_ps, one.begin_ps) for one in launches),
         tuple(
             launch_summary(device, one, steps.begin_ps[:, i], steps.end_ps[:, i])
@@ -154,31 +152,16 @@ def _caused(runs: CollectiveRuns, devices: int) -> I64:
     return caused
 
 
-def _sums(
-    devices: Sequence[Device], runs: CollectiveRuns, exposed: I64, programs: HloPrograms
-) -> tuple[CollectiveSums, ...]:
+def _sums(devices: Sequence[Device], recorded: RecordedCollectives) -> tuple[CollectiveSums, ...]:
     stalls = _stalls(devices)
-    ops = _ops_by_key(devices)
+    runs = recorded.runs
     order = np.argsort(runs.key, kind="stable")
     cuts = np.searchsorted(runs.key[order], np.arange(len(runs.keys) + 1)).tolist()
     sums = []
-    for i, key in enumerate(runs.keys):
+    for i, (key, transfer) in enumerate(zip(runs.keys, recorded.transfers, strict=True)):
         rows = order[cuts[i] : cuts[i + 1]]
-        sums.append(_sum(key, transfer_of(ops[key], programs), stalls.get(key), runs, exposed, rows))
+        sums.append(_sum(key, transfer, stalls.get(key), runs, recorded.exposed_ps, rows))
     return tuple(sums)
-
-
-def _ops_by_key(devices: Sequence[Device]) -> dict[CollectiveKey, Op]:
-    """The op with the transferred data of each collective: the start op of an asynchronous collective."""
-    ops: dict[CollectiveKey, Op] = {}
-    for device in devices:
-        for op in device.ops:
-            role = async_role(op.name)
-            if op.work != Work.COMMUNICATION:
-                continue
-            if key_of(op) not in ops or (role is not None and role[1]):
-                ops[key_of(op)] = op
-    return ops
 
 
 def _sum(

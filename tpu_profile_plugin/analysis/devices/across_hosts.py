@@ -67,12 +67,18 @@ class MatchedHosts:
     extra_ps: I64
 
 
+def kept_rows(runs: CollectiveRuns, devices: int) -> Bools:
+    """The runs that `keep_runs` keeps."""
+    if len(runs.key) <= MOST_RUNS:
+        return np.ones(len(runs.key), np.bool_)
+    keep: Bools = runs.occurrence < max(1, MOST_RUNS // max(1, len(runs.keys) * devices))
+    return keep
+
+
 def keep_runs(runs: CollectiveRuns, exposed: I64, transfers: Sequence[Transfer], devices: int) -> HostRuns:
     """All runs, or the first ones of each collective and device if there are too many."""
-    keep: Bools = np.ones(len(runs.key), np.bool_)
+    keep = kept_rows(runs, devices)
     whole = len(keep) <= MOST_RUNS
-    if not whole:
-        keep = runs.occurrence < max(1, MOST_RUNS // max(1, len(runs.keys) * devices))
     key, device, begin, end = runs.key[keep], runs.device[keep], runs.begin_ps[keep], runs.end_ps[keep]
     values = exposed[keep], runs.wait_ps[keep], runs.occurrence[keep]
     return HostRuns(runs.keys, tuple(transfers), devices, key, device, begin, end, *values, whole)
@@ -153,20 +159,30 @@ def match_hosts(parts: Sequence[HostRuns], offsets: Sequence[ClockOffset | None]
     return MatchedHosts(tuple(position), numbers, runs, first[:-1], alone, moved, np.maximum(extra, 0))
 
 
-def sum_by_step(begin_ps: I64, end_ps: I64, device: I64, time_ps: I64, value: I64) -> I64:
-    """Adds values at points in time to the steps in which they are, int64[s, d].
+def step_of(begin_ps: I64, end_ps: I64, device: I64, time_ps: I64) -> I64:
+    """The row of the step that each point in time is in; -1 outside of all steps.
 
     Args:
       begin_ps, end_ps: int64[s, d], the windows of the steps.
-      device, time_ps, value: the device, time and value of each; those outside of all steps are left out.
+      device, time_ps: of each point.
     """
-    sums = np.zeros(begin_ps.shape, np.int64)
+    steps = np.full(len(time_ps), -1, np.int64)
     for number in range(begin_ps.shape[1]):
-        rows = np.flatnonzero((device == number) & (value > 0))
+        rows = np.flatnonzero(device == number)
         order = np.argsort(begin_ps[:, number], kind="stable")
         since, until = begin_ps[order, number], end_ps[order, number]
         row = np.searchsorted(since, time_ps[rows], side="right") - 1
         inside = row >= 0
         inside[inside] = time_ps[rows[inside]] < until[row[inside]]
-        np.add.at(sums[:, number], order[row[inside]], value[rows[inside]])
+        steps[rows[inside]] = order[row[inside]]
+    return steps
+
+
+def sum_by_step(begin_ps: I64, end_ps: I64, device: I64, time_ps: I64, value: I64) -> I64:
+    """Adds values at points in time to the steps in which they are, int64[s, d]; windows and points as in `step_of`."""
+    sums = np.zeros(begin_ps.shape, np.int64)
+    rows = np.flatnonzero(value > 0)
+    step = step_of(begin_ps, end_ps, device[rows], time_ps[rows])
+    rows, step = rows[step >= 0], step[step >= 0]
+    np.add.at(sums, (step, device[rows]), value[rows])
     return sums

@@ -32,6 +32,7 @@ class MemoryPeak:
       lifetime_peak: the most bytes ever in use, as the allocator counted at the last event of the file.
       peak: the row with most memory in use in the profile (the last in the file among equals); None if always 0.
       step: the step of the peak.
+      live: rows of the allocations that are live at the peak, made in its step.
       active: per line of the breakdown the row of `rows`, or -1 - i for `special[i]`; largest first.
       count: per line of the breakdown the number of identical allocations it stands for.
       timeline: rows to draw, at most TIMELINE_SNAPSHOTS.
@@ -45,6 +46,7 @@ class MemoryPeak:
     count: tuple[int, ...]
     special: tuple[SpecialAllocation, ...]
     timeline: I64
+    live: I64
 
 
 def memory_peak(recorded: Allocations) -> MemoryPeak:
@@ -55,7 +57,7 @@ def memory_peak(recorded: Allocations) -> MemoryPeak:
     order = _native.walk_order(recorded.time_ps, none, np.arange(len(recorded)))
     rows = _matched(_stepped(recorded.take(order)))
     if in_use[last_highest] < 0:
-        return MemoryPeak(rows, int(recorded.peak[-1]), None, 0, (), (), (), timeline(rows.in_use))
+        return MemoryPeak(rows, int(recorded.peak[-1]), None, 0, (), (), (), timeline(rows.in_use), none[:0])
     peak = int(np.flatnonzero(order == last_highest)[0])
     step = int(rows.step[np.flatnonzero(rows.in_use == rows.in_use[peak])[-1]])
     active, special = _active(rows, peak, step)
@@ -69,6 +71,7 @@ def memory_peak(recorded: Allocations) -> MemoryPeak:
         count=counts,
         special=special,
         timeline=timeline(rows.in_use),
+        live=active,
     )
 
 

@@ -54,11 +54,15 @@ DEVICE_OPS = device_ops.given(False)
 
 def op_summary(run: RunHosts, backend: Backend = "auto", *, unattributed: bool = False) -> OpSummary:
     """The ops of the chosen hosts."""
-    if backend != "cpu":
-        summary = _merged(run, device_ops.given(unattributed))
-        if backend == "device" or summary.environment.device_cores:
-            return summary
-    return _merged(run, cpu_ops)
+    return _merged(run, op_step(run, backend, unattributed=unattributed))
+
+
+def op_step(run: RunHosts, backend: Backend = "auto", *, unattributed: bool = False) -> PerHost[OpSummary]:
+    """Where the ops come from: `device_ops` or `cpu_ops`."""
+    of_device = device_ops.given(unattributed)
+    if backend == "device" or (backend == "auto" and _merged(run, of_device).environment.device_cores):
+        return of_device
+    return cpu_ops
 
 
 def _merged(run: RunHosts, step: PerHost[OpSummary]) -> OpSummary:

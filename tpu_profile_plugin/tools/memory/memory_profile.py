@@ -8,22 +8,12 @@ from itertools import chain
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.planes import events_of_lines, host_plane, offsets_in_line
-from tpu_profile_plugin.analysis.memory.allocations import (
-    ALLOCATION,
-    DEALLOCATION,
-    INVALID,
-    Allocations,
-    TextColumn,
-    allocations,
-    may_have_allocations,
-)
+from tpu_profile_plugin.analysis.common.planes import events_of_lines, offsets_in_line
+from tpu_profile_plugin.analysis.memory.allocations import INVALID, Allocations, TextColumn
 from tpu_profile_plugin.analysis.memory.peak import MemoryPeak, SpecialAllocation, memory_peak
-from tpu_profile_plugin.analysis.summary.host import has_root
 from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
 from tpu_profile_plugin.errors import BadRequest, NoData
-from tpu_profile_plugin.run.figures.summary import groups_of
-from tpu_profile_plugin.run.host import HostProfile
+from tpu_profile_plugin.run.figures.allocations import host_allocations
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Raw
@@ -61,7 +51,8 @@ def build(run: Run, query: Query) -> Raw:
         )
     host = run.profiles[0]
     since_recording = query.flag("extended")
-    recorded, cores = _recorded(host, since_recording=since_recording)
+    runs = [EventFilter(plane, lines=(_MODULES,)) for plane in host.lazy.planes if plane.name.startswith(_TPU)]
+    recorded, cores = host_allocations(host, runs, since_recording=since_recording)
     count = len(np.unique(recorded.memory.code)) if recorded else 0
     if count > MAX_ALLOCATORS:
         raise NoData(f"Host {host.name!r} names {count} allocators; at most {MAX_ALLOCATORS} can be shown.")
@@ -73,21 +64,6 @@ def build(run: Run, query: Query) -> Raw:
         f'"version":1,"hloModules":[{",".join(modules)}]}}'
     )
     return Raw(body.encode("utf-8", "replace"))
-
-
-def _recorded(host: HostProfile, *, since_recording: bool) -> tuple[Allocations | None, list[Plane]]:
-    """The memory events of the host, and its TPU planes reduced to module runs."""
-    space = host.lazy
-    plane = host_plane(space)
-    filters = [EventFilter(core, lines=(_MODULES,)) for core in space.planes if core.name.startswith(_TPU)]
-    if plane is None or not may_have_allocations(plane):
-        return None, space.filtered(*filters)
-    if any(has_root(other) for other in space.planes):
-        # Groups are indexed by event, so the plane cannot be filtered.
-        groups = groups_of(host).planes[plane.index].group_id
-        return allocations(space, plane, groups, since_recording=since_recording), space.filtered(*filters)
-    filtered, *cores = space.filtered(EventFilter(plane, event=(ALLOCATION, DEALLOCATION).__contains__), *filters)
-    return allocations(space, filtered, since_recording=since_recording), cores
 
 
 def _allocator(profile: MemoryPeak) -> str:

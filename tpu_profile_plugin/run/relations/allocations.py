@@ -1,0 +1,105 @@
+"""`allocations`: every recorded allocation and deallocation of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.memory.allocations import INVALID, Allocations, TextColumn
+from tpu_profile_plugin.analysis.memory.peak import memory_peak
+from tpu_profile_plugin.run.figures.allocations import host_allocations
+from tpu_profile_plugin.run.host import HostProfile
+from tpu_profile_plugin.run.hosts import RunHosts
+from tpu_profile_plugin.run.relations.common import each_host
+from tpu_profile_plugin.run.relations.relation import HOST, RUN, Relation
+from tpu_profile_plugin.tables.coded import Coded, same
+from tpu_profile_plugin.tables.table import Column, Table, flags, integers, numbers, texts
+
+COLUMNS = (
+    RUN,
+    HOST,
+    texts("allocator", "Allocator", "Number of a device, or name of an allocator."),
+    texts("kind", "Kind", "allocation or deallocation."),
+    integers("begin_ps", "Time", "ps", "On the axis of the trace viewer."),
+    integers("bytes", "Bytes", "bytes", "Size of the block that is allocated or freed."),
+    integers("requested_bytes", "Requested", "bytes", "Size that was asked for."),
+    Column("address", "Address", "number", "", "Address of the block; empty if it was not recorded.", dtype="uint64"),
+    integers("in_use_bytes", "In use", "bytes", "Memory of the allocator in use after it: stack and heap."),
+    integers(
+        "stack_bytes", "Stack", "bytes", "Part of the memory in use that is reserved for temporaries of programs."
+    ),
+    integers("heap_bytes", "Heap", "bytes", "Part of the memory in use that is allocated."),
+    integers("free_bytes", "Free", "bytes", "Memory of the allocator that is available after it."),
+    numbers("fragmentation", "Fragmentation", "", "Of the free memory after it, 0 to 1."),
+    integers("peak_bytes", "Peak so far", "bytes", "Most memory in use so far, as counted by the allocator."),
+    flags("at_peak", "At the peak", "Allocated in the step of the allocator's peak, and not yet freed at the peak."),
+    texts(
+        "framework_op", "Framework op", "Framework op that uses the memory; of a deallocation, that of its allocation."
+    ),
+    texts("region", "Region", "Kind of use, such as output or temp."),
+    texts("data_type", "Data type", "Type of the elements."),
+    texts("shape", "Shape", "Shape of the tensor."),
+    integers("step", "Step", "", "Number of the step that it is in, if any."),
+)
+
+
+def _batches(run: RunHosts) -> Iterator[Table]:
+    """A table per host and allocator."""
+    for host, recorded in each_host(run, _recorded):
+        if recorded is not None:
+            for rows in recorded.by_memory().values():
+                yield _of_allocator(run.name, host.name, rows)
+
+
+def _recorded(host: HostProfile) -> Allocations | None:
+    return host_allocations(host, since_recording=True)[0]
+
+
+def _of_allocator(run: str, host: str, recorded: Allocations) -> Table:
+    """The events of one allocator by time, with what the memory profile finds out about them."""
+    peak = memory_peak(recorded)
+    rows = peak.rows
+    live = np.zeros(len(rows), np.bool_)
+    live[peak.live] = True
+    # The memory profile gives every event a step; here, events outside of steps have none.
+    step = recorded.step[np.searchsorted(recorded.event, rows.event)]
+    address = rows.address.view(np.uint64)
+    return Table(
+        COLUMNS,
+        {
+            "run": same(run, len(rows)),
+            "host": same(host, len(rows)),
+            "allocator": _coded(rows.memory),
+            "kind": Coded((~rows.allocates).astype(np.int32), ("allocation", "deallocation")),
+            "begin_ps": rows.time_ps,
+            "bytes": rows.allocated,
+            "requested_bytes": rows.requested,
+            "address": np.ma.MaskedArray(address, address == 0),
+            "in_use_bytes": rows.in_use,
+            "stack_bytes": rows.stack,
+            "heap_bytes": rows.heap,
+            "free_bytes": rows.free,
+            "fragmentation": rows.fragmentation,
+            "peak_bytes": rows.peak,
+            "at_peak": live,
+            "framework_op": _coded(rows.op),
+            "region": _coded(rows.region),
+            "data_type": _coded(rows.data_type),
+            "shape": _coded(rows.shape),
+            "step": np.ma.MaskedArray(step, step < 0),
+        },
+        name="allocations",
+    )
+
+
+def _coded(column: TextColumn) -> Coded:
+    return Coded.of(column.code, ["" if text == INVALID else text for text in column.texts])
+
+
+ALLOCATIONS = Relation(
+    "allocations",
+    "One row per allocation and deallocation: its size, use, and the memory of its allocator after it.",
+    COLUMNS,
+    _batches,
+)
