@@ -12,6 +12,8 @@ import pytest
 from builders.checks.pftrace import Read, Slice, read
 
 import tpu_profile_plugin
+from tpu_profile_plugin.analysis.timeline.args import trace_args
+from tpu_profile_plugin.analysis.timeline.hidden import CONTEXT_ARGS
 from tpu_profile_plugin.analysis.timeline.host import HostTrace
 from tpu_profile_plugin.analysis.timeline.titles import titles
 from tpu_profile_plugin.analysis.timeline.window import event_args
@@ -19,7 +21,7 @@ from tpu_profile_plugin.export.form import Options
 from tpu_profile_plugin.export.perfetto import DAY_NS, PERFETTO
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tools.time.trace_viewer.timelines import page_args_of, page_timeline_of
+from tpu_profile_plugin.tools.time.trace_viewer.timelines import page_timeline_of
 
 REPOSITORY = Path(__file__).parents[2]
 DEMO, LOGDIR = REPOSITORY / "demo", REPOSITORY.parent / "shared/traces/logdir"
@@ -91,7 +93,8 @@ def check_arguments(run: Run, found: Read, origin: int, *, several: bool) -> Non
     """Some slices of every track have the arguments of their event, in the order of their kind."""
     lines = found.lines()
     for host in run.profiles:
-        trace, args = page_timeline_of(host, 0), page_args_of(host, True)
+        trace = page_timeline_of(host, 0)
+        args = trace_args(host.space, trace, folded=True, hidden=CONTEXT_ARGS)
         sizes = trace.native.track_sizes().tolist()
         for i, place in places(host, trace, several=several):
             for index in range(0, sizes[i], max(1, sizes[i] // 8)):
@@ -99,7 +102,11 @@ def check_arguments(run: Run, found: Read, origin: int, *, several: bool) -> Non
                 wanted = {key: shown(value) for key, value in json.loads(event_args(args, source)).items()}
                 wanted = {key: value for key, value in wanted.items() if value != "<opaque bytes>"}
                 category = wanted.pop("hlo_category", None)
-                own = [one for one in lines[place] if (one.begin_ns, one.name) == (origin + begin // 1000, trace.names[name])]
+                own = [
+                    one
+                    for one in lines[place]
+                    if (one.begin_ns, one.name) == (origin + begin // 1000, trace.names[name])
+                ]
                 made = [{key: shown(value) for key, value in one.args.items()} for one in own]
                 made = [{key: one[key] for key in one if key not in ("group_id", "duration_ps")} for one in made]
                 assert wanted in made

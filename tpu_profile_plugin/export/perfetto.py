@@ -14,6 +14,7 @@ from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.planes import is_host
 from tpu_profile_plugin.analysis.timeline.args import TraceArgs, trace_args
 from tpu_profile_plugin.analysis.timeline.broken import broken
+from tpu_profile_plugin.analysis.timeline.hidden import CONTEXT_ARGS
 from tpu_profile_plugin.analysis.timeline.host import HostTrace, Track, host_trace
 from tpu_profile_plugin.analysis.timeline.sections import HOST_STRIDE, Section
 from tpu_profile_plugin.analysis.timeline.titles import Titles, titles
@@ -53,7 +54,7 @@ def _write(run: Run, path: Path, options: Options, report: Report) -> None:
 def _timeline(host: HostProfile) -> tuple[HostTrace, TraceArgs, Titles]:
     space = host.space
     trace = host_trace(space, broken(space, preprocess(space)))
-    return trace, trace_args(space, trace, folded=True), titles(space, trace)
+    return trace, trace_args(space, trace, folded=True, hidden=CONTEXT_ARGS), titles(space, trace)
 
 
 class _Numbers:

@@ -1,8 +1,7 @@
 """Reads an exported Perfetto trace with Perfetto's own messages, by the rules that its documentation gives.
 
-A sequence begins with a packet that clears its state; numbers of texts are known before they are used; tracks are
-described before their events; and events, put in the order of their times with ties as in the file, open and close slices
-that nest.
+A sequence begins with a packet that clears its state. Numbers of texts are known before they are used, and tracks
+described before their events. Events, sorted by time with ties as in the file, open and close slices that nest.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class Slice:
 
 @dataclass(slots=True)
 class Lane:
-    """A track of the file, `process`: its descriptor's parent's, or its own."""
+    """A track of the file: its descriptor, and that of its process."""
 
     descriptor: Any
     process: Any
