@@ -1,4 +1,4 @@
-"""The command `tpu-profile`: serve a logdir, capture into one, list runs and events, answer tools, diagnose."""
+"""The command `tpu-profile`: serve a logdir, capture into one, list runs and events, answer tools and SQL, diagnose."""
 
 from __future__ import annotations
 
@@ -6,7 +6,18 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from tpu_profile_plugin.commands import capture, compare, completion, doctor, events, explain, export, runs, tools
+from tpu_profile_plugin.commands import (
+    capture,
+    compare,
+    completion,
+    doctor,
+    events,
+    explain,
+    export,
+    query,
+    runs,
+    tools,
+)
 from tpu_profile_plugin.errors import BadRequest, ProfileError
 from tpu_profile_plugin.system.process import exit_on_sigterm
 from tpu_profile_plugin.version import __version__
@@ -20,6 +31,7 @@ _COMMANDS = {
     "events": events,
     "compare": compare,
     "export": export,
+    "query": query,
     "doctor": doctor,
 }
 

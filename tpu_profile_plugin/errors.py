@@ -128,3 +128,22 @@ class WrongMethod(ProfileError):
     def __init__(self, message: str, *, allow: str) -> None:
         super().__init__(message, allow=allow)
         self.allow = allow
+
+
+class QueryRefused(BadRequest):
+    """A SQL statement is not allowed: it is no query, or reads something other than the tables of profiles."""
+
+    code = "query_refused"
+
+
+class QueryFailed(BadRequest):
+    """A SQL statement cannot be run; `details` has `line` and `column`, counted from 1, where they are known."""
+
+    code = "query_failed"
+
+
+class QueryStopped(ProfileError):
+    """A SQL query was cancelled, or reached a limit of time, memory or size."""
+
+    code = "query_stopped"
+    status = 422

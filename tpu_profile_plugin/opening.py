@@ -7,11 +7,12 @@ of such runs and copies of remote files in the user's private cache directory, w
 from __future__ import annotations
 
 import difflib
+import fnmatch
 import functools
 import gzip
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,9 @@ from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.kept import Summaries
 from tpu_profile_plugin.run.run import Run, Source
+from tpu_profile_plugin.sql.limits import Limits
+from tpu_profile_plugin.sql.query import Query, start
+from tpu_profile_plugin.sql.result import Result
 from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools import registry
 from tpu_profile_plugin.tools.payload import Payload, encode, tables_in, with_left_out
@@ -228,6 +232,47 @@ class OpenLogdir:
             more = f" and {len(names) - len(like)} more" if len(names) > len(like) else ""
             message = f"There is no run {name[:200]!r} in {self.path}; there are {', '.join(like)}{more}."
             raise NotFound(message, code="run_not_found", run=name[:200]) from None
+
+    def sql(
+        self,
+        statement: str,
+        runs: str | Sequence[str] = "*",
+        *,
+        rows: int = Limits.rows,
+        seconds: float = Limits.seconds,
+        memory_bytes: int = Limits.memory_bytes,
+    ) -> Result:
+        """The rows of a SELECT over the tables of `sql.schema()`: `events`, `steps`, `ops`, ... of all runs and hosts.
+
+        Args:
+          statement: SQL of DuckDB. It reads the tables only: no files, no network, no settings.
+          runs: names of runs, or a pattern such as "train/*"; columns `run` and `host` tell their rows apart.
+          rows, seconds, memory_bytes: limits of the result and of the statement; `Result.notes` says when rows are cut.
+
+        The first query reads profiles into Parquet files in the user's private cache, later ones read these. Raises
+        QueryRefused, QueryFailed, QueryStopped, NotFound without such runs, and MissingPackage without the extra `sql`.
+        """
+        query = self.query(statement, runs, Limits(rows, seconds, memory_bytes))
+        try:
+            return query.result()
+        finally:
+            query.cancel()  # Ctrl-C ends its process too
+
+    def query(self, statement: str, runs: str | Sequence[str] = "*", limits: Limits | None = None) -> Query:
+        """Starts what `sql` does and returns its handle, with `status()`, `cancel()` and `result()`."""
+        return start(self._chosen_runs(runs), statement, limits)
+
+    def _chosen_runs(self, names: str | Sequence[str]) -> list[OpenRun]:
+        """The runs with these names, or whose names match a pattern; raises NotFound."""
+        if not isinstance(names, str):
+            return [self.run(name) for name in names]
+        runs = [run for run in self.runs() if run.hosts]  # a run without profiles has no rows
+        chosen = [run for run in runs if fnmatch.fnmatchcase(run.name, names)]
+        if chosen:
+            return chosen
+        known = ", ".join(run.name for run in runs[:_MOST_NAMED])
+        message = f"No run matches {names[:200]!r}; there are {known}." if runs else self.why_no_run()
+        raise NotFound(message, code="run_not_found")
 
     def why_no_run(self) -> str:
         """Why the logdir has no run: its problems, or the layout of a run."""

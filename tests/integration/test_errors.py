@@ -165,7 +165,11 @@ def test_reading_routes_take_get_and_head_only(board, method, route):
 
 
 @pytest.mark.parametrize(
-    "route", ["capture_profile", "capture_cancel", "capture_probe", "capture_continuous", "generate_cache"]
+    "route",
+    [
+        *("capture_profile", "capture_cancel", "capture_probe", "capture_continuous"),
+        *("generate_cache", "query", "query_cancel"),
+    ],
 )
 def test_routes_that_write_accept_only_post(board, route):
     for method in ("GET", "HEAD", "DELETE"):

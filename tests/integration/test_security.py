@@ -137,7 +137,10 @@ FOREIGN = [
     {"Sec-Fetch-Site": "same-site", "X-Profile-Request": "1"},
     {"Host": "evil.example", **OWN_PAGE},
 ]
-CHANGING = ("capture_profile", "capture_cancel", "capture_probe", "capture_continuous", "generate_cache")
+CHANGING = (
+    *("capture_profile", "capture_cancel", "capture_probe", "capture_continuous"),
+    *("query", "query_cancel", "generate_cache"),
+)
 
 
 @pytest.mark.parametrize("headers", FOREIGN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -27,10 +28,12 @@ from tpu_profile_plugin.server.options import Options
 from tpu_profile_plugin.server.results import Results
 from tpu_profile_plugin.server.routes.ahead import AheadRoutes
 from tpu_profile_plugin.server.routes.capture import HINT, CaptureRoutes
+from tpu_profile_plugin.server.routes.query import QueryRoutes
 from tpu_profile_plugin.server.routes.reading import Routes
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.kept import Summaries
+    from tpu_profile_plugin.sql.files import TableFiles
 
 _LOG = logging.getLogger("tpu_profile_plugin")
 
@@ -56,9 +59,12 @@ class Server:
         self._creating = threading.RLock()
         self._results: Results | None = None
         self._summaries: Summaries | None = None
+        self._tables: TableFiles | None = None
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._assets = assets or Assets()
         self._routes = Routes(options, self._catalog, self.results)
         self._capture = CaptureRoutes(options)
+        self._sql = QueryRoutes(Guard(options.server_names), self._catalog, self.results, self._table_files)
         self._queue = JobQueue(self._routes.data)
         self._ahead = AheadRoutes(Guard(options.server_names), self._catalog, self._queue)
         self._newest = NewestSession(options.warm_bytes, self.logdir.newest) if options.warm_bytes else None
@@ -93,10 +99,14 @@ class Server:
             return self._summaries
 
     def close(self) -> None:
-        """Ends worker processes; they also end with the server, and when idle."""
+        """Ends worker processes and queries; they also end with the server, and when idle."""
+        self._sql.queries.close()
         with self._creating:
             if self._results is not None:
                 self._results.close()
+            if self._temporary is not None:
+                self._temporary.cleanup()
+                self._tables = self._temporary = None
 
     def apps(self) -> Mapping[str, WsgiApp]:
         """A WSGI application per route, below the plugin's own prefix."""
@@ -119,6 +129,9 @@ class Server:
             "/data": routes.data,
             "/data_csv": routes.data_csv,
             "/progress": routes.progress,
+            "/query_about": self._sql.about,
+            "/query_status": self._sql.status,
+            "/query_result": self._sql.result,
         }
         table: dict[str, tuple[tuple[str, ...], Handler]] = {
             path: (_READ, _parsing(handler)) for path, handler in of_query.items()
@@ -130,6 +143,8 @@ class Server:
             "/capture_probe": (_WRITE, capture.probe),
             "/capture_status": (_READ, capture.status),
             "/capture_jobs": (_READ, capture.history),
+            "/query": (_WRITE, self._sql.start),
+            "/query_cancel": (_WRITE, self._sql.cancel),
             "/generate_cache": (_WRITE, self._ahead.start),
             "/generate_cache_status": (_READ, self._ahead.status),
             "/static/*": (_READ, lambda request: assets.static(request.path.partition("/static/")[2])),
@@ -177,6 +192,19 @@ class Server:
         if directory is None or self._options.disk_bytes == 0:
             return None
         return DiskStore(directory, self._options.disk_bytes)
+
+    def _table_files(self) -> TableFiles:
+        """Where SQL finds the tables of runs; without a disk cache a directory that ends with the server."""
+        with self._creating:
+            if self._tables is None:
+                from tpu_profile_plugin.sql.files import TableFiles
+
+                directory = self._private("tables") if self._options.disk_bytes else None
+                if directory is None:
+                    self._temporary = tempfile.TemporaryDirectory(prefix="tpu_profile_", ignore_cleanup_errors=True)
+                    directory = Path(self._temporary.name)
+                self._tables = TableFiles(directory, self._options.disk_bytes or Options.disk_bytes)
+            return self._tables
 
     def _private(self, name: str) -> Path | None:
         """A directory of the cache by name; None when the disk cache is off."""

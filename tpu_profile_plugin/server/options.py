@@ -28,7 +28,7 @@ class Options:
       results_bytes: memory for answers.
       warm_bytes: the newest session is opened in advance, in the background, if its first file is at most this large;
         0: never.
-      disk_bytes: disk space for answers, and as much for summaries of the hosts of large runs.
+      disk_bytes: disk space for answers, and as much for summaries of the hosts of large runs, and for tables of SQL.
       remote_bytes: disk space for copies of remote files.
       scan_limit_s: time limit of one scan of the logdir.
       hide_capture_button, tab_name_label, src_prefix: passed through to the page by `/config`.
@@ -120,7 +120,13 @@ FLAGS: tuple[tuple[str, str, type, str, str], ...] = (
         "file has at most N MiB; it takes about four times the size of the file in memory for decoded profiles",
         "0, never",
     ),
-    ("--profile_disk_mb", "N", int, "Disk space for answers, and as much for summaries of hosts, in MiB", "1024"),
+    (
+        "--profile_disk_mb",
+        "N",
+        int,
+        "Disk space for answers, and as much for summaries of hosts and for tables of SQL, in MiB",
+        "1024",
+    ),
     (
         "--profile_remote_mb",
         "N",

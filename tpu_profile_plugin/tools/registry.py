@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.errors import NotFound
-from tpu_profile_plugin.tools.data import events
+from tpu_profile_plugin.tools.data import events, query
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis import tool as tf_data_bottleneck_analysis
 from tpu_profile_plugin.tools.fleet import pod_viewer
 from tpu_profile_plugin.tools.fleet.megascale_stats import tool as megascale_stats
@@ -72,6 +72,7 @@ TOOLS: tuple[Tool, ...] = (
     communication.TOOL,
     compare.TOOL,
     profile_contents.TOOL,
+    query.TOOL,
     events.TOOL,
 )
 

@@ -1,6 +1,5 @@
 // The capture routes (start, status, cancel, probe) and their payload types.
-import type { Client, Fetch, RequestOptions } from "./client";
-import { ApiError, errorFromBody } from "./error";
+import type { Client, RequestOptions } from "./client";
 
 interface CaptureFailure {
   code: string;
@@ -95,25 +94,9 @@ export interface CaptureApi {
   snapshot: (request: ContinuousRequest) => Promise<CaptureJob>;
 }
 
-/** Calls on top of a client. Requests with side effects are POSTs with a header that protects against cross-site requests. */
-export function makeCaptureApi(client: Client, fetcher: Fetch = (input, init) => fetch(input, init)): CaptureApi {
-  const post = async <T>(route: string, body: unknown): Promise<T> => {
-    const address = client.url(route);
-    let response: Response;
-    try {
-      response = await fetcher(address, {
-        method: "POST",
-        credentials: "same-origin",
-        headers: { "Content-Type": "application/json", "X-Profile-Request": "1" },
-        body: JSON.stringify(body),
-      });
-    } catch {
-      throw new ApiError(0, "unreachable", "The server did not answer.", {}, address);
-    }
-    const text = await response.text();
-    if (!response.ok) throw errorFromBody(response.status, text, address);
-    return JSON.parse(text) as T;
-  };
+/** Calls on top of a client. */
+export function makeCaptureApi(client: Client): CaptureApi {
+  const post = <T>(route: string, body: unknown): Promise<T> => client.post<T>(route, body);
   return {
     start: (request) => post("capture_profile", request),
     status: (job, options) => client.json("capture_status", { job }, options),

@@ -10,6 +10,11 @@ export interface RequestOptions {
   onHeaders?: ((headers: Headers) => void) | undefined;
 }
 
+export interface PostOptions {
+  /** Sent even if the page is being left; for small bodies. */
+  keepalive?: boolean;
+}
+
 export interface Client {
   /** The absolute URL of a route with its query, without null and undefined parameters. */
   url(route: string, params?: Params): string;
@@ -19,6 +24,8 @@ export interface Client {
   bytes(route: string, params?: Params, options?: RequestOptions): Promise<ArrayBuffer>;
   /** GET, as text. Throws ApiError. */
   text(route: string, params?: Params, options?: RequestOptions): Promise<string>;
+  /** POST of JSON, for requests with effects; its header protects against cross-site requests. Parsed as JSON; throws ApiError. */
+  post<T>(route: string, body: unknown, options?: PostOptions): Promise<T>;
 }
 
 /** Routes whose answers have the plugin's additions to XProf's only when asked. */
@@ -37,37 +44,45 @@ export function makeClient(base: string, fetcher: Fetch = (input, init) => fetch
     return target.href;
   };
 
-  const get = async (route: string, params: Params, options: RequestOptions): Promise<Response> => {
-    const address = url(route, params);
-    const { signal } = options;
+  const send = async (address: string, request: RequestInit): Promise<Response> => {
     let response: Response;
     try {
-      response = await fetcher(address, { credentials: "same-origin", ...(signal ? { signal } : {}) });
+      response = await fetcher(address, { credentials: "same-origin", ...request });
     } catch (error) {
-      if (signal?.aborted) throw error;
+      if (request.signal?.aborted) throw error;
       throw new ApiError(0, "unreachable", "The server did not answer.", {}, address);
     }
     if (!response.ok) throw errorFromBody(response.status, await response.text(), address);
-    options.onHeaders?.(response.headers);
     return response;
+  };
+  const get = async (route: string, params: Params, { signal, onHeaders }: RequestOptions): Promise<Response> => {
+    const response = await send(url(route, params), signal ? { signal } : {});
+    onHeaders?.(response.headers);
+    return response;
+  };
+  const parsed = async <T>(response: Response): Promise<T> => {
+    const text = await response.text();
+    try {
+      return JSON.parse(text) as T;
+    } catch {
+      throw new ApiError(response.status, "bad_answer", "The response is not JSON.", {}, response.url);
+    }
   };
 
   return {
     url,
     async json<T>(route: string, params: Params = {}, options: RequestOptions = {}): Promise<T> {
-      const response = await get(route, params, options);
-      const text = await response.text();
-      try {
-        return JSON.parse(text) as T;
-      } catch {
-        throw new ApiError(response.status, "bad_answer", "The response is not JSON.", {}, response.url);
-      }
+      return parsed<T>(await get(route, params, options));
     },
     async bytes(route, params = {}, options = {}) {
       return (await get(route, params, options)).arrayBuffer();
     },
     async text(route, params = {}, options = {}) {
       return (await get(route, params, options)).text();
+    },
+    async post<T>(route: string, body: unknown, options: PostOptions = {}): Promise<T> {
+      const headers = { "Content-Type": "application/json", "X-Profile-Request": "1" };
+      return parsed<T>(await send(url(route), { method: "POST", headers, body: JSON.stringify(body), ...options }));
     },
   };
 }

@@ -20,6 +20,8 @@ const PATHS: Readonly<Record<string, string>> = {
   graph_viewer: "M3 2.5h3v3H3zM10 2.5h3v3h-3zM6.5 10.5h3v3h-3zM4.5 5.5 8 10.5l3.5-5",
   pod_viewer: "M8 1.5 14 5v6l-6 3.5L2 11V5zM8 8l6-3M8 8v6.5M8 8 2 5",
   tf_data_bottleneck_analysis: "M6 1.5h4v3.5H6zM1.5 11h4v3.5h-4zM10.5 11h4v3.5h-4zM8 5v3M3.5 11V8h9v3",
+  query:
+    "M2 4c0-1.4 2.7-2.5 6-2.5S14 2.6 14 4v8c0 1.4-2.7 2.5-6 2.5S2 13.4 2 12zM2 4c0 1.4 2.7 2.5 6 2.5S14 5.4 14 4M2 8c0 1.4 2.7 2.5 6 2.5S14 9.4 14 8",
   profile_contents: "M3 1.5h7l3 3v10H3zM10 1.5v3h3M5.5 8h5M5.5 11h5",
   // groups, for tools without an icon of their own
   Summary: "M2 13V9h3v4M6.5 13V3h3v10M11 13V6h3v7",

@@ -45,8 +45,9 @@ export async function showPage({ Page }: PageModule, tool: Named, answer: unknow
       choices: [{ id: "before", note: "" }],
       choose: (name) => props.state.set({ base: name }, "push"),
     },
-    client: makeClient("http://host/p/index.html", async (address) => {
-      const body: unknown = typeof answer === "function" ? await (answer as (at: URL) => unknown)(new URL(address)) : answer;
+    client: makeClient("http://host/p/index.html", async (address, request) => {
+      const body: unknown =
+        typeof answer === "function" ? await (answer as (at: URL, request: RequestInit) => unknown)(new URL(address), request) : answer;
       return body instanceof Response ? body : new Response(JSON.stringify(body));
     }),
     tool: { ...tool, summary: "", host_names: ["h"], available: true, reason: null, params: [] },

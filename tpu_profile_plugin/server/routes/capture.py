@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Request
 
 from tpu_profile_plugin.errors import BadRequest, Forbidden, ProfileError, WrongMethod
 from tpu_profile_plugin.server.http.answer import NEVER, Answer, json_answer, text_answer
+from tpu_profile_plugin.server.http.body import json_body
 from tpu_profile_plugin.server.http.guard import Guard
 from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.server.options import Options
-from tpu_profile_plugin.units import MIB
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.capture.job import Job
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.capture.options import CaptureOptions
     from tpu_profile_plugin.capture.wire.addresses import Address
 
-_MAX_BODY_BYTES = MIB
 _MAX_AT_ONCE = 64
 """Maximum number of addresses in requests that wait for all of them."""
 # Parameters of XProf -> option names.
@@ -68,7 +65,7 @@ class CaptureRoutes:
         if request.method != "POST":
             return self._by_get(request)
         self._check_allowed(request)
-        body = _body(request)
+        body = json_body(request)
         if body or not request.args:
             job = self._start(body)
             if body.get("wait") is True:
@@ -113,7 +110,7 @@ class CaptureRoutes:
     def cancel(self, request: Request) -> Answer:
         """Ends a capture; with `keep`, stores what was recorded so far."""
         self._check_allowed(request)
-        body = _body(request)
+        body = json_body(request)
         job = self.jobs.find(str(body.get("job") or request.args.get("job") or ""))
         keep = body.get("keep") is True or request.args.get("keep", "").lower() == "true"
         if keep:
@@ -127,7 +124,7 @@ class CaptureRoutes:
         self._check_allowed(request)
         from tpu_profile_plugin.capture.probe import probe
 
-        addresses, _ = _addresses(_body(request))
+        addresses, _ = _addresses(json_body(request))
         if len(addresses) > _MAX_AT_ONCE:
             raise BadRequest(f"At most {_MAX_AT_ONCE} addresses can be probed at once.", parameter="addresses")
         return json_answer(probe(addresses, self.jobs.allowed), cache=NEVER)
@@ -135,7 +132,7 @@ class CaptureRoutes:
     def continuous(self, request: Request) -> Answer:
         """Continuous profiling: `action` is start or stop (a result per address) or snapshot (a job)."""
         self._check_allowed(request)
-        body = _body(request)
+        body = json_body(request)
         from tpu_profile_plugin.capture import continuous
         from tpu_profile_plugin.capture.jobs import check_allowed
 
@@ -204,28 +201,6 @@ def _texts(value: Any) -> list[str]:
 
 def _text(value: Any) -> str:
     return "" if value is None else str(value)
-
-
-def _body(request: Request) -> dict[str, Any]:
-    """The JSON object in the body; empty without a body."""
-    if (request.content_length or 0) > _MAX_BODY_BYTES:
-        raise BadRequest("The body is too large.")
-    request.max_content_length = _MAX_BODY_BYTES  # also for chunked bodies, which do not announce their length
-    try:
-        data = request.get_data()
-    except (HTTPException, OSError):
-        raise BadRequest("The body is too large or incomplete.") from None
-    if not data:
-        return {}
-    if request.mimetype != "application/json":
-        raise BadRequest("The body must be JSON, with the header Content-Type: application/json.")
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        raise BadRequest("The body is not JSON.") from None
-    if not isinstance(value, dict):
-        raise BadRequest("The body must be a JSON object.")
-    return value
 
 
 def _job_answer(job: Job, status: int = 200) -> Answer:

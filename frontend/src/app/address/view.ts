@@ -109,6 +109,9 @@ export const PAGE_KEYS: readonly string[] = [
   "program",
   "chart",
   "core",
+  "sql",
+  "runs",
+  "ran",
   ...tableKeys(9),
 ];
 

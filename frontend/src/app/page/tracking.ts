@@ -108,6 +108,7 @@ export function useTracking(client: Client, run: string, hosts: number): Tracked
       json: (route, params = {}, options = {}) => track(route, params, options, (more) => client.json(route, params, more)),
       bytes: (route, params = {}, options = {}) => track(route, params, options, (more) => client.bytes(route, params, more)),
       text: (route, params = {}, options = {}) => track(route, params, options, (more) => client.text(route, params, more)),
+      post: (route, body, options) => client.post(route, body, options),
     };
   }, [client, run, hosts]);
   return { client: tracked, progress, leftOut, ready };

@@ -59,8 +59,8 @@ export function cut(spec: CategoryChart, from: number, to: number): CategoryChar
         ...spec,
         x: { ...spec.x, labels: part(spec.x.labels) },
         line: series(spec.line),
-        low: part(spec.low),
-        high: part(spec.high),
+        ...(spec.low ? { low: part(spec.low) } : {}),
+        ...(spec.high ? { high: part(spec.high) } : {}),
       };
   }
 }
@@ -113,6 +113,6 @@ export function largest(spec: CategoryChart | StepsChart): number {
     case "bars":
       return spec.values.reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
     case "band":
-      return [...spec.high, ...spec.line.values].reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
+      return [...(spec.high ?? []), ...spec.line.values].reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
   }
 }

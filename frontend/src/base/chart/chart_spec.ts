@@ -31,14 +31,14 @@ export interface StackChart {
   showTotal?: boolean;
 }
 
-/** A line with its range. */
+/** A line, with its range if it has one. */
 export interface BandChart {
   kind: "band";
   x: Axis & { labels: readonly string[] };
   y: Axis & { max?: number };
   line: Series;
-  low: readonly (number | null)[];
-  high: readonly (number | null)[];
+  low?: readonly (number | null)[];
+  high?: readonly (number | null)[];
 }
 
 /** Horizontal bars in the order given. */

@@ -56,8 +56,8 @@ export function tableOf(spec: ChartSpec): TableData {
       return makeTable([
         text("x", spec.x.name, spec.x.labels),
         numbers("y", spec.line.name, spec.y.unit, spec.line.values),
-        numbers("low", "Minimum", spec.y.unit, spec.low),
-        numbers("high", "Maximum", spec.y.unit, spec.high),
+        ...(spec.low ? [numbers("low", "Minimum", spec.y.unit, spec.low)] : []),
+        ...(spec.high ? [numbers("high", "Maximum", spec.y.unit, spec.high)] : []),
       ]);
   }
 }
@@ -100,13 +100,10 @@ export function tipOf(spec: ChartSpec, index: number): Tip | null {
   const title = label.toLowerCase().includes(spec.x.name.toLowerCase()) ? label : `${spec.x.name} ${label}`;
   const { unit } = spec.y;
   if (spec.kind === "band") {
-    return {
-      title,
-      lines: [
-        { name: spec.line.name, text: formatQuantity(spec.line.values[index], unit), colour: spec.line.colour },
-        { name: "Range", text: `${formatQuantity(spec.low[index], unit)} to ${formatQuantity(spec.high[index], unit)}`, colour: null },
-      ],
-    };
+    const line = { name: spec.line.name, text: formatQuantity(spec.line.values[index], unit), colour: spec.line.colour };
+    if (!spec.low || !spec.high) return { title, lines: [line] };
+    const text = `${formatQuantity(spec.low[index], unit)} to ${formatQuantity(spec.high[index], unit)}`;
+    return { title, lines: [line, { name: "Range", text, colour: null }] };
   }
   const total = totalAt(spec, index);
   const parts = spec.series

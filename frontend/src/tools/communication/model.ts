@@ -100,8 +100,6 @@ export function hiddenChart(steps: readonly StepTime[]): BandChart {
     x: { name: "Step", unit: null, labels: steps.map(({ name }) => name) },
     y: { name: "Hidden share", unit: "percent", max: 100 },
     line: { name: "Hidden share", colour: CATEGORIES.device_compute.colour, values },
-    low: values,
-    high: values,
   };
 }
 

@@ -66,6 +66,7 @@ const client: Client = {
   json: (_, params) => ask(params),
   bytes: (_, params) => ask(params),
   text: (_, params) => ask(params),
+  post: () => ask({}),
 };
 const serve = (params: Params): Promise<unknown> => {
   if (params["format"] === "event") return Promise.resolve(details);

@@ -76,14 +76,14 @@ export function bandOption(spec: BandChart, style: ChartStyle): EChartsCoreOptio
     lineStyle: { width: 0 },
     silent: true,
   });
-  const width = spec.high.map((high, i) => (high === null ? null : high - (spec.low[i] ?? 0)));
+  const { low, high } = spec;
+  const width = low && high?.map((most, i) => (most === null ? null : most - (low[i] ?? 0)));
   return {
     ...base(style),
     xAxis: labelAxis(spec.x, single, style),
     yAxis: valueAxis(spec.y, largest(spec), style),
     series: [
-      edge(spec.low),
-      { ...edge(width), areaStyle: { color, opacity: 0.22 } },
+      ...(low && width ? [edge(low), { ...edge(width), areaStyle: { color, opacity: 0.22 } }] : []),
       {
         type: "line",
         name: spec.line.name,

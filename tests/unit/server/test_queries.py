@@ -1,0 +1,128 @@
+"""The queries that a server holds: how many run and are kept, and that nobody's query is cancelled."""
+
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from tpu_profile_plugin.errors import BadRequest, NotFound, QueryFailed
+from tpu_profile_plugin.server.queries import MAX_KEPT, MAX_RUNNING, RESULT_BYTES, Queries
+
+
+class Made:
+    """A query whose end is up to the test."""
+
+    def __init__(self, limits=None):
+        self.limits = limits
+        self.state = "running"
+        self.error = None
+
+    def status(self):
+        return SimpleNamespace(state=self.state, elapsed_s=1.23456, doing="Reading steps of a", done=0, total=1)
+
+    def result(self, timeout=None):
+        if self.state == "running":
+            raise TimeoutError
+        if self.error is not None:
+            raise self.error
+        return Rows()
+
+    def cancel(self):
+        self.state, self.error = "cancelled", QueryFailed("cancelled")
+
+
+class Rows:
+    cut, notes = True, ("Only 3 rows are shown.",)
+
+    def __len__(self):
+        return 3
+
+
+def test_a_query_from_start_to_result():
+    held = Queries().start(Made)
+    assert held.query.limits.result_bytes == RESULT_BYTES
+    facts = {"query": held.id, "state": "running", "progress": "Reading steps of a", "seconds": 1.235}
+    assert held.describe() == {**facts, "error": None, "rows": None, "cut": False, "notes": []}
+    with pytest.raises(BadRequest):
+        held.result()
+    held.query.state = "done"
+    assert held.describe() == {
+        **facts,
+        "state": "done",
+        "error": None,
+        "rows": 3,
+        "cut": True,
+        "notes": ["Only 3 rows are shown."],
+    }
+
+
+def test_the_error_of_a_query():
+    held = Queries().start(Made)
+    held.query.state, held.query.error = "failed", QueryFailed("No table x.", line=1, column=15)
+    error = {"code": "query_failed", "message": "No table x.", "details": {"line": 1, "column": 15}}
+    assert held.describe()["error"] == error
+
+
+def test_only_some_run_at_once():
+    queries = Queries()
+    held = [queries.start(Made) for _ in range(MAX_RUNNING)]
+    with pytest.raises(BadRequest, match="already running"):
+        queries.start(Made)
+    held[0].query.cancel()
+    queries.start(Made)
+
+
+def test_results_of_older_queries_are_forgotten():
+    queries = Queries()
+    held = []
+    for _ in range(MAX_KEPT + 2):
+        held.append(queries.start(Made))
+        held[-1].query.state = "done"
+    kept = [one for one in held if _known(queries, one.id)]
+    assert kept == held[2:]
+    with pytest.raises(NotFound) as caught:
+        queries.find(held[0].id)
+    assert caught.value.code == "query_not_found"
+
+
+def _known(queries, query_id):
+    try:
+        return bool(queries.find(query_id))
+    except NotFound:
+        return False
+
+
+def test_a_query_that_nobody_asks_about_is_cancelled():
+    held = Queries(lease_s=0.05).start(Made)
+    _until(lambda: held.query.state == "cancelled")
+
+
+def test_a_query_that_somebody_asks_about_goes_on(monkeypatch):
+    queries = Queries(lease_s=1000)
+    held = queries.start(Made)
+    watched = []
+    monkeypatch.setattr(queries, "_watch", lambda _, seconds: watched.append(seconds))
+    held.asked -= 900
+    queries._check(held)
+    queries.find(held.id)
+    queries._check(held)
+    assert held.query.state == "running"
+    assert [round(seconds, -1) for seconds in watched] == [100, 1000]
+    held.query.state = "done"
+    queries._check(held)
+    assert len(watched) == 2
+
+
+def test_closing_cancels_what_runs():
+    queries = Queries()
+    held = queries.start(Made)
+    queries.close()
+    assert held.query.state == "cancelled"
+
+
+def _until(check):
+    for _ in range(500):
+        if check():
+            return
+        time.sleep(0.01)
+    raise AssertionError

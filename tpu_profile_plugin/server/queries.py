@@ -1,0 +1,130 @@
+"""The SQL queries of this process: running ones, and the results of the last few."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tpu_profile_plugin.errors import BadRequest, NotFound, ProfileError
+from tpu_profile_plugin.units import MIB
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.sql import Limits, Query, Result
+
+MAX_RUNNING = 4
+"""The most simultaneous queries."""
+MAX_KEPT = 8
+"""Queries that have ended; the results of older ones are forgotten."""
+RESULT_BYTES = 64 * MIB
+"""The largest result of one query; the kept ones take `MAX_KEPT` times as much at most."""
+LEASE_S = 120.0
+"""A query that nobody asks about for so long is cancelled. Browsers let a hidden page ask once a minute."""
+
+_ENDED = ("done", "failed", "cancelled")
+
+
+class Held:
+    """A query with its id."""
+
+    def __init__(self, query: Query) -> None:
+        self.id = secrets.token_urlsafe(12)
+        self.query = query
+        self.asked = time.monotonic()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has a result or an error."""
+        return self.query.status().state in _ENDED
+
+    def wait(self, seconds: float) -> None:
+        """Waits for the end, but not longer than this."""
+        with contextlib.suppress(TimeoutError, ProfileError):
+            self.query.result(seconds)
+
+    def result(self) -> Result:
+        """The result; raises what the query raises, BadRequest before its end."""
+        try:
+            return self.query.result(0)
+        except TimeoutError:
+            raise BadRequest("The query has not ended yet.", parameter="query") from None
+
+    def describe(self) -> dict[str, Any]:
+        """Its state as a JSON object."""
+        status = self.query.status()
+        facts = {
+            "query": self.id,
+            "state": status.state,
+            "progress": status.doing,
+            "seconds": round(status.elapsed_s, 3),
+            "error": None,
+            "rows": None,
+            "cut": False,
+            "notes": [],
+        }
+        if status.state not in _ENDED:
+            return facts
+        try:
+            result = self.result()
+        except ProfileError as error:
+            return {**facts, "error": {"code": error.code, "message": error.message, "details": error.details}}
+        return {**facts, "rows": len(result), "cut": result.cut, "notes": list(result.notes)}
+
+
+class Queries:
+    """Queries by id; thread-safe."""
+
+    def __init__(self, lease_s: float = LEASE_S) -> None:
+        self._lease_s = lease_s
+        self._lock = threading.Lock()
+        self._held: OrderedDict[str, Held] = OrderedDict()
+
+    def start(self, begin: Callable[[Limits], Query]) -> Held:
+        """Starts a query; raises BadRequest if too many are running, and what `begin` raises."""
+        from tpu_profile_plugin.sql import Limits
+
+        with self._lock:
+            if sum(not held.ended for held in self._held.values()) >= MAX_RUNNING:
+                raise BadRequest(f"{MAX_RUNNING} queries are already running; wait for one to end, or cancel one.")
+            held = Held(begin(Limits(result_bytes=RESULT_BYTES)))
+            self._held[held.id] = held
+            ended = [other for other in self._held.values() if other is not held and other.ended]
+            for old in ended[: max(0, len(ended) + 1 - MAX_KEPT)]:
+                del self._held[old.id]
+        self._watch(held, self._lease_s)
+        return held
+
+    def find(self, query_id: str) -> Held:
+        """A query by its id, which somebody asks about; raises NotFound."""
+        with self._lock:
+            held = self._held.get(query_id)
+        if held is None:
+            raise NotFound("The result of this query is no longer kept; run it again.", code="query_not_found")
+        held.asked = time.monotonic()
+        return held
+
+    def close(self) -> None:
+        """Cancels what is running."""
+        with self._lock:
+            held, self._held = list(self._held.values()), OrderedDict()
+        for one in held:
+            one.query.cancel()
+
+    def _watch(self, held: Held, seconds: float) -> None:
+        timer = threading.Timer(seconds, self._check, (held,))
+        timer.daemon = True
+        timer.start()
+
+    def _check(self, held: Held) -> None:
+        """Cancels a query whose page is gone."""
+        if held.ended:
+            return
+        left = held.asked + self._lease_s - time.monotonic()
+        if left > 0:
+            self._watch(held, left)
+        else:
+            held.query.cancel()

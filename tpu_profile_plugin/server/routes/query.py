@@ -1,0 +1,147 @@
+"""The routes of SQL: what can be asked, start, status, result, cancel."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from werkzeug.wrappers import Request
+
+from tpu_profile_plugin.cache.bodies import Body
+from tpu_profile_plugin.errors import BadRequest, NotFound
+from tpu_profile_plugin.server.catalog import Catalog
+from tpu_profile_plugin.server.http.answer import JSON, NEVER, Answer, json_answer
+from tpu_profile_plugin.server.http.body import json_body
+from tpu_profile_plugin.server.http.guard import Guard
+from tpu_profile_plugin.server.http.query import Place, Query
+from tpu_profile_plugin.server.loading import load_tools
+from tpu_profile_plugin.server.queries import Queries
+from tpu_profile_plugin.server.results import Results
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.run.run import Run
+    from tpu_profile_plugin.sql.files import TableFiles
+
+WAIT_S = 0.2
+"""Queries over tables that are kept end within it: then the first answer is the last."""
+MOST_RUNS = 1000
+"""The most runs that a request may name."""
+
+_TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
+
+
+class QueryRoutes:
+    """The handlers. A statement only reads, but takes time: it comes by POST, from this server's pages or programs."""
+
+    def __init__(
+        self, guard: Guard, catalog: Catalog, results: Callable[[], Results], files: Callable[[], TableFiles]
+    ) -> None:
+        """`files`: where the tables of runs are kept."""
+        self._guard = guard
+        self._catalog = catalog
+        self._results = results
+        self._files = files
+        self.queries = Queries()
+
+    def about(self, _: Query) -> Answer:
+        """The tables and columns, example queries, limits, and what to install if queries cannot run."""
+        load_tools()
+        from tpu_profile_plugin import sql
+
+        limits = sql.Limits()
+        return json_answer(
+            {
+                "missing": sql.missing() or None,
+                "tables": [
+                    {
+                        "name": table.name,
+                        "summary": table.summary,
+                        "columns": [
+                            {"id": column.id, "type": column.type, "unit": column.unit, "sentence": column.sentence}
+                            for column in table.columns
+                        ],
+                    }
+                    for table in sql.schema()
+                ],
+                "examples": [
+                    {"id": one.id, "title": one.title, "sentence": one.sentence, "sql": one.sql} for one in sql.EXAMPLES
+                ],
+                "limits": {"seconds": limits.seconds, "rows": limits.rows, "memory_bytes": limits.memory_bytes},
+            }
+        )
+
+    def start(self, request: Request) -> Answer:
+        """Starts a query: 200 with its state if it ends at once, else 202."""
+        self._guard.check_write(request)
+        body = json_body(request)
+        statement = body.get("statement")
+        if not isinstance(statement, str) or not statement.strip():
+            raise BadRequest("'statement' must be a SQL query.", parameter="statement")
+        runs = self._runs(body.get("runs", "*"), _text(body.get("run_path")))
+        from tpu_profile_plugin import sql
+
+        held = self.queries.start(lambda limits: sql.start(runs, statement, limits, files=self._files()))
+        held.wait(WAIT_S)
+        return json_answer(held.describe(), 200 if held.ended else 202, NEVER)
+
+    def status(self, query: Query) -> Answer:
+        """The state of a query."""
+        return json_answer(self.queries.find(query.required("query")).describe(), cache=NEVER)
+
+    def result(self, query: Query) -> Answer:
+        """The rows of a query that has ended: JSON (the first `rows`), or all as a CSV or Parquet file."""
+        result = self.queries.find(query.required("query")).result()
+        kind = query.optional("format") or "json"
+        if kind == "json":
+            from tpu_profile_plugin.tools.payload import encode
+
+            table = result.table
+            most = _whole(query.optional("rows"), len(table))
+            first = table if most >= len(table) else table.take(range(most))
+            return Answer(Body(encode(first).body, JSON), cache=NEVER)
+        if kind not in _TYPES:
+            raise BadRequest("'format' must be json, csv or parquet.", parameter="format")
+        data = result.to_parquet() if kind == "parquet" else result.to_csv().encode("utf-8", "replace")
+        headers = (("Content-Disposition", f'attachment; filename="query.{kind}"'),)
+        return Answer(Body(data, _TYPES[kind]), cache=NEVER, headers=headers)
+
+    def cancel(self, request: Request) -> Answer:
+        """Stops a query."""
+        self._guard.check_write(request)
+        held = self.queries.find(_text(json_body(request).get("query")))
+        held.query.cancel()
+        held.wait(WAIT_S)
+        return json_answer(held.describe(), cache=NEVER)
+
+    def _runs(self, wanted: Any, below: str) -> Sequence[Run]:
+        """The runs that a pattern or a list of names selects; raises NotFound, or BadRequest for anything else."""
+        place = Place(None, below=below or None)
+        if isinstance(wanted, str):
+            # A run without profiles has no rows: a pattern skips it, a name does not.
+            listed = [run.name for run in self._catalog.runs(place) if run.hosts]
+            names = [name for name in listed if fnmatch.fnmatchcase(name, wanted)]
+            if not names:
+                message = f"No run matches {wanted[:200]!r}." if listed else "There is no run with a profile."
+                raise NotFound(message, code="run_not_found")
+        elif isinstance(wanted, list) and wanted and all(isinstance(name, str) for name in wanted):
+            names = list(dict.fromkeys(wanted))
+        else:
+            raise BadRequest("'runs' must be a pattern such as \"*\", or a list of names.", parameter="runs")
+        if len(names) > MOST_RUNS:
+            raise BadRequest(f"A query reads {MOST_RUNS} runs at most, not {len(names)}.", parameter="runs")
+        results = self._results()
+        return [results.run(self._catalog.locate(Place(name, below=place.below))) for name in names]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _whole(text: str | None, default: int) -> int:
+    """A number of rows; raises BadRequest."""
+    if text is None:
+        return default
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise BadRequest("'rows' must be a whole number.", parameter="rows")
+    return int(text)

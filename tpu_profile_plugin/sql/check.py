@@ -1,0 +1,204 @@
+"""What a statement is and which tables it reads; runs in the worker process, before anything else of the statement."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tpu_profile_plugin.errors import QueryFailed, QueryRefused
+from tpu_profile_plugin.sql.limits import TEXT
+
+TABLE_FUNCTIONS = frozenset({"range", "generate_series", "unnest"})
+"""The only functions that may stand for a table: most others read files, settings or other databases."""
+_FUNCTIONS = frozenset(
+    {
+        *("current_setting", "currval", "getenv", "getvariable", "json_execute_serialized_sql", "json_serialize_plan"),
+        *("nextval", "query", "query_table", "setval", "stats", "write_log"),
+    }
+)
+"""Functions that show or change the state of the engine."""
+_FUNCTIONS_LIKE = ("__", "duckdb_", "has_", "inet_", "pg_", "pragma_", "read_")
+_NODES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
+_SOURCES = frozenset(
+    {
+        *("BASE_TABLE", "SUBQUERY", "JOIN", "TABLE_FUNCTION", "EMPTY", "EMPTY_FROM", "EXPRESSION_LIST"),
+        *("SHOW_REF", "PIVOT"),
+    }
+)
+_EXPLAIN = re.compile(r"\s*explain\s+(?=\S)", re.IGNORECASE)
+_LISTS = frozenset({"tables", "__show_tables_expanded"})
+_ALLOWED = "a single SELECT (also WITH, VALUES, FROM, EXPLAIN, DESCRIBE, SUMMARIZE, SHOW TABLES)"
+_NOWHERE = 1 << 62
+
+
+@dataclass
+class Checked:
+    """A statement that may run.
+
+    Attributes:
+      statement: the SQL to run.
+      tables: the tables whose rows it reads.
+    """
+
+    statement: str
+    tables: set[str] = field(default_factory=set)
+
+
+def check(connection: Any, statement: str, known: Collection[str]) -> Checked:
+    """The tables of a statement, by `connection` of an empty database.
+
+    Raises QueryFailed for a statement that cannot be parsed, and QueryRefused for all but one query of the `known`
+    tables. Nothing here is the only lock: files, network and settings are also closed in the engine.
+    """
+    if len(statement) > TEXT:
+        raise QueryRefused(f"The statement has {len(statement):,} characters; the most are {TEXT:,}.")
+    if "\0" in statement:
+        raise QueryRefused("The statement contains a NUL character.")
+    kinds = [str(each.type.name) for each in connection.extract_statements(statement)]
+    if len(kinds) != 1:
+        what = f"These are {len(kinds)} statements" if kinds else "There is no statement"
+        raise QueryRefused(f"{what}; allowed is {_ALLOWED}.")
+    (kind,) = kinds
+    prefix, query = "", statement
+    if kind == "EXPLAIN" and (explain := _EXPLAIN.match(statement)):
+        prefix, query = "EXPLAIN ", statement[explain.end() :]
+    elif kind == "MULTI":
+        raise QueryRefused("PIVOT needs the values of its columns: PIVOT ... ON column IN (values).")
+    elif kind != "SELECT":
+        raise QueryRefused(f"{kind.replace('_', ' ')} statements are not allowed; allowed is {_ALLOWED}.")
+    try:
+        tree = json.loads(connection.execute("SELECT json_serialize_sql(?)", [query]).fetchone()[0])
+        if tree["error"]:
+            raise QueryRefused(f"This form of {kind} is not allowed ({tree['error_message']}); allowed is {_ALLOWED}.")
+        checked = Checked(prefix + query)
+        _Walk(query, {name.lower() for name in known}, checked.tables).visit(tree, frozenset(), rows=True)
+    except RecursionError:
+        raise QueryRefused("The statement is nested too deeply.") from None
+    return checked
+
+
+@dataclass
+class _Walk:
+    """Visits all parts of a parsed statement."""
+
+    statement: str
+    known: set[str]
+    tables: set[str]
+
+    def visit(self, part: Any, named: frozenset[str], *, rows: bool) -> None:
+        """Checks a part; `named` are the subqueries in scope, `rows` whether its tables are read or only described."""
+        if isinstance(part, list):
+            for each in part:
+                self.visit(each, named, rows=rows)
+        elif isinstance(part, dict):
+            named, rows = self._entered(part, named, rows)
+            for each in part.values():
+                if isinstance(each, (dict, list)):
+                    self.visit(each, named, rows=rows)
+
+    def _entered(self, part: Mapping[str, Any], named: frozenset[str], rows: bool) -> tuple[frozenset[str], bool]:
+        kind = part.get("type")
+        if not isinstance(kind, str):
+            return named, rows
+        if kind.endswith("_NODE") and "class" not in part:
+            if kind not in _NODES:
+                what = kind.removesuffix("_NODE").replace("_", " ")
+                raise QueryRefused(f"{what} is not allowed within a query; allowed is {_ALLOWED}.")
+            ctes = (part.get("cte_map") or {}).get("map", ())
+            return named | {str(cte["key"]).lower() for cte in ctes} | {str(part.get("cte_name", "")).lower()}, rows
+        if "class" in part:
+            if part["class"] in ("FUNCTION", "WINDOW"):
+                self._function(part)
+            return named, rows
+        if "sample" in part and "alias" in part:  # only what can stand after FROM has both
+            if kind not in _SOURCES:
+                raise QueryRefused(f"{kind.replace('_', ' ')} is not allowed after FROM.", **self._place(part))
+            if kind == "BASE_TABLE":
+                self._table(part, named, rows)
+            elif kind == "TABLE_FUNCTION":
+                self._table_function(part)
+            elif kind == "SHOW_REF":
+                rows = self._shown(part, rows)
+        return named, rows
+
+    def _table(self, part: Mapping[str, Any], named: frozenset[str], rows: bool) -> None:
+        name, place = str(part["table_name"]), self._place(part)
+        where = [str(part[key]) for key in ("catalog_name", "schema_name") if part.get(key)]
+        if not where and name.lower() in named:
+            return
+        if name.lower() not in self.known or where not in ([], ["main"]) or part.get("at_clause"):
+            self._unknown(".".join([*where, name]), place)
+        if rows:
+            self.tables.add(name.lower())
+
+    def _unknown(self, name: str, place: Mapping[str, int]) -> None:
+        like = difflib.get_close_matches(name.lower(), self.known, 1)
+        hint = f" Did you mean {like[0]}?" if like else ""
+        tables = ", ".join(sorted(self.known))
+        raise QueryRefused(f"There is no table {name[:200]!r}; the tables are {tables}.{hint}", **place)
+
+    def _function(self, part: Mapping[str, Any]) -> None:
+        name = str(part["function_name"]).lower()
+        if name in _FUNCTIONS or name.startswith(_FUNCTIONS_LIKE):
+            raise QueryRefused(f"The function {name}() is not allowed.", **self._place(part))
+
+    def _table_function(self, part: Mapping[str, Any]) -> None:
+        name = str(part["function"].get("function_name", "")).lower()
+        if name not in TABLE_FUNCTIONS:
+            allowed = ", ".join(sorted(TABLE_FUNCTIONS))
+            message = f"{name}() is not allowed after FROM: queries read only tables, and {allowed}."
+            raise QueryRefused(message, **self._place(part))
+
+    def _shown(self, part: Mapping[str, Any], rows: bool) -> bool:
+        """Whether DESCRIBE, SUMMARIZE or SHOW reads the rows of what it is about."""
+        if part.get("query") is None:
+            name = str(part.get("table_name", "")).strip('"').lower()
+            if name not in _LISTS | self.known:
+                raise QueryRefused(f"SHOW {name} is not allowed; allowed are SHOW TABLES and DESCRIBE.")
+            if name in self.known and part.get("show_type") == "SUMMARY" and rows:
+                self.tables.add(name)
+        return rows and part.get("show_type") != "DESCRIBE"
+
+    def _place(self, part: Mapping[str, Any]) -> dict[str, int]:
+        at = part.get("query_location")
+        return place(self.statement, at) if isinstance(at, int) and at < _NOWHERE else {}
+
+
+def place(statement: str, at: int) -> dict[str, int]:
+    """Line and column, counted from 1, of an offset in bytes of UTF-8."""
+    before = statement.encode("utf-8", "replace")[:at].decode("utf-8", "replace")
+    return {"line": before.count("\n") + 1, "column": len(before) - before.rfind("\n")}
+
+
+_MARKED = re.compile(r"\n\s*LINE (\d+): ([^\n]*)\n( *)\^")
+_MOST_TEXT = 2000
+
+
+def failed(error: Exception, statement: str, *, above: int = 0) -> QueryFailed:
+    """What DuckDB says about a statement, without its picture of the place, which goes into `details`.
+
+    `above` is the number of lines before the statement in what DuckDB was given.
+    """
+    message = str(error)
+    details: dict[str, int] = {}
+    if mark := _MARKED.search(message):
+        message = message[: mark.start()]
+        details = _marked(statement, int(mark[1]) - above, mark[2], len(mark[3]) - len(f"LINE {mark[1]}: "))
+    kind, colon, rest = message.partition(" Error: ")
+    message = rest if colon and len(kind) < 40 else message
+    return QueryFailed(" ".join(message.split())[:_MOST_TEXT], **details)
+
+
+def _marked(statement: str, line: int, shown: str, at: int) -> dict[str, int]:
+    """The place of character `at` of a line, of which only a part is shown if it is long."""
+    lines = statement.split("\n")
+    if not 1 <= line <= len(lines):
+        return {}
+    part = shown.removeprefix("...").removesuffix("...")
+    begin = lines[line - 1].find(part)
+    cut = len("...") if shown.startswith("...") else 0
+    return {"line": line, "column": begin + at - cut + 1} if begin >= 0 else {"line": line}

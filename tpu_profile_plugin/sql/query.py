@@ -1,0 +1,250 @@
+"""`start`: runs a statement over the tables of some runs, in a process of its own, and returns its handle at once."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib.util
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from tpu_profile_plugin.cache.files import user_directory
+from tpu_profile_plugin.errors import MissingPackage, NoData, NotFound, ProfileError, QueryStopped
+from tpu_profile_plugin.sql.limits import Limits
+from tpu_profile_plugin.sql.process import Process, ProcessDied, Processes
+from tpu_profile_plugin.sql.result import Result
+from tpu_profile_plugin.sql.worker import MEMORY_EXIT
+from tpu_profile_plugin.units import GIB
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.run.hosts import RunHosts
+    from tpu_profile_plugin.run.relations.relation import Relation
+    from tpu_profile_plugin.sql.files import TableFiles
+
+State = Literal["waiting", "reading", "running", "done", "failed", "cancelled"]
+
+_KEPT_BYTES = 4 * GIB
+_CANCELLED = "The query was cancelled."
+
+
+@dataclass(frozen=True)
+class Status:
+    """How far a query is.
+
+    Attributes:
+      state: "waiting" for a free process, "reading" profiles into tables (the first query of a run), "running" the
+        statement, or ended: "done", "failed", "cancelled".
+      elapsed_s: since the start, or until the end.
+      doing: a phrase such as "Reading events of run 2026_01_15"; "" when there is nothing to tell.
+      done, total: tables of runs that are ready, of those that the statement reads; total 0 before it is known.
+    """
+
+    state: State
+    elapsed_s: float
+    doing: str = ""
+    done: int = 0
+    total: int = 0
+
+
+class Query:
+    """A query that runs, or has run."""
+
+    def __init__(self, runs: Sequence[RunHosts], statement: str, limits: Limits, files: TableFiles | None) -> None:
+        self._runs, self._statement, self._limits = tuple(runs), statement, limits
+        self._files = files
+        self._begin = time.monotonic()
+        self._status = Status("waiting", 0)
+        self._cancelled = threading.Event()
+        self._ended = threading.Event()
+        self._process: Process | None = None
+        self._late = False
+        self._result: Result | None = None
+        self._error: BaseException | None = None
+        self._temporary: list[Path] = []
+        threading.Thread(target=self._work, name="query", daemon=True).start()
+
+    def status(self) -> Status:
+        """How far it is; returns at once."""
+        status = self._status
+        if self._ended.is_set():
+            return status
+        return dataclasses.replace(status, elapsed_s=time.monotonic() - self._begin)
+
+    def cancel(self) -> None:
+        """Stops it: its process is killed. Returns at once; without effect on a query that has ended."""
+        self._cancelled.set()
+        process = self._process
+        if process is not None:
+            process.kill()
+
+    def result(self, timeout: float | None = None) -> Result:
+        """Waits for the result, for `timeout` seconds at most (TimeoutError).
+
+        Raises what went wrong: `QueryRefused` for a statement that is not allowed, `QueryFailed` for one that DuckDB
+        cannot run (a typing error, an unknown column), `QueryStopped` for one that was cancelled or reached a limit,
+        and what reading the profiles raises if no run can be read. `details` of the first two may have `line` and
+        `column`, counted from 1; of the third, `limit` is "cancelled", "time", "memory" or "size".
+        """
+        if not self._ended.wait(timeout):
+            raise TimeoutError("The query has not ended yet.")
+        if self._error is not None:
+            raise self._error
+        assert self._result is not None
+        return self._result
+
+    def _work(self) -> None:
+        state: State = "failed"
+        try:
+            self._result = self._run()
+            state = "done"
+        except BaseException as error:
+            self._error = error
+            if isinstance(error, QueryStopped) and error.details.get("limit") == "cancelled":
+                state = "cancelled"
+        finally:
+            if self._files is not None:
+                for path in self._temporary:
+                    self._files.drop(path)
+            self._status = dataclasses.replace(self._status, state=state, elapsed_s=self._elapsed(), doing="")
+            self._ended.set()
+
+    def _run(self) -> Result:
+        from tpu_profile_plugin.run.relations import RELATIONS
+
+        known = {relation.name: relation for relation in RELATIONS}
+        checked, _ = self._ask({"do": "check", "statement": self._statement, "tables": list(known)}, rows=False)
+        read = [known[name] for name in checked["tables"]]
+        files, notes = self._read(read)
+        self._tell("running")
+        empty = {name: _types(relation) for name, relation in known.items() if name not in files}
+        request = {"do": "run", "statement": checked["statement"], "files": files, "empty": empty}
+        facts, rows = self._ask(request, rows=True)
+        if facts["cut"]:
+            notes = [f"Only the first {self._limits.rows:,} rows are shown.", *notes]
+        return Result(self._statement, rows, tuple(read), bool(facts["cut"]), tuple(notes), self._elapsed())
+
+    def _read(self, relations: Sequence[Relation]) -> tuple[dict[str, list[str]], list[str]]:
+        """The files of each table, and sentences about what is missing."""
+        store = self._files = self._files or table_files()
+        files: dict[str, list[str]] = {}
+        notes: dict[str, None] = {}
+        first: ProfileError | None = None
+        total = len(relations) * len(self._runs)
+        for number, (run, relation) in enumerate((r, table) for r in self._runs for table in relations):
+            begin = f"Reading {relation.name} of {run.name}"
+            self._tell("reading", begin, number, total)
+            try:
+                path, missing, drop = store.get(run, relation, functools.partial(self._on_rows, begin, number, total))
+            except NoData:
+                continue
+            except QueryStopped:
+                raise
+            except ProfileError as error:
+                first = first or error
+                notes[f"Run {run.name} is left out: {error.message}"] = None
+                continue
+            if drop:
+                self._temporary.append(path)
+            files.setdefault(relation.name, []).append(str(path))
+            notes.update(dict.fromkeys(missing))
+        if first is not None and not files:
+            raise first
+        self._tell("waiting", "", total, total)
+        return files, list(notes)
+
+    def _on_rows(self, begin: str, number: int, total: int, rows: int) -> None:
+        self._tell("reading", f"{begin}: {rows:,} rows" if rows else begin, number, total)
+
+    def _tell(self, state: State, doing: str = "", done: int | None = None, total: int | None = None) -> None:
+        """Sets the status; raises QueryStopped if the query was cancelled."""
+        if self._cancelled.is_set():
+            raise QueryStopped(_CANCELLED, limit="cancelled")
+        last = self._status
+        counts = (last.done if done is None else done, last.total if total is None else total)
+        self._status = Status(state, 0, doing, *counts)
+
+    def _ask(self, request: Mapping[str, Any], *, rows: bool) -> tuple[dict[str, Any], bytes]:
+        """The answer of a process, and its rows; the process is killed when time is up."""
+        full = {**request, "limits": dataclasses.asdict(self._limits)}
+        with _processes().one(self._cancelled) as process:
+            self._process = process
+            timer = threading.Timer(self._limits.seconds, self._stop_late)
+            timer.daemon = True
+            timer.start()
+            try:
+                if self._cancelled.is_set():
+                    process.kill()
+                return process.ask(full), process.more() if rows else b""
+            except ProcessDied as died:
+                raise self._reason(died) from None
+            finally:
+                timer.cancel()
+                self._process = None
+
+    def _stop_late(self) -> None:
+        process = self._process
+        if process is not None:
+            self._late = True
+            process.kill()
+
+    def _reason(self, died: ProcessDied) -> QueryStopped:
+        if self._cancelled.is_set():
+            return QueryStopped(_CANCELLED, limit="cancelled")
+        if self._late:
+            return QueryStopped(f"The query took longer than {self._limits.seconds:g} s.", limit="time")
+        most = self._limits.memory_bytes / GIB
+        if died.status == MEMORY_EXIT:
+            return QueryStopped(f"The query needs more memory than it may use ({most:.1f} GiB).", limit="memory")
+        message = f"The query ended its process (status {died.status}), probably by too much memory or nesting."
+        return QueryStopped(message, limit="memory")
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._begin
+
+
+def start(
+    runs: Sequence[RunHosts], statement: str, limits: Limits | None = None, *, files: TableFiles | None = None
+) -> Query:
+    """Starts a query over these runs, whose rows the tables hold together (`run` and `host` tell them apart).
+
+    Returns before anything is read; `files` is where tables are kept, by default in the user's private cache. Raises
+    MissingPackage if DuckDB or pyarrow is not installed (`missing()` says so beforehand), and NotFound without runs.
+    """
+    if sentence := missing():
+        raise MissingPackage(sentence)
+    if not runs:
+        raise NotFound("There is no run to query.", code="run_not_found")
+    return Query(runs, statement, limits or Limits(), files)
+
+
+def missing() -> str:
+    """What to install for SQL, as a sentence; "" if everything is there. Imports nothing."""
+    absent = [name for name in ("duckdb", "pyarrow") if importlib.util.find_spec(name) is None]
+    if not absent:
+        return ""
+    return f'SQL needs {" and ".join(absent)}: pip install "tpu-profile-plugin[sql]"'
+
+
+@functools.cache
+def table_files() -> TableFiles:
+    """Where tables are kept by default."""
+    from tpu_profile_plugin.sql.files import TableFiles
+
+    return TableFiles(user_directory("tables"), _KEPT_BYTES)
+
+
+@functools.cache
+def _processes() -> Processes:
+    return Processes()
+
+
+_SQL = {"string": "VARCHAR", "boolean": "BOOLEAN", "int64": "BIGINT", "int32": "INTEGER", "uint64": "UBIGINT"}
+
+
+def _types(relation: Relation) -> list[tuple[str, str]]:
+    """The columns of a table without rows."""
+    return [(c.id, _SQL.get(c.dtype if c.type == "number" else c.type, "DOUBLE")) for c in relation.columns]
