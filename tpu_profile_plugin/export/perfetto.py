@@ -120,9 +120,10 @@ class _Host:
             return
         title = self._titles.sections.get(section.pid, section.name)
         name = f"{self._name} {title}" if self._several else title
-        pid = section.pid + (HOST_STRIDE * self._numbers.hosts if self._several else 0) & _PID_BITS
+        offset = HOST_STRIDE * self._numbers.hosts if self._several else 0
+        pid = (section.pid + offset) & _PID_BITS
         process = {"pid": pid, "process_name": name, "legacy_sort_index": rank, "process_labels": [self._name]}
-        parent = self._described(1, name=name, process=process, child_ordering="EXPLICIT")
+        parent = self._described(1, process=process, child_ordering="EXPLICIT")
         derived = {line.name for line in self._trace.extras.planes[section.plane].lines}
         for i, track in tracks:
             if track.counter is not None:
@@ -141,7 +142,7 @@ class _Host:
         # Lines of the same name are not the same.
         place = {"name": name, "sibling_order_rank": index, "sibling_merge_key": str(index)}
         place["sibling_merge_behavior"] = "SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY"
-        first = self._described(lanes, **({"name": name, **thread} if thread else place), parent_uuid=parent)
+        first = self._described(lanes, **(thread or place), parent_uuid=parent)
         for lane in range(1, lanes):
             self._described(0, uuid=first + lane, parent_uuid=first if thread else parent, **place)
         while packets := self._writer.events(self._args, first, _EVENTS):

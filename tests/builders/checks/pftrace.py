@@ -58,7 +58,8 @@ class Read:
         lines: dict[tuple[str, str], list[Slice]] = defaultdict(list)
         for lane in self.lanes.values():
             if lane.slices:
-                lines[lane.process.process.process_name, lane.descriptor.name] += lane.slices
+                name = lane.descriptor.name or lane.descriptor.thread.thread_name
+                lines[lane.process.process.process_name, name] += lane.slices
         return dict(lines)
 
     def flows(self) -> dict[int, list[tuple[int, str]]]:

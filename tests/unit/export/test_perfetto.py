@@ -51,7 +51,7 @@ def test_events_nest_and_overlapping_ones_are_on_a_track_of_the_same_name(tmp_pa
         """,
     )
     process, thread, further = found.lanes.values()
-    assert (process.descriptor.name, process.descriptor.process.pid) == ("Host Threads", 701)
+    assert (process.descriptor.process.process_name, process.descriptor.process.pid) == ("Host Threads", 701)
     assert list(process.descriptor.process.process_labels) == ["h0"]
     assert (thread.descriptor.thread.tid, thread.descriptor.thread.thread_name) == (7, "python")
     assert (further.descriptor.name, further.descriptor.parent_uuid) == ("python", thread.descriptor.uuid)
