@@ -11,12 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import (  # type: ignore[import-untyped]
-    Trace,
-    TracePacket,
-    TrackDescriptor,
-    TrackEvent,
-)
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TracePacket, TrackDescriptor, TrackEvent
 
 _TEXTS = ("event_categories", "event_names", "debug_annotation_names", "debug_annotation_string_values")
 _CLEARED = TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
