@@ -224,3 +224,18 @@ def test_the_schema_is_the_same_for_all_runs() -> None:
     assert all(schema.field(name).metadata[b"sentence"].endswith(b".") for name in schema.names)
     with pytest.raises(NotFound, match="There is no table 'x'; there are events, steps"):
         run_of(TPU).relation("x")
+
+
+def test_steps_have_the_numbers_of_the_table_of_steps() -> None:
+    """The second host records one step before those that both have."""
+    marker = "{}us +90us train {{_r=1, step_num={}}}"
+    texts = [
+        "\n".join(['plane 9 "/host:CPU"', "line 1 main", *(marker.format(100 * number, number) for number in numbers)])
+        for numbers in ((5, 6), (4, 5, 6))
+    ]
+    run = run_of(*texts)
+    assert rows(run, "host", "step", "group_id") == [
+        ("h0", 0, 0), ("h0", 1, 1), ("h1", None, 0), ("h1", 0, 1), ("h1", 1, 2),
+    ]  # fmt: skip
+    assert run.events(hosts="h1").read().column("step") == [None, 0, 1]
+    assert run.relation("steps").read().column("number") == [0, 1, 0, 1]

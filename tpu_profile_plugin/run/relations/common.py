@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.run.figures.budget import budget, host_alone, run_budget, run_decomposition
 from tpu_profile_plugin.run.figures.devices import host_devices
 from tpu_profile_plugin.run.figures.programs import hlo_ops
@@ -59,12 +59,12 @@ class StepNumbers:
             numbers[self._run.readable[position].index] = steps.number[rows][order], whole.number[order]
         return numbers
 
-    def __call__(self, host: HostProfile, group: I64) -> np.ma.MaskedArray[Any, np.dtype[np.int64]]:
-        """The steps of groups of a host (-1: none), masked without one; with a single host, groups are its steps."""
-        if len(self._run.profiles) == 1 or not (group >= 0).any():
-            return np.ma.MaskedArray(group, group < 0)
+    def __call__(self, host: HostProfile, group: I64, none: Bools) -> np.ma.MaskedArray[Any, np.dtype[np.int64]]:
+        """The steps of groups of a host, masked where `none`; with a single host, groups have the numbers of steps."""
+        if len(self._run.profiles) == 1 or none.all():
+            return np.ma.MaskedArray(group, none)
         own, numbers = self._of_hosts.get(host.index, (group[:0], group[:0]))
         if not len(own):
             return np.ma.MaskedArray(group, np.ones(len(group), np.bool_))
         at = np.minimum(np.searchsorted(own, group), len(own) - 1)
-        return np.ma.MaskedArray(numbers[at], own[at] != group)
+        return np.ma.MaskedArray(numbers[at], none | (own[at] != group))

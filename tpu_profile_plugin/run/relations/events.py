@@ -21,7 +21,7 @@ from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.figures.summary import groups_if_any
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.run.relations.common import each_host
+from tpu_profile_plugin.run.relations.common import StepNumbers, each_host
 from tpu_profile_plugin.run.relations.event_choice import ALL, Choice
 from tpu_profile_plugin.run.relations.relation import HOST, RUN, Relation
 from tpu_profile_plugin.tables.coded import Coded, same
@@ -59,13 +59,14 @@ MOST_ROWS = 1 << 21
 _FEW_GROUPS = 1 << 24
 
 
-def event_batches(run: RunHosts, choice: Choice = ALL) -> Iterator[Table]:
-    """The chosen events, plane by plane, host by host."""
+def event_batches(run: RunHosts, choice: Choice = ALL, of_run: StepNumbers | None = None) -> Iterator[Table]:
+    """The chosen events, plane by plane, host by host; `of_run` numbers steps if `run` is a part of a run."""
+    numbers_of = of_run or StepNumbers(run)
     for host, _ in each_host(run, lambda host: host.space.decode()):
-        yield from _of_host(run.name, host, choice)
+        yield from _of_host(run.name, host, choice, numbers_of)
 
 
-def _of_host(run: str, host: HostProfile, choice: Choice) -> Iterator[Table]:
+def _of_host(run: str, host: HostProfile, choice: Choice, numbers_of: StepNumbers) -> Iterator[Table]:
     space, extras = host.space, groups_if_any(host)
     steps = None if extras is None else step_groups(space, extras)
     for plane in space.planes:
@@ -74,7 +75,7 @@ def _of_host(run: str, host: HostProfile, choice: Choice) -> Iterator[Table]:
         rows = choice.rows(plane)
         if rows is not None and not len(rows):
             continue
-        data = _columns(run, host, plane, None if extras is None else extras.planes[plane.index], steps)
+        data = _columns(run, host, plane, None if extras is None else extras.planes[plane.index], steps, numbers_of)
         data += [_stat(host, plane, column) for column in choice.stats]
         count = len(plane.events) if rows is None else len(rows)
         for first in range(0, count, MOST_ROWS):
@@ -83,7 +84,9 @@ def _of_host(run: str, host: HostProfile, choice: Choice) -> Iterator[Table]:
             yield Table((*COLUMNS, *choice.stats), [values[chosen] for values in data], name="events")
 
 
-def _columns(run: str, host: HostProfile, plane: Plane, extras: PlaneExtras | None, steps: I64 | None) -> list[Any]:
+def _columns(
+    run: str, host: HostProfile, plane: Plane, extras: PlaneExtras | None, steps: I64 | None, numbers_of: StepNumbers
+) -> list[Any]:
     """The values of `COLUMNS` for all events of a plane."""
     events, meta, count = plane.events, plane.event_metadata, len(plane.events)
     names = shown_names(meta.names, meta.display_names)
@@ -99,7 +102,7 @@ def _columns(run: str, host: HostProfile, plane: Plane, extras: PlaneExtras | No
         events.begin_ps,
         events.duration_ps,
         *nested(plane),
-        *_groups(group, steps, count),
+        *_groups(host, group, steps, count, numbers_of),
         *_ops(host, plane),
         _launch(plane, "correlation_id"),
         _launch(plane, "run_id"),
@@ -113,12 +116,14 @@ def _lines(plane: Plane) -> tuple[Coded, I64]:
     return Coded.of(codes, names, empty=False), np.repeat(plane.lines.id, lengths)
 
 
-def _groups(group: I64 | None, steps: I64 | None, count: int) -> tuple[Any, Any]:
+def _groups(
+    host: HostProfile, group: I64 | None, steps: I64 | None, count: int, numbers_of: StepNumbers
+) -> tuple[Any, Any]:
     """Columns `step` and `group_id`."""
     if group is None or steps is None:
         return _no_integers(count), _no_integers(count)
     absent = group == ABSENT
-    return np.ma.MaskedArray(group, ~_among_steps(group, steps)), np.ma.MaskedArray(group, absent)
+    return numbers_of(host, group, ~_among_steps(group, steps)), np.ma.MaskedArray(group, absent)
 
 
 def _among_steps(group: I64, steps: I64) -> Bools:
