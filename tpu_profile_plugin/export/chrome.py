@@ -9,7 +9,7 @@ from pathlib import Path
 from tpu_profile_plugin.analysis.timeline.args import TraceArgs, trace_args
 from tpu_profile_plugin.analysis.timeline.host import HostTrace, host_trace, older_trace
 from tpu_profile_plugin.export.form import Form, Options, Report
-from tpu_profile_plugin.export.timelines import clock_shifts, opened
+from tpu_profile_plugin.export.timelines import clock_shifts, opened, utf8
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.preprocessing import preprocess
 from tpu_profile_plugin.run.run import Run
@@ -28,7 +28,7 @@ def _timelines(run: Run, shifts: dict[str, int], report: Report) -> Iterator[tup
     """One host after the other; the columns of the one before are dropped."""
     for host, (trace, args) in run.iterate_hosts(partial(_timeline, shifts)):
         report(f"{host.name}, {len(trace.native):,} events")
-        yield (host.name, trace), args
+        yield (utf8(host.name), trace), args
         del trace, args
         host.release()
 

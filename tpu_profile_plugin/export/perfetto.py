@@ -19,7 +19,7 @@ from tpu_profile_plugin.analysis.timeline.host import HostTrace, Track, host_tra
 from tpu_profile_plugin.analysis.timeline.sections import HOST_STRIDE, Section
 from tpu_profile_plugin.analysis.timeline.titles import Titles, titles
 from tpu_profile_plugin.export.form import Form, Options, Report
-from tpu_profile_plugin.export.timelines import clock_shifts, opened
+from tpu_profile_plugin.export.timelines import clock_shifts, opened, utf8
 from tpu_profile_plugin.protos import enum_number, message
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.preprocessing import preprocess
@@ -45,8 +45,7 @@ def _write(run: Run, path: Path, options: Options, report: Report) -> None:
     numbers = _Numbers()
     with opened(path) as write:
         for host, timeline in run.iterate_hosts(_timeline):
-            report(f"{host.name}, {len(timeline[0].native):,} events")
-            _Host(write, numbers, host.name, timeline, several=several).write(shifts.get(host.name, 0))
+            _Host(write, numbers, host.name, timeline, report, several=several).write(shifts.get(host.name, 0))
             del timeline
             host.release()
 
@@ -82,13 +81,17 @@ class _Host:
         numbers: _Numbers,
         name: str,
         timeline: tuple[HostTrace, TraceArgs, Titles],
+        report: Report,
         *,
         several: bool,
     ) -> None:
-        self._out, self._numbers, self._name, self._several = write, numbers, name, several
+        self._out, self._numbers, self._report, self._several = write, numbers, report, several
+        self._name = utf8(name)
         self._trace, self._args, self._titles = timeline
         numbers.hosts += 1
+        self._sizes = self._trace.native.track_sizes().tolist()
         self._first = True
+        self._done = 0
 
     def write(self, shift_ps: int) -> None:
         """Writes everything, with its clock moved by `shift_ps`."""
@@ -145,8 +148,11 @@ class _Host:
         first = self._described(lanes, **(thread or place), parent_uuid=parent)
         for lane in range(1, lanes):
             self._described(0, uuid=first + lane, parent_uuid=first if thread else parent, **place)
-        while packets := self._writer.events(self._args, first, _EVENTS):
-            self._out(packets)
+        size, total = self._sizes[index], len(self._trace.native)
+        for begin in range(0, size, _EVENTS):
+            self._out(self._writer.events(self._args, first, _EVENTS))
+            self._report(f"{self._name}, {self._done + min(begin + _EVENTS, size):,} of {total:,} events")
+        self._done += size
 
     def _counter(self, number: int, parent: int, rank: int) -> None:
         counter = self._trace.counters[number]

@@ -46,3 +46,8 @@ def opened(path: Path) -> Iterator[Callable[[bytes], object]]:
             return
         with gzip.GzipFile(filename="", mode="wb", compresslevel=_LEVEL, fileobj=file, mtime=0) as packed:
             yield packed.write
+
+
+def utf8(name: str) -> str:
+    """The name of a file as text that can be written: other bytes become question marks."""
+    return name.encode(errors="replace").decode()

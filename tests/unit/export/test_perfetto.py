@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from builders.answers import run_of
 from builders.checks.pftrace import Read, Slice, read
+from builders.logdirs import write
 from builders.planes import gpu
 
+from tpu_profile_plugin.cli import main
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.export import perfetto
 from tpu_profile_plugin.export.form import Options
@@ -229,3 +231,32 @@ def test_a_name_with_gz_makes_a_compressed_file(tmp_path: Path) -> None:
 
 def test_a_profile_without_events_is_an_empty_trace(tmp_path: Path) -> None:
     assert made(tmp_path, 'plane 1 "/host:CPU"').lanes == {}
+
+
+def test_any_number_of_overlapping_events_is_written(tmp_path: Path) -> None:
+    rows = "\n".join(f"{at}ns +1ms e{at % 3}" for at in range(500))
+    found = made(tmp_path, f'plane 1 "/device:GPU:0"\nline 1 "Stream #1"\n{rows}')
+    lanes = [lane for lane in found.lanes.values() if lane.slices]
+    assert [len(lane.slices) for lane in lanes] == [1] * 500
+    assert {(lane.descriptor.name, lane.descriptor.sibling_merge_key) for lane in lanes} == {("Stream #1", "0")}
+
+
+def test_times_beyond_the_range_of_the_file_are_its_ends(tmp_path: Path) -> None:
+    most = 2**63 - 1
+    text = f'plane 1 "/device:GPU:0"\nline 1 "Stream #1"\n-{most}ps +1ps early\n{most}ps +{most}ps late\n0ps +-5ps mark'
+    early, mark, late = made(tmp_path, text).lines()["/device:GPU:0", "Stream #1"]
+    assert (early.begin_ns, early.end_ns) == (0, 0)
+    assert (mark.begin_ns, mark.end_ns) == (DAY_NS, None)
+    assert late.begin_ns == DAY_NS + most // 1000
+
+
+def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "logs", {f"plugins/profile/s/{host}.xplane.pb": _rank(at) for host, at in (("a", 0), ("b", 700))})
+    for name in ("perfetto", "chrome"):
+        out = tmp_path / name
+        options = ["export", str(tmp_path / "logs"), "s", "--format", name, "-o", str(out), "--align"]
+        assert main(options) == 0
+        assert capsys.readouterr().out == f"{out}  {out.stat().st_size:,} bytes\n"
+        assert main([*options, "--tables", "events"]) == 2
+        assert "--tables has no effect" in capsys.readouterr().err
+    assert begins(read(tmp_path / "perfetto")) == [[0, 100, 230]] * 2

@@ -19,7 +19,7 @@ FEW_EVENTS = 500_000
 """A timeline with fewer events is shown whole."""
 
 _ALL = 0xFFFFFFFF
-_PARTS = 8
+_PARTS = 4
 """Parts of the older form that are made at once, on several threads."""
 
 Window = tuple[int, int]
