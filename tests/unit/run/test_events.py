@@ -231,19 +231,6 @@ def test_the_schema_is_the_same_for_all_runs() -> None:
         run_of(TPU).relation("x")
 
 
-@pytest.mark.parametrize("run", tpu_profile_plugin.open(str(DEMO)).runs(), ids=lambda run: run.name)
-def test_events_of_captures_are_those_of_the_files_and_of_the_tool(run: OpenRun) -> None:
-    events = run.events().read()
-    assert len(events) == sum(len(plane.events) for host in run.profiles for plane in host.space.planes)
-    groups = run.table("events", by="line,name", limit=100_000)
-    assert int(events["self_ps"].sum()) == int(groups["self"].sum())
-    line = (events["line"] == groups.column("line")[0]) & (events["name"] == groups.column("name")[0])
-    assert int(events["duration_ps"][line].sum()) == groups.column("total")[0]
-    steps = set(run.relation("steps").read().column("number"))
-    marked = [step for step in events.column("step") if step is not None]
-    assert np.mean([step in steps for step in marked] or [1]) > 0.5  # the first and last step may be incomplete
-
-
 def test_steps_have_the_numbers_of_the_table_of_steps() -> None:
     """The second host records one step before those that both have."""
     marker = "{}us +90us train {{_r=1, step_num={}}}"
@@ -257,3 +244,16 @@ def test_steps_have_the_numbers_of_the_table_of_steps() -> None:
     ]  # fmt: skip
     assert run.events(hosts="h1").read().column("step") == [None, 0, 1]
     assert run.relation("steps").read().column("number") == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("run", tpu_profile_plugin.open(str(DEMO)).runs(), ids=lambda run: run.name)
+def test_events_of_captures_are_those_of_the_files_and_of_the_tool(run: OpenRun) -> None:
+    events = run.events().read()
+    assert len(events) == sum(len(plane.events) for host in run.profiles for plane in host.space.planes)
+    groups = run.table("events", by="line,name", limit=100_000)
+    assert int(events["self_ps"].sum()) == int(groups["self"].sum())
+    line = (events["line"] == groups.column("line")[0]) & (events["name"] == groups.column("name")[0])
+    assert int(events["duration_ps"][line].sum()) == groups.column("total")[0]
+    steps = set(run.relation("steps").read().column("number"))
+    marked = [step for step in events.column("step") if step is not None]
+    assert np.mean([step in steps for step in marked] or [1]) > 0.5  # the first and last step may be incomplete
