@@ -76,9 +76,14 @@ class Held:
 
 
 class Queries:
-    """Queries by id; thread-safe."""
+    """Queries by id; thread-safe.
+
+    Attributes:
+      limits: those of `sql.Limits` that differ from the usual ones.
+    """
 
     def __init__(self, lease_s: float = LEASE_S) -> None:
+        self.limits: dict[str, Any] = {"result_bytes": RESULT_BYTES}
         self._lease_s = lease_s
         self._lock = threading.Lock()
         self._held: OrderedDict[str, Held] = OrderedDict()
@@ -90,7 +95,7 @@ class Queries:
         with self._lock:
             if sum(not held.ended for held in self._held.values()) >= MAX_RUNNING:
                 raise BadRequest(f"{MAX_RUNNING} queries are already running; wait for one to end, or cancel one.")
-            held = Held(begin(Limits(result_bytes=RESULT_BYTES)))
+            held = Held(begin(Limits(**self.limits)))
             self._held[held.id] = held
             ended = [other for other in self._held.values() if other is not held and other.ended]
             for old in ended[: max(0, len(ended) + 1 - MAX_KEPT)]:
