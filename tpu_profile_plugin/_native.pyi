@@ -1,6 +1,6 @@
 """Typed surface of the native core; checked against the built module by stubtest."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias, final
 
 import numpy as np
@@ -36,6 +36,64 @@ def torn_mappings() -> int:
 
 def give_back_memory() -> None:
     """Gives freed memory back to the system."""
+
+# ---- events.rs
+
+@final
+class ProfileEvent:
+    """An event as an object; for loops over millions of them."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+    @property
+    def start_ns(self) -> float:
+        """When it begins, ns: truncated to whole ones, then rounded to a double."""
+    @property
+    def duration_ns(self) -> float:
+        """How long it takes, ns, truncated to whole ones."""
+    @property
+    def end_ns(self) -> float:
+        """The sum of `start_ns` and `duration_ns`."""
+    @property
+    def start_ps(self) -> int:
+        """When it begins, ps, exact."""
+    @property
+    def duration_ps(self) -> int:
+        """How long it takes, ps, exact."""
+    @property
+    def end_ps(self) -> int:
+        """When it ends, ps, exact."""
+    @property
+    def row(self) -> int:
+        """Its row in the table of all events of its plane."""
+    @property
+    def stats(self) -> Any:
+        """An iterator of (name, value) of its own stats, not of its metadata; (None, None) for one without metadata.
+
+        The first request decodes the stats of the plane.
+        """
+
+@final
+class ProfileEvents:
+    """Iterates over the events of a line."""
+
+    def __iter__(self) -> ProfileEvents: ...
+    def __next__(self) -> ProfileEvent: ...
+
+def profile_events(
+    columns: tuple[_I64, _I64, _U32],
+    base_ps: int,
+    timestamp_ns: int,
+    first_row: int,
+    names: list[str],
+    stats: Callable[[int], Any],
+) -> ProfileEvents:
+    """The events of a line, made as they are asked for.
+
+    Columns (begin_ps, duration_ps, row of the metadata), what begins count from, the line's time, row of the first
+    event, names by row of the metadata, and a function from an event's row to its stats.
+    """
 
 # ---- patterns.rs
 
@@ -517,6 +575,11 @@ def trace_args_matching(trace: Trace, args: _ArgsLike, text: str, fold: bool) ->
 
 def self_times(begin: NDArray[np.int64], duration: NDArray[np.int64]) -> NDArray[np.int64]:
     """Time of each event without its direct children; an event includes later ones (closed) until one leaves it."""
+
+def nested_times(
+    start: NDArray[np.int64], begin: NDArray[np.int64], duration: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Self time (not below 0) and depth of each event, per line (start has one more), by begin, longest first."""
 
 def activity_self_times(
     start: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64]

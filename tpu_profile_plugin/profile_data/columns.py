@@ -21,6 +21,7 @@ class LineColumns:
 
     Attributes:
       timestamp_ns: when the line begins, ns since 1970 in profiles of JAX and TensorFlow.
+      base_ps: what the plane's `begin_ps` of its events counts from, wrapped around to 64 bits.
       rows: where its events are in the plane's table.
     """
 
@@ -30,7 +31,7 @@ class LineColumns:
         self._plane = plane
         far = abs(self.timestamp_ns) > _LARGEST_NS
         self._far = far
-        self._base_ps = _wrapped((self.timestamp_ns - (space.origin_ns if far else 0)) * PS_PER_NS)
+        self.base_ps = _wrapped((self.timestamp_ns - (space.origin_ns if far else 0)) * PS_PER_NS)
 
     def __len__(self) -> int:
         return len(self.metadata)
@@ -49,7 +50,7 @@ class LineColumns:
     def offset_ps(self) -> I64:
         """int64, picoseconds from `timestamp_ns` to the begin; 0 for events that count occurrences."""
         # Exact even where the begin wrapped around: the difference wraps back.
-        offset: I64 = self._plane.events.begin_ps[self.rows] - np.int64(self._base_ps)
+        offset: I64 = self._plane.events.begin_ps[self.rows] - np.int64(self.base_ps)
         return offset
 
     @property
@@ -74,31 +75,19 @@ class LineColumns:
     @property
     def start_ns(self) -> F64:
         """float64, nanoseconds: truncated, then rounded to a double (steps of 256 ns for times since 1970)."""
-        return self.starts_ns(slice(None))
+        whole = nanoseconds(self.offset_ps)
+        np.add(whole, np.int64(self.timestamp_ns), out=whole)  # wraps around, as in JAX
+        return whole.astype(np.float64)
 
     @property
     def duration_ns(self) -> F64:
         """float64, nanoseconds: truncated to whole ones."""
-        return self.durations_ns(slice(None))
+        return nanoseconds(self.duration_ps).astype(np.float64)
 
     @property
     def end_ns(self) -> F64:
         """float64, nanoseconds: the sum of `start_ns` and `duration_ns`."""
         return self.start_ns + self.duration_ns
-
-    def starts_ns(self, part: slice) -> F64:
-        """`start_ns` of some of the events."""
-        whole = nanoseconds(self._plane.events.begin_ps[self.rows][part] - np.int64(self._base_ps))
-        np.add(whole, np.int64(self.timestamp_ns), out=whole)  # wraps around, as in JAX
-        return whole.astype(np.float64)
-
-    def durations_ns(self, part: slice) -> F64:
-        """`duration_ns` of some of the events."""
-        return nanoseconds(self.duration_ps[part]).astype(np.float64)
-
-    def offset_of(self, row: int) -> int:
-        """`offset_ps` of the event in this row of the plane's table."""
-        return _wrapped(int(self._plane.events.begin_ps[row]) - self._base_ps)
 
 
 def nanoseconds(ps: I64) -> I64:

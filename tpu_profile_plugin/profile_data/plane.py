@@ -1,21 +1,17 @@
-"""Planes, lines and events as objects."""
+"""Planes and lines as objects; those of events are made by the native core."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from itertools import chain, repeat
-from typing import Any, NamedTuple
 
-import numpy as np
-
+from tpu_profile_plugin import _native
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.profile_data.columns import LineColumns
 from tpu_profile_plugin.profile_data.stats import Pair, StatReader
-from tpu_profile_plugin.units import PS_PER_NS
 
-_EVENTS = 8192
-"""Events made at a time, so that a line of millions costs no memory."""
+ProfileEvent = _native.ProfileEvent
+"""An event; in native code, because there are millions of them."""
 
 
 class ProfilePlane:
@@ -51,9 +47,9 @@ class ProfilePlane:
         self._space.decode_with_some_stats([self._plane], (), ())
         return StatReader(self._space, self._plane)
 
-    @functools.cached_property
-    def _names(self) -> np.ndarray[Any, np.dtype[np.object_]]:
-        return np.array(self._plane.event_metadata.names, object)
+    def _stats_of(self, row: int) -> Iterator[Pair]:
+        """The stats of an event; the first request decodes those of the plane."""
+        return self._stat_reader.of_event(row)
 
     def __repr__(self) -> str:
         return f"<ProfilePlane {self.name!r}>"
@@ -85,72 +81,19 @@ class ProfileLine:
     @property
     def events(self) -> Iterator[ProfileEvent]:
         """The events in the order of the file."""
-        return chain.from_iterable(map(self._made, range(0, len(self.columns), _EVENTS)))
+        columns, plane = self.columns, self._plane._plane
+        rows, events = columns.rows, plane.events
+        return _native.profile_events(
+            (events.begin_ps[rows], events.duration_ps[rows], events.metadata[rows]),
+            columns.base_ps,
+            columns.timestamp_ns,
+            rows.start,
+            plane.event_metadata.names,
+            self._plane._stats_of,
+        )
 
     def __len__(self) -> int:
         return len(self.columns)
 
-    def _made(self, first: int) -> Iterator[ProfileEvent]:
-        """Some events from this one on. Tuples are made by C code: a loop in Python would take three times as long."""
-        columns = self.columns
-        part = slice(first, min(first + _EVENTS, len(columns)))
-        start, duration = columns.starts_ns(part), columns.durations_ns(part)
-        rows = range(columns.rows.start + part.start, columns.rows.start + part.stop)
-        values = zip(
-            self._plane._names[columns.metadata[part]].tolist(),
-            start.tolist(),
-            duration.tolist(),
-            (start + duration).tolist(),
-            rows,
-            repeat(self),
-            strict=False,  # the last one has no end
-        )
-        return map(tuple.__new__, repeat(ProfileEvent), values)
-
     def __repr__(self) -> str:
         return f"<ProfileLine {self.name!r}>"
-
-
-class ProfileEvent(NamedTuple):
-    """An event.
-
-    Attributes:
-      name: its name.
-      start_ns, duration_ns: begin and duration in nanoseconds, truncated to whole ones and rounded to doubles.
-      end_ns: the sum of both.
-      row: its row in the table of all events of the plane.
-      line: its line.
-    """
-
-    name: str
-    start_ns: float
-    duration_ns: float
-    end_ns: float
-    row: int
-    line: ProfileLine
-
-    @property
-    def start_ps(self) -> int:
-        """When it begins, exact, in picoseconds."""
-        return self.line.timestamp_ns * PS_PER_NS + self.line.columns.offset_of(self.row)
-
-    @property
-    def duration_ps(self) -> int:
-        """How long it takes, exact, in picoseconds."""
-        return int(self.line._plane._plane.events.duration_ps[self.row])
-
-    @property
-    def end_ps(self) -> int:
-        """When it ends, exact, in picoseconds."""
-        return self.start_ps + self.duration_ps
-
-    @property
-    def stats(self) -> Iterator[Pair]:
-        """(name, value) of the event's own stats, not of its metadata; (None, None) for one without metadata.
-
-        The first request decodes the stats of the plane.
-        """
-        return self.line._plane._stat_reader.of_event(self.row)
-
-    def __repr__(self) -> str:
-        return f"<ProfileEvent {self.name!r}, start_ps={self.start_ps}, duration_ps={self.duration_ps}>"

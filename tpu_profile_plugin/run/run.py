@@ -30,6 +30,8 @@ from tpu_profile_plugin.run.host import HostExecutor, HostProfile, KeptResults, 
 from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.hosts import RunHosts, ignore_progress, local_threads
 from tpu_profile_plugin.run.relations import find
+from tpu_profile_plugin.run.relations.event_choice import Names, Window, chosen_events, chosen_hosts
+from tpu_profile_plugin.run.relations.events import EVENTS, event_batches
 from tpu_profile_plugin.tables.stream import TableStream
 
 R = TypeVar("R", bound="Run")
@@ -139,6 +141,30 @@ class Run(RunHosts):
     def relation(self, name: str) -> TableStream:
         """One of the tables for programs (`run.relations`), read while it is used. Raises NotFound."""
         return find(name).of(self)
+
+    def events(
+        self,
+        hosts: str | Sequence[str] | None = None,
+        planes: Names = None,
+        lines: Names = None,
+        window: Window | None = None,
+        stats: str | Sequence[str] = (),
+    ) -> TableStream:
+        """The recorded events as columns, read while they are used: a part per plane of each host.
+
+        Args:
+          hosts: names of hosts.
+          planes, lines: a regular expression that is searched for in the name, or a list of names; lines are also found
+            by their display name.
+          window: the first and last ps, on the axis of the trace viewer, of the time that events overlap; None: open.
+          stats: names of stats, each of which becomes a column: of the event, else of its metadata.
+
+        Raises NotFound for a host that does not exist or a stat that no event has, BadRequest for a wrong expression or
+        window, or a stat that is called as a column. Types of stats are found by reading all chosen hosts.
+        """
+        chosen = chosen_hosts(self, hosts)
+        choice = chosen_events(chosen, {column.id for column in EVENTS.columns}, planes, lines, window, stats)
+        return TableStream((*EVENTS.columns, *choice.stats), lambda: event_batches(chosen, choice), EVENTS.name)
 
     def compare(self, base: Run) -> Comparison:
         """What changed from `base`, a run of any logdir, to this run."""

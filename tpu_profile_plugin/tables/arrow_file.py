@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_profile_plugin.tables.optional import module
+from tpu_profile_plugin.tables.frames import package
 from tpu_profile_plugin.tables.parquet import ROW_GROUP, ignore_rows, row_groups
 from tpu_profile_plugin.tables.stream import TableStream
 
@@ -20,9 +20,9 @@ def write_arrow(stream: TableStream, target: Path, on_rows: Callable[[int], None
     A file has one list of the distinct texts of a column, in front of the rows. It is known when all rows are made, so
     they are kept in a temporary file until then.
 
-    Raises NotAvailable without pyarrow, OSError, and what making the rows raises; the file is incomplete then.
+    Raises MissingPackage without pyarrow, OSError, and what making the rows raises; the file is incomplete then.
     """
-    arrow, ipc = module("pyarrow"), module("pyarrow.ipc")
+    arrow, ipc = package("pyarrow"), package("pyarrow.ipc")
     reader = stream.reader()
     lists = _Lists(arrow, reader.schema)
     rows = 0

@@ -31,9 +31,10 @@ class Coded:
         """Texts that may be equal; with `empty`, a row without letters is an empty cell."""
         numbers: dict[str, int] = {}
         of_text = [-1 if empty and not text else numbers.setdefault(text, len(numbers)) for text in texts]
-        codes = codes.view(np.int32) if codes.dtype == np.uint32 else codes.astype(np.int32, copy=False)
         if of_text == list(range(len(texts))):
-            return cls(codes, texts)
+            return cls(codes.view(np.int32) if codes.dtype == np.uint32 else codes.astype(np.int32, copy=False), texts)
+        if not numbers:
+            return cls(np.full(len(codes), -1, np.int32), ())
         return cls(np.array([*of_text, -1], np.int32)[codes], tuple(numbers))  # -1 is the last
 
     def __len__(self) -> int:

@@ -17,12 +17,13 @@ _PACKAGES = {"pandas": "pandas", "pyarrow": '"tpu-profile-plugin[sql]"'}
 
 
 def package(name: str) -> Any:
-    """pandas or pyarrow; raises MissingPackage, an ImportError."""
+    """pandas or pyarrow, or a module of them; raises MissingPackage, an ImportError."""
     try:
         return importlib.import_module(name)
     except ImportError:
-        message = f"{name} is not installed, which this form of a table needs: pip install {_PACKAGES[name]}"
-        raise MissingPackage(message, package=name) from None
+        missing = name.partition(".")[0]
+        message = f"{missing} is not installed, which this form of a table needs: pip install {_PACKAGES[missing]}"
+        raise MissingPackage(message, package=missing) from None
 
 
 def to_pandas(columns: Sequence[Column], data: Sequence[Values]) -> Any:

@@ -20,6 +20,43 @@ pub fn self_times(begin: &[i64], duration: &[i64], out: &mut [i64]) {
     }
 }
 
+/// Self time, not below 0, and depth of the events of each line, in whatever order the file has them.
+///
+/// Events nest as in [`self_times`], by begin, longest first; equal ones in file order. The depth is the number of events
+/// that include an event. `line_start` has one entry per line and one more, all within the other slices (checked by the
+/// caller).
+pub fn nested(line_start: &[i64], begin: &[i64], duration: &[i64]) -> (Vec<i64>, Vec<i32>) {
+    let (mut own, mut depth) = (duration.to_vec(), vec![0i32; begin.len()]);
+    let mut stack: Vec<(usize, i64, i64)> = Vec::new();
+    let mut order: Vec<usize> = Vec::new();
+    for line in line_start.windows(2) {
+        let (from, to) = (line[0] as usize, line[1] as usize);
+        let key = |i: usize| (begin[i], std::cmp::Reverse(duration[i]));
+        let sorted = (from..to).is_sorted_by_key(key);
+        if !sorted {
+            order.clear();
+            order.extend(from..to);
+            order.sort_by_key(|&i| key(i));
+        }
+        stack.clear();
+        for place in from..to {
+            let i = if sorted { place } else { order[place - from] };
+            let (b, e) = (begin[i], begin[i].saturating_add(duration[i]));
+            while let Some(&(top, top_begin, top_end)) = stack.last() {
+                if top_begin <= b && e <= top_end {
+                    own[top] = own[top].wrapping_sub(duration[i]);
+                    break;
+                }
+                stack.pop();
+            }
+            depth[i] = stack.len() as i32;
+            stack.push((i, b, e));
+        }
+    }
+    own.iter_mut().for_each(|time| *time = (*time).max(0));
+    (own, depth)
+}
+
 /// Marks an activity whose end has no begin.
 pub const LOST: i64 = i64::MIN;
 
@@ -103,6 +140,14 @@ mod tests {
     #[test]
     fn partial_overlap_is_not_nesting() {
         assert_eq!(own(&[(0, 10), (5, 15), (6, 8)]), vec![10, 8, 2]);
+    }
+
+    #[test]
+    fn lines_in_any_order_have_self_times_and_depths() {
+        let (begin, duration) = ([20, 0, 10, 0, 0, 5, 6], [10, 100, 50, 10, 10, 10, 2]);
+        let (own, depth) = nested(&[0, 3, 3, 5, 7], &begin, &duration);
+        assert_eq!(own, vec![10, 50, 40, 0, 10, 8, 2]);
+        assert_eq!(depth, vec![2, 0, 1, 0, 1, 0, 1]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod calls;
 mod decode;
+mod events;
 mod forest;
 mod groups;
 mod hlo;
@@ -24,6 +25,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     hlo::register(module)?;
     tf_data::register(module)?;
     decode::register(module)?;
+    events::register(module)?;
     forest::register(module)?;
     groups::register(module)?;
     patterns::register(module)?;

@@ -42,6 +42,23 @@ fn self_times<'py>(py: Python<'py>, begin: Ints<'py>, duration: Ints<'py>) -> Py
 
 #[pyfunction]
 #[allow(clippy::type_complexity)]
+fn nested_times<'py>(
+    py: Python<'py>,
+    start: Ints<'py>,
+    begin: Ints<'py>,
+    duration: Ints<'py>,
+) -> PyResult<(OutInts<'py>, Bound<'py, PyArray1<i32>>)> {
+    let (start, begin, duration) = (start.as_slice()?, begin.as_slice()?, duration.as_slice()?);
+    let (own, depth) = without_gil(py, || {
+        same_length(&[begin.len(), duration.len()])?;
+        ranges(start, begin.len())?;
+        Ok(self_time::nested(start, begin, duration))
+    })?;
+    Ok((own.into_pyarray(py), depth.into_pyarray(py)))
+}
+
+#[pyfunction]
+#[allow(clippy::type_complexity)]
 fn activity_self_times<'py>(
     py: Python<'py>,
     start: Ints<'py>,
@@ -194,6 +211,7 @@ fn priority_times<'py>(
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(self_times, module)?)?;
+    module.add_function(wrap_pyfunction!(nested_times, module)?)?;
     module.add_function(wrap_pyfunction!(activity_self_times, module)?)?;
     module.add_function(wrap_pyfunction!(totals_by_key, module)?)?;
     module.add_function(wrap_pyfunction!(core_ops, module)?)?;

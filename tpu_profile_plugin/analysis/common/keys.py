@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.columns.arrays import I64, Bools
+
+_MOST_SLOTS = 1 << 22
+"""Size of the tables of `dense_codes`; beyond it, sorting is quicker."""
 
 
 def row_codes(*columns: np.ndarray[tuple[int], np.dtype[np.integer]]) -> tuple[I64, I64]:
@@ -52,3 +57,28 @@ def pair_in_order(key: I64, opens: Bools) -> tuple[I64, I64]:
       opens: whether it opens; a closing without an open opening, and an opening that is never closed, have no pair.
     """
     return _native.pair_in_order(np.ascontiguousarray(key, np.int64), np.ascontiguousarray(opens))
+
+
+def dense_codes(columns: Sequence[tuple[I64, int]]) -> tuple[I64, I64]:
+    """The number of each row among the distinct rows, which are in ascending order, and a row with each number.
+
+    In time linear in the rows, unlike `row_codes`, where the columns have few distinct values.
+
+    Args:
+      columns: at least one, of equal length: codes from 0, and a bound that they do not reach.
+    """
+    key: I64 = np.zeros(len(columns[0][0]), np.int64)
+    bound = 1
+    for column, size in columns:
+        if bound * size > _MOST_SLOTS:
+            key, _ = row_codes(key, column)
+            bound = int(key.max(initial=-1)) + 1
+            continue
+        key, bound = key * size + column, bound * size
+        used = np.zeros(bound, np.bool_)
+        used[key] = True
+        number = np.cumsum(used) - 1
+        key, bound = number[key], int(used.sum())
+    first = np.zeros(bound, np.int64)
+    first[key] = np.arange(len(key))
+    return key, first

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.preprocessed import STEPS, Preprocessed
+from tpu_profile_plugin.analysis.common.planes import is_host, is_step_line, lines_named
+from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, STEPS, Preprocessed
 from tpu_profile_plugin.analysis.timeline.sections import HOST_PID, Section
 from tpu_profile_plugin.columns import XSpace
 from tpu_profile_plugin.columns.arrays import I64
 
 _START_STAT = "profile_start_time"
 _ENVIRONMENT = "Task Environment"
+_NONE: I64 = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,23 @@ def ruler(space: XSpace, extras: Preprocessed, sections: tuple[Section, ...]) ->
             names = [extra.step_names[code] for code in extra.step_code.tolist()]
             return _disjoint(events.begin_ps[extra.step_event], events.duration_ps[extra.step_event], names)
     return _disjoint(np.empty(0, np.int64), np.empty(0, np.int64), [])
+
+
+def step_groups(space: XSpace, extras: Preprocessed) -> I64:
+    """The groups that are steps, ascending: those on devices' step lines, else those that begin with a step marker."""
+    on_devices, on_hosts = [_NONE], [_NONE]
+    for plane, extra in zip(space.planes, extras.planes, strict=True):
+        if extra.group_id is None:
+            continue
+        if is_host(plane.name):
+            on_hosts.append(extra.group_id[extra.step_event])
+            continue
+        on_devices += [line.group_id for line in extra.lines if is_step_line(line.name) and line.group_id is not None]
+        on_devices += [extra.group_id[plane.lines.events_of(line)] for line in lines_named(plane, STEPS)]
+    groups = np.unique(np.concatenate(on_devices))
+    groups = groups if bool((groups != ABSENT).any()) else np.unique(np.concatenate(on_hosts))
+    steps: I64 = groups[groups != ABSENT]
+    return steps
 
 
 def _file_steps(space: XSpace, section: Section) -> Ruler | None:

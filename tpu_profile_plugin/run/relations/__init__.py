@@ -3,11 +3,12 @@
 from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.run.relations.allocations import ALLOCATIONS
 from tpu_profile_plugin.run.relations.collectives import COLLECTIVES
+from tpu_profile_plugin.run.relations.events import EVENTS
 from tpu_profile_plugin.run.relations.ops import OPS
 from tpu_profile_plugin.run.relations.relation import Relation
 from tpu_profile_plugin.run.relations.steps import STEPS
 
-RELATIONS: tuple[Relation, ...] = (STEPS, OPS, COLLECTIVES, ALLOCATIONS)
+RELATIONS: tuple[Relation, ...] = (EVENTS, STEPS, OPS, COLLECTIVES, ALLOCATIONS)
 """All of them, in the order of the documentation."""
 
 

@@ -11,7 +11,7 @@ from tpu_profile_plugin.analysis.memory.peak import memory_peak
 from tpu_profile_plugin.run.figures.allocations import host_allocations
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.run.relations.common import each_host
+from tpu_profile_plugin.run.relations.common import StepNumbers, each_host
 from tpu_profile_plugin.run.relations.relation import HOST, RUN, Relation
 from tpu_profile_plugin.tables.coded import Coded, same
 from tpu_profile_plugin.tables.table import Column, Table, flags, integers, numbers, texts
@@ -46,30 +46,31 @@ COLUMNS = (
 
 def _batches(run: RunHosts) -> Iterator[Table]:
     """A table per host and allocator."""
+    steps = StepNumbers(run)
     for host, recorded in each_host(run, _recorded):
         if recorded is not None:
             for rows in recorded.by_memory().values():
-                yield _of_allocator(run.name, host.name, rows)
+                yield _of_allocator(run.name, host, rows, steps)
 
 
 def _recorded(host: HostProfile) -> Allocations | None:
     return host_allocations(host, since_recording=True)[0]
 
 
-def _of_allocator(run: str, host: str, recorded: Allocations) -> Table:
+def _of_allocator(run: str, host: HostProfile, recorded: Allocations, steps: StepNumbers) -> Table:
     """The events of one allocator by time, with what the memory profile finds out about them."""
     peak = memory_peak(recorded)
     rows = peak.rows
     live = np.zeros(len(rows), np.bool_)
     live[peak.live] = True
     # The memory profile gives every event a step; here, events outside of steps have none.
-    step = recorded.step[np.searchsorted(recorded.event, rows.event)]
+    group = recorded.step[np.searchsorted(recorded.event, rows.event)]
     address = rows.address.view(np.uint64)
     return Table(
         COLUMNS,
         {
             "run": same(run, len(rows)),
-            "host": same(host, len(rows)),
+            "host": same(host.name, len(rows)),
             "allocator": _coded(rows.memory),
             "kind": Coded((~rows.allocates).astype(np.int32), ("allocation", "deallocation")),
             "begin_ps": rows.time_ps,
@@ -87,7 +88,7 @@ def _of_allocator(run: str, host: str, recorded: Allocations) -> Table:
             "region": _coded(rows.region),
             "data_type": _coded(rows.data_type),
             "shape": _coded(rows.shape),
-            "step": np.ma.MaskedArray(step, step < 0),
+            "step": steps(host, group),
         },
         name="allocations",
     )

@@ -88,12 +88,12 @@ def _keys(table: OpTable) -> Iterator[OpKey]:
 def _table(
     place: tuple[str, str, str], table: OpTable, records: OpRecords | None = None, texts_: Sequence[OpText] = ()
 ) -> Table:
-    """The ops of one host; `place` has run, host and backend."""
+    """The ops of one host, most self time first; `place` has run, host and backend."""
     programs = {} if records is None else records.programs
     rows = len(table)
     unknown: F64 = np.full(rows, np.nan)
     described = texts_ or [OpText(source_line=-1)] * rows
-    return Table(
+    found = Table(
         COLUMNS,
         {
             **{id_: same(text, rows) for id_, text in zip(("run", "host", "backend"), place, strict=True)},
@@ -118,6 +118,7 @@ def _table(
         },
         name="ops",
     )
+    return found.take(np.argsort(-table.self_ps, kind="stable"))
 
 
 OPS = Relation(

@@ -1,0 +1,171 @@
+"""`events`: every recorded event, with its nesting, step, op and, on request, chosen stats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.common import stat_values
+from tpu_profile_plugin.analysis.common.keys import among
+from tpu_profile_plugin.analysis.common.nesting import nested
+from tpu_profile_plugin.analysis.common.planes import shown_names
+from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, PlaneExtras
+from tpu_profile_plugin.analysis.ops.event_ops import EventOp, event_ops
+from tpu_profile_plugin.analysis.timeline.steps import step_groups
+from tpu_profile_plugin.columns import Plane
+from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.run.figures.programs import hlo_ops
+from tpu_profile_plugin.run.figures.summary import groups_if_any
+from tpu_profile_plugin.run.host import HostProfile
+from tpu_profile_plugin.run.hosts import RunHosts
+from tpu_profile_plugin.run.relations.common import each_host
+from tpu_profile_plugin.run.relations.event_choice import ALL, Choice
+from tpu_profile_plugin.run.relations.relation import HOST, RUN, Relation
+from tpu_profile_plugin.tables.coded import Coded, same
+from tpu_profile_plugin.tables.table import Column, Table, integers, numbers, texts
+
+COLUMNS = (
+    RUN,
+    HOST,
+    texts("plane", "Plane", "Device or part of the host, as named by the profiler."),
+    texts("line", "Line", "Thread, stream or kind of record within the plane."),
+    integers("line_id", "Line id", "", "Number of the line, which tells lines of one name apart."),
+    texts("name", "Event", "Display name of the event."),
+    texts("long_name", "Long name", "Full name, such as the HLO text of an op, if the event also has a display name."),
+    integers("begin_ps", "Begin", "ps", "Begin on the axis of the trace viewer."),
+    integers("duration_ps", "Duration", "ps", "Time from begin to end."),
+    integers("self_ps", "Self time", "ps", "Duration without nested events of the same line."),
+    replace(integers("depth", "Depth", "", "Number of events of the same line that enclose the event."), dtype="int32"),
+    integers("step", "Step", "", "Number of the step that the event belongs to; empty outside of marked steps."),
+    integers("group_id", "Group", "", "Number of the group of events with one cause; a step is a group of its number."),
+    texts("hlo_module", "HLO module", "HLO module of the event's op, with its program id."),
+    texts("hlo_op", "HLO op", "HLO instruction that the event runs."),
+    texts(
+        "framework_op", "Framework op", "Framework op that the instruction was compiled from, or that the host runs."
+    ),
+    texts("source_file", "Source file", "File of the program that the op comes from."),
+    integers("source_line", "Source line", "", "Line in the source file."),
+    texts("category", "Category", "HLO category of the op."),
+    numbers("flops", "FLOPs", "FLOP", "Floating-point operations of one run of the op."),
+    numbers("bytes", "Bytes", "bytes", "Memory traffic of one run of the op, in all memories."),
+    integers("correlation_id", "Correlation", "", "Number that a launch on a GPU shares with what it launched."),
+    integers("run_id", "Run id", "", "Number that the parts of one run of a program share."),
+)
+MOST_ROWS = 1 << 21
+"""Rows of a part; larger planes have several."""
+_FEW_GROUPS = 1 << 24
+
+
+def event_batches(run: RunHosts, choice: Choice = ALL) -> Iterator[Table]:
+    """The chosen events, plane by plane, host by host."""
+    for host, _ in each_host(run, lambda host: host.space.decode()):
+        yield from _of_host(run.name, host, choice)
+
+
+def _of_host(run: str, host: HostProfile, choice: Choice) -> Iterator[Table]:
+    space, extras = host.space, groups_if_any(host)
+    steps = None if extras is None else step_groups(space, extras)
+    for plane in space.planes:
+        if not len(plane.events) or not choice.has_plane(plane.name):
+            continue
+        rows = choice.rows(plane)
+        if rows is not None and not len(rows):
+            continue
+        data = _columns(run, host, plane, None if extras is None else extras.planes[plane.index], steps)
+        data += [_stat(host, plane, column) for column in choice.stats]
+        count = len(plane.events) if rows is None else len(rows)
+        for first in range(0, count, MOST_ROWS):
+            part = slice(first, min(first + MOST_ROWS, count))
+            chosen = part if rows is None else rows[part]
+            yield Table((*COLUMNS, *choice.stats), [values[chosen] for values in data], name="events")
+
+
+def _columns(run: str, host: HostProfile, plane: Plane, extras: PlaneExtras | None, steps: I64 | None) -> list[Any]:
+    """The values of `COLUMNS` for all events of a plane."""
+    events, meta, count = plane.events, plane.event_metadata, len(plane.events)
+    names = shown_names(meta.names, meta.display_names)
+    full = ["" if name == shown else name for name, shown in zip(meta.names, names, strict=True)]
+    group = None if extras is None else extras.group_id
+    return [
+        same(run, count),
+        same(host.name, count),
+        same(plane.name, count),
+        *_lines(plane),
+        Coded.of(events.metadata, names, empty=False),
+        Coded.of(events.metadata, full),
+        events.begin_ps,
+        events.duration_ps,
+        *nested(plane),
+        *_groups(group, steps, count),
+        *_ops(host, plane),
+        _launch(plane, "correlation_id"),
+        _launch(plane, "run_id"),
+    ]
+
+
+def _lines(plane: Plane) -> tuple[Coded, I64]:
+    lengths = np.diff(plane.lines.event_start)
+    names = shown_names(plane.lines.name, plane.lines.display_name)
+    codes = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    return Coded.of(codes, names, empty=False), np.repeat(plane.lines.id, lengths)
+
+
+def _groups(group: I64 | None, steps: I64 | None, count: int) -> tuple[Any, Any]:
+    """Columns `step` and `group_id`."""
+    if group is None or steps is None:
+        return _no_integers(count), _no_integers(count)
+    absent = group == ABSENT
+    return np.ma.MaskedArray(group, ~_among_steps(group, steps)), np.ma.MaskedArray(group, absent)
+
+
+def _among_steps(group: I64, steps: I64) -> Bools:
+    """Which groups are steps; by a table, unless numbers of groups in a file are strange."""
+    if not len(steps) or int(group.min()) < ABSENT or int(group.max()) >= _FEW_GROUPS:
+        return among(group, steps)
+    is_step = np.zeros(max(int(group.max()), 0) + 2, np.bool_)
+    is_step[steps[(steps >= 0) & (steps < len(is_step) - 1)]] = True
+    return is_step[group]  # the last is for ABSENT
+
+
+def _ops(host: HostProfile, plane: Plane) -> Iterator[Any]:
+    """The columns from `hlo_module` to `bytes`."""
+    found = event_ops(host.space, plane, hlo_ops(host))
+    at = found.op.astype(np.intp)
+    for column, values in zip(EventOp._fields, zip(*found.ops, strict=True), strict=True):
+        if column == "source_line":
+            known = np.array([value is not None for value in values], np.bool_)
+            lines = np.array([value or 0 for value in values], np.int64)
+            yield np.ma.MaskedArray(lines[at], ~known[at]) if known.any() else _no_integers(len(at))
+        elif column in ("flops", "bytes"):
+            cost = np.array([np.nan if value is None else value for value in values], np.float64)[at]
+            cost[found.costs[column].event] = found.costs[column].value
+            yield cost
+        else:
+            yield Coded.of(at, values)
+
+
+def _launch(plane: Plane, name: str) -> Any:
+    if plane.stat_metadata.row(name) is None:
+        return _no_integers(len(plane.events))
+    return stat_values.numbers(plane, name, "int64")
+
+
+def _no_integers(count: int) -> Any:
+    return np.ma.MaskedArray(np.zeros(count, np.int64), np.ones(count, np.bool_))
+
+
+def _stat(host: HostProfile, plane: Plane, column: Column) -> Any:
+    if column.type == "string":
+        return Coded.of(*stat_values.texts(host.space, plane, column.id))
+    return stat_values.numbers(plane, column.id, column.dtype)  # type: ignore[arg-type]
+
+
+EVENTS = Relation(
+    "events",
+    "One row per recorded event: when it was, how it is nested, and the step and op that it belongs to.",
+    COLUMNS,
+    event_batches,
+)
