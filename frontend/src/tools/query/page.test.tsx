@@ -99,6 +99,10 @@ describe("the page Query", () => {
     area(shown).dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true, cancelable: true }));
     await settle(shown.root);
     expect(shown.sent).toHaveLength(1);
+    type(shown, "SELECT 40"); // and run before the address has it
+    area(shown).dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true, cancelable: true }));
+    await new Promise((done) => setTimeout(done, 600));
+    expect([shown.keys.get("sql"), shown.keys.get("ran")]).toEqual(["SELECT 40", "1"]);
   });
 
   it("reads the run and its base, or all runs", async () => {

@@ -85,7 +85,9 @@ function Content({ page, api, about }: { page: PageProps; api: QueryApi; about: 
     if (text === (shown.current ?? "")) return undefined;
     // The statement that was run keeps its entry in the history.
     const mode = state.get("ran") === "1" ? "push" : "replace";
-    const timer = setTimeout(() => keep(text, false, mode), KEEP_MS);
+    const timer = setTimeout(() => {
+      if (text !== shown.current) keep(text, false, mode); // it may have been run meanwhile
+    }, KEEP_MS);
     return () => clearTimeout(timer);
   }, [text]);
 
@@ -116,7 +118,7 @@ function Content({ page, api, about }: { page: PageProps; api: QueryApi; about: 
           running={progress.phase === "running"}
           onText={write}
           onRuns={(choice) => state.set({ runs: choice }, "replace")}
-          onRun={() => execute(text)}
+          onRun={() => execute(area.current?.value ?? text)}
           onCancel={runner.cancel}
         >
           <Popover label="Examples ▾" buttonClass="button" popup="menu">
