@@ -121,7 +121,7 @@ function Content({ page, api, about }: { page: PageProps; api: QueryApi; about: 
           onRun={() => execute(area.current?.value ?? text)}
           onCancel={runner.cancel}
         >
-          <Popover label="Examples ▾" buttonClass="button" popup="menu">
+          <Popover label="Examples ▾" buttonClass="button" popup="dialog">
             {(close) => (
               <Examples
                 examples={about.examples}
