@@ -10,6 +10,7 @@ import json
 import os
 import queue
 import threading
+import traceback
 from typing import IO, Any
 
 from tpu_profile_plugin.errors import ProfileError, QueryFailed, QueryRefused, QueryStopped
@@ -22,6 +23,7 @@ from tpu_profile_plugin.workers.worker import READY, receive, send
 MEMORY_EXIT = 83
 """Exit status of a process that has taken too much memory."""
 _ERRORS = {each.code: each for each in (QueryRefused, QueryFailed, QueryStopped)}
+_UNEXPECTED = "The query failed for an unexpected reason, which the log of this program has."
 _OVERHEAD_BYTES = GIB
 """Memory of the program itself, and of what DuckDB does not count."""
 
@@ -72,6 +74,9 @@ def _answer(request: dict[str, Any], guard: system.MemoryGuard) -> list[Any]:
             return [_json(facts), _arrow(rows)]
     except ProfileError as error:
         return [_json({"error": {"code": error.code, "message": error.message, "details": error.details}})]
+    except Exception:
+        traceback.print_exc()  # for the log of the parent
+        return [_json({"error": {"code": QueryFailed.code, "message": _UNEXPECTED, "details": {}}})]
 
 
 def _checked(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
