@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import secrets
 import threading
 import time
@@ -15,6 +16,8 @@ from tpu_profile_plugin.units import MIB
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.sql import Limits, Query, Result
+
+_LOG = logging.getLogger("tpu_profile_plugin")
 
 MAX_RUNNING = 4
 """The most simultaneous queries."""
@@ -43,15 +46,20 @@ class Held:
 
     def wait(self, seconds: float) -> None:
         """Waits for the end, but not longer than this."""
-        with contextlib.suppress(TimeoutError, ProfileError):
+        with contextlib.suppress(Exception):  # described below
             self.query.result(seconds)
 
     def result(self) -> Result:
         """The result; raises what the query raises, BadRequest before its end."""
         try:
             return self.query.result(0)
+        except ProfileError:
+            raise
         except TimeoutError:
             raise BadRequest("The query has not ended yet.", parameter="query") from None
+        except Exception as error:
+            _LOG.error("query %s failed", self.id, exc_info=error)
+            raise ProfileError("The server failed on this query; see its log for the reason.") from None
 
     def describe(self) -> dict[str, Any]:
         """Its state as a JSON object."""
