@@ -7,6 +7,11 @@ export const MOST_ROWS = 10_000;
 /** Longer statements are not kept in the address, which servers limit. */
 export const MOST_IN_ADDRESS = 6000;
 
+/** The table with the names of SQL as labels: those that a statement uses. */
+export function namedAsInSql(table: TableData): TableData {
+  return { ...table, columns: table.columns.map((column) => ({ ...column, label: column.id })) };
+}
+
 /** The key `runs` of the address: absent for the shown run, this for it and its base, else a pattern. */
 export const WITH_BASE = "=base";
 export const ALL_RUNS = "*";
