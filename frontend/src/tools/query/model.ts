@@ -1,5 +1,5 @@
 // The page Query without its elements: chosen runs, units of columns, places of errors, windows of rows.
-import type { QueryAbout, QueryFailure, QueryRuns } from "../../api/query";
+import type { QueryAbout, QueryExample, QueryFailure, QueryRuns } from "../../api/query";
 import type { TableColumn, TableData } from "../../base/table/table_data";
 
 /** Rows that the page shows; files have all of them. */
@@ -21,6 +21,18 @@ export function runsOf(choice: string | null, run: string, base: string | null):
   if (choice === null) return [run];
   if (choice === WITH_BASE) return base === null || base === run ? [run] : [run, base];
   return choice;
+}
+
+/** The choice of runs and of the base with which an example answers its question; a choice of several runs stays. */
+export function choiceFor(
+  over: QueryExample["over"],
+  choice: string | null,
+  base: { run: string | null; proposed: string | null },
+): { runs: string | null; base: string | null } {
+  if (choice !== null || over === "run") return { runs: choice, base: base.run };
+  if (over === "all") return { runs: ALL_RUNS, base: base.run };
+  const pair = base.run ?? base.proposed;
+  return { runs: pair === null ? null : WITH_BASE, base: pair };
 }
 
 export interface Place {

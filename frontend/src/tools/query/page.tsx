@@ -1,7 +1,7 @@
 // Query: SQL over the tables of one run or several, with its schema, examples, a chart, and files of the result.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { makeQueryApi } from "../../api/query";
-import type { QueryAbout, QueryApi, QueryFailure } from "../../api/query";
+import type { QueryAbout, QueryApi, QueryExample, QueryFailure } from "../../api/query";
 import { plural } from "../../base/format";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
@@ -13,7 +13,7 @@ import { Panel } from "../../widgets/status/panel";
 import { useLoad } from "../../widgets/status/use_load";
 import { Editor } from "./editor";
 import { Examples } from "./examples";
-import { MOST_IN_ADDRESS, excerptOf, offsetOf, placeOf, runsOf } from "./model";
+import { MOST_IN_ADDRESS, choiceFor, excerptOf, offsetOf, placeOf, runsOf } from "./model";
 import { QueryResult } from "./result";
 import { Schema } from "./schema";
 import { useQuery } from "./use_query";
@@ -63,13 +63,22 @@ function Content({ page, api, about }: { page: PageProps; api: QueryApi; about: 
     shown.current = value.length <= MOST_IN_ADDRESS ? value : null;
     state.set({ sql: shown.current || null, ran: ran && shown.current ? "1" : null }, mode);
   };
-  const start = (value: string, choice: string | null): void => {
-    if (value.trim() !== "") runner.run({ statement: value, runs: runsOf(choice, run, base.run) });
+  const start = (value: string, choice: string | null, against = base.run): void => {
+    if (value.trim() !== "") runner.run({ statement: value, runs: runsOf(choice, run, against) });
   };
   const execute = (value: string): void => {
     write(value);
     keep(value, true, "push");
     start(value, runs);
+  };
+  const choose = ({ sql, over }: QueryExample): void => {
+    const wanted = choiceFor(over, runs, base);
+    write(sql);
+    keep(sql, true, "push");
+    if (wanted.base !== base.run) base.choose(wanted.base);
+    state.set({ runs: wanted.runs }, "replace");
+    start(sql, wanted.runs, wanted.base);
+    area.current?.focus();
   };
 
   // A link, and the back button, show the statement of the address, with its result if it had one.
@@ -102,10 +111,6 @@ function Content({ page, api, about }: { page: PageProps; api: QueryApi; about: 
     area.current?.focus();
     area.current?.setSelectionRange(offset, offset);
   };
-  const choose = (sql: string): void => {
-    execute(sql);
-    area.current?.focus();
-  };
   return (
     <div class={listed ? "query" : "query wide"}>
       <div class="query-main">
@@ -125,9 +130,9 @@ function Content({ page, api, about }: { page: PageProps; api: QueryApi; about: 
             {(close) => (
               <Examples
                 examples={about.examples}
-                onChoose={({ sql }) => {
+                onChoose={(example) => {
                   close();
-                  choose(sql);
+                  choose(example);
                 }}
               />
             )}
@@ -155,7 +160,7 @@ interface OutcomeProps {
   about: QueryAbout;
   page: PageProps;
   onPlace: (offset: number) => void;
-  onExample: (sql: string) => void;
+  onExample: (example: QueryExample) => void;
 }
 
 function Outcome({ progress, runner, api, about, page, onPlace, onExample }: OutcomeProps) {
@@ -177,7 +182,7 @@ function Outcome({ progress, runner, api, about, page, onPlace, onExample }: Out
   return (
     <section class="query-start" aria-label="Examples">
       <h2>Ask the recorded events, steps and ops in SQL, or begin with an example</h2>
-      <Examples examples={about.examples} onChoose={({ sql }) => onExample(sql)} />
+      <Examples examples={about.examples} onChoose={onExample} />
     </section>
   );
 }
