@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow
 import pytest
 from builders.answers import run_of
 from builders.programs.hlo import metadata_plane, op, program
 
+import tpu_profile_plugin
 from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NotFound
+from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.run.relations import events as module
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.units import PS_PER_US
 
+DEMO = Path(__file__).parents[3] / "demo"
 US = PS_PER_US
 DOT = (
     'hlo_category="convolution", program_id=u7, symbol_id=u1, flops=100, bytes_accessed=10, '
@@ -244,3 +249,16 @@ def test_steps_have_the_numbers_of_the_table_of_steps() -> None:
 def test_a_run_id_that_is_a_fraction_is_none() -> None:
     text = 'plane 1 "/host:CPU"\nline 1 main\n0us +1us a {run_id=0.5}\n1us +1us b {run_id=7}'
     assert rows(run_of(text), "name", "run_id") == [("a", None), ("b", 7)]
+
+
+@pytest.mark.parametrize("run", tpu_profile_plugin.open(str(DEMO)).runs(), ids=lambda run: run.name)
+def test_events_of_captures_are_those_of_the_files_and_of_the_tool(run: OpenRun) -> None:
+    events = run.events().read()
+    assert len(events) == sum(len(plane.events) for host in run.profiles for plane in host.space.planes)
+    groups = run.table("events", by="line,name", limit=100_000)
+    assert int(events["self_ps"].sum()) == int(groups["self"].sum())
+    line = (events["line"] == groups.column("line")[0]) & (events["name"] == groups.column("name")[0])
+    assert int(events["duration_ps"][line].sum()) == groups.column("total")[0]
+    steps = set(run.relation("steps").read().column("number"))
+    marked = [step for step in events.column("step") if step is not None]
+    assert np.mean([step in steps for step in marked] or [1]) > 0.5  # the first and last step may be incomplete
