@@ -12,13 +12,13 @@ from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.run.figures.budget import budget, host_alone, run_budget, run_decomposition
 from tpu_profile_plugin.run.figures.devices import host_devices
 from tpu_profile_plugin.run.figures.programs import hlo_ops
-from tpu_profile_plugin.run.figures.summary import groups_of
+from tpu_profile_plugin.run.figures.summary import groups_of, preprocessed
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.tables.coded import Coded
 
 T = TypeVar("T")
-_OF_COLUMNS = (groups_of, hlo_ops, host_devices)
+_OF_COLUMNS = (groups_of, preprocessed, hlo_ops, host_devices)
 """Results that refer to the columns of a host."""
 
 
