@@ -79,19 +79,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _serve(logdir: str, port: int, executor: str) -> int:
     """Runs TensorBoard with this plugin only, bound to 127.0.0.1."""
-    from tensorboard import assets, program
-    from tensorboard.plugins.core.core_plugin import CorePluginLoader
+    from tpu_profile_plugin.serving import board
 
-    from tpu_profile_plugin.plugin import ProfilePluginLoader
-
-    loaders = [CorePluginLoader(), ProfilePluginLoader(alone=True)]
-    board = program.TensorBoard(loaders, assets.get_default_assets_zip_provider())
-    argv = ["tpu-profile", "--logdir", logdir, "--port", str(port), "--host", "127.0.0.1", "--load_fast", "false"]
-    if executor:
-        argv += ["--profile_executor", executor]
-    board.configure(argv=argv)
+    made = board(logdir, port, executor)
     exit_on_sigterm()
-    return int(board.main() or 0)
+    return int(made.main() or 0)
 
 
 if __name__ == "__main__":

@@ -10,10 +10,12 @@ import difflib
 import fnmatch
 import functools
 import gzip
+import importlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ from tpu_profile_plugin.logdir.single import Memory, SingleFile, SingleRun
 from tpu_profile_plugin.profile_data.given import Given, profile_bytes, recorded_host
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.host_facts import host_facts
+from tpu_profile_plugin.run.html_text import bold, paragraphs, plain, rows
 from tpu_profile_plugin.run.kept import Summaries
 from tpu_profile_plugin.run.run import Run, Source
 from tpu_profile_plugin.sql.limits import Limits
@@ -35,7 +38,7 @@ from tpu_profile_plugin.sql.result import Result
 from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools import registry
 from tpu_profile_plugin.tools.payload import Payload, encode, tables_in, with_left_out
-from tpu_profile_plugin.units import GIB
+from tpu_profile_plugin.units import GIB, MIB, MS_PER_S
 from tpu_profile_plugin.workers.executor import Executor
 
 _COLUMNS_BYTES = GIB
@@ -53,10 +56,12 @@ class OpenRun(Run):
     Attributes:
       files: its files as they were when the run was opened.
       source: where they are read from.
+      logdir: the path of the logdir, as given.
     """
 
     files: RunFiles = field(kw_only=True, repr=False)
     source: Source = field(kw_only=True, repr=False)
+    logdir: str = field(kw_only=True, default="", repr=False)
 
     @property
     def size(self) -> int:
@@ -157,8 +162,32 @@ class OpenRun(Run):
         payload = tool.build(run, query)
         return with_left_out(payload, run.left_out) if run.left_out else payload
 
+    def show(self, page: str = "overview_page", host: str | None = None, height: int = 800, **query: str) -> Any:
+        """A page of this run in the notebook: return it from a cell, or open its `url`. The server is on this machine.
+
+        Raises NotFound for an unknown page or host, and NotAvailable where a browser cannot reach this machine.
+
+        Args:
+          page: the id of a tool, such as "trace_viewer@".
+          host: the host that is shown first.
+          height: of the frame, in pixels.
+          query: further keys of the page's address, such as window="0,1000000".
+        """
+        registry.find(page)
+        keys = {"run": self.name, "tool": page, **({} if host is None else {"host": self.on(host).hosts[0]}), **query}
+        # By name, because the server is above this module.
+        return importlib.import_module("tpu_profile_plugin.serving").shown(self.logdir, keys, height)
+
     def __repr__(self) -> str:
         return f"<OpenRun {self.name!r}, hosts: {', '.join(self.hosts)}>"
+
+    def _repr_html_(self) -> str:
+        names = self.hosts
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        hosts = f"{len(names)} host{'' if len(names) == 1 else 's'}: {', '.join(names[:_MOST_NAMED])}{more}"
+        written = _written(self.mtime_ms)
+        facts = f"{hosts}. {self.size / MIB:,.1f} MiB{f', written {written}' if written else ''}."
+        return paragraphs(bold(f"Run {self.name}"), plain(facts), *map(plain, self.problems))
 
 
 class OpenLogdir:
@@ -207,7 +236,9 @@ class OpenLogdir:
 
     def _open(self, files: RunFiles) -> OpenRun:
         source = self._source
-        return OpenRun(files.name, source.profiles(files.hosts), source.executor, files=files, source=source)
+        return OpenRun(
+            files.name, source.profiles(files.hosts), source.executor, files=files, source=source, logdir=self.path
+        )
 
     def runs(self) -> list[OpenRun]:
         """All runs, the latest session first."""
@@ -292,6 +323,22 @@ class OpenLogdir:
 
     def __repr__(self) -> str:
         return f"<OpenLogdir {self.path!r}>"
+
+    def _repr_html_(self) -> str:
+        runs = self.runs()
+        shown = runs[:_MOST_NAMED]
+        more = f"{len(runs) - len(shown)} more." if len(runs) > len(shown) else ""
+        table = rows(
+            ("run", "hosts", "MiB", "written"),
+            ((run.name, str(len(run.hosts)), f"{run.size / MIB:,.1f}", _written(run.mtime_ms)) for run in shown),
+        )
+        about = f"Logdir {self.path}: {len(runs)} run{'' if len(runs) == 1 else 's'}"
+        return paragraphs(bold(about)) + (table if runs else paragraphs(plain(self.why_no_run()))) + paragraphs(more)
+
+
+def _written(mtime_ms: int) -> str:
+    """A time for people, "" when unknown."""
+    return f"{datetime.fromtimestamp(mtime_ms / MS_PER_S):%Y-%m-%d %H:%M}" if mtime_ms else ""
 
 
 def _names_file(path: str) -> bool:

@@ -13,7 +13,7 @@ from tpu_profile_plugin.tables.coded import Coded
 from tpu_profile_plugin.units import PS_PER_NS
 
 _LARGEST_NS = (2**63 - 1) // PS_PER_NS
-"""Lines that begin later have no time in int64 picoseconds; their events count from the profile's `origin_ns`."""
+"""Lines that begin later (106 days) have no time in int64 picoseconds; their events count from the `origin_ns`."""
 
 
 class LineColumns:
@@ -57,12 +57,12 @@ class LineColumns:
     def start_ps(self) -> I64:
         """int64, exact picoseconds.
 
-        Raises OutOfRange where a time does not fit, which takes a clock beyond the year 2262; `offset_ps` fits always.
+        Raises OutOfRange where times do not fit, as those of a clock that counts from 1970; `offset_ps` always fits.
         """
         begin = self._plane.events.begin_ps[self.rows]
         if self._far or (len(begin) and not _fit(self.timestamp_ns * PS_PER_NS, self.offset_ps)):
             raise OutOfRange(
-                "The line's times in picoseconds do not fit 64 bits: use timestamp_ns and offset_ps.",
+                "The clock of this line counts more picoseconds than 64 bits hold: use timestamp_ns and offset_ps.",
                 timestamp_ns=self.timestamp_ns,
             )
         return begin

@@ -11,7 +11,6 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.communication.run import RunCommunication
-from tpu_profile_plugin.analysis.findings.find import Report
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.logdir import HostFile
@@ -19,7 +18,7 @@ from tpu_profile_plugin.run.facts import NO_DEVICES, RunFacts, combine_facts
 from tpu_profile_plugin.run.figures.budget import run_budget
 from tpu_profile_plugin.run.figures.communication import run_communication
 from tpu_profile_plugin.run.figures.comparison import Comparison, compare_runs
-from tpu_profile_plugin.run.figures.findings import run_findings
+from tpu_profile_plugin.run.figures.findings import Findings, run_findings
 from tpu_profile_plugin.run.figures.gaps import Gaps, run_gaps
 from tpu_profile_plugin.run.figures.kernels import Kernels, run_kernels
 from tpu_profile_plugin.run.figures.memory import Memory, run_memory
@@ -30,6 +29,7 @@ from tpu_profile_plugin.run.host import HostExecutor, HostProfile, KeptResults, 
 from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.hosts import RunHosts, ignore_progress, local_threads
 from tpu_profile_plugin.run.relations import find
+from tpu_profile_plugin.run.relations.common import StepNumbers
 from tpu_profile_plugin.run.relations.event_choice import Names, Window, chosen_events, chosen_hosts
 from tpu_profile_plugin.run.relations.events import EVENTS, event_batches
 from tpu_profile_plugin.tables.stream import TableStream
@@ -134,9 +134,9 @@ class Run(RunHosts):
         """The HLO programs. Raises NoData without any."""
         return run_programs(self)
 
-    def findings(self) -> Report:
+    def findings(self) -> Findings:
         """What slows the run down, the largest saving first, and what was looked for and not found."""
-        return run_findings(self)[1]
+        return Findings.of(*run_findings(self))
 
     def relation(self, name: str) -> TableStream:
         """One of the tables for programs (`run.relations`), read while it is used. Raises NotFound."""
@@ -164,7 +164,9 @@ class Run(RunHosts):
         """
         chosen = chosen_hosts(self, hosts)
         choice = chosen_events(chosen, {column.id for column in EVENTS.columns}, planes, lines, window, stats)
-        return TableStream((*EVENTS.columns, *choice.stats), lambda: event_batches(chosen, choice), EVENTS.name)
+        return TableStream(
+            (*EVENTS.columns, *choice.stats), lambda: event_batches(chosen, choice, StepNumbers(self)), EVENTS.name
+        )
 
     def compare(self, base: Run) -> Comparison:
         """What changed from `base`, a run of any logdir, to this run."""

@@ -7,6 +7,7 @@ import functools
 import io
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,8 @@ class Result:
                 kind = texts(field.name, field.name, "")
                 data.append([None if value is None else str(value) for value in values.to_pylist()])
             same = known is not None and known.type == kind.type
-            columns.append(known if same and known is not None else kind)
+            # Of another type of numbers: a mean of integers may have their name.
+            columns.append(replace(known, dtype="") if same and known is not None else kind)
         return Table(tuple(columns), data, name="query")
 
     @property

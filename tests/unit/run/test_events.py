@@ -245,6 +245,21 @@ def test_the_schema_is_the_same_for_all_runs() -> None:
         run_of(TPU).relation("x")
 
 
+def test_steps_have_the_numbers_of_the_table_of_steps() -> None:
+    """The second host records one step before those that both have."""
+    marker = "{}us +90us train {{_r=1, step_num={}}}"
+    texts = [
+        "\n".join(['plane 9 "/host:CPU"', "line 1 main", *(marker.format(100 * number, number) for number in numbers)])
+        for numbers in ((5, 6), (4, 5, 6))
+    ]
+    run = run_of(*texts)
+    assert rows(run, "host", "step", "group_id") == [
+        ("h0", 0, 0), ("h0", 1, 1), ("h1", None, 0), ("h1", 0, 1), ("h1", 1, 2),
+    ]  # fmt: skip
+    assert run.events(hosts="h1").read().column("step") == [None, 0, 1]
+    assert run.relation("steps").read().column("number") == [0, 1, 0, 1]
+
+
 @pytest.mark.parametrize("run", tpu_profile_plugin.open(str(DEMO)).runs(), ids=lambda run: run.name)
 def test_events_of_captures_are_those_of_the_files_and_of_the_tool(run: OpenRun) -> None:
     events = run.events().read()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
 from builders.logdirs import SMALL, build, write
 from builders.planes import tpu
+from builders.xspace_text import build_message
 
 import tpu_profile_plugin as tp
-from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NoData, NotFound
+from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NoData, NotAvailable, NotFound
 from tpu_profile_plugin.opening import OpenLogdir
+from tpu_profile_plugin.protos import message
 from tpu_profile_plugin.run.run import Run
 
 PLACE = "plugins/profile"
@@ -81,3 +84,33 @@ def test_a_run_without_a_readable_host_says_so(tmp_path: Path) -> None:
             run.ops()
     with pytest.raises(NoData, match="no profile"):
         Run("empty", ()).ops()
+
+
+def test_bytes_messages_and_profile_data_are_a_logdir_of_one_run() -> None:
+    raw = build(f"host worker-3\n{SMALL}")
+    message = build_message(f"host worker-3\n{SMALL}")
+    for source in (raw, bytearray(raw), memoryview(raw), gzip.compress(raw), message, tp.ProfileData(raw)):
+        logdir = tp.open(source)
+        assert (logdir.path, len(logdir), logdir.run().hosts) == ("memory", 1, ["worker-3"])
+        assert logdir.run("memory").columns().planes[0].name == logdir.runs()[0].columns().planes[0].name
+    assert tp.open(build(SMALL)).run().hosts == ["host"]
+    with pytest.raises(NotFound, match="single file"):
+        tp.open(raw).run("other")
+
+
+def test_what_holds_no_profile_is_refused() -> None:
+    with pytest.raises(CorruptProfile):
+        tp.open(b"\xff" * 9)
+    with pytest.raises(BadRequest, match=r"a path, bytes or a message tensorflow\.profiler\.XSpace, not int"):
+        tp.open(3)  # type: ignore[arg-type]
+    with pytest.raises(BadRequest, match=r"not xla\.HloProto"):
+        tp.open(message("xla.HloProto")())
+
+    class FromJax:
+        """The public methods of JAX's class."""
+
+        def find_plane_with_name(self, name: str) -> None:
+            """Finds nothing."""
+
+    with pytest.raises(NotAvailable, match="rounds times"):
+        tp.open(FromJax())  # type: ignore[arg-type]

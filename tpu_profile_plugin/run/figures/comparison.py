@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.budget.categories import label_of
 from tpu_profile_plugin.analysis.budget.run import RunBudget, merge_budgets
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
 from tpu_profile_plugin.analysis.compare.contributions import Contribution, contributions
@@ -28,6 +29,10 @@ from tpu_profile_plugin.run.figures.devices import host_devices
 from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
+from tpu_profile_plugin.run.html_text import bold, paragraphs, plain, rows
+from tpu_profile_plugin.units import duration
+
+_MOST_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +180,33 @@ class Comparison:
     contributions: Sequence[Contribution]
     execution: str
     warnings: tuple[str, ...]
+
+    def _repr_html_(self) -> str:
+        return paragraphs(bold(self._headline), *map(plain, self.warnings)) + rows(
+            ("What", "Change", "Base", "Run", "Detail"),
+            map(_cells, self.contributions[:_MOST_SHOWN]),
+        )
+
+    @property
+    def _headline(self) -> str:
+        """The compared length of both runs, in a sentence."""
+        if not self.contributions:
+            return "A side has no steps: times cannot be compared."
+        base, run = self.base.length.mean, self.run.length.mean
+        what = f"An execution of {self.execution}" if self.execution else "The average step"
+        return f"{what} took {duration(base)} in the base and takes {duration(run)} ({_signed(run - base)})."
+
+
+def _cells(one: Contribution) -> tuple[str, ...]:
+    """A row of the table that notebooks show."""
+    what = label_of(one.part).name if one.part else one.what
+    sure = "" if one.certain else " (may be noise)"
+    return f"{what}{sure}", _signed(one.delta_ps), duration(one.base_ps), duration(one.run_ps), one.detail
+
+
+def _signed(ps: float) -> str:
+    """A difference with its sign."""
+    return f"{'+' if ps > 0 else '-' if ps < 0 else ''}{duration(abs(ps))}"
 
 
 def compare_runs(base: RunHosts, run: RunHosts) -> Comparison:

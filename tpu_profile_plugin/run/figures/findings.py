@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from tpu_profile_plugin.analysis.budget.host_reader import EVENTS, MAIN, TIME, HostReader
 from tpu_profile_plugin.analysis.common.planes import device_planes, is_tpu
-from tpu_profile_plugin.analysis.findings.find import Report, find, gather
+from tpu_profile_plugin.analysis.findings.find import Report, RuleFinding, find, gather
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.memory.capacity import ALLOCATORS, device_allocators
@@ -20,8 +21,46 @@ from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.figures.summary import groups_if_any, host_summary, run_summary
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
+from tpu_profile_plugin.run.html_text import bold, numbered, paragraphs, plain
 from tpu_profile_plugin.system.process import available_cores
 from tpu_profile_plugin.system.threads import map_threads
+from tpu_profile_plugin.units import duration
+
+_MOST_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Findings(Report):
+    """What all rules say of a run; notebooks show the headline and the first findings.
+
+    Attributes:
+      frameworks, keras: whose advice is shown.
+      base: what shares are of: "step", "time from step to step" or "recording".
+    """
+
+    frameworks: tuple[str, ...] = ()
+    keras: bool = False
+    base: str = "step"
+
+    @classmethod
+    def of(cls, run: RunView, report: Report) -> Findings:
+        """What the rules say of this run."""
+        said = report.findings, report.silent, report.headline, report.healthy
+        return cls(*said, tuple(run.frameworks), run.keras, run.base)
+
+    def _repr_html_(self) -> str:
+        found = numbered(self._shown(entry) for entry in self.findings[:_MOST_SHOWN])
+        more = f"{len(self.findings) - _MOST_SHOWN} more. " if len(self.findings) > _MOST_SHOWN else ""
+        silent = f"{more}{len(self.silent)} checks found nothing."
+        return f"{paragraphs(bold(self.headline.title))}{found}{paragraphs(silent)}"
+
+    def _shown(self, entry: RuleFinding) -> tuple[str, ...]:
+        finding = entry.finding
+        saving = "No direct cost"
+        if finding.saving_ps:
+            saving = f"Up to {duration(finding.saving_ps)}, {entry.share:.1%} of the {self.base}"
+        advice = finding.advice.of(self.frameworks, keras=self.keras)
+        return bold(entry.title), plain(f"{saving}; {finding.confidence} confidence."), plain(advice)
 
 
 @per_host(prefetch=(budget, communication, host_summary))

@@ -22,7 +22,7 @@ from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.figures.summary import groups_of
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.run.relations.common import each_host
+from tpu_profile_plugin.run.relations.common import StepNumbers, each_host
 from tpu_profile_plugin.run.relations.event_choice import ALL, Choice
 from tpu_profile_plugin.run.relations.relation import HOST, RUN, Relation
 from tpu_profile_plugin.system.threads import map_threads
@@ -42,7 +42,7 @@ COLUMNS = (
     integers("self_ps", "Self time", "ps", "Duration without nested events of the same line."),
     replace(integers("depth", "Depth", "", "Number of events of the same line that enclose the event."), dtype="int32"),
     integers("step", "Step", "", "Number of the step that the event belongs to; empty outside of marked steps."),
-    integers("group_id", "Group", "", "Number of the group of events with one cause; a step is a group of its number."),
+    integers("group_id", "Group", "", "Number of the group of events with one cause, counted on each host by itself."),
     texts("hlo_module", "HLO module", "HLO module of the event's op, with its program id."),
     texts("hlo_op", "HLO op", "HLO instruction that the event runs."),
     texts(
@@ -59,15 +59,17 @@ COLUMNS = (
 MOST_ROWS = 1 << 21
 """Rows of a part; larger planes have several."""
 _FEW_GROUPS = 1 << 24
+_STEP = [column.id for column in COLUMNS].index("step")
 
 
-def event_batches(run: RunHosts, choice: Choice = ALL) -> Iterator[Table]:
-    """The chosen events, plane by plane, host by host."""
+def event_batches(run: RunHosts, choice: Choice = ALL, of_run: StepNumbers | None = None) -> Iterator[Table]:
+    """The chosen events, plane by plane, host by host; `of_run` numbers the steps if `run` is a part of a run."""
+    number_steps = of_run or StepNumbers(run)
     for host, _ in each_host(run, lambda host: host.space.decode()):
-        yield from _of_host(run.name, host, choice)
+        yield from _of_host(run.name, host, choice, number_steps)
 
 
-def _of_host(run: str, host: HostProfile, choice: Choice) -> Iterator[Table]:
+def _of_host(run: str, host: HostProfile, choice: Choice, number_steps: StepNumbers) -> Iterator[Table]:
     space = host.space
     extras = groups_of(host) if _has_groups(space) else None
     steps = None if extras is None else step_groups(space, extras)
@@ -78,6 +80,7 @@ def _of_host(run: str, host: HostProfile, choice: Choice) -> Iterator[Table]:
         if rows is not None and not len(rows):
             continue
         data = _columns(run, host, plane, None if extras is None else extras.planes[plane.index], steps)
+        data[_STEP] = number_steps(host, data[_STEP])
         data += [_stat(host, plane, column) for column in choice.stats]
         count = len(plane.events) if rows is None else len(rows)
         for first in range(0, count, MOST_ROWS):

@@ -1,0 +1,80 @@
+"""Serves a logdir on this machine: for the command line until it is stopped, for notebooks beside their program."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from tpu_profile_plugin.errors import NotAvailable
+
+_lock = threading.Lock()
+_servers: dict[str, str] = {}
+
+
+def board(logdir: str, port: int, executor: str = "") -> Any:
+    """A TensorBoard with this plugin only, bound to 127.0.0.1; `main()` runs it, `launch()` starts a thread."""
+    from tensorboard import assets, program
+    from tensorboard.plugins.core.core_plugin import CorePluginLoader
+
+    from tpu_profile_plugin.plugin import ProfilePluginLoader
+
+    loaders = [CorePluginLoader(), ProfilePluginLoader(alone=True)]
+    made = program.TensorBoard(loaders, assets.get_default_assets_zip_provider())
+    argv = ["tpu-profile", "--logdir", logdir, "--port", str(port), "--host", "127.0.0.1", "--load_fast", "false"]
+    if executor:
+        argv += ["--profile_executor", executor]
+    made.configure(argv=argv)
+    return made
+
+
+def address(logdir: str) -> str:
+    """The URL of a server of this logdir: started once per process, on a free port, and ended with the process."""
+    with _lock:
+        if logdir not in _servers:
+            _servers[logdir] = str(board(logdir, 0).launch())
+        return _servers[logdir]
+
+
+class Frame:
+    """A page in a notebook.
+
+    Attributes:
+      url: the address of the page.
+      height: of the frame, in pixels.
+    """
+
+    def __init__(self, url: str, height: int) -> None:
+        self.url, self.height = url, height
+
+    def _repr_html_(self) -> str:
+        url = escape(self.url)
+        return (
+            f'<iframe src="{url}" width="100%" height="{self.height}" frameborder="0" allowfullscreen></iframe>'
+            f'<p><a href="{url}" target="_blank" rel="noopener">Open in a tab</a>. If the frame stays empty, the '
+            "program runs on another machine than the browser: forward its port.</p>"
+        )
+
+    def __repr__(self) -> str:
+        return f"<Frame {self.url}>"
+
+
+def shown(logdir: str, keys: Mapping[str, str], height: int) -> Frame:
+    """A page as a notebook shows it; `keys` are those of its address. Raises NotAvailable where none can be shown."""
+    if "google.colab" in sys.modules:
+        raise NotAvailable(
+            "In Colab the browser does not reach the machine of the program: use the tables, such as "
+            'run.findings() and run.table("hlo_stats"), or copy the logdir and run tpu-profile serve LOGDIR where the '
+            "browser is."
+        )
+    path = Path(logdir)
+    if "://" not in logdir:
+        if not path.exists():
+            raise NotAvailable("Pages are shown of files: write the bytes to DIRECTORY/HOST.xplane.pb and open that.")
+        # The directory of a file is a logdir of one run, which is called as if the file were opened alone.
+        logdir = str((path.parent if path.is_file() else path).resolve())
+    return Frame(f"{address(logdir)}data/plugin/profile/index.html?{urlencode(keys)}", height)
