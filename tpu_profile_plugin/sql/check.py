@@ -75,7 +75,8 @@ def check(connection: Any, statement: str, known: Collection[str]) -> Checked:
         if tree["error"]:
             raise QueryRefused(f"This form of {kind} is not allowed ({tree['error_message']}); allowed is {_ALLOWED}.")
         checked = Checked(prefix + query)
-        _Walk(query, {name.lower() for name in known}, checked.tables).visit(tree, frozenset(), rows=True)
+        first = len(statement[: len(statement) - len(query)].encode("utf-8", "replace"))
+        _Walk(statement, first, {name.lower() for name in known}, checked.tables).visit(tree, frozenset(), rows=True)
     except RecursionError:
         raise QueryRefused("The statement is nested too deeply.") from None
     return checked
@@ -83,9 +84,10 @@ def check(connection: Any, statement: str, known: Collection[str]) -> Checked:
 
 @dataclass
 class _Walk:
-    """Visits all parts of a parsed statement."""
+    """Visits all parts of a parsed statement, which begins with byte `first`."""
 
     statement: str
+    first: int
     known: set[str]
     tables: set[str]
 
@@ -165,7 +167,7 @@ class _Walk:
 
     def _place(self, part: Mapping[str, Any]) -> dict[str, int]:
         at = part.get("query_location")
-        return place(self.statement, at) if isinstance(at, int) and at < _NOWHERE else {}
+        return place(self.statement, self.first + at) if isinstance(at, int) and at < _NOWHERE else {}
 
 
 def place(statement: str, at: int) -> dict[str, int]:
