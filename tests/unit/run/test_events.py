@@ -181,6 +181,20 @@ def test_the_type_of_a_stat_is_that_of_all_hosts() -> None:
     assert run_of(one, two).events(hosts=run_of(one, two).hosts[0], stats="size")["size"].dtype == np.int64
 
 
+def test_derived_events_are_a_table_of_their_own() -> None:
+    run = run_of(TPU.replace("{group_id=0}", ""))
+    table = run.relation("derived_events").read()
+    found = list(zip(*(table.column(id_) for id_ in ("line", "name", "begin_ps", "duration_ps", "step")), strict=True))
+    assert set(table.column("plane")) == {"/device:TPU:0"}
+    assert found == [
+        ("Steps", "0", 0, 50 * US, 0),
+        ("Framework Name Scope", "jit(f)", 0, 30 * US, 0),
+        ("Framework Ops", "dot", 0, 30 * US, 0),
+        ("Source code", "/m/train.py:12", 0, 30 * US, 0),
+    ]
+    assert len(run.relation("events")) == 6
+
+
 def test_what_is_wrong_is_said() -> None:
     run = run_of(STATS)
     with pytest.raises(NotFound, match=r"^No event has a stat 'sise'; similar ones are size\.$"):
@@ -257,3 +271,8 @@ def test_events_of_captures_are_those_of_the_files_and_of_the_tool(run: OpenRun)
     steps = set(run.relation("steps").read().column("number"))
     marked = [step for step in events.column("step") if step is not None]
     assert np.mean([step in steps for step in marked] or [1]) > 0.5  # the first and last step may be incomplete
+
+
+def test_a_run_id_that_is_a_fraction_is_none() -> None:
+    text = 'plane 1 "/host:CPU"\nline 1 main\n0us +1us a {run_id=0.5}\n1us +1us b {run_id=7}'
+    assert rows(run_of(text), "name", "run_id") == [("a", None), ("b", 7)]

@@ -42,7 +42,7 @@ COLUMNS = (
     integers("self_ps", "Self time", "ps", "Duration without nested events of the same line."),
     replace(integers("depth", "Depth", "", "Number of events of the same line that enclose the event."), dtype="int32"),
     integers("step", "Step", "", "Number of the step that the event belongs to; empty outside of marked steps."),
-    integers("group_id", "Group", "", "Number of the group of events with one cause; a step is a group of its number."),
+    integers("group_id", "Group", "", "Number of the group of events with one cause, counted on each host by itself."),
     texts("hlo_module", "HLO module", "HLO module of the event's op, with its program id."),
     texts("hlo_op", "HLO op", "HLO instruction that the event runs."),
     texts(
@@ -118,7 +118,7 @@ def _columns(run: str, host: HostProfile, plane: Plane, extras: PlaneExtras | No
         events.begin_ps,
         events.duration_ps,
         *times,
-        *((none, none) if group is None or steps is None else _groups(group, steps)),
+        *((none, none) if group is None or steps is None else step_columns(group, steps)),
         *ops,
         *launches,
     ]
@@ -131,7 +131,7 @@ def _lines(plane: Plane) -> tuple[Coded, I64]:
     return Coded.of(codes, names, empty=False), np.repeat(plane.lines.id, lengths)
 
 
-def _groups(group: I64, steps: I64) -> tuple[Any, Any]:
+def step_columns(group: I64, steps: I64) -> tuple[Any, Any]:
     """Columns `step` and `group_id`."""
     return np.ma.MaskedArray(group, ~_among_steps(group, steps)), np.ma.MaskedArray(group, group == ABSENT)
 
