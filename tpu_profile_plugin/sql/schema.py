@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from tpu_profile_plugin.run.relations import RELATIONS
-from tpu_profile_plugin.run.relations.relation import Relation
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.run.relations.relation import Relation
 
 
 def schema() -> tuple[Relation, ...]:
     """The tables: each has `name`, `summary` (a sentence) and `columns` (id, label, type, unit, sentence)."""
+    from tpu_profile_plugin.run.relations import RELATIONS  # takes the analysis along
+
     return RELATIONS
 
 
