@@ -525,7 +525,28 @@ class Trace:
     ) -> tuple[_U32, _I64, _I64, _I64, _I64, _I64]: ...
     def select(self, begin: int, end: int, resolution: int, middles: bool, threads: int) -> TraceSelection: ...
     def select_named(self, wanted: _U8, middles: bool, threads: int) -> TraceSelection: ...
+    def select_older(self, cap: int, threads: int) -> TraceSelection: ...
     def select_one(self, name: int, begin: int, duration: int, serial: int, threads: int) -> TraceSelection: ...
+
+@final
+class PerfettoWriter:
+    """Writes the packets of one host's timeline, one sequence of Perfetto."""
+
+    def __new__(
+        cls, trace: Trace, sequence: int, origin_ns: int, shift_ps: int, first_flow: int, categories: list[str]
+    ) -> PerfettoWriter: ...
+    @property
+    def next_flow(self) -> int:
+        """The least number that no flow has so far."""
+
+    def begin(self, track: int) -> int:
+        """Goes to a track; returns the number of its lanes, on each of which events nest; 0 without events."""
+
+    def events(self, args: _ArgsLike, uuid: int, most: int) -> bytes:
+        """Packets of the next `most` events of the track, whose lanes are tracks from `uuid` on; empty at its end."""
+
+    def counter(self, uuid: int, begin: _I64, value: _F64) -> bytes:
+        """Packets of the samples of a counter."""
 
 def build_trace(
     tables: Sequence[_TableLike],
@@ -547,7 +568,14 @@ def trace_typed(
 ) -> bytes: ...
 def trace_args(args: _ArgsLike, source: int) -> bytes: ...
 def trace_legacy(
-    trace: Trace, args: _ArgsLike, pid_offset: int, cap: int, head: bytes, tail: bytes, threads: int
+    trace: Trace,
+    selection: TraceSelection,
+    args: _ArgsLike,
+    pid_offset: int,
+    parts: tuple[int, int],
+    head: bytes,
+    tail: bytes,
+    threads: int,
 ) -> bytes: ...
 def trace_columns(
     traces: Sequence[Trace],

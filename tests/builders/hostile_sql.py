@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+LIMIT = "longer than|more memory|more than .* bytes"
+"""What the error of a stopped statement says: which limit comes first depends on the machine."""
+
 REFUSED: tuple[tuple[str, str], ...] = (
     # Files and network.
     ("SELECT * FROM read_csv('/etc/passwd')", r"read_csv\(\) is not allowed"),
@@ -68,26 +71,23 @@ REFUSED: tuple[tuple[str, str], ...] = (
     # Shapes that would take the parser or the program down.
     (f"SELECT {', '.join(['1'] * 1_000_000)}", "characters; the most are 100,000"),
     (f"SELECT {', '.join(['1'] * 30_000)}", "30,000 columns; the most are 1,000"),
-    (f"SELECT {'(' * 40_000}1{')' * 40_000}", ""),
-    (f"SELECT {'-' * 1}{' -' * 40_000}1", ""),
+    (f"SELECT {'(' * 40_000}1{')' * 40_000}", "nested too deeply"),
+    (f"SELECT {'- ' * 40_000}1", "nested too deeply"),
     ("SELECT '\0'", "NUL character"),
     ("PIVOT steps ON name USING count(*)", "PIVOT needs the values"),
 )
 """Statements, and what the error says."""
 
 STOPPED: tuple[tuple[str, str], ...] = (
-    ("WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t", "longer than|memory"),
-    ("SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b", "longer than"),
-    ("SELECT count(DISTINCT hash(range)) FROM range(100000000000)", "memory|longer than"),
-    ("SELECT list(repeat('x', 1000000)) FROM range(100000)", "memory"),
-    ("SELECT string_agg(repeat('x', 1000), '') FROM range(100000000)", "memory"),
-    ("SELECT a.range || repeat('x', 1000) AS t FROM range(10000) a, range(10000) b ORDER BY 1", "memory|longer than"),
-    ("SELECT repeat('x', 4000000000)", "memory"),
-    ("SELECT repeat('x', 1000000) FROM range(10000)", "bytes|memory"),
-    ("SELECT range(2000000000)", "memory"),
-    (
-        "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE regexp_matches(a.range || '', b.range || '9*')",
-        "longer",
-    ),
+    ("WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t", LIMIT),
+    ("SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b", LIMIT),
+    ("SELECT count(DISTINCT hash(range)) FROM range(100000000000)", LIMIT),
+    ("SELECT list(repeat('x', 1000000)) FROM range(100000)", LIMIT),
+    ("SELECT string_agg(repeat('x', 1000), '') FROM range(100000000)", LIMIT),
+    ("SELECT a.range || repeat('x', 1000) AS t FROM range(10000) a, range(10000) b ORDER BY 1", LIMIT),
+    ("SELECT repeat('x', 4000000000)", LIMIT),
+    ("SELECT repeat('x', 1000000) FROM range(10000)", LIMIT),
+    ("SELECT range(2000000000)", LIMIT),
+    ("SELECT count(*) FROM range(99999) a, range(9999999) b WHERE a.range || '' = b.range || '7'", LIMIT),
 )
 """Statements that take endless time or memory, and what the error says when it is stopped."""

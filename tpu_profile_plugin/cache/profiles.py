@@ -119,6 +119,9 @@ class ProfileCache:
         with self._lock:
             entry = self._entries.pop(identity, None)
             self._total -= entry.bytes if entry is not None else 0
+        if entry is not None and entry.bytes >= self._limit // _SMALL_FRACTION:
+            del entry
+            self._release_memory(True)
 
     def release(self, identity: Hashable, *names: str, least: int | None = None) -> None:
         """Drops the columns of a file, and the values under `names` as `forget` does, if the columns are large.

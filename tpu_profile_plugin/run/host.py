@@ -113,6 +113,10 @@ class HostProfile:
         """
         self._cache.release(self._identity, *(result.name for result in results), least=least)
 
+    def drop(self) -> None:
+        """Drops the columns and all that is derived from them; results of per-host steps stay."""
+        self._cache.discard(self._identity)
+
     def forget(self, *names: str) -> None:
         """Drops the values derived under these keys, and under tuples that begin with one of them."""
         self._cache.forget(self._identity, *names)

@@ -29,6 +29,7 @@ from tpu_profile_plugin.run.host import HostExecutor, HostProfile, KeptResults, 
 from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.hosts import RunHosts, ignore_progress, local_threads
 from tpu_profile_plugin.run.relations import find
+from tpu_profile_plugin.run.relations.common import StepNumbers
 from tpu_profile_plugin.run.relations.event_choice import Names, Window, chosen_events, chosen_hosts
 from tpu_profile_plugin.run.relations.events import EVENTS, event_batches
 from tpu_profile_plugin.tables.stream import TableStream
@@ -163,7 +164,9 @@ class Run(RunHosts):
         """
         chosen = chosen_hosts(self, hosts)
         choice = chosen_events(chosen, {column.id for column in EVENTS.columns}, planes, lines, window, stats)
-        return TableStream((*EVENTS.columns, *choice.stats), lambda: event_batches(chosen, choice), EVENTS.name)
+        return TableStream(
+            (*EVENTS.columns, *choice.stats), lambda: event_batches(chosen, choice, StepNumbers(self)), EVENTS.name
+        )
 
     def compare(self, base: Run) -> Comparison:
         """What changed from `base`, a run of any logdir, to this run."""

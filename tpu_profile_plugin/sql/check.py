@@ -188,6 +188,8 @@ def failed(error: Exception, statement: str, *, above: int = 0) -> QueryFailed:
     if mark := _MARKED.search(message):
         message = message[: mark.start()]
         details = _marked(statement, int(mark[1]) - above, mark[2], len(mark[3]) - len(f"LINE {mark[1]}: "))
+    if "expression depth" in message:
+        return QueryFailed("The statement is nested too deeply.")
     kind, colon, rest = message.partition(" Error: ")
     message = rest if colon and len(kind) < 40 else message
     return QueryFailed(" ".join(message.split())[:_MOST_TEXT], **details)

@@ -134,10 +134,8 @@ def _rows(relation: Any, limits: Limits) -> tuple[Any, bool]:
             break
     names = _distinct(relation.columns)
     schema = pyarrow.schema([field.with_name(name) for field, name in zip(reader.schema, names, strict=True)])
-    table = pyarrow.table([], schema=pyarrow.schema([])) if not names else None
-    if table is None:
-        table = pyarrow.Table.from_batches([pyarrow.RecordBatch.from_arrays(b.columns, schema=schema) for b in batches])
-    return _plain(table), count > limits.rows
+    renamed = [pyarrow.RecordBatch.from_arrays(batch.columns, schema=schema) for batch in batches]
+    return _plain(pyarrow.Table.from_batches(renamed, schema)), count > limits.rows
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -18,6 +18,7 @@ from tpu_profile_plugin.workers.worker import READY, receive, send
 
 _COUNT = 2
 _IDLE_S = 120.0
+_END_S = 1.0
 # First removes the working directory from the path, where -c puts it, so that nothing is imported from there.
 _BOOT = (
     "import sys; sys.path[:] = filter(None, sys.path); "
@@ -68,6 +69,11 @@ class Process:
             raise QueryStopped("The process for queries ended at its start; its messages are above.") from None
 
     @property
+    def number(self) -> int:
+        """Its id."""
+        return self._process.pid
+
+    @property
     def alive(self) -> bool:
         """Whether it still runs."""
         return self._process.poll() is None
@@ -88,6 +94,8 @@ class Process:
         try:
             return receive(self._pipe(self._process.stdout))
         except (EOFError, OSError, ValueError):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_END_S)  # so that its own exit status is known
             raise ProcessDied(self.end()) from None
 
     def kill(self) -> None:

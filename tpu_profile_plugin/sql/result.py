@@ -7,6 +7,7 @@ import functools
 import io
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,8 @@ class Result:
                 kind = texts(field.name, field.name, "")
                 data.append([None if value is None else str(value) for value in values.to_pylist()])
             same = known is not None and known.type == kind.type
-            columns.append(known if same and known is not None else kind)
+            # Of another type of numbers: a mean of integers may have their name.
+            columns.append(replace(known, dtype="") if same and known is not None else kind)
         return Table(tuple(columns), data, name="query")
 
     @property
@@ -130,6 +132,9 @@ class Result:
 
 def _unit(name: str) -> str:
     """The unit of a computed column, by the end of its name."""
+    rates = {"flop_per_s": "FLOP/s", "tflop_per_s": "TFLOP/s", "gb_per_s": "GB/s"}
+    if name.endswith("_per_s"):
+        return rates.get(name, "")
     units = {"_ps": "ps", "_ns": "ns", "_us": "us", "_ms": "ms", "_s": "s", "_bytes": "bytes", "_percent": "%"}
     return next((unit for end, unit in units.items() if name.endswith(end)), "")
 

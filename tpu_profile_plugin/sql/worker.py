@@ -6,10 +6,12 @@ parent, may write no file, and ends when it takes too much memory or processor t
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import queue
 import threading
+import traceback
 from typing import IO, Any
 
 from tpu_profile_plugin.errors import ProfileError, QueryFailed, QueryRefused, QueryStopped
@@ -22,6 +24,7 @@ from tpu_profile_plugin.workers.worker import READY, receive, send
 MEMORY_EXIT = 83
 """Exit status of a process that has taken too much memory."""
 _ERRORS = {each.code: each for each in (QueryRefused, QueryFailed, QueryStopped)}
+_UNEXPECTED = "The query failed for an unexpected reason, which the log of this program has."
 _OVERHEAD_BYTES = GIB
 """Memory of the program itself, and of what DuckDB does not count."""
 
@@ -72,20 +75,28 @@ def _answer(request: dict[str, Any], guard: system.MemoryGuard) -> list[Any]:
             return [_json(facts), _arrow(rows)]
     except ProfileError as error:
         return [_json({"error": {"code": error.code, "message": error.message, "details": error.details}})]
+    except Exception:
+        traceback.print_exc()  # for the log of the parent
+        return [_json({"error": {"code": QueryFailed.code, "message": _UNEXPECTED, "details": {}}})]
 
 
 def _checked(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
     from tpu_profile_plugin.sql.check import check
-    from tpu_profile_plugin.sql.engine import connect, lock, translated
+    from tpu_profile_plugin.sql.engine import translated
 
     with translated(request["statement"]):
-        connection = connect(limits.memory_bytes)
-        try:
-            lock(connection)
-            checked = check(connection, request["statement"], request["tables"])
-        finally:
-            connection.close()
+        checked = check(_parser(limits.memory_bytes), request["statement"], request["tables"])
     return {"statement": checked.statement, "tables": sorted(checked.tables)}
+
+
+@functools.lru_cache(1)
+def _parser(memory_bytes: int) -> Any:
+    """An empty, closed database, which parses statements."""
+    from tpu_profile_plugin.sql.engine import connect, lock
+
+    connection = connect(memory_bytes)
+    lock(connection)
+    return connection
 
 
 def _json(value: dict[str, Any]) -> bytes:

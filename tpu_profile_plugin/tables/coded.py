@@ -90,13 +90,13 @@ def joined(parts: Sequence[Coded]) -> Coded:
 
 
 def together(parts: Sequence[Coded], texts: Sequence[str] = ()) -> tuple[list[I32], Sequence[str]]:
-    """The codes of each part for one list of texts, which begins with `texts`."""
-    if all(part.texts is parts[0].texts for part in parts) and not texts:
-        return [part.codes for part in parts], parts[0].texts
+    """The codes of each part, of one or more, for one list of different texts, which begins with `texts`."""
     numbers = {text: number for number, text in enumerate(texts)}
-    codes = []
+    codes: list[I32] = []
     for part in parts:
-        of_text = np.array([*(numbers.setdefault(text, len(numbers)) for text in part.texts), -1], np.int32)
-        unchanged = bool((of_text[:-1] == np.arange(len(part.texts))).all())
-        codes.append(part.codes if unchanged else of_text[part.codes])
+        of_text = [numbers.setdefault(text, len(numbers)) for text in part.texts]
+        unchanged = of_text == list(range(len(of_text)))
+        codes.append(part.codes if unchanged else np.array([*of_text, -1], np.int32)[part.codes])
+    if len(parts) == 1 and len(numbers) == len(parts[0].texts):
+        return codes, parts[0].texts
     return codes, tuple(numbers)

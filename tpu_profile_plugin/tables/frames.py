@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tpu_profile_plugin.columns.arrays import I32
 from tpu_profile_plugin.errors import MissingPackage
 from tpu_profile_plugin.tables.coded import Coded
 from tpu_profile_plugin.tables.column import Array, Column
@@ -56,6 +57,21 @@ def batch(data: Sequence[Values], schema: Any) -> Any:
     return pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
 
 
+def chunked(parts: Sequence[Sequence[Values]], schema: Any) -> Any:
+    """A pyarrow.Table of a `stream_schema` with a chunk per part; a column's texts are the same object in all parts."""
+    pyarrow = package("pyarrow")
+    columns = []
+    for at, kind in enumerate(schema.types):
+        values = [part[at] for part in parts]
+        if values and isinstance(values[0], Coded):
+            texts = _texts(pyarrow, values[0].texts)
+            chunks = [_dictionary(pyarrow, part.codes, texts) for part in values if isinstance(part, Coded)]
+        else:
+            chunks = [_array(pyarrow, part, kind) for part in values]
+        columns.append(pyarrow.chunked_array(chunks, kind))
+    return pyarrow.Table.from_arrays(columns, schema=schema)
+
+
 def _series(pandas: Any, column: Column, values: Values) -> Any:
     if isinstance(values, Coded):
         distinct = Coded.of(values.codes, values.texts, empty=False)
@@ -92,7 +108,8 @@ def _declared(pyarrow: Any, column: Column) -> Any:
 
 def _array(pyarrow: Any, values: Values, kind: Any) -> Any:
     if isinstance(values, Coded):
-        return _dictionary(pyarrow, values)
+        values = Coded.of(values.codes, values.texts, empty=False)
+        return _dictionary(pyarrow, values.codes, _texts(pyarrow, values.texts))
     if pyarrow.types.is_dictionary(kind):
         return pyarrow.array(values, pyarrow.string(), from_pandas=True).dictionary_encode()
     if isinstance(values, np.ma.MaskedArray):
@@ -102,11 +119,13 @@ def _array(pyarrow: Any, values: Values, kind: Any) -> Any:
     return pyarrow.array(values, kind, from_pandas=True)
 
 
-def _dictionary(pyarrow: Any, values: Coded) -> Any:
-    """A DictionaryArray with the codes themselves; consumers count on texts that are all different."""
-    values = Coded.of(values.codes, values.texts, empty=False)
-    empty = values.codes < 0
-    codes = pyarrow.array(values.codes, mask=empty if empty.any() else None)
-    # Lone surrogates, which Arrow cannot hold, become "?".
-    texts = [text if text.isascii() else text.encode("utf-8", "replace").decode() for text in values.texts]
-    return pyarrow.DictionaryArray.from_arrays(codes, pyarrow.array(texts, pyarrow.string()))
+def _dictionary(pyarrow: Any, codes: I32, texts: Any) -> Any:
+    """A DictionaryArray with the codes themselves."""
+    empty = codes < 0
+    return pyarrow.DictionaryArray.from_arrays(pyarrow.array(codes, mask=empty if empty.any() else None), texts)
+
+
+def _texts(pyarrow: Any, texts: Sequence[str]) -> Any:
+    """Texts for a dictionary, all different, as consumers expect; lone surrogates, which Arrow lacks, become "?"."""
+    mended = [text if text.isascii() else text.encode("utf-8", "replace").decode() for text in texts]
+    return pyarrow.array(mended, pyarrow.string())

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from tpu_profile_plugin.tables.table import Table
+from tpu_profile_plugin.tables.column import Column
 
 _MOST_ROWS = 20
 _MOST_LETTERS = 120
 
 
-def html_text(table: Table, *, whole: bool = True) -> str:
+class Rows(Protocol):
+    """The parts of a `Table` that are shown."""
+
+    @property
+    def columns(self) -> Sequence[Column]: ...  # noqa: D102
+    def __len__(self) -> int: ...
+    def take(self, rows: Sequence[int], /) -> Iterable[Mapping[str, Any]]: ...  # noqa: D102
+
+
+def html_text(table: Rows, *, whole: bool = True) -> str:
     """The first rows with ids and units as headers; the line below counts the rows if the table is `whole`."""
-    first = table.take(range(min(len(table), _MOST_ROWS)))
+    first = list(table.take(range(min(len(table), _MOST_ROWS))))
     names = "".join(f'<th title="{escape(c.sentence)}">{escape(c.id + _unit(c.unit))}</th>' for c in table.columns)
     rows = "".join(f"<tr>{''.join(map(_cell, row.values()))}</tr>" for row in first)
     count = f"{len(table):,} rows" if whole else "more rows may follow"

@@ -35,6 +35,9 @@ class TableStream:
         """The parts in order; each is made when it is asked for, and may be forgotten then."""
         return self._make()
 
+    def _parts(self) -> Iterator[Table]:
+        return self.batches() if self._table is None else iter((self._table,))
+
     def read(self) -> Table:
         """All parts as one table, made once and kept."""
         if self._table is None:
@@ -51,7 +54,7 @@ class TableStream:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yields each row as a dict of Python values by column id, part by part."""
-        for part in self.batches() if self._table is None else (self._table,):
+        for part in self._parts():
             yield from part.rows()
 
     __iter__ = rows
@@ -61,8 +64,19 @@ class TableStream:
         return self.read().to_pandas()
 
     def to_arrow(self) -> Any:
-        """A pyarrow.Table with a chunk per part; numbers are not copied. Raises MissingPackage without pyarrow."""
-        return self.reader().read_all()
+        """A pyarrow.Table with a chunk per part, and one dictionary per column of texts; numbers are not copied.
+
+        Raises MissingPackage without pyarrow.
+        """
+        schema = frames.stream_schema(self.columns, self.name)
+        parts = [part.data for part in self._parts()]
+        for at, column in enumerate(self.columns):
+            if column.type == "string" and parts:
+                codes, texts = together([_coded(part[at]) for part in parts])
+                parts = [
+                    (*part[:at], Coded(own, texts), *part[at + 1 :]) for part, own in zip(parts, codes, strict=True)
+                ]
+        return frames.chunked(parts, schema)
 
     def reader(self, *, growing: bool = False) -> Any:
         """A pyarrow.RecordBatchReader that makes the parts while it is read.
@@ -74,8 +88,7 @@ class TableStream:
         """
         pyarrow = frames.package("pyarrow")
         schema = frames.stream_schema(self.columns, self.name)
-        parts = self.batches() if self._table is None else iter((self._table,))
-        data = (part.data for part in parts)
+        data = (part.data for part in self._parts())
         batches = (frames.batch(columns, schema) for columns in (_growing(self.columns, data) if growing else data))
         return pyarrow.RecordBatchReader.from_batches(schema, batches)
 

@@ -11,6 +11,7 @@ use _native::timeline::model::table::{Segment, Table};
 use _native::timeline::model::timeline::Timeline;
 use _native::timeline::model::trace::{HIDDEN, TrackId};
 use _native::timeline::packed::{Source, gzip, pack};
+use _native::timeline::perfetto::writer::{Clock, Writer};
 use _native::timeline::query::select::{Query, Run, Selection, select};
 use _native::timeline::query::{lod, search, sums};
 use flate2::read::GzDecoder;
@@ -141,6 +142,15 @@ pub fn check(data: &[u8]) {
         base: vec![0],
     };
     typed::typed(&host, &args, &[0, 1]);
-    legacy::events(&timeline, &args, 0, 10, 1);
+    let older = legacy::select(&timeline, 10, 1);
+    legacy::events(&timeline, &older, &args, 0, 0..9, 1);
+    let mut writer = Writer::new(1, Clock { origin_ns: from, shift_ps: to }, 1, vec!["a".into()]);
+    for track in 0..4 {
+        let lanes = writer.begin(trace, track);
+        let size = |part: &Vec<u8>| part.len();
+        let bytes: usize =
+            std::iter::repeat_with(|| size(&writer.events(trace, &args, u64::MAX, 2))).take_while(|&n| n > 0).sum();
+        assert_eq!(bytes > 0, lanes > 0);
+    }
     hits::in_args(trace, &args, "k: ", width & 1 == 0);
 }

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow
 import pytest
 from builders.answers import run_of
 from builders.programs.hlo import metadata_plane, op, program
 
+import tpu_profile_plugin
 from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NotFound
+from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.run.relations import events as module
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.units import PS_PER_US
 
+DEMO = Path(__file__).parents[3] / "demo"
 US = PS_PER_US
 DOT = (
     'hlo_category="convolution", program_id=u7, symbol_id=u1, flops=100, bytes_accessed=10, '
@@ -176,6 +181,20 @@ def test_the_type_of_a_stat_is_that_of_all_hosts() -> None:
     assert run_of(one, two).events(hosts=run_of(one, two).hosts[0], stats="size")["size"].dtype == np.int64
 
 
+def test_derived_events_are_a_table_of_their_own() -> None:
+    run = run_of(TPU.replace("{group_id=0}", ""))
+    table = run.relation("derived_events").read()
+    found = list(zip(*(table.column(id_) for id_ in ("line", "name", "begin_ps", "duration_ps", "step")), strict=True))
+    assert set(table.column("plane")) == {"/device:TPU:0"}
+    assert found == [
+        ("Steps", "0", 0, 50 * US, 0),
+        ("Framework Name Scope", "jit(f)", 0, 30 * US, 0),
+        ("Framework Ops", "dot", 0, 30 * US, 0),
+        ("Source code", "/m/train.py:12", 0, 30 * US, 0),
+    ]
+    assert len(run.relation("events")) == 6
+
+
 def test_what_is_wrong_is_said() -> None:
     run = run_of(STATS)
     with pytest.raises(NotFound, match=r"^No event has a stat 'sise'; similar ones are size\.$"):
@@ -224,3 +243,31 @@ def test_the_schema_is_the_same_for_all_runs() -> None:
     assert all(schema.field(name).metadata[b"sentence"].endswith(b".") for name in schema.names)
     with pytest.raises(NotFound, match="There is no table 'x'; there are events, steps"):
         run_of(TPU).relation("x")
+
+
+def test_steps_have_the_numbers_of_the_table_of_steps() -> None:
+    """The second host records one step before those that both have."""
+    marker = "{}us +90us train {{_r=1, step_num={}}}"
+    texts = [
+        "\n".join(['plane 9 "/host:CPU"', "line 1 main", *(marker.format(100 * number, number) for number in numbers)])
+        for numbers in ((5, 6), (4, 5, 6))
+    ]
+    run = run_of(*texts)
+    assert rows(run, "host", "step", "group_id") == [
+        ("h0", 0, 0), ("h0", 1, 1), ("h1", None, 0), ("h1", 0, 1), ("h1", 1, 2),
+    ]  # fmt: skip
+    assert run.events(hosts="h1").read().column("step") == [None, 0, 1]
+    assert run.relation("steps").read().column("number") == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("run", tpu_profile_plugin.open(str(DEMO)).runs(), ids=lambda run: run.name)
+def test_events_of_captures_are_those_of_the_files_and_of_the_tool(run: OpenRun) -> None:
+    events = run.events().read()
+    assert len(events) == sum(len(plane.events) for host in run.profiles for plane in host.space.planes)
+    groups = run.table("events", by="line,name", limit=100_000)
+    assert int(events["self_ps"].sum()) == int(groups["self"].sum())
+    line = (events["line"] == groups.column("line")[0]) & (events["name"] == groups.column("name")[0])
+    assert int(events["duration_ps"][line].sum()) == groups.column("total")[0]
+    steps = set(run.relation("steps").read().column("number"))
+    marked = [step for step in events.column("step") if step is not None]
+    assert np.mean([step in steps for step in marked] or [1]) > 0.5  # the first and last step may be incomplete

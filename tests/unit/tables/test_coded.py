@@ -43,7 +43,7 @@ def test_equal_texts_get_one_code_and_no_letters_none():
 def test_columns_below_each_other():
     below = joined([WORDS, same("c", 2), Coded(np.array([0, 1], np.int32), ("b", "d"))])
     assert (below.tolist(), below.texts) == (["b", "a", None, "b", "c", "c", "b", "d"], ("a", "b", "c", "d"))
-    assert joined([WORDS, WORDS]).texts is WORDS.texts
+    assert joined([WORDS]).texts is WORDS.texts
     (codes,), known = together([same("b", 1)], ("a", "b"))
     assert (codes.tolist(), known) == ([1], ("a", "b"))
 

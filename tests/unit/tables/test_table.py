@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.tables.table import Column, Table, numbers, property_text, texts
+from tpu_profile_plugin.tables.csv_text import csv_text
+from tpu_profile_plugin.tables.datatable import datatable_json
+from tpu_profile_plugin.tables.table import Column, Table, integers, numbers, property_text, texts
 
 NAME = Column("name", "Name", "string")
 TIME = Column("time", "Time", "number", "ps", "How long.")
@@ -107,3 +109,13 @@ def test_columns_and_data_must_fit(data):
 @pytest.mark.parametrize(("value", "text"), [(1525.5, "1525.5"), (2516584.2, "2.51658e+06"), (0, "0"), (100.0, "100")])
 def test_property_text(value, text):
     assert property_text(value) == text
+
+
+def test_absent_integers_are_masked_and_empty_in_every_form():
+    table = Table((integers("a", "A", "ps", ""),), [[1, None, 2**60]])
+    assert (table["a"].dtype, table["a"].mask.tolist()) == (np.int64, [False, True, False])
+    assert table.column("a") == [1, None, 2**60]
+    assert table.take([2, 1]).column("a") == [2**60, None]
+    assert csv_text(table) == '"A"\n"1.0"\n""\n"1.152921504606847e+18"\n'
+    assert b'[{"v":1.0}]},{"c":[{"v":null}]' in datatable_json(table)
+    assert type(Table(table.columns, [[1, 2, 3]])["a"]) is np.ndarray

@@ -84,20 +84,21 @@ class _Pool:
         return first
 
 
-def trace_args(space: XSpace, trace: HostTrace, *, folded: bool) -> TraceArgs:
+def trace_args(space: XSpace, trace: HostTrace, *, folded: bool, hidden: frozenset[str] = HIDDEN_ARGS) -> TraceArgs:
     """The arguments of a trace's events.
 
     Args:
       space: the profile.
       trace: the timeline of the profile.
       folded: omit arguments that the streaming viewer shows as properties of the event (group, flow, asynchronous).
+      hidden: stats that are no arguments.
     """
     planes = {source.plane: space.planes[source.plane] for source in trace.sources}
     names = {name for plane in planes.values() for name in plane.stat_metadata.names}
     names |= {name for source in trace.sources if source.line for name in source.line.extra_args}
     keys = sorted(names | set(_SPECIAL))
     ids = {name: number for number, name in enumerate(keys)}
-    hidden = HIDDEN_ARGS | FOLDED_ARGS if folded else HIDDEN_ARGS
+    hidden = hidden | FOLDED_ARGS if folded else hidden
     pool = _Pool()
     columns = {
         index: (

@@ -10,7 +10,10 @@ HIDDEN_EVENTS = frozenset((
 ))  # fmt: skip
 """Names of hidden events."""
 
-HIDDEN_ARGS = frozenset({"_pt", "_p", "_ct", "_c", "_r", "flops", "program_id", "symbol_id"})
+CONTEXT_ARGS = frozenset({"_pt", "_p", "_ct", "_c", "_r"})
+"""Stats by which events are grouped and linked."""
+
+HIDDEN_ARGS = CONTEXT_ARGS | {"flops", "program_id", "symbol_id"}
 """Stats hidden from an event's arguments."""
 
 FOLDED_ARGS = frozenset({"_a", "flow", "group_id"})

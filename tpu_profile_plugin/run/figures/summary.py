@@ -26,6 +26,12 @@ def groups_of(host: HostProfile) -> Preprocessed:
     return preprocess(host.space, derive=False)
 
 
+@derived()
+def preprocessed(host: HostProfile) -> Preprocessed:
+    """The host's groups, flows and derived lines."""
+    return preprocess(host.space)
+
+
 def groups_if_any(host: HostProfile) -> Preprocessed | None:
     """The host's groups; None, without reading its events, if none of them can begin a group."""
     return groups_of(host) if may_have_groups(host.lazy) else None

@@ -88,7 +88,7 @@ def _of_allocator(run: str, host: HostProfile, recorded: Allocations, steps: Ste
             "region": _coded(rows.region),
             "data_type": _coded(rows.data_type),
             "shape": _coded(rows.shape),
-            "step": steps(host, group),
+            "step": steps(host, np.ma.MaskedArray(group, group < 0)),
         },
         name="allocations",
     )

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import copy
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.run.figures.budget import budget, host_alone, run_budget, run_decomposition
-from tpu_profile_plugin.run.figures.devices import host_devices
-from tpu_profile_plugin.run.figures.programs import hlo_ops
-from tpu_profile_plugin.run.figures.summary import groups_of
-from tpu_profile_plugin.run.host import HostProfile
+from tpu_profile_plugin.run.host import HostExecutor, HostProfile, LocalThreads, PerHost
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.tables.coded import Coded
 
 T = TypeVar("T")
-_OF_COLUMNS = (groups_of, hlo_ops, host_devices)
-"""Results that refer to the columns of a host."""
+MaskedI64: TypeAlias = np.ma.MaskedArray[Any, np.dtype[np.int64]]
 
 
 def coded(texts: Iterable[str | None]) -> Coded:
@@ -34,7 +31,33 @@ def each_host(run: RunHosts, make: Callable[[HostProfile], T]) -> Iterator[tuple
     for host, result in run.iterate_hosts(make):
         yield host, result
         if len(run.profiles) > 1:
-            host.release(*_OF_COLUMNS, least=0)
+            host.drop()
+
+
+class _OneAtATime:
+    """An executor that drops what each host was computed from; threads of this process work on one host at a time."""
+
+    def __init__(self, executor: HostExecutor) -> None:
+        self._executor = executor
+
+    def width(self, hosts: Sequence[HostProfile]) -> int:
+        """As many as worker processes work on."""
+        return 1 if isinstance(self._executor, LocalThreads) else self._executor.width(hosts)
+
+    def compute(self, host: HostProfile, step: PerHost[T]) -> T:
+        """The result for one host."""
+        result = self._executor.compute(host, step)
+        host.drop()
+        return result
+
+
+def frugal(run: RunHosts) -> RunHosts:
+    """The same hosts, of which one at a time has its columns in this process; those that fail are left out of both."""
+    if len(run.profiles) == 1:
+        return run
+    copied, executor = copy.copy(run), run.executor
+    object.__setattr__(copied, "executor", lambda hosts: _OneAtATime(executor(hosts)))
+    return copied
 
 
 class StepNumbers:
@@ -44,7 +67,7 @@ class StepNumbers:
     """
 
     def __init__(self, run: RunHosts) -> None:
-        self._run = run
+        self._run = frugal(run)
 
     @cached_property
     def _of_hosts(self) -> dict[int, tuple[I64, I64]]:
@@ -59,12 +82,13 @@ class StepNumbers:
             numbers[self._run.readable[position].index] = steps.number[rows][order], whole.number[order]
         return numbers
 
-    def __call__(self, host: HostProfile, group: I64) -> np.ma.MaskedArray[Any, np.dtype[np.int64]]:
-        """The steps of groups of a host (-1: none), masked without one; with a single host, groups are its steps."""
-        if len(self._run.profiles) == 1 or not (group >= 0).any():
-            return np.ma.MaskedArray(group, group < 0)
-        own, numbers = self._of_hosts.get(host.index, (group[:0], group[:0]))
+    def __call__(self, host: HostProfile, groups: MaskedI64) -> MaskedI64:
+        """The steps of groups of a host, masked without one; with a single host, groups have the numbers of steps."""
+        none = np.ma.getmaskarray(groups)
+        if len(self._run.profiles) == 1 or none.all():
+            return groups
+        own, numbers = self._of_hosts.get(host.index, (none[:0], none[:0]))
         if not len(own):
-            return np.ma.MaskedArray(group, np.ones(len(group), np.bool_))
-        at = np.minimum(np.searchsorted(own, group), len(own) - 1)
-        return np.ma.MaskedArray(numbers[at], own[at] != group)
+            return np.ma.MaskedArray(groups.data, True)
+        at = np.minimum(np.searchsorted(own, groups.data), len(own) - 1)
+        return np.ma.MaskedArray(numbers[at], none | (own[at] != groups.data))

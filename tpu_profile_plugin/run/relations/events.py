@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,19 +11,21 @@ import numpy as np
 from tpu_profile_plugin.analysis.common import stat_values
 from tpu_profile_plugin.analysis.common.keys import among
 from tpu_profile_plugin.analysis.common.nesting import nested
-from tpu_profile_plugin.analysis.common.planes import shown_names
+from tpu_profile_plugin.analysis.common.planes import grouping_line, shown_names
 from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, PlaneExtras
 from tpu_profile_plugin.analysis.ops.event_ops import EventOp, event_ops
+from tpu_profile_plugin.analysis.summary.host import has_root
 from tpu_profile_plugin.analysis.timeline.steps import step_groups
-from tpu_profile_plugin.columns import Plane
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.run.figures.programs import hlo_ops
-from tpu_profile_plugin.run.figures.summary import groups_if_any
+from tpu_profile_plugin.run.figures.summary import groups_of
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.run.relations.common import each_host
+from tpu_profile_plugin.run.relations.common import StepNumbers, each_host
 from tpu_profile_plugin.run.relations.event_choice import ALL, Choice
 from tpu_profile_plugin.run.relations.relation import HOST, RUN, Relation
+from tpu_profile_plugin.system.threads import map_threads
 from tpu_profile_plugin.tables.coded import Coded, same
 from tpu_profile_plugin.tables.table import Column, Table, integers, numbers, texts
 
@@ -57,16 +59,19 @@ COLUMNS = (
 MOST_ROWS = 1 << 21
 """Rows of a part; larger planes have several."""
 _FEW_GROUPS = 1 << 24
+_STEP = [column.id for column in COLUMNS].index("step")
 
 
-def event_batches(run: RunHosts, choice: Choice = ALL) -> Iterator[Table]:
-    """The chosen events, plane by plane, host by host."""
+def event_batches(run: RunHosts, choice: Choice = ALL, of_run: StepNumbers | None = None) -> Iterator[Table]:
+    """The chosen events, plane by plane, host by host; `of_run` numbers the steps if `run` is a part of a run."""
+    number_steps = of_run or StepNumbers(run)
     for host, _ in each_host(run, lambda host: host.space.decode()):
-        yield from _of_host(run.name, host, choice)
+        yield from _of_host(run.name, host, choice, number_steps)
 
 
-def _of_host(run: str, host: HostProfile, choice: Choice) -> Iterator[Table]:
-    space, extras = host.space, groups_if_any(host)
+def _of_host(run: str, host: HostProfile, choice: Choice, number_steps: StepNumbers) -> Iterator[Table]:
+    space = host.space
+    extras = groups_of(host) if _has_groups(space) else None
     steps = None if extras is None else step_groups(space, extras)
     for plane in space.planes:
         if not len(plane.events) or not choice.has_plane(plane.name):
@@ -75,6 +80,7 @@ def _of_host(run: str, host: HostProfile, choice: Choice) -> Iterator[Table]:
         if rows is not None and not len(rows):
             continue
         data = _columns(run, host, plane, None if extras is None else extras.planes[plane.index], steps)
+        data[_STEP] = number_steps(host, data[_STEP])
         data += [_stat(host, plane, column) for column in choice.stats]
         count = len(plane.events) if rows is None else len(rows)
         for first in range(0, count, MOST_ROWS):
@@ -83,12 +89,25 @@ def _of_host(run: str, host: HostProfile, choice: Choice) -> Iterator[Table]:
             yield Table((*COLUMNS, *choice.stats), [values[chosen] for values in data], name="events")
 
 
+def _has_groups(space: XSpace) -> bool:
+    """False only if no event has a group: there is no event that opens one, and no core whose steps or runs count."""
+    return any(has_root(plane) or grouping_line(plane) is not None for plane in space.planes)
+
+
 def _columns(run: str, host: HostProfile, plane: Plane, extras: PlaneExtras | None, steps: I64 | None) -> list[Any]:
     """The values of `COLUMNS` for all events of a plane."""
     events, meta, count = plane.events, plane.event_metadata, len(plane.events)
     names = shown_names(meta.names, meta.display_names)
     full = ["" if name == shown else name for name, shown in zip(meta.names, names, strict=True)]
     group = None if extras is None else extras.group_id
+    none = np.ma.MaskedArray(np.zeros(count, np.int64), np.ones(count, np.bool_))
+    # At the same time: each works through all events of the plane.
+    work: list[Callable[[], Sequence[Any]]] = [
+        lambda: _ops(host, plane, none),
+        lambda: nested(plane),
+        lambda: [_launch(plane, name, none) for name in ("correlation_id", "run_id")],
+    ]
+    ops, times, launches = map_threads(lambda make: make(), work)
     return [
         same(run, count),
         same(host.name, count),
@@ -98,11 +117,10 @@ def _columns(run: str, host: HostProfile, plane: Plane, extras: PlaneExtras | No
         Coded.of(events.metadata, full),
         events.begin_ps,
         events.duration_ps,
-        *nested(plane),
-        *_groups(group, steps, count),
-        *_ops(host, plane),
-        _launch(plane, "correlation_id"),
-        _launch(plane, "run_id"),
+        *times,
+        *((none, none) if group is None or steps is None else step_columns(group, steps)),
+        *ops,
+        *launches,
     ]
 
 
@@ -113,12 +131,9 @@ def _lines(plane: Plane) -> tuple[Coded, I64]:
     return Coded.of(codes, names, empty=False), np.repeat(plane.lines.id, lengths)
 
 
-def _groups(group: I64 | None, steps: I64 | None, count: int) -> tuple[Any, Any]:
+def step_columns(group: I64, steps: I64) -> tuple[Any, Any]:
     """Columns `step` and `group_id`."""
-    if group is None or steps is None:
-        return _no_integers(count), _no_integers(count)
-    absent = group == ABSENT
-    return np.ma.MaskedArray(group, ~_among_steps(group, steps)), np.ma.MaskedArray(group, absent)
+    return np.ma.MaskedArray(group, ~_among_steps(group, steps)), np.ma.MaskedArray(group, group == ABSENT)
 
 
 def _among_steps(group: I64, steps: I64) -> Bools:
@@ -130,31 +145,28 @@ def _among_steps(group: I64, steps: I64) -> Bools:
     return is_step[group]  # the last is for ABSENT
 
 
-def _ops(host: HostProfile, plane: Plane) -> Iterator[Any]:
+def _launch(plane: Plane, name: str, none: Any) -> Any:
+    return none if plane.stat_metadata.row(name) is None else stat_values.numbers(plane, name, "int64")
+
+
+def _ops(host: HostProfile, plane: Plane, none: Any) -> list[Any]:
     """The columns from `hlo_module` to `bytes`."""
     found = event_ops(host.space, plane, hlo_ops(host))
     at = found.op.astype(np.intp)
+    made: list[Any] = []
+    no_texts = Coded(np.full(len(at), -1, np.int32), ())
     for column, values in zip(EventOp._fields, zip(*found.ops, strict=True), strict=True):
         if column == "source_line":
             known = np.array([value is not None for value in values], np.bool_)
             lines = np.array([value or 0 for value in values], np.int64)
-            yield np.ma.MaskedArray(lines[at], ~known[at]) if known.any() else _no_integers(len(at))
+            made.append(np.ma.MaskedArray(lines[at], ~known[at]) if known.any() else none)
         elif column in ("flops", "bytes"):
             cost = np.array([np.nan if value is None else value for value in values], np.float64)[at]
             cost[found.costs[column].event] = found.costs[column].value
-            yield cost
+            made.append(cost)
         else:
-            yield Coded.of(at, values)
-
-
-def _launch(plane: Plane, name: str) -> Any:
-    if plane.stat_metadata.row(name) is None:
-        return _no_integers(len(plane.events))
-    return stat_values.numbers(plane, name, "int64")
-
-
-def _no_integers(count: int) -> Any:
-    return np.ma.MaskedArray(np.zeros(count, np.int64), np.ones(count, np.bool_))
+            made.append(Coded.of(at, values) if any(values) else no_texts)
+    return made
 
 
 def _stat(host: HostProfile, plane: Plane, column: Column) -> Any:

@@ -54,6 +54,8 @@ def _batches(run: RunHosts) -> Iterator[Table]:
     sources: dict[OpKey, OpText] = {}
     for host, part in zip(run.readable, parts, strict=True):
         texts_ = _with_sources(host, part.records, sources)
+        if len(parts) > 1:
+            host.drop()
         yield _table((run.name, host.name, backend), part.records.table, part.records, texts_)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tpu_profile_plugin.run.hosts import RunHosts
+from tpu_profile_plugin.run.relations.common import frugal
 from tpu_profile_plugin.tables.column import Column
 from tpu_profile_plugin.tables.stream import TableStream
 from tpu_profile_plugin.tables.table import Table, texts
@@ -33,4 +34,4 @@ class Relation:
 
     def of(self, run: RunHosts) -> TableStream:
         """The table of a run."""
-        return TableStream(self.columns, lambda: self.batches(run), self.name)
+        return TableStream(self.columns, lambda: self.batches(frugal(run)), self.name)

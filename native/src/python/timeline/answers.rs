@@ -66,22 +66,25 @@ fn trace_typed<'py>(
     Ok(PyBytes::new(py, &bytes))
 }
 
-/// The whole trace in the older form between `head` and `tail`.
+/// Parts `first..last` of the selected events in the older form, between `head` and `tail`.
 #[pyfunction]
-#[pyo3(signature = (trace, args, pid_offset, cap, head, tail, threads))]
+#[pyo3(signature = (trace, selection, args, pid_offset, parts, head, tail, threads))]
 #[expect(clippy::too_many_arguments, reason = "one call per answer")]
 fn trace_legacy<'py>(
     py: Python<'py>,
     trace: Py<Trace>,
+    selection: Py<TraceSelection>,
     args: ArgsIn<'py>,
     pid_offset: u32,
-    cap: usize,
+    parts: (usize, usize),
     head: &[u8],
     tail: &[u8],
     threads: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let args = args.view()?;
-    let parts = without_gil(py, || Ok(legacy::events(&trace.get().timeline, &args, pid_offset, cap, threads)))?;
+    let (timeline, selection) = (&trace.get().timeline, &selection.get().inner);
+    let range = parts.0..parts.1;
+    let parts = without_gil(py, || Ok(legacy::events(timeline, selection, &args, pid_offset, range, threads)))?;
     let size = head.len() + tail.len() + parts.iter().map(Vec::len).sum::<usize>();
     PyBytes::new_with(py, size, |mut memory| {
         for part in std::iter::once(head).chain(parts.iter().map(Vec::as_slice)).chain(std::iter::once(tail)) {

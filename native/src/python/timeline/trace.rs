@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use crate::error::Error;
 use crate::python::calls::without_gil;
-use crate::timeline::answer::arguments;
+use crate::timeline::answer::{arguments, legacy};
 use crate::timeline::model::build::build;
 use crate::timeline::model::names::Names;
 use crate::timeline::model::order::decode_flow;
@@ -278,6 +278,11 @@ impl Trace {
         let wanted = wanted.as_slice()?;
         let inner = without_gil(py, || Ok(select::named(&self.timeline, wanted, middles, threads)))?;
         Ok(TraceSelection { inner })
+    }
+
+    /// Selects the events that the older form has, the earliest `cap`.
+    fn select_older(&self, py: Python<'_>, cap: usize, threads: usize) -> PyResult<TraceSelection> {
+        Ok(TraceSelection { inner: without_gil(py, || Ok(legacy::select(&self.timeline, cap, threads)))? })
     }
 
     /// Selects one event by name, begin, duration and serial.

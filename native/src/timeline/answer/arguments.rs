@@ -86,7 +86,7 @@ pub enum Value<'a> {
 }
 
 /// Longer full names are cut.
-const LONGEST_NAME: usize = 10_000;
+pub const LONGEST_NAME: usize = 10_000;
 
 /// Full names longer than this go into the table of stack frames.
 pub const SHORTEST_FRAME: usize = 16;
@@ -95,25 +95,40 @@ impl<'a> Args<'a> {
     /// Arguments of the event with this source number, in the order of the file; each key once, the last value wins.
     pub fn collect(&self, source: usize, out: &mut Vec<(u32, Value<'a>)>) {
         out.clear();
-        let sheet_index = self.base.partition_point(|&b| b <= source).saturating_sub(1);
-        let (Some(sheet), Some(&base)) = (self.sheets.get(sheet_index), self.base.get(sheet_index)) else { return };
-        let event = source - base;
-        let Some(&row) = sheet.metadata.get(event) else { return };
-        let long_name = sheet.long_name.get(row as usize).copied().unwrap_or(HIDDEN);
+        if let Some(place) = self.locate(source) {
+            self.of_metadata(&place, out);
+            self.of_event(&place, out);
+        }
+    }
+
+    /// Where the arguments of the event with this source number are.
+    pub fn locate(&self, source: usize) -> Option<Place> {
+        let sheet = self.base.partition_point(|&b| b <= source).checked_sub(1)?;
+        let event = source - self.base[sheet];
+        let row = *self.sheets.get(sheet)?.metadata.get(event)?;
+        Some(Place { sheet, event, row })
+    }
+
+    /// Adds the arguments that all events with the same metadata share.
+    pub fn of_metadata(&self, place: &Place, out: &mut Vec<(u32, Value<'a>)>) {
+        let (sheet, row) = (&self.sheets[place.sheet], place.row as usize);
+        let long_name = sheet.long_name.get(row).copied().unwrap_or(HIDDEN);
         if long_name != HIDDEN {
             put(out, self.long_name, Value::Known(long_name));
         }
-        let redirect = |rows: &[i64], at: usize| -> Option<usize> {
-            if rows.is_empty() { Some(at) } else { rows.get(at).and_then(|&r| usize::try_from(r).ok()) }
-        };
-        if let Some(owner) = redirect(sheet.metadata_row, row as usize) {
+        if let Some(owner) = redirect(sheet.metadata_row, row) {
             self.stats(sheet, &sheet.metadata_stats, owner, out);
         }
-        if let Some(owner) = redirect(sheet.event_row, event) {
+    }
+
+    /// Adds the event's own arguments.
+    pub fn of_event(&self, place: &Place, out: &mut Vec<(u32, Value<'a>)>) {
+        let sheet = &self.sheets[place.sheet];
+        if let Some(owner) = redirect(sheet.event_row, place.event) {
             self.stats(sheet, &sheet.event_stats, owner, out);
         }
         for extra in &sheet.extras {
-            if let Ok(at) = extra.events.binary_search(&(event as u32)) {
+            if let Ok(at) = extra.events.binary_search(&(place.event as u32)) {
                 let value = match extra.values {
                     Values::Ints(values) => values.get(at).map(|&v| Value::Int(v)),
                     Values::Texts(ids) => ids.get(at).map(|&id| Value::Known(id)),
@@ -153,6 +168,19 @@ impl<'a> Args<'a> {
             _ => None,
         }
     }
+}
+
+/// The row that holds the stats: the same one, or where `rows` leads.
+fn redirect(rows: &[i64], at: usize) -> Option<usize> {
+    if rows.is_empty() { Some(at) } else { rows.get(at).and_then(|&r| usize::try_from(r).ok()) }
+}
+
+/// Where the arguments of one event are: its sheet, its number there, and its metadata row.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    pub sheet: usize,
+    pub event: usize,
+    pub row: u32,
 }
 
 fn put<'a>(out: &mut Vec<(u32, Value<'a>)>, key: u32, value: Value<'a>) {

@@ -1,23 +1,39 @@
 //! The whole trace in the older form: one line per event, every argument a string, keys ascending.
 
+use std::ops::Range;
+
 use crate::json::text::Sink;
 use crate::system::parallel;
 use crate::timeline::answer::arguments::{Args, Value, stringly};
 use crate::timeline::model::ties::Kind;
 use crate::timeline::model::timeline::Timeline;
 use crate::timeline::model::trace::{NO_GROUP, Trace};
-use crate::timeline::query::select::{Run, by_track};
+use crate::timeline::query::select::{Run, Selection, by_track};
 
 /// At most this many events are written, the earliest.
 pub const CAP: usize = 5_000_000;
 
-/// The events of a trace, each as `{...},\n`, in parts that follow each other.
-pub fn events(timeline: &Timeline, args: &Args, pid_offset: u32, cap: usize, threads: usize) -> Vec<Vec<u8>> {
+/// Events per part.
+const PART: usize = 1 << 14;
+
+/// The events that the older form has: the earliest `cap`, without asynchronous ones, which belong to no thread.
+pub fn select(timeline: &Timeline, cap: usize, threads: usize) -> Selection {
     let (trace, order) = (&timeline.trace, timeline.order(threads));
-    // Asynchronous events belong to no thread and are left out here.
     let kept: Vec<u32> =
         (0..order.event.len() as u32).filter(|&k| order.kind[k as usize] != Kind::Async).take(cap).collect();
-    let selection = by_track(trace, order, &kept);
+    by_track(trace, order, &kept)
+}
+
+/// Some parts of the selected events, each event as `{...},\n`; none behind the last part.
+pub fn events(
+    timeline: &Timeline,
+    selection: &Selection,
+    args: &Args,
+    pid_offset: u32,
+    parts: Range<usize>,
+    threads: usize,
+) -> Vec<Vec<u8>> {
+    let trace = &timeline.trace;
     let work = |(run, events): (Run, &[u32])| {
         let mut out = Vec::with_capacity(events.len() * 128);
         let mut list = Vec::new();
@@ -26,7 +42,8 @@ pub fn events(timeline: &Timeline, args: &Args, pid_offset: u32, cap: usize, thr
         }
         Ok(out)
     };
-    parallel::run(threads, selection.chunks(1 << 15), work).unwrap_or_default()
+    let jobs = selection.chunks(PART).into_iter().skip(parts.start).take(parts.len()).collect();
+    parallel::run(threads, jobs, work).unwrap_or_default()
 }
 
 fn one<'a>(

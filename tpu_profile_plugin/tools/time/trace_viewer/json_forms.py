@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tpu_profile_plugin.analysis.timeline.args import TraceArgs
@@ -17,11 +17,15 @@ from tpu_profile_plugin.analysis.timeline.window import (
     bulk_events,
     counter_events,
     legacy_events,
+    legacy_parts,
 )
 from tpu_profile_plugin.units import PS_PER_MS
 
 LEGACY_CAP = 5_000_000
 """The older form holds at most this many events, the earliest."""
+
+_LEGACY_HEAD = b'{"displayTimeUnit":"ns","metadata":{"highres-ticks":true},\n"traceEvents":[\n'
+_LEGACY_TAIL = b"{}]}\n"
 
 MOST_SAMPLES = 10_000_000
 LISTED_FIRST = ("pid", "tid", "name", "ts", "dur", "bind_id", "id", "cat", "flow_in", "flow_out", "ph", "args")
@@ -132,17 +136,28 @@ def _tail(selections: Sequence[Selection]) -> bytes:
 def legacy(hosts: Sequence[Host], args: Sequence[TraceArgs]) -> bytes:
     """The whole trace in the older form; several hosts get numbers and names of their own."""
     several = len(hosts) > 1
-    head = '{"displayTimeUnit":"ns","metadata":{"highres-ticks":true},\n"traceEvents":[\n'
-    for i, (name, trace) in enumerate(hosts):
-        events = _metadata(f"{name} " if several else "", trace, offset(i) if several else 0, counted=False)
-        head += "".join(json.dumps(event, sort_keys=True, ensure_ascii=False) + ",\n" for event in events)
+    head = b"".join([_LEGACY_HEAD, *(_legacy_names(host, i, several=several) for i, host in enumerate(hosts))])
     parts = []
     for i, ((_, trace), of_host) in enumerate(zip(hosts, args, strict=True)):
-        first, last = i == 0, i == len(hosts) - 1
-        pid_offset = offset(i) if several else 0
-        front, back = head.encode() if first else b"", b"{}]}\n" if last else b""
-        parts.append(legacy_events(trace, of_host, pid_offset, LEGACY_CAP // len(hosts), front, back))
+        front, back = head if i == 0 else b"", _LEGACY_TAIL if i == len(hosts) - 1 else b""
+        cap = LEGACY_CAP // len(hosts)
+        parts.append(legacy_events(trace, of_host, offset(i) if several else 0, cap, front, back))
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def legacy_stream(hosts: Iterable[tuple[Host, TraceArgs]], *, several: bool) -> Iterator[bytes]:
+    """The older form host after host, with all events; `several`: whether hosts get numbers and names of their own."""
+    yield _LEGACY_HEAD
+    for i, (host, args) in enumerate(hosts):
+        yield _legacy_names(host, i, several=several)
+        yield from legacy_parts(host[1], args, offset(i) if several else 0)
+    yield _LEGACY_TAIL
+
+
+def _legacy_names(host: Host, index: int, *, several: bool) -> bytes:
+    name, trace = host
+    events = _metadata(f"{name} " if several else "", trace, offset(index) if several else 0, counted=False)
+    return "".join(json.dumps(event, sort_keys=True, ensure_ascii=False) + ",\n" for event in events).encode()
 
 
 def _metadata(prefix: str, trace: HostTrace, pid_offset: int, *, counted: bool) -> list[dict[str, Any]]:

@@ -13,16 +13,11 @@ from tpu_profile_plugin.analysis.timeline.broken import broken
 from tpu_profile_plugin.analysis.timeline.host import THREADS, HostTrace, host_trace, older_trace
 from tpu_profile_plugin.analysis.timeline.titles import Titles, titles
 from tpu_profile_plugin.analysis.timeline.window import FEW_EVENTS, Text
+from tpu_profile_plugin.run.figures.summary import preprocessed
 from tpu_profile_plugin.run.host import HostProfile, derived
 from tpu_profile_plugin.run.preprocessing import preprocess
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.time.trace_viewer import canvas, json_forms
-
-
-@derived()
-def preprocessed(host: HostProfile) -> Preprocessed:
-    """Groups, flows and derived lines of one host."""
-    return preprocess(host.space)
 
 
 @derived()

@@ -1,0 +1,74 @@
+"""The process of a query: what it inherits, what it may do, how it ends."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from tpu_profile_plugin.errors import QueryStopped
+from tpu_profile_plugin.sql.limits import Limits
+from tpu_profile_plugin.sql.process import Process, ProcessDied, Processes
+
+LIMITS = asdict(Limits())
+ONE = {"do": "run", "statement": "SELECT 1 AS one", "files": {}, "empty": {}, "limits": LIMITS}
+
+
+def test_a_process_has_no_secrets_and_no_directory_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not Path("/proc/self/environ").exists():
+        pytest.skip("looks into /proc")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hidden")
+    monkeypatch.setenv("PYTHONPATH", "/nowhere")
+    process = Process()
+    try:
+        place = Path(f"/proc/{process.number}")
+        names = {line.partition(b"=")[0] for line in (place / "environ").read_bytes().split(b"\0")}
+        assert names.isdisjoint({b"AWS_SECRET_ACCESS_KEY", b"PYTHONPATH", b"HOME"})
+        assert (place / "cwd").readlink() == Path("/")
+        limits = dict(line.split("  ", 1) for line in (place / "limits").read_text().splitlines())
+        assert limits["Max file size"].split()[:2] == ["0", "0"]
+        process.ask(ONE)
+        process.more()
+        limits = dict(line.split("  ", 1) for line in (place / "limits").read_text().splitlines())
+        assert limits["Max data size"].split()[0] == str(2 << 30)
+        assert limits["Max cpu time"].split()[0].isdigit()
+    finally:
+        process.end()
+
+
+def test_a_process_is_reused_and_a_dead_one_replaced() -> None:
+    processes, never = Processes(1), threading.Event()
+    with processes.one(never) as first:
+        assert "cut" in first.ask(ONE)
+        first.more()
+    with processes.one(never) as second:
+        assert second is first
+        second.kill()
+        with pytest.raises(ProcessDied):
+            second.ask(ONE)
+    with processes.one(never) as third:
+        assert third is not first
+        third.ask(ONE)
+        third.more()
+        cancelled = threading.Event()
+        cancelled.set()
+        with pytest.raises(QueryStopped, match="cancelled"), processes.one(cancelled):
+            pass
+    processes.close()
+    assert not third.alive
+
+
+def test_a_process_ends_when_its_parent_closes_the_pipe() -> None:
+    process = Process()
+    process._pipe(process._process.stdin).close()
+    assert process._process.wait(10) == 0
+    assert not process.alive
+    process.end()
+
+
+def test_a_process_that_cannot_start_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", str(Path("no") / "python"))
+    with pytest.raises(QueryStopped, match="could not be started"):
+        Process()
