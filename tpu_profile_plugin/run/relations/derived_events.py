@@ -13,7 +13,7 @@ from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.run.figures.summary import preprocessed
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.run.relations.common import each_host
+from tpu_profile_plugin.run.relations.common import StepNumbers, each_host
 from tpu_profile_plugin.run.relations.events import COLUMNS as OF_EVENTS
 from tpu_profile_plugin.run.relations.events import step_columns
 from tpu_profile_plugin.run.relations.relation import Relation
@@ -26,19 +26,23 @@ COLUMNS = tuple(column for column in OF_EVENTS if column.id in _IDS)
 
 def _batches(run: RunHosts) -> Iterator[Table]:
     """A table per plane with derived events, host by host."""
+    number_steps = StepNumbers(run)
     for host, _ in each_host(run, lambda host: host.space.decode()):
         extras = preprocessed(host)
         steps = step_groups(host.space, extras)
         for plane, extra in zip(host.space.planes, extras.planes, strict=True):
             lines = [line for line in extra.lines if len(line.begin_ps)]
             if lines:
-                yield _table(run.name, host, plane.name, lines, steps)
+                yield _table(run.name, host, plane.name, lines, steps, number_steps)
 
 
-def _table(run: str, host: HostProfile, plane: str, lines: Sequence[ExtraLine], steps: I64) -> Table:
+def _table(
+    run: str, host: HostProfile, plane: str, lines: Sequence[ExtraLine], steps: I64, number_steps: StepNumbers
+) -> Table:
     lengths = [len(line.begin_ps) for line in lines]
     count = sum(lengths)
     groups = [np.full(len(line.begin_ps), ABSENT) if line.group_id is None else line.group_id for line in lines]
+    step, group = step_columns(np.concatenate(groups).astype(np.int64, copy=False), steps)
     return Table(
         COLUMNS,
         [
@@ -52,7 +56,8 @@ def _table(run: str, host: HostProfile, plane: str, lines: Sequence[ExtraLine], 
             ),
             np.concatenate([line.begin_ps for line in lines]),
             np.concatenate([line.duration_ps for line in lines]),
-            *step_columns(np.concatenate(groups).astype(np.int64, copy=False), steps),
+            number_steps(host, step),
+            group,
         ],
         name="derived_events",
     )

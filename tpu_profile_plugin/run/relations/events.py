@@ -42,7 +42,7 @@ COLUMNS = (
     integers("self_ps", "Self time", "ps", "Duration without nested events of the same line."),
     replace(integers("depth", "Depth", "", "Number of events of the same line that enclose the event."), dtype="int32"),
     integers("step", "Step", "", "Number of the step that the event belongs to; empty outside of marked steps."),
-    integers("group_id", "Group", "", "Number of the group of events with one cause; a step is a group of its number."),
+    integers("group_id", "Group", "", "Number of the group of events with one cause, counted on each host by itself."),
     texts("hlo_module", "HLO module", "HLO module of the event's op, with its program id."),
     texts("hlo_op", "HLO op", "HLO instruction that the event runs."),
     texts(
