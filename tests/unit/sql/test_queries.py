@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -282,5 +283,8 @@ def test_without_the_packages_the_message_says_what_to_install(tmp_path: Path, m
 
 
 def test_this_program_does_not_import_duckdb(tmp_path: Path) -> None:
-    logdir(tmp_path, a=(FIRST,)).sql("FROM ops")
-    assert "duckdb" not in sys.modules
+    logdir(tmp_path, a=(FIRST,))
+    program = (
+        "import sys, tpu_profile_plugin as tp; tp.open(sys.argv[1]).sql('FROM ops'); sys.exit('duckdb' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, timeout=60)
