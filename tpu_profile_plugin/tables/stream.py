@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tpu_profile_plugin.system.threads import map_threads
 from tpu_profile_plugin.tables import frames
-from tpu_profile_plugin.tables.coded import Coded, joined, together
+from tpu_profile_plugin.tables.coded import Coded, below, empty, joined, together
 from tpu_profile_plugin.tables.column import Array, Column
 from tpu_profile_plugin.tables.html_text import html_text
 from tpu_profile_plugin.tables.table import Table
@@ -109,18 +110,20 @@ class TableStream:
 
 def _joined(columns: tuple[Column, ...], parts: list[Table], name: str) -> Table:
     """No or several tables below each other."""
-    data: list[Any] = []
-    for at, column in enumerate(columns):
+
+    def column(at: int) -> Any:
         values = [part.data[at] for part in parts]
         if not values:
-            data.append(Coded(np.zeros(0, np.int32), ()) if column.type == "string" else [])
-        elif column.type == "string":
-            data.append(joined([_coded(texts) for texts in values]))
-        elif any(isinstance(numbers, np.ma.MaskedArray) for numbers in values):
-            data.append(np.ma.concatenate(values))  # type: ignore[no-untyped-call]
-        else:
-            data.append(np.concatenate(values))
-    return Table(columns, data, name=name)
+            return empty(0) if columns[at].type == "string" else []
+        if columns[at].type == "string":
+            return joined([_coded(texts) for texts in values])
+        whole = below([np.ma.getdata(numbers) for numbers in values])
+        if any(isinstance(numbers, np.ma.MaskedArray) for numbers in values):
+            return np.ma.MaskedArray(whole, below([np.ma.getmaskarray(numbers) for numbers in values]))
+        return whole
+
+    # Large columns are copied, which takes as long as making them.
+    return Table(columns, map_threads(column, range(len(columns))), name=name)
 
 
 def _coded(values: Array | Coded) -> Coded:
