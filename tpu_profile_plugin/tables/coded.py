@@ -99,7 +99,7 @@ def joined(parts: Sequence[Coded]) -> Coded:
 def below(parts: Sequence[np.ndarray[Any, np.dtype[D]]]) -> np.ndarray[Any, np.dtype[D]]:
     """One or more arrays below each other; it takes no memory if they hold one value that takes none."""
     rows = sum(map(len, parts))
-    if rows and all(is_constant(part) and part[0] == parts[0][0] for part in parts):
+    if rows and all(is_constant(part) and part[0].tobytes() == parts[0][0].tobytes() for part in parts):
         return np.broadcast_to(parts[0][0], rows)
     return np.concatenate(parts)
 
