@@ -30,6 +30,7 @@ const DEMOS = {
   memory_viewer: "jax_mlp",
   memory_profile: "tf_input",
   profile_contents: "jax_mlp",
+  query: "jax_mlp",
   tf_data_bottleneck_analysis: "tf_input",
 };
 

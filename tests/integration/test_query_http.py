@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import io
+import re
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
+from builders.hostile_sql import REFUSED, STOPPED
 from builders.logdirs import write
 from builders.profiles.step_profiles import gpu
 from builders.servers.board import Board
+
+from tpu_profile_plugin.units import MIB
 
 ORIGIN = {"Origin": "http://localhost", "X-Profile-Request": "1"}
 STEPS = "SELECT run, host, number, duration_ps FROM steps ORDER BY ALL"
@@ -166,12 +171,30 @@ def test_more_rows_than_the_limit_are_cut(board):
     assert state["notes"]
 
 
+def test_hostile_statements_are_refused(board):
+    for statement, message in REFUSED:
+        if statement == "" or len(statement) > MIB:
+            assert code(post(board, "query", {"statement": statement})) == (400, "bad_request")
+            continue
+        state = ended(board, statement)
+        assert (state["state"], state["rows"]) == ("failed", None), statement
+        assert state["error"]["code"] in ("query_refused", "query_failed", "query_stopped"), statement
+        assert re.search(message, state["error"]["message"]), statement
+
+
+def test_endless_and_huge_statements_are_stopped(board, monkeypatch):
+    monkeypatch.setattr(board.plugin.server._sql.queries, "limits", {"seconds": 0.5, "memory_bytes": 100 << 20})
+    for statement, message in STOPPED[::3]:
+        state = ended(board, statement)
+        assert (state["state"], state["error"]["code"]) == ("failed", "query_stopped"), statement
+        assert re.search(message, state["error"]["message"]), statement
+    assert ended(board, "SELECT 1 AS one")["rows"] == 1
+
+
 def test_nothing_is_written_into_the_logdir(board):
     ended(board, STEPS)
     logs = board.plugin.server.logdir.absolute_path
     assert board.json("status")["runs"] == 3
-    from pathlib import Path
-
     assert {path.suffix for path in Path(logs).rglob("*") if path.is_file()} == {".pb"}
 
 

@@ -31,7 +31,7 @@ def clock_shifts(run: Run) -> dict[str, int]:
         more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
         message = (
             f"The clock of host {unknown[0]}{more} cannot be compared with that of {hosts[first]}: "
-            "no collectives of both were recorded. Export without --align."
+            "too few collectives of all devices were recorded. Export without --align."
         )
         raise NoData(message)
     return {hosts[i]: offset.offset_ps for i, offset in offsets.items() if offset is not None}

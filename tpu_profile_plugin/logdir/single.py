@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import abc
+import functools
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,9 +83,14 @@ class Memory(SingleRun):
 
     def newest(self) -> RunFiles:
         """The run of the bytes."""
-        file = HostFile(self._host, self.path, len(self._data), 0, "xplane", self.path)
+        file = HostFile(self._host, self.path, len(self._data), 0, "xplane", self.path, self._tag)
         return RunFiles(self.path, self.path, "", (file,))
 
     def read(self, file: HostFile) -> Bytes:
         """The bytes."""
         return self._data
+
+    @functools.cached_property
+    def _tag(self) -> str:
+        """What tells these bytes from others in caches: their digest."""
+        return hashlib.sha256(memoryview(self._data)).hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import secrets
 import threading
 import time
@@ -15,6 +16,8 @@ from tpu_profile_plugin.units import MIB
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.sql import Limits, Query, Result
+
+_LOG = logging.getLogger("tpu_profile_plugin")
 
 MAX_RUNNING = 4
 """The most simultaneous queries."""
@@ -43,15 +46,20 @@ class Held:
 
     def wait(self, seconds: float) -> None:
         """Waits for the end, but not longer than this."""
-        with contextlib.suppress(TimeoutError, ProfileError):
+        with contextlib.suppress(Exception):  # described below
             self.query.result(seconds)
 
     def result(self) -> Result:
         """The result; raises what the query raises, BadRequest before its end."""
         try:
             return self.query.result(0)
+        except ProfileError:
+            raise
         except TimeoutError:
             raise BadRequest("The query has not ended yet.", parameter="query") from None
+        except Exception as error:
+            _LOG.error("query %s failed", self.id, exc_info=error)
+            raise ProfileError("The server failed on this query; see its log for the reason.") from None
 
     def describe(self) -> dict[str, Any]:
         """Its state as a JSON object."""
@@ -76,9 +84,14 @@ class Held:
 
 
 class Queries:
-    """Queries by id; thread-safe."""
+    """Queries by id; thread-safe.
+
+    Attributes:
+      limits: those of `sql.Limits` that differ from the usual ones.
+    """
 
     def __init__(self, lease_s: float = LEASE_S) -> None:
+        self.limits: dict[str, Any] = {"result_bytes": RESULT_BYTES}
         self._lease_s = lease_s
         self._lock = threading.Lock()
         self._held: OrderedDict[str, Held] = OrderedDict()
@@ -90,7 +103,7 @@ class Queries:
         with self._lock:
             if sum(not held.ended for held in self._held.values()) >= MAX_RUNNING:
                 raise BadRequest(f"{MAX_RUNNING} queries are already running; wait for one to end, or cancel one.")
-            held = Held(begin(Limits(result_bytes=RESULT_BYTES)))
+            held = Held(begin(Limits(**self.limits)))
             self._held[held.id] = held
             ended = [other for other in self._held.values() if other is not held and other.ended]
             for old in ended[: max(0, len(ended) + 1 - MAX_KEPT)]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -14,12 +15,14 @@ class Example:
       title: the question in a few words.
       sentence: what the result shows.
       sql: the statement.
+      over: the runs that it is about: one (or any number), a pair, or all.
     """
 
     id: str
     title: str
     sentence: str
     sql: str
+    over: Literal["run", "pair", "all"] = "run"
 
 
 _SLOWEST_STEP_GAPS = """\
@@ -184,6 +187,7 @@ EXAMPLES: tuple[Example, ...] = (
         "Two runs compared by op",
         "Ops of the first and the last run by name, with the change of their time per run of the op; choose two runs.",
         _COMPARE_RUNS_BY_OP,
+        over="pair",
     ),
     Example(
         "host_functions",
@@ -202,6 +206,7 @@ EXAMPLES: tuple[Example, ...] = (
         "Step times of each run",
         "Number, median, mean and longest duration of the steps, to find the run that is slow.",
         _STEP_TIMES,
+        over="all",
     ),
     Example(
         "step_parts",

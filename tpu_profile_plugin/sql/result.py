@@ -132,6 +132,9 @@ class Result:
 
 def _unit(name: str) -> str:
     """The unit of a computed column, by the end of its name."""
+    rates = {"flop_per_s": "FLOP/s", "tflop_per_s": "TFLOP/s", "gb_per_s": "GB/s"}
+    if name.endswith("_per_s"):
+        return rates.get(name, "")
     units = {"_ps": "ps", "_ns": "ns", "_us": "us", "_ms": "ms", "_s": "s", "_bytes": "bytes", "_percent": "%"}
     return next((unit for end, unit in units.items() if name.endswith(end)), "")
 

@@ -21,6 +21,8 @@ export interface QueryExample {
   title: string;
   sentence: string;
   sql: string;
+  /** The runs that it is about: one or any number, a pair, or all. */
+  over: "run" | "pair" | "all";
 }
 
 /** What can be asked. */

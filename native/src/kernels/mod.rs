@@ -3,6 +3,7 @@
 pub mod contents;
 pub mod core_ops;
 pub mod cover;
+pub mod events;
 pub mod expand;
 pub mod gather;
 pub mod nesting;

@@ -1,9 +1,10 @@
 //! Events of a line as Python objects, for loops over millions of them: made as they are asked for, and small.
 
 use numpy::{PyArray1, PyArrayMethods};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
+
+use crate::kernels::events::{Event, backwards};
 
 type Array<T> = Py<PyArray1<T>>;
 
@@ -112,7 +113,7 @@ struct ProfileEvents {
     first_row: u32,
     /// Events that were copied so far, and the copies of the last block, backwards.
     copied: usize,
-    block: Vec<(i64, i64, u32)>,
+    block: Vec<Event>,
 }
 
 impl ProfileEvents {
@@ -120,15 +121,8 @@ impl ProfileEvents {
         let (begin, duration) = (self.begin.bind(py).try_readonly()?, self.duration.bind(py).try_readonly()?);
         let metadata = self.metadata.bind(py).try_readonly()?;
         let (begin, duration, metadata) = (begin.as_slice()?, duration.as_slice()?, metadata.as_slice()?);
-        let (from, to) = (self.copied, begin.len().min(self.copied + BLOCK));
-        let (Some(begin), Some(duration), Some(metadata)) =
-            (begin.get(from..to), duration.get(from..to), metadata.get(from..to))
-        else {
-            return Err(PyValueError::new_err("columns of different lengths"));
-        };
-        let events = begin.iter().zip(duration).zip(metadata);
-        self.block.extend(events.map(|((&begin, &duration), &metadata)| (begin, duration, metadata)).rev());
-        self.copied = to;
+        self.block = backwards((begin, duration, metadata), self.copied, BLOCK)?;
+        self.copied += self.block.len();
         Ok(())
     }
 }

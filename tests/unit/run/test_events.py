@@ -271,3 +271,8 @@ def test_events_of_captures_are_those_of_the_files_and_of_the_tool(run: OpenRun)
     steps = set(run.relation("steps").read().column("number"))
     marked = [step for step in events.column("step") if step is not None]
     assert np.mean([step in steps for step in marked] or [1]) > 0.5  # the first and last step may be incomplete
+
+
+def test_a_run_id_that_is_a_fraction_is_none() -> None:
+    text = 'plane 1 "/host:CPU"\nline 1 main\n0us +1us a {run_id=0.5}\n1us +1us b {run_id=7}'
+    assert rows(run_of(text), "name", "run_id") == [("a", None), ("b", 7)]

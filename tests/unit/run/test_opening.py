@@ -94,6 +94,10 @@ def test_bytes_messages_and_profile_data_are_a_logdir_of_one_run() -> None:
         assert (logdir.path, len(logdir), logdir.run().hosts) == ("memory", 1, ["worker-3"])
         assert logdir.run("memory").columns().planes[0].name == logdir.runs()[0].columns().planes[0].name
     assert tp.open(build(SMALL)).run().hosts == ["host"]
+    identities = {
+        tp.open(data).run().files.hosts[0].identity for data in (raw, bytearray(raw), raw.replace(b"-3", b"-4"))
+    }
+    assert len(identities) == 2, "caches tell different bytes of one length apart"
     with pytest.raises(NotFound, match="single file"):
         tp.open(raw).run("other")
 

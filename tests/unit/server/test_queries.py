@@ -63,6 +63,15 @@ def test_the_error_of_a_query():
     assert held.describe()["error"] == error
 
 
+def test_an_unexpected_error_is_logged_and_not_shown(caplog):
+    held = Queries().start(Made)
+    held.query.state, held.query.error = "failed", RuntimeError("secret")
+    held.wait(0)
+    assert held.describe()["error"]["code"] == "internal"
+    assert "secret" not in str(held.describe())
+    assert "secret" in caplog.text
+
+
 def test_only_some_run_at_once():
     queries = Queries()
     held = [queries.start(Made) for _ in range(MAX_RUNNING)]

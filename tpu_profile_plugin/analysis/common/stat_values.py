@@ -104,6 +104,8 @@ def _numbers_of(stats: Stats, row: int | None, kind: str) -> tuple[np.ndarray[An
     owners, index = stats.where(row)
     kinds, bits = stats.kind[index], stats.value[index]
     for one, dtype in ((Kind.INT64, np.int64), (Kind.UINT64, np.uint64), (Kind.DOUBLE, np.float64)):
+        if one == Kind.DOUBLE and kind != "float64":
+            continue  # no fractions among whole numbers
         these = kinds == one
         values[owners[these]] = bits[these].view(dtype)
         has[owners[these]] = True

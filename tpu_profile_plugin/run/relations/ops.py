@@ -42,6 +42,9 @@ COLUMNS = (
     integers("device_ps", "Device time", "ps", "Time of the host's devices in the recording, idle time included."),
 )
 
+_LONGEST = np.iinfo(np.int64).max
+"""Times of damaged profiles may add up to more."""
+
 
 def _batches(run: RunHosts) -> Iterator[Table]:
     """A table per host."""
@@ -116,7 +119,7 @@ def _table(
             "bytes": table.bytes if records is None else records.traffic.sum(axis=(1, 2)),
             "hbm_bytes": unknown if records is None else records.traffic[:, HBM].sum(axis=1),
             "dma_stall_ps": unknown if records is None else records.stall_ps,
-            "device_ps": np.full(rows, table.total_ps),
+            "device_ps": [table.total_ps if table.total_ps <= _LONGEST else None] * rows,
         },
         name="ops",
     )

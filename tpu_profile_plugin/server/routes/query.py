@@ -65,7 +65,8 @@ class QueryRoutes:
                     for table in sql.schema()
                 ],
                 "examples": [
-                    {"id": one.id, "title": one.title, "sentence": one.sentence, "sql": one.sql} for one in sql.EXAMPLES
+                    {"id": one.id, "title": one.title, "sentence": one.sentence, "sql": one.sql, "over": one.over}
+                    for one in sql.EXAMPLES
                 ],
                 "limits": {"seconds": limits.seconds, "rows": limits.rows, "memory_bytes": limits.memory_bytes},
             }

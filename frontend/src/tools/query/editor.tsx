@@ -29,7 +29,7 @@ export function Editor({ text, area, runs, run, base, running, onText, onRuns, o
         class="query-text"
         aria-label="SQL"
         aria-keyshortcuts="Control+Enter"
-        placeholder="SELECT name, sum(duration_ps) AS total_ps FROM events GROUP BY name ORDER BY total_ps DESC LIMIT 20"
+        placeholder={"SELECT name, sum(duration_ps) AS total_ps\nFROM events\nGROUP BY name\nORDER BY total_ps DESC LIMIT 20"}
         spellcheck={false}
         autocomplete="off"
         autocapitalize="off"

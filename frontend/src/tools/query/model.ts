@@ -1,11 +1,16 @@
 // The page Query without its elements: chosen runs, units of columns, places of errors, windows of rows.
-import type { QueryAbout, QueryFailure, QueryRuns } from "../../api/query";
+import type { QueryAbout, QueryExample, QueryFailure, QueryRuns } from "../../api/query";
 import type { TableColumn, TableData } from "../../base/table/table_data";
 
 /** Rows that the page shows; files have all of them. */
 export const MOST_ROWS = 10_000;
 /** Longer statements are not kept in the address, which servers limit. */
 export const MOST_IN_ADDRESS = 6000;
+
+/** The table with the names of SQL as labels: those that a statement uses. */
+export function namedAsInSql(table: TableData): TableData {
+  return { ...table, columns: table.columns.map((column) => ({ ...column, label: column.id })) };
+}
 
 /** The key `runs` of the address: absent for the shown run, this for it and its base, else a pattern. */
 export const WITH_BASE = "=base";
@@ -16,6 +21,18 @@ export function runsOf(choice: string | null, run: string, base: string | null):
   if (choice === null) return [run];
   if (choice === WITH_BASE) return base === null || base === run ? [run] : [run, base];
   return choice;
+}
+
+/** The choice of runs and of the base with which an example answers its question; a choice of several runs stays. */
+export function choiceFor(
+  over: QueryExample["over"],
+  choice: string | null,
+  base: { run: string | null; proposed: string | null },
+): { runs: string | null; base: string | null } {
+  if (choice !== null || over === "run") return { runs: choice, base: base.run };
+  if (over === "all") return { runs: ALL_RUNS, base: base.run };
+  const pair = base.run ?? base.proposed;
+  return { runs: pair === null ? null : WITH_BASE, base: pair };
 }
 
 export interface Place {

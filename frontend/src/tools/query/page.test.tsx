@@ -12,7 +12,10 @@ const ABOUT = {
     { name: "events", summary: "Recorded events.", columns: [column("begin_ps", "ps"), column("depth")] },
     { name: "steps", summary: "Steps.", columns: [column("number")] },
   ],
-  examples: [{ id: "longest", title: "The longest events", sentence: "Ten of them.", sql: "SELECT 10" }],
+  examples: [
+    { id: "longest", title: "The longest events", sentence: "Ten of them.", sql: "SELECT 10", over: "run" },
+    { id: "pair", title: "Two runs", sentence: "Both.", sql: "SELECT 11", over: "pair" },
+  ],
   limits: { seconds: 30, rows: 100000, memory_bytes: 1 },
 };
 const DONE = { query: "q1", state: "done", progress: "", seconds: 0.25, error: null, rows: 1, cut: false, notes: [] };
@@ -81,6 +84,13 @@ describe("the page Query", () => {
     expect([shown.keys.get("sql"), shown.keys.get("ran")]).toEqual(["SELECT 10", "1"]);
   });
 
+  it("compares with the run before where an example needs two", async () => {
+    const shown = await open(happy);
+    await press(shown, "Two runs");
+    expect(shown.sent).toEqual([{ route: "query", body: { statement: "SELECT 11", runs: ["r", "before"] } }]);
+    expect([shown.keys.get("base"), shown.keys.get("runs"), shown.keys.get("ran")]).toEqual(["before", "=base", "1"]);
+  });
+
   it("runs the statement of a link, over its runs", async () => {
     const shown = await open(happy, { sql: "SELECT 2", ran: "1", runs: "train/*" });
     expect(shown.sent).toEqual([{ route: "query", body: { statement: "SELECT 2", runs: "train/*" } }]);
@@ -99,6 +109,10 @@ describe("the page Query", () => {
     area(shown).dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true, cancelable: true }));
     await settle(shown.root);
     expect(shown.sent).toHaveLength(1);
+    type(shown, "SELECT 40"); // and run before the address has it
+    area(shown).dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true, cancelable: true }));
+    await new Promise((done) => setTimeout(done, 600));
+    expect([shown.keys.get("sql"), shown.keys.get("ran")]).toEqual(["SELECT 40", "1"]);
   });
 
   it("reads the run and its base, or all runs", async () => {

@@ -1,7 +1,7 @@
 // Query: SQL over the tables of one run or several, with its schema, examples, a chart, and files of the result.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { makeQueryApi } from "../../api/query";
-import type { QueryAbout, QueryApi, QueryFailure } from "../../api/query";
+import type { QueryAbout, QueryApi, QueryExample, QueryFailure } from "../../api/query";
 import { plural } from "../../base/format";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
@@ -13,7 +13,7 @@ import { Panel } from "../../widgets/status/panel";
 import { useLoad } from "../../widgets/status/use_load";
 import { Editor } from "./editor";
 import { Examples } from "./examples";
-import { MOST_IN_ADDRESS, excerptOf, offsetOf, placeOf, runsOf } from "./model";
+import { MOST_IN_ADDRESS, choiceFor, excerptOf, offsetOf, placeOf, runsOf } from "./model";
 import { QueryResult } from "./result";
 import { Schema } from "./schema";
 import { useQuery } from "./use_query";
@@ -63,13 +63,22 @@ function Content({ page, api, about }: { page: PageProps; api: QueryApi; about: 
     shown.current = value.length <= MOST_IN_ADDRESS ? value : null;
     state.set({ sql: shown.current || null, ran: ran && shown.current ? "1" : null }, mode);
   };
-  const start = (value: string, choice: string | null): void => {
-    if (value.trim() !== "") runner.run({ statement: value, runs: runsOf(choice, run, base.run) });
+  const start = (value: string, choice: string | null, against = base.run): void => {
+    if (value.trim() !== "") runner.run({ statement: value, runs: runsOf(choice, run, against) });
   };
   const execute = (value: string): void => {
     write(value);
     keep(value, true, "push");
     start(value, runs);
+  };
+  const choose = ({ sql, over }: QueryExample): void => {
+    const wanted = choiceFor(over, runs, base);
+    write(sql);
+    keep(sql, true, "push");
+    if (wanted.base !== base.run) base.choose(wanted.base);
+    state.set({ runs: wanted.runs }, "replace");
+    start(sql, wanted.runs, wanted.base);
+    area.current?.focus();
   };
 
   // A link, and the back button, show the statement of the address, with its result if it had one.
@@ -85,7 +94,9 @@ function Content({ page, api, about }: { page: PageProps; api: QueryApi; about: 
     if (text === (shown.current ?? "")) return undefined;
     // The statement that was run keeps its entry in the history.
     const mode = state.get("ran") === "1" ? "push" : "replace";
-    const timer = setTimeout(() => keep(text, false, mode), KEEP_MS);
+    const timer = setTimeout(() => {
+      if (text !== shown.current) keep(text, false, mode); // it may have been run meanwhile
+    }, KEEP_MS);
     return () => clearTimeout(timer);
   }, [text]);
 
@@ -100,10 +111,6 @@ function Content({ page, api, about }: { page: PageProps; api: QueryApi; about: 
     area.current?.focus();
     area.current?.setSelectionRange(offset, offset);
   };
-  const choose = (sql: string): void => {
-    execute(sql);
-    area.current?.focus();
-  };
   return (
     <div class={listed ? "query" : "query wide"}>
       <div class="query-main">
@@ -116,16 +123,16 @@ function Content({ page, api, about }: { page: PageProps; api: QueryApi; about: 
           running={progress.phase === "running"}
           onText={write}
           onRuns={(choice) => state.set({ runs: choice }, "replace")}
-          onRun={() => execute(text)}
+          onRun={() => execute(area.current?.value ?? text)}
           onCancel={runner.cancel}
         >
-          <Popover label="Examples ▾" buttonClass="button" popup="menu">
+          <Popover label="Examples ▾" buttonClass="button" popup="dialog">
             {(close) => (
               <Examples
                 examples={about.examples}
-                onChoose={({ sql }) => {
+                onChoose={(example) => {
                   close();
-                  choose(sql);
+                  choose(example);
                 }}
               />
             )}
@@ -153,7 +160,7 @@ interface OutcomeProps {
   about: QueryAbout;
   page: PageProps;
   onPlace: (offset: number) => void;
-  onExample: (sql: string) => void;
+  onExample: (example: QueryExample) => void;
 }
 
 function Outcome({ progress, runner, api, about, page, onPlace, onExample }: OutcomeProps) {
@@ -175,7 +182,7 @@ function Outcome({ progress, runner, api, about, page, onPlace, onExample }: Out
   return (
     <section class="query-start" aria-label="Examples">
       <h2>Ask the recorded events, steps and ops in SQL, or begin with an example</h2>
-      <Examples examples={about.examples} onChoose={({ sql }) => onExample(sql)} />
+      <Examples examples={about.examples} onChoose={onExample} />
     </section>
   );
 }

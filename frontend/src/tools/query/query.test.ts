@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { makeTable, numberColumn, textColumn } from "../../base/table/columns";
 import { chartOf, proposed, readChoice, writeChoice } from "./chart";
-import { excerptOf, hasTime, offsetOf, placeOf, quoted, runsOf, searched, timelineOf } from "./model";
+import { choiceFor, excerptOf, hasTime, offsetOf, placeOf, quoted, runsOf, searched, timelineOf } from "./model";
 
 const failure = (details: Record<string, unknown>) => ({ code: "query_failed", message: "", details });
 
@@ -15,6 +15,22 @@ describe("the runs of a query", () => {
     ["train/*", "b", "train/*"],
   ])("choice %s with base %s", (choice, base, runs) => {
     expect(runsOf(choice, "r", base)).toEqual(runs);
+  });
+});
+
+describe("the runs of an example", () => {
+  const none = { run: null, proposed: null };
+  const before = { run: null, proposed: "before" };
+  it.each([
+    ["run", null, before, { runs: null, base: null }],
+    ["all", null, before, { runs: "*", base: null }],
+    ["pair", null, before, { runs: "=base", base: "before" }],
+    ["pair", null, { run: "b", proposed: "before" }, { runs: "=base", base: "b" }],
+    ["pair", null, none, { runs: null, base: null }],
+    ["pair", "train*", before, { runs: "train*", base: null }],
+    ["all", "=base", before, { runs: "=base", base: null }],
+  ] as const)("over %s with the choice %s", (over, choice, base, wanted) => {
+    expect(choiceFor(over, choice, base)).toEqual(wanted);
   });
 });
 

@@ -50,10 +50,16 @@ export function QueryResult({ done: { asked, status, table }, api, state, fileNa
       (error: unknown) => setProblem(failureOf(error).message),
     );
   };
-  const notes = [
-    ...status.notes,
+  const messages = [
+    ...(problem ? [{ severity: "error" as const, text: problem }] : []),
+    ...status.notes.map((text) => ({ severity: "warning" as const, text })),
     ...(rows > table.rowCount
-      ? [`The table shows the first ${formatCount(table.rowCount)} of ${plural(rows, "row")}; CSV and Parquet have all.`]
+      ? [
+          {
+            severity: "info" as const,
+            text: `The table shows the first ${formatCount(table.rowCount)} of ${plural(rows, "row")}; CSV and Parquet have all.`,
+          },
+        ]
       : []),
   ];
   return (
@@ -79,12 +85,7 @@ export function QueryResult({ done: { asked, status, table }, api, state, fileNa
           Parquet
         </button>
       </div>
-      <Callouts
-        messages={[
-          ...(problem ? [{ severity: "error" as const, text: problem }] : []),
-          ...notes.map((text) => ({ severity: status.cut ? ("warning" as const) : ("info" as const), text })),
-        ]}
-      />
+      <Callouts messages={messages} />
       {charted ? (
         <ResultChart table={table} choice={choice} fileName={fileName} onChoice={(chart) => state.set({ chart }, "replace")} />
       ) : null}

@@ -4,7 +4,7 @@ import { ApiError } from "../../api/error";
 import { readTable } from "../../api/payload/table";
 import type { QueryApi, QueryFailure, QueryRuns, QueryStatus } from "../../api/query";
 import type { TableData } from "../../base/table/table_data";
-import { MOST_ROWS } from "./model";
+import { MOST_ROWS, namedAsInSql } from "./model";
 
 /** Pauses between questions; the last one repeats. */
 const PAUSES_MS = [100, 200, 400];
@@ -81,7 +81,7 @@ class Execution {
       this.id = null;
       if (status.error !== null) return this.tell({ phase: "failed", asked, error: status.error, cancelled: status.state === "cancelled" });
       running("Reading the rows");
-      const table = readTable(await api.rows(status.query, MOST_ROWS, { signal: gone.signal }));
+      const table = namedAsInSql(readTable(await api.rows(status.query, MOST_ROWS, { signal: gone.signal })));
       this.tell({ phase: "done", asked, status, table });
     } catch (error) {
       this.tell({ phase: "failed", asked, error: failureOf(error), cancelled: false });

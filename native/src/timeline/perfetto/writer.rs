@@ -4,34 +4,15 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use crate::kernels::rows::Seeded;
-use crate::timeline::answer::arguments::{Args, Value};
+use crate::timeline::answer::arguments::Args;
 use crate::timeline::model::order::decode_flow;
 use crate::timeline::model::trace::{NO_GROUP, Trace};
-use crate::timeline::perfetto::interned::{Interned, shown};
+use crate::timeline::perfetto::annotations::{Annotations, Known};
 use crate::timeline::perfetto::lanes::lanes;
-use crate::wire::tags::perfetto::{self as tags, DebugAnnotation, TracePacket, TrackEvent};
+use crate::wire::tags::perfetto::{self as tags, TracePacket, TrackEvent};
 use crate::wire::write::{message, number, varint};
 
 const PS_PER_NS: i64 = 1000;
-
-/// An event has at most this many arguments.
-pub const MOST_ARGS: usize = 64;
-
-/// Name of the argument with the duration in ps where times in ns do not give it.
-const EXACT: &[u8] = b"duration_ps";
-
-/// The argument that is the category of an event.
-const CATEGORY: &[u8] = b"hlo_category";
-
-/// Arguments that events with the same metadata share, as fields of a `TrackEvent`.
-#[derive(Clone, Copy)]
-struct Shared {
-    first: usize,
-    last: usize,
-    /// Number of the category; 0: that of the table.
-    category: u64,
-    keys: (usize, usize),
-}
 
 /// Times of the file: ns since `origin_ns`, of a clock that `shift_ps` is added to.
 #[derive(Clone, Copy, Default)]
@@ -63,12 +44,7 @@ pub struct Writer {
     clock: Clock,
     /// Fields of every packet.
     tail: Vec<u8>,
-    /// Category of the events of each table.
-    categories: Vec<String>,
-    texts: Interned,
-    shared: HashMap<u64, Shared, Seeded>,
-    encoded: Vec<u8>,
-    shared_keys: Vec<u32>,
+    annotations: Annotations,
     flows: HashMap<u64, u64, Seeded>,
     next_flow: u64,
     cursor: Cursor,
@@ -84,11 +60,7 @@ impl Writer {
         Writer {
             clock,
             tail,
-            categories,
-            texts: Interned::default(),
-            shared: HashMap::default(),
-            encoded: Vec::new(),
-            shared_keys: Vec::new(),
+            annotations: Annotations::new(categories),
             flows: HashMap::default(),
             next_flow: first_flow,
             cursor: Cursor::default(),
@@ -122,12 +94,11 @@ impl Writer {
 
     /// Packets of the next events of the track, at most `most`; empty at its end. Its lanes are tracks from `uuid` on.
     pub fn events(&mut self, trace: &Trace, args: &Args, uuid: u64, most: usize) -> Vec<u8> {
-        let category = (0..args.keys.len() as u32).find(|&key| args.keys.text(key) == CATEGORY);
-        let has_exact = (0..args.keys.len() as u32).any(|key| args.keys.text(key) == EXACT);
+        let known = Known::of(args);
         let (first, count) = (self.cursor.next, self.cursor.event.len());
         let last = count.min(first.saturating_add(most));
         let mut out = Vec::with_capacity((last - first) * 96);
-        let (mut body, mut scratch, mut list) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut body, mut list) = (Vec::new(), Vec::new());
         for i in first..last {
             let event = self.cursor.event[i] as usize;
             let lane = self.cursor.lane.get(i).map_or(0, |&lane| lane as usize);
@@ -138,17 +109,17 @@ impl Writer {
             number(&mut body, TrackEvent::TYPE, kind.into());
             number(&mut body, TrackEvent::TRACK_UUID, uuid.wrapping_add(lane as u64) as i64);
             let name = trace.name[event];
-            let name = self.texts.name(name, || trace.names.text(name));
+            let name = self.annotations.texts.name(name, || trace.names.text(name));
             number(&mut body, TrackEvent::NAME_IID, name as i64);
-            self.arguments(args, trace.source[event] as usize, category, &mut list, &mut scratch, &mut body);
+            self.annotations.stats(args, &known, trace.source[event] as usize, &mut list, &mut body);
             let group = trace.group_of(event);
             if group != NO_GROUP {
-                self.annotation(args, (args.group_id, Value::Int(group)), false, &mut scratch, &mut body);
+                self.annotations.group(args, group, &mut body);
             }
             let (begin_ns, end_ns) = (self.clock.ns(begin), self.clock.ns(end));
             let duration = end.wrapping_sub(begin);
-            if !has_exact && end_ns.wrapping_sub(begin_ns).wrapping_mul(PS_PER_NS as u64) != duration as u64 {
-                self.annotation(args, (args.keys.len() as u32, Value::Int(duration)), false, &mut scratch, &mut body);
+            if end_ns.wrapping_sub(begin_ns).wrapping_mul(PS_PER_NS as u64) != duration as u64 {
+                self.annotations.exact(args, &known, duration, &mut body);
             }
             if let Some(flow) = trace.flow.get(event) {
                 let next = self.next_flow;
@@ -215,7 +186,7 @@ impl Writer {
 
     /// The packets behind one with the texts that they are the first to need.
     fn with_texts(&mut self, packets: Vec<u8>) -> Vec<u8> {
-        let texts = self.texts.take();
+        let texts = self.annotations.texts.take();
         if texts.is_empty() {
             return packets;
         }
@@ -227,108 +198,95 @@ impl Writer {
         out.extend_from_slice(&packets);
         out
     }
-
-    /// Category and arguments of an event; each key once, that of the event before that of its metadata.
-    fn arguments<'a>(
-        &mut self,
-        args: &Args<'a>,
-        source: usize,
-        category: Option<u32>,
-        list: &mut Vec<(u32, Value<'a>)>,
-        scratch: &mut Vec<u8>,
-        out: &mut Vec<u8>,
-    ) {
-        let Some(place) = args.locate(source) else { return };
-        let key = (place.sheet as u64) << 32 | u64::from(place.row);
-        let shared = match self.shared.get(&key) {
-            Some(&shared) => shared,
-            None => {
-                list.clear();
-                args.of_metadata(&place, list);
-                let shared = self.share(args, category, list, scratch);
-                self.shared.insert(key, shared);
-                shared
-            }
-        };
-        let category_iid = if shared.category != 0 {
-            shared.category
-        } else {
-            let name = self.categories.get(place.sheet).map_or("", String::as_str);
-            self.texts.category(name.as_bytes())
-        };
-        number(out, TrackEvent::CATEGORY_IIDS, category_iid as i64);
-        list.clear();
-        args.of_event(&place, list);
-        let known = &self.shared_keys[shared.keys.0..shared.keys.1];
-        if list.iter().any(|(key, _)| known.contains(key)) {
-            args.collect(source, list);
-            list.retain(|(key, _)| Some(*key) != category);
-        } else {
-            out.extend_from_slice(&self.encoded[shared.first..shared.last]);
-        }
-        for &argument in list.iter().filter(|(key, _)| *key != args.group_id).take(MOST_ARGS) {
-            self.annotation(args, argument, false, scratch, out);
-        }
-    }
-
-    /// Keeps the encoded arguments that all events with one metadata have.
-    fn share(&mut self, args: &Args, category: Option<u32>, list: &[(u32, Value)], scratch: &mut Vec<u8>) -> Shared {
-        let (first, first_key) = (self.encoded.len(), self.shared_keys.len());
-        let mut encoded = std::mem::take(&mut self.encoded);
-        let mut number = 0;
-        for &(key, value) in list.iter().filter(|(key, _)| *key != args.group_id).take(MOST_ARGS) {
-            self.shared_keys.push(key);
-            match args.text(value) {
-                Some(text) if Some(key) == category && !text.is_empty() => number = self.texts.category(text),
-                _ => self.annotation(args, (key, value), true, scratch, &mut encoded),
-            }
-        }
-        self.encoded = encoded;
-        Shared { first, last: self.encoded.len(), category: number, keys: (first_key, self.shared_keys.len()) }
-    }
-
-    /// One argument; texts that many events may have (`shared`) are numbered.
-    fn annotation(
-        &mut self,
-        args: &Args,
-        (key, value): (u32, Value),
-        shared: bool,
-        scratch: &mut Vec<u8>,
-        out: &mut Vec<u8>,
-    ) {
-        if value == Value::Opaque || key == args.flow {
-            return;
-        }
-        scratch.clear();
-        let name = self.texts.key(key, || {
-            // The number behind those of the profile's keys.
-            if key as usize == args.keys.len() { EXACT } else { args.keys.text(key) }
-        });
-        number(scratch, DebugAnnotation::NAME_IID, name as i64);
-        match value {
-            Value::Int(value) => number(scratch, DebugAnnotation::INT_VALUE, value),
-            Value::Uint(value) => number(scratch, DebugAnnotation::UINT_VALUE, value as i64),
-            Value::Double(value) => {
-                varint(scratch, DebugAnnotation::DOUBLE_VALUE.into());
-                scratch.extend_from_slice(&value.to_le_bytes());
-            }
-            Value::Known(id) => {
-                let id = self.texts.known(id, || args.texts.text(id));
-                number(scratch, DebugAnnotation::STRING_VALUE_IID, id as i64);
-            }
-            Value::Text(text) if shared => {
-                let id = self.texts.placed(text);
-                number(scratch, DebugAnnotation::STRING_VALUE_IID, id as i64);
-            }
-            Value::Text(text) => message(scratch, DebugAnnotation::STRING_VALUE, &shown(text)),
-            Value::Opaque => {}
-        }
-        message(out, TrackEvent::DEBUG_ANNOTATIONS, scratch);
-    }
 }
 
 /// Bytes of a varint.
 #[inline]
 fn size(value: u64) -> usize {
     (63 - (value | 1).leading_zeros() as usize) / 7 + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::model::build::tests::trace_with;
+    use crate::timeline::model::names::Names;
+    use crate::wire::Reader;
+
+    /// (Time, type, track) of the packets with events, and the number of packets with texts.
+    fn packets(file: &[u8]) -> (Vec<(u64, u64, u64)>, usize) {
+        let (mut found, mut texts) = (Vec::new(), 0);
+        let mut reader = Reader::new(file, 0, "trace");
+        while reader.tag().unwrap().is_some() {
+            let mut packet = reader.message("packet").unwrap();
+            let (mut time, mut kind, mut track) = (0, 0, 0);
+            while let Some(tag) = packet.tag().unwrap() {
+                match tag {
+                    TracePacket::TIMESTAMP => time = packet.varint().unwrap(),
+                    TracePacket::TRACK_EVENT => {
+                        let mut event = packet.message("event").unwrap();
+                        while let Some(tag) = event.tag().unwrap() {
+                            match tag {
+                                TrackEvent::TYPE => kind = event.varint().unwrap(),
+                                TrackEvent::TRACK_UUID => track = event.varint().unwrap(),
+                                _ => event.skip(tag).unwrap(),
+                            }
+                        }
+                    }
+                    TracePacket::INTERNED_DATA => {
+                        texts += 1;
+                        packet.skip(tag).unwrap();
+                    }
+                    _ => packet.skip(tag).unwrap(),
+                }
+            }
+            if kind > 0 {
+                found.push((time, kind, track));
+            }
+        }
+        (found, texts)
+    }
+
+    #[test]
+    fn slices_end_before_the_next_begins_and_overlapping_ones_are_on_the_next_track() {
+        let ns = |begin: i64, duration: i64| (0, begin * 1000, duration * 1000, 1);
+        let trace = trace_with(&[ns(0, 10), ns(2, 3), ns(5, 5), ns(5, 0), ns(8, 4)], &[], &[]);
+        let none = Names::default();
+        let args = Args {
+            data: &[],
+            sheets: vec![],
+            keys: &none,
+            texts: &none,
+            long_name: 0,
+            group_id: 0,
+            flow: 0,
+            base: vec![],
+        };
+        let clock = Clock { origin_ns: 100, shift_ps: 0 };
+        let all = [
+            (100, 1, 7),
+            (102, 1, 7),
+            (105, 2, 7),
+            (105, 1, 7),
+            (105, 3, 7),
+            (108, 1, 8),
+            (110, 2, 7),
+            (110, 2, 7),
+            (112, 2, 8),
+        ];
+        for most in [9, 1] {
+            let mut writer = Writer::new(1, clock, 1, vec![]);
+            assert_eq!(writer.begin(&trace, 0), 2);
+            let parts: Vec<_> = (0..5_usize.div_ceil(most)).map(|_| writer.events(&trace, &args, 7, most)).collect();
+            assert!(writer.events(&trace, &args, 7, most).is_empty());
+            assert_eq!(packets(&parts.concat()), (all.to_vec(), 1));
+        }
+    }
+
+    #[test]
+    fn times_stay_in_the_range_of_the_file() {
+        let clock = Clock { origin_ns: 5, shift_ps: -1 };
+        assert_eq!([0, 1, 1000, i64::MIN].map(|time| clock.ns(time)), [4, 5, 5, 0]);
+        assert_eq!(Clock { origin_ns: i64::MAX, shift_ps: i64::MAX }.ns(i64::MAX), i64::MAX as u64);
+    }
 }

@@ -94,3 +94,8 @@ def test_ops_of_the_cpu_and_of_tensorflow() -> None:
     assert rows(run_of(tensorflow), "ops", "backend", "program", "name", "category", "hbm_bytes") == [
         ("tensorflow", None, "model/MatMul", "MatMul", None)
     ]
+
+
+def test_a_device_time_of_centuries_is_unknown() -> None:
+    damaged = "\n".join(tpu("0 40 add.1", core=core).replace("+40us", f"+{2**62}ps") for core in range(4))
+    assert rows(run_of(damaged), "ops", "device_ps") == [(None,)]
