@@ -31,7 +31,6 @@ class TableStream:
         self.columns, self.name = columns, name
         self._make = make
         self._kept: list[Table] | None = None
-        self._whole: dict[int, Any] = {}
         self._table: Table | None = None
 
     def batches(self) -> Iterator[Table]:
@@ -39,43 +38,28 @@ class TableStream:
         return self._make()
 
     def _parts(self) -> Iterator[Table]:
-        if self._table is not None:
-            return iter((self._table,))
         return self.batches() if self._kept is None else iter(self._kept)
 
     def _all(self) -> list[Table]:
         """The parts that have rows, made once and kept."""
         if self._kept is None:
-            self._kept = [part for part in self._parts() if len(part)]
+            self._kept = [part for part in self.batches() if len(part)]
         return self._kept
 
-    def _column(self, at: int) -> Any:
-        """The values of a column over all parts."""
-        if at not in self._whole:
-            self._whole[at] = _below(self.columns[at], [part.data[at] for part in self._all()])
-        return self._whole[at]
-
     def read(self) -> Table:
-        """All parts as one table, made once and kept."""
+        """All parts as one table, made once and kept; each column is put together when it is asked for."""
         if self._table is None:
             parts = self._all()
-            # Large columns are copied, which takes as long as making them.
-            data = [] if len(parts) == 1 else map_threads(self._column, range(len(self.columns)))
-            self._table = parts[0] if len(parts) == 1 else Table(self.columns, data, name=self.name)
-            self._kept, self._whole = None, {}
+            whole = _Whole(self.columns, parts)
+            self._table = parts[0] if len(parts) == 1 else Table.on_demand(self.columns, whole, self.name)
         return self._table
 
     def __getitem__(self, id_: str) -> Array | Coded:
         """The values of a column over all parts, as a read-only array; raises KeyError."""
-        if self._table is not None:
-            return self._table[id_]
-        for at, column in enumerate(self.columns):
-            if column.id == id_:
-                return column.array(self._column(at))
-        raise KeyError(id_)
+        return self.read()[id_]
 
     def __len__(self) -> int:
-        return sum(map(len, self._parts() if self._table is not None else self._all()))
+        return sum(map(len, self._all()))
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yields each row as a dict of Python values by column id, part by part."""
@@ -123,13 +107,33 @@ class TableStream:
 
     def _repr_html_(self) -> str:
         """The first rows, for notebooks."""
-        if self._table is not None:
-            return html_text(self._table)
+        if self._kept is not None:
+            return html_text(self.read())
         none = Table(self.columns, [[] for _ in self.columns], name=self.name)
         return html_text(next((part for part in self.batches() if len(part)), none), whole=False)
 
     def __repr__(self) -> str:
         return f"<TableStream {self.name!r}: {', '.join(column.id for column in self.columns)}>"
+
+
+class _Whole(Sequence[Any]):
+    """The columns of all parts; large ones are copied, which takes as long as making them, so only on first use."""
+
+    def __init__(self, columns: tuple[Column, ...], parts: list[Table]) -> None:
+        self._columns, self._parts = columns, parts
+        self._made: dict[int, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __getitem__(self, at: Any) -> Any:
+        if at not in self._made:
+            column = self._columns[at]
+            self._made[at] = column.array(_below(column, [part.data[at] for part in self._parts]))
+        return self._made[at]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(map_threads(self.__getitem__, range(len(self))))
 
 
 def _below(column: Column, parts: list[Any]) -> Any:

@@ -52,6 +52,13 @@ class Table:
         arrays = (column.array(values) for column, values in zip(self.columns, given, strict=True))
         object.__setattr__(self, "data", tuple(arrays))
 
+    @classmethod
+    def on_demand(cls, columns: tuple[Column, ...], data: Sequence[Any], name: str) -> Table:
+        """A table with these very columns of arrays, such as a sequence that makes each on first use."""
+        table = cls(columns, [[] for _ in columns], name=name)
+        object.__setattr__(table, "data", data)
+        return table
+
     def with_properties(self, more: Mapping[str, str]) -> Table:
         """This table with more properties."""
         table = copy.copy(self)
@@ -97,9 +104,9 @@ class Table:
 
         Texts of tables of a run's events and other relations are `Coded`, of which NumPy makes an array.
         """
-        for column, values in zip(self.columns, self.data, strict=True):
+        for at, column in enumerate(self.columns):
             if column.id == id_:
-                array: Array = values
+                array: Array = self.data[at]
                 return array
         raise KeyError(id_)
 
