@@ -17,7 +17,7 @@ from builders.servers.board import Board
 from tpu_profile_plugin.units import MIB
 
 ORIGIN = {"Origin": "http://localhost", "X-Profile-Request": "1"}
-STEPS = "SELECT run, host, number, duration_ps FROM steps ORDER BY ALL"
+STEPS = "SELECT run, host, step, duration_ps FROM steps ORDER BY ALL"
 ENDLESS = "SELECT sum(a.range * b.range) AS n FROM range(10000000) AS a, range(10000000) AS b"
 
 
@@ -74,7 +74,7 @@ def test_rows_of_one_run(board):
     assert [(col["id"], col["label"], col.get("unit")) for col in table["cols"]] == [
         ("run", "Run", None),
         ("host", "Host", None),
-        ("number", "Step", None),
+        ("step", "Step", None),
         ("duration_ps", "Duration", "ps"),
     ]
     rows = [[cell["v"] for cell in row["c"]] for row in table["rows"]]
@@ -144,7 +144,7 @@ def test_unknown_queries_and_formats(board):
 
 
 def test_a_wrong_statement_names_its_place(board):
-    state = ended(board, "SELECT number,\n  nope FROM steps")
+    state = ended(board, "SELECT step,\n  nope FROM steps")
     assert (state["state"], state["rows"], state["error"]["code"]) == ("failed", None, "query_failed")
     assert state["error"]["details"] == {"line": 2, "column": 3}
     assert board.refused("query_result", query=state["query"])[:2] == (400, "query_failed")
