@@ -168,11 +168,8 @@ def _in_time(plane: Plane, events: slice, wanted: Wanted) -> Bools:
 
 
 def _self_times(plane: Plane, events: slice) -> I64:
-    begin, duration = plane.events.begin_ps[events], plane.events.duration_ps[events]
-    order = np.lexsort((-duration, begin))
-    out = np.empty(len(begin), np.int64)
-    out[order] = np.maximum(_native.self_times(begin[order], duration[order]), 0)
-    return out
+    line = np.array([0, events.stop - events.start], np.int64)
+    return _native.nested_times(line, plane.events.begin_ps[events], plane.events.duration_ps[events])[0]
 
 
 def _event(space: XSpace, part: _Part, index: int, stats: bool) -> Event:
