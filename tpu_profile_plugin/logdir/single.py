@@ -93,4 +93,4 @@ class Memory(SingleRun):
     @functools.cached_property
     def _tag(self) -> str:
         """What tells these bytes from others in caches: their digest."""
-        return hashlib.sha256(memoryview(self._data)).hexdigest()
+        return hashlib.sha256(self._data.data).hexdigest()
