@@ -1,12 +1,13 @@
 // The shell around every page: the tab in TensorBoard, sessions, tools, hosts, the address bar.
 import assert from "node:assert/strict";
-import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import * as h from "./harness.js";
 
 const SESSIONS = readdirSync(h.DEMO)
   .map((run) => ({ run, sessions: path.join(h.DEMO, run, "plugins", "profile") }))
+  .filter(({ sessions }) => existsSync(sessions)) // there are also files beside the runs
   .flatMap(({ run, sessions }) => readdirSync(sessions).map((session) => `${run}/${session}`));
 const NEWEST = [...SESSIONS].sort((a, b) => b.split("/")[1].localeCompare(a.split("/")[1]))[0];
 

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import BadRequest
-from tpu_profile_plugin.sql.limits import Limits
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.opening import OpenLogdir
     from tpu_profile_plugin.sql.result import Result
 
 HELP = "answer a SQL query over runs and hosts"
+# As in `sql.Limits`, which imports too much for a help text.
+_ROWS, _SECONDS = 100_000, 30.0
 _LOOK_S = 1.0
 _WIDEST = 80
 
@@ -29,8 +30,8 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", metavar="GLOB", default="*", help="only runs whose name matches (default: all)")
     parser.add_argument("--format", choices=("text", "csv", "json", "parquet"), default="text", help="default: text")
     parser.add_argument("-o", "--output", metavar="FILE", help="file to write (required for parquet)")
-    parser.add_argument("--rows", type=int, metavar="N", default=Limits.rows, help="most rows (default: 100000)")
-    parser.add_argument("--seconds", type=float, metavar="S", default=Limits.seconds, help="most time (default: 30)")
+    parser.add_argument("--rows", type=int, metavar="N", default=_ROWS, help="most rows (default: 100000)")
+    parser.add_argument("--seconds", type=float, metavar="S", default=_SECONDS, help="most time (default: 30)")
     parser.add_argument("--schema", action="store_true", help="print the tables and their columns")
     parser.add_argument("--examples", action="store_true", help="print example queries")
 
@@ -61,6 +62,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _result(logdir: OpenLogdir, statement: str, options: argparse.Namespace) -> Result:
     """The result; what is being read is told on standard error, once per second."""
+    from tpu_profile_plugin.sql.limits import Limits
+
     query = logdir.query(statement, options.runs, Limits(options.rows, options.seconds))
     try:
         while True:

@@ -136,7 +136,7 @@ def _unit(name: str) -> str:
     if name.endswith("_per_s"):
         return rates.get(name, "")
     units = {"_ps": "ps", "_ns": "ns", "_us": "us", "_ms": "ms", "_s": "s", "_bytes": "bytes", "_percent": "%"}
-    return next((unit for end, unit in units.items() if name.endswith(end)), "")
+    return next((unit for end, unit in units.items() if name.endswith(end) or name == end[1:] != "s"), "")
 
 
 def _numbers(values: Any) -> Any:
