@@ -83,6 +83,14 @@ def test_rows_of_one_run(board):
     assert again["rows"] == table["rows"][:2]
 
 
+def test_integers_that_numbers_of_json_would_round_are_texts(board):
+    state = ended(board, "SELECT a, a - 1 AS b, 5 AS c FROM (VALUES (9007199254740993), (NULL), (-7)) AS t(a)")
+    table = board.json("query_result", query=state["query"])
+    assert [col["type"] for col in table["cols"]] == ["string", "number", "number"]
+    rows = [[cell["v"] for cell in row["c"]] for row in table["rows"]]
+    assert rows == [["9007199254740993", 9007199254740992, 5], [None, None, 5], ["-7", -8, 5]]
+
+
 def test_rows_as_files(board):
     import pyarrow.parquet
 
