@@ -539,11 +539,14 @@ class PerfettoWriter:
     def next_flow(self) -> int:
         """The least number that no flow has so far."""
 
-    def begin(self, track: int) -> int:
-        """Goes to a track; returns the number of its lanes, on each of which events nest; 0 without events."""
+    def add(self, track: int, uuid: int) -> int:
+        """Adds a track to those to be written; returns the number of its lanes, on each of which events nest.
 
-    def events(self, args: _ArgsLike, uuid: int, most: int) -> bytes:
-        """Packets of the next `most` events of the track, whose lanes are tracks from `uuid` on; empty at its end."""
+        Its lanes are tracks from `uuid` on; 0 without events.
+        """
+
+    def events(self, args: _ArgsLike, most: int) -> bytes:
+        """Packets of the next events of the added tracks, at most `most`; empty at their end."""
 
     def counter(self, uuid: int, begin: _I64, value: _F64) -> bytes:
         """Packets of the samples of a counter."""
@@ -572,11 +575,13 @@ def trace_legacy(
     selection: TraceSelection,
     args: _ArgsLike,
     pid_offset: int,
-    parts: tuple[int, int],
+    part: tuple[int, int],
     head: bytes,
     tail: bytes,
     threads: int,
-) -> bytes: ...
+) -> tuple[bytes, int]:
+    """Selected events from chunk `part[0]` on, about `part[1]` of them; and the next chunk, 0 at the end."""
+
 def trace_columns(
     traces: Sequence[Trace],
     window: tuple[int, int],

@@ -91,7 +91,7 @@ class _Host:
         numbers.hosts += 1
         self._sizes = self._trace.native.track_sizes().tolist()
         self._first = True
-        self._done = 0
+        self._done = self._waiting = 0
 
     def write(self, shift_ps: int) -> None:
         """Writes everything, with its clock moved by `shift_ps`."""
@@ -109,6 +109,7 @@ class _Host:
         for rank, section in enumerate(trace.sections):
             # Planes with the same id are one process, as in the trace viewer.
             self._process(section, rank, tracks.pop(section.pid, []))
+        self._write_events()
         numbers.flow = self._writer.next_flow
 
     def _categories(self) -> Iterator[str]:
@@ -138,8 +139,8 @@ class _Host:
             self._track(i, name, parent, thread)
 
     def _track(self, index: int, name: str, parent: int, thread: dict[str, Any]) -> None:
-        """The events of a track; the first of its lanes is the thread if it is one."""
-        lanes = self._writer.begin(index)
+        """Describes a track and has its events written later; the first of its lanes is the thread if it is one."""
+        lanes = self._writer.add(index, self._numbers.track)
         if not lanes:
             return
         # Lines of the same name are not the same.
@@ -148,11 +149,17 @@ class _Host:
         first = self._described(lanes, **(thread or place), parent_uuid=parent)
         for lane in range(1, lanes):
             self._described(0, uuid=first + lane, parent_uuid=first if thread else parent, **place)
-        size, total = self._sizes[index], len(self._trace.native)
-        for begin in range(0, size, _EVENTS):
-            self._out(self._writer.events(self._args, first, _EVENTS))
-            self._report(f"{self._name}, {self._done + min(begin + _EVENTS, size):,} of {total:,} events")
-        self._done += size
+        self._waiting += self._sizes[index]
+        if self._waiting >= _EVENTS:
+            self._write_events()
+
+    def _write_events(self) -> None:
+        """Writes the events of the tracks so far."""
+        while packets := self._writer.events(self._args, _EVENTS):
+            self._out(packets)
+            self._report(f"{self._name}, {self._done:,} of {len(self._trace.native):,} events")
+            self._done += min(self._waiting, _EVENTS)
+            self._waiting = max(self._waiting - _EVENTS, 0)
 
     def _counter(self, number: int, parent: int, rank: int) -> None:
         counter = self._trace.counters[number]

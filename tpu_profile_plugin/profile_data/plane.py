@@ -34,7 +34,7 @@ class ProfilePlane:
     @property
     def stats(self) -> Iterator[Pair]:
         """(name, value) of the plane's own stats; (None, None) for one without metadata."""
-        return self._stat_reader.of_plane()
+        return StatReader(self._space, self._plane.declared).of_plane()  # needs no lines
 
     @functools.cached_property
     def _lines(self) -> tuple[ProfileLine, ...]:
@@ -44,7 +44,6 @@ class ProfilePlane:
 
     @functools.cached_property
     def _stat_reader(self) -> StatReader:
-        self._space.decode_with_some_stats([self._plane], (), ())
         return StatReader(self._space, self._plane)
 
     def _stats_of(self, row: int) -> Iterator[Pair]:

@@ -75,7 +75,8 @@ def check(connection: Any, statement: str, known: Collection[str]) -> Checked:
         if tree["error"]:
             raise QueryRefused(f"This form of {kind} is not allowed ({tree['error_message']}); allowed is {_ALLOWED}.")
         checked = Checked(prefix + query)
-        _Walk(query, {name.lower() for name in known}, checked.tables).visit(tree, frozenset(), rows=True)
+        first = len(statement[: len(statement) - len(query)].encode("utf-8", "replace"))
+        _Walk(statement, first, {name.lower() for name in known}, checked.tables).visit(tree, frozenset(), rows=True)
     except RecursionError:
         raise QueryRefused("The statement is nested too deeply.") from None
     return checked
@@ -83,9 +84,10 @@ def check(connection: Any, statement: str, known: Collection[str]) -> Checked:
 
 @dataclass
 class _Walk:
-    """Visits all parts of a parsed statement."""
+    """Visits all parts of a parsed statement, which begins with byte `first`."""
 
     statement: str
+    first: int
     known: set[str]
     tables: set[str]
 
@@ -165,7 +167,7 @@ class _Walk:
 
     def _place(self, part: Mapping[str, Any]) -> dict[str, int]:
         at = part.get("query_location")
-        return place(self.statement, at) if isinstance(at, int) and at < _NOWHERE else {}
+        return place(self.statement, self.first + at) if isinstance(at, int) and at < _NOWHERE else {}
 
 
 def place(statement: str, at: int) -> dict[str, int]:
@@ -188,7 +190,7 @@ def failed(error: Exception, statement: str, *, above: int = 0) -> QueryFailed:
     if mark := _MARKED.search(message):
         message = message[: mark.start()]
         details = _marked(statement, int(mark[1]) - above, mark[2], len(mark[3]) - len(f"LINE {mark[1]}: "))
-    if "expression depth" in message:
+    if "expression depth" in message or "memory exhausted at" in message:  # the second from DuckDB's older parser
         return QueryFailed("The statement is nested too deeply.")
     kind, colon, rest = message.partition(" Error: ")
     message = rest if colon and len(kind) < 40 else message

@@ -69,7 +69,7 @@ class TableFiles:
             return self._files.path(key), notes, False
 
     def drop(self, path: Path) -> None:
-        """Deletes a file that holds too little to be kept."""
+        """Deletes a file that is damaged, or holds too little to be kept."""
         self._files.delete(path.name)
 
     def _known(self, key: str) -> tuple[str, ...] | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tpu_profile_plugin.cache.files import user_directory
-from tpu_profile_plugin.errors import MissingPackage, NoData, NotFound, ProfileError, QueryStopped
+from tpu_profile_plugin.errors import MissingPackage, NoData, NotFound, ProfileError, QueryFailed, QueryStopped
 from tpu_profile_plugin.sql.limits import Limits
 from tpu_profile_plugin.sql.process import Process, ProcessDied, Processes
 from tpu_profile_plugin.sql.result import Result
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 State = Literal["waiting", "reading", "running", "done", "failed", "cancelled"]
 
 _KEPT_BYTES = 4 * GIB
+_ATTEMPTS = 2
 _CANCELLED = "The query was cancelled."
 
 
@@ -64,7 +65,7 @@ class Query:
         self._late = False
         self._result: Result | None = None
         self._error: BaseException | None = None
-        self._temporary: list[Path] = []
+        self._temporary: list[str] = []
         threading.Thread(target=self._work, name="query", daemon=True).start()
 
     def status(self) -> Status:
@@ -106,23 +107,28 @@ class Query:
             if isinstance(error, QueryStopped) and error.details.get("limit") == "cancelled":
                 state = "cancelled"
         finally:
-            if self._files is not None:
-                for path in self._temporary:
-                    self._files.drop(path)
+            self._drop(self._temporary)
             self._status = dataclasses.replace(self._status, state=state, elapsed_s=self._elapsed(), doing="")
             self._ended.set()
 
     def _run(self) -> Result:
-        from tpu_profile_plugin.run.relations import RELATIONS
+        from tpu_profile_plugin.sql.schema import schema, sql_types
 
-        known = {relation.name: relation for relation in RELATIONS}
+        known = {relation.name: relation for relation in schema()}
         checked, _ = self._ask({"do": "check", "statement": self._statement, "tables": list(known)}, rows=False)
         read = [known[name] for name in checked["tables"]]
-        files, notes = self._read(read)
-        self._tell("running")
-        empty = {name: _types(relation) for name, relation in known.items() if name not in files}
-        request = {"do": "run", "statement": checked["statement"], "files": files, "empty": empty}
-        facts, rows = self._ask(request, rows=True)
+        request = {"do": "run", "statement": checked["statement"]}
+        for attempt in range(_ATTEMPTS):
+            files, notes = self._read(read)
+            self._tell("running")
+            empty = {name: sql_types(relation) for name, relation in known.items() if name not in files}
+            try:
+                facts, rows = self._ask({**request, "files": files, "empty": empty}, rows=True)
+                break
+            except QueryFailed as error:  # a file was damaged, or deleted by another program
+                if attempt + 1 == _ATTEMPTS or "table" not in error.details:
+                    raise
+                self._drop(files[error.details["table"]])
         if facts["cut"]:
             notes = [f"Only the first {self._limits.rows:,} rows are shown.", *notes]
         return Result(self._statement, rows, tuple(read), bool(facts["cut"]), tuple(notes), self._elapsed())
@@ -148,13 +154,18 @@ class Query:
                 notes[f"Run {run.name} is left out: {error.message}"] = None
                 continue
             if drop:
-                self._temporary.append(path)
+                self._temporary.append(str(path))
             files.setdefault(relation.name, []).append(str(path))
             notes.update(dict.fromkeys(missing))
         if first is not None and not files:
             raise first
         self._tell("waiting", "", total, total)
         return files, list(notes)
+
+    def _drop(self, paths: Sequence[str]) -> None:
+        if self._files is not None:
+            for path in paths:
+                self._files.drop(Path(path))
 
     def _on_rows(self, begin: str, number: int, total: int, rows: int) -> None:
         self._tell("reading", f"{begin}: {rows:,} rows" if rows else begin, number, total)
@@ -240,11 +251,3 @@ def table_files() -> TableFiles:
 @functools.cache
 def _processes() -> Processes:
     return Processes()
-
-
-_SQL = {"string": "VARCHAR", "boolean": "BOOLEAN", "int64": "BIGINT", "int32": "INTEGER", "uint64": "UBIGINT"}
-
-
-def _types(relation: Relation) -> list[tuple[str, str]]:
-    """The columns of a table without rows."""
-    return [(c.id, _SQL.get(c.dtype if c.type == "number" else c.type, "DOUBLE")) for c in relation.columns]

@@ -74,10 +74,20 @@ def _answer(request: dict[str, Any], guard: system.MemoryGuard) -> list[Any]:
             facts, rows = engine.run(request["statement"], request["files"], request["empty"], limits)
             return [_json(facts), _arrow(rows)]
     except ProfileError as error:
-        return [_json({"error": {"code": error.code, "message": error.message, "details": error.details}})]
+        return [_json({"error": _described(error, request.get("files", {}))})]
     except Exception:
         traceback.print_exc()  # for the log of the parent
         return [_json({"error": {"code": QueryFailed.code, "message": _UNEXPECTED, "details": {}}})]
+
+
+def _described(error: ProfileError, files: dict[str, list[str]]) -> dict[str, Any]:
+    """The error without paths of this machine; `details` names a table whose file cannot be read."""
+    message, details = error.message, dict(error.details)
+    for name, paths in files.items():
+        for path in paths:
+            if path in message:
+                message, details["table"] = message.replace(path, name), name
+    return {"code": error.code, "message": message, "details": details}
 
 
 def _checked(request: dict[str, Any], limits: Limits) -> dict[str, Any]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
 
 from tpu_profile_plugin.columns.arrays import I32, Bools
+
+D = TypeVar("D", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +36,7 @@ class Coded:
         if of_text == list(range(len(texts))):
             return cls(codes.view(np.int32) if codes.dtype == np.uint32 else codes.astype(np.int32, copy=False), texts)
         if not numbers:
-            return cls(np.full(len(codes), -1, np.int32), ())
+            return cls(np.broadcast_to(np.int32(-1), len(codes)), ())
         return cls(np.array([*of_text, -1], np.int32)[codes], tuple(numbers))  # -1 is the last
 
     def __len__(self) -> int:
@@ -79,14 +81,32 @@ class Coded:
 
 
 def same(text: str, rows: int) -> Coded:
-    """The same text in all rows."""
-    return Coded(np.zeros(rows, np.int32), (text,))
+    """The same text in all rows; it takes no memory."""
+    return Coded(np.broadcast_to(np.int32(0), rows), (text,))
+
+
+def empty(rows: int) -> Coded:
+    """Empty cells, which take no memory."""
+    return Coded(np.broadcast_to(np.int32(-1), rows), ())
 
 
 def joined(parts: Sequence[Coded]) -> Coded:
     """One or more columns below each other."""
     codes, texts = together(parts)
-    return Coded(np.concatenate(codes), texts)
+    return Coded(below(codes), texts)
+
+
+def below(parts: Sequence[np.ndarray[Any, np.dtype[D]]]) -> np.ndarray[Any, np.dtype[D]]:
+    """One or more arrays below each other; it takes no memory if they hold one value that takes none."""
+    rows = sum(map(len, parts))
+    if rows and all(is_constant(part) and part[0].tobytes() == parts[0][0].tobytes() for part in parts):
+        return np.broadcast_to(parts[0][0], rows)
+    return np.concatenate(parts)
+
+
+def is_constant(values: np.ndarray[Any, np.dtype[Any]]) -> bool:
+    """Whether an array is one value that stands for all rows (`numpy.broadcast_to`)."""
+    return values.strides == (0,) and len(values) > 0
 
 
 def together(parts: Sequence[Coded], texts: Sequence[str] = ()) -> tuple[list[I32], Sequence[str]]:
@@ -96,7 +116,12 @@ def together(parts: Sequence[Coded], texts: Sequence[str] = ()) -> tuple[list[I3
     for part in parts:
         of_text = [numbers.setdefault(text, len(numbers)) for text in part.texts]
         unchanged = of_text == list(range(len(of_text)))
-        codes.append(part.codes if unchanged else np.array([*of_text, -1], np.int32)[part.codes])
+        if unchanged:
+            codes.append(part.codes)
+        elif is_constant(part.codes):
+            codes.append(np.broadcast_to(np.int32(of_text[part.codes[0]] if part.codes[0] >= 0 else -1), len(part)))
+        else:
+            codes.append(np.array([*of_text, -1], np.int32)[part.codes])
     if len(parts) == 1 and len(numbers) == len(parts[0].texts):
         return codes, parts[0].texts
     return codes, tuple(numbers)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tpu_profile_plugin.columns.arrays import I32
 from tpu_profile_plugin.errors import MissingPackage
-from tpu_profile_plugin.tables.coded import Coded
+from tpu_profile_plugin.tables.coded import Coded, is_constant
 from tpu_profile_plugin.tables.column import Array, Column
 
 Values = Array | Coded
@@ -113,14 +113,22 @@ def _array(pyarrow: Any, values: Values, kind: Any) -> Any:
     if pyarrow.types.is_dictionary(kind):
         return pyarrow.array(values, pyarrow.string(), from_pandas=True).dictionary_encode()
     if isinstance(values, np.ma.MaskedArray):
-        return pyarrow.array(values.data, kind, mask=np.ma.getmaskarray(values))
+        mask = np.ma.getmaskarray(values)
+        if is_constant(mask) and mask[0]:
+            return pyarrow.nulls(len(values), kind)
+        return pyarrow.array(np.ascontiguousarray(values.data), kind, mask=np.ascontiguousarray(mask))
     if pyarrow.types.is_floating(kind):
+        if is_constant(values) and np.isnan(values[0]):
+            return pyarrow.nulls(len(values), kind)
         values = values.astype(kind.to_pandas_dtype(), copy=False)
-    return pyarrow.array(values, kind, from_pandas=True)
+    return pyarrow.array(np.ascontiguousarray(values), kind, from_pandas=True)
 
 
 def _dictionary(pyarrow: Any, codes: I32, texts: Any) -> Any:
     """A DictionaryArray with the codes themselves."""
+    if is_constant(codes) and codes[0] < 0:
+        return pyarrow.DictionaryArray.from_arrays(pyarrow.nulls(len(codes), pyarrow.int32()), texts)
+    codes = np.ascontiguousarray(codes)
     empty = codes < 0
     return pyarrow.DictionaryArray.from_arrays(pyarrow.array(codes, mask=empty if empty.any() else None), texts)
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tpu_profile_plugin.system.threads import map_threads
 from tpu_profile_plugin.tables import frames
-from tpu_profile_plugin.tables.coded import Coded, joined, together
+from tpu_profile_plugin.tables.coded import Coded, below, empty, joined, together
 from tpu_profile_plugin.tables.column import Array, Column
 from tpu_profile_plugin.tables.html_text import html_text
 from tpu_profile_plugin.tables.table import Table
@@ -29,6 +30,8 @@ class TableStream:
     def __init__(self, columns: tuple[Column, ...], make: Callable[[], Iterator[Table]], name: str = "") -> None:
         self.columns, self.name = columns, name
         self._make = make
+        self._kept: list[Table] | None = None
+        self._whole: dict[int, Any] = {}
         self._table: Table | None = None
 
     def batches(self) -> Iterator[Table]:
@@ -36,21 +39,43 @@ class TableStream:
         return self._make()
 
     def _parts(self) -> Iterator[Table]:
-        return self.batches() if self._table is None else iter((self._table,))
+        if self._table is not None:
+            return iter((self._table,))
+        return self.batches() if self._kept is None else iter(self._kept)
+
+    def _all(self) -> list[Table]:
+        """The parts that have rows, made once and kept."""
+        if self._kept is None:
+            self._kept = [part for part in self._parts() if len(part)]
+        return self._kept
+
+    def _column(self, at: int) -> Any:
+        """The values of a column over all parts."""
+        if at not in self._whole:
+            self._whole[at] = _below(self.columns[at], [part.data[at] for part in self._all()])
+        return self._whole[at]
 
     def read(self) -> Table:
         """All parts as one table, made once and kept."""
         if self._table is None:
-            parts = [part for part in self.batches() if len(part)]
-            self._table = parts[0] if len(parts) == 1 else _joined(self.columns, parts, self.name)
+            parts = self._all()
+            # Large columns are copied, which takes as long as making them.
+            data = [] if len(parts) == 1 else map_threads(self._column, range(len(self.columns)))
+            self._table = parts[0] if len(parts) == 1 else Table(self.columns, data, name=self.name)
+            self._kept, self._whole = None, {}
         return self._table
 
     def __getitem__(self, id_: str) -> Array | Coded:
         """The values of a column over all parts, as a read-only array; raises KeyError."""
-        return self.read()[id_]
+        if self._table is not None:
+            return self._table[id_]
+        for at, column in enumerate(self.columns):
+            if column.id == id_:
+                return column.array(self._column(at))
+        raise KeyError(id_)
 
     def __len__(self) -> int:
-        return len(self.read())
+        return sum(map(len, self._parts() if self._table is not None else self._all()))
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yields each row as a dict of Python values by column id, part by part."""
@@ -107,20 +132,16 @@ class TableStream:
         return f"<TableStream {self.name!r}: {', '.join(column.id for column in self.columns)}>"
 
 
-def _joined(columns: tuple[Column, ...], parts: list[Table], name: str) -> Table:
-    """No or several tables below each other."""
-    data: list[Any] = []
-    for at, column in enumerate(columns):
-        values = [part.data[at] for part in parts]
-        if not values:
-            data.append(Coded(np.zeros(0, np.int32), ()) if column.type == "string" else [])
-        elif column.type == "string":
-            data.append(joined([_coded(texts) for texts in values]))
-        elif any(isinstance(numbers, np.ma.MaskedArray) for numbers in values):
-            data.append(np.ma.concatenate(values))  # type: ignore[no-untyped-call]
-        else:
-            data.append(np.concatenate(values))
-    return Table(columns, data, name=name)
+def _below(column: Column, parts: list[Any]) -> Any:
+    """The values of the parts of a column below each other."""
+    if not parts:
+        return empty(0) if column.type == "string" else []
+    if column.type == "string":
+        return joined([_coded(texts) for texts in parts])
+    whole = below([np.ma.getdata(numbers) for numbers in parts])
+    if any(isinstance(numbers, np.ma.MaskedArray) for numbers in parts):
+        return np.ma.MaskedArray(whole, below([np.ma.getmaskarray(numbers) for numbers in parts]))
+    return whole
 
 
 def _coded(values: Array | Coded) -> Coded:

@@ -44,7 +44,7 @@ def test_one_host_is_what_the_trace_viewer_answers(tmp_path: Path, text: str) ->
 
 
 def test_several_hosts_have_the_same_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(window, "_PARTS", 1)
+    monkeypatch.setattr(window, "_PART", 1)
     found, answer = events(made(tmp_path, HOST, HOST)), events(body(LEGACY, HOST, HOST))
     assert sorted(found, key=json.dumps) == sorted(answer, key=json.dumps)
     assert {event["args"]["name"] for event in found if event.get("name") == "process_name"} == {

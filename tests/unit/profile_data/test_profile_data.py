@@ -49,6 +49,7 @@ def test_planes_lines_events_and_stats_as_jax_gives_them() -> None:
     device, host = data.planes
     assert (device.name, device.id, host.name) == ("/device:TPU:0", 3, "/host:CPU")
     assert list(device.stats) == [("peak", 0.5), ("unit", "GB")]
+    assert repr(device) == "<ProfilePlane '/device:TPU:0'>"
     assert list(host.lines) == []
     ops, steps = device.lines
     assert (ops.name, ops.id, len(ops), steps.name) == ("XLA Ops", 7, 2, "Steps")

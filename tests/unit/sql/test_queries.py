@@ -143,6 +143,17 @@ def test_tables_are_made_once_for_each_content_of_the_files(tmp_path: Path, tabl
     assert rows(opened.sql(count)) == [(187 * US,)]
 
 
+@pytest.mark.parametrize("content", [b"damaged", b"PAR1" + b"\0" * 99 + b"PAR1", None])
+def test_a_damaged_or_lost_table_is_made_again(tmp_path: Path, tables: Path, content: bytes | None) -> None:
+    opened = logdir(tmp_path, a=(FIRST,))
+    assert rows(opened.sql("SELECT count(*) FROM ops")) == [(2,)]
+    (file,) = (path for path in tables.glob("*/*") if len(path.name) == 32)
+    file.unlink()
+    if content is not None:
+        file.write_bytes(content)
+    assert rows(opened.sql("SELECT count(*) FROM ops")) == [(2,)]
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows does this otherwise")
 def test_tables_are_private(tmp_path: Path, tables: Path) -> None:
     logdir(tmp_path, a=(FIRST,)).sql("FROM steps")
@@ -208,6 +219,7 @@ def test_declared_types_are_those_of_the_files(tmp_path: Path) -> None:
         ("SELECT name,\n  'ü', nme FROM ops", 'Referenced column "nme" not found', (2, 8)),
         ("SELECT nofunction(1)", "Scalar Function with name nofunction does not exist", (1, 8)),
         ("SELECT 'ü',\n* FROM opz", "There is no table 'opz'.* Did you mean ops", (2, 8)),
+        ("EXPLAIN\nSELECT 'ü' FROM opz", "There is no table 'opz'", (2, 17)),
         (f"SELECT '{'x' * 300}', nme, '{'y' * 300}' FROM ops", 'column "nme"', (1, 312)),
     ],
 )

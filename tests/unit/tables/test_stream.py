@@ -63,6 +63,29 @@ def test_all_parts_are_one_table_which_is_kept():
         stream["x"]
 
 
+def test_a_column_needs_no_other_and_the_parts_are_made_once():
+    parts = Parts(ONE, TWO)
+    stream = parts.stream
+    assert stream["time_ps"].tolist() == ROWS["time_ps"]
+    assert (len(stream), stream["name"].tolist(), stream["name"] is stream["name"]) == (5, ROWS["name"], True)
+    assert stream.to_arrow().to_pydict() == {id_: stream.read().column(id_) for id_ in ROWS} == ROWS
+    assert (len(stream), parts.made, stream["time_ps"].flags.writeable) == (5, 2, False)
+
+
+def test_one_value_for_all_rows_takes_no_memory():
+    same_, none = same("x", 10**6), np.ma.MaskedArray(np.broadcast_to(0, 10**6), np.broadcast_to(True, 10**6))
+    nan = np.broadcast_to(np.nan, 10**6)
+    part = Table(COLUMNS[:3], [same_, none, nan])
+    stream = TableStream(COLUMNS[:3], lambda: iter([part, part]))
+    assert [np.ma.getdata(stream[id_]).strides for id_ in ("time_ps", "share")] == [(0,), (0,)]
+    assert stream["name"].codes.strides == (0,)
+    assert (stream["name"].tolist()[-1], stream.read().column("time_ps")[:1], len(stream)) == ("x", [None], 2 * 10**6)
+    for table in (stream.to_arrow(), pyarrow.table(TableStream(COLUMNS[:3], lambda: iter([part])))):
+        assert table.slice(7, 1).to_pylist() == [{"name": "x", "time_ps": None, "share": None}]
+    other = Table(COLUMNS[:3], [same("y", 2), none[:2], nan[:2]])
+    assert TableStream(COLUMNS[:3], lambda: iter([part, other]))["name"].tolist()[-3:] == ["x", "y", "y"]
+
+
 def test_arrow_has_types_nulls_units_and_a_chunk_per_part():
     table = Parts(ONE, TWO).stream.to_arrow()
     word = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,8 +18,8 @@ FEW_EVENTS = 500_000
 """A timeline with fewer events is shown whole."""
 
 _ALL = 0xFFFFFFFF
-_PARTS = 4
-"""Parts of the older form that are made at once, on several threads."""
+_PART = 1 << 16
+"""Events of the older form that are made at once."""
 
 Window = tuple[int, int]
 """Begin and end in ps, both inside."""
@@ -177,18 +176,19 @@ def event_args(args: TraceArgs, source: int) -> bytes:
 def legacy_events(trace: HostTrace, args: TraceArgs, pid_offset: int, cap: int, head: bytes, tail: bytes) -> bytes:
     """JSON of at most `cap` events in the older form, each with a comma behind it."""
     events = trace.native.select_older(cap, THREADS)
-    return _native.trace_legacy(trace.native, events, args, pid_offset, (0, _ALL), head, tail, THREADS)
+    return _native.trace_legacy(trace.native, events, args, pid_offset, (0, _ALL), head, tail, THREADS)[0]
 
 
 def legacy_parts(trace: HostTrace, args: TraceArgs, pid_offset: int) -> Iterator[bytes]:
     """JSON of all events in the older form, each with a comma behind it, in parts of some megabytes."""
     events = trace.native.select_older(_ALL, THREADS)
-    place = trace.native, events, args, pid_offset
-    for first in itertools.count(step=_PARTS):
-        part = _native.trace_legacy(*place, (first, first + _PARTS), b"", b"", THREADS)
-        if not part:
-            return
+    chunk = 0
+    while True:
+        place = trace.native, events, args, pid_offset, (chunk, _PART)
+        part, chunk = _native.trace_legacy(*place, b"", b"", THREADS)
         yield part
+        if not chunk:
+            return
 
 
 MOST_STEPS = 2000

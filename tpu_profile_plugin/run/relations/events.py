@@ -100,7 +100,7 @@ def _columns(run: str, host: HostProfile, plane: Plane, extras: PlaneExtras | No
     names = shown_names(meta.names, meta.display_names)
     full = ["" if name == shown else name for name, shown in zip(meta.names, names, strict=True)]
     group = None if extras is None else extras.group_id
-    none = np.ma.MaskedArray(np.zeros(count, np.int64), np.ones(count, np.bool_))
+    none = np.ma.MaskedArray(np.broadcast_to(np.int64(0), count), np.broadcast_to(np.True_, count))
     # At the same time: each works through all events of the plane.
     work: list[Callable[[], Sequence[Any]]] = [
         lambda: _ops(host, plane, none),
@@ -154,18 +154,20 @@ def _ops(host: HostProfile, plane: Plane, none: Any) -> list[Any]:
     found = event_ops(host.space, plane, hlo_ops(host))
     at = found.op.astype(np.intp)
     made: list[Any] = []
-    no_texts = Coded(np.full(len(at), -1, np.int32), ())
     for column, values in zip(EventOp._fields, zip(*found.ops, strict=True), strict=True):
         if column == "source_line":
             known = np.array([value is not None for value in values], np.bool_)
             lines = np.array([value or 0 for value in values], np.int64)
             made.append(np.ma.MaskedArray(lines[at], ~known[at]) if known.any() else none)
         elif column in ("flops", "bytes"):
-            cost = np.array([np.nan if value is None else value for value in values], np.float64)[at]
-            cost[found.costs[column].event] = found.costs[column].value
+            costs = np.array([np.nan if value is None else value for value in values], np.float64)
+            own = found.costs[column]
+            cost = np.broadcast_to(np.nan, len(at)) if np.isnan(costs).all() and not len(own) else costs[at]
+            if len(own):
+                cost[own.event] = own.value
             made.append(cost)
         else:
-            made.append(Coded.of(at, values) if any(values) else no_texts)
+            made.append(Coded.of(at, values))
     return made
 
 

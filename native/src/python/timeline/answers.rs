@@ -66,9 +66,10 @@ fn trace_typed<'py>(
     Ok(PyBytes::new(py, &bytes))
 }
 
-/// Parts `first..last` of the selected events in the older form, between `head` and `tail`.
+/// Selected events in the older form from chunk `part.0` on, about `part.1` of them, between `head` and `tail`; and the
+/// next chunk, 0 at the end.
 #[pyfunction]
-#[pyo3(signature = (trace, selection, args, pid_offset, parts, head, tail, threads))]
+#[pyo3(signature = (trace, selection, args, pid_offset, part, head, tail, threads))]
 #[expect(clippy::too_many_arguments, reason = "one call per answer")]
 fn trace_legacy<'py>(
     py: Python<'py>,
@@ -76,24 +77,24 @@ fn trace_legacy<'py>(
     selection: Py<TraceSelection>,
     args: ArgsIn<'py>,
     pid_offset: u32,
-    parts: (usize, usize),
+    part: (usize, usize),
     head: &[u8],
     tail: &[u8],
     threads: usize,
-) -> PyResult<Bound<'py, PyBytes>> {
+) -> PyResult<(Bound<'py, PyBytes>, usize)> {
     let args = args.view()?;
     let (timeline, selection) = (&trace.get().timeline, &selection.get().inner);
-    let range = parts.0..parts.1;
-    let parts = without_gil(py, || Ok(legacy::events(timeline, selection, &args, pid_offset, range, threads)))?;
+    let (parts, next) = without_gil(py, || Ok(legacy::events(timeline, selection, &args, pid_offset, part, threads)))?;
     let size = head.len() + tail.len() + parts.iter().map(Vec::len).sum::<usize>();
-    PyBytes::new_with(py, size, |mut memory| {
+    let bytes = PyBytes::new_with(py, size, |mut memory| {
         for part in std::iter::once(head).chain(parts.iter().map(Vec::as_slice)).chain(std::iter::once(tail)) {
             let (place, rest) = std::mem::take(&mut memory).split_at_mut(part.len());
             place.copy_from_slice(part);
             memory = rest;
         }
         Ok(())
-    })
+    })?;
+    Ok((bytes, next))
 }
 
 /// Samples of a counter: process, name, name of the value, times, values, whether they are written as integers.

@@ -36,25 +36,19 @@ impl PerfettoWriter {
         self.inner.next_flow()
     }
 
-    /// Goes to a track; returns the number of its lanes.
-    fn begin(&mut self, py: Python<'_>, track: usize) -> PyResult<u32> {
+    /// Adds a track to those to be written; returns the number of its lanes, which are tracks from `uuid` on.
+    fn add(&mut self, py: Python<'_>, track: usize, uuid: u64) -> PyResult<u32> {
         let PerfettoWriter { trace, inner } = self;
         let trace = &trace.get().timeline.trace;
-        without_gil(py, || Ok(inner.begin(trace, track)))
+        without_gil(py, || Ok(inner.add(trace, track, uuid)))
     }
 
-    /// Packets of the next events of the track, at most `most`; empty at its end.
-    fn events<'py>(
-        &mut self,
-        py: Python<'py>,
-        args: ArgsIn<'py>,
-        uuid: u64,
-        most: usize,
-    ) -> PyResult<Bound<'py, PyBytes>> {
+    /// Packets of the next events of the added tracks, at most `most`; empty at their end.
+    fn events<'py>(&mut self, py: Python<'py>, args: ArgsIn<'py>, most: usize) -> PyResult<Bound<'py, PyBytes>> {
         let args = args.view()?;
         let PerfettoWriter { trace, inner } = self;
         let trace = &trace.get().timeline.trace;
-        let packets = without_gil(py, || Ok(inner.events(trace, &args, uuid, most)))?;
+        let packets = without_gil(py, || Ok(inner.events(trace, &args, most)))?;
         Ok(PyBytes::new(py, &packets))
     }
 

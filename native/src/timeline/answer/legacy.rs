@@ -1,7 +1,5 @@
 //! The whole trace in the older form: one line per event, every argument a string, keys ascending.
 
-use std::ops::Range;
-
 use crate::json::text::Sink;
 use crate::system::parallel;
 use crate::timeline::answer::arguments::{Args, Value, stringly};
@@ -13,8 +11,8 @@ use crate::timeline::query::select::{Run, Selection, by_track};
 /// At most this many events are written, the earliest.
 pub const CAP: usize = 5_000_000;
 
-/// Events per part.
-const PART: usize = 1 << 14;
+/// Events that are written together.
+const CHUNK: usize = 1 << 14;
 
 /// The events that the older form has: the earliest `cap`, without asynchronous ones, which belong to no thread.
 pub fn select(timeline: &Timeline, cap: usize, threads: usize) -> Selection {
@@ -24,15 +22,15 @@ pub fn select(timeline: &Timeline, cap: usize, threads: usize) -> Selection {
     by_track(trace, order, &kept)
 }
 
-/// Some parts of the selected events, each event as `{...},\n`; none behind the last part.
+/// Selected events from chunk `first` on, about `most` of them, each as `{...},\n`; and the next chunk, 0 at the end.
 pub fn events(
     timeline: &Timeline,
     selection: &Selection,
     args: &Args,
     pid_offset: u32,
-    parts: Range<usize>,
+    (first, most): (usize, usize),
     threads: usize,
-) -> Vec<Vec<u8>> {
+) -> (Vec<Vec<u8>>, usize) {
     let trace = &timeline.trace;
     let work = |(run, events): (Run, &[u32])| {
         let mut out = Vec::with_capacity(events.len() * 128);
@@ -42,8 +40,16 @@ pub fn events(
         }
         Ok(out)
     };
-    let jobs = selection.chunks(PART).into_iter().skip(parts.start).take(parts.len()).collect();
-    parallel::run(threads, jobs, work).unwrap_or_default()
+    let chunks = selection.chunks(CHUNK);
+    let mut left = most;
+    let fits = |(_, events): &&(Run, &[u32])| {
+        let fits = left > 0;
+        left = left.saturating_sub(events.len());
+        fits
+    };
+    let jobs: Vec<_> = chunks.iter().skip(first).take_while(fits).copied().collect();
+    let next = first + jobs.len();
+    (parallel::run(threads, jobs, work).unwrap_or_default(), if next < chunks.len() { next } else { 0 })
 }
 
 fn one<'a>(

@@ -1,7 +1,7 @@
 //! Packets of a host's events: begin and end of every slice, in the order in which slices nest on their lane.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use crate::kernels::rows::Seeded;
 use crate::timeline::answer::arguments::Args;
@@ -29,14 +29,23 @@ impl Clock {
 }
 
 /// Events of one track that are not written yet.
-#[derive(Default)]
 struct Cursor {
+    /// Number of its first lane.
+    uuid: u64,
     event: Vec<u32>,
     /// Lane of each event; empty: all are on the first.
     lane: Vec<u32>,
     next: usize,
     /// Ends of the open slices per lane, innermost last.
     open: Vec<Vec<i64>>,
+}
+
+impl Cursor {
+    /// Number of the track of a lane, as a field.
+    #[inline]
+    fn number(&self, lane: usize) -> i64 {
+        self.uuid.wrapping_add(lane as u64) as i64
+    }
 }
 
 /// Writes the packets of one host, which are one sequence.
@@ -47,7 +56,8 @@ pub struct Writer {
     annotations: Annotations,
     flows: HashMap<u64, u64, Seeded>,
     next_flow: u64,
-    cursor: Cursor,
+    /// Tracks that are not written to their end.
+    queue: VecDeque<Cursor>,
 }
 
 impl Writer {
@@ -63,7 +73,7 @@ impl Writer {
             annotations: Annotations::new(categories),
             flows: HashMap::default(),
             next_flow: first_flow,
-            cursor: Cursor::default(),
+            queue: VecDeque::new(),
         }
     }
 
@@ -72,46 +82,64 @@ impl Writer {
         self.next_flow
     }
 
-    /// Goes to a track; returns the number of its lanes, 0 without events.
-    pub fn begin(&mut self, trace: &Trace, track: usize) -> u32 {
+    /// Adds a track to those to be written; returns the number of its lanes, which are tracks from `uuid` on; 0 without
+    /// events.
+    pub fn add(&mut self, trace: &Trace, track: usize, uuid: u64) -> u32 {
         let bound = |i: usize| trace.track_events.get(i).map_or(0, |&at| at);
         let mut event: Vec<u32> = (bound(track)..bound(track + 1)).collect();
-        self.cursor = Cursor::default();
         if event.is_empty() {
             return 0;
         }
-        let several = bound(track + 1) > bound(track) && trace.track_rows[track + 1] - trace.track_rows[track] > 1;
-        let mut count = 1;
-        if several {
+        let (mut lane, mut count) = (Vec::new(), 1);
+        if trace.track_rows[track + 1] - trace.track_rows[track] > 1 {
             event.sort_by_key(|&e| (trace.begin[e as usize], Reverse(trace.duration(e as usize))));
-            let times = event.iter().map(|&e| (trace.begin[e as usize], trace.end(e as usize)));
-            (self.cursor.lane, count) = lanes(times);
+            (lane, count) = lanes(event.iter().map(|&e| (trace.begin[e as usize], trace.end(e as usize))));
         }
-        self.cursor.event = event;
-        self.cursor.open = vec![Vec::new(); count as usize];
+        self.queue.push_back(Cursor { uuid, event, lane, next: 0, open: vec![Vec::new(); count as usize] });
         count
     }
 
-    /// Packets of the next events of the track, at most `most`; empty at its end. Its lanes are tracks from `uuid` on.
-    pub fn events(&mut self, trace: &Trace, args: &Args, uuid: u64, most: usize) -> Vec<u8> {
+    /// Packets of the next events of the added tracks, at most `most`; empty at their end.
+    pub fn events(&mut self, trace: &Trace, args: &Args, most: usize) -> Vec<u8> {
         let known = Known::of(args);
-        let (first, count) = (self.cursor.next, self.cursor.event.len());
+        let (mut out, mut left) = (Vec::new(), most.max(1));
+        while left > 0 {
+            let Some(mut cursor) = self.queue.pop_front() else { break };
+            left -= self.of_track(trace, args, &known, &mut cursor, left, &mut out);
+            if cursor.next < cursor.event.len() {
+                self.queue.push_front(cursor);
+            }
+        }
+        self.with_texts(out)
+    }
+
+    /// Packets of at most `most` events of a track; returns their number.
+    fn of_track(
+        &mut self,
+        trace: &Trace,
+        args: &Args,
+        known: &Known,
+        cursor: &mut Cursor,
+        most: usize,
+        out: &mut Vec<u8>,
+    ) -> usize {
+        let (first, count) = (cursor.next, cursor.event.len());
         let last = count.min(first.saturating_add(most));
-        let mut out = Vec::with_capacity((last - first) * 96);
+        out.reserve((last - first) * 96);
         let (mut body, mut list) = (Vec::new(), Vec::new());
         for i in first..last {
-            let event = self.cursor.event[i] as usize;
-            let lane = self.cursor.lane.get(i).map_or(0, |&lane| lane as usize);
+            let event = cursor.event[i] as usize;
+            let lane = cursor.lane.get(i).map_or(0, |&lane| lane as usize);
             let (begin, end) = (trace.begin[event], trace.end(event));
-            self.close(lane, begin, uuid, &mut out);
+            self.close(cursor, lane, begin, out);
             body.clear();
             let kind = if end > begin { TrackEvent::Type::TYPE_SLICE_BEGIN } else { TrackEvent::Type::TYPE_INSTANT };
             number(&mut body, TrackEvent::TYPE, kind.into());
-            number(&mut body, TrackEvent::TRACK_UUID, uuid.wrapping_add(lane as u64) as i64);
+            number(&mut body, TrackEvent::TRACK_UUID, cursor.number(lane));
             let name = trace.name[event];
             let name = self.annotations.texts.name(name, || trace.names.text(name));
             number(&mut body, TrackEvent::NAME_IID, name as i64);
-            self.annotations.stats(args, &known, trace.source[event] as usize, &mut list, &mut body);
+            self.annotations.stats(args, known, trace.source[event] as usize, &mut list, &mut body);
             let group = trace.group_of(event);
             if group != NO_GROUP {
                 self.annotations.group(args, group, &mut body);
@@ -119,7 +147,7 @@ impl Writer {
             let (begin_ns, end_ns) = (self.clock.ns(begin), self.clock.ns(end));
             let duration = end.wrapping_sub(begin);
             if end_ns.wrapping_sub(begin_ns).wrapping_mul(PS_PER_NS as u64) != duration as u64 {
-                self.annotations.exact(args, &known, duration, &mut body);
+                self.annotations.exact(args, known, duration, &mut body);
             }
             if let Some(flow) = trace.flow.get(event) {
                 let next = self.next_flow;
@@ -128,18 +156,18 @@ impl Writer {
                 varint(&mut body, TrackEvent::FLOW_IDS.into());
                 body.extend_from_slice(&flow.to_le_bytes());
             }
-            self.packet(begin_ns, &body, &mut out);
+            self.packet(begin_ns, &body, out);
             if end > begin {
-                self.cursor.open[lane].push(end);
+                cursor.open[lane].push(end);
             }
         }
-        self.cursor.next = last;
+        cursor.next = last;
         if last == count {
-            for lane in 0..self.cursor.open.len() {
-                self.close(lane, i64::MAX, uuid, &mut out);
+            for lane in 0..cursor.open.len() {
+                self.close(cursor, lane, i64::MAX, out);
             }
         }
-        self.with_texts(out)
+        last - first
     }
 
     /// Packets of a counter's samples.
@@ -164,12 +192,12 @@ impl Writer {
 
     /// Ends the slices of a lane that end until `time`.
     #[inline]
-    fn close(&mut self, lane: usize, time: i64, uuid: u64, out: &mut Vec<u8>) {
-        while let Some(&end) = self.cursor.open[lane].last().filter(|end| **end <= time) {
-            self.cursor.open[lane].pop();
+    fn close(&self, cursor: &mut Cursor, lane: usize, time: i64, out: &mut Vec<u8>) {
+        while let Some(&end) = cursor.open[lane].last().filter(|end| **end <= time) {
+            cursor.open[lane].pop();
             let mut body = Vec::with_capacity(16);
             number(&mut body, TrackEvent::TYPE, TrackEvent::Type::TYPE_SLICE_END.into());
-            number(&mut body, TrackEvent::TRACK_UUID, uuid.wrapping_add(lane as u64) as i64);
+            number(&mut body, TrackEvent::TRACK_UUID, cursor.number(lane));
             self.packet(self.clock.ns(end), &body, out);
         }
     }
@@ -276,9 +304,9 @@ mod tests {
         ];
         for most in [9, 1] {
             let mut writer = Writer::new(1, clock, 1, vec![]);
-            assert_eq!(writer.begin(&trace, 0), 2);
-            let parts: Vec<_> = (0..5_usize.div_ceil(most)).map(|_| writer.events(&trace, &args, 7, most)).collect();
-            assert!(writer.events(&trace, &args, 7, most).is_empty());
+            assert_eq!(writer.add(&trace, 0, 7), 2);
+            let parts: Vec<_> = (0..5_usize.div_ceil(most)).map(|_| writer.events(&trace, &args, most)).collect();
+            assert!(writer.events(&trace, &args, most).is_empty());
             assert_eq!(packets(&parts.concat()), (all.to_vec(), 1));
         }
     }

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tpu_profile_plugin.analysis.timeline.args import TraceArgs
-from tpu_profile_plugin.analysis.timeline.host import HostTrace
+from tpu_profile_plugin.analysis.timeline.host import HostTrace, Track
 from tpu_profile_plugin.analysis.timeline.sections import HOST_STRIDE
 from tpu_profile_plugin.analysis.timeline.window import (
     Selection,
@@ -167,10 +167,14 @@ def _metadata(prefix: str, trace: HostTrace, pid_offset: int, *, counted: bool) 
     to threads without one.
     """
     events: list[dict[str, Any]] = []
+    tracks_of: dict[int, list[Track]] = {}
+    for track in trace.tracks:
+        if track.counter is None:
+            tracks_of.setdefault(track.pid, []).append(track)
     for section in trace.sections:
         if counted and not section.has_lines:
             continue
-        tracks = [track for track in trace.tracks if track.pid == section.pid and track.counter is None]
+        tracks = tracks_of.get(section.pid, [])
         pid = section.pid + pid_offset
         title = {"name": prefix + section.name}
         process: dict[str, Any] = {"args": title, "name": "process_name", "ph": "M", "pid": pid}
