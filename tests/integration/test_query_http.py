@@ -199,6 +199,15 @@ def test_endless_and_huge_statements_are_stopped(board, monkeypatch):
     assert ended(board, "SELECT 1 AS one")["rows"] == 1
 
 
+def test_an_answer_in_json_has_a_limited_number_of_cells(board):
+    columns = ", ".join(f"range AS c{i}" for i in range(500))
+    state = ended(board, f"SELECT {columns} FROM range(4100)")
+    assert state["rows"] == 4100
+    assert len(board.json("query_result", query=state["query"])["rows"]) == 4000
+    csv = board.get("query_result", query=state["query"], format="csv")
+    assert csv.text.count("\n") == 4101
+
+
 def test_nothing_is_written_into_the_logdir(board):
     ended(board, STEPS)
     logs = board.plugin.server.logdir.absolute_path

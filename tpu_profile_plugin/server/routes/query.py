@@ -30,6 +30,8 @@ WAIT_S = 0.2
 MOST_RUNS = 1000
 """The most runs that a request may name."""
 
+_MOST_CELLS = 2_000_000
+"""The most cells of an answer in JSON; files have all."""
 _EXACT = 1 << 53
 """Integers up to it are exact as numbers of JSON."""
 _TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
@@ -101,9 +103,8 @@ class QueryRoutes:
         if kind == "json":
             from tpu_profile_plugin.tools.payload import encode
 
-            table = result.table
-            most = _whole(query.optional("rows"), len(table))
-            first = table if most >= len(table) else table.take(range(most))
+            most = min(_whole(query.optional("rows"), len(result)), _MOST_CELLS // len(result.part(0, 0).columns))
+            first = result.part(0, most)
             return Answer(Body(encode(_exact(first)).body, JSON), cache=NEVER)
         if kind not in _TYPES:
             raise BadRequest("'format' must be json, csv or parquet.", parameter="format")
