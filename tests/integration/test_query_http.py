@@ -83,6 +83,14 @@ def test_rows_of_one_run(board):
     assert again["rows"] == table["rows"][:2]
 
 
+def test_integers_that_numbers_of_json_would_round_are_texts(board):
+    state = ended(board, "SELECT a, a - 1 AS b, 5 AS c FROM (VALUES (9007199254740993), (NULL), (-7)) AS t(a)")
+    table = board.json("query_result", query=state["query"])
+    assert [col["type"] for col in table["cols"]] == ["string", "number", "number"]
+    rows = [[cell["v"] for cell in row["c"]] for row in table["rows"]]
+    assert rows == [["9007199254740993", 9007199254740992, 5], [None, None, 5], ["-7", -8, 5]]
+
+
 def test_rows_as_files(board):
     import pyarrow.parquet
 
@@ -189,6 +197,15 @@ def test_endless_and_huge_statements_are_stopped(board, monkeypatch):
         assert (state["state"], state["error"]["code"]) == ("failed", "query_stopped"), statement
         assert re.search(message, state["error"]["message"]), statement
     assert ended(board, "SELECT 1 AS one")["rows"] == 1
+
+
+def test_an_answer_in_json_has_a_limited_number_of_cells(board):
+    columns = ", ".join(f"range AS c{i}" for i in range(500))
+    state = ended(board, f"SELECT {columns} FROM range(4100)")
+    assert state["rows"] == 4100
+    assert len(board.json("query_result", query=state["query"])["rows"]) == 4000
+    csv = board.get("query_result", query=state["query"], format="csv")
+    assert csv.text.count("\n") == 4101
 
 
 def test_nothing_is_written_into_the_logdir(board):
