@@ -12,7 +12,8 @@ For scripts: `open(path)` reads a logdir, a file or bytes, `capture(addresses, l
 
 A run also has `steps()`, `kernels()`, `budget()`, `communication()`, `memory()`, `programs()`, `findings()`,
 `compare(base)`, and `table(tool, name)` for the tables of the pages, with `to_pandas()` and `to_arrow()`. Times are
-picoseconds. What a profile lacks raises `errors.NoData`. More: help(tpu_profile_plugin.opening.OpenRun).
+picoseconds. What a profile lacks raises `errors.NoData`. `open(logdir).sql("SELECT ...")` reads all runs. More:
+help(tpu_profile_plugin.opening.OpenRun).
 """
 
 from __future__ import annotations

@@ -31,6 +31,15 @@ async function drawnByTime(tab) {
   await tab.frame().$eval(".graph-toggle", (one) => one.dispatchEvent(new MouseEvent("click", { bubbles: true })));
   await h.until("an open fusion", () => tab.frame().$(".graph-box"));
 }
+const QUERY = `SELECT number AS step, begin_ps, duration_ps, compute_ps, idle_input_ps
+FROM steps
+ORDER BY duration_ps DESC`;
+/** The rows of the query with a chart of them. */
+async function asked(tab) {
+  await h.shows(tab, /\d+ rows in/);
+  await h.click(tab, ".query-summary .button");
+  await h.until("the chart", () => tab.frame().$(".query-chart canvas"));
+}
 const opened = (text) => (tab) => h.shows(tab, text);
 
 // name -> [which logdir, run], tool, what to wait for or do.
@@ -40,6 +49,7 @@ const WANTED = {
   time_budget: [devices("tpu_collectives"), "time_budget", opened("Average step")],
   communication: [devices("tpu_collectives"), "communication", opened("Collectives")],
   compare: [demo("train_prefetched"), "compare", opened("What changed"), { base: demo("train_slow_input")[1] }],
+  query: [demo("train_slow_input"), "query", asked, { sql: QUERY, ran: "1" }],
   pod_viewer: [steps("pod"), "pod_viewer", opened("Selected step")],
   inference_profile: [steps("serving"), "inference_profile", opened("Request level analysis")],
   framework_op_stats: [steps("gpu"), "framework_op_stats", opened("Include IDLE")],

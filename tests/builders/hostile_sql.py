@@ -5,7 +5,7 @@ Where there are two, the second is that of versions before DuckDB 2.
 
 from __future__ import annotations
 
-LIMIT = "longer than|more memory|more than .* bytes"
+LIMIT = "longer than|more memory|too much memory|more than .* bytes"
 """What the error of a stopped statement says: which limit comes first depends on the machine."""
 
 REFUSED: tuple[tuple[str, str], ...] = (

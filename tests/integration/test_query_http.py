@@ -17,7 +17,7 @@ from builders.servers.board import Board
 from tpu_profile_plugin.units import MIB
 
 ORIGIN = {"Origin": "http://localhost", "X-Profile-Request": "1"}
-STEPS = "SELECT run, host, number, duration_ps FROM steps ORDER BY ALL"
+STEPS = "SELECT run, host, step, duration_ps FROM steps ORDER BY ALL"
 ENDLESS = "SELECT sum(a.range * b.range) AS n FROM range(10000000) AS a, range(10000000) AS b"
 
 
@@ -74,13 +74,21 @@ def test_rows_of_one_run(board):
     assert [(col["id"], col["label"], col.get("unit")) for col in table["cols"]] == [
         ("run", "Run", None),
         ("host", "Host", None),
-        ("number", "Step", None),
+        ("step", "Step", None),
         ("duration_ps", "Duration", "ps"),
     ]
     rows = [[cell["v"] for cell in row["c"]] for row in table["rows"]]
     assert [row[:3] for row in rows] == [["two/s1", "h", step] for step in range(3)]
     again = board.json("query_result", query=state["query"], rows="2")
     assert again["rows"] == table["rows"][:2]
+
+
+def test_integers_that_numbers_of_json_would_round_are_texts(board):
+    state = ended(board, "SELECT a, a - 1 AS b, 5 AS c FROM (VALUES (9007199254740993), (NULL), (-7)) AS t(a)")
+    table = board.json("query_result", query=state["query"])
+    assert [col["type"] for col in table["cols"]] == ["string", "number", "number"]
+    rows = [[cell["v"] for cell in row["c"]] for row in table["rows"]]
+    assert rows == [["9007199254740993", 9007199254740992, 5], [None, None, 5], ["-7", -8, 5]]
 
 
 def test_rows_as_files(board):
@@ -144,7 +152,7 @@ def test_unknown_queries_and_formats(board):
 
 
 def test_a_wrong_statement_names_its_place(board):
-    state = ended(board, "SELECT number,\n  nope FROM steps")
+    state = ended(board, "SELECT step,\n  nope FROM steps")
     assert (state["state"], state["rows"], state["error"]["code"]) == ("failed", None, "query_failed")
     assert state["error"]["details"] == {"line": 2, "column": 3}
     assert board.refused("query_result", query=state["query"])[:2] == (400, "query_failed")
@@ -189,6 +197,15 @@ def test_endless_and_huge_statements_are_stopped(board, monkeypatch):
         assert (state["state"], state["error"]["code"]) == ("failed", "query_stopped"), statement
         assert re.search(message, state["error"]["message"]), statement
     assert ended(board, "SELECT 1 AS one")["rows"] == 1
+
+
+def test_an_answer_in_json_has_a_limited_number_of_cells(board):
+    columns = ", ".join(f"range AS c{i}" for i in range(500))
+    state = ended(board, f"SELECT {columns} FROM range(4100)")
+    assert state["rows"] == 4100
+    assert len(board.json("query_result", query=state["query"])["rows"]) == 4000
+    csv = board.get("query_result", query=state["query"], format="csv")
+    assert csv.text.count("\n") == 4101
 
 
 def test_nothing_is_written_into_the_logdir(board):

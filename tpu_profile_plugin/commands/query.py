@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.errors import BadRequest, QueryFailed, QueryRefused
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.opening import OpenLogdir
@@ -72,6 +72,9 @@ def _result(logdir: OpenLogdir, statement: str, options: argparse.Namespace) -> 
             except TimeoutError:
                 if doing := query.status().doing:
                     print(f"tpu-profile: {doing}", file=sys.stderr)
+    except (QueryFailed, QueryRefused) as error:
+        place = ", ".join(f"{name} {error.details[name]}" for name in ("line", "column") if name in error.details)
+        raise type(error)(f"{error.message} ({place})" if place else error.message, **error.details) from None
     finally:
         query.cancel()  # Ctrl-C ends its process too
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from tpu_profile_plugin.errors import QueryFailed, QueryRefused
 from tpu_profile_plugin.sql.limits import TEXT
+from tpu_profile_plugin.sql.named_runs import named_runs
 
 TABLE_FUNCTIONS = frozenset({"range", "generate_series", "unnest"})
 """The only functions that may stand for a table: most others read files, settings or other databases."""
@@ -42,10 +43,12 @@ class Checked:
     Attributes:
       statement: the SQL to run.
       tables: the tables whose rows it reads.
+      runs: by table the names of the runs that can have rows of the result; None for all.
     """
 
     statement: str
     tables: set[str] = field(default_factory=set)
+    runs: dict[str, frozenset[str] | None] = field(default_factory=dict)
 
 
 def check(connection: Any, statement: str, known: Collection[str]) -> Checked:
@@ -77,6 +80,7 @@ def check(connection: Any, statement: str, known: Collection[str]) -> Checked:
         checked = Checked(prefix + query)
         first = len(statement[: len(statement) - len(query)].encode("utf-8", "replace"))
         _Walk(statement, first, {name.lower() for name in known}, checked.tables).visit(tree, frozenset(), rows=True)
+        checked.runs = {name: runs for name, runs in named_runs(tree).items() if name in checked.tables}
     except RecursionError:
         raise QueryRefused("The statement is nested too deeply.") from None
     return checked

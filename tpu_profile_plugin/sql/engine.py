@@ -54,7 +54,7 @@ def translated(statement: str) -> Iterator[None]:
     except duckdb.Error as error:
         raise failed(error, statement) from None
     except (pyarrow.ArrowException, OSError) as error:  # errors of DuckDB while rows are read
-        if "memory" in str(error).lower():
+        if any(word in str(error).lower() for word in ("memory", "allocation failure")):
             raise QueryStopped(_MEMORY, limit="memory") from None
         raise failed(error, statement) from None
     except RecursionError:

@@ -27,7 +27,7 @@ class Example:
 
 _SLOWEST_STEP_GAPS = """\
 WITH slowest AS (
-  SELECT run, host, number AS step, begin_ps, begin_ps + duration_ps AS end_ps
+  SELECT run, host, step, begin_ps, begin_ps + duration_ps AS end_ps
   FROM steps WHERE takes_part ORDER BY duration_ps DESC LIMIT 1
 ), ops AS (
   SELECT s.*, e.plane, e.name, e.begin_ps AS op_begin_ps, e.begin_ps + e.duration_ps AS op_end_ps
@@ -94,7 +94,7 @@ ORDER BY bytes DESC LIMIT 50
 """
 
 _STEP_TIMES = """\
-SELECT run, count(DISTINCT number) AS steps, count(DISTINCT host || ' ' || device) AS devices,
+SELECT run, count(DISTINCT step) AS steps, count(DISTINCT host || ' ' || device) AS devices,
   median(duration_ps) AS median_ps, avg(duration_ps) AS mean_ps, max(duration_ps) AS longest_ps
 FROM steps
 WHERE takes_part
@@ -144,15 +144,17 @@ ORDER BY difference_ps DESC LIMIT 50
 
 _CALLS_OF_SLOW_STEPS = """\
 WITH ranked AS (
-  SELECT run, number, percent_rank() OVER (PARTITION BY run ORDER BY max(duration_ps)) >= 0.8 AS slow
-  FROM steps WHERE takes_part GROUP BY run, number
+  SELECT run, step, percent_rank() OVER (PARTITION BY run ORDER BY max(duration_ps)) >= 0.8 AS slow
+  FROM steps WHERE takes_part GROUP BY run, step
 ), counts AS (
   SELECT run, count(*) FILTER (slow) AS slow_steps, count(*) FILTER (NOT slow) AS other_steps FROM ranked GROUP BY run
+), spans AS (
+  SELECT run, host, step, min(begin_ps) AS begin_ps, min(begin_ps + duration_ps) AS end_ps
+  FROM steps WHERE takes_part GROUP BY ALL
 ), calls AS (
   SELECT e.run, e.name, sum(self_ps) FILTER (slow) AS slow_ps, sum(self_ps) FILTER (NOT slow) AS other_ps
-  FROM events e JOIN steps s ON e.run = s.run AND e.host = s.host
-    AND e.begin_ps >= s.begin_ps AND e.begin_ps < s.begin_ps + s.duration_ps
-  JOIN ranked r ON r.run = s.run AND r.number = s.number
+  FROM events e JOIN spans s ON e.run = s.run AND e.host = s.host AND e.begin_ps >= s.begin_ps AND e.begin_ps < s.end_ps
+  JOIN ranked r ON r.run = s.run AND r.step = s.step
   WHERE e.plane LIKE '/host:%' GROUP BY ALL
 )
 SELECT run, name, coalesce(slow_ps, 0) / slow_steps AS per_slow_step_ps,

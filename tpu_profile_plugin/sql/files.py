@@ -100,6 +100,6 @@ class TableFiles:
 def _key(run: RunHosts, relation: Relation) -> str:
     facts = [
         *(_FORMAT, build_identity(), relation.name, run.name),
-        *((host.name, repr(host.content)) for host in run.profiles),
+        *((host.name, repr(host.identity)) for host in run.profiles),
     ]
     return hashlib.blake2b(json.dumps(facts).encode("utf-8", "replace"), digest_size=16).hexdigest()

@@ -116,10 +116,11 @@ class Query:
 
         known = {relation.name: relation for relation in schema()}
         checked, _ = self._ask({"do": "check", "statement": self._statement, "tables": list(known)}, rows=False)
-        read = [known[name] for name in checked["tables"]]
+        named = checked["tables"]
+        tables = [(run, known[name]) for run in self._runs for name in named if run.name in (named[name] or [run.name])]
         request = {"do": "run", "statement": checked["statement"]}
         for attempt in range(_ATTEMPTS):
-            files, notes = self._read(read)
+            files, notes = self._read(tables)
             self._tell("running")
             empty = {name: sql_types(relation) for name, relation in known.items() if name not in files}
             try:
@@ -131,16 +132,18 @@ class Query:
                 self._drop(files[error.details["table"]])
         if facts["cut"]:
             notes = [f"Only the first {self._limits.rows:,} rows are shown.", *notes]
-        return Result(self._statement, rows, tuple(read), bool(facts["cut"]), tuple(notes), self._elapsed())
+        return Result(
+            self._statement, rows, [known[name] for name in named], bool(facts["cut"]), tuple(notes), self._elapsed()
+        )
 
-    def _read(self, relations: Sequence[Relation]) -> tuple[dict[str, list[str]], list[str]]:
+    def _read(self, tables: Sequence[tuple[RunHosts, Relation]]) -> tuple[dict[str, list[str]], list[str]]:
         """The files of each table, and sentences about what is missing."""
         store = self._files = self._files or table_files()
         files: dict[str, list[str]] = {}
         notes: dict[str, None] = {}
         first: ProfileError | None = None
-        total = len(relations) * len(self._runs)
-        for number, (run, relation) in enumerate((r, table) for r in self._runs for table in relations):
+        total = len(tables)
+        for number, (run, relation) in enumerate(tables):
             begin = f"Reading {relation.name} of {run.name}"
             self._tell("reading", begin, number, total)
             try:

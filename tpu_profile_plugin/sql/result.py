@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.run.relations.relation import Relation
 
 
+_BLOCK = 10_000
+"""Rows that become Python objects at a time."""
+
+
 class Result:
     """Rows of a query; behaves as a `Table`.
 
@@ -51,10 +55,17 @@ class Result:
     @functools.cached_property
     def table(self) -> Table:
         """The rows as a `Table`; values other than numbers, texts and booleans are texts."""
+        return self._table_of(self._arrow)
+
+    def part(self, first: int, rows: int) -> Table:
+        """At most `rows` rows from the row `first`, made anew: nothing but the rows in Arrow's form is kept."""
+        return self._table_of(self._arrow.slice(first, rows))
+
+    def _table_of(self, arrow: Any) -> Table:
         import pyarrow.types as kinds
 
         columns, data = [], []
-        for field, values in zip(self._arrow.schema, self._arrow.columns, strict=True):
+        for field, values in zip(arrow.schema, arrow.columns, strict=True):
             known = self._known.get(field.name)
             if kinds.is_integer(field.type) or kinds.is_floating(field.type):
                 kind = numbers(field.name, field.name, _unit(field.name), "")
@@ -106,7 +117,9 @@ class Result:
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self._arrow.schema.names)
-        writer.writerows(zip(*(self.table.column(id_) for id_ in self.table.ids), strict=True))
+        for first in range(0, len(self), _BLOCK):
+            part = self.part(first, _BLOCK)
+            writer.writerows(zip(*(part.column(id_) for id_ in part.ids), strict=True))
         return out.getvalue()
 
     def to_json(self) -> str:

@@ -96,7 +96,8 @@ def _checked(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
 
     with translated(request["statement"]):
         checked = check(_parser(limits.memory_bytes), request["statement"], request["tables"])
-    return {"statement": checked.statement, "tables": sorted(checked.tables)}
+    runs = {name: None if named is None else sorted(named) for name, named in checked.runs.items()}
+    return {"statement": checked.statement, "tables": {name: runs.get(name) for name in sorted(checked.tables)}}
 
 
 @functools.lru_cache(1)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 try:
     import resource
@@ -56,6 +58,10 @@ class MemoryGuard:
 
 def peak_memory() -> int:
     """The most bytes of memory that this process ever had, 0 if unknown."""
+    if sys.platform == "linux":
+        # ru_maxrss of a program begins with the memory of the process that started it.
+        with contextlib.suppress(OSError, ValueError), Path("/proc/self/status").open() as lines:
+            return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")), 0)
     if resource is not None:
         unit = 1 if sys.platform == "darwin" else 1024
         return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * unit

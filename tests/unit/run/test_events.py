@@ -257,7 +257,7 @@ def test_steps_have_the_numbers_of_the_table_of_steps() -> None:
         ("h0", 0, 0), ("h0", 1, 1), ("h1", None, 0), ("h1", 0, 1), ("h1", 1, 2),
     ]  # fmt: skip
     assert run.events(hosts="h1").read().column("step") == [None, 0, 1]
-    assert run.relation("steps").read().column("number") == [0, 1, 0, 1]
+    assert run.relation("steps").read().column("step") == [0, 1, 0, 1]
 
 
 @pytest.mark.parametrize("run", tpu_profile_plugin.open(str(DEMO)).runs(), ids=lambda run: run.name)
@@ -268,7 +268,7 @@ def test_events_of_captures_are_those_of_the_files_and_of_the_tool(run: OpenRun)
     assert int(events["self_ps"].sum()) == int(groups["self"].sum())
     line = (events["line"] == groups.column("line")[0]) & (events["name"] == groups.column("name")[0])
     assert int(events["duration_ps"][line].sum()) == groups.column("total")[0]
-    steps = set(run.relation("steps").read().column("number"))
+    steps = set(run.relation("steps").read().column("step"))
     marked = [step for step in events.column("step") if step is not None]
     assert np.mean([step in steps for step in marked] or [1]) > 0.5  # the first and last step may be incomplete
 

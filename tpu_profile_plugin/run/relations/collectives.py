@@ -167,17 +167,17 @@ def _of_host(
 
 def _waits(
     recorded: RecordedCollectives, devices: int, place: _Place, executions: _Executions
-) -> tuple[I64, I64, I64, list[int]]:
-    """Wait, last device (of all hosts) and execution per run; the most ranks per key."""
-    runs = recorded.runs
-    last = np.where(runs.last >= 0, runs.last + place.first, -1)
-    execution = executions.number(runs.instance)
-    most = np.ones(len(runs.keys), np.int64)
-    np.maximum.at(most, runs.key, runs.ranks)
-    between = place.waits
+) -> tuple[np.ma.MaskedArray[Any, np.dtype[np.int64]], I64, I64, list[int]]:
+    """Wait (masked where unknown), last device (of all hosts) and execution per run; the most ranks per key."""
+    runs, between = recorded.runs, place.waits
     if between is None:
-        return runs.wait_ps, last, execution, most.tolist()
-    wait = runs.wait_ps.copy()
+        last = np.where(runs.last >= 0, runs.last + place.first, -1)
+        most = np.ones(len(runs.keys), np.int64)
+        np.maximum.at(most, runs.key, runs.ranks)
+        return np.ma.MaskedArray(runs.wait_ps), last, executions.number(runs.instance), most.tolist()
+    # What the devices of other hosts did in further runs is not known.
+    wait: np.ma.MaskedArray[Any, np.dtype[np.int64]] = np.ma.MaskedArray(np.zeros(len(runs.key), np.int64), True)
+    last, execution = np.full((2, len(runs.key)), -1)
     kept = kept_rows(runs, devices)
     wait[kept], last[kept], execution[kept] = between.wait_ps, between.last, between.execution
     return wait, last, execution, between.ranks.tolist()

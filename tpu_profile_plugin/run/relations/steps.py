@@ -19,7 +19,7 @@ COLUMNS = (
     RUN,
     HOST,
     texts("device", "Device", "Device of the host; Host if no device was recorded."),
-    integers("number", "Step", "", "Number of the step, the same on all hosts and devices."),
+    integers("step", "Step", "", "Number of the step, the same on all hosts and devices."),
     texts("name", "Name", "Name of the step's marker, if it has one."),
     integers("begin_ps", "Begin", "ps", "Begin of the step on the device, on the axis of the trace viewer."),
     integers("duration_ps", "Duration", "ps", "Time from the begin to the end of the step; the parts add up to it."),

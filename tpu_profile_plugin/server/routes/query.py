@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from werkzeug.wrappers import Request
@@ -22,12 +23,17 @@ from tpu_profile_plugin.server.results import Results
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.run import Run
     from tpu_profile_plugin.sql.files import TableFiles
+    from tpu_profile_plugin.tables.table import Table
 
 WAIT_S = 0.2
 """Queries over tables that are kept end within it: then the first answer is the last."""
 MOST_RUNS = 1000
 """The most runs that a request may name."""
 
+_MOST_CELLS = 2_000_000
+"""The most cells of an answer in JSON; files have all."""
+_EXACT = 1 << 53
+"""Integers up to it are exact as numbers of JSON."""
 _TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 
 
@@ -97,10 +103,9 @@ class QueryRoutes:
         if kind == "json":
             from tpu_profile_plugin.tools.payload import encode
 
-            table = result.table
-            most = _whole(query.optional("rows"), len(table))
-            first = table if most >= len(table) else table.take(range(most))
-            return Answer(Body(encode(first).body, JSON), cache=NEVER)
+            most = min(_whole(query.optional("rows"), len(result)), _MOST_CELLS // len(result.part(0, 0).columns))
+            first = result.part(0, most)
+            return Answer(Body(encode(_exact(first)).body, JSON), cache=NEVER)
         if kind not in _TYPES:
             raise BadRequest("'format' must be json, csv or parquet.", parameter="format")
         data = result.to_parquet() if kind == "parquet" else result.to_csv().encode("utf-8", "replace")
@@ -133,6 +138,19 @@ class QueryRoutes:
             raise BadRequest(f"A query reads {MOST_RUNS} runs at most, not {len(names)}.", parameter="runs")
         results = self._results()
         return [results.run(self._catalog.locate(Place(name, below=place.below))) for name in names]
+
+
+def _exact(table: Table) -> Table:
+    """The table with columns of integers that doubles would round, as ids of threads, as columns of texts."""
+    columns, data = list(table.columns), list(table.data)
+    for at, (column, values) in enumerate(zip(table.columns, table.data, strict=True)):
+        if column.type != "number" or values.dtype.kind not in "iu":
+            continue
+        cells = table.column(column.id)
+        if any(cell is not None and abs(cell) > _EXACT for cell in cells):
+            columns[at] = replace(column, type="string", unit="", dtype="")
+            data[at] = [None if cell is None else str(cell) for cell in cells]
+    return replace(table, columns=tuple(columns), data=data)
 
 
 def _text(value: Any) -> str:

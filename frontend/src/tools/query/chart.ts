@@ -23,11 +23,11 @@ export const measures = ({ columns }: TableData): TableColumn[] => columns.filte
 /** Times of day and counts of rows are rarely what a chart is about. */
 const POSITIONS = /^(begin|end)_ps$|^(number|step|depth|source_line|rank|id)$/;
 
-/** A chart to begin with; null for a table without numbers. */
+/** A chart to begin with; null for a table without rows or numbers. */
 export function proposed(table: TableData): ChartChoice | null {
   const numbers = measures(table);
   const y = numbers.find(({ id }) => !POSITIONS.test(id)) ?? numbers[0];
-  if (!y) return null;
+  if (!y || table.rowCount === 0) return null;
   const texts = table.columns
     .filter(({ kind }) => kind === "string")
     .map((column) => ({ column, distinct: new Set(column.values.slice(0, MOST_BARS)).size }))

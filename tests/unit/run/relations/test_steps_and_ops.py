@@ -24,7 +24,7 @@ TWO_CORES = profile(
 
 def test_a_step_of_a_device_is_a_row_and_its_parts_add_up_to_it() -> None:
     run = run_of(TWO_CORES)
-    assert rows(run, "steps", "run", "host", "device", "number", "begin_ps", "duration_ps", "compute_ps") == [
+    assert rows(run, "steps", "run", "host", "device", "step", "begin_ps", "duration_ps", "compute_ps") == [
         ("run", "h0", "TPU 0", 0, 0, 100 * US, 70 * US),
         ("run", "h0", "TPU 1", 0, 10 * US, 100 * US, 50 * US),
         ("run", "h0", "TPU 0", 1, 150 * US, 100 * US, 100 * US),
@@ -43,20 +43,20 @@ def test_steps_of_hosts_are_numbered_alike() -> None:
     texts = [
         'plane 9 "/host:CPU"\n' + "".join(marker.format(100 * i, i) for i in numbers) for numbers in ((5, 6), (4, 5, 6))
     ]
-    assert rows(run_of(texts[1]), "steps", "number", "name") == [(0, "train 4"), (1, "train 5"), (2, "train 6")]
-    assert rows(run_of(*texts), "steps", "host", "number", "name") == [
+    assert rows(run_of(texts[1]), "steps", "step", "name") == [(0, "train 4"), (1, "train 5"), (2, "train 6")]
+    assert rows(run_of(*texts), "steps", "host", "step", "name") == [
         ("h0", 0, "train 5"), ("h0", 1, "train 6"), ("h1", 0, "train 5"), ("h1", 1, "train 6"),
     ]  # fmt: skip
 
 
 def test_a_recording_without_steps_is_one_and_says_so() -> None:
     run = run_of(tpu("5 10 fusion.1\n20 10 fusion.1"))
-    assert rows(run, "steps", "number", "begin_ps", "duration_ps", "source") == [(0, 5 * US, 25 * US, "recording")]
+    assert rows(run, "steps", "step", "begin_ps", "duration_ps", "source") == [(0, 5 * US, 25 * US, "recording")]
 
 
 def test_a_host_without_devices_has_steps_of_its_own() -> None:
     run = run_of(host("0 30 train {_r=1, step_num=4}\n1 5 work"))
-    assert rows(run, "steps", "device", "number", "name", "duration_ps") == [("Host", 0, "train 4", 30 * US)]
+    assert rows(run, "steps", "device", "step", "name", "duration_ps") == [("Host", 0, "train 4", 30 * US)]
 
 
 def test_nothing_recorded_is_a_table_without_rows() -> None:
