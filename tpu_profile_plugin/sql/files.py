@@ -30,8 +30,8 @@ class TableFiles:
 
     def __init__(self, directory: Path, limit_bytes: int) -> None:
         """Does no I/O; beyond `limit_bytes`, the least recently used files are deleted."""
-        self.directory = directory
-        self._files = FileCache(directory, limit_bytes)
+        self.directory = directory.absolute()  # other processes have another working directory
+        self._files = FileCache(self.directory, limit_bytes)
         self._lock = threading.Lock()
         self._making: dict[str, threading.Lock] = {}
 

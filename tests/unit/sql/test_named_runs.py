@@ -49,7 +49,7 @@ def runs(connection: Any, statement: str) -> dict[str, list[str] | None]:
         ("SELECT host AS run FROM events WHERE run = 'a'", {"events": None}),
         ("FROM events AS e(run, x) WHERE e.run = 'a'", {"events": None}),
         ("FROM events e JOIN steps s USING (run) WHERE run = 'a'", {"events": None, "steps": None}),
-        ("FROM events e ASOF JOIN steps s ON e.step >= s.number WHERE s.run = 'a'", {"events": None, "steps": None}),
+        ("FROM events e ASOF JOIN steps s ON e.step >= s.step WHERE s.run = 'a'", {"events": None, "steps": None}),
         ("FROM events e POSITIONAL JOIN steps s WHERE s.run = 'a'", {"events": None, "steps": None}),
         ("FROM events TABLESAMPLE 10 ROWS WHERE run = 'a'", {"events": None}),
         ("FROM events WHERE run = 'a' UNION ALL FROM events", {"events": None}),

@@ -21,6 +21,7 @@ from tpu_profile_plugin import sql
 from tpu_profile_plugin.errors import MissingPackage, NotFound, QueryFailed, QueryRefused, QueryStopped
 from tpu_profile_plugin.opening import OpenLogdir
 from tpu_profile_plugin.sql import query as query_module
+from tpu_profile_plugin.sql.files import TableFiles
 
 US = 10**6
 STEPS = "0 100 1 {_ct=9, _c=1}\n100 100 2 {_ct=9, _c=2}"
@@ -158,6 +159,14 @@ def test_tables_are_private(tmp_path: Path, tables: Path) -> None:
     logdir(tmp_path, a=(FIRST,)).sql("FROM steps")
     assert tables.stat().st_mode & 0o777 == 0o700
     assert {path.stat().st_mode & 0o077 for path in tables.glob("*/*")} == {0}
+
+
+def test_tables_may_be_in_any_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = logdir(tmp_path, a=(FIRST,)).runs()
+    monkeypatch.chdir(tmp_path)
+    for directory in ("it's [one]", "ü=3 {a,b}"):
+        files = TableFiles(Path(directory), 1 << 20)
+        assert rows(sql.start(runs, "SELECT count(*) FROM ops", files=files).result()) == [(2,)]
 
 
 def test_profiles_in_memory_are_told_apart_by_their_bytes(tmp_path: Path) -> None:
