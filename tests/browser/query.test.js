@@ -4,7 +4,7 @@ import { test } from "node:test";
 import * as h from "./harness.js";
 
 const RUN = "gpu/2026_11_20_10_00_00";
-const STEPS = "SELECT run, host, number, begin_ps, duration_ps\nFROM steps ORDER BY number";
+const STEPS = "SELECT run, host, step, begin_ps, duration_ps\nFROM steps ORDER BY step";
 const ENDLESS = "SELECT sum(a.range * b.range) AS n FROM range(10000000) AS a, range(10000000) AS b";
 
 const at = await h.served({ steps: "step_profiles" });
@@ -54,7 +54,7 @@ h.inEveryBrowser("query", ({ name, browser }) => {
     await h.shows(tab, /3 rows in \d/);
     const rows = await cells(tab);
     assert.deepEqual(
-      rows.map(([run, host, number]) => [run, host, number]),
+      rows.map(([run, host, step]) => [run, host, step]),
       [0, 1, 2].map((step) => [RUN, "h", String(step)]),
     );
     assert.deepEqual([h.query(tab).get("sql"), h.query(tab).get("ran")], [STEPS.replace("\n", " "), "1"]);
@@ -79,10 +79,10 @@ h.inEveryBrowser("query", ({ name, browser }) => {
   });
 
   test("an error marks its place; a running query says so and is cancelled", async () => {
-    const tab = await open(browser(), { sql: "SELECT number,\n  nope FROM steps", ran: "1" });
+    const tab = await open(browser(), { sql: "SELECT step,\n  nope FROM steps", ran: "1" });
     await h.shows(tab, "The query has an error");
     await press(tab, "Go to line 2, column 3");
-    assert.equal(await tab.frame().$eval(".query-text", (area) => area.selectionStart), 17);
+    assert.equal(await tab.frame().$eval(".query-text", (area) => area.selectionStart), 15);
     await run(tab, "COPY steps TO 'x.csv'");
     await h.shows(tab, "COPY statements are not allowed");
     await run(tab, ENDLESS);

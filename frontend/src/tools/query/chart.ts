@@ -21,7 +21,7 @@ const SEPARATOR = "~";
 export const measures = ({ columns }: TableData): TableColumn[] => columns.filter(({ kind }) => kind === "number");
 
 /** Times of day and counts of rows are rarely what a chart is about. */
-const POSITIONS = /^(begin|end)_ps$|^(number|step|depth|source_line|rank|id)$/;
+const POSITIONS = /^(begin|end)_ps$|^(step|depth|source_line|rank|id)$/;
 
 /** A chart to begin with; null for a table without rows or numbers. */
 export function proposed(table: TableData): ChartChoice | null {

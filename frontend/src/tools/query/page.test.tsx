@@ -10,7 +10,7 @@ const ABOUT = {
   missing: null,
   tables: [
     { name: "events", summary: "Recorded events.", columns: [column("begin_ps", "ps"), column("depth")] },
-    { name: "steps", summary: "Steps.", columns: [column("number")] },
+    { name: "steps", summary: "Steps.", columns: [column("step")] },
   ],
   examples: [
     { id: "longest", title: "The longest events", sentence: "Ten of them.", sql: "SELECT 10", over: "run" },

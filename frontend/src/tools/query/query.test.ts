@@ -91,10 +91,10 @@ it("the search finds tables by name, and columns by name, unit or sentence", () 
   const column = (id: string, unit: string, sentence: string) => ({ id, type: "number", unit, sentence });
   const tables = [
     { name: "events", summary: "", columns: [column("begin_ps", "ps", "Begin."), column("depth", "", "Level of nesting.")] },
-    { name: "steps", summary: "", columns: [column("number", "", "Number of the step.")] },
+    { name: "steps", summary: "", columns: [column("step", "", "Number of the step.")] },
   ];
   const found = (text: string) => searched(tables, text).map(({ name, columns }) => [name, ...columns.map(({ id }) => id)].join(" "));
-  expect(found("")).toEqual(["events begin_ps depth", "steps number"]);
+  expect(found("")).toEqual(["events begin_ps depth", "steps step"]);
   expect(found("EVENTS")).toEqual(["events begin_ps depth"]);
   expect(found("nest")).toEqual(["events depth"]);
   expect(found("ps begin")).toEqual(["events begin_ps"]);
