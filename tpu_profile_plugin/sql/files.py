@@ -63,6 +63,8 @@ class TableFiles:
                 self._files.path(name).replace(self._files.path(key))
                 with self._files.writing(key + _NOTES) as file:
                     file.write(json.dumps(notes).encode())
+            except FileNotFoundError:
+                raise too_small(relation.name) from None
             except OSError as error:
                 reason = error.strerror or type(error).__name__
                 raise QueryStopped(f"Tables cannot be kept in {self.directory}: {reason}.") from None
@@ -95,6 +97,12 @@ class TableFiles:
             yield
         finally:
             lock.release()
+
+
+def too_small(table: str) -> QueryStopped:
+    """The error of a query whose tables do not fit into the directory together."""
+    message = f"The table {table} is deleted while it is used: the cache is too small for these runs. Choose fewer."
+    return QueryStopped(message, limit="size")
 
 
 def _key(run: RunHosts, relation: Relation) -> str:

@@ -12,6 +12,8 @@ TEXT = 100_000
 COLUMNS = 1_000
 """The most columns of a result."""
 
+_MOST = {"rows": 10**9, "seconds": 86_400, "memory_bytes": 1 << 40, "result_bytes": 1 << 40}
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -31,7 +33,7 @@ class Limits:
     result_bytes: int = 256 * MIB
 
     def __post_init__(self) -> None:
-        """Raises BadRequest for a limit that is not positive."""
-        for name in ("rows", "seconds", "memory_bytes", "result_bytes"):
-            if not getattr(self, name) > 0:
-                raise BadRequest(f"{name} must be more than 0.", parameter=name)
+        """Raises BadRequest for a limit that is not positive, or too large for the system."""
+        for name, most in _MOST.items():
+            if not 0 < getattr(self, name) <= most:
+                raise BadRequest(f"{name} must be more than 0, and at most {most:,}.", parameter=name)

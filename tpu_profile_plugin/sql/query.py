@@ -127,9 +127,14 @@ class Query:
                 facts, rows = self._ask({**request, "files": files, "empty": empty}, rows=True)
                 break
             except QueryFailed as error:  # a file was damaged, or deleted by another program
-                if attempt + 1 == _ATTEMPTS or "table" not in error.details:
+                table = error.details.get("table")
+                if table is None:
                     raise
-                self._drop(files[error.details["table"]])
+                if attempt + 1 == _ATTEMPTS:
+                    from tpu_profile_plugin.sql.files import too_small
+
+                    raise too_small(table) from None
+                self._drop(files[table])
         if facts["cut"]:
             notes = [f"Only the first {self._limits.rows:,} rows are shown.", *notes]
         return Result(

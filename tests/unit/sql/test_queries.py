@@ -18,7 +18,7 @@ from builders.planes import host, profile, tpu
 
 import tpu_profile_plugin as tp
 from tpu_profile_plugin import sql
-from tpu_profile_plugin.errors import MissingPackage, NotFound, QueryFailed, QueryRefused, QueryStopped
+from tpu_profile_plugin.errors import BadRequest, MissingPackage, NotFound, QueryFailed, QueryRefused, QueryStopped
 from tpu_profile_plugin.opening import OpenLogdir
 from tpu_profile_plugin.sql import query as query_module
 from tpu_profile_plugin.sql.files import TableFiles
@@ -167,6 +167,21 @@ def test_tables_may_be_in_any_directory(tmp_path: Path, monkeypatch: pytest.Monk
     for directory in ("it's [one]", "ü=3 {a,b}"):
         files = TableFiles(Path(directory), 1 << 20)
         assert rows(sql.start(runs, "SELECT count(*) FROM ops", files=files).result()) == [(2,)]
+
+
+def test_a_cache_that_is_too_small_for_the_runs_is_told(tmp_path: Path) -> None:
+    runs = logdir(tmp_path, a=(FIRST,), b=(FIRST,)).runs()
+    files = TableFiles(tmp_path / "small", 1000)
+    with pytest.raises(QueryStopped, match="The table ops is deleted while it is used"):
+        sql.start(runs, "FROM ops", files=files).result()
+
+
+@pytest.mark.parametrize(
+    "limits", [{"rows": 0}, {"seconds": -1.0}, {"seconds": float("inf")}, {"seconds": float("nan")}]
+)
+def test_limits_are_positive_and_finite(tmp_path: Path, limits: dict[str, Any]) -> None:
+    with pytest.raises(BadRequest, match="must be more than 0, and at most"):
+        logdir(tmp_path, a=(FIRST,)).sql("SELECT 1", **limits)
 
 
 def test_profiles_in_memory_are_told_apart_by_their_bytes(tmp_path: Path) -> None:
