@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import logging
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -16,6 +17,8 @@ from tpu_profile_plugin.errors import QueryStopped
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.relations.relation import Relation
 from tpu_profile_plugin.tables.parquet import write_parquet
+
+_LOG = logging.getLogger("tpu_profile_plugin")
 
 _FORMAT = 1
 _NOTES = "n"
@@ -66,8 +69,9 @@ class TableFiles:
             except FileNotFoundError:
                 raise too_small(relation.name) from None
             except OSError as error:
+                _LOG.warning("Tables cannot be written to %s: %s", self.directory, error)
                 reason = error.strerror or type(error).__name__
-                raise QueryStopped(f"Tables cannot be kept in {self.directory}: {reason}.") from None
+                raise QueryStopped(f"The tables of this run cannot be written to the cache: {reason}.") from None
             return self._files.path(key), notes, False
 
     def drop(self, path: Path) -> None:
