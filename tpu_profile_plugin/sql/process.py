@@ -47,6 +47,8 @@ class Process:
     def __init__(self) -> None:
         """Starts it; raises QueryStopped if that fails."""
         environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
+        # Arrow's own allocator takes memory by the GiB, which counts against the limit before it is used.
+        environment["ARROW_DEFAULT_MEMORY_POOL"] = "system"
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and program
                 [sys.executable, "-c", _BOOT],

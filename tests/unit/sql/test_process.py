@@ -31,6 +31,9 @@ def test_a_process_has_no_secrets_and_no_directory_of_ours(monkeypatch: pytest.M
         assert limits["Max file size"].split()[:2] == ["0", "0"]
         process.ask(ONE)
         process.more()
+        # What allocators reserve counts against the limit of the process (2 GiB): a small result takes little of it.
+        reserved = next(line for line in (place / "status").read_text().splitlines() if line.startswith("VmData:"))
+        assert int(reserved.split()[1]) < 800_000
         limits = dict(line.split("  ", 1) for line in (place / "limits").read_text().splitlines())
         assert limits["Max data size"].split()[0] == str(2 << 30)
         assert limits["Max cpu time"].split()[0].isdigit()
