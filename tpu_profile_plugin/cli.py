@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import Protocol
 
 from tpu_profile_plugin.commands import (
+    answer,
     capture,
     compare,
     completion,
@@ -23,9 +25,25 @@ from tpu_profile_plugin.system.process import exit_on_sigterm
 from tpu_profile_plugin.version import __version__
 from tpu_profile_plugin.workers.choice import HELP as EXECUTOR
 
-_COMMANDS = {
+
+class Command(Protocol):
+    """A module of `commands`, or what acts like one."""
+
+    @property
+    def HELP(self) -> str:  # noqa: N802 - a constant of modules
+        """One sentence, without a capital and a full stop."""
+
+    def define(self, parser: argparse.ArgumentParser) -> None:
+        """Adds the arguments."""
+
+    def run(self, options: argparse.Namespace) -> int:
+        """Runs it; returns the exit status."""
+
+
+_COMMANDS: dict[str, Command] = {
     "capture": capture,
     "runs": runs,
+    "ops": answer.VerbCommand("ops"),
     "explain": explain,
     "tools": tools,
     "events": events,

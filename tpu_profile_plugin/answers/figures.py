@@ -1,0 +1,55 @@
+"""Numbers as answers send them: times in ms to the nanosecond, other fractions with six significant digits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from tpu_profile_plugin.tables.column import Column
+from tpu_profile_plugin.units import PS_PER_MS
+
+UNITS = {
+    "_ps": "ms",
+    "_ms": "ms",
+    "_bytes": "bytes",
+    "_percent": "%",
+    "_flops": "FLOP",
+    "_gflops_per_s": "GFLOP/s",
+    "_gib_per_s": "GiB/s",
+    "_per_s": "1/s",
+}
+"""The unit of a fact by the end of its id."""
+_DIGITS = 6
+
+
+def sent_id(id_: str) -> str:
+    """The id under which a figure is sent: times are sent in ms."""
+    return f"{id_.removesuffix('_ps')}_ms" if id_.endswith("_ps") else id_
+
+
+def unit_of(id_: str, column: Column | None = None) -> str:
+    """The unit of what is sent for a fact or a column."""
+    if column is not None and column.unit != "ps":
+        return column.unit
+    return next((unit for end, unit in UNITS.items() if id_.endswith(end)), "")
+
+
+def sent(id_: str, value: Any, unit: str = "") -> Any:
+    """The value of a fact or cell as it is sent; null for a number that is none."""
+    if isinstance(value, Mapping):
+        return {sent_id(name): sent(name, inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [sent(id_, inner, unit) for inner in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return value
+    if not math.isfinite(value):
+        return None
+    if unit == "ps" or id_.endswith("_ps"):
+        return round(value / PS_PER_MS, 6)
+    if isinstance(value, float):
+        value = float(f"{value:.{_DIGITS}g}")
+        return int(value) if value.is_integer() and abs(value) < 1e15 else value
+    return value

@@ -1,0 +1,22 @@
+"""The list of all verbs, in the order of the guide; a new verb needs an import and an entry here."""
+
+from __future__ import annotations
+
+from tpu_profile_plugin.answers.verb import Verb
+from tpu_profile_plugin.answers.verbs import ops, runs
+from tpu_profile_plugin.errors import NotFound
+
+VERBS: tuple[Verb, ...] = (
+    runs.VERB,
+    ops.VERB,
+)
+_BY_NAME = {verb.name: verb for verb in VERBS}
+
+
+def find(name: str) -> Verb:
+    """The verb with this name. Raises NotFound with the choices."""
+    verb = _BY_NAME.get(name)
+    if verb is None:
+        message = f"There is no verb {name[:80]!r}; there are {', '.join(_BY_NAME)}."
+        raise NotFound(message, code="verb_not_found", argument="verb", choices=list(_BY_NAME))
+    return verb

@@ -1,0 +1,82 @@
+"""An envelope as text for a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_WIDTH = 100
+_WIDEST = 60
+
+
+def as_text(envelope: Mapping[str, Any]) -> str:
+    """Facts, rows as a table, the base of percentages, the page, and what to ask next."""
+    return "\n".join(_lines(envelope)) + "\n"
+
+
+def _lines(envelope: Mapping[str, Any]) -> Iterator[str]:
+    if envelope["cannot_answer"] is not None:
+        yield from textwrap.wrap(f"The profile does not tell: {envelope['cannot_answer']['reason']}", _WIDTH)
+        yield from textwrap.wrap(f"To record it: {envelope['cannot_answer']['how_to_record']}", _WIDTH)
+    units = envelope["units"]
+    tables: list[list[dict[str, Any]]] = []
+    for id_, value in envelope["answer"].items():
+        if isinstance(value, list) and value and isinstance(value[0], Mapping):
+            tables.append(value)
+        elif isinstance(value, Mapping):
+            inner = (f"{_label(name)} {_cell(one, units.get(name))}" for name, one in value.items())
+            yield f"{_label(id_)}: {', '.join(inner)}"
+        else:
+            yield f"{_label(id_)}: {_cell(value, units.get(id_))}"
+    for rows in tables:
+        yield ""
+        yield from _table(rows, units)
+    shown = envelope["rows"]
+    if shown is not None and shown["of"]:
+        yield f"Rows {shown['from'] + 1} to {shown['to']} of {shown['of']:,}."
+    base = envelope["base"]
+    yield ""
+    if base:
+        told = base if isinstance(base, str) else "; ".join(f"{_label(id_)}: {text}" for id_, text in base.items())
+        yield from textwrap.wrap(f"Percentages: {told}", _WIDTH)
+    yield f"Page: {envelope['link']}"
+    if envelope["next"]:
+        yield "Next:"
+        yield from (f"  {command}" for command in envelope["next"])
+    if envelope["cursor"]:
+        yield f"More rows: --cursor {envelope['cursor']}"
+
+
+def _table(rows: list[dict[str, Any]], units: Mapping[str, str]) -> Iterator[str]:
+    ids = list(dict.fromkeys(id_ for row in rows for id_ in row))
+    columns = []
+    for id_ in ids:
+        unit = units.get(id_)
+        head = f"{_label(id_)}, {unit}" if unit else _label(id_)
+        cells = [_cell(row.get(id_)) for row in rows]
+        width = max(map(len, [head, *cells]))
+        right = any(isinstance(row.get(id_), (int, float)) for row in rows)
+        columns.append([cell.rjust(width) if right else cell.ljust(width) for cell in [head, *cells]])
+    for line in zip(*columns, strict=True):
+        yield "  ".join(line).rstrip()
+
+
+def _label(id_: str) -> str:
+    for end in ("_ms", "_bytes", "_percent"):
+        id_ = id_.removesuffix(end)
+    return id_.replace("_", " ")
+
+
+def _cell(value: Any, unit: str | None = None) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(_cell(one) for one in value) or "none"
+    shown = f"{value:,}" if isinstance(value, int) else f"{value:,.6g}" if isinstance(value, float) else str(value)
+    shown = " ".join(shown.split())
+    if isinstance(value, str) and len(shown) > _WIDEST and unit is None:
+        shown = f"{shown[: _WIDEST - 1]}…"
+    return f"{shown} {unit}" if unit else shown

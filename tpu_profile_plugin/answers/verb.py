@@ -1,0 +1,149 @@
+"""A verb: one question, made of a function whose signature declares the arguments for commands and agents alike."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from tpu_profile_plugin.answers.answer import Answer
+from tpu_profile_plugin.errors import BadRequest, NotFound
+from tpu_profile_plugin.opening import OpenLogdir, OpenRun
+
+MOST_TEXT = 20_000
+"""The longest text of an argument."""
+_NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An argument of a verb.
+
+    Attributes:
+      name: as in the function, without an underscore at its end.
+      type: str, int, float or bool.
+      sentence: what it means.
+      choices: the values that a text may have; empty for any.
+      required: whether there is no default.
+      default: its value if it is not given.
+      keyword: the name in the function, such as `from_`.
+    """
+
+    name: str
+    type: type
+    sentence: str
+    choices: tuple[str, ...] = ()
+    required: bool = False
+    default: Any = None
+    keyword: str = ""
+
+    def checked(self, value: Any) -> Any:
+        """The value in its type; raises BadRequest that names the argument and what it may be."""
+        given = value
+        if self.type is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        wrong = type(value) is not self.type or (isinstance(value, float) and not abs(value) < float("inf"))
+        if wrong or (self.choices and value not in self.choices):
+            wanted = f"one of {', '.join(self.choices)}" if self.choices else _NAMES[self.type]
+            shown = repr(given)[:80]
+            raise BadRequest(
+                f"{self.name} must be {wanted}, not {shown}.", argument=self.name, choices=list(self.choices)
+            )
+        if isinstance(value, str) and len(value) > MOST_TEXT:
+            raise BadRequest(f"{self.name} is longer than {MOST_TEXT:,} characters.", argument=self.name, choices=[])
+        return value
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a question is about.
+
+    Attributes:
+      logdir: where the runs are.
+      run_name: None for the newest run.
+      host: None for all hosts.
+    """
+
+    logdir: OpenLogdir
+    run_name: str | None = None
+    host: str | None = None
+
+    @cached_property
+    def whole_run(self) -> OpenRun:
+        """The run with all hosts. Raises NotFound with the choices."""
+        try:
+            return self.logdir.run(self.run_name)
+        except NotFound as error:
+            names = [run.name for run in self.logdir.runs()]
+            raise NotFound(error.message, code=error.code, argument="run", choices=names) from None
+
+    @cached_property
+    def run(self) -> OpenRun:
+        """The run, reduced to the host if one is given. Raises NotFound with the choices."""
+        try:
+            return self.whole_run.on(self.host)
+        except NotFound as error:
+            choices = self.whole_run.hosts
+            raise NotFound(error.message, code=error.code, argument="host", choices=choices) from None
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A question that commands and agents can ask.
+
+    Attributes:
+      name: of the command and of the tool for agents.
+      summary: one sentence: what the answer tells.
+      needs: what must be recorded for an answer, as an instruction.
+      answer: the function.
+      parameters: its arguments, without run and host.
+      of_run: whether it is about one run, so that it has the arguments run and host.
+    """
+
+    name: str
+    summary: str
+    needs: str
+    answer: Callable[..., Answer]
+    parameters: tuple[Parameter, ...]
+    of_run: bool
+
+    def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments in their types. Raises BadRequest that names the argument and the choices."""
+        known = {one.name: one for one in self.parameters}
+        for name in arguments:
+            if name not in known:
+                message = f"{self.name} has no argument {name[:80]!r}; it has {', '.join(known) or 'none'}."
+                raise BadRequest(message, argument=name[:80], choices=list(known))
+        for name, one in known.items():
+            if one.required and name not in arguments:
+                raise BadRequest(f"{self.name} needs {name}: {one.sentence}", argument=name, choices=list(one.choices))
+        return {name: known[name].checked(value) for name, value in arguments.items()}
+
+    def ask(self, asked: Asked, arguments: Mapping[str, Any]) -> Answer:
+        """The answer; arguments as `checked` returns them. Raises NoData where the profile does not tell."""
+        keywords = {one.name: one.keyword for one in self.parameters}
+        return self.answer(asked, **{keywords[name]: value for name, value in arguments.items()})
+
+
+def verb(function: Callable[..., Answer], *, needs: str, of_run: bool = True) -> Verb:
+    """The verb that a function answers: `function(asked, *, name: Annotated[type, "sentence"] = default, ...)`.
+
+    The first sentence of its documentation is the summary. Raise NoData where the profile does not tell.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    parameters = tuple(
+        _parameter(one, hints[one.name]) for one in list(inspect.signature(function).parameters.values())[1:]
+    )
+    summary = (inspect.getdoc(function) or "").partition("\n\n")[0].replace("\n", " ")
+    return Verb(function.__name__.strip("_"), summary, needs, function, parameters, of_run)
+
+
+def _parameter(one: inspect.Parameter, hint: Any) -> Parameter:
+    assert get_origin(hint) is Annotated, f"{one.name} has no sentence"
+    kind, sentence = get_args(hint)
+    choices = get_args(kind) if get_origin(kind) is Literal else ()
+    required = one.default is inspect.Parameter.empty
+    default = None if required else one.default
+    return Parameter(one.name.rstrip("_"), str if choices else kind, sentence, choices, required, default, one.name)

@@ -1,0 +1,46 @@
+"""The verb `runs`: which recordings there are."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from tpu_profile_plugin.answers.answer import Answer, Link, Next
+from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.errors import NoData
+from tpu_profile_plugin.tables.table import Table, integers, texts
+from tpu_profile_plugin.units import MS_PER_S
+
+_COLUMNS = (
+    texts("id", "Run", "Name of the run, for the argument run."),
+    texts("hosts", "Hosts", "Names of its hosts."),
+    integers("size_bytes", "Size", "bytes", "Size of its profiles."),
+    texts("written", "Written", "When its profiles were last written."),
+    texts("problems", "Problems", "Problems of its files; empty without any."),
+)
+
+
+def runs(asked: Asked, *, match: Annotated[str, "Only runs whose name contains this text."] = "") -> Answer:
+    """The recordings of the logdir, the latest session first, with their hosts and size."""
+    found = [run for run in asked.logdir.runs() if match in run.name]
+    if not found:
+        raise NoData(f"No run has {match[:80]!r} in its name." if match else asked.logdir.why_no_run())
+    rows = {
+        "id": [run.name for run in found],
+        "hosts": [
+            ", ".join(run.hosts[:8]) + (f" and {len(run.hosts) - 8} more" if len(run.hosts) > 8 else "")
+            for run in found
+        ],
+        "size_bytes": [run.size for run in found],
+        "written": [_written(run.mtime_ms) for run in found],
+        "problems": [" ".join(run.problems) for run in found],
+    }
+    further = [Next("overview", {"run": run.name}, "what the run is, and what limits it") for run in found[:3]]
+    return Answer(Link(""), {"runs_found": len(found)}, Table(_COLUMNS, rows, name="runs"), next=tuple(further))
+
+
+def _written(mtime_ms: int) -> str | None:
+    return datetime.fromtimestamp(mtime_ms / MS_PER_S).astimezone().isoformat(" ", "seconds") if mtime_ms else None
+
+
+VERB = verb(runs, needs="Capture one with `tpu-profile capture HOST:PORT LOGDIR` or jax.profiler.trace.", of_run=False)

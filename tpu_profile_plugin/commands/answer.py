@@ -1,0 +1,123 @@
+"""The commands that answer a question about profiles: one per verb, all in one form."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from tpu_profile_plugin.errors import BadRequest, ProfileError
+
+_FLAGS = ("host", "cursor", "max_bytes")
+
+
+@dataclass(frozen=True)
+class VerbCommand:
+    """The command of a verb: its arguments are those of the verb, required ones between LOGDIR and RUN."""
+
+    name: str
+
+    @property
+    def HELP(self) -> str:  # noqa: N802 - as the constant of other commands
+        """One sentence."""
+        from tpu_profile_plugin.answers.registry import find
+
+        summary = find(self.name).summary
+        return summary[:1].lower() + summary[1:].rstrip(".")
+
+    def define(self, parser: argparse.ArgumentParser) -> None:
+        """Adds the arguments."""
+        define(parser, self.name)
+
+    def run(self, options: argparse.Namespace) -> int:
+        """Prints the answer; returns the exit status."""
+        return run(options, self.name)
+
+
+def define(parser: argparse.ArgumentParser, name: str) -> None:
+    """Adds the arguments of a verb and those that all have."""
+    from tpu_profile_plugin.answers.registry import find
+
+    verb = find(name)
+    parser.epilog = (
+        "exit status: 0 answered, or the profile cannot tell, which the answer says; "
+        "1 not found or not readable; 2 wrong arguments"
+    )
+    parser.add_argument("logdir", metavar="LOGDIR", help="a logdir or a .xplane.pb file")
+    for one in verb.parameters:
+        sentence = one.sentence.replace("%", "%%")
+        flag = "--" + one.name.replace("_", "-")
+        kind: dict[str, Any] = {"choices": one.choices} if one.choices else {"type": one.type}
+        if one.required:
+            parser.add_argument(one.name, metavar=one.name.upper(), help=sentence, **kind)
+        elif one.type is bool:
+            parser.add_argument(flag, action="store_true", dest=one.name, help=sentence)
+        else:
+            if not one.choices:
+                kind["metavar"] = one.name.upper()
+            parser.add_argument(flag, dest=one.name, default=None, help=sentence, **kind)
+    if verb.of_run:
+        parser.add_argument("run", metavar="RUN", nargs="?", help="the run (default: the newest)")
+        parser.add_argument("--host", help="one host (default: all)")
+    parser.add_argument("--cursor", help="the cursor of the answer before, for the rows that follow")
+    parser.add_argument("--max-bytes", type=int, metavar="N", help="most bytes of the JSON (default: 8000)")
+    parser.add_argument(
+        "--address", metavar="URL", help="of the server that links open (default: http://localhost:6006)"
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+
+
+def run(options: argparse.Namespace, name: str) -> int:
+    """Prints the answer of a verb; returns the exit status."""
+    import tpu_profile_plugin
+    from tpu_profile_plugin.answers.registry import find
+
+    with closing(tpu_profile_plugin.open(options.logdir)) as logdir:
+        given = {one.name: getattr(options, one.name) for one in find(name).parameters}
+        arguments = {id_: value for id_, value in given.items() if value is not None and value is not False}
+        return print_answer(logdir, name, arguments, options)
+
+
+def print_answer(logdir: Any, name: str, arguments: Mapping[str, Any], options: argparse.Namespace) -> int:
+    """Prints the answer to a question in the format of the options; returns the exit status."""
+    from tpu_profile_plugin.answers.envelope import ADDRESS, Door, ask, compact, error_of
+    from tpu_profile_plugin.answers.text import as_text
+
+    def deeper(one: Any, about: Mapping[str, str]) -> str:
+        return command_line(options.logdir, one.verb, {**about, **one.arguments})
+
+    chosen = {id_: getattr(options, id_, None) for id_ in ("run", *_FLAGS)}
+    door = Door(deeper, (options.address or ADDRESS).rstrip("/"))
+    try:
+        envelope = ask(
+            logdir, name, arguments, door, **{id_: value for id_, value in chosen.items() if value is not None}
+        )
+    except ProfileError as error:
+        if options.format != "json":
+            raise
+        print(compact(error_of(error)))
+        return 2 if isinstance(error, BadRequest) else 1
+    sys.stdout.write(as_text(envelope) if options.format == "text" else compact(envelope) + "\n")
+    for left_out in getattr(logdir, "left_out", ()):
+        print(f"tpu-profile: {left_out}", file=sys.stderr)
+    return 0
+
+
+def command_line(logdir: str, name: str, arguments: Mapping[str, Any]) -> str:
+    """The command that asks a question."""
+    from tpu_profile_plugin.answers.registry import find
+
+    verb = find(name)
+    required = [str(arguments[one.name]) for one in verb.parameters if one.required]
+    words = [name, os.fspath(logdir), *required, *([arguments["run"]] if "run" in arguments and verb.of_run else [])]
+    for id_, value in arguments.items():
+        if id_ == "run" or any(one.required and one.name == id_ for one in verb.parameters):
+            continue
+        flag = "--" + id_.replace("_", "-")
+        words += [flag] if value is True else [f"{flag}={value}"]
+    return "tpu-profile " + " ".join(shlex.quote(str(word)) for word in words)
