@@ -12,10 +12,10 @@ from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.summary.outliers import step_outliers
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.evidence import MOST_NEXT
+from tpu_profile_plugin.answers.how_to_record import PROFILE
 from tpu_profile_plugin.answers.shares import base_sentence
 from tpu_profile_plugin.answers.steps import page_of, row_of, step_ids, window_of
 from tpu_profile_plugin.answers.verb import Asked, verb
-from tpu_profile_plugin.answers.verbs.overview import NEEDS
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.run.figures.overview import PART_IDS, Spent, most_first
 from tpu_profile_plugin.tables.table import Table, numbers, texts
@@ -142,4 +142,4 @@ def _next(found: RunBudget, spent: Sequence[Spent]) -> Iterator[Next]:
         yield Next("steps", {}, slow)
 
 
-VERB = verb(budget, needs=NEEDS)
+VERB = verb(budget, needs=PROFILE)

@@ -11,6 +11,7 @@ from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, label_of
 from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.summary.outliers import step_outliers
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
+from tpu_profile_plugin.answers.how_to_record import STEPS
 from tpu_profile_plugin.answers.steps import page_of, slowest_devices, step_ids, window_of
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.tables.table import Table, numbers, texts
@@ -28,10 +29,6 @@ _COLUMNS = (
     numbers("part_average_ps", "Its average", "ps", "Its time in the average step."),
 )
 _NO_STEPS = "No step was marked, and no event repeats from which steps could be inferred."
-NEEDS = (
-    "Enclose each step in `with jax.profiler.StepTraceAnnotation(name, step_num=number):` or "
-    "tf.profiler.experimental.Trace, and record several."
-)
 _SLOWEST = texts("slowest_device", "Slowest device", "The device with the longest step.")
 
 
@@ -39,8 +36,8 @@ def steps(asked: Asked, *, sort: Annotated[Order, "Which steps come first."] = "
     """How long each step takes, and what the slow ones have more of than the average."""
     run, found = asked.run, asked.run.decomposition()
     if "recording" in found.sources:
-        further = (Next("budget", {}, "the whole recording as one step"), Next("explain", {}, "what slows the run down"))
-        return Answer(Link(page_of(run, found)), next=further, cannot=Cannot(_NO_STEPS, NEEDS))
+        further = (Next("budget", {}, "the recording as one step"), Next("explain", {}, "what slows the run down"))
+        return Answer(Link(page_of(run, found)), next=further, cannot=Cannot(_NO_STEPS, STEPS))
     length, parts = found.of_steps_ps()
     order = np.argsort(-length, kind="stable") if sort == "slowest" else np.arange(len(found))
     excess = parts - found.parts_ps
@@ -82,4 +79,4 @@ def _next(asked: Asked, found: RunBudget, order: Sequence[int]) -> tuple[Next, .
     )
 
 
-VERB = verb(steps, needs=NEEDS)
+VERB = verb(steps, needs=STEPS)
