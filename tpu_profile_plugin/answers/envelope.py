@@ -147,7 +147,7 @@ def _fitting(
     whole = _without_rows(answer, verb, asked, door)
     table, needed = answer.table, 0
     for longest, further in _CUTS:
-        envelope = _shortened({**whole, "next": whole["next"][:further]}, longest)
+        envelope: dict[str, Any] = _shortened({**whole, "next": whole["next"][:further]}, longest)
         needed = _size(envelope)
         if table is None:
             if needed <= max_bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -140,21 +140,37 @@ class Verb:
 
     def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments in their types. Raises BadRequest that names the argument and the choices."""
-        known = {one.name: one for one in self.parameters}
-        for name in arguments:
-            if name not in known:
-                choices = [one.name for one in self.every]
-                message = f"{self.name} has no argument {_shown(name)}; it has {', '.join(choices)}."
-                raise BadRequest(message, argument=str(name)[:80], choices=choices)
-        for name, one in known.items():
-            if one.required and name not in arguments:
-                raise BadRequest(f"{self.name} needs {name}: {one.sentence}", argument=name, choices=list(one.choices))
-        return {name: known[name].checked(value) for name, value in arguments.items()}
+        return check(self.name, self.parameters, arguments, [one.name for one in self.every])
 
     def ask(self, asked: Asked, arguments: Mapping[str, Any]) -> Answer:
         """The answer; arguments as `checked` returns them. Raises NoData where the profile does not tell."""
         keywords = {one.name: one.keyword for one in self.parameters}
         return self.answer(asked, **{keywords[name]: value for name, value in arguments.items()})
+
+
+def check(
+    name: str, parameters: Sequence[Parameter], arguments: Mapping[str, Any], choices: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The arguments of a question in their types.
+
+    Args:
+      name: of the question, for messages.
+      parameters: what it takes.
+      arguments: what is given.
+      choices: names of arguments for messages; by default those of `parameters`.
+
+    Raises BadRequest that names the argument and the choices.
+    """
+    known = {one.name: one for one in parameters}
+    for given in arguments:
+        if given not in known:
+            choices = list(choices or known)
+            message = f"{name} has no argument {_shown(given)}; it has {', '.join(choices)}."
+            raise BadRequest(message, argument=str(given)[:80], choices=choices)
+    for one in parameters:
+        if one.required and one.name not in arguments:
+            raise BadRequest(f"{name} needs {one.name}: {one.sentence}", argument=one.name, choices=list(one.choices))
+    return {given: known[given].checked(value) for given, value in arguments.items()}
 
 
 def verb(function: Callable[..., Answer], *, needs: str, of_run: bool = True) -> Verb:
