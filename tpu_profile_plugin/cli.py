@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from tpu_profile_plugin.commands import (
+    agents,
     answer,
     capture,
     compare,
@@ -16,6 +17,7 @@ from tpu_profile_plugin.commands import (
     events,
     explain,
     export,
+    mcp,
     query,
     runs,
     tools,
@@ -50,6 +52,8 @@ _COMMANDS: dict[str, Command] = {
     "compare": compare,
     "export": export,
     "query": query,
+    "mcp": mcp,
+    "agents": agents,
     "doctor": doctor,
 }
 
