@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.answers.verb import Verb
-from tpu_profile_plugin.answers.verbs import ops, runs
+from tpu_profile_plugin.answers.verbs import budget, explain, ops, overview, runs, steps
 from tpu_profile_plugin.errors import NotFound
 
 VERBS: tuple[Verb, ...] = (
     runs.VERB,
+    overview.VERB,
+    explain.VERB,
+    budget.VERB,
+    steps.VERB,
     ops.VERB,
 )
 _BY_NAME = {verb.name: verb for verb in VERBS}

@@ -15,7 +15,7 @@ from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.logdir import HostFile
 from tpu_profile_plugin.run.facts import NO_DEVICES, RunFacts, combine_facts
-from tpu_profile_plugin.run.figures.budget import run_budget
+from tpu_profile_plugin.run.figures.budget import run_budget, run_decomposition
 from tpu_profile_plugin.run.figures.communication import run_communication
 from tpu_profile_plugin.run.figures.comparison import Comparison, compare_runs
 from tpu_profile_plugin.run.figures.findings import Findings, run_findings
@@ -23,6 +23,7 @@ from tpu_profile_plugin.run.figures.gaps import Gaps, run_gaps
 from tpu_profile_plugin.run.figures.kernels import Kernels, run_kernels
 from tpu_profile_plugin.run.figures.memory import Memory, run_memory
 from tpu_profile_plugin.run.figures.ops import Backend, Ops, run_ops
+from tpu_profile_plugin.run.figures.overview import Overview, run_overview
 from tpu_profile_plugin.run.figures.programs import Programs, run_programs
 from tpu_profile_plugin.run.figures.steps import Steps, run_steps
 from tpu_profile_plugin.run.host import HostExecutor, HostProfile, KeptResults, Origin
@@ -114,6 +115,17 @@ class Run(RunHosts):
         if not budget.devices:
             raise NoData(NO_DEVICES)
         return budget
+
+    def decomposition(self) -> RunBudget:
+        """The parts of each step as pages show them: of the hosts alone without devices. Raises NoData without both."""
+        found = run_decomposition(self)
+        if not len(found) or not found.devices:
+            raise NoData(NO_DEVICES)
+        return found
+
+    def overview(self) -> Overview:
+        """What the run is, what its average step is spent on, and what limits it."""
+        return run_overview(self)
 
     def gaps(self) -> Gaps:
         """The longest times in which devices run no op, and the host call under each. Raises NoData without devices."""
