@@ -11,9 +11,10 @@ import anyio
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import JSONResponse
 from werkzeug.wrappers import Request
 
-from tpu_profile_plugin.errors import Forbidden, NotAvailable
+from tpu_profile_plugin.errors import Forbidden, NotAvailable, ProfileError, WrongMethod
 from tpu_profile_plugin.server.http.guard import Guard
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 HOST, PATH = "127.0.0.1", "/mcp"
 _MOST_BODY_BYTES = 1 << 20
+_REFUSED = "This server answers programs under the names of this machine, no pages of a browser."
 
 
 def serve_stdio(server: Server[dict[str, object]]) -> None:
@@ -70,11 +72,14 @@ def http_app(server: Server[dict[str, object]]) -> ASGIApp:
         if scope["type"] == "http":
             try:
                 guard.check_write(_request(scope))
-            except Forbidden as error:
-                from starlette.responses import JSONResponse
-
-                body = {"error": {"code": error.code, "message": error.message}}
-                await JSONResponse(body, error.status)(scope, receive, send)
+                if scope["method"] != "POST":
+                    # A GET would wait for messages of this server, which sends none.
+                    raise WrongMethod("Only POST is served here.", allow="POST")
+            except ProfileError as error:
+                message = _REFUSED if isinstance(error, Forbidden) else error.message
+                body = {"error": {"code": error.code, "message": message}}
+                headers = {"Allow": error.allow} if isinstance(error, WrongMethod) else {}
+                await JSONResponse(body, error.status, headers)(scope, receive, send)
                 return
         await inner(scope, receive, send)
 
