@@ -34,7 +34,7 @@ class Diagnosis:
 def diagnose(agent: Agent, run: str = "") -> Diagnosis:
     """What costs the time of a run whose name contains a text, the newest by default."""
     overview = agent.deeper(agent.start(run), "overview")
-    explained = agent.deeper(overview, "explain")
+    explained = agent.deeper(overview, "explain", finding=None)
     findings = explained["answer"].get("findings") or []
     if not findings:
         return Diagnosis("", explained["answer"].get("headline", ""), (), 0.0, ())
