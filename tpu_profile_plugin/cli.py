@@ -45,8 +45,11 @@ class Command(Protocol):
 _COMMANDS: dict[str, Command] = {
     "capture": capture,
     "runs": runs,
+    "overview": answer.VerbCommand("overview"),
     "ops": answer.VerbCommand("ops"),
     "explain": explain,
+    "budget": answer.VerbCommand("budget"),
+    "steps": answer.VerbCommand("steps"),
     "tools": tools,
     "events": events,
     "compare": compare,

@@ -74,8 +74,6 @@ def _verbs(one: Evidence, op_id: ProgramOf) -> Iterator[Next]:
             begin, end = (round(int(text) / PS_PER_MS, 6) for text in one.query["window"].split(","))
             find = {"find": one.query["find"]} if "find" in one.query else {}
             yield Next("timeline", {"from": begin, "to": end, **find}, f"what ran around it: {one.label}")
-        case "time_budget":
-            yield Next("budget", {}, "all parts of the average step, with the host code that devices wait for")
         case "communication":
             name = cells.get("op", "")
             yield Next("collectives", {"find": name} if name else {}, "times, waits and late devices of collectives")

@@ -69,7 +69,7 @@ def _average(run: OpenRun, found: RunBudget) -> Answer:
     page = page_of(run, found)
     if page == "time_budget" and (causes := _causes(found, hosts)):
         facts["host_code"] = causes
-    if notes := reading_notes(found):
+    if notes := [*reading_notes(found), *run.warnings]:
         facts["notes"] = notes
     table = Table(columns, list(zip(*rows, strict=True)) if rows else [()] * len(columns), name="parts")
     return Answer(Link(page), facts, table, base_sentence(found), tuple(_next(found, spent))[:MOST_NEXT])

@@ -38,10 +38,10 @@ def explain(
 ) -> Answer:
     """What slows the run down: causes with saving, confidence, evidence and advice, the largest saving first."""
     found = asked.run.overview()
-    return _one(asked.run, found, finding) if finding else _all(found)
+    return _one(asked.run, found, finding) if finding else _all(asked.run, found)
 
 
-def _all(found: Overview) -> Answer:
+def _all(run: OpenRun, found: Overview) -> Answer:
     report, budget = found.report, found.decomposition
     facts: dict[str, Any] = {"headline": report.headline.title, "healthy": report.healthy}
     if budget.base_ps:
@@ -49,11 +49,13 @@ def _all(found: Overview) -> Answer:
     by_state: dict[str, list[tuple[Rule, Silence]]] = {}
     for rule, silence in report.silent:
         by_state.setdefault(silence.state, []).append((rule, silence))
-    facts["checks_clean"] = len(by_state.get("passed", ()))
-    facts["checks_not_possible"] = len(by_state.get("unknown", ()))
+    clean, unknown = len(by_state.get("passed", ())), len(by_state.get("unknown", ()))
+    facts["checks"] = f"{clean} clean, {unknown} not possible with this recording"
     if failed := by_state.get("failed"):
         facts["checks_failed"] = [f"{rule.id}: {silence.reason}" for rule, silence in failed]
     facts["not_possible"] = _reasons(by_state.get("unknown", ()))
+    if run.warnings:
+        facts["notes"] = list(run.warnings)
     rows = [_row(found, one) for one in report.findings]
     table = Table(_COLUMNS, list(zip(*rows, strict=True)) if rows else [()] * len(_COLUMNS), name="findings")
     asked_next = [Next("explain", {"finding": one.id}, f"all evidence: {one.title}") for one in report.findings[:5]]

@@ -13,6 +13,7 @@ from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.run.figures.overview import Overview
 from tpu_profile_plugin.tables.table import Table, numbers, texts
 from tpu_profile_plugin.tools.common.decomposition import step_notes
+from tpu_profile_plugin.tools.common.step_reading import hosts_json
 from tpu_profile_plugin.units import NS_PER_MS
 
 NEEDS = (
@@ -44,6 +45,8 @@ def overview(asked: Asked) -> Answer:
             {"id": one.id, "name": one.name, "per_step_ps": round(one.ps), "share_percent": 100 * one.share}
             for one in found.spent
         ]
+    if late := hosts_json(budget, list(view.hosts))["stragglers"]:
+        facts["late_hosts"] = late
     messages = found.diagnostics
     told = [*step_notes(budget, view.summary.recordings), *messages.errors, *messages.warnings, *asked.run.warnings]
     if told:

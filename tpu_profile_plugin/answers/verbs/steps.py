@@ -10,11 +10,9 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, label_of
 from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.summary.outliers import step_outliers
-from tpu_profile_plugin.answers.answer import Answer, Link, Next
+from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
 from tpu_profile_plugin.answers.steps import page_of, slowest_devices, step_ids, window_of
 from tpu_profile_plugin.answers.verb import Asked, verb
-from tpu_profile_plugin.errors import NoData
-from tpu_profile_plugin.run.figures.diagnostics import NO_STEP_MARKER
 from tpu_profile_plugin.tables.table import Table, numbers, texts
 from tpu_profile_plugin.tools.common.decomposition import step_notes
 from tpu_profile_plugin.tools.common.devices import device_names
@@ -29,6 +27,11 @@ _COLUMNS = (
     numbers("part_ps", "This part", "ps", "Its time in this step."),
     numbers("part_average_ps", "Its average", "ps", "Its time in the average step."),
 )
+_NO_STEPS = "No step was marked, and no event repeats from which steps could be inferred."
+NEEDS = (
+    "Enclose each step in `with jax.profiler.StepTraceAnnotation(name, step_num=number):` or "
+    "tf.profiler.experimental.Trace, and record several."
+)
 _SLOWEST = texts("slowest_device", "Slowest device", "The device with the longest step.")
 
 
@@ -36,7 +39,8 @@ def steps(asked: Asked, *, sort: Annotated[Order, "Which steps come first."] = "
     """How long each step takes, and what the slow ones have more of than the average."""
     run, found = asked.run, asked.run.decomposition()
     if "recording" in found.sources:
-        raise NoData(NO_STEP_MARKER)
+        further = (Next("budget", {}, "the whole recording as one step"), Next("explain", {}, "what slows the run down"))
+        return Answer(Link(page_of(run, found)), next=further, cannot=Cannot(_NO_STEPS, NEEDS))
     length, parts = found.of_steps_ps()
     order = np.argsort(-length, kind="stable") if sort == "slowest" else np.arange(len(found))
     excess = parts - found.parts_ps
@@ -63,7 +67,7 @@ def steps(asked: Asked, *, sort: Annotated[Order, "Which steps come first."] = "
         "average_step_ps": found.step_ps,
     }
     facts |= {"far_longer_than_median": len(step_outliers(found))}
-    if notes := step_notes(found, run.overview().view.summary.recordings):
+    if notes := [*step_notes(found, run.overview().view.summary.recordings), *run.warnings]:
         facts["notes"] = notes
     return Answer(Link(page_of(run, found)), facts, table, next=_next(asked, found, order.tolist()))
 
@@ -78,8 +82,4 @@ def _next(asked: Asked, found: RunBudget, order: Sequence[int]) -> tuple[Next, .
     )
 
 
-VERB = verb(
-    steps,
-    needs="Enclose each step in `with jax.profiler.StepTraceAnnotation(name, step_num=number):` or "
-    "tf.profiler.experimental.Trace, and record several.",
-)
+VERB = verb(steps, needs=NEEDS)
