@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.answers.verb import Verb
-from tpu_profile_plugin.answers.verbs import ops, runs
+from tpu_profile_plugin.answers.verbs import collectives, compare, gaps, ops, query, runs, timeline
 from tpu_profile_plugin.errors import NotFound
 
 VERBS: tuple[Verb, ...] = (
     runs.VERB,
     ops.VERB,
+    timeline.VERB,
+    gaps.VERB,
+    collectives.VERB,
+    compare.VERB,
+    query.VERB,
 )
 _BY_NAME = {verb.name: verb for verb in VERBS}
 
