@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.answers.verb import Verb
-from tpu_profile_plugin.answers.verbs import budget, explain, ops, overview, runs, steps
+from tpu_profile_plugin.answers.verbs import (
+    budget,
+    collectives,
+    compare,
+    explain,
+    gaps,
+    ops,
+    overview,
+    query,
+    runs,
+    steps,
+    timeline,
+)
 from tpu_profile_plugin.errors import NotFound
 
 VERBS: tuple[Verb, ...] = (
@@ -13,6 +25,11 @@ VERBS: tuple[Verb, ...] = (
     budget.VERB,
     steps.VERB,
     ops.VERB,
+    timeline.VERB,
+    gaps.VERB,
+    collectives.VERB,
+    compare.VERB,
+    query.VERB,
 )
 _BY_NAME = {verb.name: verb for verb in VERBS}
 

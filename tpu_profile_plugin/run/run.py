@@ -26,6 +26,7 @@ from tpu_profile_plugin.run.figures.ops import Backend, Ops, run_ops
 from tpu_profile_plugin.run.figures.overview import Overview, run_overview
 from tpu_profile_plugin.run.figures.programs import Programs, run_programs
 from tpu_profile_plugin.run.figures.steps import Steps, run_steps
+from tpu_profile_plugin.run.figures.timeline import Timeline, run_timeline
 from tpu_profile_plugin.run.host import HostExecutor, HostProfile, KeptResults, Origin
 from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.hosts import RunHosts, ignore_progress, local_threads
@@ -130,6 +131,17 @@ class Run(RunHosts):
     def gaps(self) -> Gaps:
         """The longest times in which devices run no op, and the host call under each. Raises NoData without devices."""
         return run_gaps(self)
+
+    def timeline(self, begin_ps: int | None = None, end_ps: int | None = None, find: str = "") -> Timeline:
+        """What ran in a window, by line and name; None for the begin or end of the recording.
+
+        Args:
+          begin_ps, end_ps: on the axis of the trace viewer.
+          find: a text that the names of events have, in any case.
+
+        Raises NoData without events, BadRequest for an empty window.
+        """
+        return run_timeline(self, begin_ps, end_ps, find)
 
     def communication(self) -> RunCommunication:
         """Collectives, and devices that others wait for. Raises NoData without devices."""
