@@ -22,7 +22,7 @@ STATIC = ROOT / "tpu_profile_plugin" / "static"
 DOCS = ROOT / "docs" / "user"
 # What `tpu-profile agents` and `tpu-profile mcp` show; an sdist and a wheel have copies of it within the package.
 TEXTS = ("agents.md", "glossary.md")
-COPIES = ROOT / "tpu_profile_plugin" / "agents" / "texts"
+COPIES = ROOT / "tpu_profile_plugin" / "agents" / "docs"
 # Written after a successful build: the digest of the bundle's sources.
 STAMP = "sources.sha256"
 NODE_MINIMUM = (20, 19)

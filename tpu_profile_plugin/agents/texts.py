@@ -7,7 +7,7 @@ from pathlib import Path
 from tpu_profile_plugin.errors import NotAvailable
 
 GUIDE, GLOSSARY = "agents.md", "glossary.md"
-_PACKAGED = Path(__file__).parent / "texts"
+_PACKAGED = Path(__file__).parent / "docs"
 """Where the build of a wheel copies them to."""
 _CHECKOUT = Path(__file__).resolve().parents[2] / "docs" / "user"
 
