@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.answers.verb import Verb
-from tpu_profile_plugin.answers.verbs import ops, runs
+from tpu_profile_plugin.answers.verbs import hlo, memory, op, ops, programs, runs, source
 from tpu_profile_plugin.errors import NotFound
 
 VERBS: tuple[Verb, ...] = (
     runs.VERB,
     ops.VERB,
+    op.VERB,
+    source.VERB,
+    hlo.VERB,
+    programs.VERB,
+    memory.VERB,
 )
 _BY_NAME = {verb.name: verb for verb in VERBS}
 
