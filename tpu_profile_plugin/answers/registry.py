@@ -9,10 +9,15 @@ from tpu_profile_plugin.answers.verbs import (
     compare,
     explain,
     gaps,
+    hlo,
+    memory,
+    op,
     ops,
     overview,
+    programs,
     query,
     runs,
+    source,
     steps,
     timeline,
 )
@@ -30,6 +35,11 @@ VERBS: tuple[Verb, ...] = (
     collectives.VERB,
     compare.VERB,
     query.VERB,
+    op.VERB,
+    source.VERB,
+    hlo.VERB,
+    programs.VERB,
+    memory.VERB,
 )
 _BY_NAME = {verb.name: verb for verb in VERBS}
 
