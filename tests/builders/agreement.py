@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -12,7 +13,9 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 
 from builders.asking import page
-from tpu_profile_plugin.opening import OpenLogdir
+from tpu_profile_plugin.opening import OpenLogdir, OpenRun
+from tpu_profile_plugin.tools.payload import encode
+from tpu_profile_plugin.units import PS_PER_MS
 
 SCALES: Mapping[str, tuple[float, ...]] = {
     "ms": (1, 1e-9, 1e-6, 1e-3, 1e3),
@@ -43,11 +46,33 @@ def numbers(value: Any) -> Iterator[float]:
 
 def requested(logdir: OpenLogdir, envelope: Mapping[str, Any]) -> list[Any]:
     """All JSON that the linked page requests: that of its tool, and what it shows beside it."""
+    query = dict(parse_qsl(urlsplit(envelope["link"]).query))
+    run, tool, host = logdir.run(query.pop("run")), query.pop("tool"), query.pop("host", None)
+    if tool == "trace_viewer@":
+        return [query, *_timeline(run, host, query)]
+    if tool == "compare":
+        payload = run.payload(tool, host, base=logdir.run(query["base"]))
+        return [json.loads(encode(payload).data)]
     answers = [page(logdir, envelope)]
-    if envelope["from"]["tool"] == "overview_page":
-        run, host = envelope["from"]["run"], dict(parse_qsl(urlsplit(envelope["link"]).query)).get("host")
-        answers.append(logdir.run(run).answer("smart_suggestion", host, all_rules="true"))
+    if tool == "overview_page":
+        answers.append(run.answer("smart_suggestion", host, all_rules="true"))
     return answers
+
+
+def _timeline(run: OpenRun, host: str | None, query: Mapping[str, str]) -> Iterator[Any]:
+    """The gaps, or the sums of each track in the window, as the page shows them for a selection."""
+    if "gap" in query:
+        yield run.answer("trace_viewer@", host, format="gaps")
+    if "window" not in query:
+        return
+    begin, end = (int(text) for text in query["window"].split(","))
+    yield [begin, end, end - begin]
+    part = {"format": "sums", "start_time_ms": begin / PS_PER_MS, "end_time_ms": end / PS_PER_MS, "limit": 100_000}
+    tracks = run.answer("trace_viewer@", host, format="json", resolution=100)["traceEvents"]
+    for track in tracks:
+        if track.get("name") == "thread_name":
+            rows = run.answer("trace_viewer@", host, areas=f"{track['pid']}.{track['tid']}.0.9999", **part)["rows"]
+            yield [{**row, "percent": 100 * row["self_ps"] / max(end - begin, 1)} for row in rows]
 
 
 def _texts(value: Any) -> Iterator[str]:
