@@ -42,4 +42,6 @@ def page(logdir: OpenLogdir, envelope: Mapping[str, Any]) -> Any:
     opened = logdir.run(run)
     if tool.hosts.value == "one" and host is None:
         host = opened.hosts[0]
-    return opened.answer(tool.id, host, **params)
+    shown = opened.answer(tool.id, host, **params)
+    # The overview requests the findings besides.
+    return [shown, opened.answer("smart_suggestion", host, all_rules=True)] if tool.id == "overview_page" else shown

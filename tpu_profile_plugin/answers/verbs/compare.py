@@ -11,15 +11,15 @@ from tpu_profile_plugin.answers.related import related_runs
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
 from tpu_profile_plugin.opening import OpenRun
-from tpu_profile_plugin.tables.table import Table, flags, integers, texts
+from tpu_profile_plugin.tables.table import Table, flags, numbers, texts
 from tpu_profile_plugin.tools.payload import Json
 
 _COLUMNS = (
     texts("id", "Id", "The ops, programs or part of the step that changed."),
     texts("change", "Change", "How: slower, faster, added, removed, more_often, machine, single_steps, rest, ..."),
-    integers("delta_ps", "Difference", "ps", "What it adds to the compared time; the rows add up."),
-    integers("base_ps", "Base", "ps", "Time per step and device in the base."),
-    integers("run_ps", "Run", "ps", "Time per step and device in the run."),
+    numbers("delta_ps", "Difference", "ps", "What it adds to the compared time; the rows add up."),
+    numbers("base_ps", "Base", "ps", "Time per step and device in the base."),
+    numbers("run_ps", "Run", "ps", "Time per step and device in the run."),
     flags("certain", "Beyond noise", "The difference exceeds how far steps and captures vary."),
     texts("ops", "Ops", "Instructions of the run, or of the base if removed, longest first."),
 )
