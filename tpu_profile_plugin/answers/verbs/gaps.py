@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import numpy as np
+
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.run.figures.gaps import Gaps
-from tpu_profile_plugin.tables.table import Table, flags, numbers, texts
+from tpu_profile_plugin.tables.table import Table, numbers, texts
 from tpu_profile_plugin.units import PS_PER_MS
 
 _COLUMNS = (
@@ -16,51 +18,56 @@ _COLUMNS = (
     numbers("percent", "Share of the recording", "%", "Share of the time from the first step or op to the last."),
     numbers("begin_ps", "Begin", "ps", "On the axis of the trace viewer."),
     texts("steps", "Steps", "The steps that hold at least half of the gap; empty without any."),
-    texts("call", "Host call", "The user's function, else the event of the main thread, that covers most of the gap."),
-    numbers(
-        "call_percent", "Share of the call", "%", "Share of the gap under the longest event, if no call covers it."
-    ),
-    flags("within_program", "Within a program", "The gap lies between ops of one run of a program."),
+    texts("call", "Host call", "What the host did under the gap."),
 )
-_BASE = {
-    "percent": "of the time from the first step or op of the host to the last",
-    "call_percent": "of the gap, for a call that covers less than 80% of it",
-    "longest_percent": "of the time from the first step or op of the host to the last",
-}
-_NOT_TRACED = "Python functions were not recorded on every host: a gap without a call may have one."
+_BASE = "of the time from the first step or op of the host to the last"
+_LEAST = 0.05
+"""Gaps shorter than this part of the longest are left out."""
 
 
 def gaps(asked: Asked, *, find: Annotated[str, "Only gaps whose device or host call has this text."] = "") -> Answer:
     """The longest times in which devices run no op, longest first, with the host call under each."""
     found = asked.run.gaps()
-    names = _devices(found)
+    names, calls = _devices(found), _calls(found)
+    long = found.duration_ps >= _LEAST * found.duration_ps.max(initial=0)
     text = find.casefold()
-    calls = [
-        call or event or partial for call, event, partial in zip(found.call, found.event, found.partial, strict=True)
-    ]
-    rows = [row for row, call in enumerate(calls) if text in f"{names[row]} {call}".casefold()]
-    whole = found.table
+    rows = [row for row in np.flatnonzero(long).tolist() if text in f"{names[row]} {calls[row]}".casefold()]
+    shares = found.table["percent"]
     table = Table(
         _COLUMNS,
         {
             "id": [f"{names[row]}:{found.rank[row]}" for row in rows],
             "duration_ps": found.duration_ps[rows],
-            "percent": whole["percent"][rows],
+            "percent": shares[rows],
             "begin_ps": found.begin_ps[rows],
             "steps": [found.steps[row] for row in rows],
             "call": [calls[row] for row in rows],
-            "call_percent": whole["partial_percent"][rows],
-            "within_program": found.within[rows],
         },
         name="gaps",
     )
-    facts: dict[str, object] = {"gaps_found": len(rows)}
+    facts: dict[str, object] = {"gaps_found": len(rows), "shorter_gaps_left_out": int((~long).sum())}
     if rows:
-        facts |= {"longest_ps": int(found.duration_ps[rows[0]]), "longest_percent": float(whole["percent"][rows[0]])}
-    if not found.traced.all():
-        facts["note"] = _NOT_TRACED
+        facts |= {"longest_ps": int(found.duration_ps[rows[0]]), "longest_percent": float(shares[rows[0]])}
     link = {"gap": table["id"][0]} if rows else {}
     return Answer(Link("trace_viewer@", link), facts, table, _BASE, _further(found, rows))
+
+
+def _calls(found: Gaps) -> list[str]:
+    """What the host did under each gap, as the page has it."""
+    share = found.table["partial_percent"]
+    calls = []
+    for row, (call, partial) in enumerate(zip(found.call, found.partial, strict=True)):
+        if found.within[row]:
+            calls.append("none: between ops of one program")
+        elif call:
+            calls.append(call)
+        elif partial:
+            calls.append(f"{partial} ({share[row]:.0f}% of the gap)")
+        elif found.traced[row]:
+            calls.append("unknown: no host event covers half of it")
+        else:
+            calls.append("unknown: Python functions were not recorded")
+    return calls
 
 
 def _devices(found: Gaps) -> list[str]:

@@ -1,14 +1,15 @@
-"""What ran in a window of the timeline of a run, by line and name."""
+"""What ran in a window of the timeline of a run: by name, and by lines of one kind together."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.timeline.in_window import InWindow, extent, in_window
-from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
@@ -16,57 +17,63 @@ from tpu_profile_plugin.tables.table import Table, integers, numbers, texts
 from tpu_profile_plugin.units import PS_PER_MS
 
 COLUMNS = (
-    texts("host", "Host", "Host of the line."),
-    texts("line", "Line", "Device and line, or thread of the host."),
+    texts("where", "Where", "Lines of one kind on all devices, threads of one name on all hosts, or the main threads."),
     texts("name", "Name", "Name of the events."),
-    integers("count", "Events", "", "Events of the name that overlap the window."),
-    integers("self_ps", "Self time", "ps", "Time within the window, without events that they enclose."),
-    numbers("percent", "Share", "%", "Share of the window that the self time takes."),
-    integers("total_ps", "Time", "ps", "Time within the window, with the events that they enclose."),
+    integers("lines", "Lines", "", "Lines of the kind on which something ran in the window."),
+    integers("count", "Events", "", "Events of the name that overlap the window, on all lines."),
+    integers("self_ps", "Self time", "ps", "Time within the window without enclosed events, summed over the lines."),
+    numbers("percent", "Share", "%", "Share of the window that the self time takes, averaged over the lines."),
+    integers("total_ps", "Time", "ps", "Time within the window with enclosed events, summed over the lines."),
     integers("longest_ps", "Longest", "ps", "Duration of the longest event, beyond the window too."),
-    integers("begin_ps", "First begin", "ps", "Begin of the first event; may be before the window."),
+    texts("longest_on", "Longest on", "Line of the longest event, with its host if there are several."),
 )
+MAIN = "main thread"
+_NUMBER = re.compile(r"[:#/ ]+-?\d+(?=$|[/( ])")
+"""The number of a device, stream or thread in the name of its line."""
 _IN_TURN = 5
-"""Names of each line that come before the others of any line."""
+"""Names of each kind of line that come before the others of any."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Timeline:
-    """The events of a window in groups of one name on one line: the first few of each line by self time, then the rest.
+    """The events of a window in groups of one name on lines of one kind.
 
-    Lines of devices' ops and the main threads come before other lines.
+    The groups with most self time of each kind come first, lines of devices' ops and main threads before other lines.
 
     Attributes:
       begin_ps, end_ps: the window, on the axis of the trace viewer.
-      host, line, name: of each group.
-      main: the line of the main thread of each host that has one, by host.
-      count: int64[n], events that overlap the window.
-      self_ps, total_ps, longest_ps, begin_ps_of: int64[n], as in `InWindow`.
-      busy: bool[n], the line is of a device's ops, or a main thread.
+      where, name: of each group, as in `COLUMNS`.
+      on_device: bool[n], on lines of ops or kernels of devices.
+      lines, count: int64[n], as in `COLUMNS`.
+      self_ps, total_ps, longest_ps: int64[n], as in `COLUMNS`.
+      longest_on: the line of the longest event.
     """
 
     begin_ps: int
     end_ps: int
-    host: tuple[str, ...]
-    line: tuple[str, ...]
+    where: tuple[str, ...]
     name: tuple[str, ...]
-    main: dict[str, str]
+    on_device: Bools
+    lines: I64
     count: I64
     self_ps: I64
     total_ps: I64
     longest_ps: I64
-    begin_ps_of: I64
-    busy: Bools
+    longest_on: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.name)
 
     @property
+    def percent(self) -> F64:
+        """Share of the window that the self time takes, averaged over the lines."""
+        return 100 * self.self_ps / (self.lines * max(self.end_ps - self.begin_ps, 1))
+
+    @property
     def table(self) -> Table:
         """One row per group."""
-        percent = 100 * self.self_ps / max(self.end_ps - self.begin_ps, 1)
-        columns = (self.host, self.line, self.name, self.count, self.self_ps, percent)
-        return Table(COLUMNS, (*columns, self.total_ps, self.longest_ps, self.begin_ps_of), name="lines")
+        columns = (self.where, self.name, self.lines, self.count, self.self_ps, self.percent, self.total_ps)
+        return Table(COLUMNS, (*columns, self.longest_ps, self.longest_on), name="events")
 
 
 @per_host()
@@ -77,7 +84,7 @@ def host_extent(host: HostProfile) -> tuple[int, int] | None:
 
 @per_host()
 def host_window(host: HostProfile, begin_ps: int, end_ps: int, find: str) -> InWindow:
-    """The events of a window of one host whose names have the text `find`, whatever its case."""
+    """The events of a window of one host whose names have the text `find`, in any case."""
     text = find.casefold()
     return in_window(host.lazy, begin_ps, end_ps, lambda name: text in name.casefold())
 
@@ -95,45 +102,62 @@ def run_timeline(run: RunHosts, begin_ps: int | None, end_ps: int | None, find: 
     first, last = run_extent(run)
     begin = first if begin_ps is None else max(begin_ps, first)
     end = last if end_ps is None else min(end_ps, last)
-    if begin >= end and not begin == end == first == last:
-        message = f"The window is empty; the recording is from {first / PS_PER_MS:.6f} to {last / PS_PER_MS:.6f} ms."
-        raise BadRequest(message, parameter="window")
+    if begin >= end:
+        recorded = f"from {first / PS_PER_MS:.6f} to {last / PS_PER_MS:.6f} ms"
+        raise BadRequest(f"The window is empty: the recording is {recorded}.", parameter="window")
     parts = run.map_hosts(host_window.given(begin, end, find))
     names = [host.name for host in run.readable]
     return run.once(("timeline", begin, end, find), lambda: _merged(begin, end, names, parts))
 
 
 def _merged(begin: int, end: int, hosts: Sequence[str], parts: Sequence[InWindow]) -> Timeline:
+    """The groups of all hosts and of all lines of a kind together."""
+
     def joined(member: str) -> I64:
         return np.concatenate([getattr(part, member) for part in parts])
 
-    host = [name for name, part in zip(hosts, parts, strict=True) for _ in range(len(part))]
-    line = [text for part in parts for text in part.line]
-    name = [text for part in parts for text in part.name]
-    own, busy = joined("self_ps"), joined("busy").astype(np.bool_)
-    turn = _place_in_line(list(zip(host, line, strict=True)), own) // _IN_TURN > 0
-    order = np.lexsort((-own, ~busy, turn))
-    listed = order.tolist()
+    prefix = [f"{name} " if len(hosts) > 1 else "" for name in hosts]
+    lines = [f"{at}{line}" for at, part in zip(prefix, parts, strict=True) for line in part.line]
+    kinds = [MAIN if line == part.main else _NUMBER.sub("", line) for part in parts for line in part.line]
+    names = [name for part in parts for name in part.name]
+    groups: dict[tuple[str, str], int] = {}
+    group = np.array([groups.setdefault(key, len(groups)) for key in zip(kinds, names, strict=True)], np.int64)
+    of_kind: dict[str, set[str]] = {}
+    for kind, line in zip(kinds, lines, strict=True):
+        of_kind.setdefault(kind, set()).add(line)
+    count, own, total = (_sums(group, joined(member), len(groups)) for member in ("count", "self_ps", "total_ps"))
+    longest = joined("longest_ps")
+    order = np.lexsort((-longest, group))
+    most = order[np.searchsorted(group[order], np.arange(len(groups)))]
+    busy = joined("busy").astype(np.bool_)[most]
+    where, titles = [kind for kind, _ in groups], [name for _, name in groups]
+    rows = np.lexsort((-own, ~busy, _place(where, own) // _IN_TURN > 0))
+    listed = rows.tolist()
     return Timeline(
         begin_ps=begin,
         end_ps=end,
-        host=tuple(host[row] for row in listed),
-        line=tuple(line[row] for row in listed),
-        name=tuple(name[row] for row in listed),
-        main={name: part.main for name, part in zip(hosts, parts, strict=True) if part.main},
-        count=joined("count")[order],
-        self_ps=own[order],
-        total_ps=joined("total_ps")[order],
-        longest_ps=joined("longest_ps")[order],
-        begin_ps_of=joined("begin_ps")[order],
-        busy=busy[order],
+        where=tuple(where[row] for row in listed),
+        name=tuple(titles[row] for row in listed),
+        on_device=np.array([bool(busy[row]) and where[row] != MAIN for row in listed], np.bool_),
+        lines=np.array([len(of_kind[where[row]]) for row in listed], np.int64),
+        count=count[rows],
+        self_ps=own[rows],
+        total_ps=total[rows],
+        longest_ps=longest[most][rows],
+        longest_on=tuple(lines[at] for at in most[rows].tolist()),
     )
 
 
-def _place_in_line(lines: Sequence[tuple[str, str]], own: I64) -> I64:
-    """The place of each group among those of its line, most self time first, counted from 0."""
-    codes = {line: code for code, line in enumerate(dict.fromkeys(lines))}
-    code = np.array([codes[line] for line in lines], np.int64)
+def _sums(group: I64, values: I64, groups: int) -> I64:
+    sums = np.zeros(groups, np.int64)
+    np.add.at(sums, group, values)
+    return sums
+
+
+def _place(where: Sequence[str], own: I64) -> I64:
+    """The place of each group among those of its kind of line, most self time first, counted from 0."""
+    codes = {kind: code for code, kind in enumerate(dict.fromkeys(where))}
+    code = np.array([codes[kind] for kind in where], np.int64)
     order = np.lexsort((-own, code))
     place = np.empty(len(order), np.int64)
     first = np.searchsorted(code[order], np.arange(len(codes)))
