@@ -24,14 +24,13 @@ _CONFIG = ", backend_config="
 
 @dataclass(frozen=True, slots=True)
 class HloLine:
-    """An instruction: how it is related to the one asked for, hops from it, HLO text, framework op and source line.
+    """An instruction: how it is related to the one asked for, HLO text, framework op and source line.
 
-    `role`: asked, operand, user, inside (of the asked fusion or call), near. `distance` is None inside.
+    `role`: asked, operand, user, inside (of the asked fusion or call), near.
     """
 
     name: str
     role: str
-    distance: int | None
     text: str
     framework_op: str
     source: str
@@ -78,16 +77,16 @@ def run_hlo(run: RunHosts, op: str, hops: int) -> HloAround:
     home = links.rows_of(links.home(row))
     spelled = HloText(program, full=False, metadata=False)
 
-    def line(at: int, role: str, distance: int | None) -> HloLine:
+    def line(at: int, role: str) -> HloLine:
         source = source_of(program, at, 1)
         place = "" if source is None else f"{source.file}:{source.line}"
         text = spelled.instruction(at) if at == row else spelled.instruction(at).partition(_CONFIG)[0]
-        return HloLine(program.names[at], role, distance, text, program.op_names[at], place)
+        return HloLine(program.names[at], role, text, program.op_names[at], place)
 
     near = sorted((one for one in marked.marks if one in home), key=lambda one: (one != row, marked.distance[one], one))
-    lines = [line(one, _role(one, row, operands, users), marked.distance[one]) for one in near]
+    lines = [line(one, _role(one, row, operands, users)) for one in near]
     inside = [one for called in links.called(row) for one in links.rows_of(called)][:MOST_INSIDE]
-    lines[1:1] = [line(one, "inside", None) for one in inside]
+    lines[1:1] = [line(one, "inside") for one in inside]
     ran = None
     if ops is not None:
         of_name = ops.rows_of_name.get(program.names[row], [])
