@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 from typing import TYPE_CHECKING
 
 import anyio
+import uvicorn
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
@@ -41,14 +43,11 @@ async def _stdio(server: Server[dict[str, object]]) -> None:
 
 def serve_http(server: Server[dict[str, object]], port: int) -> None:
     """Serves clients on this machine, until it is stopped; port 0 selects a free one. Raises NotAvailable."""
-    import socket
-
-    import uvicorn
-
     listening = socket.socket()
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
+        listening.listen()  # else another process may still take the port
     except (OSError, OverflowError) as error:
         listening.close()
         raise NotAvailable(f"Port {port} cannot be used: {error}.") from None
