@@ -39,7 +39,10 @@ def steps(asked: Asked, *, sort: Annotated[Order, "Which steps come first."] = "
     """How long each step takes, and what the slow ones have more of than the average."""
     run, found = asked.run, asked.run.decomposition()
     if "recording" in found.sources:
-        further = (Next("budget", {}, "the whole recording as one step"), Next("explain", {}, "what slows the run down"))
+        further = (
+            Next("budget", {}, "the whole recording as one step"),
+            Next("explain", {}, "what slows the run down"),
+        )
         return Answer(Link(page_of(run, found)), next=further, cannot=Cannot(_NO_STEPS, NEEDS))
     length, parts = found.of_steps_ps()
     order = np.argsort(-length, kind="stable") if sort == "slowest" else np.arange(len(found))

@@ -30,8 +30,8 @@ COLUMNS = (
 MAIN = "main thread"
 _NUMBER = re.compile(r"[:#/ ]+-?\d+(?=$|[/( ])")
 """The number of a device, stream or thread in the name of its line."""
-_IN_TURN = 5
-"""Names of each kind of line that come before the others of any."""
+_IN_TURN, _LEAST = 5, 1e-3
+"""Names of each kind of line that come before the others of any, unless they take a smaller part of the window."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,7 +131,8 @@ def _merged(begin: int, end: int, hosts: Sequence[str], parts: Sequence[InWindow
     most = order[np.searchsorted(group[order], np.arange(len(groups)))]
     busy = joined("busy").astype(np.bool_)[most]
     where, titles = [kind for kind, _ in groups], [name for _, name in groups]
-    rows = np.lexsort((-own, ~busy, _place(where, own) // _IN_TURN > 0))
+    later = (_place(where, own) >= _IN_TURN) | (own < _LEAST * (end - begin))
+    rows = np.lexsort((-own, ~busy, later))
     listed = rows.tolist()
     return Timeline(
         begin_ps=begin,
