@@ -42,14 +42,9 @@ async def _stdio(server: Server[dict[str, object]]) -> None:
 
 def serve_http(server: Server[dict[str, object]], port: int) -> None:
     """Serves clients on this machine, until it is stopped; port 0 selects a free one. Raises NotAvailable."""
-    listening = socket.socket()
-    if sys.platform != "win32":  # where it would share the port
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((HOST, port))
-        listening.listen()  # else another process may still take the port
+        listening = socket.create_server((HOST, port))
     except (OSError, OverflowError) as error:
-        listening.close()
         raise NotAvailable(f"Port {port} cannot be used: {error}.") from None
     print(f"MCP at http://{HOST}:{listening.getsockname()[1]}{PATH}", file=sys.stderr, flush=True)
     _end_on_signals()  # uvicorn ends its requests first
