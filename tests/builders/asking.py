@@ -36,10 +36,12 @@ def page(logdir: OpenLogdir, envelope: Mapping[str, Any]) -> Any:
     run, tool, host = query.pop("run"), registry.find(query.pop("tool")), query.pop("host", None)
     known = {param.name for param in tool.params}
     params = {name: value for name, value in query.items() if name in known}
-    for name, value in (("backend", "auto"), ("extended", "true"), ("all_rules", "true")):
+    for name, value in (("backend", "auto"), ("extended", "true"), ("all_rules", "true"), ("type", "json")):
         if name in known:
             params.setdefault(name, value)
     opened = logdir.run(run)
     if tool.hosts.value == "one" and host is None:
         host = opened.hosts[0]
-    return opened.answer(tool.id, host, **params)
+    shown = opened.answer(tool.id, host, **params)
+    # The overview requests the findings besides.
+    return [shown, opened.answer("smart_suggestion", host, all_rules=True)] if tool.id == "overview_page" else shown

@@ -6,7 +6,7 @@ import argparse
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -64,12 +64,17 @@ def define(parser: argparse.ArgumentParser, name: str) -> None:
     if verb.of_run:
         parser.add_argument("run", metavar="RUN", nargs="?", help="the run (default: the newest)")
         parser.add_argument("--host", help="one host (default: all)")
+    define_shared(parser)
+
+
+def define_shared(parser: argparse.ArgumentParser, formats: Sequence[str] = ("text", "json")) -> None:
+    """Adds the arguments that all verbs have, but run and host."""
     parser.add_argument("--cursor", help="the cursor of the answer before, for the rows that follow")
     parser.add_argument("--max-bytes", type=int, metavar="N", help="most bytes of the JSON (default: 8000)")
     parser.add_argument(
         "--address", metavar="URL", help="of the server that links open (default: http://localhost:6006)"
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    parser.add_argument("--format", choices=formats, default="text", help="default: text")
 
 
 def run(options: argparse.Namespace, name: str) -> int:

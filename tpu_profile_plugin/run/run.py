@@ -15,16 +15,29 @@ from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.logdir import HostFile
 from tpu_profile_plugin.run.facts import NO_DEVICES, RunFacts, combine_facts
-from tpu_profile_plugin.run.figures.budget import run_budget
+from tpu_profile_plugin.run.figures.budget import run_budget, run_decomposition
 from tpu_profile_plugin.run.figures.communication import run_communication
 from tpu_profile_plugin.run.figures.comparison import Comparison, compare_runs
 from tpu_profile_plugin.run.figures.findings import Findings, run_findings
 from tpu_profile_plugin.run.figures.gaps import Gaps, run_gaps
+from tpu_profile_plugin.run.figures.hlo_text import HloAround, run_hlo
 from tpu_profile_plugin.run.figures.kernels import Kernels, run_kernels
 from tpu_profile_plugin.run.figures.memory import Memory, run_memory
+from tpu_profile_plugin.run.figures.memory_peak import (
+    AllocatorUse,
+    ProgramPeak,
+    run_allocator_uses,
+    run_program_peak,
+)
+from tpu_profile_plugin.run.figures.op import Op, run_op
+from tpu_profile_plugin.run.figures.op_rates import OpRates, run_op_rates
 from tpu_profile_plugin.run.figures.ops import Backend, Ops, run_ops
+from tpu_profile_plugin.run.figures.overview import Overview, run_overview
+from tpu_profile_plugin.run.figures.program_times import ProgramTimes, run_program_times
 from tpu_profile_plugin.run.figures.programs import Programs, run_programs
+from tpu_profile_plugin.run.figures.source import SourceLines, run_source
 from tpu_profile_plugin.run.figures.steps import Steps, run_steps
+from tpu_profile_plugin.run.figures.timeline import Timeline, run_timeline
 from tpu_profile_plugin.run.host import HostExecutor, HostProfile, KeptResults, Origin
 from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.hosts import RunHosts, ignore_progress, local_threads
@@ -104,6 +117,22 @@ class Run(RunHosts):
         """The ops of the devices, or of the CPU without devices, most self time first. Raises NoData without any."""
         return run_ops(self, backend)
 
+    def op_rates(self) -> OpRates:
+        """The same ops as `ops` with rates, limits and sources, as their pages show them. Raises NoData without any."""
+        return run_op_rates(self)
+
+    def op(self, name: str) -> Op:
+        """One op by its id in `op_rates`, or by name. Raises NoData, NotFound, BadRequest for several with the name."""
+        return run_op(self, name)
+
+    def source_lines(self, place: str = "") -> SourceLines:
+        """The source lines of a place, `FILE` or `FILE:LINE`, by the time of their ops. Raises NoData, NotFound."""
+        return run_source(self, place)
+
+    def hlo(self, op: str, hops: int = 2) -> HloAround:
+        """The HLO text of an instruction and of what is within so many hops. Raises NoData, NotFound, BadRequest."""
+        return run_hlo(self, op, hops)
+
     def kernels(self) -> Kernels:
         """The GPU kernels, most time first. Raises NoData without any."""
         return run_kernels(self)
@@ -115,9 +144,31 @@ class Run(RunHosts):
             raise NoData(NO_DEVICES)
         return budget
 
+    def decomposition(self) -> RunBudget:
+        """The parts of each step as pages show them: of the hosts alone without devices. Raises NoData without both."""
+        found = run_decomposition(self)
+        if not len(found) or not found.devices:
+            raise NoData(NO_DEVICES)
+        return found
+
+    def overview(self) -> Overview:
+        """What the run is, what its average step is spent on, and what limits it."""
+        return run_overview(self)
+
     def gaps(self) -> Gaps:
         """The longest times in which devices run no op, and the host call under each. Raises NoData without devices."""
         return run_gaps(self)
+
+    def timeline(self, begin_ps: int | None = None, end_ps: int | None = None, find: str = "") -> Timeline:
+        """What ran in a window, by line and name; None for the begin or end of the recording.
+
+        Args:
+          begin_ps, end_ps: on the axis of the trace viewer.
+          find: a text that the names of events have, in any case.
+
+        Raises NoData without events, BadRequest for an empty window.
+        """
+        return run_timeline(self, begin_ps, end_ps, find)
 
     def communication(self) -> RunCommunication:
         """Collectives, and devices that others wait for. Raises NoData without devices."""
@@ -130,9 +181,21 @@ class Run(RunHosts):
         """Memory of devices, allocators and programs. Raises NoData if nothing about memory was recorded."""
         return run_memory(self)
 
+    def program_peak(self, program: str) -> ProgramPeak:
+        """The memory of a program, by name with id or id, at its peak; "" for the largest. Raises NoData, NotFound."""
+        return run_program_peak(self, program)
+
+    def allocator_uses(self) -> tuple[AllocatorUse, ...]:
+        """The peaks of the allocators, the fullest first, with the allocations there. Raises NoData without any."""
+        return run_allocator_uses(self)
+
     def programs(self) -> Programs:
         """The HLO programs. Raises NoData without any."""
         return run_programs(self)
+
+    def program_times(self) -> ProgramTimes:
+        """The HLO programs by the time of their ops. Raises NoData without any."""
+        return run_program_times(self)
 
     def findings(self) -> Findings:
         """What slows the run down, the largest saving first, and what was looked for and not found."""

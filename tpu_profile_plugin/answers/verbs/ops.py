@@ -8,31 +8,81 @@ import numpy as np
 
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.verb import Asked, verb
-from tpu_profile_plugin.tables.table import Table, texts
+from tpu_profile_plugin.answers.verbs.op_pages import BASES, next_op, next_source, page_of
+from tpu_profile_plugin.run.figures.op_rates import OpRates
+from tpu_profile_plugin.tables.column import Column
+from tpu_profile_plugin.tables.table import Table, integers, numbers, texts
 
-_ID = texts("id", "Id", "Name and program of the op, for the verb op.")
-_BASE = "of the time of the devices in the recording, idle time included"
-Order = Literal["self_ps", "time_ps", "flops", "bytes", "occurrences"]
+Order = Literal["self_time", "time", "average", "occurrences"]
+_SORTED = {"self_time": "self_ps", "time": "time_ps", "average": "average_ps", "occurrences": "occurrences"}
+_COLUMNS = (
+    texts("id", "Id", "Name and program of the op, for the verbs op and hlo."),
+    integers("self_ps", "Self time", "ps", "Time of all runs without nested ops, summed over devices."),
+    numbers("share_percent", "Share", "%", "Self time as a share."),
+    integers("occurrences", "Occurrences", "", "Number of runs on all devices."),
+    numbers("average_ps", "Average", "ps", "Self time of a run."),
+    integers("time_ps", "Time", "ps", "Time of all runs with nested ops, summed over devices."),
+    texts("category", "Category", "HLO category, or type of the framework's op."),
+    texts("bound_by", "Bound by", "The nearest limit, reached or not."),
+    texts("source", "Source", "File and line."),
+    texts("framework_op", "Framework op", "Framework op that it was compiled from."),
+)
+_IF_SORTED = {"average_ps": "average", "time_ps": "time"}
+"""Columns that are shown if rows are sorted by them."""
+_MOST_NEXT = 3
 
 
 def ops(
     asked: Asked,
     *,
-    sort: Annotated[Order, "What the largest come first by."] = "self_ps",
+    sort: Annotated[Order, "What the largest come first by."] = "self_time",
     find: Annotated[str, "Only ops whose name, framework op, program, category or source has this text."] = "",
 ) -> Answer:
     """The ops that take the time of the devices, or of the CPU without devices, most self time first."""
-    found = asked.run.ops()
-    texts_of = zip(found.name, found.framework_op, found.program, found.category, found.source, strict=True)
-    chosen = np.array([any(find.lower() in text.lower() for text in each) for each in texts_of], bool).nonzero()[0]
-    chosen = chosen[np.argsort(-getattr(found, sort)[chosen], kind="stable")]
-    table = found.table.take(chosen)
-    ids = [f"{found.name[row]}@{found.program[row]}" for row in chosen.tolist()]
-    columns = (_ID, *(column for column in table.columns if column.id not in ("program", "name")))
-    rows = Table(columns, [ids, *(table[column.id] for column in columns[1:])], name="ops")
-    facts = {"ops_found": len(chosen), "self_ps": int(found.self_ps[chosen].sum()), "devices_ps": found.total_ps}
-    further = [Next("op", {"name": id_}, "its shapes, source, neighbours and runs") for id_ in ids[:3]]
-    return Answer(Link("hlo_stats"), facts, rows, _BASE, tuple(further))
+    found = asked.run.op_rates()
+    chosen = np.flatnonzero(found.having(find)) if find else np.arange(len(found))
+    if sort != "self_time":
+        chosen = chosen[np.argsort(-getattr(found, _SORTED[sort])[chosen], kind="stable")]
+    facts: dict[str, int | float] = {"ops_found": len(chosen)}
+    if not find and found.rates is not None:
+        facts["all_ops_percent"] = 100 * float(found.share.sum())  # the page's cumulative share
+    base = BASES[found.place]
+    columns = _columns(found, sort)
+    values = {**vars(found), "share_percent": 100 * found.share, "average_ps": found.average_ps}
+    values["bound_by"] = found.bound_by
+    rows = Table(columns, [values[column.id][chosen] for column in columns], name="ops")
+    return Answer(Link(page_of(found), _filter(found, chosen, find)), facts, rows, base, _next(found, chosen, find))
 
 
-VERB = verb(ops, needs="Record while programs run on a device, with the level of device tracing above 0.")
+def _columns(found: OpRates, sort: str) -> tuple[Column, ...]:
+    """Few columns: texts that all ops lack, and figures nobody sorted by, are left out."""
+    kept = []
+    for column in _COLUMNS:
+        shown = _IF_SORTED.get(column.id, sort) == sort
+        if shown and column.id in ("bound_by", "source", "framework_op"):
+            shown = bool((getattr(found, column.id) != "").any())
+        if shown:
+            kept.append(column)
+    return tuple(kept)
+
+
+def _filter(found: OpRates, chosen: np.ndarray[tuple[int], np.dtype[np.intp]], find: str) -> dict[str, str]:
+    """The same filter on the page, which looks into names only."""
+    wanted = find.lower()
+    named = all(wanted in found.name[at].lower() or wanted in found.framework_op[at].lower() for at in chosen.tolist())
+    return {"op": find} if find and named and found.rates is not None else {}
+
+
+def _next(found: OpRates, chosen: np.ndarray[tuple[int], np.dtype[np.intp]], find: str) -> tuple[Next, ...]:
+    first = chosen[:_MOST_NEXT].tolist()
+    further = [next_op(found, at) for at in first]
+    sources = dict.fromkeys(found.source[at] for at in first if found.source[at])
+    further += [next_source(place) for place in list(sources)[:1]]
+    if len(set(found.program) - {""}) > 1:
+        further.append(Next("programs", {}, "the programs that the ops are of, by time"))
+    if find and not first:
+        further.append(Next("ops", {}, "all ops"))
+    return tuple(further)
+
+
+VERB = verb(ops, needs="Record while the program runs on a device or on XLA's CPU backend, after it has compiled.")

@@ -1,0 +1,139 @@
+"""The verb `memory`: how full the memory is at its peak, and what holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from tpu_profile_plugin.analysis.findings.rules.memory.memory_near_limit import MEMORY_SHARE
+from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
+from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.answers.verbs.op_pages import next_source
+from tpu_profile_plugin.errors import NoData, NotFound
+from tpu_profile_plugin.opening import OpenRun
+from tpu_profile_plugin.run.figures.memory_peak import AllocatorUse, AtPeak, ProgramPeak
+from tpu_profile_plugin.tables.table import Table, integers, texts
+
+_NEEDS = (
+    "Record on a TPU or GPU with the level of host tracing at 2 or more, which has allocations, "
+    "and with HLO protos, the default, which have the buffers of programs."
+)
+_COLUMNS = (
+    texts("id", "Id", "What holds the memory: an instruction of the program, or the framework's op."),
+    integers("size_bytes", "Size", "bytes", "Size of each."),
+    integers("count", "Count", "", "Number of equal ones."),
+    texts("kind", "Kind", "Parameter, output, temporary; or the region of an allocation."),
+    texts("shape", "Shape", "Type and shape."),
+    texts("framework_op", "Framework op", "Framework op that it is of."),
+    texts("source", "Source", "File and line."),
+)
+_SOURCES = {
+    "allocator": "the allocator's size",
+    "device": "as the device reported it",
+    "model": "by the device's model; the runtime reserves a part",
+}
+
+
+def memory(
+    asked: Asked, *, program: Annotated[str, "A program, MODULE(ID) or ID, instead of the recorded allocations."] = ""
+) -> Answer:
+    """How full the memory is at its peak, whether it is a limit, and what holds it."""
+    run = asked.run
+    if not program:
+        try:
+            return _of_allocators(run, run.allocator_uses())
+        except NoData:
+            pass
+    try:
+        return _of_program(run, run.program_peak(program or _largest(run)))
+    except NotFound as error:
+        if error.code != "module_not_found":
+            raise
+        choices = error.details.get("modules", [])
+        raise NotFound(error.message, code=error.code, argument="program", choices=choices) from None
+
+
+def _largest(run: OpenRun) -> str:
+    """The program that needs most memory of those that ran; "" if none of these is known."""
+    peaks = run.memory().programs
+    return max(peaks, key=lambda name: peaks[name], default="")
+
+
+def _of_allocators(run: OpenRun, uses: Sequence[AllocatorUse]) -> Answer:
+    """What was recorded: the fullest allocator."""
+    use = uses[0]
+    facts: dict[str, Any] = {
+        "verdict": _verdict(use.in_use_bytes, use.capacity_bytes, f"allocator {use.allocator}"),
+        "of": f"allocator {use.allocator} of host {use.host}",
+        "in_use_bytes": use.in_use_bytes,
+        **({"capacity_bytes": use.capacity_bytes, "free_bytes": use.free_bytes} if use.capacity_bytes else {}),
+        "heap_bytes": use.heap_bytes,
+        "stack_bytes": use.stack_bytes,
+        "at_ps": use.time_ps,
+        "lifetime_peak_bytes": use.lifetime_bytes,
+        "allocators": [f"{one.allocator} of {one.host}" for one in uses[:8]],
+    }
+    link = Link("memory_profile", {"host": use.host, "memory_id": use.allocator})
+    further = [Next("memory", {"program": name}, "the buffers of the program that needs most") for name in _needy(run)]
+    moment = use.time_ps / 1e9
+    window = {"from": max(0.0, round(moment - 1, 3)), "to": round(moment + 1, 3)}
+    further.append(Next("timeline", window, "what ran at the peak"))
+    return Answer(link, facts, _table(use.allocations, "allocations"), next=tuple(further))
+
+
+def _needy(run: OpenRun) -> list[str]:
+    try:
+        name = _largest(run)
+    except NoData:
+        return []
+    return [name] if name else []
+
+
+def _of_program(run: OpenRun, found: ProgramPeak) -> Answer:
+    """What XLA planned."""
+    if not found.peak_bytes:
+        reason = f"The profile has no buffer assignment of {found.program}."
+        return Answer(Link("memory_viewer", _query(found)), {"program": found.program}, cannot=Cannot(reason, _NEEDS))
+    facts: dict[str, Any] = {
+        "verdict": _verdict(found.peak_bytes, found.device_bytes, "the program"),
+        "program": found.program,
+        "peak_bytes": found.peak_bytes,
+        "without_padding_bytes": found.unpadded_bytes,
+        "argument_bytes": found.argument_bytes,
+        "output_bytes": found.output_bytes,
+    }
+    if found.device_bytes:
+        facts |= {"device_bytes": found.device_bytes, "device_memory": _SOURCES.get(found.device_source, "")}
+    lines = dict.fromkeys(one.source for one in found.buffers if one.source)
+    further = [next_source(line) for line in list(lines)[:2]]
+    held = [one for one in found.buffers if one.kind == "Temporary"][:2]
+    further += [
+        Next("hlo", {"op": f"{one.name.partition('{')[0]}@{found.program}"}, "what makes and uses this buffer")
+        for one in held
+    ]
+    further.append(Next("programs", {}, "the other programs"))
+    return Answer(Link("memory_viewer", _query(found)), facts, _table(found.buffers, "buffers"), next=tuple(further))
+
+
+def _query(found: ProgramPeak) -> dict[str, str]:
+    return {"module_name": found.program}
+
+
+def _verdict(used: int, capacity: int, what: str) -> str:
+    """Whether memory is a limit; the shares are those of the figures beside it."""
+    if not capacity:
+        return f"Unknown: the capacity is not recorded; programs on CPUs share the host's memory ({what})."
+    share = used / capacity
+    if share >= MEMORY_SHARE:
+        return f"Near the limit: {what} takes {share:.1%} of the memory at its peak."
+    return f"No limit: {what} takes {share:.1%} of the memory at its peak."
+
+
+def _table(held: Sequence[AtPeak], name: str) -> Table:
+    ids = ("name", "size_bytes", "count", "kind", "shape", "framework_op", "source")
+    shown = [column for column in range(len(ids)) if column < 4 or any(getattr(one, ids[column]) for one in held)]
+    data = [[getattr(one, ids[column]) for one in held] for column in shown]
+    return Table(tuple(_COLUMNS[column] for column in shown), data, name=name)
+
+
+VERB = verb(memory, needs=_NEEDS)
