@@ -24,7 +24,7 @@ _COLUMNS = (
     numbers("duration_ps", "Duration", "ps", "Averaged over the devices that take part."),
     numbers("begin_ps", "Begin", "ps", "On its slowest device, on the time axis of the trace viewer."),
     numbers("end_ps", "End", "ps", "The same."),
-    texts("more_of", "More of", "The part that exceeds its average most."),
+    texts("more_of", "More of", "In steps longer than the average: the part that exceeds its average most."),
     numbers("part_ps", "This part", "ps", "Its time in this step."),
     numbers("part_average_ps", "Its average", "ps", "Its time in the average step."),
 )
@@ -43,7 +43,7 @@ def steps(asked: Asked, *, sort: Annotated[Order, "Which steps come first."] = "
     excess = parts - found.parts_ps
     most = excess.argmax(axis=1)
     rows = np.arange(len(found))
-    more = excess[rows, most] > 0
+    more = (length > found.step_ps) & (excess[rows, most] > 0)
     slowest = slowest_devices(found)
     begin = found.begin_ps[rows, slowest]
     names = [label_of(part).name for part in CATEGORIES]
