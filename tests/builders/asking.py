@@ -11,6 +11,7 @@ from tpu_profile_plugin.answers.answer import Next
 from tpu_profile_plugin.answers.envelope import Door, ask, compact
 from tpu_profile_plugin.opening import OpenLogdir
 from tpu_profile_plugin.tools import registry
+from tpu_profile_plugin.tools.payload import encode
 
 
 def _deeper(one: Next, about: Mapping[str, str]) -> dict[str, Any]:
@@ -31,8 +32,10 @@ def asked(logdir: OpenLogdir, verb: str, /, run: str | None = None, host: str | 
 
 
 def page(logdir: OpenLogdir, envelope: Mapping[str, Any]) -> Any:
-    """The JSON that the linked page requests from its tool."""
+    """The JSON that the linked page requests from its tool; of a query its rows."""
     query = dict(parse_qsl(urlsplit(envelope["link"]).query))
+    if query["tool"] == "query":
+        return list(logdir.sql(query["sql"], query["runs"]).table)
     run, tool, host = query.pop("run"), registry.find(query.pop("tool")), query.pop("host", None)
     known = {param.name for param in tool.params}
     params = {name: value for name, value in query.items() if name in known}
@@ -40,6 +43,10 @@ def page(logdir: OpenLogdir, envelope: Mapping[str, Any]) -> Any:
         if name in known:
             params.setdefault(name, value)
     opened = logdir.run(run)
+    if tool.compares:
+        return json.loads(encode(opened.payload(tool.id, base=logdir.run(query["base"]))).body)
+    if tool.id == "trace_viewer@" and "gap" in query:
+        params["format"] = "gaps"
     if tool.hosts.value == "one" and host is None:
         host = opened.hosts[0]
     shown = opened.answer(tool.id, host, **params)

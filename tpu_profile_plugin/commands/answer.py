@@ -117,12 +117,19 @@ def command_line(logdir: str, name: str, arguments: Mapping[str, Any]) -> str:
     """The command that asks a question."""
     from tpu_profile_plugin.answers.registry import find
 
-    verb = find(name)
+    verb, where = find(name), os.fspath(logdir)
     required = [str(arguments[one.name]) for one in verb.parameters if one.required]
-    words = [name, os.fspath(logdir), *required, *([arguments["run"]] if "run" in arguments and verb.of_run else [])]
+    first = [where, *required]
+    if name == "compare":  # its runs may be of two logdirs
+        first = [where, where]
+    elif name == "query":
+        first = [*required, f"--logdir={where}"]
+    elif "run" in arguments and verb.of_run:
+        first.append(arguments["run"])
+    words = [name, *first]
     for id_, value in arguments.items():
-        if id_ == "run" or any(one.required and one.name == id_ for one in verb.parameters):
+        if (id_ == "run" and name != "compare") or any(one.required and one.name == id_ for one in verb.parameters):
             continue
-        flag = "--" + id_.replace("_", "-")
+        flag = "--base-run" if (name, id_) == ("compare", "base") else "--" + id_.replace("_", "-")
         words += [flag] if value is True else [f"{flag}={value}"]
     return "tpu-profile " + " ".join(shlex.quote(str(word)) for word in words)

@@ -82,7 +82,11 @@ def what_happens_in_the_longest_gap(agent: Agent, run: str) -> Said:
     gaps = agent.deeper(_overview(agent, run), "gaps")
     longest = _rows(gaps)[0]
     window = agent.deeper(gaps, "timeline")
-    return {"call": longest["call"], "duration_ms": longest["duration_ms"], "events": [one["id"] for one in _rows(window)]}
+    return {
+        "call": longest["call"],
+        "duration_ms": longest["duration_ms"],
+        "events": [one["id"] for one in _rows(window)],
+    }
 
 
 def does_it_recompile(agent: Agent, run: str) -> Said:

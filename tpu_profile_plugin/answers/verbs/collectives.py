@@ -91,7 +91,9 @@ def _further(run: OpenRun, ops: Table, page: dict[str, Any]) -> tuple[Next, ...]
         name = ops["op"][0]
         begin, end = int(ops["begin_ps"][0]), int(ops["end_ps"][0])
         if end > begin:
-            arguments = {"from": begin / PS_PER_MS, "to": end / PS_PER_MS, "host": ops["host"][0]}
+            arguments: dict[str, str | float] = {"from": begin / PS_PER_MS, "to": end / PS_PER_MS}
+            if len(run.hosts) > 1:
+                arguments["host"] = ops["host"][0]
             further.append(Next("timeline", arguments, f"what ran during the longest run of {name}"))
         with suppress(NoData):
             if name in run.ops().name:

@@ -85,11 +85,9 @@ def _further(found: Gaps, rows: list[int]) -> tuple[Next, ...]:
     further = []
     for row in list(by_call.values())[:3]:
         begin, end = int(found.begin_ps[row]), int(found.begin_ps[row] + found.duration_ps[row])
-        arguments: dict[str, str | float] = {
-            "from": begin / PS_PER_MS,
-            "to": end / PS_PER_MS,
-            "host": found.host_name[row],
-        }
+        arguments: dict[str, str | float] = {"from": begin / PS_PER_MS, "to": end / PS_PER_MS}
+        if len(set(found.host_name)) > 1:
+            arguments["host"] = found.host_name[row]
         under = f" under {found.call[row]}" if found.call[row] else ""
         further.append(Next("timeline", arguments, f"what ran in the gap of {found.device[row]}{under}"))
     further.append(Next("budget", {}, "idle time of the average step by cause"))

@@ -95,8 +95,9 @@ def _further(run: OpenRun, found: Timeline, find: str) -> tuple[Next, ...]:
     if find:
         arguments = {"from": found.begin_ps / PS_PER_MS, "to": found.end_ps / PS_PER_MS}
         further.append(Next("timeline", arguments, "everything that ran in this window"))
-    if found.on_device.any():
-        further.append(Next("gaps", {}, "when devices are idle, and the host call under each gap"))
+    with suppress(NoData):
+        if len(run.gaps()):
+            further.append(Next("gaps", {}, "when devices are idle, and the host call under each gap"))
     further.append(Next("budget", {}, "what the average step consists of"))
     return tuple(further)
 

@@ -30,15 +30,16 @@ COLUMNS = (
 MAIN = "main thread"
 _NUMBER = re.compile(r"[:#/ ]+-?\d+(?=$|[/( ])")
 """The number of a device, stream or thread in the name of its line."""
-_IN_TURN = 5
-"""Names of each kind of line that come before the others of any."""
+_IN_TURN, _LEAST = 5, 1e-3
+"""Names of each kind of line that come before the others of any, unless they take a smaller part of the window."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Timeline:
     """The events of a window in groups of one name on lines of one kind.
 
-    The groups with most self time of each kind come first, lines of devices' ops and main threads before other lines.
+    The groups with most time, with and without enclosed events, of each kind of line come first; of these, lines of
+    devices' ops and main threads, then most self time.
 
     Attributes:
       begin_ps, end_ps: the window, on the axis of the trace viewer.
@@ -131,7 +132,10 @@ def _merged(begin: int, end: int, hosts: Sequence[str], parts: Sequence[InWindow
     most = order[np.searchsorted(group[order], np.arange(len(groups)))]
     busy = joined("busy").astype(np.bool_)[most]
     where, titles = [kind for kind, _ in groups], [name for _, name in groups]
-    rows = np.lexsort((-own, ~busy, _place(where, own) // _IN_TURN > 0))
+    # Those that enclose all that ran in the window tell nothing about it.
+    enclosing = np.where(total < count * (end - begin), total, 0)
+    later = ~(_among_first(where, own, end - begin) | _among_first(where, enclosing, end - begin))
+    rows = np.lexsort((-own, ~busy, later))
     listed = rows.tolist()
     return Timeline(
         begin_ps=begin,
@@ -154,12 +158,13 @@ def _sums(group: I64, values: I64, groups: int) -> I64:
     return sums
 
 
-def _place(where: Sequence[str], own: I64) -> I64:
-    """The place of each group among those of its kind of line, most self time first, counted from 0."""
+def _among_first(where: Sequence[str], times: I64, window: int) -> Bools:
+    """Whether each group is among the first of its kind of line by time, and the time more than next to nothing."""
     codes = {kind: code for code, kind in enumerate(dict.fromkeys(where))}
     code = np.array([codes[kind] for kind in where], np.int64)
-    order = np.lexsort((-own, code))
-    place = np.empty(len(order), np.int64)
+    order = np.lexsort((-times, code))
     first = np.searchsorted(code[order], np.arange(len(codes)))
+    place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
-    return place
+    found: Bools = (place < _IN_TURN) & (times >= _LEAST * window)
+    return found
