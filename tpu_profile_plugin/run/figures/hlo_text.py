@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.hlo.graph.links import Links
@@ -18,6 +19,8 @@ from tpu_profile_plugin.run.hosts import RunHosts
 
 MOST_INSIDE = 200
 """Listed instructions inside a fusion."""
+_INDEX = re.compile(r"\{[\d,]*\}(@|$)")
+"""Which part of a tuple a buffer is of: buffers of memory have it after the instruction."""
 _CONFIG = ", backend_config="
 """What is left out of the text of neighbours: long, and of interest to the compiler."""
 
@@ -67,7 +70,7 @@ def run_hlo(run: RunHosts, op: str, hops: int) -> HloAround:
     that has it. Raises NoData without programs, NotFound and BadRequest with `argument` and `choices`.
     """
     ops = _ops(run)
-    program, name = _program(run, ops, op.strip().removeprefix("%"))
+    program, name = _program(run, ops, _INDEX.sub(r"\1", op.strip().removeprefix("%")))
     row, _ = find_node(program, name)
     if row is None:
         raise _unknown(op, program, name)
