@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 
 from builders.asking import page
+from builders.timeline import read_container
 from tpu_profile_plugin.opening import OpenLogdir, OpenRun
 from tpu_profile_plugin.tools.payload import encode
 from tpu_profile_plugin.units import PS_PER_MS
@@ -28,6 +29,8 @@ SCALES: Mapping[str, tuple[float, ...]] = {
 RELATIVE = 2e-5
 """How far a number may be from the page's: answers send six digits."""
 _HALF_A_NS = 0.51e-6
+COUNTS = ("id", "ops", "devices", "programs_that_ran", "shorter_gaps_left_out")
+"""Ids of numbers that count rows."""
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
@@ -50,17 +53,32 @@ def requested(logdir: OpenLogdir, envelope: Mapping[str, Any]) -> list[Any]:
     run, tool, host = logdir.run(query.pop("run")), query.pop("tool"), query.pop("host", None)
     if tool == "trace_viewer@":
         return [query, *_timeline(run, host, query)]
+    if tool == "hlo_stats":
+        answers = [page(logdir, envelope)]
+        return [*answers, _by_line(answers[0])]
     if tool == "compare":
         payload = run.payload(tool, host, base=logdir.run(query["base"]))
-        return [json.loads(encode(payload).data)]
+        return [json.loads(encode(payload).body)]
     answers = [page(logdir, envelope)]
     if tool == "overview_page":
         answers.append(run.answer("smart_suggestion", host, all_rules="true"))
     return answers
 
 
+def _by_line(table: Any) -> list[list[float]]:
+    """Self time and its share summed over the ops of each source line, as a reader of the table would."""
+    at = {column["id"]: i for i, column in enumerate(table["cols"])}
+    wanted = [at[name] for name in ("source_info", "total_self_time", "total_self_time_percent")]
+    sums: dict[str, list[float]] = {}
+    for row in table["rows"]:
+        source, *figures = (row["c"][i]["v"] for i in wanted)
+        line = source.rpartition("</div>")[0].rpartition(">")[2]
+        sums[line] = [sum(pair) for pair in zip(sums.get(line, (0.0, 0.0)), figures, strict=True)]
+    return list(sums.values())
+
+
 def _timeline(run: OpenRun, host: str | None, query: Mapping[str, str]) -> Iterator[Any]:
-    """The gaps, or the sums of each track in the window, as the page shows them for a selection."""
+    """The gaps, or the sums of the window over each kind of track, as the page shows them for a selection."""
     if "gap" in query:
         yield run.answer("trace_viewer@", host, format="gaps")
     if "window" not in query:
@@ -68,11 +86,19 @@ def _timeline(run: OpenRun, host: str | None, query: Mapping[str, str]) -> Itera
     begin, end = (int(text) for text in query["window"].split(","))
     yield [begin, end, end - begin]
     part = {"format": "sums", "start_time_ms": begin / PS_PER_MS, "end_time_ms": end / PS_PER_MS, "limit": 100_000}
-    tracks = run.answer("trace_viewer@", host, format="json", resolution=100)["traceEvents"]
-    for track in tracks:
-        if track.get("name") == "thread_name":
-            rows = run.answer("trace_viewer@", host, areas=f"{track['pid']}.{track['tid']}.0.9999", **part)["rows"]
-            yield [{**row, "percent": 100 * row["self_ps"] / max(end - begin, 1)} for row in rows]
+    header = read_container(run.encoded("trace_viewer@", host, format="columns", resolution=1)[0])[0]
+    kinds: dict[str, list[str]] = {}
+    for section in header["sections"]:
+        for track in header["tracks"][section["track_begin"] : section["track_end"]]:
+            area = f"{track['pid']}.{track['tid']}.0.{track['rows']}"
+            if run.answer("trace_viewer@", host, areas=area, **part)["events"]:
+                names = section["name"].replace("/device:", "/"), track["name"]
+                kind = "main" if track.get("main") else re.sub(r"[:#/ ]+-?\d+(?=$|[/( ])", "", "/".join(names))
+                kinds.setdefault(kind, []).append(area)
+    for areas in kinds.values():
+        rows = run.answer("trace_viewer@", host, areas=",".join(areas), **part)["rows"]
+        length = len(areas) * max(end - begin, 1)
+        yield [{**row, "percent": 100 * row["self_ps"] / length} for row in rows]
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -119,7 +145,7 @@ def _figures(place: str, value: Any, units: Mapping[str, str]) -> Iterator[tuple
             yield from _figures(f"{place}[{name}]", one, {**units, "value": unit} if unit else units)
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         id_ = place.rpartition(".")[2].partition("[")[0]
-        if id_ != "id" and not id_.endswith("_found"):
+        if id_ not in COUNTS and not id_.endswith("_found"):
             yield place, float(value), units.get(id_, "")
 
 
