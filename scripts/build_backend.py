@@ -11,13 +11,18 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 FRONTEND = ROOT / "frontend"
 STATIC = ROOT / "tpu_profile_plugin" / "static"
+DOCS = ROOT / "docs" / "user"
+# What `tpu-profile agents` and `tpu-profile mcp` show; an sdist and a wheel have copies of it within the package.
+TEXTS = ("agents.md", "glossary.md")
+COPIES = ROOT / "tpu_profile_plugin" / "agents" / "docs"
 # Written after a successful build: the digest of the bundle's sources.
 STAMP = "sources.sha256"
 NODE_MINIMUM = (20, 19)
@@ -130,6 +135,24 @@ def need_rust() -> None:
         raise BuildError(words.format(*RUST_MINIMUM, cargo, *have) + how)
 
 
+@contextmanager
+def copied_texts(docs: Path = DOCS, copies: Path = COPIES) -> Iterator[None]:
+    """A context in which the package has the texts for agents; an sdist, which has no docs, has them anyway.
+
+    They are removed again, so that a checkout shows its documentation and no older copy.
+    """
+    names = [name for name in TEXTS if (docs / name).is_file()]
+    if names:
+        copies.mkdir(exist_ok=True)
+    for name in names:
+        shutil.copyfile(docs / name, copies / name)
+    try:
+        yield
+    finally:
+        if names:
+            shutil.rmtree(copies)
+
+
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
     """Node, if the bundle must be built and the machine has none."""
     return [NODE_PACKAGE] if frontend_is_stale() and find_node() is None else []
@@ -151,12 +174,13 @@ prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
 
 
 def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
-    """One wheel: package, native module, stub and bundle."""
+    """One wheel: package, native module, stub, bundle and texts for agents."""
     import maturin
 
     need_rust()
     build_frontend()
-    return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
+    with copied_texts():
+        return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
 def build_editable(
@@ -176,7 +200,8 @@ def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
 
     need_rust()
     build_frontend()
-    return maturin.build_sdist(sdist_directory, config_settings)
+    with copied_texts():
+        return maturin.build_sdist(sdist_directory, config_settings)
 
 
 if __name__ == "__main__":

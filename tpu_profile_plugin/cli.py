@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from tpu_profile_plugin.commands import (
+    agents,
     answer,
     capture,
     compare,
@@ -16,6 +17,7 @@ from tpu_profile_plugin.commands import (
     events,
     explain,
     export,
+    mcp,
     query,
     runs,
     tools,
@@ -43,18 +45,26 @@ class Command(Protocol):
 _COMMANDS: dict[str, Command] = {
     "capture": capture,
     "runs": runs,
+    "overview": answer.VerbCommand("overview"),
     "ops": answer.VerbCommand("ops"),
+    "timeline": answer.VerbCommand("timeline"),
+    "gaps": answer.VerbCommand("gaps"),
+    "collectives": answer.VerbCommand("collectives"),
     "op": answer.VerbCommand("op"),
     "source": answer.VerbCommand("source"),
     "hlo": answer.VerbCommand("hlo"),
     "programs": answer.VerbCommand("programs"),
     "memory": answer.VerbCommand("memory"),
     "explain": explain,
+    "budget": answer.VerbCommand("budget"),
+    "steps": answer.VerbCommand("steps"),
     "tools": tools,
     "events": events,
     "compare": compare,
     "export": export,
     "query": query,
+    "mcp": mcp,
+    "agents": agents,
     "doctor": doctor,
 }
 

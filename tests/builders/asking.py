@@ -11,6 +11,7 @@ from tpu_profile_plugin.answers.answer import Next
 from tpu_profile_plugin.answers.envelope import Door, ask, compact
 from tpu_profile_plugin.opening import OpenLogdir
 from tpu_profile_plugin.tools import registry
+from tpu_profile_plugin.tools.payload import encode
 
 
 def _deeper(one: Next, about: Mapping[str, str]) -> dict[str, Any]:
@@ -18,6 +19,8 @@ def _deeper(one: Next, about: Mapping[str, str]) -> dict[str, Any]:
 
 
 DOOR = Door(_deeper)
+_REQUESTED = {"backend": "auto", "extended": "true", "all_rules": "true", "type": "json", "near_sources": "true"}
+"""What pages request besides the keys of their address."""
 
 
 def asked(logdir: OpenLogdir, verb: str, /, run: str | None = None, host: str | None = None, **arguments: Any) -> Any:
@@ -31,15 +34,21 @@ def asked(logdir: OpenLogdir, verb: str, /, run: str | None = None, host: str | 
 
 
 def page(logdir: OpenLogdir, envelope: Mapping[str, Any]) -> Any:
-    """The JSON that the linked page requests from its tool."""
+    """The JSON that the linked page requests from its tool; of a query its rows."""
     query = dict(parse_qsl(urlsplit(envelope["link"]).query))
+    if query["tool"] == "query":
+        return list(logdir.sql(query["sql"], query["runs"]).table)
     run, tool, host = query.pop("run"), registry.find(query.pop("tool")), query.pop("host", None)
     known = {param.name for param in tool.params}
     params = {name: value for name, value in query.items() if name in known}
-    for name, value in (("backend", "auto"), ("extended", "true"), ("all_rules", "true"), ("type", "json")):
-        if name in known:
-            params.setdefault(name, value)
+    params = {name: value for name, value in _REQUESTED.items() if name in known} | params
     opened = logdir.run(run)
+    if tool.compares:
+        return json.loads(encode(opened.payload(tool.id, base=logdir.run(query["base"]))).body)
+    if tool.id == "trace_viewer@" and "gap" in query:
+        params["format"] = "gaps"
     if tool.hosts.value == "one" and host is None:
         host = opened.hosts[0]
-    return opened.answer(tool.id, host, **params)
+    shown = opened.answer(tool.id, host, **params)
+    # The overview requests the findings besides.
+    return [shown, opened.answer("smart_suggestion", host, all_rules=True)] if tool.id == "overview_page" else shown

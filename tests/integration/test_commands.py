@@ -280,13 +280,19 @@ class TestRuns:
             ["2026_01_02_00_00_00", "2", "hosts"],
             ["2026_01_01_00_00_00", "1", "host"],
         ]
-        assert main(["runs", str(place), "--json"]) == 0
-        found = json.loads(capsys.readouterr().out)
-        assert [(one["run"], one["hosts"]) for one in found] == [
-            ("2026_01_02_00_00_00", ["a", "b"]),
-            ("2026_01_01_00_00_00", ["one"]),
+        assert main(["runs", str(place), "--format", "json"]) == 0
+        found = json.loads(capsys.readouterr().out)["answer"]["runs"]
+        assert [(one["id"], one["hosts"]) for one in found] == [
+            ("2026_01_02_00_00_00", "a, b"),
+            ("2026_01_01_00_00_00", "one"),
         ]
-        assert found[0]["bytes"] == 2 * len(build(SMALL))
+        assert found[0]["size_bytes"] == 2 * len(build(SMALL))
+
+    def test_only_those_with_a_text_in_their_name(self, place, capsys):
+        assert main(["runs", str(place), "--match", "01_01"]) == 0
+        assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["2026_01_01_00_00_00"]
+        assert main(["runs", str(place), "--match", "nope"]) == 1
+        assert "No run has 'nope' in its name" in capsys.readouterr().err
 
     def test_says_why_there_are_none(self, tmp_path, place, capsys):
         assert main(["runs", str(tmp_path / "missing")]) == 1

@@ -27,9 +27,8 @@ def name_of(run: str) -> str:
 SLOW, REPAIRED = name_of("train_slow_input"), name_of("train_prefetched")
 
 
-def explain(run: str, capsys: pytest.CaptureFixture[str]) -> Any:
-    assert main(["explain", str(DEMO), run, "--format", "json"]) == 0
-    return json.loads(capsys.readouterr().out)
+def explain(run: str) -> Any:
+    return tpu_profile_plugin.open(DEMO).run(run).answer("smart_suggestion", all_rules=True)
 
 
 def test_the_newest_run_has_the_problem() -> None:
@@ -40,8 +39,8 @@ def test_the_newest_run_has_the_problem() -> None:
     assert logdir.run().name == SLOW
 
 
-def test_the_first_finding_names_the_loader_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
-    answer = explain(SLOW, capsys)
+def test_the_first_finding_names_the_loader_with_its_line() -> None:
+    answer = explain(SLOW)
     first = answer["findings"][0]
     assert first["id"] == "input_bound"
     assert first["title"] == "Devices wait 44.5% of the step for input, most of it in train_images.py:54 __next__"
@@ -53,8 +52,8 @@ def test_the_first_finding_names_the_loader_with_its_line(capsys: pytest.Capture
     assert timeline == {"Waits in": event, "Length of the step that waits longest": event}
 
 
-def test_the_repaired_run_has_no_finding(capsys: pytest.CaptureFixture[str]) -> None:
-    assert explain(REPAIRED, capsys)["findings"] == []
+def test_the_repaired_run_has_no_finding() -> None:
+    assert explain(REPAIRED)["findings"] == []
 
 
 def test_compare_says_faster_beyond_noise_because_of_input(capsys: pytest.CaptureFixture[str]) -> None:

@@ -83,9 +83,27 @@ def test_what_was_not_found_is_added_on_request(place, capsys):
     assert text.splitlines()[-len(wanted) :] == wanted
 
 
-def test_json_is_the_answer_of_the_tool(place, capsys):
+def test_json_is_the_small_answer(place, capsys):
     assert main(["explain", str(place), NEWEST, "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out) == ask(place)
+    envelope = json.loads(capsys.readouterr().out)
+    (first, *_), shown = envelope["answer"]["findings"], ask(place)["findings"][0]
+    assert (first["id"], first["title"], first["advice"]) == (shown["id"], shown["title"], shown["advice"])
+    assert envelope["from"] == {"run": NEWEST, "hosts": ["a"], "tool": "overview_page"}
+    assert envelope["cannot_answer"] is None
+
+
+def test_json_of_an_error_names_the_argument_and_the_choices(place, capsys):
+    assert main(["explain", str(place), "--finding", "nope", "--format", "json"]) == 2
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert (error["argument"], error["choices"][0]) == ("finding", ask(place)["findings"][0]["id"])
+
+
+def test_one_finding_as_text(place, capsys):
+    first = ask(place)["findings"][0]
+    assert main(["explain", str(place), "--finding", first["id"]]) == 0
+    text = capsys.readouterr().out
+    assert f"title: {first['title']}" in text
+    assert all(one["label"] in text for one in first["evidence"])
 
 
 def test_markdown_shows_names_of_the_profile_as_text(place, capsys):

@@ -95,3 +95,22 @@ def test_the_version_of_a_program_is_read(
     node.write_text(f"#!/bin/sh\nprintf '%s' '{says.strip()}'\n")
     node.chmod(0o755)
     assert backend.version_of(str(node)) == version
+
+
+def test_texts_for_agents_are_in_the_package_while_it_is_built(backend: ModuleType, tmp_path: Path) -> None:
+    docs, copies = tmp_path / "docs", tmp_path / "texts"
+    docs.mkdir()
+    (docs / "agents.md").write_text("# Guide")
+    (docs / "guide.md").write_text("# Other")
+    with backend.copied_texts(docs, copies):
+        assert {path.name: path.read_text() for path in copies.iterdir()} == {"agents.md": "# Guide"}
+    assert not copies.exists()
+
+
+def test_an_sdist_keeps_its_texts_for_agents(backend: ModuleType, tmp_path: Path) -> None:
+    copies = tmp_path / "texts"
+    copies.mkdir()
+    (copies / "agents.md").write_text("# Guide")
+    with backend.copied_texts(tmp_path / "docs", copies):
+        pass
+    assert (copies / "agents.md").read_text() == "# Guide"

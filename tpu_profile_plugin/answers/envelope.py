@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
 from tpu_profile_plugin.answers.figures import sent, sent_id, unit_of
-from tpu_profile_plugin.answers.registry import find
+from tpu_profile_plugin.answers.registry import VERBS, find
 from tpu_profile_plugin.answers.verb import Asked, Verb
 from tpu_profile_plugin.cache.build import build_identity
 from tpu_profile_plugin.errors import BadRequest, NoData, NotAvailable, ProfileError
@@ -28,8 +28,15 @@ ADDRESS = "http://localhost:6006"
 BYTES, LEAST_BYTES, MOST_BYTES = 8_000, 2_000, 1_000_000
 """The size of an answer: default, least and most."""
 _PAGE = "/data/plugin/profile/index.html"
-_TEXTS = (600, 200, 80, 30)
-"""The longest text in an answer; shorter if it does not fit otherwise."""
+MOST_NEXT = 6
+"""Further questions of an answer."""
+_CUTS = ((600, MOST_NEXT), (200, MOST_NEXT), (80, 3), (30, 1), (30, 0))
+"""The longest text in an answer and the number of further questions; the next ones if it does not fit otherwise."""
+_ROWS_AT_ONCE = 32
+_MOST_CHOICES, _CHOICES_BYTES, _LONGEST_MESSAGE = 50, 3_000, 1_000
+"""Limits of an error."""
+_PAGING_BYTES = 60
+"""What the range of rows and the cursor add to an answer."""
 
 Deeper = Callable[[Next, Mapping[str, str]], Any]
 """Writes a further question for the caller, with the run and host that it is about."""
@@ -89,24 +96,36 @@ def ask(
 def error_of(error: ProfileError) -> dict[str, Any]:
     """What is sent if there is no answer: what is wrong, with which argument, and the choices."""
     details = error.details
+    choices: list[Any] = []
+    left = _CHOICES_BYTES
+    for choice in itertools.islice(details.get("choices", ()), _MOST_CHOICES):
+        left -= _size(choice)
+        if left < 0:
+            break
+        choices.append(choice)
     return {
         "error": {
             "code": error.code,
-            "message": error.message,
+            "message": _shortened(error.message, _LONGEST_MESSAGE),
             "argument": details.get("argument", details.get("parameter")),
-            "choices": list(itertools.islice(details.get("choices", ()), 50)),
+            "choices": choices,
         }
     }
 
 
-def compact(envelope: Mapping[str, Any]) -> str:
-    """The envelope as JSON without needless blanks."""
-    return json.dumps(envelope, separators=(",", ":"), ensure_ascii=False)
+def compact(value: Any) -> str:
+    """The envelope as JSON without needless blanks, always encodable as UTF-8."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # names of files may hold bytes that are no text
+        return json.dumps(value, separators=(",", ":"))
+    return text
 
 
 def _digest(verb: Verb, arguments: Mapping[str, Any], asked: Asked) -> str:
     """What a cursor belongs to: the question, the files of the run, and this build."""
-    files = asked.run.files if verb.of_run else ""
+    files = asked.whole_run.files if verb.of_run else ""
     told = repr((verb.name, sorted(arguments.items()), asked.run_name, asked.host, files, build_identity()))
     return hashlib.sha256(told.encode()).hexdigest()[:12]
 
@@ -124,41 +143,43 @@ def _offset(cursor: str | None, verb: Verb, arguments: Mapping[str, Any], asked:
 def _fitting(
     answer: Answer, verb: Verb, asked: Asked, door: Door, offset: int, max_bytes: int, digest: str
 ) -> dict[str, Any]:
-    """The envelope with as many rows as fit, and texts as short as needed for at least one."""
-    envelope: dict[str, Any] = {}
-    for longest in _TEXTS:
-        envelope = _shortened(_without_rows(answer, verb, asked, door), longest)
-        table = answer.table
+    """The envelope with as many rows as fit: with shorter texts and fewer further questions if not even one does."""
+    whole = _without_rows(answer, verb, asked, door)
+    table, needed = answer.table, 0
+    for longest, further in _CUTS:
+        envelope: dict[str, Any] = _shortened({**whole, "next": whole["next"][:further]}, longest)
+        needed = _size(envelope)
         if table is None:
-            if _size(envelope) <= max_bytes:
-                break
+            if needed <= max_bytes:
+                return envelope
             continue
-        rows = _rows(table, offset, max_bytes)
-        left = max_bytes - _size(envelope) - len(str(len(table))) * 3 - 60
+        needed += _PAGING_BYTES + len(table.name) + 3 * len(str(len(table)))
         fitting: list[dict[str, Any]] = []
-        for row in rows:
+        for row in _rows(table, offset):
             short = _shortened(row, longest)
-            left -= _size(short) + 1
-            if left < 0:
+            needed += _size(short) + 1
+            if needed > max_bytes:
                 break
             fitting.append(short)
-        until = offset + len(fitting)
-        envelope["answer"][table.name] = fitting
-        envelope["rows"] = {"from": offset, "to": until, "of": len(table)}
-        envelope["cursor"] = f"{until}-{digest}" if until < len(table) else None
-        if fitting or offset >= len(table):
-            break
-    return envelope
+        if fitting or (offset >= len(table) and needed <= max_bytes):
+            until = offset + len(fitting)
+            envelope["answer"][table.name] = fitting
+            envelope["rows"] = {"from": offset, "to": until, "of": len(table)}
+            envelope["cursor"] = f"{until}-{digest}" if until < len(table) else None
+            return envelope
+    raise BadRequest(f"The answer needs more bytes: try max_bytes {needed + 100}.", argument="max_bytes", choices=[])
 
 
 def _without_rows(answer: Answer, verb: Verb, asked: Asked, door: Door) -> dict[str, Any]:
     link, about = answer.link, {}
+    alone = {one.name for one in VERBS if not one.of_run}
     hosts: Sequence[str] = ()
     if verb.of_run:
-        about["run"] = asked.run.name
-        hosts = asked.run.hosts
+        about["run"] = asked.whole_run.name
+        hosts = asked.whole_run.hosts
         if asked.host is not None:
             about["host"] = asked.host
+            hosts = [asked.host]
     keys = {**about, **({"tool": link.tool} if link.tool else {}), **link.query}
     cannot = answer.cannot
     return {
@@ -169,7 +190,7 @@ def _without_rows(answer: Answer, verb: Verb, asked: Asked, door: Door) -> dict[
         else {sent_id(id_): text for id_, text in answer.base.items()},
         "from": {"run": about.get("run"), "hosts": list(hosts[:20]), "tool": link.tool or None},
         "link": f"{door.address}{_PAGE}{'?' if keys else ''}{urlencode(keys, quote_via=quote, safe='/,~;:@')}",
-        "next": [door.deeper(one, about) for one in answer.next],
+        "next": [door.deeper(one, {} if one.verb in alone else about) for one in answer.next[:MOST_NEXT]],
         "rows": None,
         "cursor": None,
         "cannot_answer": None if cannot is None else {"reason": cannot.reason, "how_to_record": cannot.how_to_record},
@@ -195,11 +216,12 @@ def _fact_ids(facts: Mapping[str, Any]) -> list[str]:
     return ids
 
 
-def _rows(table: Table, offset: int, most: int) -> list[dict[str, Any]]:
-    """The rows from `offset` on, no more than can fit."""
-    shown = table.take(range(min(offset, len(table)), min(len(table), offset + most // 8)))
+def _rows(table: Table, offset: int) -> Iterator[dict[str, Any]]:
+    """The rows from `offset` on; few are converted at once, because few fit."""
     units = {column.id: column.unit for column in table.columns}
-    return [{sent_id(id_): sent(id_, value, units[id_]) for id_, value in row.items()} for row in shown]
+    for begin in range(offset, len(table), _ROWS_AT_ONCE):
+        for row in table.take(range(begin, min(len(table), begin + _ROWS_AT_ONCE))):
+            yield {sent_id(id_): sent(id_, value, units[id_]) for id_, value in row.items()}
 
 
 def _shortened(value: Any, longest: int) -> Any:

@@ -3,12 +3,38 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.answers.verb import Verb
-from tpu_profile_plugin.answers.verbs import hlo, memory, op, ops, programs, runs, source
+from tpu_profile_plugin.answers.verbs import (
+    budget,
+    collectives,
+    compare,
+    explain,
+    gaps,
+    hlo,
+    memory,
+    op,
+    ops,
+    overview,
+    programs,
+    query,
+    runs,
+    source,
+    steps,
+    timeline,
+)
 from tpu_profile_plugin.errors import NotFound
 
 VERBS: tuple[Verb, ...] = (
     runs.VERB,
+    overview.VERB,
+    explain.VERB,
+    budget.VERB,
+    steps.VERB,
     ops.VERB,
+    timeline.VERB,
+    gaps.VERB,
+    collectives.VERB,
+    compare.VERB,
+    query.VERB,
     op.VERB,
     source.VERB,
     hlo.VERB,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -14,6 +14,8 @@ from tpu_profile_plugin.opening import OpenLogdir, OpenRun
 
 MOST_TEXT = 20_000
 """The longest text of an argument."""
+_MOST_NUMBER = 2**53
+"""Beyond it, JSON's numbers are not exact."""
 _NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
@@ -42,18 +44,40 @@ class Parameter:
     def checked(self, value: Any) -> Any:
         """The value in its type; raises BadRequest that names the argument and what it may be."""
         given = value
-        if self.type is float and isinstance(value, int) and not isinstance(value, bool):
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if number and not abs(value) <= _MOST_NUMBER:
+            raise BadRequest(f"{self.name} must be between -2^53 and 2^53.", argument=self.name, choices=[])
+        if number and self.type is float:
             value = float(value)
-        wrong = type(value) is not self.type or (isinstance(value, float) and not abs(value) < float("inf"))
-        if wrong or (self.choices and value not in self.choices):
+        if number and self.type is int and value == int(value):
+            value = int(value)  # JSON has one kind of numbers
+        if type(value) is not self.type or (self.choices and value not in self.choices):
             wanted = f"one of {', '.join(self.choices)}" if self.choices else _NAMES[self.type]
-            shown = repr(given)[:80]
-            raise BadRequest(
-                f"{self.name} must be {wanted}, not {shown}.", argument=self.name, choices=list(self.choices)
-            )
-        if isinstance(value, str) and len(value) > MOST_TEXT:
-            raise BadRequest(f"{self.name} is longer than {MOST_TEXT:,} characters.", argument=self.name, choices=[])
+            message = f"{self.name} must be {wanted}, not {_shown(given)}."
+            raise BadRequest(message, argument=self.name, choices=list(self.choices))
+        if isinstance(value, str):
+            self._check_text(value)
         return value
+
+    def _check_text(self, value: str) -> None:
+        if len(value) > MOST_TEXT:
+            raise BadRequest(f"{self.name} is longer than {MOST_TEXT:,} characters.", argument=self.name, choices=[])
+        if "\0" in value:
+            raise BadRequest(f"{self.name} has a character NUL.", argument=self.name, choices=[])
+        if any("\ud800" <= char <= "\udfff" for char in value):
+            raise BadRequest(f"{self.name} is no text in Unicode.", argument=self.name, choices=[])
+
+
+OF_RUN = (
+    Parameter("run", str, "The run; by default the newest."),
+    Parameter("host", str, "One host of the run; by default all."),
+)
+"""The arguments of all verbs about one run."""
+OF_ALL = (
+    Parameter("cursor", str, "The cursor of the answer before, for the rows that follow."),
+    Parameter("max_bytes", int, "The most bytes of the answer as JSON; by default 8000."),
+)
+"""The arguments of all verbs."""
 
 
 @dataclass(frozen=True)
@@ -109,22 +133,44 @@ class Verb:
     parameters: tuple[Parameter, ...]
     of_run: bool
 
+    @cached_property
+    def every(self) -> tuple[Parameter, ...]:
+        """Its arguments, and those that all verbs have."""
+        return (*self.parameters, *(OF_RUN if self.of_run else ()), *OF_ALL)
+
     def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments in their types. Raises BadRequest that names the argument and the choices."""
-        known = {one.name: one for one in self.parameters}
-        for name in arguments:
-            if name not in known:
-                message = f"{self.name} has no argument {name[:80]!r}; it has {', '.join(known) or 'none'}."
-                raise BadRequest(message, argument=name[:80], choices=list(known))
-        for name, one in known.items():
-            if one.required and name not in arguments:
-                raise BadRequest(f"{self.name} needs {name}: {one.sentence}", argument=name, choices=list(one.choices))
-        return {name: known[name].checked(value) for name, value in arguments.items()}
+        return check(self.name, self.parameters, arguments, [one.name for one in self.every])
 
     def ask(self, asked: Asked, arguments: Mapping[str, Any]) -> Answer:
         """The answer; arguments as `checked` returns them. Raises NoData where the profile does not tell."""
         keywords = {one.name: one.keyword for one in self.parameters}
         return self.answer(asked, **{keywords[name]: value for name, value in arguments.items()})
+
+
+def check(
+    name: str, parameters: Sequence[Parameter], arguments: Mapping[str, Any], choices: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The arguments of a question in their types.
+
+    Args:
+      name: of the question, for messages.
+      parameters: what it takes.
+      arguments: what is given.
+      choices: names of arguments for messages; by default those of `parameters`.
+
+    Raises BadRequest that names the argument and the choices.
+    """
+    known = {one.name: one for one in parameters}
+    for given in arguments:
+        if given not in known:
+            choices = list(choices or known)
+            message = f"{name} has no argument {_shown(given)}; it has {', '.join(choices)}."
+            raise BadRequest(message, argument=str(given)[:80], choices=choices)
+    for one in parameters:
+        if one.required and one.name not in arguments:
+            raise BadRequest(f"{name} needs {one.name}: {one.sentence}", argument=one.name, choices=list(one.choices))
+    return {given: known[given].checked(value) for given, value in arguments.items()}
 
 
 def verb(function: Callable[..., Answer], *, needs: str, of_run: bool = True) -> Verb:
@@ -147,3 +193,11 @@ def _parameter(one: inspect.Parameter, hint: Any) -> Parameter:
     required = one.default is inspect.Parameter.empty
     default = None if required else one.default
     return Parameter(one.name.rstrip("_"), str if choices else kind, sentence, choices, required, default, one.name)
+
+
+def _shown(value: Any) -> str:
+    """A wrong value, for messages."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):  # numbers of thousands of digits, lists in thousands of lists
+        return "this value"

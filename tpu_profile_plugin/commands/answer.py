@@ -6,7 +6,7 @@ import argparse
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -64,12 +64,17 @@ def define(parser: argparse.ArgumentParser, name: str) -> None:
     if verb.of_run:
         parser.add_argument("run", metavar="RUN", nargs="?", help="the run (default: the newest)")
         parser.add_argument("--host", help="one host (default: all)")
+    define_shared(parser)
+
+
+def define_shared(parser: argparse.ArgumentParser, formats: Sequence[str] = ("text", "json")) -> None:
+    """Adds the arguments that all verbs have, but run and host."""
     parser.add_argument("--cursor", help="the cursor of the answer before, for the rows that follow")
     parser.add_argument("--max-bytes", type=int, metavar="N", help="most bytes of the JSON (default: 8000)")
     parser.add_argument(
         "--address", metavar="URL", help="of the server that links open (default: http://localhost:6006)"
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    parser.add_argument("--format", choices=formats, default="text", help="default: text")
 
 
 def run(options: argparse.Namespace, name: str) -> int:
@@ -112,12 +117,19 @@ def command_line(logdir: str, name: str, arguments: Mapping[str, Any]) -> str:
     """The command that asks a question."""
     from tpu_profile_plugin.answers.registry import find
 
-    verb = find(name)
+    verb, where = find(name), os.fspath(logdir)
     required = [str(arguments[one.name]) for one in verb.parameters if one.required]
-    words = [name, os.fspath(logdir), *required, *([arguments["run"]] if "run" in arguments and verb.of_run else [])]
+    first = [where, *required]
+    if name == "compare":  # its runs may be of two logdirs
+        first = [where, where]
+    elif name == "query":
+        first = [*required, f"--logdir={where}"]
+    elif "run" in arguments and verb.of_run:
+        first.append(arguments["run"])
+    words = [name, *first]
     for id_, value in arguments.items():
-        if id_ == "run" or any(one.required and one.name == id_ for one in verb.parameters):
+        if (id_ == "run" and name != "compare") or any(one.required and one.name == id_ for one in verb.parameters):
             continue
-        flag = "--" + id_.replace("_", "-")
+        flag = "--base-run" if (name, id_) == ("compare", "base") else "--" + id_.replace("_", "-")
         words += [flag] if value is True else [f"{flag}={value}"]
     return "tpu-profile " + " ".join(shlex.quote(str(word)) for word in words)

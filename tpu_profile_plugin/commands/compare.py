@@ -6,17 +6,16 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.errors import BadRequest, ProfileError
-from tpu_profile_plugin.logdir.remote import is_remote
+from tpu_profile_plugin.commands.answer import define_shared, print_answer
+from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.units import PS_PER_MS
 from tpu_profile_plugin.workers.choice import HELP as EXECUTOR
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.opening import OpenLogdir, OpenRun
-    from tpu_profile_plugin.run.facts import RunFacts
 
 HELP = "say what changed between two runs"
 SLOWER = 3
@@ -24,7 +23,6 @@ SLOWER = 3
 UNKNOWN = 4
 """Exit status if --fail-above is given and step times cannot be compared."""
 _MOST = 10
-_MOST_RELATED = 50
 _MOST_NAMED = 3
 _LEAST_RELATED = 0.5
 
@@ -43,14 +41,15 @@ def define(parser: argparse.ArgumentParser) -> None:
         "most programs with it)",
     )
     parser.add_argument("--run", help="the run in the other logdir (default: the newest)")
-    parser.add_argument("--format", choices=("text", "json", "markdown"), default="text", help="default: text")
     parser.add_argument("--fail-above", metavar="PERCENT", help="exit status 3 if the step is slower by more, as 5%%")
     parser.add_argument("--executor", metavar="WHERE", default="", help=EXECUTOR)
+    define_shared(parser, ("text", "json", "markdown"))
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints the difference; returns the exit status."""
     import tpu_profile_plugin
+    from tpu_profile_plugin.answers.related import related_runs
     from tpu_profile_plugin.tools.payload import encode
     from tpu_profile_plugin.workers.choice import parse_executor
 
@@ -70,7 +69,15 @@ def run(options: argparse.Namespace) -> int:
         answer = json.loads(encode(other.payload("compare", base=base)).body)
         if answer["caution"]:
             answer["caution"] += _instead(related or related_runs(base_logdir, other), base.name)
-    print("\n".join(_FORMATS[options.format](answer, base.name, other.name)))
+        if options.format == "json":
+            options.logdir = logdir.path
+            same = base_logdir.path == logdir.path
+            where = (logdir, base.name) if same else (_WithBase(logdir, base), _WithBase.NAME)
+            status = print_answer(where[0], "compare", {"base": where[1]}, options)
+            if status:
+                return status
+        else:
+            print("\n".join(_FORMATS[options.format](answer, base.name, other.name)))
     if allowed is None:
         return 0
     if answer["headline"]["tone"] == "unknown":
@@ -79,24 +86,22 @@ def run(options: argparse.Namespace) -> int:
     return SLOWER if _is_slower(answer, allowed) else 0
 
 
-def related_runs(logdir: OpenLogdir, run: OpenRun) -> list[tuple[str, float]]:
-    """Other runs of a local logdir that share programs with a run, most first, and how much."""
-    from tpu_profile_plugin.run.related import most_related_first
+class _WithBase:
+    """A logdir with a run of another one, which has a name that no run has."""
 
-    if is_remote(logdir.path):
-        return []
-    others = [one for one in logdir.runs() if one.files != run.files and one.profiles][:_MOST_RELATED]
-    return most_related_first(_facts(run), [(one.name, _facts(one)) for one in others])
+    NAME = "/base"
 
+    def __init__(self, logdir: OpenLogdir, base: OpenRun) -> None:
+        self._logdir, self._base = logdir, base
+        self.path = logdir.path
 
-def _facts(run: OpenRun) -> RunFacts:
-    """Facts of the first host, with the programs of all hosts of most runs; none if it cannot be read."""
-    from tpu_profile_plugin.run.facts import RunFacts
-    from tpu_profile_plugin.run.host_facts import host_facts
+    def runs(self) -> list[OpenRun]:
+        """The runs of the logdir."""
+        return self._logdir.runs()
 
-    with suppress(ProfileError):
-        return host_facts(run.profiles[0])
-    return RunFacts()
+    def run(self, name: str | None = None) -> OpenRun:
+        """A run of the logdir, or the base."""
+        return self._base if name == self.NAME else self._logdir.run(name)
 
 
 def _instead(related: Sequence[tuple[str, float]], base: str) -> str:
@@ -190,8 +195,4 @@ def _escaped(text: str) -> str:
     return "".join(f"\\{char}" if char in "\\`*_[]<>|" else char for char in text)
 
 
-def _json(answer: Mapping[str, Any], base: str, run: str) -> Iterator[str]:
-    yield json.dumps({"base": base, "run": run, **answer}, indent=2, ensure_ascii=False)
-
-
-_FORMATS = {"text": _text, "markdown": _markdown, "json": _json}
+_FORMATS = {"text": _text, "markdown": _markdown}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import ProfileError
@@ -17,41 +17,45 @@ HELP = "say what slows a run down, with evidence and advice"
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
+    from tpu_profile_plugin.commands.answer import define_shared
+
     parser.epilog = "exit status: 0 the run was examined, with findings or without; 2 it could not be"
     parser.add_argument("logdir", nargs="?", help="a logdir or a .xplane.pb file")
     parser.add_argument("run", nargs="?", help="the run (default: the newest)")
     parser.add_argument("--host", help="one host (default: all)")
-    parser.add_argument("--all", action="store_true", help="also the checks without a finding; always in JSON")
+    parser.add_argument("--finding", metavar="ID", help="one finding with all evidence, or why there is none")
+    parser.add_argument("--all", action="store_true", help="also the checks without a finding")
     parser.add_argument("--rule", metavar="ID", help="print a rule's documentation; needs no logdir")
-    parser.add_argument("--format", choices=("text", "json", "markdown"), default="text", help="(default: text)")
+    define_shared(parser, ("text", "json", "markdown"))
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints the findings; returns the exit status."""
     import tpu_profile_plugin
+    from tpu_profile_plugin.commands.answer import print_answer
 
     if options.rule is not None:
         return _explain_rule(options.rule)
     if options.logdir is None:
         print("tpu-profile: explain needs a logdir or --rule ID", file=sys.stderr)
         return 2
+    if options.finding and options.format == "markdown":
+        print("tpu-profile: explain --finding has the formats text and json", file=sys.stderr)
+        return 2
     try:
-        opened = tpu_profile_plugin.open(options.logdir)
-        try:
-            chosen = opened.run(options.run)
-            answer = _ask(chosen, options.host)
-        finally:
-            opened.close()
+        with closing(tpu_profile_plugin.open(options.logdir)) as opened:
+            if options.format == "json" or options.finding:
+                chosen = {"finding": options.finding} if options.finding else {}
+                return 2 if print_answer(opened, "explain", chosen, options) else 0
+            examined = opened.run(options.run)
+            found = _ask(examined, options.host)
     except ProfileError as error:
         print(f"tpu-profile: {error.message}", file=sys.stderr)
         return 2
-    if options.format == "json":
-        print(json.dumps(answer, indent=2, ensure_ascii=False))
-        return 0
     from tpu_profile_plugin.commands.findings_text import as_markdown, as_text
 
     write = as_markdown if options.format == "markdown" else as_text
-    print(write(chosen.name, len(chosen.hosts), answer, silent=options.all))
+    print(write(examined.name, len(examined.hosts), found, silent=options.all))
     return 0
 
 

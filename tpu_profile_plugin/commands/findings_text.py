@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from tpu_profile_plugin.analysis.findings.model import Rule
-from tpu_profile_plugin.units import PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US, duration
+from tpu_profile_plugin.answers.evidence import value_text
+from tpu_profile_plugin.units import duration
 
 _WIDTH = 100
-_PS = {"s": PS_PER_S, "ms": PS_PER_MS, "us": PS_PER_US, "ns": PS_PER_NS}
 _HEADINGS = {"failed": "failed", "passed": "clean", "unknown": "not possible with this recording"}
 
 
@@ -86,13 +86,7 @@ def _gain(finding: dict[str, Any], hosts: int, base: str) -> str:
 
 
 def _value(proof: dict[str, Any]) -> str:
-    value, unit = proof["value"], proof["unit"]
-    if not isinstance(value, (int, float)):
-        return " ".join(part for part in (str(value).removeprefix("$"), unit) if part)
-    if unit in _PS:
-        return duration(round(value * _PS[unit]))
-    text = f"{value:.1f}" if unit == "%" else f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
-    return f"{text}{'' if unit in ('', '%') else ' '}{unit}"
+    return value_text(proof["value"], proof["unit"])
 
 
 def _view(proof: dict[str, Any]) -> str:

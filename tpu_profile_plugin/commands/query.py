@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tpu_profile_plugin.commands.answer import define_shared, print_answer
 from tpu_profile_plugin.errors import BadRequest, QueryFailed, QueryRefused
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("statement", nargs="?", metavar="SQL", help='the query, or "-" to read it from standard input')
     parser.add_argument("--logdir", metavar="LOGDIR", help="a logdir or a .xplane.pb file")
     parser.add_argument("--runs", metavar="GLOB", default="*", help="only runs whose name matches (default: all)")
-    parser.add_argument("--format", choices=("text", "csv", "json", "parquet"), default="text", help="default: text")
+    define_shared(parser, ("text", "csv", "json", "parquet"))
     parser.add_argument("-o", "--output", metavar="FILE", help="file to write (required for parquet)")
     parser.add_argument("--rows", type=int, metavar="N", default=_ROWS, help="most rows (default: 100000)")
     parser.add_argument("--seconds", type=float, metavar="S", default=_SECONDS, help="most time (default: 30)")
@@ -49,6 +50,8 @@ def run(options: argparse.Namespace) -> int:
         raise BadRequest("--format parquet needs --output FILE.", parameter="output")
     statement = sys.stdin.read() if options.statement == "-" else options.statement
     with closing(tpu_profile_plugin.open(options.logdir)) as logdir:
+        if options.format == "json":
+            return _envelope(logdir, statement, options)
         result = _result(logdir, statement, options)
     if options.output:
         data = result.to_parquet() if options.format == "parquet" else _shown(result, options.format).encode()
@@ -79,10 +82,18 @@ def _result(logdir: OpenLogdir, statement: str, options: argparse.Namespace) -> 
         query.cancel()  # Ctrl-C ends its process too
 
 
+def _envelope(logdir: OpenLogdir, statement: str, options: argparse.Namespace) -> int:
+    """Prints the answer of the verb, or writes it to the file."""
+    limits = {"rows": options.rows, "seconds": options.seconds}
+    arguments = {"statement": statement, "runs": options.runs, **limits}
+    with ExitStack() as stack:
+        if options.output:
+            stack.enter_context(redirect_stdout(stack.enter_context(Path(options.output).open("w", encoding="utf-8"))))
+        return print_answer(logdir, "query", arguments, options)
+
+
 def _shown(result: Result, form: str) -> str:
-    if form == "csv":
-        return result.to_csv()
-    return result.to_json() if form == "json" else text(result)
+    return result.to_csv() if form == "csv" else text(result)
 
 
 def text(result: Result) -> str:

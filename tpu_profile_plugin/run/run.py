@@ -15,7 +15,7 @@ from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.logdir import HostFile
 from tpu_profile_plugin.run.facts import NO_DEVICES, RunFacts, combine_facts
-from tpu_profile_plugin.run.figures.budget import run_budget
+from tpu_profile_plugin.run.figures.budget import run_budget, run_decomposition
 from tpu_profile_plugin.run.figures.communication import run_communication
 from tpu_profile_plugin.run.figures.comparison import Comparison, compare_runs
 from tpu_profile_plugin.run.figures.findings import Findings, run_findings
@@ -32,10 +32,12 @@ from tpu_profile_plugin.run.figures.memory_peak import (
 from tpu_profile_plugin.run.figures.op import Op, run_op
 from tpu_profile_plugin.run.figures.op_rates import OpRates, run_op_rates
 from tpu_profile_plugin.run.figures.ops import Backend, Ops, run_ops
+from tpu_profile_plugin.run.figures.overview import Overview, run_overview
 from tpu_profile_plugin.run.figures.program_times import ProgramTimes, run_program_times
 from tpu_profile_plugin.run.figures.programs import Programs, run_programs
 from tpu_profile_plugin.run.figures.source import SourceLines, run_source
 from tpu_profile_plugin.run.figures.steps import Steps, run_steps
+from tpu_profile_plugin.run.figures.timeline import Timeline, run_timeline
 from tpu_profile_plugin.run.host import HostExecutor, HostProfile, KeptResults, Origin
 from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.hosts import RunHosts, ignore_progress, local_threads
@@ -142,9 +144,31 @@ class Run(RunHosts):
             raise NoData(NO_DEVICES)
         return budget
 
+    def decomposition(self) -> RunBudget:
+        """The parts of each step as pages show them: of the hosts alone without devices. Raises NoData without both."""
+        found = run_decomposition(self)
+        if not len(found) or not found.devices:
+            raise NoData(NO_DEVICES)
+        return found
+
+    def overview(self) -> Overview:
+        """What the run is, what its average step is spent on, and what limits it."""
+        return run_overview(self)
+
     def gaps(self) -> Gaps:
         """The longest times in which devices run no op, and the host call under each. Raises NoData without devices."""
         return run_gaps(self)
+
+    def timeline(self, begin_ps: int | None = None, end_ps: int | None = None, find: str = "") -> Timeline:
+        """What ran in a window, by line and name; None for the begin or end of the recording.
+
+        Args:
+          begin_ps, end_ps: on the axis of the trace viewer.
+          find: a text that the names of events have, in any case.
+
+        Raises NoData without events, BadRequest for an empty window.
+        """
+        return run_timeline(self, begin_ps, end_ps, find)
 
     def communication(self) -> RunCommunication:
         """Collectives, and devices that others wait for. Raises NoData without devices."""

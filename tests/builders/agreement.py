@@ -1,0 +1,138 @@
+"""Whether the numbers of an answer are numbers of the page that it links to."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import numpy as np
+
+from builders.asking import page
+from builders.timeline import read_container
+from tpu_profile_plugin.opening import OpenLogdir, OpenRun
+from tpu_profile_plugin.units import PS_PER_MS
+
+SCALES: Mapping[str, tuple[float, ...]] = {
+    "ms": (1, 1e-9, 1e-6, 1e-3, 1e3),
+    "%": (1, 100),
+    "bytes": (1, 2**10, 2**20, 2**30, 1e9),
+    "GFLOP/s": (1, 1e-9, 1e3),
+    "GiB/s": (1, 2**-30),
+}
+"""What numbers of a page are multiplied by to get a unit: times are in ps, ns, us, ms or s, sizes in bytes to GiB."""
+RELATIVE = 2e-5
+"""How far a number may be from the page's: answers send six digits."""
+_HALF_A_NS = 0.51e-6
+COUNTS = ("id", "ops", "devices", "programs_that_ran", "shorter_gaps_left_out")
+"""Ids of numbers that count rows."""
+_NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+def numbers(value: Any) -> Iterator[float]:
+    """Every number in a JSON value, those in texts included."""
+    if isinstance(value, (dict, list)):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from numbers(one)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield float(value)
+    elif isinstance(value, str) and len(value) < 2_000:
+        for found in _NUMBER.findall(value):
+            with suppress(ValueError):
+                yield float(found.replace(",", ""))
+
+
+def requested(logdir: OpenLogdir, envelope: Mapping[str, Any]) -> list[Any]:
+    """All JSON that the linked page requests: that of its tool, and what it shows beside it."""
+    query = dict(parse_qsl(urlsplit(envelope["link"]).query))
+    run, tool, host = logdir.run(query.pop("run")), query.pop("tool"), query.pop("host", None)
+    shown = [] if tool == "trace_viewer@" and "window" in query else [page(logdir, envelope)]
+    if tool == "hlo_stats":
+        shown.append(_by_line(shown[0]))
+    return shown or list(_window(run, host, *map(int, query["window"].split(","))))
+
+
+def _by_line(table: Any) -> list[list[float]]:
+    """Self time and its share summed over the ops of each source line, as a reader of the table would."""
+    at = {column["id"]: i for i, column in enumerate(table["cols"])}
+    wanted = [at[name] for name in ("source_info", "total_self_time", "total_self_time_percent")]
+    sums: dict[str, list[float]] = {}
+    for row in table["rows"]:
+        source, *figures = (row["c"][i]["v"] for i in wanted)
+        line = source.rpartition("</div>")[0].rpartition(">")[2].partition(" (of ")[0]
+        sums[line] = [sum(pair) for pair in zip(sums.get(line, (0.0, 0.0)), figures, strict=True)]
+    return list(sums.values())
+
+
+def _window(run: OpenRun, host: str | None, begin: int, end: int) -> Iterator[Any]:
+    """The longest event of each name on each track, as the page shows it for a selection."""
+    yield [begin, end, end - begin]
+    part = {"format": "sums", "start_time_ms": begin / PS_PER_MS, "end_time_ms": end / PS_PER_MS, "limit": 100_000}
+    header = read_container(run.encoded("trace_viewer@", host, format="columns", resolution=1)[0])[0]
+    for track in header["tracks"]:
+        areas = f"{track['pid']}.{track['tid']}.0.{track['rows']}"
+        yield run.answer("trace_viewer@", host, areas=areas, **part)["rows"]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, (dict, list)):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts(one)
+    elif isinstance(value, str):
+        yield value
+
+
+class Page:
+    """The numbers of a page."""
+
+    def __init__(self, answer: Any) -> None:
+        self._sorted = np.unique(np.fromiter(numbers(answer), float))
+        self._counts = set(Counter(_texts(answer)).values())
+
+    def has(self, value: float, unit: str) -> bool:
+        """Whether the page has this number in any unit of the same kind, or, for a count, so many equal texts."""
+        if not unit and value in self._counts:
+            return True
+        rounded = _HALF_A_NS if unit == "ms" else 0.0
+        return any(self._near(value / scale, rounded / scale) for scale in SCALES.get(unit, (1,)))
+
+    def _near(self, value: float, rounded: float) -> bool:
+        at = int(np.searchsorted(self._sorted, value))
+        near = self._sorted[max(0, at - 1) : at + 1]
+        return bool((np.abs(near - value) <= max(RELATIVE * abs(value), rounded)).any())
+
+
+def figures(envelope: Mapping[str, Any]) -> Iterator[tuple[str, float, str]]:
+    """Each number of an answer with its place and unit; counts of rows and ids are none."""
+    yield from _figures("", envelope["answer"], envelope["units"])
+
+
+def _figures(place: str, value: Any, units: Mapping[str, str]) -> Iterator[tuple[str, float, str]]:
+    if isinstance(value, Mapping):
+        for name, one in value.items():
+            yield from _figures(f"{place}.{name}", one, units)
+    elif isinstance(value, list):
+        for one in value:
+            name = str(one.get("id", "")) if isinstance(one, Mapping) else ""
+            unit = one.get("unit") if isinstance(one, Mapping) else None
+            yield from _figures(f"{place}[{name}]", one, {**units, "value": unit} if unit else units)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        id_ = place.rpartition(".")[2].partition("[")[0]
+        if id_ not in COUNTS and not id_.endswith("_found"):
+            yield place, float(value), units.get(id_, "")
+
+
+def missing(envelope: Mapping[str, Any], page: Page) -> list[tuple[str, float, str]]:
+    """The numbers of an answer that the page does not have."""
+    return [one for one in figures(envelope) if one[1] and not page.has(one[1], one[2])]
+
+
+def without_base(envelope: Mapping[str, Any]) -> list[str]:
+    """The ids of percentages whose base is not told."""
+    base, percentages = envelope["base"], [id_ for id_, unit in envelope["units"].items() if unit == "%"]
+    if isinstance(base, str):
+        return [] if base.strip() else percentages
+    return [id_ for id_ in percentages if not base.get(id_)]

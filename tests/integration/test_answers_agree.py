@@ -1,0 +1,129 @@
+"""Answers about every sample: their numbers are those of the pages that they link to, their further questions work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders.agreement import Page, missing, requested, without_base
+from builders.asking import asked
+
+import tpu_profile_plugin
+from tpu_profile_plugin.answers.envelope import BYTES, compact
+from tpu_profile_plugin.answers.registry import VERBS
+from tpu_profile_plugin.errors import ProfileError
+from tpu_profile_plugin.opening import OpenLogdir
+
+HERE = Path(__file__).parents[2]
+ROOTS = (HERE.parent / "shared/traces/logdir", HERE / "demo")
+RUNS = [(root, run.name) for root in ROOTS if root.is_dir() for run in tpu_profile_plugin.open(root)]
+EACH = 2
+"""So many questions of a verb are asked about a run: without arguments, and as other answers propose them."""
+CUT = ("count", "self_ms", "total_ms", "percent")
+"""Columns of `timeline` that hold only what lies in the window, of several tracks together: compared with the page's
+events in the test of the figure."""
+Question = tuple[str, tuple[tuple[str, Any], ...]]
+
+
+@cache
+def opened(root: Path) -> OpenLogdir:
+    return tpu_profile_plugin.open(root)
+
+
+@cache
+def envelopes(root: Path, run: str) -> dict[Question, Any]:
+    """The answers about a run, reached from the questions without arguments by `next`."""
+    waiting: list[Question] = [(verb.name, ()) for verb in VERBS if not any(one.required for one in verb.parameters)]
+    found: dict[Question, Any] = {}
+    while waiting:
+        verb, arguments = question = waiting.pop(0)
+        if question in found or sum(one[0] == verb for one in found) >= EACH:
+            continue
+        about = {} if verb == "runs" else {"run": run}
+        found[question] = asked(opened(root), verb, **{**about, **dict(arguments)})
+        for deeper in found[question]["next"]:
+            if deeper["arguments"].get("run", run) == run:
+                more = {name: value for name, value in deeper["arguments"].items() if name != "run"}
+                waiting.append((deeper["verb"], tuple(sorted(more.items()))))
+    return found
+
+
+def answered(root: Path, run: str) -> Iterator[tuple[Question, Any]]:
+    for question, envelope in envelopes(root, run).items():
+        if envelope["cannot_answer"] is None:
+            yield question, envelope
+
+
+@pytest.mark.parametrize(("root", "run"), RUNS)
+def test_numbers_are_those_of_the_linked_page(root: Path, run: str) -> None:
+    pages: dict[str, Page] = {}
+    wrong = []
+    for (verb, arguments), envelope in answered(root, run):
+        if envelope["from"]["tool"] is None:
+            continue
+        if envelope["link"] not in pages:
+            pages[envelope["link"]] = Page(requested(opened(root), envelope))
+        not_there = missing(envelope, pages[envelope["link"]])
+        wrong += [(verb, arguments, *one) for one in not_there if verb != "timeline" or not one[0].endswith(CUT)]
+    assert not wrong
+
+
+@pytest.mark.parametrize(("root", "run"), RUNS)
+def test_every_percentage_has_a_base_and_every_answer_fits(root: Path, run: str) -> None:
+    for question, envelope in envelopes(root, run).items():
+        assert not without_base(envelope), question
+        assert len(compact(envelope).encode()) <= BYTES, question
+        assert len(envelope["next"]) <= 6, question
+
+
+@pytest.mark.parametrize(("root", "run"), RUNS)
+def test_a_question_has_one_answer(root: Path, run: str) -> None:
+    again = tpu_profile_plugin.open(root)
+    for (verb, arguments), envelope in envelopes(root, run).items():
+        about = {} if verb == "runs" else {"run": run}
+        assert asked(again, verb, **{**about, **dict(arguments)}) == envelope
+
+
+@pytest.mark.parametrize(("root", "run"), RUNS)
+def test_the_cursor_leads_to_each_row_once(root: Path, run: str) -> None:
+    for (verb, arguments), envelope in answered(root, run):
+        if envelope["rows"] is None or (envelope["rows"]["of"] > 400 and run != RUNS[0][1]):
+            continue
+        about = {} if verb == "runs" else {"run": run}
+        ids, pages = [], [envelope]
+        while pages[-1]["cursor"]:
+            pages.append(
+                asked(opened(root), verb, **{**about, **dict(arguments)}, cursor=pages[-1]["cursor"], max_bytes=50_000)
+            )
+        for one in pages:
+            rows = next(value for value in reversed(one["answer"].values()) if isinstance(value, list))
+            assert len(rows) == one["rows"]["to"] - one["rows"]["from"] > 0 or not one["rows"]["of"]
+            ids += [row["id"] for row in rows]
+        assert len(ids) == envelope["rows"]["of"], (verb, arguments)
+        assert len(set(map(str, ids))) == len(ids), (verb, arguments)
+
+
+@pytest.mark.parametrize(("root", "run"), RUNS)
+def test_further_questions_are_answered(root: Path, run: str) -> None:
+    wrong = []
+    for question, envelope in envelopes(root, run).items():
+        for deeper in envelope["next"]:
+            try:
+                asked(opened(root), deeper["verb"], **deeper["arguments"])
+            except ProfileError as error:
+                wrong.append((question, deeper, error.message))
+    assert not wrong
+
+
+@pytest.mark.parametrize(("root", "run"), RUNS)
+def test_what_a_profile_cannot_tell_is_said(root: Path, run: str) -> None:
+    for question, envelope in envelopes(root, run).items():
+        cannot = envelope["cannot_answer"]
+        if cannot is not None:
+            assert cannot["reason"].strip(), question
+            assert cannot["how_to_record"].strip(), question
+        else:
+            assert envelope["answer"], question

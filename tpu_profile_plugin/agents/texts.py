@@ -1,0 +1,20 @@
+"""The texts for agents: the guide and the glossary, from the package or, in a checkout, from its documentation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tpu_profile_plugin.errors import NotAvailable
+
+GUIDE, GLOSSARY = "agents.md", "glossary.md"
+_PACKAGED = Path(__file__).parent / "docs"
+"""Where the build of a wheel copies them to."""
+_CHECKOUT = Path(__file__).resolve().parents[2] / "docs" / "user"
+
+
+def text(name: str) -> str:
+    """The Markdown of a text. Raises NotAvailable if the installation lacks it."""
+    for directory in (_PACKAGED, _CHECKOUT):
+        if (directory / name).is_file():
+            return (directory / name).read_text(encoding="utf-8")
+    raise NotAvailable(f"This installation lacks the text {name}: install the package anew.")

@@ -1,0 +1,145 @@
+"""The verb `budget`: the parts of the average step, or of one step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, GROUP_OF, label_of
+from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.summary.outliers import step_outliers
+from tpu_profile_plugin.answers.answer import Answer, Link, Next
+from tpu_profile_plugin.answers.evidence import MOST_NEXT
+from tpu_profile_plugin.answers.how_to_record import PROFILE
+from tpu_profile_plugin.answers.shares import base_sentence
+from tpu_profile_plugin.answers.steps import page_of, row_of, step_ids, window_of
+from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.opening import OpenRun
+from tpu_profile_plugin.run.figures.overview import PART_IDS, Spent, most_first
+from tpu_profile_plugin.tables.table import Table, numbers, texts
+from tpu_profile_plugin.tools.common.decomposition import reading_notes
+from tpu_profile_plugin.tools.common.devices import device_names
+
+_PART = (
+    texts("id", "Id", "Id of the part."),
+    texts("name", "Part", "What the device does, or waits for."),
+    texts("category", "Category", "The category that it belongs to."),
+)
+_AVERAGE = (
+    *_PART,
+    numbers("per_step_ps", "Per step", "ps", "Averaged over steps and the devices that take part."),
+    numbers("share_percent", "Share", "%", "Of the base."),
+)
+_DEVICES = (
+    texts("most_on", "Most on", "The device with most of it."),
+    numbers("most_ps", "Most", "ps", "Its time per step."),
+    numbers("least_ps", "Least", "ps", "Time per step on the device with least of it."),
+)
+_STEP = (
+    *_PART,
+    numbers("in_step_ps", "In this step", "ps", "Averaged over the devices that take part."),
+    numbers("average_ps", "Average", "ps", "In the average step."),
+)
+_MOST_CAUSES = 5
+_NOTABLE = 0.01
+_OF_DEVICES = ("exposed_communication", "idle_peer", "peer_transfer")
+
+
+def budget(
+    asked: Asked, *, step: Annotated[str, "Id of one step, as steps lists them; default: the average."] = ""
+) -> Answer:
+    """What a step consists of: computation, exposed communication and copies, and idle time by its cause."""
+    found = asked.run.decomposition()
+    return _one_step(asked.run, found, step) if step else _average(asked.run, found)
+
+
+def _average(run: OpenRun, found: RunBudget) -> Answer:
+    hosts = [host.name for host in run.readable]
+    facts: dict[str, Any] = {"base": found.base, "base_ps": found.base_ps, "step_ps": found.step_ps}
+    facts |= {"steps": 0 if "recording" in found.sources else len(found), "devices": len(found.devices)}
+    spent = most_first(found, PART_IDS)
+    rows: list[tuple[Any, ...]] = [(*_about(one.id), one.ps, 100 * one.share) for one in spent]
+    columns: tuple[Any, ...] = _AVERAGE
+    if len(found.devices) > 1:
+        columns = (*_AVERAGE, *_DEVICES)
+        spread = _spread(found, device_names(found.devices, hosts, several=len(found.hosts) > 1))
+        rows = [(*row, *spread[one.id]) for row, one in zip(rows, spent, strict=True)]
+    page = page_of(run, found)
+    if page == "time_budget" and (causes := _causes(found, hosts)):
+        facts["host_code"] = causes
+    if notes := [*reading_notes(found), *run.warnings]:
+        facts["notes"] = notes
+    table = Table(columns, list(zip(*rows, strict=True)) if rows else [()] * len(columns), name="parts")
+    return Answer(Link(page), facts, table, base_sentence(found), tuple(_next(found, spent))[:MOST_NEXT])
+
+
+def _about(part: str) -> tuple[str, str, str]:
+    """Id, name and category of a part."""
+    category = GROUP_OF.get(part)
+    return part, label_of(part).name, label_of(category).name if category else label_of(part).name
+
+
+def _spread(found: RunBudget, names: Sequence[str]) -> dict[str, tuple[str, float, float]]:
+    """By part: the device with most of it, its time per step, and the least time of a device."""
+    between = found.between_ps / max(len(found) - 1, 1) * bool(found.between_step_ps)
+    times = np.column_stack([found.of_devices_ps()[1], between])
+    at = np.flatnonzero(~np.isnan(times).any(axis=1))
+    most = at[times[at].argmax(axis=0)]
+    least = times[at].min(axis=0)
+    return {part: (names[most[i]], float(times[most[i], i]), float(least[i])) for i, part in enumerate(PART_IDS)}
+
+
+def _causes(found: RunBudget, hosts: Sequence[str]) -> list[dict[str, Any]]:
+    """The host code that devices wait for, most time first."""
+    host = np.array([device.host for device in found.devices], np.int64)
+    cells = {i: max(int(found.takes_part[:, host == i].sum()), 1) for i in found.hosts}
+    return [
+        {
+            "code": cause.name.removeprefix("$"),
+            **({"inner": cause.inner.removeprefix("$")} if cause.inner and cause.inner != cause.name else {}),
+            **({"host": hosts[i]} if len(found.hosts) > 1 else {}),
+            "per_step_ps": sum(cause.time_ps) / cells[i],
+        }
+        for i, cause in found.causes[:_MOST_CAUSES]
+    ]
+
+
+def _one_step(run: OpenRun, found: RunBudget, name: str) -> Answer:
+    row = row_of(found, name)
+    length, parts = found.of_steps_ps()
+    window, begin, end = window_of(run, found, row)
+    own = dict(zip(CATEGORIES, parts[row].tolist(), strict=True))
+    mean = dict(zip(CATEGORIES, found.parts_ps.tolist(), strict=True))
+    shown = sorted((part for part in CATEGORIES if own[part] or mean[part]), key=lambda part: mean[part] - own[part])
+    rows = [(*_about(part), own[part], mean[part]) for part in shown]
+    facts = {"step": step_ids(found)[row], "step_ps": float(length[row]), "average_step_ps": found.step_ps}
+    facts |= {"begin_ps": begin, "end_ps": end}
+    table = Table(_STEP, list(zip(*rows, strict=True)) if rows else [()] * len(_STEP), name="parts")
+    more = (
+        Next("timeline", window, "what ran in this step"),
+        Next("steps", {}, "the other steps, the slowest first"),
+        Next("budget", {}, "the average step, with shares"),
+    )
+    return Answer(Link(page_of(run, found)), facts, table, next=more)
+
+
+def _next(found: RunBudget, spent: Sequence[Spent]) -> Iterator[Next]:
+    """What to ask next, by the parts with most time."""
+    notable = [one.id for one in spent if one.share >= _NOTABLE]
+    gaps = Next("gaps", {}, "the longest idle times of devices, and the host call under each")
+    ops = Next("ops", {}, "the ops that take the devices' time")
+    yield Next("explain", {}, "causes, savings and advice")
+    if "exposed_copy" in notable:
+        yield Next("ops", {"find": "copy"}, "the copies")
+    yield from (ops, gaps) if GROUP_OF.get(spent[0].id) == "device_compute" else (gaps, ops)
+    if any(part in notable for part in _OF_DEVICES):
+        yield Next("collectives", {}, "which collectives take time, and which device or host is late")
+    if "recording" not in found.sources and len(found) > 1:
+        outliers = step_outliers(found)
+        slow = f"{len(outliers)} steps are far longer than the median" if len(outliers) else "whether steps are alike"
+        yield Next("steps", {}, slow)
+
+
+VERB = verb(budget, needs=PROFILE)

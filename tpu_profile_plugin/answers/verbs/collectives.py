@@ -1,0 +1,112 @@
+"""The verb `collectives`: communication between devices, and which device or host the others wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Annotated, Any
+
+import numpy as np
+
+from tpu_profile_plugin.answers.answer import Answer, Link, Next
+from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.errors import NoData
+from tpu_profile_plugin.opening import OpenRun
+from tpu_profile_plugin.tables.table import Table, texts
+from tpu_profile_plugin.tools.payload import Json
+from tpu_profile_plugin.units import PS_PER_MS
+
+_ID = texts("id", "Id", "Name and program of the collective, for the verb op.")
+_SHOWN = ("kind", "count", "bytes", "total_ps", "exposed_ps", "hidden_percent", "wait_ps", "last", "bus_gbps")
+_HIDDEN = "of the total time of the collective, that during which the device computes"
+_MOST_LATE = 5
+
+
+def collectives(
+    asked: Asked, *, find: Annotated[str, "Only collectives whose name or kind has this text."] = ""
+) -> Answer:
+    """Collectives with the time that no computation hides, most first, and the device or host that others wait for.
+
+    Times and counts are summed over the runs on all devices.
+    """
+    run = asked.run
+    run.communication()  # raises NoData without devices
+    payload = run.payload("communication")
+    assert isinstance(payload, Json)
+    page = payload.value
+    ops: Table = page["ops"]
+    text = find.casefold()
+    names = zip(ops["op"], ops["kind"], strict=True)
+    rows = [row for row, (name, kind) in enumerate(names) if text in f"{name} {kind}".casefold()]
+    chosen = ops.take(rows)
+    columns = [column for id_ in _SHOWN for column in chosen.columns if column.id == id_]
+    ids = [f"{op}@{program}" if program else op for op, program in zip(chosen["op"], chosen["program"], strict=True)]
+    table = Table((_ID, *columns), [_unique(ids), *(chosen[column.id] for column in columns)], name="collectives")
+    base = {"hidden_percent": _HIDDEN}
+    facts: dict[str, Any] = {"collectives_found": len(rows), "devices": len(page["ranks"])}
+    if page["cost"] is not None:
+        facts["exposed_percent"] = 100 * page["cost"]["share"]
+        base["exposed_percent"] = f"of the average {page['cost']['base']}; waits for late devices included"
+    facts |= _late(page)
+    notes = [*page["notes"], *([] if len(ops) else ["No collective ran in the recording."])]
+    if notes:
+        facts["notes"] = notes
+    return Answer(Link("communication"), facts, table, base, _further(run, chosen, page))
+
+
+def _late(page: dict[str, Any]) -> dict[str, Any]:
+    """Devices and hosts that others wait for; without any, the one that others waited for most."""
+    ranks: Table = page["ranks"]
+    caused = dict(zip(ranks["device"], ranks["caused_ps"].tolist(), strict=True))
+    late = [
+        {name: one[name] for name in ("device", "host", "work_ratio")} | {"caused_ps": caused.get(one["device"])}
+        for one in page["stragglers"][:_MOST_LATE]
+    ]
+    facts: dict[str, Any] = {"late_devices": late, "late_hosts": [one["host"] for one in page["late_hosts"]]}
+    if not late and caused and max(caused.values()) > 0:
+        row = int(np.argmax(ranks["caused_ps"]))
+        facts["most_waited_for"] = {
+            "device": ranks["device"][row],
+            "host": ranks["host"][row],
+            "work_ratio": float(ranks["work_ratio"][row]),
+            "caused_ps": int(ranks["caused_ps"][row]),
+        }
+    return facts
+
+
+def _unique(ids: Sequence[str]) -> list[str]:
+    """The ids, further ones of equal name numbered."""
+    seen: dict[str, int] = {}
+    found = []
+    for id_ in ids:
+        seen[id_] = seen.get(id_, 0) + 1
+        found.append(id_ if seen[id_] == 1 else f"{id_} ({seen[id_]})")
+    return found
+
+
+def _further(run: OpenRun, ops: Table, page: dict[str, Any]) -> tuple[Next, ...]:
+    """The window of the collective with most exposed time, its op, and what to do."""
+    further = []
+    if len(ops):
+        name = ops["op"][0]
+        begin, end = int(ops["begin_ps"][0]), int(ops["end_ps"][0])
+        if end > begin:
+            arguments: dict[str, str | float] = {"from": begin / PS_PER_MS, "to": end / PS_PER_MS}
+            if len(run.hosts) > 1:
+                arguments["host"] = ops["host"][0]
+            further.append(Next("timeline", arguments, f"what ran during the longest run of {name}"))
+        with suppress(NoData):
+            if name in run.ops().name:
+                further.append(Next("op", {"name": name}, "its times, shapes and source"))
+    if page["stragglers"]:
+        late = page["stragglers"][0]["host"]
+        further.append(Next("ops", {"host": late}, f"what the devices of {late} work on"))
+    further.append(Next("explain", {}, "what slows the run down, and what to do"))
+    further.append(Next("budget", {}, "what else the average step consists of"))
+    return tuple(further)
+
+
+VERB = verb(
+    collectives,
+    needs="Record several devices while they communicate; for waits between hosts, record all hosts in one session.",
+)

@@ -1,0 +1,122 @@
+"""The verb `compare`: what changed between two runs, and whether it is more than noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Annotated, Any
+
+from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
+from tpu_profile_plugin.answers.related import related_runs
+from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
+from tpu_profile_plugin.opening import OpenRun
+from tpu_profile_plugin.tables.table import Table, flags, numbers, texts
+from tpu_profile_plugin.tools.payload import Json
+
+_COLUMNS = (
+    texts("id", "Id", "The ops, programs or part of the step that changed."),
+    texts("change", "Change", "How: slower, faster, added, removed, more_often, machine, single_steps, rest, ..."),
+    numbers("delta_ps", "Difference", "ps", "What it adds to the compared time; the rows add up."),
+    numbers("base_ps", "Base", "ps", "Time per step and device in the base."),
+    numbers("run_ps", "Run", "ps", "Time per step and device in the run."),
+    flags("certain", "Beyond noise", "The difference exceeds how far steps and captures vary."),
+    texts("ops", "Ops", "Instructions of the run, or of the base if removed, longest first."),
+)
+_RENAMED = {"delta_ps_per_step": "delta_ps", "base_ps_per_step": "base_ps", "run_ps_per_step": "run_ps"}
+_BASE = "of the time of all ops of each run, that of ops in programs that both have"
+_NEEDS = "Record a few marked steps of both runs, with the same program on the same kind of devices."
+_MOST_OPS, _MOST_RUNS = 2, 50
+
+
+def compare(
+    asked: Asked,
+    *,
+    base: Annotated[str, "The run to compare with; by default the one that shares most programs."] = "",
+) -> Answer:
+    """What changed from a base to the run: how much longer a step takes, what contributes, and what is noise.
+
+    Times are per step and device that takes part.
+    """
+    run = asked.whole_run
+    return difference(run, _base(asked, run, base))
+
+
+def _base(asked: Asked, run: OpenRun, name: str) -> OpenRun:
+    others = [one.name for one in asked.logdir.runs() if one.files != run.files][:_MOST_RUNS]
+    if not name:
+        related = related_runs(asked.logdir, run)
+        if not related and not others:
+            raise NoData("There is no other run in this logdir.")
+        return asked.logdir.run(related[0][0] if related else others[0])
+    try:
+        return asked.logdir.run(name)
+    except NotFound as error:
+        raise NotFound(error.message, code=error.code, argument="base", choices=others) from None
+
+
+def difference(run: OpenRun, base: OpenRun) -> Answer:
+    """The answer for two runs of any logdirs."""
+    payload = run.payload("compare", base=base)
+    assert isinstance(payload, Json)
+    page = payload.value
+    times, tone = page["summary"]["compared_ps"], page["headline"]["tone"]
+    facts: dict[str, Any] = {"headline": page["headline"]["text"], "tone": tone, "base": base.name}
+    if page["caution"]:
+        facts["caution"] = page["caution"]
+    facts |= {
+        "compared": page["compared"],
+        "base_ps": times["base"],
+        "run_ps": times["run"],
+        "delta_ps": times["delta"],
+        "interval_ps": [times["low"], times["high"]] if times["low"] is not None else None,
+        "noise_ps": page["noise"]["floor_ps"],
+        "steps": page["noise"]["steps"],
+    }
+    shares = {f"{side}_matched_percent": 100 * share for side, share in page["matched"].items() if share is not None}
+    facts |= shares
+    if page["notes"]:
+        facts["notes"] = list(page["notes"])
+    cannot = Cannot(page["headline"]["text"], _NEEDS) if tone == "unknown" else None
+    table = _contributions(page["contributions"])
+    further = _further(run, base, page, table)
+    return Answer(Link("compare", {"base": base.name}), facts, table, dict.fromkeys(shares, _BASE), further, cannot)
+
+
+def _contributions(changes: Table) -> Table:
+    """The rows of the page under the names of an answer."""
+    seen: dict[str, int] = {}
+    ids = []
+    for what in changes["what"]:
+        seen[what] = number = seen.get(what, 0) + 1
+        ids.append(what if number == 1 else f"{what} ({number})")
+    data: dict[str, Any] = {to: changes[from_] for from_, to in _RENAMED.items()}
+    data |= {"id": ids, "change": changes["kind"], "certain": changes["certain"], "ops": changes["ops"]}
+    return Table(_COLUMNS, data, name="contributions")
+
+
+def _further(run: OpenRun, base: OpenRun, page: Mapping[str, Any], table: Table) -> tuple[Next, ...]:
+    """The ops behind the largest changes, where they still or already are, then the parts of a step."""
+    further: list[Next] = []
+    rows = zip(table.column("ops"), table.column("change"), table.column("id"), strict=True)
+    for ops, change, what in [row for row in rows if row[0]][:_MOST_OPS]:
+        side = base if change == "removed" else run
+        name = ops.partition(", ")[0]
+        if side.logdir == run.logdir and _has(side, name):
+            where = "in the base" if side is base else "in the run"
+            further.append(Next("op", {"name": name, "run": side.name}, f"{what}: times and source {where}"))
+    if page["headline"]["tone"] != "unknown":
+        further.append(Next("budget", {}, "the parts of the run's average step"))
+        if base.logdir == run.logdir:
+            further.append(Next("budget", {"run": base.name}, "the same of the base"))
+    further.append(Next("explain", {}, "what slows the run down, and what to do"))
+    return tuple(further)
+
+
+def _has(run: OpenRun, name: str) -> bool:
+    with suppress(NoData, BadRequest):
+        return name in run.ops().name
+    return False
+
+
+VERB = verb(compare, needs=_NEEDS)

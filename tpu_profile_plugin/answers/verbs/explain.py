@@ -1,0 +1,157 @@
+"""The verb `explain`: what slows a run down, with evidence and advice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+from tpu_profile_plugin.analysis.budget.categories import label_of
+from tpu_profile_plugin.analysis.findings.find import RuleFinding
+from tpu_profile_plugin.analysis.findings.model import Rule, Silence
+from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
+from tpu_profile_plugin.answers.evidence import MOST_NEXT, first, further, line_of, value_text
+from tpu_profile_plugin.answers.how_to_record import PROFILE, how_to_record
+from tpu_profile_plugin.answers.shares import base_sentence
+from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.errors import NoData, NotFound
+from tpu_profile_plugin.opening import OpenRun
+from tpu_profile_plugin.run.figures.overview import Overview
+from tpu_profile_plugin.tables.table import Table, numbers, texts
+
+_COLUMNS = (
+    texts("id", "Id", "Id of the finding, for the argument finding."),
+    texts("title", "Title", "The cause in one line."),
+    numbers("share_percent", "Share", "%", "What a step could gain at most."),
+    numbers("saving_ps", "Saving", "ps", "The same as time per step."),
+    texts("confidence", "Confidence", "high: events show cause and effect; medium: inferred; low: a possibility."),
+    texts("line", "Line", "The line of code that it names."),
+    texts("evidence", "Evidence", "The most telling numbers."),
+    texts("advice", "Advice", "What to do."),
+)
+_SHOWN = 3
+"""Evidence of each finding in the list."""
+_MOST_REASONS = 6
+
+
+def explain(
+    asked: Asked, *, finding: Annotated[str, "Id of one finding, for all of its evidence; or of another check."] = ""
+) -> Answer:
+    """What slows the run down: causes with saving, confidence, evidence and advice, the largest saving first."""
+    found = asked.run.overview()
+    return _one(asked.run, found, finding) if finding else _all(asked.run, found)
+
+
+def _all(run: OpenRun, found: Overview) -> Answer:
+    report, budget = found.report, found.decomposition
+    facts: dict[str, Any] = {"headline": report.headline.title, "healthy": report.healthy}
+    if budget.base_ps:
+        facts |= {"base": budget.base, "base_ps": round(budget.base_ps)}
+    by_state: dict[str, list[tuple[Rule, Silence]]] = {}
+    for rule, silence in report.silent:
+        by_state.setdefault(silence.state, []).append((rule, silence))
+    clean, unknown = len(by_state.get("passed", ())), len(by_state.get("unknown", ()))
+    facts["checks"] = f"{clean} clean, {unknown} not possible with this recording"
+    if failed := by_state.get("failed"):
+        facts["checks_failed"] = [f"{rule.id}: {silence.reason}" for rule, silence in failed]
+    facts["not_possible"] = _reasons(by_state.get("unknown", ()))
+    if run.warnings:
+        facts["notes"] = list(run.warnings)
+    rows = [_row(found, one) for one in report.findings]
+    table = Table(_COLUMNS, list(zip(*rows, strict=True)) if rows else [()] * len(_COLUMNS), name="findings")
+    asked_next = [Next("explain", {"finding": one.id}, f"all evidence: {one.title}") for one in report.findings[:5]]
+    if budget.base_ps:
+        asked_next.append(Next("budget", {}, "all parts of the average step"))
+    cannot = None if budget.base_ps else Cannot(f"{report.headline.title}.", PROFILE)
+    base = base_sentence(budget) if budget.base_ps else ""
+    return Answer(Link("overview_page"), facts, table, base, tuple(asked_next[:MOST_NEXT]), cannot)
+
+
+def _row(found: Overview, entry: RuleFinding) -> tuple[Any, ...]:
+    finding = entry.finding
+    advice = finding.advice.of(found.view.frameworks, keras=found.view.keras)
+    told = "; ".join(f"{one.label}: {value_text(one.value, one.unit)}" for one in finding.evidence[:_SHOWN])
+    return (
+        *(entry.id, entry.title, 100 * entry.share if finding.saving_ps else None),
+        *(round(finding.saving_ps) or None, finding.confidence, line_of(finding), told, advice),
+    )
+
+
+def _reasons(silent: Sequence[tuple[Rule, Silence]]) -> list[dict[str, str]]:
+    """Why checks are not possible, the reason of most first: {reason, checks}."""
+    checks: dict[str, list[str]] = {}
+    for rule, silence in silent:
+        checks.setdefault(silence.reason, []).append(rule.id)
+    most = sorted(checks.items(), key=lambda one: -len(one[1]))[:_MOST_REASONS]
+    return [{"reason": reason, "checks": ", ".join(ids)} for reason, ids in most]
+
+
+def _one(run: OpenRun, found: Overview, name: str) -> Answer:
+    """A finding in full, or why there is none."""
+    report = found.report
+    entry = next((one for one in report.findings if one.id == name), None)
+    if entry is not None:
+        return _in_full(run, found, entry)
+    known = {rule.id: (rule, silence) for rule, silence in report.silent}
+    if name not in known:
+        ids = [*(one.id for one in report.findings), *known]
+        message = f"There is no check {name[:80]!r}; the findings of this run come first among the choices."
+        raise NotFound(message, argument="finding", choices=ids)
+    rule, silence = known[name]
+    facts = {"id": name, "looks_for": rule.looks_for, "state": silence.state, "reason": silence.reason}
+    cannot = None if silence.looked else Cannot(silence.reason, how_to_record(silence.reason))
+    more = (Next("explain", {}, "what does slow the run down"),)
+    return Answer(Link("overview_page"), facts, next=more, cannot=cannot)
+
+
+def _in_full(run: OpenRun, found: Overview, entry: RuleFinding) -> Answer:
+    finding, view, budget = entry.finding, found.view, found.decomposition
+    facts: dict[str, Any] = {"id": entry.id, "title": entry.title, "confidence": finding.confidence}
+    if finding.saving_ps:
+        facts |= {
+            "share_percent": 100 * entry.share,
+            "saving_ps": round(finding.saving_ps),
+            "saving_is": finding.formula,
+        }
+        facts["lies_in"] = [
+            {"id": part, "name": label_of(part).name, "per_step_ps": round(budget.part_ps(part))}
+            for part in finding.segments
+        ]
+    if line := line_of(finding):
+        facts["line"] = line
+    facts["advice"] = finding.advice.of(view.frameworks, keras=view.keras)
+    if len(view.hosts) > 1:
+        facts["on_hosts"] = list(finding.hosts or view.hosts)[:20]
+    facts["evidence"] = [
+        {"label": one.label, "value": _value(one.value), **({"unit": one.unit} if one.unit else {})}
+        for one in finding.evidence
+    ]
+    more = [*further(finding, len(view.hosts), lambda name, program: _op_id(run, name, program))]
+    more += [*_by_part(finding.segments), Next("explain", {}, "the other findings")]
+    base = base_sentence(budget) if finding.saving_ps else ""
+    return Answer(Link("overview_page", {"finding": entry.id}), facts, None, base, first(more))
+
+
+def _value(value: float | str) -> float | str:
+    return value.removeprefix("$") if isinstance(value, str) else value
+
+
+def _by_part(segments: Sequence[str]) -> Iterator[Next]:
+    """What tells more of the parts of the step that a saving lies in."""
+    if any(part.startswith(("idle_", "host_", "kernel_launch", "input", "output")) for part in segments):
+        yield Next("gaps", {}, "the longest idle times of devices, and what the host did")
+    if segments:
+        yield Next("budget", {}, "all parts of the average step")
+
+
+def _op_id(run: OpenRun, name: str, program: str) -> str:
+    """The id of an op for the verb `op`: with the name of its program, if the run's ops tell it."""
+    try:
+        ops = run.ops()
+    except NoData:
+        return name
+    end = f"({program})"
+    pairs = zip(ops.name, ops.program, strict=True)
+    return next((f"{name}@{of}" for known, of in pairs if known == name and of.endswith(end)), name)
+
+
+VERB = verb(explain, needs=PROFILE)

@@ -1,0 +1,99 @@
+"""The verb `overview`: what a run is and what limits it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tpu_profile_plugin.analysis.summary.coverage import coverage
+from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
+from tpu_profile_plugin.answers.evidence import MOST_NEXT, line_of
+from tpu_profile_plugin.answers.how_to_record import PROFILE
+from tpu_profile_plugin.answers.shares import base_sentence
+from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.run.figures.overview import Overview
+from tpu_profile_plugin.tables.table import Table, numbers, texts
+from tpu_profile_plugin.tools.common.decomposition import step_notes
+from tpu_profile_plugin.tools.common.step_reading import hosts_json
+from tpu_profile_plugin.units import NS_PER_MS
+
+_COLUMNS = (
+    texts("id", "Id", "Id of the finding, for the argument finding of explain."),
+    texts("title", "Title", "The cause in one line."),
+    numbers("share_percent", "Share", "%", "What a step could gain at most."),
+    texts("confidence", "Confidence", "high: events show cause and effect; medium: inferred; low: a possibility."),
+    texts("line", "Line", "The line of code that it names."),
+)
+_MOST_MESSAGES = 5
+_OF_DEVICES = ("collectives", "device_to_device")
+
+
+def overview(asked: Asked) -> Answer:
+    """What the run is, what its average step is spent on, and the findings in short."""
+    found = asked.run.overview()
+    view, budget = found.view, found.decomposition
+    facts: dict[str, Any] = {"headline": found.report.headline.title, "healthy": found.report.healthy}
+    facts |= _about(found)
+    known = bool(budget.base_ps)
+    if known:
+        facts |= {"base": budget.base, "base_ps": round(budget.base_ps), "step_ps": round(budget.step_ps)}
+        facts |= {"steps": 0 if view.whole_recording else len(budget), "steps_from": budget.sources[0]}
+        facts["spent_on"] = [
+            {"id": one.id, "name": one.name, "per_step_ps": round(one.ps), "share_percent": 100 * one.share}
+            for one in found.spent
+        ]
+    if late := hosts_json(budget, list(view.hosts))["stragglers"]:
+        facts["late_hosts"] = late
+    messages = found.diagnostics
+    told = [*step_notes(budget, view.summary.recordings), *messages.errors, *messages.warnings, *asked.run.warnings]
+    if told:
+        facts["notes"] = list(dict.fromkeys(told))[:_MOST_MESSAGES]
+    rows = [
+        (one.id, one.title, 100 * one.share if one.share else None, one.finding.confidence, line_of(one.finding))
+        for one in found.report.findings
+    ]
+    table = Table(_COLUMNS, list(zip(*rows, strict=True)) if rows else [()] * len(_COLUMNS), name="findings")
+    base = base_sentence(budget) if known else ""
+    cannot = None if known else Cannot(f"{found.report.headline.title}.", PROFILE)
+    return Answer(Link("overview_page"), facts, table, base, tuple(_next(found))[:MOST_NEXT], cannot)
+
+
+def _about(found: Overview) -> dict[str, Any]:
+    """Devices, hosts and frameworks."""
+    environment = found.environment
+    facts: dict[str, Any] = {
+        "device_type": environment.device_type,
+        "device_cores": environment.device_cores,
+        "host_count": len(environment.hostnames),
+        "frameworks": found.frameworks,
+    }
+    covered = coverage(found.decomposition, found.view.summary.recordings)
+    if covered is not None:
+        facts |= {"recording_ps": covered.length_ps, "covered_by_steps_ps": covered.steps_ps}
+    elif environment.start_ns:
+        facts["recording_ms"] = environment.duration_ns // NS_PER_MS
+    return facts
+
+
+def _next(found: Overview) -> Iterator[Next]:
+    """What to ask next, by what limits the run."""
+    view, report = found.view, found.report
+    spent = [one.id for one in found.spent]
+    if report.findings:
+        first = report.findings[0]
+        yield Next("explain", {"finding": first.id}, "all evidence of the first finding, its saving and advice")
+    yield Next("explain", {}, "all findings, and the checks that this recording does not allow")
+    if not spent:
+        return
+    yield Next("budget", {}, "all parts of the average step")
+    if len(view.outliers):
+        yield Next("steps", {}, f"{len(view.outliers)} of {view.steps} steps are far longer than the median")
+    if any(one in spent for one in _OF_DEVICES):
+        yield Next("collectives", {}, "which collectives take time, and which device or host is late")
+    if "device_compute" in spent:
+        yield Next("ops", {}, "the ops that take the devices' time, with their source lines")
+    yield Next("memory", {}, "whether memory is a limit")
+    yield Next("gaps", {}, "the longest times in which a device does nothing, and what the host did")
+
+
+VERB = verb(overview, needs=PROFILE)
