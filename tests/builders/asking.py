@@ -39,7 +39,13 @@ def page(logdir: OpenLogdir, envelope: Mapping[str, Any]) -> Any:
     run, tool, host = query.pop("run"), registry.find(query.pop("tool")), query.pop("host", None)
     known = {param.name for param in tool.params}
     params = {name: value for name, value in query.items() if name in known}
-    for name, value in (("backend", "auto"), ("extended", "true"), ("all_rules", "true"), ("type", "json"), ("near_sources", "true")):
+    for name, value in (
+        ("backend", "auto"),
+        ("extended", "true"),
+        ("all_rules", "true"),
+        ("type", "json"),
+        ("near_sources", "true"),
+    ):
         if name in known:
             params.setdefault(name, value)
     opened = logdir.run(run)
