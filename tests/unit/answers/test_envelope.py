@@ -208,7 +208,7 @@ def test_errors_are_small():
 
 
 def test_texts_that_are_not_unicode_are_escaped():
-    """Names of files may hold any bytes."""
+    """Command lines may hold any bytes."""
     text = compact({"run": "a\udce9", "é": 1})
     assert text.encode().decode() == text
     assert json.loads(text) == {"run": "a\udce9", "é": 1}
