@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -15,7 +14,6 @@ import numpy as np
 from builders.asking import page
 from builders.timeline import read_container
 from tpu_profile_plugin.opening import OpenLogdir, OpenRun
-from tpu_profile_plugin.tools.payload import encode
 from tpu_profile_plugin.units import PS_PER_MS
 
 SCALES: Mapping[str, tuple[float, ...]] = {
@@ -51,18 +49,10 @@ def requested(logdir: OpenLogdir, envelope: Mapping[str, Any]) -> list[Any]:
     """All JSON that the linked page requests: that of its tool, and what it shows beside it."""
     query = dict(parse_qsl(urlsplit(envelope["link"]).query))
     run, tool, host = logdir.run(query.pop("run")), query.pop("tool"), query.pop("host", None)
-    if tool == "trace_viewer@":
-        return [query, *_timeline(run, host, query)]
+    shown = [] if tool == "trace_viewer@" and "window" in query else [page(logdir, envelope)]
     if tool == "hlo_stats":
-        answers = [page(logdir, envelope)]
-        return [*answers, _by_line(answers[0])]
-    if tool == "compare":
-        payload = run.payload(tool, host, base=logdir.run(query["base"]))
-        return [json.loads(encode(payload).body)]
-    answers = [page(logdir, envelope)]
-    if tool == "overview_page":
-        answers.append(run.answer("smart_suggestion", host, all_rules="true"))
-    return answers
+        shown.append(_by_line(shown[0]))
+    return shown or list(_window(run, host, *map(int, query["window"].split(","))))
 
 
 def _by_line(table: Any) -> list[list[float]]:
@@ -72,33 +62,19 @@ def _by_line(table: Any) -> list[list[float]]:
     sums: dict[str, list[float]] = {}
     for row in table["rows"]:
         source, *figures = (row["c"][i]["v"] for i in wanted)
-        line = source.rpartition("</div>")[0].rpartition(">")[2]
+        line = source.rpartition("</div>")[0].rpartition(">")[2].partition(" (of ")[0]
         sums[line] = [sum(pair) for pair in zip(sums.get(line, (0.0, 0.0)), figures, strict=True)]
     return list(sums.values())
 
 
-def _timeline(run: OpenRun, host: str | None, query: Mapping[str, str]) -> Iterator[Any]:
-    """The gaps, or the sums of the window over each kind of track, as the page shows them for a selection."""
-    if "gap" in query:
-        yield run.answer("trace_viewer@", host, format="gaps")
-    if "window" not in query:
-        return
-    begin, end = (int(text) for text in query["window"].split(","))
+def _window(run: OpenRun, host: str | None, begin: int, end: int) -> Iterator[Any]:
+    """The longest event of each name on each track, as the page shows it for a selection."""
     yield [begin, end, end - begin]
     part = {"format": "sums", "start_time_ms": begin / PS_PER_MS, "end_time_ms": end / PS_PER_MS, "limit": 100_000}
     header = read_container(run.encoded("trace_viewer@", host, format="columns", resolution=1)[0])[0]
-    kinds: dict[str, list[str]] = {}
-    for section in header["sections"]:
-        for track in header["tracks"][section["track_begin"] : section["track_end"]]:
-            area = f"{track['pid']}.{track['tid']}.0.{track['rows']}"
-            if run.answer("trace_viewer@", host, areas=area, **part)["events"]:
-                names = section["name"].replace("/device:", "/"), track["name"]
-                kind = "main" if track.get("main") else re.sub(r"[:#/ ]+-?\d+(?=$|[/( ])", "", "/".join(names))
-                kinds.setdefault(kind, []).append(area)
-    for areas in kinds.values():
-        rows = run.answer("trace_viewer@", host, areas=",".join(areas), **part)["rows"]
-        length = len(areas) * max(end - begin, 1)
-        yield [{**row, "percent": 100 * row["self_ps"] / length} for row in rows]
+    for track in header["tracks"]:
+        areas = f"{track['pid']}.{track['tid']}.0.{track['rows']}"
+        yield run.answer("trace_viewer@", host, areas=areas, **part)["rows"]
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -117,7 +93,7 @@ class Page:
         self._counts = set(Counter(_texts(answer)).values())
 
     def has(self, value: float, unit: str) -> bool:
-        """Whether the page has this number, in any unit of the same kind; or so many rows of a kind, if it is a count."""
+        """Whether the page has this number in any unit of the same kind, or, for a count, so many equal texts."""
         if not unit and value in self._counts:
             return True
         rounded = _HALF_A_NS if unit == "ms" else 0.0

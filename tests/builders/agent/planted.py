@@ -1,4 +1,4 @@
-"""What an agent must have read of each program with a planted cause: the function, op or argument that is to be changed."""
+"""What an agent must have read of a program with a planted cause: the function, op or argument to be changed."""
 
 WHERE = {
     "ragged_batches": "jit_train_step",

@@ -45,7 +45,7 @@ def _all(run: OpenRun, found: Overview) -> Answer:
     report, budget = found.report, found.decomposition
     facts: dict[str, Any] = {"headline": report.headline.title, "healthy": report.healthy}
     if budget.base_ps:
-        facts |= {"base": budget.base, "base_ps": round(budget.base_ps)}
+        facts |= {"shares_of": budget.base, "base_ps": round(budget.base_ps)}
     by_state: dict[str, list[tuple[Rule, Silence]]] = {}
     for rule, silence in report.silent:
         by_state.setdefault(silence.state, []).append((rule, silence))

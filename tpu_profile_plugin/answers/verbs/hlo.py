@@ -51,8 +51,9 @@ def _next(found: HloAround) -> tuple[Next, ...]:
     further = []
     if found.ran is not None and found.ops is not None:
         further.append(next_op(found.ops, found.ran, "its time, rates and limit"))
-    if found.lines[0].source:
-        further.append(next_source(found.lines[0].source))
+    of_op = "" if found.ran is None or found.ops is None else found.ops.source[found.ran]
+    if place := found.lines[0].source or of_op:
+        further.append(next_source(place))
     near = [one.name for one in found.lines if one.role in ("operand", "user")]
     further += [Next("hlo", {"op": f"{name}@{found.program}"}, "what is around its neighbour") for name in near[:2]]
     return tuple(further)

@@ -36,7 +36,7 @@ def overview(asked: Asked) -> Answer:
     facts |= _about(found)
     known = bool(budget.base_ps)
     if known:
-        facts |= {"base": budget.base, "base_ps": round(budget.base_ps), "step_ps": round(budget.step_ps)}
+        facts |= {"shares_of": budget.base, "base_ps": round(budget.base_ps), "step_ps": round(budget.step_ps)}
         facts |= {"steps": 0 if view.whole_recording else len(budget), "steps_from": budget.sources[0]}
         facts["spent_on"] = [
             {"id": one.id, "name": one.name, "per_step_ps": round(one.ps), "share_percent": 100 * one.share}
@@ -63,7 +63,7 @@ def _about(found: Overview) -> dict[str, Any]:
     environment = found.environment
     facts: dict[str, Any] = {
         "device_type": environment.device_type,
-        "device_cores": environment.device_cores,
+        **({"device_cores": environment.device_cores} if environment.device_cores else {}),
         "host_count": len(environment.hostnames),
         "frameworks": found.frameworks,
     }

@@ -14,9 +14,10 @@ from tpu_profile_plugin.analysis.hlo.text.module import HloText
 from tpu_profile_plugin.errors import NoData, NotFound
 from tpu_profile_plugin.run.figures.op import find_op, similar
 from tpu_profile_plugin.run.figures.op_rates import OpRates, run_op_rates
-from tpu_profile_plugin.run.figures.programs import chosen_program, program_with
+from tpu_profile_plugin.run.figures.programs import chosen_program, is_program_id, program_with
 from tpu_profile_plugin.run.hosts import RunHosts
 
+_MOST_CHOICES = 10
 MOST_INSIDE = 200
 """Listed instructions inside a fusion."""
 _INDEX = re.compile(r"\{[\d,]*\}(@|$)")
@@ -128,17 +129,17 @@ def _program(run: RunHosts, ops: OpRates | None, op: str) -> tuple[Program, str]
         at = find_op(ops, name)
         if ops.program[at]:
             return chosen_program(run, ops.program[at])[1], name
-    if called.isdigit():
-        return chosen_program(run, program_id=called)[1], name
     try:
+        if is_program_id(called):
+            return chosen_program(run, program_id=called)[1], name
         if called.endswith(")"):
             return chosen_program(run, called)[1], name
         chosen_program(run)  # raises NoData without any
         return program_with(run, name, called), name
     except NotFound as error:
         modules = [f"{name}@{module}" for module in error.details.get("modules", ())]
-        choices = modules or ([] if ops is None else similar(ops, name))
-        raise NotFound(error.message, code=error.code, argument="op", choices=choices[:20]) from None
+        choices = modules[:_MOST_CHOICES] if ops is None else similar(ops, name)
+        raise NotFound(error.message, code=error.code, argument="op", choices=choices) from None
 
 
 def _unknown(op: str, program: Program, name: str) -> NotFound:
