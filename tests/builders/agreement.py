@@ -12,7 +12,9 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 
 from builders.asking import page
-from tpu_profile_plugin.opening import OpenLogdir
+from builders.timeline import read_container
+from tpu_profile_plugin.opening import OpenLogdir, OpenRun
+from tpu_profile_plugin.units import PS_PER_MS
 
 SCALES: Mapping[str, tuple[float, ...]] = {
     "ms": (1, 1e-9, 1e-6, 1e-3, 1e3),
@@ -25,6 +27,8 @@ SCALES: Mapping[str, tuple[float, ...]] = {
 RELATIVE = 2e-5
 """How far a number may be from the page's: answers send six digits."""
 _HALF_A_NS = 0.51e-6
+COUNTS = ("id", "ops", "devices", "programs_that_ran", "shorter_gaps_left_out")
+"""Ids of numbers that count rows."""
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
@@ -43,11 +47,34 @@ def numbers(value: Any) -> Iterator[float]:
 
 def requested(logdir: OpenLogdir, envelope: Mapping[str, Any]) -> list[Any]:
     """All JSON that the linked page requests: that of its tool, and what it shows beside it."""
-    answers = [page(logdir, envelope)]
-    if envelope["from"]["tool"] == "overview_page":
-        run, host = envelope["from"]["run"], dict(parse_qsl(urlsplit(envelope["link"]).query)).get("host")
-        answers.append(logdir.run(run).answer("smart_suggestion", host, all_rules="true"))
-    return answers
+    query = dict(parse_qsl(urlsplit(envelope["link"]).query))
+    run, tool, host = logdir.run(query.pop("run")), query.pop("tool"), query.pop("host", None)
+    shown = [] if tool == "trace_viewer@" and "window" in query else [page(logdir, envelope)]
+    if tool == "hlo_stats":
+        shown.append(_by_line(shown[0]))
+    return shown or list(_window(run, host, *map(int, query["window"].split(","))))
+
+
+def _by_line(table: Any) -> list[list[float]]:
+    """Self time and its share summed over the ops of each source line, as a reader of the table would."""
+    at = {column["id"]: i for i, column in enumerate(table["cols"])}
+    wanted = [at[name] for name in ("source_info", "total_self_time", "total_self_time_percent")]
+    sums: dict[str, list[float]] = {}
+    for row in table["rows"]:
+        source, *figures = (row["c"][i]["v"] for i in wanted)
+        line = source.rpartition("</div>")[0].rpartition(">")[2].partition(" (of ")[0]
+        sums[line] = [sum(pair) for pair in zip(sums.get(line, (0.0, 0.0)), figures, strict=True)]
+    return list(sums.values())
+
+
+def _window(run: OpenRun, host: str | None, begin: int, end: int) -> Iterator[Any]:
+    """The longest event of each name on each track, as the page shows it for a selection."""
+    yield [begin, end, end - begin]
+    part = {"format": "sums", "start_time_ms": begin / PS_PER_MS, "end_time_ms": end / PS_PER_MS, "limit": 100_000}
+    header = read_container(run.encoded("trace_viewer@", host, format="columns", resolution=1)[0])[0]
+    for track in header["tracks"]:
+        areas = f"{track['pid']}.{track['tid']}.0.{track['rows']}"
+        yield run.answer("trace_viewer@", host, areas=areas, **part)["rows"]
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -66,7 +93,7 @@ class Page:
         self._counts = set(Counter(_texts(answer)).values())
 
     def has(self, value: float, unit: str) -> bool:
-        """Whether the page has this number, in any unit of the same kind; or so many rows of a kind, if it is a count."""
+        """Whether the page has this number in any unit of the same kind, or, for a count, so many equal texts."""
         if not unit and value in self._counts:
             return True
         rounded = _HALF_A_NS if unit == "ms" else 0.0
@@ -94,7 +121,7 @@ def _figures(place: str, value: Any, units: Mapping[str, str]) -> Iterator[tuple
             yield from _figures(f"{place}[{name}]", one, {**units, "value": unit} if unit else units)
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         id_ = place.rpartition(".")[2].partition("[")[0]
-        if id_ != "id" and not id_.endswith("_found"):
+        if id_ not in COUNTS and not id_.endswith("_found"):
             yield place, float(value), units.get(id_, "")
 
 

@@ -19,6 +19,8 @@ def _deeper(one: Next, about: Mapping[str, str]) -> dict[str, Any]:
 
 
 DOOR = Door(_deeper)
+_REQUESTED = {"backend": "auto", "extended": "true", "all_rules": "true", "type": "json", "near_sources": "true"}
+"""What pages request besides the keys of their address."""
 
 
 def asked(logdir: OpenLogdir, verb: str, /, run: str | None = None, host: str | None = None, **arguments: Any) -> Any:
@@ -39,9 +41,7 @@ def page(logdir: OpenLogdir, envelope: Mapping[str, Any]) -> Any:
     run, tool, host = query.pop("run"), registry.find(query.pop("tool")), query.pop("host", None)
     known = {param.name for param in tool.params}
     params = {name: value for name, value in query.items() if name in known}
-    for name, value in (("backend", "auto"), ("extended", "true"), ("all_rules", "true")):
-        if name in known:
-            params.setdefault(name, value)
+    params = {name: value for name, value in _REQUESTED.items() if name in known} | params
     opened = logdir.run(run)
     if tool.compares:
         return json.loads(encode(opened.payload(tool.id, base=logdir.run(query["base"]))).body)

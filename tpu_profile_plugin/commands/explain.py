@@ -39,6 +39,9 @@ def run(options: argparse.Namespace) -> int:
     if options.logdir is None:
         print("tpu-profile: explain needs a logdir or --rule ID", file=sys.stderr)
         return 2
+    if options.finding and options.format == "markdown":
+        print("tpu-profile: explain --finding has the formats text and json", file=sys.stderr)
+        return 2
     try:
         with closing(tpu_profile_plugin.open(options.logdir)) as opened:
             if options.format == "json" or options.finding:

@@ -10,9 +10,9 @@ from tpu_profile_plugin.analysis.findings.find import RuleFinding
 from tpu_profile_plugin.analysis.findings.model import Rule, Silence
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
 from tpu_profile_plugin.answers.evidence import MOST_NEXT, first, further, line_of, value_text
+from tpu_profile_plugin.answers.how_to_record import PROFILE, how_to_record
 from tpu_profile_plugin.answers.shares import base_sentence
 from tpu_profile_plugin.answers.verb import Asked, verb
-from tpu_profile_plugin.answers.verbs.overview import NEEDS
 from tpu_profile_plugin.errors import NoData, NotFound
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.run.figures.overview import Overview
@@ -45,7 +45,7 @@ def _all(run: OpenRun, found: Overview) -> Answer:
     report, budget = found.report, found.decomposition
     facts: dict[str, Any] = {"headline": report.headline.title, "healthy": report.healthy}
     if budget.base_ps:
-        facts |= {"base": budget.base, "base_ps": round(budget.base_ps)}
+        facts |= {"shares_of": budget.base, "base_ps": round(budget.base_ps)}
     by_state: dict[str, list[tuple[Rule, Silence]]] = {}
     for rule, silence in report.silent:
         by_state.setdefault(silence.state, []).append((rule, silence))
@@ -61,7 +61,7 @@ def _all(run: OpenRun, found: Overview) -> Answer:
     asked_next = [Next("explain", {"finding": one.id}, f"all evidence: {one.title}") for one in report.findings[:5]]
     if budget.base_ps:
         asked_next.append(Next("budget", {}, "all parts of the average step"))
-    cannot = None if budget.base_ps or report.findings else Cannot(f"{report.headline.title}.", NEEDS)
+    cannot = None if budget.base_ps else Cannot(f"{report.headline.title}.", PROFILE)
     base = base_sentence(budget) if budget.base_ps else ""
     return Answer(Link("overview_page"), facts, table, base, tuple(asked_next[:MOST_NEXT]), cannot)
 
@@ -98,7 +98,7 @@ def _one(run: OpenRun, found: Overview, name: str) -> Answer:
         raise NotFound(message, argument="finding", choices=ids)
     rule, silence = known[name]
     facts = {"id": name, "looks_for": rule.looks_for, "state": silence.state, "reason": silence.reason}
-    cannot = None if silence.looked else Cannot(silence.reason, NEEDS)
+    cannot = None if silence.looked else Cannot(silence.reason, how_to_record(silence.reason))
     more = (Next("explain", {}, "what does slow the run down"),)
     return Answer(Link("overview_page"), facts, next=more, cannot=cannot)
 
@@ -154,4 +154,4 @@ def _op_id(run: OpenRun, name: str, program: str) -> str:
     return next((f"{name}@{of}" for known, of in pairs if known == name and of.endswith(end)), name)
 
 
-VERB = verb(explain, needs=NEEDS)
+VERB = verb(explain, needs=PROFILE)

@@ -9,13 +9,14 @@ from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.answers.verbs.op_pages import next_op, next_source
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.figures.hlo_text import HloAround
-from tpu_profile_plugin.tables.table import Table, integers, texts
+from tpu_profile_plugin.tables.table import Table, texts
 
 _MOST_HOPS = 5
 _COLUMNS = (
     texts("id", "Instruction", "Name and program, for the verb hlo."),
-    texts("role", "Role", "asked, operand or user of it, inside (fused into it or called by it), or near."),
-    integers("distance", "Distance", "", "Hops from the instruction; none inside it."),
+    texts(
+        "role", "Role", "asked, operand or user of it, inside (fused into it or called by it), or near: more hops away."
+    ),
     texts("text", "HLO text", "The instruction."),
     texts("framework_op", "Framework op", "Framework op that it was compiled from."),
     texts("source", "Source", "File and line."),
@@ -37,7 +38,6 @@ def hlo(
     columns = [
         [f"{one.name}@{found.program}" for one in lines],
         [one.role for one in lines],
-        [one.distance for one in lines],
         [one.text for one in lines],
         [one.framework_op for one in lines],
         [one.source for one in lines],
@@ -51,8 +51,9 @@ def _next(found: HloAround) -> tuple[Next, ...]:
     further = []
     if found.ran is not None and found.ops is not None:
         further.append(next_op(found.ops, found.ran, "its time, rates and limit"))
-    if found.lines[0].source:
-        further.append(next_source(found.lines[0].source))
+    of_op = "" if found.ran is None or found.ops is None else found.ops.source[found.ran]
+    if place := found.lines[0].source or of_op:
+        further.append(next_source(place))
     near = [one.name for one in found.lines if one.role in ("operand", "user")]
     further += [Next("hlo", {"op": f"{name}@{found.program}"}, "what is around its neighbour") for name in near[:2]]
     return tuple(further)

@@ -13,13 +13,18 @@ from tpu_profile_plugin.errors import NoData, NotFound
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.run.figures.memory_peak import AllocatorUse, AtPeak, ProgramPeak
 from tpu_profile_plugin.tables.table import Table, integers, texts
+from tpu_profile_plugin.units import PS_PER_MS
 
 _NEEDS = (
     "Record on a TPU or GPU with the level of host tracing at 2 or more, which has allocations, "
     "and with HLO protos, the default, which have the buffers of programs."
 )
+_NO_CAPACITY = "The capacity is not recorded: programs on CPUs share the memory of the host."
+_FOR_CAPACITY = "Record on a TPU or GPU; on a CPU, compare the peak with the memory that is free on the host."
 _COLUMNS = (
-    texts("id", "Id", "What holds the memory: an instruction of the program, or the framework's op."),
+    texts(
+        "id", "Id", "What holds the memory: an instruction and its program, for the verb hlo, or the framework's op."
+    ),
     integers("size_bytes", "Size", "bytes", "Size of each."),
     integers("count", "Count", "", "Number of equal ones."),
     texts("kind", "Kind", "Parameter, output, temporary; or the region of an allocation."),
@@ -63,7 +68,7 @@ def _of_allocators(run: OpenRun, uses: Sequence[AllocatorUse]) -> Answer:
     """What was recorded: the fullest allocator."""
     use = uses[0]
     facts: dict[str, Any] = {
-        "verdict": _verdict(use.in_use_bytes, use.capacity_bytes, f"allocator {use.allocator}"),
+        **_verdict(use.in_use_bytes, use.capacity_bytes, f"Allocator {use.allocator}"),
         "of": f"allocator {use.allocator} of host {use.host}",
         "in_use_bytes": use.in_use_bytes,
         **({"capacity_bytes": use.capacity_bytes, "free_bytes": use.free_bytes} if use.capacity_bytes else {}),
@@ -75,10 +80,11 @@ def _of_allocators(run: OpenRun, uses: Sequence[AllocatorUse]) -> Answer:
     }
     link = Link("memory_profile", {"host": use.host, "memory_id": use.allocator})
     further = [Next("memory", {"program": name}, "the buffers of the program that needs most") for name in _needy(run)]
-    moment = use.time_ps / 1e9
+    moment = use.time_ps / PS_PER_MS
     window = {"from": max(0.0, round(moment - 1, 3)), "to": round(moment + 1, 3)}
     further.append(Next("timeline", window, "what ran at the peak"))
-    return Answer(link, facts, _table(use.allocations, "allocations"), next=tuple(further))
+    cannot = None if use.capacity_bytes else Cannot(_NO_CAPACITY, _FOR_CAPACITY)
+    return Answer(link, facts, _table(use.allocations, "allocations"), next=tuple(further), cannot=cannot)
 
 
 def _needy(run: OpenRun) -> list[str]:
@@ -95,7 +101,7 @@ def _of_program(run: OpenRun, found: ProgramPeak) -> Answer:
         reason = f"The profile has no buffer assignment of {found.program}."
         return Answer(Link("memory_viewer", _query(found)), {"program": found.program}, cannot=Cannot(reason, _NEEDS))
     facts: dict[str, Any] = {
-        "verdict": _verdict(found.peak_bytes, found.device_bytes, "the program"),
+        **_verdict(found.peak_bytes, found.device_bytes, "The program"),
         "program": found.program,
         "peak_bytes": found.peak_bytes,
         "without_padding_bytes": found.unpadded_bytes,
@@ -106,34 +112,37 @@ def _of_program(run: OpenRun, found: ProgramPeak) -> Answer:
         facts |= {"device_bytes": found.device_bytes, "device_memory": _SOURCES.get(found.device_source, "")}
     lines = dict.fromkeys(one.source for one in found.buffers if one.source)
     further = [next_source(line) for line in list(lines)[:2]]
-    held = [one for one in found.buffers if one.kind == "Temporary"][:2]
-    further += [
-        Next("hlo", {"op": f"{one.name.partition('{')[0]}@{found.program}"}, "what makes and uses this buffer")
-        for one in held
-    ]
+    held = [one.name for one in found.buffers if one.kind == "Temporary"][:2]
+    further += [Next("hlo", {"op": f"{name}@{found.program}"}, "what makes and uses this buffer") for name in held]
     further.append(Next("programs", {}, "the other programs"))
-    return Answer(Link("memory_viewer", _query(found)), facts, _table(found.buffers, "buffers"), next=tuple(further))
+    cannot = None if found.device_bytes else Cannot(_NO_CAPACITY, _FOR_CAPACITY)
+    table = _table(found.buffers, "buffers", f"@{found.program}")
+    return Answer(Link("memory_viewer", _query(found)), facts, table, next=tuple(further), cannot=cannot)
 
 
 def _query(found: ProgramPeak) -> dict[str, str]:
     return {"module_name": found.program}
 
 
-def _verdict(used: int, capacity: int, what: str) -> str:
-    """Whether memory is a limit; the shares are those of the figures beside it."""
+def _verdict(used: int, capacity: int, what: str) -> dict[str, str]:
+    """Whether memory is a limit, by the figures beside it; nothing if the capacity is unknown."""
     if not capacity:
-        return f"Unknown: the capacity is not recorded; programs on CPUs share the host's memory ({what})."
+        return {}
     share = used / capacity
-    if share >= MEMORY_SHARE:
-        return f"Near the limit: {what} takes {share:.1%} of the memory at its peak."
-    return f"No limit: {what} takes {share:.1%} of the memory at its peak."
+    limit = "Near the limit" if share >= MEMORY_SHARE else "No limit"
+    return {"verdict": f"{limit}. {what} takes {share:.1%} of the memory at its peak."}
 
 
-def _table(held: Sequence[AtPeak], name: str) -> Table:
-    ids = ("name", "size_bytes", "count", "kind", "shape", "framework_op", "source")
-    shown = [column for column in range(len(ids)) if column < 4 or any(getattr(one, ids[column]) for one in held)]
-    data = [[getattr(one, ids[column]) for one in held] for column in shown]
-    return Table(tuple(_COLUMNS[column] for column in shown), data, name=name)
+def _table(held: Sequence[AtPeak], name: str, end: str = "") -> Table:
+    """A row per buffer or allocation; several of one name are numbered."""
+    seen: dict[str, int] = {}
+    ids = []
+    for one in held:
+        seen[one.name] = seen.get(one.name, 0) + 1
+        ids.append(f"{one.name}{end}" if seen[one.name] == 1 else f"{one.name} #{seen[one.name]}{end}")
+    shown = [column for column in _COLUMNS[1:] if any(getattr(one, column.id) for one in held)]
+    data = [ids, *([getattr(one, column.id) for one in held] for column in shown)]
+    return Table((_COLUMNS[0], *shown), data, name=name)
 
 
 VERB = verb(memory, needs=_NEEDS)

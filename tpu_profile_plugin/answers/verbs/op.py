@@ -92,8 +92,8 @@ def _next(found: Op) -> list[Next]:
     if ops.program[at]:
         further.append(Next("hlo", {"op": ops.id[at]}, "its operands and users"))
     further.append(Next("timeline", {"find": found.shown_name}, "when it runs, beside what"))
-    if ops.rates is not None and ops.category[at]:
-        further.append(Next("ops", {"find": ops.category[at]}, "ops of the same category"))
+    if ops.category[at]:
+        further.append(Next("ops", {"find": ops.category[at]}, "ops of this category"))
     return further
 
 

@@ -43,7 +43,9 @@ def ops(
     chosen = np.flatnonzero(found.having(find)) if find else np.arange(len(found))
     if sort != "self_time":
         chosen = chosen[np.argsort(-getattr(found, _SORTED[sort])[chosen], kind="stable")]
-    facts = {"ops_found": len(chosen)} | ({} if find else {"all_ops_percent": 100 * float(found.share.sum())})
+    facts: dict[str, int | float] = {"ops_found": len(chosen)}
+    if not find and found.rates is not None:
+        facts["all_ops_percent"] = 100 * float(found.share.sum())  # the page's cumulative share
     base = BASES[found.place]
     columns = _columns(found, sort)
     values = {**vars(found), "share_percent": 100 * found.share, "average_ps": found.average_ps}

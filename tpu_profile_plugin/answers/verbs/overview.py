@@ -8,6 +8,7 @@ from typing import Any
 from tpu_profile_plugin.analysis.summary.coverage import coverage
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
 from tpu_profile_plugin.answers.evidence import MOST_NEXT, line_of
+from tpu_profile_plugin.answers.how_to_record import PROFILE
 from tpu_profile_plugin.answers.shares import base_sentence
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.run.figures.overview import Overview
@@ -16,10 +17,6 @@ from tpu_profile_plugin.tools.common.decomposition import step_notes
 from tpu_profile_plugin.tools.common.step_reading import hosts_json
 from tpu_profile_plugin.units import NS_PER_MS
 
-NEEDS = (
-    "Record while the program computes on its devices, for some steps, each marked with "
-    "jax.profiler.StepTraceAnnotation or tf.profiler.experimental.Trace: `tpu-profile capture HOST:PORT LOGDIR`."
-)
 _COLUMNS = (
     texts("id", "Id", "Id of the finding, for the argument finding of explain."),
     texts("title", "Title", "The cause in one line."),
@@ -39,7 +36,7 @@ def overview(asked: Asked) -> Answer:
     facts |= _about(found)
     known = bool(budget.base_ps)
     if known:
-        facts |= {"base": budget.base, "base_ps": round(budget.base_ps), "step_ps": round(budget.step_ps)}
+        facts |= {"shares_of": budget.base, "base_ps": round(budget.base_ps), "step_ps": round(budget.step_ps)}
         facts |= {"steps": 0 if view.whole_recording else len(budget), "steps_from": budget.sources[0]}
         facts["spent_on"] = [
             {"id": one.id, "name": one.name, "per_step_ps": round(one.ps), "share_percent": 100 * one.share}
@@ -57,7 +54,7 @@ def overview(asked: Asked) -> Answer:
     ]
     table = Table(_COLUMNS, list(zip(*rows, strict=True)) if rows else [()] * len(_COLUMNS), name="findings")
     base = base_sentence(budget) if known else ""
-    cannot = None if known else Cannot(f"{found.report.headline.title}.", NEEDS)
+    cannot = None if known else Cannot(f"{found.report.headline.title}.", PROFILE)
     return Answer(Link("overview_page"), facts, table, base, tuple(_next(found))[:MOST_NEXT], cannot)
 
 
@@ -66,7 +63,7 @@ def _about(found: Overview) -> dict[str, Any]:
     environment = found.environment
     facts: dict[str, Any] = {
         "device_type": environment.device_type,
-        "device_cores": environment.device_cores,
+        **({"device_cores": environment.device_cores} if environment.device_cores else {}),
         "host_count": len(environment.hostnames),
         "frameworks": found.frameworks,
     }
@@ -99,4 +96,4 @@ def _next(found: Overview) -> Iterator[Next]:
     yield Next("gaps", {}, "the longest times in which a device does nothing, and what the host did")
 
 
-VERB = verb(overview, needs=NEEDS)
+VERB = verb(overview, needs=PROFILE)

@@ -24,7 +24,7 @@ def programs(asked: Asked) -> Answer:
     ran = [one for one in rows if one.time_ps is not None]
     facts: dict[str, Any] = {"programs_found": len(rows), "programs_that_ran": len(ran)}
     if found.total_ps:
-        facts["devices_ps"] = found.total_ps
+        facts["observed_ps"] = found.total_ps
     again = sorted(found.compiled_again.items(), key=lambda one: -one[1])[:_MOST_NAMED]
     facts["compiled_more_than_once"] = [f"{name}: {count} programs" for name, count in again]
     columns = [

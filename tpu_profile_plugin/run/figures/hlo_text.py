@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.hlo.graph.links import Links
@@ -13,25 +14,27 @@ from tpu_profile_plugin.analysis.hlo.text.module import HloText
 from tpu_profile_plugin.errors import NoData, NotFound
 from tpu_profile_plugin.run.figures.op import find_op, similar
 from tpu_profile_plugin.run.figures.op_rates import OpRates, run_op_rates
-from tpu_profile_plugin.run.figures.programs import chosen_program, program_with
+from tpu_profile_plugin.run.figures.programs import chosen_program, is_program_id, program_with
 from tpu_profile_plugin.run.hosts import RunHosts
 
+_MOST_CHOICES = 10
 MOST_INSIDE = 200
 """Listed instructions inside a fusion."""
+_INDEX = re.compile(r"\{[\d,]*\}(@|$)")
+"""Which part of a tuple a buffer is of: buffers of memory have it after the instruction."""
 _CONFIG = ", backend_config="
 """What is left out of the text of neighbours: long, and of interest to the compiler."""
 
 
 @dataclass(frozen=True, slots=True)
 class HloLine:
-    """An instruction: how it is related to the one asked for, hops from it, HLO text, framework op and source line.
+    """An instruction: how it is related to the one asked for, HLO text, framework op and source line.
 
-    `role`: asked, operand, user, inside (of the asked fusion or call), near. `distance` is None inside.
+    `role`: asked, operand, user, inside (of the asked fusion or call), near.
     """
 
     name: str
     role: str
-    distance: int | None
     text: str
     framework_op: str
     source: str
@@ -68,7 +71,7 @@ def run_hlo(run: RunHosts, op: str, hops: int) -> HloAround:
     that has it. Raises NoData without programs, NotFound and BadRequest with `argument` and `choices`.
     """
     ops = _ops(run)
-    program, name = _program(run, ops, op.strip().removeprefix("%"))
+    program, name = _program(run, ops, _INDEX.sub(r"\1", op.strip().removeprefix("%")))
     row, _ = find_node(program, name)
     if row is None:
         raise _unknown(op, program, name)
@@ -78,16 +81,16 @@ def run_hlo(run: RunHosts, op: str, hops: int) -> HloAround:
     home = links.rows_of(links.home(row))
     spelled = HloText(program, full=False, metadata=False)
 
-    def line(at: int, role: str, distance: int | None) -> HloLine:
+    def line(at: int, role: str) -> HloLine:
         source = source_of(program, at, 1)
         place = "" if source is None else f"{source.file}:{source.line}"
         text = spelled.instruction(at) if at == row else spelled.instruction(at).partition(_CONFIG)[0]
-        return HloLine(program.names[at], role, distance, text, program.op_names[at], place)
+        return HloLine(program.names[at], role, text, program.op_names[at], place)
 
     near = sorted((one for one in marked.marks if one in home), key=lambda one: (one != row, marked.distance[one], one))
-    lines = [line(one, _role(one, row, operands, users), marked.distance[one]) for one in near]
+    lines = [line(one, _role(one, row, operands, users)) for one in near]
     inside = [one for called in links.called(row) for one in links.rows_of(called)][:MOST_INSIDE]
-    lines[1:1] = [line(one, "inside", None) for one in inside]
+    lines[1:1] = [line(one, "inside") for one in inside]
     ran = None
     if ops is not None:
         of_name = ops.rows_of_name.get(program.names[row], [])
@@ -126,17 +129,17 @@ def _program(run: RunHosts, ops: OpRates | None, op: str) -> tuple[Program, str]
         at = find_op(ops, name)
         if ops.program[at]:
             return chosen_program(run, ops.program[at])[1], name
-    if called.isdigit():
-        return chosen_program(run, program_id=called)[1], name
     try:
+        if is_program_id(called):
+            return chosen_program(run, program_id=called)[1], name
         if called.endswith(")"):
             return chosen_program(run, called)[1], name
         chosen_program(run)  # raises NoData without any
         return program_with(run, name, called), name
     except NotFound as error:
         modules = [f"{name}@{module}" for module in error.details.get("modules", ())]
-        choices = modules or ([] if ops is None else similar(ops, name))
-        raise NotFound(error.message, code=error.code, argument="op", choices=choices[:20]) from None
+        choices = modules[:_MOST_CHOICES] if ops is None else similar(ops, name)
+        raise NotFound(error.message, code=error.code, argument="op", choices=choices) from None
 
 
 def _unknown(op: str, program: Program, name: str) -> NotFound:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.hlo.source import source_of
+from tpu_profile_plugin.analysis.memory.allocations import INVALID
 from tpu_profile_plugin.analysis.memory.layout import DEFAULT_SPACE, MemoryLayout, by_size
 from tpu_profile_plugin.analysis.memory.peak import MemoryPeak, memory_peak
 from tpu_profile_plugin.errors import NoData, in_file
 from tpu_profile_plugin.run.figures.allocations import host_allocations
 from tpu_profile_plugin.run.figures.memory import host_device_memory
-from tpu_profile_plugin.run.figures.programs import chosen_program, programs_of
+from tpu_profile_plugin.run.figures.programs import chosen_program, is_program_id, programs_of
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 
@@ -128,7 +129,7 @@ def host_program_peak(host: HostProfile, program_id: int) -> ProgramPeak:
 
 def run_program_peak(run: RunHosts, program: str) -> ProgramPeak:
     """The peak of a program by its name with id, or its id. Raises NoData without any, NotFound for an unknown one."""
-    number = program if program.isdigit() else ""
+    number = program if is_program_id(program) else ""
     host, chosen = chosen_program(run, "" if number else program, number)
     return host_program_peak(host, chosen.program_id)
 
@@ -153,7 +154,7 @@ def _use(host: str, name: str, found: MemoryPeak) -> AllocatorUse:
         op, region, shape, kind = (
             column.texts[column.code[row]] for column in (rows.op, rows.region, rows.shape, rows.data_type)
         )
-        known = f"{kind}{shape}" if shape not in ("", "unknown") else ""
+        known = f"{'' if kind == INVALID else kind}{shape}" if shape not in ("", "unknown") else ""
         listed.append(AtPeak(op or "unknown", int(rows.allocated[row]), count, known, region, op, ""))
     return AllocatorUse(
         host,

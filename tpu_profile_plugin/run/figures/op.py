@@ -15,6 +15,7 @@ from tpu_profile_plugin.run.figures.ops import run_op_details
 from tpu_profile_plugin.run.hosts import RunHosts
 
 MOST_CHOICES = 10
+_NAMED = 3
 _NUMBER = re.compile(r"[.\d]+$")
 _IN_ID = re.compile(r"\(\d+\)$")
 
@@ -85,7 +86,7 @@ def find_op(ops: OpRates, name: str) -> int:
         found = [at for at in ops.rows_of_name.get(named, []) if program in _called(ops, at)]
     if not found:
         choices = similar(ops, named)
-        message = f"The run has no op {name[:200]!r}; similar ones: {', '.join(choices) or 'none'}."
+        message = f"The run has no op {name[:200]!r}; there are {', '.join(choices[:_NAMED])}."
         raise NotFound(message, code="op_not_found", argument="name", choices=choices)
     if len(found) > 1:
         choices = [ops.id[at] for at in found[:MOST_CHOICES]]
@@ -104,12 +105,12 @@ def _called(ops: OpRates, at: int) -> tuple[str, ...]:
 
 
 def similar(ops: OpRates, name: str) -> list[str]:
-    """Ids of ops with a name like this one: the same but for the number, or having it, or a few letters apart."""
+    """Ids of ops with a name like this one: but for the number, having it, or a few letters apart; else the first."""
     stem = _NUMBER.sub("", name).lower()
     names = list(ops.rows_of_name)
     near = [one for one in names if stem and (_NUMBER.sub("", one).lower() == stem or name.lower() in one.lower())]
     if not near:
         by_stem = {_NUMBER.sub("", one): one for one in reversed(names)}
         close = difflib.get_close_matches(stem[:100], list(by_stem)[:2000], MOST_CHOICES, 0.5)
-        near = [by_stem[one] for one in close]
+        near = [by_stem[one] for one in close] or names
     return [ops.id[at] for one in near[:MOST_CHOICES] for at in ops.rows_of_name[one]][:MOST_CHOICES]

@@ -14,6 +14,7 @@ from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.tables.table import Column, Table
 
 _LISTED = 200
+_DIGITS = 20
 
 
 @derived()
@@ -101,6 +102,11 @@ def _find(run: RunHosts, name: str, number: str) -> tuple[HostProfile, int]:
     if not sizes:
         raise errors.NoData("The profile contains no HLO module.")
     return max(sizes, key=lambda entry: entry[:3])[3:]
+
+
+def is_program_id(text: str) -> bool:
+    """Whether a text is the number of a program, up to 64 bits, rather than a name."""
+    return text.isascii() and text.isdecimal() and len(text) <= _DIGITS
 
 
 def _program_id(text: str) -> int:
