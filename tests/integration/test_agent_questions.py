@@ -162,7 +162,7 @@ CANNOT = {
         HOST_ALONE,
         {"overview", "explain", "budget", "steps", "ops", "source", "gaps", "memory", "collectives", "programs"},
     ),
-    "no steps, one device": (UNMARKED, {"steps", "source", "memory", "programs"}),
+    "no steps, one device": (UNMARKED, {"steps", "source", "memory"}),
 }
 
 
