@@ -70,7 +70,12 @@ def _by_line(table: Any) -> list[list[float]]:
 def _window(run: OpenRun, host: str | None, begin: int, end: int) -> Iterator[Any]:
     """The longest event of each name on each track, as the page shows it for a selection."""
     yield [begin, end, end - begin]
-    part = {"format": "sums", "start_time_ms": begin / PS_PER_MS, "end_time_ms": end / PS_PER_MS, "limit": 100_000}
+    part: dict[str, str | float] = {
+        "format": "sums",
+        "start_time_ms": begin / PS_PER_MS,
+        "end_time_ms": end / PS_PER_MS,
+        "limit": 100_000,
+    }
     header = read_container(run.encoded("trace_viewer@", host, format="columns", resolution=1)[0])[0]
     for track in header["tracks"]:
         areas = f"{track['pid']}.{track['tid']}.0.{track['rows']}"

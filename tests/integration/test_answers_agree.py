@@ -13,7 +13,7 @@ from builders.asking import asked
 
 import tpu_profile_plugin
 from tpu_profile_plugin.answers.envelope import BYTES, compact
-from tpu_profile_plugin.answers.registry import VERBS
+from tpu_profile_plugin.answers.registry import VERBS, find
 from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.opening import OpenLogdir
 
@@ -22,9 +22,12 @@ ROOTS = (HERE.parent / "shared/traces/logdir", HERE / "demo")
 RUNS = [(root, run.name) for root in ROOTS if root.is_dir() for run in tpu_profile_plugin.open(root)]
 EACH = 2
 """So many questions of a verb are asked about a run: without arguments, and as other answers propose them."""
+MOST_ROWS = 400
+"""Longer answers are read to their end in one run only."""
 CUT = ("count", "self_ms", "total_ms", "percent")
 """Columns of `timeline` that hold only what lies in the window, of several tracks together: compared with the page's
 events in the test of the figure."""
+STATEMENT = "SELECT name, occurrences, self_ps FROM ops ORDER BY self_ps DESC LIMIT 9"
 Question = tuple[str, tuple[tuple[str, Any], ...]]
 
 
@@ -37,13 +40,13 @@ def opened(root: Path) -> OpenLogdir:
 def envelopes(root: Path, run: str) -> dict[Question, Any]:
     """The answers about a run, reached from the questions without arguments by `next`."""
     waiting: list[Question] = [(verb.name, ()) for verb in VERBS if not any(one.required for one in verb.parameters)]
+    waiting += [("query", (("runs", run), ("statement", STATEMENT)))]
     found: dict[Question, Any] = {}
     while waiting:
-        verb, arguments = question = waiting.pop(0)
-        if question in found or sum(one[0] == verb for one in found) >= EACH:
+        question = waiting.pop(0)
+        if question in found or sum(one[0] == question[0] for one in found) >= EACH:
             continue
-        about = {} if verb == "runs" else {"run": run}
-        found[question] = asked(opened(root), verb, **{**about, **dict(arguments)})
+        found[question] = ask(opened(root), run, question)
         for deeper in found[question]["next"]:
             if deeper["arguments"].get("run", run) == run:
                 more = {name: value for name, value in deeper["arguments"].items() if name != "run"}
@@ -51,9 +54,16 @@ def envelopes(root: Path, run: str) -> dict[Question, Any]:
     return found
 
 
-def answered(root: Path, run: str) -> Iterator[tuple[Question, Any]]:
+def ask(logdir: OpenLogdir, run: str, question: Question, **more: Any) -> Any:
+    verb, arguments = question
+    about = {"run": run} if find(verb).of_run else {}
+    return asked(logdir, verb, **{**about, **dict(arguments), **more})
+
+
+def about_the_run(root: Path, run: str) -> Iterator[tuple[Question, Any]]:
+    """Answers with figures, those that cannot tell all included."""
     for question, envelope in envelopes(root, run).items():
-        if envelope["cannot_answer"] is None:
+        if envelope["answer"] and envelope["from"]["tool"] is not None:
             yield question, envelope
 
 
@@ -61,9 +71,7 @@ def answered(root: Path, run: str) -> Iterator[tuple[Question, Any]]:
 def test_numbers_are_those_of_the_linked_page(root: Path, run: str) -> None:
     pages: dict[str, Page] = {}
     wrong = []
-    for (verb, arguments), envelope in answered(root, run):
-        if envelope["from"]["tool"] is None:
-            continue
+    for (verb, arguments), envelope in about_the_run(root, run):
         if envelope["link"] not in pages:
             pages[envelope["link"]] = Page(requested(opened(root), envelope))
         not_there = missing(envelope, pages[envelope["link"]])
@@ -82,28 +90,24 @@ def test_every_percentage_has_a_base_and_every_answer_fits(root: Path, run: str)
 @pytest.mark.parametrize(("root", "run"), RUNS)
 def test_a_question_has_one_answer(root: Path, run: str) -> None:
     again = tpu_profile_plugin.open(root)
-    for (verb, arguments), envelope in envelopes(root, run).items():
-        about = {} if verb == "runs" else {"run": run}
-        assert asked(again, verb, **{**about, **dict(arguments)}) == envelope
+    for question, envelope in envelopes(root, run).items():
+        assert ask(again, run, question) == envelope
 
 
 @pytest.mark.parametrize(("root", "run"), RUNS)
 def test_the_cursor_leads_to_each_row_once(root: Path, run: str) -> None:
-    for (verb, arguments), envelope in answered(root, run):
-        if envelope["rows"] is None or (envelope["rows"]["of"] > 400 and run != RUNS[0][1]):
+    for question, envelope in envelopes(root, run).items():
+        if envelope["rows"] is None or (envelope["rows"]["of"] > MOST_ROWS and run != RUNS[0][1]):
             continue
-        about = {} if verb == "runs" else {"run": run}
         ids, pages = [], [envelope]
         while pages[-1]["cursor"]:
-            pages.append(
-                asked(opened(root), verb, **{**about, **dict(arguments)}, cursor=pages[-1]["cursor"], max_bytes=50_000)
-            )
+            pages.append(ask(opened(root), run, question, cursor=pages[-1]["cursor"], max_bytes=50_000))
         for one in pages:
             rows = next(value for value in reversed(one["answer"].values()) if isinstance(value, list))
             assert len(rows) == one["rows"]["to"] - one["rows"]["from"] > 0 or not one["rows"]["of"]
             ids += [row["id"] for row in rows]
-        assert len(ids) == envelope["rows"]["of"], (verb, arguments)
-        assert len(set(map(str, ids))) == len(ids), (verb, arguments)
+        assert len(ids) == envelope["rows"]["of"], question
+        assert len(set(map(str, ids))) == len(ids), question
 
 
 @pytest.mark.parametrize(("root", "run"), RUNS)

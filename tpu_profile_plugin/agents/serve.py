@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import socket
 import sys
 from typing import TYPE_CHECKING
@@ -18,10 +16,9 @@ from werkzeug.wrappers import Request
 
 from tpu_profile_plugin.errors import Forbidden, NotAvailable, ProfileError, WrongMethod
 from tpu_profile_plugin.server.http.guard import Guard
+from tpu_profile_plugin.system.process import end_at_once_on_signals
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 HOST, PATH = "127.0.0.1", "/mcp"
@@ -31,7 +28,7 @@ _REFUSED = "This server answers programs under the names of this machine, no pag
 
 def serve_stdio(server: Server[dict[str, object]]) -> None:
     """Serves one client on stdin and stdout, until stdin ends."""
-    _end_on_signals()
+    end_at_once_on_signals()
     anyio.run(_stdio, server)
 
 
@@ -47,7 +44,7 @@ def serve_http(server: Server[dict[str, object]], port: int) -> None:
     except (OSError, OverflowError) as error:
         raise NotAvailable(f"Port {port} cannot be used: {error}.") from None
     print(f"MCP at http://{HOST}:{listening.getsockname()[1]}{PATH}", file=sys.stderr, flush=True)
-    _end_on_signals()  # uvicorn ends its requests first
+    end_at_once_on_signals()  # uvicorn ends its requests first
     config = uvicorn.Config(http_app(server), log_level="warning", timeout_graceful_shutdown=1, lifespan="on")
     uvicorn.Server(config).run(sockets=[listening])
 
@@ -93,13 +90,3 @@ def _request(scope: Scope) -> Request:
         key = name.decode("latin-1").upper().replace("-", "_")
         environ[key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{key}"] = value.decode("latin-1")
     return Request(environ)
-
-
-def _end_on_signals() -> None:
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _end)
-
-
-def _end(number: int, frame: FrameType | None) -> None:
-    """Ends the process at once: threads may still read stdin, or answer calls that nobody waits for."""
-    os._exit(0)

@@ -118,7 +118,7 @@ def compact(value: Any) -> str:
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     try:
         text.encode()
-    except UnicodeEncodeError:  # names of files may hold bytes that are no text
+    except UnicodeEncodeError:  # bytes of a command line that are no text
         return json.dumps(value, separators=(",", ":"))
     return text
 

@@ -28,10 +28,10 @@ def value_text(value: float | str, unit: str) -> str:
     return f"{text}{'' if unit in ('', '%') else ' '}{unit}"
 
 
-def line_of(finding: Finding) -> str:
-    """The first line of code, `FILE.py:LINE`, that the title or the evidence of a finding names; "" without one."""
+def line_of(finding: Finding) -> str | None:
+    """The first line of code, `FILE.py:LINE`, that the title or the evidence of a finding names; None without one."""
     values = (one.value for one in finding.evidence if isinstance(one.value, str))
-    return next((found[1] for text in (finding.title, *values) if (found := _LINE.search(text))), "")
+    return next((found[1] for text in (finding.title, *values) if (found := _LINE.search(text))), None)
 
 
 def further(finding: Finding, hosts: int, op_id: ProgramOf) -> Iterator[Next]:
@@ -46,14 +46,22 @@ def further(finding: Finding, hosts: int, op_id: ProgramOf) -> Iterator[Next]:
 
 
 def first(following: Iterable[Next]) -> tuple[Next, ...]:
-    """The first of each verb, then the others, `MOST_NEXT` in all and none twice."""
+    """The most useful of them, `MOST_NEXT` in all: of each verb the one with most arguments, then the others.
+
+    Questions without arguments, which are not about the evidence alone, come after those with some.
+    """
     listed: list[Next] = []
     for one in following:
         if not any((one.verb, one.arguments) == (known.verb, known.arguments) for known in listed):
             listed.append(one)
-    of_verb = {one.verb: one for one in reversed(listed)}
-    heads = [one for one in listed if one is of_verb[one.verb]]
-    return tuple([*heads, *(one for one in listed if one not in heads)][:MOST_NEXT])
+    heads = {one.verb: max((of for of in listed if of.verb == one.verb), key=_precision) for one in listed}
+    ordered = sorted(heads.values(), key=lambda one: not _precision(one))
+    return tuple([*ordered, *(one for one in listed if one not in ordered)][:MOST_NEXT])
+
+
+def _precision(one: Next) -> int:
+    """How many arguments it has besides the host."""
+    return len(one.arguments.keys() - {"host"})
 
 
 def _verbs(one: Evidence, op_id: ProgramOf) -> Iterator[Next]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _WIDTH = 100
-_WIDEST = 60
+_WIDEST = 80
 
 
 def as_text(envelope: Mapping[str, Any]) -> str:
@@ -28,7 +28,8 @@ def _lines(envelope: Mapping[str, Any]) -> Iterator[str]:
             inner = (f"{_label(name)} {_cell(one, units.get(name))}" for name, one in value.items())
             yield f"{_label(id_)}: {', '.join(inner)}"
         else:
-            yield f"{_label(id_)}: {_cell(value, units.get(id_))}"
+            text = " ".join(value.split()) if isinstance(value, str) else _cell(value, units.get(id_))
+            yield from textwrap.wrap(f"{_label(id_)}: {text}", _WIDTH, subsequent_indent="  ", break_long_words=False)
     for rows in tables:
         yield ""
         yield from _table(rows, units)

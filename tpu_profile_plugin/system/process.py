@@ -36,6 +36,16 @@ def exit_on_sigterm(timeout_s: float = 5.0) -> None:
     signal.signal(signal.SIGTERM, handler)
 
 
+def end_at_once_on_signals() -> None:
+    """Makes SIGTERM and Ctrl-C end this process with status 0, although threads wait for input or still answer."""
+
+    def handler(number: int, frame: object) -> None:
+        os._exit(0)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, handler)
+
+
 def ignore_interrupts() -> None:
     """Ignores Ctrl-C, which reaches every process of a terminal (of a console on Windows): the server handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -33,7 +33,7 @@ _AVERAGE = (
     numbers("share_percent", "Share", "%", "Of the base."),
 )
 _DEVICES = (
-    texts("most_on", "Most on", "The device with most of it."),
+    texts("most_on", "Most on", "The device with most of it; empty where devices are alike."),
     numbers("most_ps", "Most", "ps", "Its time per step."),
     numbers("least_ps", "Least", "ps", "Time per step on the device with least of it."),
 )
@@ -44,6 +44,7 @@ _STEP = (
 )
 _MOST_CAUSES = 5
 _NOTABLE = 0.01
+"""Share of the base below which parts lead to no question, and differences between devices are not told."""
 _OF_DEVICES = ("exposed_communication", "idle_peer", "peer_transfer")
 
 
@@ -57,7 +58,7 @@ def budget(
 
 def _average(run: OpenRun, found: RunBudget) -> Answer:
     hosts = [host.name for host in run.readable]
-    facts: dict[str, Any] = {"base": found.base, "base_ps": found.base_ps, "step_ps": found.step_ps}
+    facts: dict[str, Any] = {"shares_of": found.base, "base_ps": found.base_ps, "step_ps": found.step_ps}
     facts |= {"steps": 0 if "recording" in found.sources else len(found), "devices": len(found.devices)}
     spent = most_first(found, PART_IDS)
     rows: list[tuple[Any, ...]] = [(*_about(one.id), one.ps, 100 * one.share) for one in spent]
@@ -81,14 +82,17 @@ def _about(part: str) -> tuple[str, str, str]:
     return part, label_of(part).name, label_of(category).name if category else label_of(part).name
 
 
-def _spread(found: RunBudget, names: Sequence[str]) -> dict[str, tuple[str, float, float]]:
-    """By part: the device with most of it, its time per step, and the least time of a device."""
+def _spread(found: RunBudget, names: Sequence[str]) -> dict[str, tuple[str | None, float | None, float | None]]:
+    """By part: the device with most of it, its time per step, and the least time of a device; None if all are alike."""
     between = found.between_ps / max(len(found) - 1, 1) * bool(found.between_step_ps)
     times = np.column_stack([found.of_devices_ps()[1], between])
     at = np.flatnonzero(~np.isnan(times).any(axis=1))
-    most = at[times[at].argmax(axis=0)]
-    least = times[at].min(axis=0)
-    return {part: (names[most[i]], float(times[most[i], i]), float(least[i])) for i, part in enumerate(PART_IDS)}
+    device, most, least = at[times[at].argmax(axis=0)], times[at].max(axis=0), times[at].min(axis=0)
+    alike = most - least < _NOTABLE * found.base_ps
+    return {
+        part: (None, None, None) if alike[i] else (names[device[i]], float(most[i]), float(least[i]))
+        for i, part in enumerate(PART_IDS)
+    }
 
 
 def _causes(found: RunBudget, hosts: Sequence[str]) -> list[dict[str, Any]]:
@@ -114,7 +118,7 @@ def _one_step(run: OpenRun, found: RunBudget, name: str) -> Answer:
     mean = dict(zip(CATEGORIES, found.parts_ps.tolist(), strict=True))
     shown = sorted((part for part in CATEGORIES if own[part] or mean[part]), key=lambda part: mean[part] - own[part])
     rows = [(*_about(part), own[part], mean[part]) for part in shown]
-    facts = {"step": step_ids(found)[row], "step_ps": float(length[row]), "average_step_ps": found.step_ps}
+    facts = {"id": step_ids(found)[row], "step_ps": float(length[row]), "average_step_ps": found.step_ps}
     facts |= {"begin_ps": begin, "end_ps": end}
     table = Table(_STEP, list(zip(*rows, strict=True)) if rows else [()] * len(_STEP), name="parts")
     more = (
@@ -136,6 +140,8 @@ def _next(found: RunBudget, spent: Sequence[Spent]) -> Iterator[Next]:
     yield from (ops, gaps) if GROUP_OF.get(spent[0].id) == "device_compute" else (gaps, ops)
     if any(part in notable for part in _OF_DEVICES):
         yield Next("collectives", {}, "which collectives take time, and which device or host is late")
+    if "idle_compile" in notable:
+        yield Next("programs", {}, "programs of one name, which were compiled anew")
     if "recording" not in found.sources and len(found) > 1:
         outliers = step_outliers(found)
         slow = f"{len(outliers)} steps are far longer than the median" if len(outliers) else "whether steps are alike"

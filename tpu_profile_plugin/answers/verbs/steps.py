@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -14,17 +13,18 @@ from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
 from tpu_profile_plugin.answers.how_to_record import STEPS
 from tpu_profile_plugin.answers.steps import page_of, slowest_devices, step_ids, window_of
 from tpu_profile_plugin.answers.verb import Asked, verb
-from tpu_profile_plugin.tables.table import Table, numbers, texts
+from tpu_profile_plugin.opening import OpenRun
+from tpu_profile_plugin.tables.table import Column, Table, numbers, texts
 from tpu_profile_plugin.tools.common.decomposition import step_notes
 from tpu_profile_plugin.tools.common.devices import device_names
 
 Order = Literal["slowest", "recorded"]
-_COLUMNS = (
+_COLUMNS: tuple[Column, ...] = (
     texts("id", "Id", "Id of the step, for the argument step of budget."),
     numbers("duration_ps", "Duration", "ps", "Averaged over the devices that take part."),
     numbers("begin_ps", "Begin", "ps", "On its slowest device, on the time axis of the trace viewer."),
     numbers("end_ps", "End", "ps", "The same."),
-    texts("more_of", "More of", "The part that exceeds its average most."),
+    texts("more_of", "More of", "In steps longer than the average: the part that exceeds its average most."),
     numbers("part_ps", "This part", "ps", "Its time in this step."),
     numbers("part_average_ps", "Its average", "ps", "Its time in the average step."),
 )
@@ -36,14 +36,34 @@ def steps(asked: Asked, *, sort: Annotated[Order, "Which steps come first."] = "
     """How long each step takes, and what the slow ones have more of than the average."""
     run, found = asked.run, asked.run.decomposition()
     if "recording" in found.sources:
-        further = (Next("budget", {}, "the recording as one step"), Next("explain", {}, "what slows the run down"))
-        return Answer(Link(page_of(run, found)), next=further, cannot=Cannot(_NO_STEPS, STEPS))
+        of_recording = Next("budget", {}, "the recording as one step"), Next("explain", {}, "what slows the run down")
+        return Answer(Link(page_of(run, found)), next=of_recording, cannot=Cannot(_NO_STEPS, STEPS))
+    table = run.once(("verb steps", sort), lambda: _table(run, found, sort))
+    facts: dict[str, Any] = {
+        "steps_recorded": len(found),
+        "steps_from": found.sources[0],
+        "average_step_ps": found.step_ps,
+        "far_longer_than_median": len(step_outliers(found)),
+    }
+    if notes := [*step_notes(found, run.overview().view.summary.recordings), *run.warnings]:
+        facts["notes"] = notes
+    slowest = int(np.argmax(found.of_steps_ps()[0]))
+    window, _, _ = window_of(run, found, slowest)
+    further = (
+        Next("budget", {"step": step_ids(found)[slowest]}, "the parts of the slowest step beside the average"),
+        Next("timeline", window, "what ran in the slowest step"),
+        Next("explain", {}, "causes, savings and advice"),
+    )
+    return Answer(Link(page_of(run, found)), facts, table, next=further)
+
+
+def _table(run: OpenRun, found: RunBudget, sort: Order) -> Table:
+    """A row per step."""
     length, parts = found.of_steps_ps()
-    order = np.argsort(-length, kind="stable") if sort == "slowest" else np.arange(len(found))
     excess = parts - found.parts_ps
     most = excess.argmax(axis=1)
     rows = np.arange(len(found))
-    more = excess[rows, most] > 0
+    more = (length > found.step_ps) & (excess[rows, most] > 0)
     slowest = slowest_devices(found)
     begin = found.begin_ps[rows, slowest]
     names = [label_of(part).name for part in CATEGORIES]
@@ -52,31 +72,13 @@ def steps(asked: Asked, *, sort: Annotated[Order, "Which steps come first."] = "
         [names[part] if some else None for part, some in zip(most.tolist(), more.tolist(), strict=True)],
         *(np.where(more, parts[rows, most], np.nan), np.where(more, found.parts_ps[most], np.nan)),
     ]
-    columns: tuple[Any, ...] = _COLUMNS
+    columns = _COLUMNS
     if len(found.devices) > 1:
         hosts = [host.name for host in run.readable]
         devices = device_names(found.devices, hosts, several=len(found.hosts) > 1)
         columns, data = (*columns, _SLOWEST), [*data, [devices[device] for device in slowest.tolist()]]
-    table = Table(columns, data, name="steps").take(order)
-    facts: dict[str, Any] = {
-        "steps_recorded": len(found),
-        "steps_from": found.sources[0],
-        "average_step_ps": found.step_ps,
-    }
-    facts |= {"far_longer_than_median": len(step_outliers(found))}
-    if notes := [*step_notes(found, run.overview().view.summary.recordings), *run.warnings]:
-        facts["notes"] = notes
-    return Answer(Link(page_of(run, found)), facts, table, next=_next(asked, found, order.tolist()))
-
-
-def _next(asked: Asked, found: RunBudget, order: Sequence[int]) -> tuple[Next, ...]:
-    slowest = int(np.argmax(found.of_steps_ps()[0]))
-    window, _, _ = window_of(asked.run, found, slowest)
-    return (
-        Next("budget", {"step": step_ids(found)[slowest]}, "the parts of the slowest step beside the average"),
-        Next("timeline", window, "what ran in the slowest step"),
-        Next("explain", {}, "causes, savings and advice"),
-    )
+    order = np.argsort(-length, kind="stable") if sort == "slowest" else rows
+    return Table(columns, data, name="steps").take(order)
 
 
 VERB = verb(steps, needs=STEPS)
