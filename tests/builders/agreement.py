@@ -48,6 +48,8 @@ def numbers(value: Any) -> Iterator[float]:
 def requested(logdir: OpenLogdir, envelope: Mapping[str, Any]) -> list[Any]:
     """All JSON that the linked page requests: that of its tool, and what it shows beside it."""
     query = dict(parse_qsl(urlsplit(envelope["link"]).query))
+    if "run" not in query:  # of several runs
+        return [page(logdir, envelope)]
     run, tool, host = logdir.run(query.pop("run")), query.pop("tool"), query.pop("host", None)
     shown = [] if tool == "trace_viewer@" and "window" in query else [page(logdir, envelope)]
     if tool == "hlo_stats":
