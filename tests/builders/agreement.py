@@ -49,6 +49,8 @@ def numbers(value: Any) -> Iterator[float]:
 def requested(logdir: OpenLogdir, envelope: Mapping[str, Any]) -> list[Any]:
     """All JSON that the linked page requests: that of its tool, and what it shows beside it."""
     query = dict(parse_qsl(urlsplit(envelope["link"]).query))
+    if "run" not in query:  # of several runs
+        return [page(logdir, envelope)]
     if "window" in query:
         run = logdir.run(query["run"])
         return list(_window(run, query.get("host"), *map(int, query["window"].split(","))))
