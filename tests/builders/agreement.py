@@ -48,6 +48,8 @@ def numbers(value: Any) -> Iterator[float]:
 def requested(logdir: OpenLogdir, envelope: Mapping[str, Any]) -> list[Any]:
     """All JSON that the linked page requests: that of its tool, and what it shows beside it."""
     query = dict(parse_qsl(urlsplit(envelope["link"]).query))
+    if "run" not in query:  # of several runs
+        return [page(logdir, envelope)]
     run, tool, host = logdir.run(query.pop("run")), query.pop("tool"), query.pop("host", None)
     shown = [] if tool == "trace_viewer@" and "window" in query else [page(logdir, envelope)]
     if tool == "hlo_stats":
@@ -70,7 +72,12 @@ def _by_line(table: Any) -> list[list[float]]:
 def _window(run: OpenRun, host: str | None, begin: int, end: int) -> Iterator[Any]:
     """The longest event of each name on each track, as the page shows it for a selection."""
     yield [begin, end, end - begin]
-    part = {"format": "sums", "start_time_ms": begin / PS_PER_MS, "end_time_ms": end / PS_PER_MS, "limit": 100_000}
+    part: dict[str, str | float] = {
+        "format": "sums",
+        "start_time_ms": begin / PS_PER_MS,
+        "end_time_ms": end / PS_PER_MS,
+        "limit": 100_000,
+    }
     header = read_container(run.encoded("trace_viewer@", host, format="columns", resolution=1)[0])[0]
     for track in header["tracks"]:
         areas = f"{track['pid']}.{track['tid']}.0.{track['rows']}"

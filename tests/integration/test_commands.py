@@ -200,11 +200,18 @@ class TestCompare:
     def test_contributions_add_up_with_the_rest(self, runs, capsys):
         assert self.compare(runs, "old", "new", "--format", "json") == 0
         found = json.loads(capsys.readouterr().out)
-        assert (found["base"], found["run"]) == ("old", "new")
-        ids = [column["id"] for column in found["contributions"]["cols"]]
-        at = ids.index("delta_ps_per_step")
-        total = sum(row["c"][at]["v"] for row in found["contributions"]["rows"])
-        assert total == found["summary"]["compared_ps"]["delta"]
+        assert (found["answer"]["base"], found["from"]["run"]) == ("old", "new")
+        total = sum(row["delta_ms"] for row in found["answer"]["contributions"])
+        assert total == pytest.approx(found["answer"]["delta_ms"])
+        assert f"tpu-profile budget {runs} old" in found["next"]
+
+    def test_the_base_of_json_may_be_in_another_logdir(self, runs, capsys):
+        file = str(runs / "plugins/profile/old/h.xplane.pb")
+        assert main(["compare", file, str(runs), "--run", "new", "--format", "json", "--fail-above", "5%"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["from"]["run"] == "new"
+        assert found["answer"]["tone"] == "same"
+        assert not any(command.endswith(" old") for command in found["next"])
 
     def test_markdown_is_escaped(self, tmp_path, capsys):
         files = {f"plugins/profile/{name}/h.xplane.pb": core(100, 100) for name in ("a_b|c", "d*e")}

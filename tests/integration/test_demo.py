@@ -59,10 +59,10 @@ def test_the_repaired_run_has_no_finding() -> None:
 def test_compare_says_faster_beyond_noise_because_of_input(capsys: pytest.CaptureFixture[str]) -> None:
     sides = ["--base-run", SLOW, "--run", REPAIRED]
     assert main(["compare", str(DEMO), str(DEMO), *sides, "--format", "json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
+    answer = json.loads(capsys.readouterr().out)["answer"]
     text = "35.3% faster (36.49 to 23.61 ms): waiting for input fell by 15.86 ms."
-    assert answer["headline"] == {"text": text, "tone": "faster"}
-    assert answer["summary"]["compared_ps"]["high"] < -answer["noise"]["floor_ps"]
+    assert (answer["headline"], answer["tone"]) == (text, "faster")
+    assert answer["interval_ms"][1] < -answer["noise_ms"]
 
 
 @pytest.mark.parametrize("run", [SLOW, REPAIRED])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 PROFILE = (
     "Record while the program computes on its devices, for some steps, each marked with "
     "jax.profiler.StepTraceAnnotation or tf.profiler.experimental.Trace: `tpu-profile capture HOST:PORT LOGDIR`."
@@ -19,6 +21,10 @@ _BY_WORD = (
     ("3 TPUs or GPUs", "Record a program that computes on at least three devices."),
     ("peak rates", "Record on a TPU or GPU whose peak rates are known; those of CPUs are not."),
     ("matrix units", "Record on a TPU or GPU whose peak rates are known; those of CPUs are not."),
+    (
+        "enclose only the dispatch",
+        "Wait for the result inside the marker of each step: `jax.block_until_ready(result)`.",
+    ),
     ("Only TPUs", "Only a recording of a TPU tells this."),
     ("allocators", "Record allocations (`--host-tracer 2`) and the programs' HLO, which is the default."),
     ("program", "Record while the programs run, with their HLO, which is the default."),
@@ -29,8 +35,10 @@ _BY_WORD = (
     ("step", STEPS),
 )
 """The first word that a reason has tells what is missing."""
+_SENTENCE = re.compile(r"(?<=\.) (?=[A-Z])")
 
 
 def how_to_record(reason: str) -> str:
     """What to change before recording again, for the reason why a check was not possible."""
-    return next((text for word, text in _BY_WORD if word in reason), PROFILE)
+    told = [sentence for sentence in _SENTENCE.split(reason) if "`tpu-profile" in sentence]
+    return told[-1] if told else next((text for word, text in _BY_WORD if word in reason), PROFILE)

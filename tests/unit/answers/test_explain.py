@@ -211,6 +211,7 @@ def test_the_line_of_code_that_a_finding_names(text: str, line: str | None) -> N
     ("reason", "told"),
     [
         ("Python functions were not recorded.", "--python-tracer 1"),
+        ("Waits 0.1%. Not recorded: `tpu-profile capture --x`.", "Not recorded: `tpu-profile capture --x`."),
         ("3 steps recorded: too few to tell a typical one.", STEPS),
         ("No device allocators and no programs with known memory recorded.", "allocations"),
         ("The use of matrix units and memory bandwidth is unknown.", "peak rates"),

@@ -85,7 +85,7 @@ def test_hlo_of_what_is_not_there(op: str, choice: str) -> None:
     assert caught.value.details["choices"][0] == choice
 
 
-@pytest.mark.parametrize("around", [-1, 6, 10**30])
+@pytest.mark.parametrize("around", [-1, 6])
 def test_hlo_too_far_around(around: int) -> None:
     with pytest.raises(BadRequest, match="around must be from 0 to 5") as caught:
         ask("hlo", op="fusion.1", around=around)

@@ -60,7 +60,6 @@ def test_a_run_that_waits_for_host_code() -> None:
         "from": {"run": "memory", "hosts": ["host"], "tool": "overview_page"},
         "link": "http://localhost:6006/data/plugin/profile/index.html?run=memory&tool=overview_page",
         "next": [
-            {"verb": "explain", "arguments": {**ABOUT, "finding": "slow_host_code"}},
             {"verb": "explain", "arguments": ABOUT},
             {"verb": "budget", "arguments": ABOUT},
             {"verb": "ops", "arguments": ABOUT},
@@ -83,12 +82,21 @@ def test_without_steps_shares_are_of_the_recording() -> None:
     assert [one["share_percent"] for one in answer["findings"]] == [27.2727, None]
 
 
+def test_the_run_before_is_proposed_to_compare_with(tmp_path: Path) -> None:
+    names = ["a/2026_01_03_00_00_00", "b/2026_01_02_00_00_00", "a/2026_01_01_00_00_00"]
+    write(tmp_path, {f"{name.replace('/', '/plugins/profile/')}/h.xplane.pb": LOADER for name in names})
+    opened = tpu_profile_plugin.open(tmp_path)
+    for name, base in ((names[0], names[2]), (names[1], names[2]), (names[2], None)):
+        further = {one["verb"]: one["arguments"] for one in asked(opened, "overview", run=name)["next"]}
+        assert further.get("compare") == (base and {"run": name, "base": base})
+
+
 def test_without_devices_it_cannot_tell() -> None:
     envelope = asked(tpu_profile_plugin.open(build(NOTHING)), "overview")
     assert envelope["cannot_answer"]["reason"] == "No device in the profile: its time cannot be accounted for."
     assert "while the program computes" in envelope["cannot_answer"]["how_to_record"]
     assert not {"steps", "base_ms", "spent_on", "device_cores"} & set(envelope["answer"])
-    assert [one["verb"] for one in envelope["next"]] == ["explain", "explain"]
+    assert [one["verb"] for one in envelope["next"]] == ["explain"]
 
 
 def test_collectives_are_the_next_question_where_they_take_time(tmp_path: Path) -> None:
@@ -97,7 +105,7 @@ def test_collectives_are_the_next_question_where_they_take_time(tmp_path: Path) 
     opened = tpu_profile_plugin.open(tmp_path)
     envelope = asked(opened, "overview")
     assert envelope["from"]["hosts"] == ["h0", "h1"]
-    assert [one["verb"] for one in envelope["next"]][2:5] == ["budget", "collectives", "ops"]
+    assert [one["verb"] for one in envelope["next"]] == [*("explain", "budget", "collectives", "ops", "memory", "gaps")]
     alone = asked(opened, "overview", host="h1")
     assert alone["from"]["hosts"] == ["h1"]
     assert all(one["arguments"]["host"] == "h1" for one in alone["next"])

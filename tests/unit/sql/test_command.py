@@ -38,7 +38,11 @@ def test_rows_in_other_formats(logs: str, tmp_path: Path, capsys: pytest.Capture
     assert main([*given, "--format", "csv"]) == 0
     assert capsys.readouterr().out.splitlines()[1] == "b/s,fusion.2,30000000,0.75"
     assert main([*given, "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)[1] == {"run": "b/s", "name": "fusion.1", "self_ps": 140000000, "x": 3.5}
+    rows = json.loads(capsys.readouterr().out)["answer"]["rows"]
+    assert rows[1] == {"id": "2", "run": "b/s", "name": "fusion.1", "self_ms": 0.14, "x": 3.5}
+    answer = tmp_path / "rows.json"
+    assert main([*given, "--format", "json", "-o", str(answer)]) == 0
+    assert json.loads(answer.read_text())["answer"]["rows"] == rows
     file = tmp_path / "rows.parquet"
     assert main([*given, "--format", "parquet", "--output", str(file)]) == 0
     assert pyarrow.parquet.read_table(file)["self_ps"].to_pylist() == [30000000, 140000000]
@@ -74,3 +78,10 @@ def test_what_is_missing_goes_to_standard_error(logs: str, capsys: pytest.Captur
 def test_errors(logs: str, more: list[str], status: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["query", *(logs if word == "LOGS" else word for word in more)]) == status
     assert message in capsys.readouterr().err
+
+
+def test_errors_as_json(logs: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", "SELECT x FROM ops", "--logdir", logs, "--format", "json"]) == 2
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert (error["code"], error["argument"]) == ("query_failed", "statement")
+    assert "(line 1, column 8)" in error["message"]

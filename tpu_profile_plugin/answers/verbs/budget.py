@@ -140,6 +140,8 @@ def _next(found: RunBudget, spent: Sequence[Spent]) -> Iterator[Next]:
     yield from (ops, gaps) if GROUP_OF.get(spent[0].id) == "device_compute" else (gaps, ops)
     if any(part in notable for part in _OF_DEVICES):
         yield Next("collectives", {}, "which collectives take time, and which device or host is late")
+    if "idle_compile" in notable:
+        yield Next("programs", {}, "programs of one name, which were compiled anew")
     if "recording" not in found.sources and len(found) > 1:
         outliers = step_outliers(found)
         slow = f"{len(outliers)} steps are far longer than the median" if len(outliers) else "whether steps are alike"

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Annotated, Any
 
 import numpy as np
 
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
+from tpu_profile_plugin.answers.op_ids import op_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
-from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.tables.table import Table, texts
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.units import PS_PER_MS
 
-_ID = texts("id", "Id", "Name and program of the collective, for the verb op.")
+_ID = texts("id", "Id", "Name and program of the collective; start and done are one.")
 _SHOWN = ("kind", "count", "bytes", "total_ps", "exposed_ps", "hidden_percent", "wait_ps", "last", "bus_gbps")
 _HIDDEN = "of the total time of the collective, that during which the device computes"
 _MOST_LATE = 5
@@ -74,6 +73,12 @@ def _late(page: dict[str, Any]) -> dict[str, Any]:
     return facts
 
 
+def _instructions(name: str) -> tuple[str, str]:
+    """The instructions that a collective may be: its name, or the start of an asynchronous one."""
+    kind, dot, number = name.partition(".")
+    return name, f"{kind}-start{dot}{number}"
+
+
 def _unique(ids: Sequence[str]) -> list[str]:
     """The ids, further ones of equal name numbered."""
     seen: dict[str, int] = {}
@@ -95,9 +100,9 @@ def _further(run: OpenRun, ops: Table, page: dict[str, Any]) -> tuple[Next, ...]
             if len(run.hosts) > 1:
                 arguments["host"] = ops["host"][0]
             further.append(Next("timeline", arguments, f"what ran during the longest run of {name}"))
-        with suppress(NoData):
-            if name in run.ops().name:
-                further.append(Next("op", {"name": name}, "its times, shapes and source"))
+        further += [
+            Next("op", {"name": id_}, "its times, shapes and source") for id_ in op_ids(run, _instructions(name))[:1]
+        ]
     if page["stragglers"]:
         late = page["stragglers"][0]["host"]
         further.append(Next("ops", {"host": late}, f"what the devices of {late} work on"))

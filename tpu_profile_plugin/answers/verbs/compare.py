@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Annotated, Any
 
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
+from tpu_profile_plugin.answers.op_ids import op_ids
 from tpu_profile_plugin.answers.related import related_runs
 from tpu_profile_plugin.answers.verb import Asked, verb
-from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
+from tpu_profile_plugin.errors import NoData, NotFound
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.tables.table import Table, flags, numbers, texts
 from tpu_profile_plugin.tools.payload import Json
@@ -101,22 +101,15 @@ def _further(run: OpenRun, base: OpenRun, page: Mapping[str, Any], table: Table)
     rows = zip(table.column("ops"), table.column("change"), table.column("id"), strict=True)
     for ops, change, what in [row for row in rows if row[0]][:_MOST_OPS]:
         side = base if change == "removed" else run
-        name = ops.partition(", ")[0]
-        if side.logdir == run.logdir and _has(side, name):
-            where = "in the base" if side is base else "in the run"
-            further.append(Next("op", {"name": name, "run": side.name}, f"{what}: times and source {where}"))
+        ids = op_ids(side, ops.split(", ")[:1]) if side.logdir == run.logdir else []
+        where = "in the base" if side is base else "in the run"
+        further += [Next("op", {"name": id_, "run": side.name}, f"{what}: times and source {where}") for id_ in ids]
     if page["headline"]["tone"] != "unknown":
         further.append(Next("budget", {}, "the parts of the run's average step"))
         if base.logdir == run.logdir:
             further.append(Next("budget", {"run": base.name}, "the same of the base"))
     further.append(Next("explain", {}, "what slows the run down, and what to do"))
     return tuple(further)
-
-
-def _has(run: OpenRun, name: str) -> bool:
-    with suppress(NoData, BadRequest):
-        return name in run.ops().name
-    return False
 
 
 VERB = verb(compare, needs=_NEEDS)

@@ -137,6 +137,8 @@ def _value(value: float | str) -> float | str:
 
 def _by_part(segments: Sequence[str]) -> Iterator[Next]:
     """What tells more of the parts of the step that a saving lies in."""
+    if "idle_compile" in segments:
+        yield Next("programs", {}, "programs of one name, and how often each ran")
     if any(part.startswith(("idle_", "host_", "kernel_launch", "input", "output")) for part in segments):
         yield Next("gaps", {}, "the longest idle times of devices, and what the host did")
     if segments:

@@ -9,6 +9,7 @@ from tpu_profile_plugin.analysis.summary.coverage import coverage
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
 from tpu_profile_plugin.answers.evidence import MOST_NEXT, line_of
 from tpu_profile_plugin.answers.how_to_record import PROFILE
+from tpu_profile_plugin.answers.runs import run_before
 from tpu_profile_plugin.answers.shares import base_sentence
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.run.figures.overview import Overview
@@ -55,7 +56,9 @@ def overview(asked: Asked) -> Answer:
     table = Table(_COLUMNS, list(zip(*rows, strict=True)) if rows else [()] * len(_COLUMNS), name="findings")
     base = base_sentence(budget) if known else ""
     cannot = None if known else Cannot(f"{found.report.headline.title}.", PROFILE)
-    return Answer(Link("overview_page"), facts, table, base, tuple(_next(found))[:MOST_NEXT], cannot)
+    before = run_before(asked.run.name, [run.name for run in asked.logdir.runs()])
+    further = tuple(_next(found, before))[:MOST_NEXT]
+    return Answer(Link("overview_page"), facts, table, base, further, cannot)
 
 
 def _about(found: Overview) -> dict[str, Any]:
@@ -75,25 +78,23 @@ def _about(found: Overview) -> dict[str, Any]:
     return facts
 
 
-def _next(found: Overview) -> Iterator[Next]:
-    """What to ask next, by what limits the run."""
-    view, report = found.view, found.report
+def _next(found: Overview, before: str | None) -> Iterator[Next]:
+    """What to ask next, the most useful first."""
     spent = [one.id for one in found.spent]
-    if report.findings:
-        first = report.findings[0]
-        yield Next("explain", {"finding": first.id}, "all evidence of the first finding, its saving and advice")
-    yield Next("explain", {}, "all findings, and the checks that this recording does not allow")
+    yield Next("explain", {}, "all findings with evidence, saving and advice, and the checks that were not possible")
     if not spent:
         return
     yield Next("budget", {}, "all parts of the average step")
-    if len(view.outliers):
-        yield Next("steps", {}, f"{len(view.outliers)} of {view.steps} steps are far longer than the median")
     if any(one in spent for one in _OF_DEVICES):
         yield Next("collectives", {}, "which collectives take time, and which device or host is late")
     if "device_compute" in spent:
         yield Next("ops", {}, "the ops that take the devices' time, with their source lines")
     yield Next("memory", {}, "whether memory is a limit")
+    if before is not None:
+        yield Next("compare", {"base": before}, "what changed since the run before")
     yield Next("gaps", {}, "the longest times in which a device does nothing, and what the host did")
+    if slow := len(found.view.outliers):
+        yield Next("steps", {}, f"{slow} of {found.view.steps} steps are far longer than the median")
 
 
 VERB = verb(overview, needs=PROFILE)

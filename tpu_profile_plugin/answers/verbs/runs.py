@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
+from tpu_profile_plugin.answers.runs import run_before
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.tables.table import Table, integers, texts
@@ -37,15 +37,9 @@ def runs(asked: Asked, *, match: Annotated[str, "Only runs whose name contains t
         "problems": [" ".join(run.problems) for run in found],
     }
     further = [Next("overview", {"run": run.name}, "what the run is, and what limits it") for run in found[:3]]
-    if base := _before([run.name for run in found]):
+    if base := run_before(found[0].name, [run.name for run in found]):
         further.append(Next("compare", {"run": found[0].name, "base": base}, "what changed since the run before"))
     return Answer(Link(""), {"runs_found": len(found)}, Table(_COLUMNS, rows, name="runs"), next=tuple(further))
-
-
-def _before(names: Sequence[str]) -> str | None:
-    """The run before the first: of the same directory if there is one, else of any."""
-    folder = names[0].rpartition("/")[0]
-    return next((name for name in names[1:] if name.rpartition("/")[0] == folder), next(iter(names[1:]), None))
 
 
 def _written(mtime_ms: int) -> str | None:

@@ -47,7 +47,7 @@ def source(
         facts["found_by"] = "call stack: the place calls the lines of these ops"
     one_line = len(found.line) == 1 or found.by_stack
     table = _ops(found) if one_line else _lines(found)
-    query = {} if whole or found.by_stack else {"filter": cell("source_info", place)}
+    query = {"chart": "source"} | ({} if whole or found.by_stack else {"filter": cell("source_info", place)})
     if one_line:
         further = [next_op(ops, at) for at in found.at[:3].tolist()]
     else:

@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
+from tpu_profile_plugin.answers.op_ids import op_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.opening import OpenRun
@@ -20,7 +21,7 @@ _COLUMNS = ("lines", "count", "self_ps", "percent", "total_ps", "longest_ps", "l
 _BASE = "of the length of the window, averaged over the lines; above 100 where events of a line overlap (asynchronous)"
 _FARTHEST_MS = 2.0**62 / PS_PER_MS
 _MOST_IN_ID = 200
-_MOST_OPS = 3
+_MOST_OPS, _LOOKED_AT = 3, 50
 
 
 def timeline(
@@ -87,11 +88,8 @@ def _rows(found: Timeline) -> Table:
 
 def _further(run: OpenRun, found: Timeline, find: str) -> tuple[Next, ...]:
     """The ops with most time, the whole window, idle times, and the average step."""
-    known: set[str] = set()
-    with suppress(NoData):
-        known = set(run.ops().name)
-    ops = [name for name in found.name[:50] if name in known]
-    further = [Next("op", {"name": name}, "its times, shapes and source") for name in dict.fromkeys(ops[:_MOST_OPS])]
+    ids = op_ids(run, found.name[:_LOOKED_AT])[:_MOST_OPS]
+    further = [Next("op", {"name": id_}, "its times, shapes and source") for id_ in ids]
     if find:
         arguments = {"from": found.begin_ps / PS_PER_MS, "to": found.end_ps / PS_PER_MS}
         further.append(Next("timeline", arguments, "everything that ran in this window"))

@@ -135,7 +135,7 @@ def _merged(begin: int, end: int, hosts: Sequence[str], parts: Sequence[InWindow
     # Those that enclose all that ran in the window tell nothing about it.
     enclosing = np.where(total < count * (end - begin), total, 0)
     later = ~(_among_first(where, own, end - begin) | _among_first(where, enclosing, end - begin))
-    rows = np.lexsort((-own, ~busy, later))
+    rows = np.lexsort((-total, -own, ~busy, later))
     listed = rows.tolist()
     return Timeline(
         begin_ps=begin,

@@ -77,7 +77,7 @@ it("filters by program, category, bottleneck and text", () => {
 });
 
 it("offers the charts that have data", () => {
-  expect(chartsOf(OPS)).toEqual(["category", "op", "bound", "replica", "remat", "remat_category", "rate"]);
+  expect(chartsOf(OPS)).toEqual(["category", "op", "source", "bound", "replica", "remat", "remat_category", "rate"]);
   expect(chartOf(OPS, "category")).toMatchObject({
     kind: "pie",
     unit: "us",
@@ -85,6 +85,12 @@ it("offers the charts that have data", () => {
       { name: "loop fusion", value: 60 },
       { name: "all-reduce", value: 30 },
       { name: "copy", value: 10 },
+    ],
+  });
+  expect(chartOf(OPS, "source")).toMatchObject({
+    slices: [
+      { name: "a.py:3", value: 60 },
+      { name: "No source line", value: 40 },
     ],
   });
   expect(chartOf(OPS, "replica")).toMatchObject({ slices: [{ name: "all-reduce {{0,1},{2,3}}", value: 30 }] });

@@ -33,6 +33,8 @@ export interface Ops {
   framework: readonly string[];
   core: readonly string[];
   bound: readonly string[];
+  /** File and line; "" if unknown. */
+  source: readonly string[];
   selfUs: readonly number[];
   notes: OpNotes;
   /** All ops of the profile, whatever the filters: their number and self time, and its part of all recorded time. */
@@ -87,6 +89,7 @@ export function readOps(payload: unknown): Ops {
     framework: text("tf_op_name"),
     core: text("core_type"),
     bound: text("bound_by"),
+    source: (columnOf(plain, "source_info") ?? []).map((line) => (typeof line === "string" ? line.replace(/ \(of .*\)$/, "") : "")),
     selfUs,
     notes,
     all: { count: raw.rowCount, busyUs, busyShare: ofAll.reduce((a, b) => a + b, 0) / 100 },
@@ -174,16 +177,18 @@ export function chooseOps(ops: Ops, choice: Choice): Ops {
     framework: take(ops.framework),
     core: take(ops.core),
     bound: take(ops.bound),
+    source: take(ops.source),
     selfUs: take(ops.selfUs),
   };
 }
 
-const CHARTS = ["category", "op", "bound", "replica", "remat", "remat_category", "outside", "rate"] as const;
+const CHARTS = ["category", "op", "source", "bound", "replica", "remat", "remat_category", "outside", "rate"] as const;
 export type ChartId = (typeof CHARTS)[number];
 
 export const CHART_WORDS: Record<ChartId, string> = {
   category: "Time by category",
   op: "Time by op",
+  source: "Time by source line",
   bound: "Time by bottleneck",
   replica: "Communication by replica groups",
   remat: "Time in rematerialization",
@@ -205,6 +210,7 @@ export function replicaGroups(expression: string): string | null {
 export function chartsOf(ops: Ops): ChartId[] {
   const yes = (id: string): boolean => columnOf(ops.table, id)?.includes("Yes") ?? false;
   return CHARTS.filter((id) => {
+    if (id === "source") return ops.source.some((line) => line !== "");
     if (id === "bound") return ops.bound.some((bound) => bound !== "" && bound !== "Unknown");
     if (id === "replica")
       return ops.category.some((category, row) => COMMUNICATION.test(category) && replicaGroups(ops.expression[row] ?? "") !== null);
@@ -226,6 +232,11 @@ export function chartOf(ops: Ops, id: ChartId): ChartSpec {
       return pie(ops.category, ops.selfUs);
     case "op":
       return pie(ops.name, ops.selfUs);
+    case "source":
+      return pie(
+        ops.source.map((line) => line || "No source line"),
+        ops.selfUs,
+      );
     case "bound":
       return pie(
         ops.bound.map((bound) => (bound && bound !== "Unknown" ? bound : "Not measured")),

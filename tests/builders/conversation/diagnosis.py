@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
-from builders.agent.client import Agent
+from builders.conversation.talk import Conversation
 
 EVIDENCE = ("timeline", "op", "source", "collectives", "memory", "budget", "gaps", "programs")
 _PLACE = re.compile(r"[\w./-]+\.py:\d+(?: [\w<>.]+)?")
@@ -31,16 +30,16 @@ class Diagnosis:
     seen: tuple[str, ...]
 
 
-def diagnose(agent: Agent, run: str = "") -> Diagnosis:
+def diagnose(talk: Conversation, run: str = "") -> Diagnosis:
     """What costs the time of a run whose name contains a text, the newest by default."""
-    overview = agent.deeper(agent.start(run), "overview")
-    explained = agent.deeper(overview, "explain", finding=None)
+    overview = talk.deeper(talk.start(run), "overview")
+    explained = talk.deeper(overview, "explain", finding=None)
     findings = explained["answer"].get("findings") or []
     if not findings:
         return Diagnosis("", explained["answer"].get("headline", ""), (), 0.0, ())
     first = findings[0]
-    whole = agent.deeper(explained, "explain", finding=first["id"])
-    shown = agent.deeper(whole, *EVIDENCE)
+    whole = talk.deeper(explained, "explain", finding=first["id"])
+    shown = talk.deeper(whole, *EVIDENCE)
     told = [str(first), str(whole["answer"]), str(shown["answer"] if shown else "")]
     places = dict.fromkeys(place for text in told for place in _PLACE.findall(text))
     return Diagnosis(
@@ -48,10 +47,5 @@ def diagnose(agent: Agent, run: str = "") -> Diagnosis:
         first["title"],
         tuple(places),
         float(first.get("share_percent") or 0),
-        tuple(one.partition(" ")[0] for one in agent.calls[4:]),
+        tuple(one.partition(" ")[0] for one in talk.calls[4:]),
     )
-
-
-def named(diagnosis: Diagnosis, causes: tuple[str, ...], place: str, answers: Any) -> bool:
-    """Whether the diagnosis is one of the causes, and the place is among what was read."""
-    return diagnosis.cause in causes and place in answers

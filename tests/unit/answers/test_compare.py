@@ -1,0 +1,75 @@
+"""The verb `compare`: what changed between two runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from builders.asking import asked, page
+from builders.logdirs import write
+from builders.profiles.compared import BASE, HOST, RUN, core
+
+import tpu_profile_plugin
+from tpu_profile_plugin.errors import NotFound
+from tpu_profile_plugin.opening import OpenLogdir
+
+
+def opened(root: Path, **runs: str) -> OpenLogdir:
+    return tpu_profile_plugin.open(
+        write(root, {f"plugins/profile/{run}/h.xplane.pb": text for run, text in runs.items()})
+    )
+
+
+def test_changes_of_a_program_that_was_compiled_again(tmp_path: Path) -> None:
+    logdir = opened(tmp_path, old=core(*BASE), new=core(*RUN))
+    found = asked(logdir, "compare", run="new", base="old")
+    shown = page(logdir, found)
+    answer = found["answer"]
+    assert answer["headline"] == shown["headline"]["text"]
+    times = shown["summary"]["compared_ps"]
+    assert [answer[name] for name in ("base_ms", "run_ms", "delta_ms")] == [
+        round(times[name] / 1e9, 6) for name in ("base", "run", "delta")
+    ]
+    changes = {row["id"].partition(" (")[0]: (row["change"], row["delta_ms"]) for row in answer["contributions"]}
+    assert changes["fusion.11"] == ("slower", 0.12)
+    assert sum(row["delta_ms"] for row in answer["contributions"]) == pytest.approx(answer["delta_ms"])
+    assert found["base"] == dict.fromkeys(
+        ("base_matched_percent", "run_matched_percent"), found["base"]["run_matched_percent"]
+    )
+    assert found["link"].endswith("?run=new&tool=compare&base=old")
+
+
+def displayed(text: str) -> str:
+    """The profile with names of ops to display, as profilers write them."""
+    return re.sub(r'^(metadata "%([\w.]+) .*)$', r"\1 display=\2", text, flags=re.MULTILINE)
+
+
+def test_ops_of_either_run_are_asked_for_where_they_are(tmp_path: Path) -> None:
+    logdir = opened(tmp_path, old=displayed(core(*BASE)), new=displayed(core(*RUN)))
+    further = asked(logdir, "compare", run="new", base="old")["next"]
+    assert ("op", {"run": "new", "name": "fusion.11@7"}) in [(one["verb"], one["arguments"]) for one in further]
+    assert ("op", {"run": "old", "name": "gone.3@7"}) in [(one["verb"], one["arguments"]) for one in further]
+    assert [one["verb"] for one in further[-3:]] == ["budget", "budget", "explain"]
+
+
+def test_the_base_is_by_default_the_run_that_shares_most(tmp_path: Path) -> None:
+    logdir = opened(tmp_path, a=core(*BASE), b=HOST)
+    assert asked(logdir, "compare", run="b")["answer"]["base"] == "a"
+    assert asked(opened(tmp_path / "one", a=HOST), "compare")["cannot_answer"]["reason"] == (
+        "There is no other run in this logdir."
+    )
+
+
+def test_a_base_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(NotFound) as raised:
+        asked(opened(tmp_path, a=core(*BASE), b=HOST), "compare", run="b", base="../b")
+    assert (raised.value.details["argument"], raised.value.details["choices"]) == ("base", ["a"])
+
+
+def test_runs_without_steps_are_not_compared(tmp_path: Path) -> None:
+    found = asked(opened(tmp_path, a=core(*BASE), b=HOST), "compare", run="a", base="b")
+    assert found["answer"]["tone"] == "unknown"
+    assert found["answer"]["delta_ms"] is None
+    assert found["cannot_answer"]["reason"] == found["answer"]["headline"]
+    assert "steps of both runs" in found["cannot_answer"]["how_to_record"]

@@ -1,0 +1,18 @@
+"""Ids for the verb `op` of ops that other figures name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tpu_profile_plugin.errors import NoData
+from tpu_profile_plugin.run.run import Run
+
+
+def op_ids(run: Run, names: Iterable[str]) -> list[str]:
+    """Ids of the ops of a run with these names, each once; of programs with an op of one name, that with most time."""
+    try:
+        ops = run.op_rates()
+    except NoData:
+        return []
+    found = (ops.rows_of_name.get(name) for name in names)
+    return list(dict.fromkeys(str(ops.id[rows[0]]) for rows in found if rows))
