@@ -50,11 +50,13 @@ def requested(logdir: OpenLogdir, envelope: Mapping[str, Any]) -> list[Any]:
     query = dict(parse_qsl(urlsplit(envelope["link"]).query))
     if "run" not in query:  # of several runs
         return [page(logdir, envelope)]
-    run, tool, host = logdir.run(query.pop("run")), query.pop("tool"), query.pop("host", None)
-    shown = [] if tool == "trace_viewer@" and "window" in query else [page(logdir, envelope)]
-    if tool == "hlo_stats":
+    if "window" in query:
+        run = logdir.run(query["run"])
+        return list(_window(run, query.get("host"), *map(int, query["window"].split(","))))
+    shown = [page(logdir, envelope)]
+    if query["tool"] == "hlo_stats":
         shown.append(_by_line(shown[0]))
-    return shown or list(_window(run, host, *map(int, query["window"].split(","))))
+    return shown
 
 
 def _by_line(table: Any) -> list[list[float]]:
