@@ -201,6 +201,12 @@ def test_source_of_a_caller() -> None:
     assert rows(found, "ops", "id", "source") == [["fusion.1@jit_step(7)", "/home/me/train.py:12"]]
 
 
+def test_paths_with_blanks() -> None:
+    logdir = opened(TPU.replace("/home/me/", "/home/me and you/"))
+    assert asked(logdir, "op", name="fusion.1")["answer"]["stack"][0] == "/home/me and you/train.py:12:5"
+    assert asked(logdir, "source", place="me and you/main.py:40")["answer"]["ops_found"] == 1
+
+
 @pytest.mark.parametrize("place", ["oss.py", "loss.py:33", "train.py:1", "../loss.py", "/etc/passwd"])
 def test_source_elsewhere(place: str) -> None:
     with pytest.raises(NotFound) as caught:
