@@ -22,6 +22,7 @@ from tpu_profile_plugin.commands import (
     runs,
     tools,
 )
+from tpu_profile_plugin.commands.parser import Parser, asks_verb_for_json, print_error
 from tpu_profile_plugin.errors import BadRequest, ProfileError
 from tpu_profile_plugin.system.process import exit_on_sigterm
 from tpu_profile_plugin.version import __version__
@@ -69,9 +70,9 @@ _COMMANDS: dict[str, Command] = {
 }
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> Parser:
     """The parser of the command line."""
-    parser = argparse.ArgumentParser(prog="tpu-profile", description="Browse and capture XSpace profiles.")
+    parser = Parser(prog="tpu-profile", description="Browse and capture XSpace profiles.")
     parser.add_argument("--version", action="version", version=__version__, help="print the version")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     serve = commands.add_parser("serve", help="serve a logdir, on this machine only")
@@ -103,6 +104,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         status: int = _COMMANDS[options.command].run(options)
         return status
     except ProfileError as error:
+        if asks_verb_for_json(options):
+            print_error(error)
         print(f"tpu-profile: {error.message}", file=sys.stderr)
         return 2 if isinstance(error, BadRequest) else 1
     except BrokenPipeError:

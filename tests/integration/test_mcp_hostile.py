@@ -229,11 +229,41 @@ def test_random_commands(
         out, err = capsys.readouterr()
         assert status in (0, 1, 2), words
         assert "Traceback" not in err, words
-        if out:
-            answer = json.loads(out)
-            assert list(answer) in (KEYS, ["error"]), words
-            assert (status == 0) == ("error" not in answer), words
-            assert SECRET not in out, words
-        else:
-            assert status == 2, words
-            assert "usage: " in err, words
+        answer = json.loads(out)
+        assert list(answer) in (KEYS, ["error"]), words
+        assert (status == 0) == ("error" not in answer), words
+        assert status == 0 or answer["error"]["argument"] is not None, words
+        assert SECRET not in out, words
+
+
+@pytest.mark.parametrize(
+    ("words", "argument", "choices"),
+    [
+        ("runs --format json", "logdir", ["logdir", "match", "cursor", "max_bytes", "address", "format"]),
+        ("runs demo --mach x --format json", "mach", ["logdir", "match", "cursor", "max_bytes", "address", "format"]),
+        ("runs demo --match --format=json", "match", []),
+        ("runs demo --max-bytes many --format=json", "max_bytes", []),
+        ("steps demo --sort up --format=json", "sort", ["slowest", "recorded"]),
+        ("runs /nowhere/at/all --max-bytes 1 --format=json", "max_bytes", []),
+        ("steps demo none --format=json", "run", None),
+    ],
+)
+def test_the_command_line_names_the_argument_in_json(words, argument, choices, capsys, monkeypatch):
+    monkeypatch.chdir(DEMO.parent)
+    try:
+        status = main(words.split())
+    except SystemExit as left:
+        status = int(left.code or 0)
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert status in (1, 2)
+    assert error["argument"] == argument
+    assert error["choices"] == choices or (choices is None and len(error["choices"]) == 5)
+    assert argument.replace("_", "-") in error["message"].lower().replace("_", "-")
+
+
+def test_without_json_the_command_line_prints_its_usage(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["runs"])
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "LOGDIR" in err

@@ -226,3 +226,10 @@ def test_the_trial_of_a_release_passes_with_the_wheel_only(python: str, clone: P
 def test_the_command_has_the_name_of_the_distribution_as_well(name: str, python: str, release: ModuleType) -> None:
     done = subprocess.run([Path(python).with_name(name), "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == release.version_of_sources()
+
+
+def test_the_wheel_has_the_guide_for_agents(python: str, tmp_path: Path) -> None:
+    """Without the checkout's documentation, and without the package mcp."""
+    command = [Path(python).with_name("tpu-profile"), "agents"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == (ROOT / "docs" / "user" / "agents.md").read_text()

@@ -103,7 +103,7 @@ def test_memory_of_a_program() -> None:
     found = ask("memory")
     buffers = found["answer"].pop("buffers")
     assert found["answer"] == {
-        "verdict": "No limit. The program takes 0.0% of the memory at its peak.",
+        "verdict": "No limit: 0.0% in use at the peak of the program.",
         "program": "jit_step(7)",
         "peak_bytes": 14 * MIB,
         "without_padding_bytes": 8 * MIB + 2 * 8 * 128 * 4,
@@ -126,7 +126,7 @@ def test_memory_of_a_program() -> None:
 def test_memory_that_was_recorded() -> None:
     found = asked(RECORDED, "memory")
     assert found["answer"] == {
-        "verdict": "Near the limit. Allocator 0 takes 95.0% of the memory at its peak.",
+        "verdict": "Near the limit: 95.0% in use at the peak of allocator 0.",
         "of": "allocator 0 of host host",
         "in_use_bytes": 9_500_000,
         "capacity_bytes": 10_000_000,
@@ -162,6 +162,15 @@ def test_memory_that_was_recorded() -> None:
     assert summary["peakStats"]["peakBytesInUse"] == "9500000"
     assert found["link"] == f"{PAGE}memory_profile&host=host&memory_id=0"
     assert found["next"][0]["arguments"] == {"run": "memory", "program": "jit_step(7)"}
+
+
+def test_memory_of_devices_comes_before_fuller_memory_of_the_host() -> None:
+    more = (
+        '    4us +0us MemoryAllocation {allocator_name="host_pool", bytes_reserved=0, bytes_allocated=99, '
+        "bytes_available=1, peak_bytes_in_use=99, allocation_bytes=99, requested_bytes=99, addr=7}\n"
+    )
+    found = asked(opened(TPU + ALLOCATIONS + more), "memory")["answer"]
+    assert (found["of"], found["allocators"]) == ("allocator 0 of host host", ["0 of host", "host_pool of host"])
 
 
 def test_memory_of_a_program_instead_of_allocations() -> None:

@@ -14,6 +14,7 @@ import tpu_profile_plugin
 
 TITLE = "Devices wait 23.1% of the time from step to step for code on the host: train.py:9 load_batch"
 ABOUT = {"run": "memory"}
+DEMO = Path(__file__).parents[3] / "demo"
 
 
 def test_a_run_that_waits_for_host_code() -> None:
@@ -89,6 +90,31 @@ def test_the_run_before_is_proposed_to_compare_with(tmp_path: Path) -> None:
     for name, base in ((names[0], names[2]), (names[1], names[2]), (names[2], None)):
         further = {one["verb"]: one["arguments"] for one in asked(opened, "overview", run=name)["next"]}
         assert further.get("compare") == (base and {"run": name, "base": base})
+
+
+def test_hosts_that_are_left_out_are_told(tmp_path: Path) -> None:
+    place = "plugins/profile/2026_11_20_10_00_00"
+    opened = tpu_profile_plugin.open(
+        write(tmp_path, {f"{place}/a.xplane.pb": LOADER, f"{place}/b.xplane.pb": b"\xff" * 40})
+    )
+    for verb in ("overview", "explain", "budget", "steps"):
+        assert "b" in [word.strip(":") for word in asked(opened, verb)["answer"]["notes"][-1].split()], verb
+
+
+def test_a_late_host_is_named(tmp_path: Path) -> None:
+    place = "plugins/profile/2026_11_20_10_00_00"
+    late = "\n".join(f"{200 * i}us +{190 if i < 2 else 195}us {i + 1} {{_ct=9, _c={i + 1}}}" for i in range(3))
+    steps = "0us +100us 1 {_ct=9, _c=1}\n200us +100us 2 {_ct=9, _c=2}\n400us +150us 3 {_ct=9, _c=3}"
+    assert steps in LOADER
+    hosts = {"a": LOADER, "b": LOADER, "c": LOADER.replace(steps, late)}
+    opened = tpu_profile_plugin.open(
+        write(tmp_path, {f"{place}/{name}.xplane.pb": text for name, text in hosts.items()})
+    )
+    assert asked(opened, "overview")["answer"]["late_hosts"] == ["c"]
+
+
+def test_devices_of_the_cpu_are_counted() -> None:
+    assert asked(tpu_profile_plugin.open(DEMO), "overview")["answer"]["cpu_devices"] == 1
 
 
 def test_without_devices_it_cannot_tell() -> None:

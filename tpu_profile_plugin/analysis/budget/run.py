@@ -150,6 +150,16 @@ class RunBudget:
             length = np.where(self.takes_part, self.duration_ps, 0).sum(axis=0) / count
             return length, np.where(self.takes_part[:, :, None], self.time_ps, 0).sum(axis=0) / count[:, None]
 
+    def between_of_devices_ps(self) -> F64:
+        """float64[d], each device's average time between steps; 0 if it is too little to be shown."""
+        return self.between_ps / max(len(self) - 1, 1) * bool(self.between_step_ps)
+
+    def causes_per_step(self) -> list[tuple[int, HostCause, float]]:
+        """(position of the host, host code, ps per step on average over its devices that take part), as `causes`."""
+        host = np.array([device.host for device in self.devices], np.int64)
+        cells = {i: max(int(self.takes_part[:, host == i].sum()), 1) for i in self.hosts}
+        return [(i, cause, sum(cause.time_ps) / cells[i]) for i, cause in self.causes]
+
     def _mean(self, ps: I64) -> float:
         return exact_sum(ps[self.takes_part]) / self.cells if self.cells else 0.0
 

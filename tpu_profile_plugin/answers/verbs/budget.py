@@ -84,8 +84,7 @@ def _about(part: str) -> tuple[str, str, str]:
 
 def _spread(found: RunBudget, names: Sequence[str]) -> dict[str, tuple[str | None, float | None, float | None]]:
     """By part: the device with most of it, its time per step, and the least time of a device; None if all are alike."""
-    between = found.between_ps / max(len(found) - 1, 1) * bool(found.between_step_ps)
-    times = np.column_stack([found.of_devices_ps()[1], between])
+    times = np.column_stack([found.of_devices_ps()[1], found.between_of_devices_ps()])
     at = np.flatnonzero(~np.isnan(times).any(axis=1))
     device, most, least = at[times[at].argmax(axis=0)], times[at].max(axis=0), times[at].min(axis=0)
     alike = most - least < _NOTABLE * found.base_ps
@@ -97,16 +96,14 @@ def _spread(found: RunBudget, names: Sequence[str]) -> dict[str, tuple[str | Non
 
 def _causes(found: RunBudget, hosts: Sequence[str]) -> list[dict[str, Any]]:
     """The host code that devices wait for, most time first."""
-    host = np.array([device.host for device in found.devices], np.int64)
-    cells = {i: max(int(found.takes_part[:, host == i].sum()), 1) for i in found.hosts}
     return [
         {
             "code": cause.name.removeprefix("$"),
             **({"inner": cause.inner.removeprefix("$")} if cause.inner and cause.inner != cause.name else {}),
             **({"host": hosts[i]} if len(found.hosts) > 1 else {}),
-            "per_step_ps": sum(cause.time_ps) / cells[i],
+            "per_step_ps": ps,
         }
-        for i, cause in found.causes[:_MOST_CAUSES]
+        for i, cause, ps in found.causes_per_step()[:_MOST_CAUSES]
     ]
 
 

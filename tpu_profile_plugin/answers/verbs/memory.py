@@ -68,7 +68,7 @@ def _of_allocators(run: OpenRun, uses: Sequence[AllocatorUse]) -> Answer:
     """What was recorded: the fullest allocator."""
     use = uses[0]
     facts: dict[str, Any] = {
-        **_verdict(use.in_use_bytes, use.capacity_bytes, f"Allocator {use.allocator}"),
+        **_verdict(use.in_use_bytes, use.capacity_bytes, f"allocator {use.allocator}"),
         "of": f"allocator {use.allocator} of host {use.host}",
         "in_use_bytes": use.in_use_bytes,
         **({"capacity_bytes": use.capacity_bytes, "free_bytes": use.free_bytes} if use.capacity_bytes else {}),
@@ -101,7 +101,7 @@ def _of_program(run: OpenRun, found: ProgramPeak) -> Answer:
         reason = f"The profile has no buffer assignment of {found.program}."
         return Answer(Link("memory_viewer", _query(found)), {"program": found.program}, cannot=Cannot(reason, _NEEDS))
     facts: dict[str, Any] = {
-        **_verdict(found.peak_bytes, found.device_bytes, "The program"),
+        **_verdict(found.peak_bytes, found.device_bytes, "the program"),
         "program": found.program,
         "peak_bytes": found.peak_bytes,
         "without_padding_bytes": found.unpadded_bytes,
@@ -130,7 +130,7 @@ def _verdict(used: int, capacity: int, what: str) -> dict[str, str]:
         return {}
     share = used / capacity
     limit = "Near the limit" if share >= MEMORY_SHARE else "No limit"
-    return {"verdict": f"{limit}. {what} takes {share:.1%} of the memory at its peak."}
+    return {"verdict": f"{limit}: {share:.1%} in use at the peak of {what}."}
 
 
 def _table(held: Sequence[AtPeak], name: str, end: str = "") -> Table:

@@ -25,7 +25,7 @@ _COLUMNS = (
     texts("confidence", "Confidence", "high: events show cause and effect; medium: inferred; low: a possibility."),
     texts("line", "Line", "The line of code that it names."),
 )
-_MOST_MESSAGES = 5
+_MOST_MESSAGES, _MOST_HOSTS = 5, 20
 _OF_DEVICES = ("collectives", "device_to_device")
 
 
@@ -43,8 +43,8 @@ def overview(asked: Asked) -> Answer:
             {"id": one.id, "name": one.name, "per_step_ps": round(one.ps), "share_percent": 100 * one.share}
             for one in found.spent
         ]
-    if late := hosts_json(budget, list(view.hosts))["stragglers"]:
-        facts["late_hosts"] = late
+    if late := asked.run.once("late hosts", lambda: hosts_json(budget, list(view.hosts))["stragglers"]):
+        facts["late_hosts"] = late[:_MOST_HOSTS]
     messages = found.diagnostics
     told = [*step_notes(budget, view.summary.recordings), *messages.errors, *messages.warnings, *asked.run.warnings]
     if told:
@@ -70,6 +70,8 @@ def _about(found: Overview) -> dict[str, Any]:
         "host_count": len(environment.hostnames),
         "frameworks": found.frameworks,
     }
+    if not environment.device_cores and (cpus := sum(one.kind == "cpu" for one in found.decomposition.devices)):
+        facts["cpu_devices"] = cpus
     covered = coverage(found.decomposition, found.view.summary.recordings)
     if covered is not None:
         facts |= {"recording_ps": covered.length_ps, "covered_by_steps_ps": covered.steps_ps}

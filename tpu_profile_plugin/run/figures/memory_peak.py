@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.hlo.source import source_of
 from tpu_profile_plugin.analysis.memory.allocations import INVALID
+from tpu_profile_plugin.analysis.memory.capacity import device_allocators
 from tpu_profile_plugin.analysis.memory.layout import DEFAULT_SPACE, MemoryLayout, by_size
 from tpu_profile_plugin.analysis.memory.peak import MemoryPeak, memory_peak
 from tpu_profile_plugin.errors import NoData, in_file
@@ -64,7 +65,7 @@ class AllocatorUse:
     """The peak of an allocator in the recording.
 
     Attributes:
-      host, allocator: which.
+      host, allocator: which; of_device: it has the memory of a device, rather than of the host.
       in_use_bytes: at the peak; of which stack_bytes are for temporaries of programs, heap_bytes allocated.
       free_bytes: available at that time; 0 if unknown.
       time_ps: of the peak, since the start of the recording.
@@ -75,6 +76,7 @@ class AllocatorUse:
 
     host: str
     allocator: str
+    of_device: bool
     in_use_bytes: int
     stack_bytes: int
     heap_bytes: int
@@ -139,10 +141,15 @@ def host_allocator_uses(host: HostProfile) -> tuple[AllocatorUse, ...]:
     """The peaks of the allocators of one host."""
     recorded, _ = host_allocations(host, since_recording=True)
     peaks = {} if recorded is None else {name: memory_peak(rows) for name, rows in recorded.by_memory().items()}
-    return tuple(_use(host.name, name, peak) for name, peak in peaks.items() if peak.peak is not None)
+    of_devices = device_allocators(host.lazy) if peaks else {}
+    return tuple(
+        _use(host.name, name, peak, of_device=name in of_devices)
+        for name, peak in peaks.items()
+        if peak.peak is not None
+    )
 
 
-def _use(host: str, name: str, found: MemoryPeak) -> AllocatorUse:
+def _use(host: str, name: str, found: MemoryPeak, *, of_device: bool) -> AllocatorUse:
     rows, peak = found.rows, found.peak
     assert peak is not None
     listed = []
@@ -159,6 +166,7 @@ def _use(host: str, name: str, found: MemoryPeak) -> AllocatorUse:
     return AllocatorUse(
         host,
         name,
+        of_device,
         int(rows.in_use[peak]),
         int(rows.stack[peak]),
         int(rows.heap[peak]),
@@ -171,8 +179,8 @@ def _use(host: str, name: str, found: MemoryPeak) -> AllocatorUse:
 
 
 def run_allocator_uses(run: RunHosts) -> tuple[AllocatorUse, ...]:
-    """The peaks of all allocators, the fullest first, then those of unknown capacity. Raises NoData without any."""
+    """The peaks of all allocators: of devices, the fullest first, then of hosts. Raises NoData without any."""
     uses = [use for of_host in run.map_hosts(host_allocator_uses) for use in of_host if use.in_use_bytes > 0]
     if not uses:
         raise NoData(NO_ALLOCATIONS)
-    return tuple(sorted(uses, key=lambda use: (-use.share, -use.in_use_bytes)))
+    return tuple(sorted(uses, key=lambda use: (not use.of_device, -use.share, -use.in_use_bytes)))

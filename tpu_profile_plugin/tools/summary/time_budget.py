@@ -87,8 +87,7 @@ def _steps(budget: RunBudget) -> Records:
 def _average(budget: RunBudget, hosts: list[str]) -> Table:
     """The parts of each device's average step, then their mean over the devices that take part."""
     names = device_names(budget.devices, hosts, several=len(budget.hosts) > 1)
-    between = budget.between_ps / max(len(budget) - 1, 1) * bool(budget.between_step_ps)
-    times = np.column_stack([budget.of_devices_ps()[1], between])
+    times = np.column_stack([budget.of_devices_ps()[1], budget.between_of_devices_ps()])
     if names:
         names, times = [*names, ALL], np.vstack([times, [*budget.parts_ps, budget.between_step_ps]])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -107,9 +106,6 @@ def _average(budget: RunBudget, hosts: list[str]) -> Table:
 
 def _causes(budget: RunBudget, hosts: list[str]) -> list[dict[str, Any]]:
     """Host code per step, averaged over the devices of its host that take part."""
-    host = np.array([device.host for device in budget.devices], np.int64)
-    cells = {i: max(int(budget.takes_part[:, host == i].sum()), 1) for i in budget.hosts}
-    times = [(i, cause, sum(cause.time_ps) / cells[i]) for i, cause in budget.causes]
     return [
         {
             "name": cause.name,
@@ -118,7 +114,7 @@ def _causes(budget: RunBudget, hosts: list[str]) -> list[dict[str, Any]]:
             "time_ps": ps,
             "percent": 100 * ps / budget.base_ps if budget.base_ps else None,
         }
-        for i, cause, ps in times
+        for i, cause, ps in budget.causes_per_step()
     ]
 
 
