@@ -13,6 +13,7 @@ import numpy as np
 
 from builders.asking import page
 from builders.timeline import read_container
+from tpu_profile_plugin.columns.arrays import F64
 from tpu_profile_plugin.opening import OpenLogdir, OpenRun
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -94,49 +95,81 @@ def _texts(value: Any) -> Iterator[str]:
         yield value
 
 
+def _tables(value: Any) -> Iterator[Any]:
+    """Every table within a JSON value: columns, rows of cells, and properties."""
+    if isinstance(value, dict) and {"cols", "rows"} <= set(value):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _tables(one)
+
+
+def _sorted(values: Any) -> F64:
+    return np.unique(np.fromiter(numbers(values), float))
+
+
 class Page:
-    """The numbers of a page."""
+    """The numbers of a page: all, and those of the rows of tables by each text in the row."""
 
     def __init__(self, answer: Any) -> None:
-        self._sorted = np.unique(np.fromiter(numbers(answer), float))
+        self._all = _sorted(answer)
         self._counts = set(Counter(_texts(answer)).values())
+        named: dict[str, list[Any]] = {}
+        for table in _tables(answer):
+            for row in table["rows"]:
+                cells = [cell.get("v") for cell in row["c"]]
+                for text in cells:
+                    if text and isinstance(text, str):
+                        named.setdefault(text, [table.get("p")]).append(cells)
+        self._named = {text: _sorted(rows) for text, rows in named.items()}
 
-    def has(self, value: float, unit: str) -> bool:
-        """Whether the page has this number in any unit of the same kind, or, for a count, so many equal texts."""
+    def has(self, value: float, unit: str, name: str) -> bool:
+        """Whether the page has this number, in any unit of the same kind, in rows of the op if it has some.
+
+        Or, for a count, so many equal texts.
+        """
         if not unit and value in self._counts:
             return True
         rounded = _HALF_A_NS if unit == "ms" else 0.0
-        return any(self._near(value / scale, rounded / scale) for scale in SCALES.get(unit, (1,)))
-
-    def _near(self, value: float, rounded: float) -> bool:
-        at = int(np.searchsorted(self._sorted, value))
-        near = self._sorted[max(0, at - 1) : at + 1]
-        return bool((np.abs(near - value) <= max(RELATIVE * abs(value), rounded)).any())
+        known = self._named.get(name, self._all)
+        return any(_near(known, value / scale, rounded / scale) for scale in SCALES.get(unit, (1,)))
 
 
-def figures(envelope: Mapping[str, Any]) -> Iterator[tuple[str, float, str]]:
-    """Each number of an answer with its place and unit; counts of rows and ids are none."""
-    yield from _figures("", envelope["answer"], envelope["units"])
+def _near(known: F64, value: float, rounded: float) -> bool:
+    at = int(np.searchsorted(known, value))
+    near = known[max(0, at - 1) : at + 1]
+    return bool((np.abs(near - value) <= max(RELATIVE * abs(value), rounded)).any())
 
 
-def _figures(place: str, value: Any, units: Mapping[str, str]) -> Iterator[tuple[str, float, str]]:
+Figure = tuple[str, float, str, str]
+"""Place in the answer, value, unit, and the name of the op that it is about; "" without one."""
+
+
+def figures(envelope: Mapping[str, Any]) -> Iterator[Figure]:
+    """Each number of an answer; counts of rows and ids are none."""
+    op = envelope["answer"].get("op", "")
+    yield from _figures("", envelope["answer"], envelope["units"], op.rpartition("@")[0])
+
+
+def _figures(place: str, value: Any, units: Mapping[str, str], name: str) -> Iterator[Figure]:
     if isinstance(value, Mapping):
-        for name, one in value.items():
-            yield from _figures(f"{place}.{name}", one, units)
+        for id_, one in value.items():
+            yield from _figures(f"{place}.{id_}", one, units, name)
     elif isinstance(value, list):
         for one in value:
-            name = str(one.get("id", "")) if isinstance(one, Mapping) else ""
+            id_ = str(one.get("id", "")) if isinstance(one, Mapping) else ""
             unit = one.get("unit") if isinstance(one, Mapping) else None
-            yield from _figures(f"{place}[{name}]", one, {**units, "value": unit} if unit else units)
+            own = {**units, "value": unit} if unit else units
+            yield from _figures(f"{place}[{id_}]", one, own, id_.rpartition("@")[0])
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         id_ = place.rpartition(".")[2].partition("[")[0]
         if id_ not in COUNTS and not id_.endswith("_found"):
-            yield place, float(value), units.get(id_, "")
+            yield place, float(value), units.get(id_, ""), name
 
 
-def missing(envelope: Mapping[str, Any], page: Page) -> list[tuple[str, float, str]]:
+def missing(envelope: Mapping[str, Any], page: Page) -> list[Figure]:
     """The numbers of an answer that the page does not have."""
-    return [one for one in figures(envelope) if one[1] and not page.has(one[1], one[2])]
+    return [one for one in figures(envelope) if one[1] and not page.has(*one[1:])]
 
 
 def without_base(envelope: Mapping[str, Any]) -> list[str]:

@@ -39,6 +39,7 @@ def test_the_late_host_and_the_time_that_nothing_hides(tmp_path: Path) -> None:
         ("all-reduce.2@7", 24, 12.96, 10.8, "h1: TPU 1"),
         ("all-gather.1@7", 24, 5.04, 0, ""),
     ]
+    assert answer["clocks"] == [{"host": "h1", "offset_ms": -0.5}]
     assert found["base"]["exposed_percent"].startswith("of the average ")
     assert found["link"].endswith("?run=a&tool=communication")
 

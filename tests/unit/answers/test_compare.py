@@ -11,7 +11,7 @@ from builders.logdirs import write
 from builders.profiles.compared import BASE, HOST, RUN, core
 
 import tpu_profile_plugin
-from tpu_profile_plugin.errors import NotFound
+from tpu_profile_plugin.errors import BadRequest, NotFound
 from tpu_profile_plugin.opening import OpenLogdir
 
 
@@ -59,6 +59,17 @@ def test_the_base_is_by_default_the_run_that_shares_most(tmp_path: Path) -> None
     assert asked(opened(tmp_path / "one", a=HOST), "compare")["cannot_answer"]["reason"] == (
         "There is no other run in this logdir."
     )
+
+
+def test_the_cause_of_a_part_comes_first(tmp_path: Path) -> None:
+    logdir = opened(tmp_path, old=core(100, 100, 100), new=core(100, 100, 100, step_us=990, period_us=1000))
+    assert asked(logdir, "compare", run="new", base="old")["next"][0]["verb"] == "explain"
+
+
+def test_a_single_host_is_not_compared(tmp_path: Path) -> None:
+    files = {f"plugins/profile/{run}/{name}.xplane.pb": core(*BASE) for run in "ab" for name in "xy"}
+    with pytest.raises(BadRequest, match="all hosts of both runs"):
+        asked(tpu_profile_plugin.open(write(tmp_path, files)), "compare", run="a", host="x", base="b")
 
 
 def test_a_base_that_does_not_exist(tmp_path: Path) -> None:

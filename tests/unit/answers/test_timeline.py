@@ -75,6 +75,8 @@ def test_a_window_and_a_text(tmp_path: Path) -> None:
     found = asked(logdir(tmp_path, a=PROFILE), "timeline", from_=0.105, to=0.165, find="READ")
     assert rows(found) == [("$<unknown> read @ main thread", 1, 2, 45, 75, 45, 40, "CPU/main")]
     assert found["link"].endswith("&window=105000000,165000000&find=READ")
+    nothing = asked(logdir(tmp_path, a=PROFILE), "timeline", from_=0.105, to=0.165, find="nothing")
+    assert (nothing["answer"]["names_found"], nothing["answer"]["events"]) == (0, [])
     assert ("timeline", {"run": "a", "from": 0.105, "to": 0.165}) in [
         (one["verb"], one["arguments"]) for one in found["next"]
     ]
@@ -102,7 +104,10 @@ def test_without_steps_the_longest_gap_else_the_recording(tmp_path: Path) -> Non
 def test_threads_of_a_name_and_hosts_are_one_kind(tmp_path: Path) -> None:
     threads = host("0 100 main", "0 10 work") + '\nline 3 "pool/12"\n0us +20us job\nline 4 "pool/34"\n50us +30us job'
     files = {f"plugins/profile/a/{name}.xplane.pb": threads for name in ("x", "y")}
-    found = asked(tpu_profile_plugin.open(write(tmp_path, files)), "timeline")
+    place = tpu_profile_plugin.open(write(tmp_path, files))
+    found = asked(place, "timeline")
+    assert "own clock" in found["answer"]["note"]
+    assert asked(place, "timeline", host="y")["answer"]["events"][0]["longest_on"] == "CPU/main"
     assert rows(found) == [
         ("main @ main thread", 2, 2, 200, 100, 200, 100, "x CPU/main"),
         ("job @ CPU/pool", 4, 4, 100, 25, 100, 30, "x CPU/pool/34"),

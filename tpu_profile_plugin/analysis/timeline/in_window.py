@@ -42,7 +42,6 @@ class InWindow:
       count: int64[n], events that overlap the window.
       self_ps, total_ps: int64[n], their time within the window, without and with the events that they enclose.
       longest_ps: int64[n], the longest of them, whole.
-      begin_ps: int64[n], the first begin, which may be before the window.
     """
 
     line: tuple[str, ...]
@@ -53,7 +52,6 @@ class InWindow:
     self_ps: I64
     total_ps: I64
     longest_ps: I64
-    begin_ps: I64
 
     def __len__(self) -> int:
         return len(self.line)
@@ -91,7 +89,7 @@ def in_window(space: XSpace, begin_ps: int, end_ps: int, wanted: Callable[[str],
             busy.append(important[line])
             names.append(name)
             numbers.append(values)
-    columns = np.array(numbers, np.int64).reshape(-1, 5).T
+    columns = np.array(numbers, np.int64).reshape(-1, 4).T
     return InWindow(tuple(lines), np.array(busy, np.bool_), main, tuple(names), *columns)
 
 
@@ -118,7 +116,7 @@ def _groups(
         return
     begin, end = events.begin_ps[rows], events.begin_ps[rows] + events.duration_ps[rows]
     clipped = np.maximum(begin, begin_ps)
-    length = np.minimum(end, end_ps) - clipped
+    length = np.maximum(np.minimum(end, end_ps) - clipped, 0)
     # Self times need all events of a line; only then those of other names are left out.
     own = _native.nested_times(np.searchsorted(rows, plane.lines.event_start), clipped, length)[0]
     names = shown_names(plane.event_metadata.names, plane.event_metadata.display_names)
@@ -134,13 +132,12 @@ def _groups(
     first = np.searchsorted(group[order], np.arange(len(key)))
     if not len(key):
         return
-    own, length, begin, whole = (values[fits][order] for values in (own, length, begin, end - begin))
+    own, length, whole = (values[fits][order] for values in (own, length, end - begin))
     sums = (
         np.diff(np.append(first, len(order))),
         np.add.reduceat(own, first),
         np.add.reduceat(length, first),
         np.maximum.reduceat(whole, first),
-        np.minimum.reduceat(begin, first),
     )
     for at, number in enumerate(key.tolist()):
         yield number // len(listed), listed[number % len(listed)], [int(column[at]) for column in sums]

@@ -18,7 +18,7 @@ from tpu_profile_plugin.units import PS_PER_MS
 _ID = texts("id", "Id", "Name and program of the collective; start and done are one.")
 _SHOWN = ("kind", "count", "bytes", "total_ps", "exposed_ps", "hidden_percent", "wait_ps", "last", "bus_gbps")
 _HIDDEN = "of the total time of the collective, that during which the device computes"
-_MOST_LATE = 5
+_MOST_LATE, _MOST_CLOCKS = 5, 16
 
 
 def collectives(
@@ -26,7 +26,7 @@ def collectives(
 ) -> Answer:
     """Collectives with the time that no computation hides, most first, and the device or host that others wait for.
 
-    Times and counts are summed over the runs on all devices.
+    Times and counts are summed over the runs on all devices; `clocks` tells what to add to the times of other hosts.
     """
     run = asked.run
     run.communication()  # raises NoData without devices
@@ -47,6 +47,9 @@ def collectives(
         facts["exposed_percent"] = 100 * page["cost"]["share"]
         base["exposed_percent"] = f"of the average {page['cost']['base']}; waits for late devices included"
     facts |= _late(page)
+    offsets = list(page["host_offsets_ps"].items())[:_MOST_CLOCKS]
+    if offsets:
+        facts["clocks"] = [{"host": host, "offset_ps": offset} for host, offset in offsets]
     notes = [*page["notes"], *([] if len(ops) else ["No collective ran in the recording."])]
     if notes:
         facts["notes"] = notes

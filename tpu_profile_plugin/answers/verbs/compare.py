@@ -9,7 +9,7 @@ from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
 from tpu_profile_plugin.answers.op_ids import op_ids
 from tpu_profile_plugin.answers.related import related_runs
 from tpu_profile_plugin.answers.verb import Asked, verb
-from tpu_profile_plugin.errors import NoData, NotFound
+from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.tables.table import Table, flags, numbers, texts
 from tpu_profile_plugin.tools.payload import Json
@@ -39,6 +39,8 @@ def compare(
     Times are per step and device that takes part.
     """
     run = asked.whole_run
+    if asked.host is not None and len(run.hosts) > 1:
+        raise BadRequest("compare is about all hosts of both runs: ask without host.", argument="host", choices=[])
     return difference(run, _base(asked, run, base))
 
 
@@ -104,11 +106,15 @@ def _further(run: OpenRun, base: OpenRun, page: Mapping[str, Any], table: Table)
         ids = op_ids(side, ops.split(", ")[:1]) if side.logdir == run.logdir else []
         where = "in the base" if side is base else "in the run"
         further += [Next("op", {"name": id_, "run": side.name}, f"{what}: times and source {where}") for id_ in ids]
+    explain = Next("explain", {}, "what slows the run down, where in the program, and what to do")
+    if len(table) and not table["ops"][0]:  # a part of the step, whose cause the findings name
+        further.insert(0, explain)
     if page["headline"]["tone"] != "unknown":
         further.append(Next("budget", {}, "the parts of the run's average step"))
         if base.logdir == run.logdir:
             further.append(Next("budget", {"run": base.name}, "the same of the base"))
-    further.append(Next("explain", {}, "what slows the run down, and what to do"))
+    if explain not in further:
+        further.append(explain)
     return tuple(further)
 
 

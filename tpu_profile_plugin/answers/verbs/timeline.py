@@ -19,6 +19,7 @@ from tpu_profile_plugin.units import PS_PER_MS
 _ID = texts("id", "Id", "Name of the events, and where they ran: kind of line, threads of a name, or main threads.")
 _COLUMNS = ("lines", "count", "self_ps", "percent", "total_ps", "longest_ps", "longest_on")
 _BASE = "of the length of the window, averaged over the lines; above 100 where events of a line overlap (asynchronous)"
+_CLOCKS = "The window is cut from each host's own clock, which may differ: ask for one host."
 _FARTHEST_MS = 2.0**62 / PS_PER_MS
 _MOST_IN_ID = 200
 _MOST_OPS, _LOOKED_AT = 3, 50
@@ -41,13 +42,15 @@ def timeline(
         found = run.timeline(begin, end, find)
     except BadRequest as error:
         raise BadRequest(error.message, argument="from", choices=[]) from None
-    facts = {
+    facts: dict[str, str | int] = {
         "window": what,
         "from_ps": found.begin_ps,
         "to_ps": found.end_ps,
         "window_ps": found.end_ps - found.begin_ps,
         "names_found": len(found),
     }
+    if len(run.hosts) > 1:
+        facts["note"] = _CLOCKS
     link = {"window": f"{found.begin_ps},{found.end_ps}", **({"find": find} if find else {})}
     return Answer(Link("trace_viewer@", link), facts, _rows(found), _BASE, _further(run, found, find))
 

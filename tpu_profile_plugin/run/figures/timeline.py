@@ -44,7 +44,6 @@ class Timeline:
     Attributes:
       begin_ps, end_ps: the window, on the axis of the trace viewer.
       where, name: of each group, as in `COLUMNS`.
-      on_device: bool[n], on lines of ops or kernels of devices.
       lines, count: int64[n], as in `COLUMNS`.
       self_ps, total_ps, longest_ps: int64[n], as in `COLUMNS`.
       longest_on: the line of the longest event.
@@ -54,7 +53,6 @@ class Timeline:
     end_ps: int
     where: tuple[str, ...]
     name: tuple[str, ...]
-    on_device: Bools
     lines: I64
     count: I64
     self_ps: I64
@@ -142,7 +140,6 @@ def _merged(begin: int, end: int, hosts: Sequence[str], parts: Sequence[InWindow
         end_ps=end,
         where=tuple(where[row] for row in listed),
         name=tuple(titles[row] for row in listed),
-        on_device=np.array([bool(busy[row]) and where[row] != MAIN for row in listed], np.bool_),
         lines=np.array([len(of_kind[where[row]]) for row in listed], np.int64),
         count=count[rows],
         self_ps=own[rows],
