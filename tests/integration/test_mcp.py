@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -236,6 +237,15 @@ def test_new_files_are_seen_by_the_next_call(tmp_path):
     assert ours.call("runs", {})[0]["answer"]["runs_found"] == 1
     write(tmp_path / "logs", {"plugins/profile/2026_01_02_00_00_00/one.xplane.pb": SMALL})
     assert ours.call("runs", {})[0]["answer"]["runs_found"] == 2
+
+
+def test_calls_at_the_same_time_have_the_answers_of_calls_in_turn():
+    names = [verb.name for verb in VERBS if not any(one.required for one in verb.parameters)]
+    in_turn, at_once = calls(DEMO), calls(DEMO)
+    expected = [in_turn.call(name, {}) for name in names]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda name: at_once.call(name, {}), names * 3))
+    assert found == expected * 3
 
 
 def test_the_guide_is_printed(capsys):

@@ -103,6 +103,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("place")
     shutil.copytree(DEMO / "jax_mlp", root / "logs" / "jax_mlp")
     write(root / "logs", {"two/plugins/profile/s/a.xplane.pb": SMALL, "two/plugins/profile/s/b.xplane.pb": SMALL})
+    damaged = {"bad/plugins/profile/empty": None, "bad/plugins/profile/noise/n.xplane.pb": b"\xff" * 100}
+    write(root / "logs", damaged)
     write(root / "outside", {"plugins/profile/run/one.xplane.pb": SMALL.replace("work", SECRET)})
     return root
 
@@ -112,6 +114,7 @@ def known(place: Path) -> dict[str, list[str]]:
     """Names that exist in the logdir, by argument."""
     logdir = tpu_profile_plugin.open(place / "logs")
     runs = [run.name for run in logdir.runs()]
+    runs += [name for name in runs if not name.startswith("bad/")] * 2
     ops = logdir.run(next(name for name in runs if "jax_mlp" in name)).ops()
     names = [f"{name}@{program}" for name, program in zip(ops.name, ops.program, strict=True)][:5]
     return {
@@ -163,6 +166,8 @@ def judge(answer: dict[str, Any], failed: bool, verb: Verb, arguments: dict[str,
         assert cannot is None or (cannot["reason"] and cannot["how_to_record"]), about
         return "cannot" if cannot else "answer"
     error = answer["error"]
+    if error["code"] == "corrupt_profile":
+        return "corrupt"
     assert list(error) == ["code", "message", "argument", "choices"], about
     assert error["code"] != "internal", about
     assert error["argument"] in {*(one.name for one in verb.every), *(name[:80] for name in arguments)}, about
@@ -199,7 +204,7 @@ def test_random_calls_of_a_client(place: Path, known: dict[str, list[str]]) -> N
                 continue
             answer = client.call(verb.name, sent)
             judge(answer, "error" in answer, verb, sent)
-        assert client.call("runs")["answer"]["runs_found"] == 2
+        assert client.call("runs")["answer"]["runs_found"] == 4
 
 
 def test_unknown_tools() -> None:
@@ -232,7 +237,8 @@ def test_random_commands(
         answer = json.loads(out)
         assert list(answer) in (KEYS, ["error"]), words
         assert (status == 0) == ("error" not in answer), words
-        assert status == 0 or answer["error"]["argument"] is not None, words
+        if status:
+            assert answer["error"]["code"] == "corrupt_profile" or answer["error"]["argument"] is not None, words
         assert SECRET not in out, words
 
 

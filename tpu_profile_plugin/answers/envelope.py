@@ -103,10 +103,11 @@ def error_of(error: ProfileError) -> dict[str, Any]:
         if left < 0:
             break
         choices.append(choice)
+    file = f"{details['file']}: " if "file" in details else ""
     return {
         "error": {
             "code": error.code,
-            "message": _shortened(error.message, _LONGEST_MESSAGE),
+            "message": _shortened(f"{file}{error.message}", _LONGEST_MESSAGE),
             "argument": details.get("argument", details.get("parameter")),
             "choices": choices,
         }

@@ -25,5 +25,6 @@ def related_runs(logdir: OpenLogdir, run: OpenRun) -> list[tuple[str, float]]:
 def _facts(run: OpenRun) -> RunFacts:
     """Facts of the first host, with the programs of all hosts of most runs; none if it cannot be read."""
     with suppress(ProfileError):
-        return host_facts(run.profiles[0])
+        if run.profiles:
+            return host_facts(run.profiles[0])
     return RunFacts()

@@ -8,6 +8,8 @@ from typing import Any
 
 _WIDTH = 100
 _WIDEST = 80
+_WHOLE = ("id", "source")
+"""Columns to copy into further questions: a line number is at the end of a long path."""
 
 
 def as_text(envelope: Mapping[str, Any]) -> str:
@@ -55,7 +57,7 @@ def _table(rows: list[dict[str, Any]], units: Mapping[str, str]) -> Iterator[str
     for id_ in ids:
         unit = units.get(id_)
         head = f"{_label(id_)}, {unit}" if unit else _label(id_)
-        cells = [_cell(row.get(id_)) for row in rows]
+        cells = [_cell(row.get(id_), whole=id_ in _WHOLE) for row in rows]
         width = max(map(len, [head, *cells]))
         right = any(isinstance(row.get(id_), (int, float)) for row in rows)
         columns.append([cell.rjust(width) if right else cell.ljust(width) for cell in [head, *cells]])
@@ -69,7 +71,7 @@ def _label(id_: str) -> str:
     return id_.replace("_", " ")
 
 
-def _cell(value: Any, unit: str | None = None) -> str:
+def _cell(value: Any, unit: str | None = None, *, whole: bool = False) -> str:
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -78,6 +80,6 @@ def _cell(value: Any, unit: str | None = None) -> str:
         return ", ".join(_cell(one) for one in value) or "none"
     shown = f"{value:,}" if isinstance(value, int) else f"{value:,.6g}" if isinstance(value, float) else str(value)
     shown = " ".join(shown.split())
-    if isinstance(value, str) and len(shown) > _WIDEST and unit is None:
+    if isinstance(value, str) and len(shown) > _WIDEST and unit is None and not whole:
         shown = f"{shown[: _WIDEST - 1]}…"
     return f"{shown} {unit}" if unit else shown

@@ -15,7 +15,7 @@ from tpu_profile_plugin.answers import envelope
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
 from tpu_profile_plugin.answers.envelope import Door, ask, compact, error_of
 from tpu_profile_plugin.answers.verb import Asked, Verb, verb
-from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
+from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NoData, NotFound
 from tpu_profile_plugin.tables.table import Table, numbers, texts
 
 COLUMNS = (texts("id", "Id", ""), numbers("self_ps", "Self", "ps", ""), texts("text", "Text", ""))
@@ -205,6 +205,12 @@ def test_errors_are_small():
     found = error_of(error)
     assert len(compact(found)) < 8000
     assert len(found["error"]["choices"]) > 10
+
+
+def test_the_error_of_a_damaged_file_names_it():
+    found = error_of(CorruptProfile("no varint at byte 0", file="a.xplane.pb", offset=0))["error"]
+    assert found["message"] == "a.xplane.pb: no varint at byte 0"
+    assert (found["code"], found["argument"], found["choices"]) == ("corrupt_profile", None, [])
 
 
 def test_texts_that_are_not_unicode_are_escaped():

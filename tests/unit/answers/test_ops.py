@@ -8,6 +8,7 @@ import pytest
 from builders.asking import asked, page
 from builders.profiles.two_programs import DEVICE, TPU, opened, programs
 
+from tpu_profile_plugin.answers.text import as_text
 from tpu_profile_plugin.errors import BadRequest, NotFound
 
 BASE = "of the time of all devices in the recording, idle time included"
@@ -199,6 +200,18 @@ def test_source_of_a_caller() -> None:
     found = ask("source", place="main.py:40")
     assert found["answer"]["found_by"] == "call stack: the place calls the lines of these ops"
     assert rows(found, "ops", "id", "source") == [["fusion.1@jit_step(7)", "/home/me/train.py:12"]]
+
+
+def test_paths_with_blanks() -> None:
+    logdir = opened(TPU.replace("/home/me/", "/home/me and you/"))
+    assert asked(logdir, "op", name="fusion.1")["answer"]["stack"][0] == "/home/me and you/train.py:12:5"
+    assert asked(logdir, "source", place="me and you/main.py:40")["answer"]["ops_found"] == 1
+
+
+def test_a_long_path_keeps_its_line_in_a_terminal() -> None:
+    folder = "/home/me/" + "folder/" * 20
+    shown = as_text(asked(opened(TPU.replace("/home/me/", folder)), "source"))
+    assert f"{folder}loss.py:3 " in shown
 
 
 @pytest.mark.parametrize("place", ["oss.py", "loss.py:33", "train.py:1", "../loss.py", "/etc/passwd"])

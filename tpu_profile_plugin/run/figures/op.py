@@ -68,7 +68,7 @@ def run_op(run: RunHosts, name: str) -> Op:
         hlo_name(records.expression(row)),
         module,
         records.expression(row),
-        tuple(text.source_stack.split()),
+        tuple(filter(None, map(str.strip, text.source_stack.splitlines()))),
         text.source_of,
         tuple(sorted(fused, key=lambda one: -one.flops)),
     )

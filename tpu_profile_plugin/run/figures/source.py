@@ -70,8 +70,8 @@ def run_source(run: RunHosts, place: str = "") -> SourceLines:
 def _stack(ops: OpRates, at: int) -> Iterator[str]:
     """The calls that lead to an op, as `file:line`."""
     assert ops.summary is not None
-    for call in ops.summary.records.text[int(ops.rows[at])].source_stack.split():
-        yield call.rpartition(":")[0]
+    for call in ops.summary.records.text[int(ops.rows[at])].source_stack.splitlines():
+        yield call.strip().rpartition(":")[0]
 
 
 def _is_of(source: str, place: str) -> bool:
