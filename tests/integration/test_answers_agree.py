@@ -28,6 +28,17 @@ CUT = ("count", "self_ms", "total_ms", "percent")
 """Columns of `timeline` that hold only what lies in the window, of several tracks together: compared with the page's
 events in the test of the figure."""
 STATEMENT = "SELECT name, occurrences, self_ps FROM ops ORDER BY self_ps DESC LIMIT 9"
+PAGES = {
+    "budget": ("time_budget", "overview_page"),
+    "gaps": ("time_budget",),
+    "collectives": ("communication",),
+    "memory": ("memory_viewer", "memory_profile"),
+    "ops": ("hlo_stats", "framework_op_stats"),
+    "source": ("hlo_stats",),
+    "hlo": ("graph_viewer",),
+    "overview": ("overview_page",),
+}
+"""Where the figures of a verb are shown: if none of these pages has data, the verb cannot tell either."""
 Question = tuple[str, tuple[tuple[str, Any], ...]]
 
 
@@ -124,6 +135,7 @@ def test_further_questions_are_answered(root: Path, run: str) -> None:
 
 @pytest.mark.parametrize(("root", "run"), RUNS)
 def test_what_a_profile_cannot_tell_is_said(root: Path, run: str) -> None:
+    missing_in = {tool for tool, reason in opened(root).run(run).tools().items() if reason is not None}
     for question, envelope in envelopes(root, run).items():
         cannot = envelope["cannot_answer"]
         if cannot is not None:
@@ -131,6 +143,7 @@ def test_what_a_profile_cannot_tell_is_said(root: Path, run: str) -> None:
             assert cannot["how_to_record"].strip(), question
         else:
             assert envelope["answer"], question
+            assert question[0] not in PAGES or not missing_in.issuperset(PAGES[question[0]]), question
 
 
 @pytest.mark.parametrize(("root", "run"), [one for one in RUNS if len(opened(one[0]).run(one[1]).hosts) > 1])
