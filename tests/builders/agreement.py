@@ -28,7 +28,7 @@ SCALES: Mapping[str, tuple[float, ...]] = {
 RELATIVE = 2e-5
 """How far a number may be from the page's: answers send six digits."""
 _HALF_A_NS = 0.51e-6
-COUNTS = ("id", "ops", "devices", "programs_that_ran", "shorter_gaps_left_out")
+COUNTS = ("id", "ops", "lines", "devices", "programs_that_ran", "shorter_gaps_left_out")
 """Ids of numbers that count rows."""
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 

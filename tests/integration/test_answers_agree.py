@@ -131,3 +131,16 @@ def test_what_a_profile_cannot_tell_is_said(root: Path, run: str) -> None:
             assert cannot["how_to_record"].strip(), question
         else:
             assert envelope["answer"], question
+
+
+@pytest.mark.parametrize(("root", "run"), [one for one in RUNS if len(opened(one[0]).run(one[1]).hosts) > 1])
+def test_numbers_of_one_host_are_those_of_its_page(root: Path, run: str) -> None:
+    host = opened(root).run(run).hosts[-1]
+    verbs = [verb for verb in VERBS if verb.of_run and not any(one.required for one in verb.parameters)]
+    for verb in verbs:
+        if verb.name == "compare":
+            continue  # about whole runs
+        envelope = asked(opened(root), verb.name, run=run, host=host)
+        assert f"host={host}" in envelope["link"], verb.name
+        not_there = missing(envelope, Page(requested(opened(root), envelope)))
+        assert not [one for one in not_there if verb.name != "timeline" or not one[0].endswith(CUT)], verb.name

@@ -84,3 +84,12 @@ def test_runs_without_steps_are_not_compared(tmp_path: Path) -> None:
     assert found["answer"]["delta_ms"] is None
     assert found["cannot_answer"]["reason"] == found["answer"]["headline"]
     assert "steps of both runs" in found["cannot_answer"]["how_to_record"]
+
+
+def test_a_run_that_shares_more_is_proposed() -> None:
+    logdir = tpu_profile_plugin.open(Path(__file__).parents[3] / "demo")
+    run, base = "train_prefetched/2026_11_22_19_04_16", "train_slow_input/2026_11_22_19_04_21"
+    found = asked(logdir, "compare", run=run, base="jax_scan/2026_11_20_10_31_38")
+    assert "hardly comparable" in found["answer"]["caution"]
+    assert (found["next"][0]["verb"], found["next"][0]["arguments"]) == ("compare", {"run": run, "base": base})
+    assert "caution" not in asked(logdir, "compare", run=run, base=base)["answer"]

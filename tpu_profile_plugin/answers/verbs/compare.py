@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
@@ -13,6 +14,7 @@ from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.tables.table import Table, flags, numbers, texts
 from tpu_profile_plugin.tools.payload import Json
+from tpu_profile_plugin.tools.summary.compare.texts import LEAST_MATCHED
 
 _COLUMNS = (
     texts("id", "Id", "The ops, programs or part of the step that changed."),
@@ -41,7 +43,17 @@ def compare(
     run = asked.whole_run
     if asked.host is not None and len(run.hosts) > 1:
         raise BadRequest("compare is about all hosts of both runs: ask without host.", argument="host", choices=[])
-    return difference(run, _base(asked, run, base))
+    against = _base(asked, run, base)
+    answer = difference(run, against)
+    return replace(answer, next=(*_instead(asked, run, against), *answer.next)) if "caution" in answer.facts else answer
+
+
+def _instead(asked: Asked, run: OpenRun, base: OpenRun) -> list[Next]:
+    """The comparison with a run that shares more programs than the base, with which hardly any is shared."""
+    related = related_runs(asked.logdir, run)
+    if not related or related[0][0] == base.name or related[0][1] < LEAST_MATCHED:
+        return []
+    return [Next("compare", {"base": related[0][0]}, f"a run that shares {related[0][1]:.0%} of the programs")]
 
 
 def _base(asked: Asked, run: OpenRun, name: str) -> OpenRun:
