@@ -19,6 +19,8 @@ _CLOSED = {
     "autoload_known_extensions": "false",
     "temp_directory": "",
 }
+# Variables of this program are no tables, and nobody reads what it prints.
+_OFF = ("python_enable_replacements", "python_scan_all_frames", "enable_progress_bar")
 _MEMORY = "The query needs more memory than it may use."
 _LOCKS = ("SET enable_external_access = false", "SET lock_configuration = true")
 
@@ -30,7 +32,7 @@ def connect(memory_bytes: int) -> Any:
     limits = {"threads": str(_THREADS), "memory_limit": f"{memory_bytes}B"}
     config: dict[str, Any] = {**_CLOSED, **limits}
     connection = duckdb.connect(":memory:", config=config)
-    for setting in ("python_enable_replacements", "python_scan_all_frames"):  # variables of this program are no tables
+    for setting in _OFF:
         connection.execute(f"SET {setting} = false")
     return connection
 
