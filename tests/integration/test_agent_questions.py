@@ -24,6 +24,7 @@ from tpu_profile_plugin.answers.registry import VERBS
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "tests/profiles/planted"
+PROGRAMS = sorted(path.name for path in STORED.iterdir())
 SESSION = "plugins/profile/2026_11_20_10_00_00"
 CallTo = Callable[[str], Call]
 
@@ -47,7 +48,7 @@ def call_to(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CallTo]:
         yield call
 
 
-@pytest.mark.parametrize("program", sorted(path.name for path in STORED.iterdir()))
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_an_agent_names_the_planted_cause(program: str, call_to: CallTo) -> None:
     talk = Conversation(call_to("planted"))
     found = diagnose(talk, f"{program}/")
@@ -121,6 +122,15 @@ def test_an_agent_answers(question: Callable[[Conversation, str], questions.Said
     talk = Conversation(call_to(logdir))
     assert question(talk, match) == expected
     assert talk.within_bounds(), (talk.calls, talk.characters)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_every_question_has_an_answer_about_every_program(program: str, call_to: CallTo) -> None:
+    for question in questions.QUESTIONS:
+        if question is not questions.what_changed:  # there is one recording of each program
+            talk = Conversation(call_to("planted"), max_bytes=6_000)
+            assert question(talk, f"{program}/")
+            assert talk.within_bounds(), (talk.calls, talk.characters)
 
 
 def test_answers_differ_where_programs_do(call_to: CallTo) -> None:

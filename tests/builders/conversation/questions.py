@@ -23,31 +23,30 @@ def which_run_is_slow(talk: Conversation, match: str = "") -> Said:
 
 
 def why_is_it_slow(talk: Conversation, run: str) -> Said:
-    """The first finding."""
-    first = _first(_explained(talk, run))
-    return {"cause": first["id"], "title": first["title"], "confidence": first["confidence"]}
+    """The first finding; without one the headline."""
+    explained = _explained(talk, run)
+    first = _first(explained)
+    title = first.get("title", explained["answer"]["headline"])
+    return {"cause": first.get("id"), "title": title, "confidence": first.get("confidence")}
 
 
 def which_line(talk: Conversation, run: str) -> Said:
     """The line that the first finding names."""
     whole = _in_full(talk, run)
-    return {"line": whole["answer"].get("line")}
+    return {"line": whole["answer"].get("line") if whole else None}
 
 
 def what_would_fixing_gain(talk: Conversation, run: str) -> Said:
     """The most that the first finding could save, with what it is a share of."""
     whole = _in_full(talk, run)
-    answer, base = whole["answer"], whole["base"]
-    return {
-        "share_percent": answer.get("share_percent"),
-        "saving_ms": answer.get("saving_ms"),
-        "base": base if isinstance(base, str) else base["share_percent"],
-    }
+    answer = whole["answer"] if whole else {}
+    base = whole["base"] if whole else ""
+    return {"share_percent": answer.get("share_percent"), "saving_ms": answer.get("saving_ms"), "base": base}
 
 
 def is_memory_a_limit(talk: Conversation, run: str) -> Said:
     """The peak of the program or allocator, and the verdict, or why there is none."""
-    memory = talk.deeper(_overview(talk, run), "memory")
+    memory = _about(talk, run, "memory")
     answer, cannot = memory["answer"], memory["cannot_answer"]
     peak = answer.get("peak_bytes", answer.get("in_use_bytes"))
     return {"peak_bytes": peak, "verdict": answer.get("verdict"), "unknown": cannot and cannot["reason"]}
@@ -66,32 +65,35 @@ def what_changed(talk: Conversation, match: str) -> Said:
 
 
 def which_host_is_late(talk: Conversation, run: str) -> Said:
-    """The late devices and their hosts."""
-    late = talk.deeper(_overview(talk, run), "collectives")["answer"]["late_devices"]
+    """The late devices and their hosts; none where no answer leads to collectives."""
+    collectives = _about(talk, run, "collectives")
+    late = collectives["answer"].get("late_devices", []) if collectives else []
     return {"devices": [one["device"] for one in late], "hosts": sorted({one["host"] for one in late})}
 
 
 def is_input_the_limit(talk: Conversation, run: str) -> Said:
     """The share of the step that goes to the category input."""
-    budget = talk.deeper(_overview(talk, run), "budget")
+    budget = _about(talk, run, "budget")
     parts = {row["id"]: row["share_percent"] for row in _rows(budget) if row["category"] == "Input"}
     return {"percent": sum(parts.values()), "base": budget["base"]}
 
 
 def which_op_is_slowest(talk: Conversation, run: str) -> Said:
-    """The op with most self time, and its line."""
-    ops = talk.deeper(_overview(talk, run), "ops")
+    """The op with most self time, and its line; why there is none."""
+    ops = _about(talk, run, "ops")
+    if ops["cannot_answer"]:
+        return {"unknown": ops["cannot_answer"]["reason"]}
     op = talk.deeper(ops, "op")["answer"]
-    return {"op": op["op"], "source": op["source"], "share_percent": op["share_percent"]}
+    return {"op": op["op"], "source": op.get("source"), "share_percent": op["share_percent"]}
 
 
 def what_happens_in_the_longest_gap(talk: Conversation, run: str) -> Said:
-    """The host call under the longest gap, and what the timeline shows there."""
-    gaps = talk.deeper(_overview(talk, run), "gaps")
-    longest = _rows(gaps)[0]
+    """The host call under the longest gap, and what takes most time there."""
+    gaps = _about(talk, run, "gaps")
+    longest = _first(gaps)
     window = talk.deeper(gaps, "timeline")
-    most = _first(window)["id"]
-    return {"call": longest["call"], "duration_ms": longest["duration_ms"], "most": most}
+    most = _first(window).get("id") if window else None
+    return {"call": longest.get("call"), "duration_ms": longest.get("duration_ms"), "most": most}
 
 
 def does_it_recompile(talk: Conversation, run: str) -> Said:
@@ -102,13 +104,13 @@ def does_it_recompile(talk: Conversation, run: str) -> Said:
 
 
 def is_communication_exposed(talk: Conversation, run: str) -> Said:
-    """The share of the step in exposed collectives, and the collective with most of it."""
+    """The share of the step in exposed collectives, and the collective with most exposed time."""
     overview = _overview(talk, run)
     budget = talk.deeper(overview, "budget")
     parts = {row["id"]: row["share_percent"] for row in _rows(budget)}
-    collectives = talk.deeper(overview, "collectives")
-    rows = _rows(collectives) if collectives is not None else []
-    return {"percent": parts.get("exposed_communication", 0.0), "most_in": rows[0]["id"] if rows else None}
+    collectives = talk.deeper(overview, "collectives") or talk.deeper(budget, "collectives")
+    most = _first(collectives).get("id") if collectives else None
+    return {"percent": parts.get("exposed_communication", 0.0), "most_in": most}
 
 
 QUESTIONS = (
@@ -135,9 +137,21 @@ def _explained(talk: Conversation, run: str) -> Any:
     return talk.deeper(_overview(talk, run), "explain", finding=None)
 
 
+def _about(talk: Conversation, run: str, tool: str) -> Any:
+    """The answer of a tool that the overview proposes, or the parts of the step; None if neither does."""
+    overview = _overview(talk, run)
+    found = talk.deeper(overview, tool)
+    if found is None and tool != "budget":
+        budget = talk.deeper(overview, "budget")
+        found = talk.deeper(budget, tool) if budget else None
+    return found
+
+
 def _in_full(talk: Conversation, run: str) -> Any:
+    """The first finding with all evidence; None without one."""
     explained = _explained(talk, run)
-    return talk.deeper(explained, "explain", finding=_first(explained)["id"])
+    first = _first(explained)
+    return talk.deeper(explained, "explain", finding=first["id"]) if first else None
 
 
 def _rows(envelope: Any) -> list[dict[str, Any]]:

@@ -21,8 +21,10 @@ class Conversation:
       read: the answers, in order.
     """
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Call, max_bytes: int | None = None) -> None:
+        """Takes how to call, and the most bytes of each answer; that of the server by default."""
         self._call = call
+        self._more = {} if max_bytes is None else {"max_bytes": max_bytes}
         self.calls: list[str] = []
         self.read: list[Any] = []
 
@@ -57,7 +59,7 @@ class Conversation:
 
     def _ask(self, tool: str, arguments: Mapping[str, Any]) -> Any:
         self.calls.append(_told(tool, arguments))
-        envelope = self._call(tool, arguments)
+        envelope = self._call(tool, {**arguments, **self._more})
         assert "error" not in envelope, (tool, arguments, envelope)
         self.read.append(envelope)
         return envelope
