@@ -70,8 +70,8 @@ _COMMANDS: dict[str, Command] = {
 }
 
 
-def make_parser() -> Parser:
-    """The parser of the command line."""
+def make_parser(command: str | None = None) -> Parser:
+    """The parser of the command line; with the arguments of one command only if it is given, which imports less."""
     parser = Parser(prog="tpu-profile", description="Browse and capture XSpace profiles.")
     parser.add_argument("--version", action="version", version=__version__, help="print the version")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -82,7 +82,10 @@ def make_parser() -> Parser:
     serve.add_argument("--port", type=int, default=6006, help="TCP port; 0 selects a free port (default: 6006)")
     serve.add_argument("--executor", metavar="WHERE", default="", help=EXECUTOR)
     for name, module in _COMMANDS.items():
-        module.define(commands.add_parser(name, help=module.HELP))
+        if command in (None, name):
+            module.define(commands.add_parser(name, help=module.HELP))
+        else:
+            commands.add_parser(name)
     completion.define(commands.add_parser("completion", help=completion.HELP))
     commands.add_parser("version", help="print the version")
     return parser
@@ -90,8 +93,10 @@ def make_parser() -> Parser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a sub-command and returns its exit status."""
-    parser = make_parser()
-    options = parser.parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    alone = words and words[0] in (*_COMMANDS, "serve", "version")
+    parser = make_parser(words[0] if alone else None)
+    options = parser.parse_args(words)
     if options.command == "version":
         print(__version__)
         return 0

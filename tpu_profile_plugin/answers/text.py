@@ -30,7 +30,7 @@ def _lines(envelope: Mapping[str, Any]) -> Iterator[str]:
             inner = (f"{_label(name)} {_cell(one, units.get(name))}" for name, one in value.items())
             yield f"{_label(id_)}: {', '.join(inner)}"
         else:
-            text = " ".join(value.split()) if isinstance(value, str) else _cell(value, units.get(id_))
+            text = " ".join(value.split()) if isinstance(value, str) else _cell(value, units.get(id_), whole=True)
             yield from textwrap.wrap(f"{_label(id_)}: {text}", _WIDTH, subsequent_indent="  ", break_long_words=False)
     for rows in tables:
         yield ""
@@ -56,7 +56,7 @@ def _table(rows: list[dict[str, Any]], units: Mapping[str, str]) -> Iterator[str
     columns = []
     for id_ in ids:
         unit = units.get(id_)
-        head = f"{_label(id_)}, {unit}" if unit else _label(id_)
+        head = f"{_label(id_)}, {unit}" if unit and unit != id_ else _label(id_)
         cells = [_cell(row.get(id_), whole=id_ in _WHOLE) for row in rows]
         width = max(map(len, [head, *cells]))
         right = any(isinstance(row.get(id_), (int, float)) for row in rows)
@@ -77,7 +77,8 @@ def _cell(value: Any, unit: str | None = None, *, whole: bool = False) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return ", ".join(_cell(one) for one in value) or "none"
+        cells = [_cell(one, whole=whole) for one in value]
+        return (" " if cells and cells[0].endswith(".") else ", ").join(cells) or "none"
     shown = f"{value:,}" if isinstance(value, int) else f"{value:,.6g}" if isinstance(value, float) else str(value)
     shown = " ".join(shown.split())
     if isinstance(value, str) and len(shown) > _WIDEST and unit is None and not whole:

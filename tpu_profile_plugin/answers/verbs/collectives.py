@@ -42,15 +42,20 @@ def collectives(
     ids = [f"{op}@{program}" if program else op for op, program in zip(chosen["op"], chosen["program"], strict=True)]
     table = Table((_ID, *columns), [_unique(ids), *(chosen[column.id] for column in columns)], name="collectives")
     base = {"hidden_percent": _HIDDEN}
+    outside: list[str] = []
     facts: dict[str, Any] = {"collectives_found": len(rows), "devices": len(page["ranks"])}
     if page["cost"] is not None:
         facts["exposed_percent"] = 100 * page["cost"]["share"]
         base["exposed_percent"] = f"of the average {page['cost']['base']}; waits for late devices included"
+        if not page["cost"]["share"] and ops["exposed_ps"].any():
+            outside = [
+                f"The exposed collectives ran outside the {page['cost']['base']}s, so that they are no share of them."
+            ]
     facts |= _late(page)
     offsets = list(page["host_offsets_ps"].items())[:_MOST_CLOCKS]
     if offsets:
         facts["clocks"] = [{"host": host, "offset_ps": offset} for host, offset in offsets]
-    notes = [*page["notes"], *([] if len(ops) else ["No collective ran in the recording."])]
+    notes = [*page["notes"], *outside, *([] if len(ops) else ["No collective ran in the recording."])]
     if notes:
         facts["notes"] = notes
     return Answer(Link("communication"), facts, table, base, _further(run, chosen, page))
