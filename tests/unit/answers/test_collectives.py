@@ -76,3 +76,32 @@ def test_devices_that_do_not_communicate(tmp_path: Path) -> None:
 def test_without_devices_it_says_what_to_record(tmp_path: Path) -> None:
     found = asked(opened(tmp_path, host("0 10 a")), "collectives")
     assert found["cannot_answer"]["how_to_record"].startswith("Record several devices")
+
+
+OUTSIDE = """
+plane 1 "/device:TPU:0"
+line 1 Steps
+0us +100us 1 {_ct=9, _c=1}
+100us +100us 2 {_ct=9, _c=2}
+line 2 "XLA Ops"
+0us +100us fusion.1
+100us +100us fusion.1
+300us +50us all-reduce.1
+metadata fusion.1 {hlo_category="loop fusion", program_id=u7, symbol_id=u1}
+metadata all-reduce.1 {hlo_category="all-reduce", program_id=u7, symbol_id=u2}
+plane 2 "/host:CPU"
+line 1 main
+0us +90us train {_r=1, step_num=0}
+100us +90us train {_r=1, step_num=1}
+"""
+
+
+def test_collectives_outside_steps_are_told(tmp_path: Path) -> None:
+    answer = asked(opened(tmp_path, OUTSIDE), "collectives")["answer"]
+    assert [(row["id"], row["exposed_ms"]) for row in answer["collectives"]] == [("all-reduce.1@7", 0.05)]
+    assert answer["exposed_percent"] == 0
+    assert any("ran outside the steps" in note for note in answer["notes"])
+    assert all(
+        "outside" not in note
+        for note in asked(two_hosts(tmp_path / "inside"), "collectives")["answer"].get("notes", [])
+    )
