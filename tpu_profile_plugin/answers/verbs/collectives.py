@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
 
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
-from tpu_profile_plugin.answers.op_ids import op_ids
+from tpu_profile_plugin.answers.ids import distinct_ids, op_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.tables.table import Table, texts
@@ -40,7 +39,7 @@ def collectives(
     chosen = ops.take(rows)
     columns = [column for id_ in _SHOWN for column in chosen.columns if column.id == id_]
     ids = [f"{op}@{program}" if program else op for op, program in zip(chosen["op"], chosen["program"], strict=True)]
-    table = Table((_ID, *columns), [_unique(ids), *(chosen[column.id] for column in columns)], name="collectives")
+    table = Table((_ID, *columns), [distinct_ids(ids), *(chosen[column.id] for column in columns)], name="collectives")
     base = {"hidden_percent": _HIDDEN}
     outside: list[str] = []
     facts: dict[str, Any] = {"collectives_found": len(rows), "devices": len(page["ranks"])}
@@ -85,16 +84,6 @@ def _instructions(name: str) -> tuple[str, str]:
     """The instructions that a collective may be: its name, or the start of an asynchronous one."""
     kind, dot, number = name.partition(".")
     return name, f"{kind}-start{dot}{number}"
-
-
-def _unique(ids: Sequence[str]) -> list[str]:
-    """The ids, further ones of equal name numbered."""
-    seen: dict[str, int] = {}
-    found = []
-    for id_ in ids:
-        seen[id_] = seen.get(id_, 0) + 1
-        found.append(id_ if seen[id_] == 1 else f"{id_} ({seen[id_]})")
-    return found
 
 
 def _further(run: OpenRun, ops: Table, page: dict[str, Any]) -> tuple[Next, ...]:

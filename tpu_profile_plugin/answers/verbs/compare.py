@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
-from tpu_profile_plugin.answers.op_ids import op_ids
+from tpu_profile_plugin.answers.ids import distinct_ids, op_ids
 from tpu_profile_plugin.answers.related import related_runs
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
@@ -99,13 +99,13 @@ def difference(run: OpenRun, base: OpenRun) -> Answer:
 
 def _contributions(changes: Table) -> Table:
     """The rows of the page under the names of an answer."""
-    seen: dict[str, int] = {}
-    ids = []
-    for what in changes["what"]:
-        seen[what] = number = seen.get(what, 0) + 1
-        ids.append(what if number == 1 else f"{what} ({number})")
     data: dict[str, Any] = {to: changes[from_] for from_, to in _RENAMED.items()}
-    data |= {"id": ids, "change": changes["kind"], "certain": changes["certain"], "ops": changes["ops"]}
+    data |= {
+        "id": distinct_ids(changes["what"]),
+        "change": changes["kind"],
+        "certain": changes["certain"],
+        "ops": changes["ops"],
+    }
     return Table(_COLUMNS, data, name="contributions")
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from tpu_profile_plugin.analysis.findings.rules.memory.memory_near_limit import MEMORY_SHARE
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
+from tpu_profile_plugin.answers.ids import distinct_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.answers.verbs.op_pages import next_source
 from tpu_profile_plugin.errors import NoData, NotFound
@@ -135,11 +136,7 @@ def _verdict(used: int, capacity: int, what: str) -> dict[str, str]:
 
 def _table(held: Sequence[AtPeak], name: str, end: str = "") -> Table:
     """A row per buffer or allocation; several of one name are numbered."""
-    seen: dict[str, int] = {}
-    ids = []
-    for one in held:
-        seen[one.name] = seen.get(one.name, 0) + 1
-        ids.append(f"{one.name}{end}" if seen[one.name] == 1 else f"{one.name} #{seen[one.name]}{end}")
+    ids = [f"{id_}{end}" for id_ in distinct_ids(one.name for one in held)]
     shown = [column for column in _COLUMNS[1:] if any(getattr(one, column.id) for one in held)]
     data = [ids, *([getattr(one, column.id) for one in held] for column in shown)]
     return Table((_COLUMNS[0], *shown), data, name=name)

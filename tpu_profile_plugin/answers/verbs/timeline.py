@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
-from tpu_profile_plugin.answers.op_ids import op_ids
+from tpu_profile_plugin.answers.ids import distinct_ids, op_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.opening import OpenRun
@@ -79,12 +79,7 @@ def _window(run: OpenRun, from_: float, to: float) -> tuple[int | None, int | No
 
 def _rows(found: Timeline) -> Table:
     table = found.table
-    ids = [f"{name[:_MOST_IN_ID]} @ {where}" for name, where in zip(found.name, found.where, strict=True)]
-    seen: dict[str, int] = {}
-    for row, id_ in enumerate(ids):
-        seen[id_] = number = seen.get(id_, 0) + 1
-        if number > 1:
-            ids[row] = f"{id_} ({number})"
+    ids = distinct_ids(f"{name[:_MOST_IN_ID]} @ {where}" for name, where in zip(found.name, found.where, strict=True))
     columns = [column for column in table.columns if column.id in _COLUMNS]
     return Table((_ID, *columns), [ids, *(table[column.id] for column in columns)], name="events")
 

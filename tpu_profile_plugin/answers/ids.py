@@ -1,11 +1,22 @@
-"""Ids for the verb `op` of ops that other figures name."""
+"""Ids of rows: each once in its table, and those of ops that the verb `op` takes."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.run.run import Run
+
+
+def distinct_ids(names: Iterable[str]) -> list[str]:
+    """The names, further ones of equal name numbered: `NAME`, `NAME #2`, ..."""
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        seen[name] += 1
+        found.append(f"{name} #{seen[name]}" if seen[name] > 1 else name)
+    return found
 
 
 def op_ids(run: Run, names: Iterable[str]) -> list[str]:
