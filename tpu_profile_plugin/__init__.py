@@ -30,7 +30,7 @@ def open(source: Any, executor: str = "") -> Any:
     """An `opening.OpenLogdir`, with `runs()` and `run(name)`.
 
     Raises NotFound if a file does not exist, BadRequest for what holds no profile, CorruptProfile for bytes that no
-    format has, and NotAvailable for a `jax.profiler.ProfileData`, which gives its bytes to nobody.
+    format has, and NotAvailable for a `jax.profiler.ProfileData`, which does not give its bytes.
 
     Args:
       source: path or URL of a logdir. A `.xplane.pb` file is a logdir of one run, and so are its bytes, an XSpace as a

@@ -41,7 +41,7 @@ def make_server(calls: Calls) -> Server[dict[str, object]]:
         return types.ListToolsResult(tools=_tools(calls))
 
     async def call_tool(_: object, params: types.CallToolRequestParams) -> types.CallToolResult:
-        # A call that the client cancels goes on in its thread, but nobody waits for it.
+        # A call that the client cancels goes on in its thread, and its answer is dropped.
         answer, failed = await anyio.to_thread.run_sync(
             functools.partial(calls.call, params.name, params.arguments or {}), abandon_on_cancel=True, limiter=limiter
         )

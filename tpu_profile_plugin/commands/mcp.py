@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
             serve_http(server, options.http)
     finally:
         calls.close()
-    # Calls that nobody waits for any more may still run, and Python would wait for their threads.
+    # Cancelled calls may still run, and Python would wait for their threads.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)

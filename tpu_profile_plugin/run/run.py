@@ -118,7 +118,7 @@ class Run(RunHosts):
         return run_ops(self, backend)
 
     def op_rates(self) -> OpRates:
-        """The same ops as `ops` with rates, limits and sources, as their pages show them. Raises NoData without any."""
+        """The ops with rates, limits and sources, as their pages show them. Raises NoData without any."""
         return run_op_rates(self)
 
     def op(self, name: str) -> Op:

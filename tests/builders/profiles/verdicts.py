@@ -28,4 +28,4 @@ NOTHING = 'plane 0 "/other"\nline 1 a\n0us +1us x'
 UNMARKED = "\n".join(line for line in LOADER.splitlines() if "_c=" not in line and " train {" not in line).replace(
     "line 1 Steps\n", ""
 )
-"""The same without markers of steps."""
+"""`LOADER` without markers of steps."""

@@ -1,4 +1,4 @@
-"""The queries that a server holds: how many run and are kept, and that nobody's query is cancelled."""
+"""The queries that a server holds: how many run and are kept, and that no query in use is cancelled."""
 
 import time
 from types import SimpleNamespace

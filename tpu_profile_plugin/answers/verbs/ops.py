@@ -55,7 +55,7 @@ def ops(
 
 
 def _columns(found: OpRates, sort: str) -> tuple[Column, ...]:
-    """Few columns: texts that all ops lack, and figures nobody sorted by, are left out."""
+    """Few columns: texts that all ops lack, and figures that the rows are not sorted by, are left out."""
     kept = []
     for column in _COLUMNS:
         shown = _IF_SORTED.get(column.id, sort) == sort

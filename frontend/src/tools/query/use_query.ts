@@ -56,7 +56,7 @@ class Execution {
     if (this.id !== null) void this.api.cancel(this.id).catch(() => undefined);
   }
 
-  /** Nobody waits for it any more. */
+  /** Its answer is no longer wanted. */
   stop(): void {
     this.gone.abort();
     clearTimeout(this.timer);

@@ -29,7 +29,7 @@ class Edges:
 
     @classmethod
     def of(cls, levels: Levels) -> Edges:
-        """Those of a thread."""
+        """The edges of a thread."""
         ends = [_ascending(*level) for level in zip(levels.end_ps, levels.name, strict=True)]
         return cls((*levels.begin_ps, *(end for end, _ in ends)), (*levels.name, *(name for _, name in ends)))
 

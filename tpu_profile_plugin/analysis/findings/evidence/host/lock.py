@@ -158,7 +158,7 @@ class _Threads:
 
     @classmethod
     def of(cls, host: HostView, plane: Plane) -> _Threads:
-        """Those of a host."""
+        """The threads of a host."""
         if not plane.decoded:
             (plane,) = host.space.filtered(EventFilter(plane, event=lambda name: name.startswith("$")))
         names = plane.event_metadata.names

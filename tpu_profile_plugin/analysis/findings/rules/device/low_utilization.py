@@ -97,7 +97,7 @@ def gather(host: HostView) -> Slack:
 def _at_limits(work: OpWork, peaks: Peaks) -> tuple[F64, F64]:
     """Whether the cost of each op that was read is known, and the ps that its work takes at the limits of both peaks.
 
-    Custom calls without FLOPs have costs that nobody counted. Arithmetic outside of the matrix units is as much slower.
+    Custom calls without FLOPs have costs that are unknown. Arithmetic outside of the matrix units is as much slower.
     """
     rows = np.array([op.index for op in work.read], np.int64)
     flops, accessed = work.table.flops[rows], work.table.bytes[rows]
