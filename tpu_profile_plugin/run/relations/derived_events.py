@@ -1,4 +1,4 @@
-"""`derived_events`: rows of the trace viewer that were not recorded, such as framework ops and name scopes of devices."""
+"""`derived_events`: rows of the trace viewer that were not recorded: framework ops and name scopes of devices, ...."""
 
 from __future__ import annotations
 
