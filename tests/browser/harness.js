@@ -178,12 +178,16 @@ export function inChromium(suite, define) {
   for (const kind of BROWSERS) if (kind.name === "chromium") inBrowser(kind, suite, define);
 }
 
-/** Clicks the first element of the plugin's page that matches `selector`, once it exists. */
+/** Clicks the first element of the plugin's page that matches `selector`, once it exists and stays where it is. */
 export function click(tab, selector) {
+  let last = null;
   return until(`a click on ${selector}`, async () => {
     const element = await tab.frame().$(selector);
-    await element?.click(); // throws where the page was drawn anew in between: found again then
-    return element;
+    const before = last;
+    last = element && JSON.stringify(await element.boundingBox());
+    if (last === null || last !== before) return false; // the click would miss what still moves
+    await element.click(); // throws where the page was drawn anew in between: found again then
+    return true;
   });
 }
 
