@@ -94,6 +94,11 @@ def links(path: Path) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=name_of)
+def test_no_half_merged_text(path: Path) -> None:
+    assert not re.search(r"^(<{7}|={7}|>{7})( |$)", path.read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=name_of)
 def test_links_lead_to_files_and_headings(path: Path) -> None:
     wrong = []
     for link, where in links(path):
