@@ -183,13 +183,14 @@ def _without_rows(answer: Answer, verb: Verb, asked: Asked, door: Door) -> dict[
             hosts = [asked.host]
     keys = {**about, **({"tool": link.tool} if link.tool else {}), **link.query}
     cannot = answer.cannot
+    left_out = {"left_out": list(asked.warnings)} if asked.warnings else {}
     return {
         "answer": sent("", answer.facts),
         "units": _units(answer),
         "base": answer.base
         if isinstance(answer.base, str)
         else {sent_id(id_): text for id_, text in answer.base.items()},
-        "from": {"run": about.get("run"), "hosts": list(hosts[:20]), "tool": link.tool or None},
+        "from": {"run": about.get("run"), "hosts": list(hosts[:20]), "tool": link.tool or None, **left_out},
         "link": f"{door.address}{_PAGE}{'?' if keys else ''}{urlencode(keys, quote_via=quote, safe='/,~;:@')}",
         "next": [door.deeper(one, {} if one.verb in alone else about) for one in answer.next[:MOST_NEXT]],
         "rows": None,

@@ -21,6 +21,8 @@ def _lines(envelope: Mapping[str, Any]) -> Iterator[str]:
     if envelope["cannot_answer"] is not None:
         yield from textwrap.wrap(f"The profile does not tell: {envelope['cannot_answer']['reason']}", _WIDTH)
         yield from textwrap.wrap(f"To record it: {envelope['cannot_answer']['how_to_record']}", _WIDTH)
+    for sentence in envelope["from"].get("left_out", ()):
+        yield from textwrap.wrap(sentence, _WIDTH)
     units = envelope["units"]
     tables: list[list[dict[str, Any]]] = []
     for id_, value in envelope["answer"].items():

@@ -112,6 +112,11 @@ class Asked:
             choices = self.whole_run.hosts
             raise NotFound(error.message, code=error.code, argument="host", choices=choices) from None
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Which hosts were found to be unreadable while the question was answered, as sentences."""
+        return self.run.warnings if "run" in self.__dict__ else ()
+
 
 @dataclass(frozen=True)
 class Verb:

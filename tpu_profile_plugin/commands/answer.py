@@ -108,8 +108,6 @@ def print_answer(logdir: Any, name: str, arguments: Mapping[str, Any], options: 
         print(compact(error_of(error)))
         return 2 if isinstance(error, BadRequest) else 1
     sys.stdout.write(as_text(envelope) if options.format == "text" else compact(envelope) + "\n")
-    for left_out in getattr(logdir, "left_out", ()):
-        print(f"tpu-profile: {left_out}", file=sys.stderr)
     return 0
 
 

@@ -26,7 +26,7 @@ MAX_KEPT = 8
 RESULT_BYTES = 64 * MIB
 """The largest result of one query; the kept ones take `MAX_KEPT` times as much at most."""
 LEASE_S = 120.0
-"""A query that nobody asks about for so long is cancelled. Browsers let a hidden page ask once a minute."""
+"""A query whose status is not asked for during this time is cancelled. Browsers let a hidden page ask once a minute."""
 
 _ENDED = ("done", "failed", "cancelled")
 
@@ -112,7 +112,7 @@ class Queries:
         return held
 
     def find(self, query_id: str) -> Held:
-        """A query by its id, which somebody asks about; raises NotFound."""
+        """A query by its id, whose lease begins anew; raises NotFound."""
         with self._lock:
             held = self._held.get(query_id)
         if held is None:

@@ -19,7 +19,7 @@ _CLOSED = {
     "autoload_known_extensions": "false",
     "temp_directory": "",
 }
-# Variables of this program are no tables, and nobody reads what it prints.
+# Variables of this program are no tables, and its output is not read.
 _OFF = ("python_enable_replacements", "python_scan_all_frames", "enable_progress_bar")
 _MEMORY = "The query needs more memory than it may use."
 _LOCKS = ("SET enable_external_access = false", "SET lock_configuration = true")

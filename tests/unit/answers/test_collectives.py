@@ -105,3 +105,14 @@ def test_collectives_outside_steps_are_told(tmp_path: Path) -> None:
         "outside" not in note
         for note in asked(two_hosts(tmp_path / "inside"), "collectives")["answer"].get("notes", [])
     )
+
+
+def test_hosts_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    logdir = opened(tmp_path, *(device_profiles.host(number, 500 * number) for number in range(2)))
+    (tmp_path / "plugins/profile/a/h1.xplane.pb").write_bytes(b"\xff" * 100)
+    found = asked(logdir, "collectives")
+    assert found["answer"]["devices"] == 2
+    (sentence,) = found["from"]["left_out"]
+    assert "h1" in sentence
+    assert asked(logdir, "collectives") == found  # also when the figures are known
+    assert "left_out" not in asked(two_hosts(tmp_path / "whole"), "collectives")["from"]
