@@ -1,7 +1,8 @@
 """Opens logdirs for scripts and commands: their runs, with the tables of every tool.
 
-No server is needed. Runs of many hosts are read by worker processes; decoded profiles stay in memory, results per host
-of such runs and copies of remote files in the user's private cache directory, which TensorBoard uses as well.
+No server is needed. Tools and SQL are imported when they are asked for. Runs of many hosts are read by worker
+processes; decoded profiles stay in memory, results per host of such runs and copies of remote files in the user's
+private cache directory, which TensorBoard uses as well.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.cache.files import user_directory
 from tpu_profile_plugin.cache.profiles import ProfileCache
@@ -33,13 +34,14 @@ from tpu_profile_plugin.run.html_text import bold, paragraphs, plain, rows
 from tpu_profile_plugin.run.kept import Summaries
 from tpu_profile_plugin.run.run import Run, Source
 from tpu_profile_plugin.sql.limits import Limits
-from tpu_profile_plugin.sql.query import Query, start
-from tpu_profile_plugin.sql.result import Result
 from tpu_profile_plugin.tables.table import Table
-from tpu_profile_plugin.tools import registry
-from tpu_profile_plugin.tools.payload import Payload, encode, tables_in, with_left_out
 from tpu_profile_plugin.units import GIB, MIB, MS_PER_S
 from tpu_profile_plugin.workers.executor import Executor
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.sql.query import Query
+    from tpu_profile_plugin.sql.result import Result
+    from tpu_profile_plugin.tools.payload import Payload
 
 _COLUMNS_BYTES = GIB
 _COPIES_BYTES = 4 * GIB
@@ -107,6 +109,8 @@ class OpenRun(Run):
 
     def tools(self) -> dict[str, str | None]:
         """Tool id -> None if the tool is available for this run, else the reason."""
+        from tpu_profile_plugin.tools import registry
+
         return {tool.id: tool.available(self.facts) for tool in registry.TOOLS if tool.offered}
 
     def table(self, tool: str, name: str | int = 0, /, host: str | None = None, **params: str | float | bool) -> Table:
@@ -124,6 +128,8 @@ class OpenRun(Run):
 
     def tables(self, tool: str, host: str | None = None, **params: str | float | bool) -> dict[str, Table]:
         """All tables of a tool's answer by name, in order; empty for an answer without tables."""
+        from tpu_profile_plugin.tools.payload import tables_in
+
         return tables_in(self.payload(tool, host, params))
 
     def answer(self, tool: str, host: str | None = None, **params: str | float | bool) -> Any:
@@ -133,6 +139,8 @@ class OpenRun(Run):
 
     def encoded(self, tool: str, host: str | None = None, **params: str | float | bool) -> tuple[bytes, str]:
         """A tool's answer as the bytes that a server would send, uncompressed, and their content type."""
+        from tpu_profile_plugin.tools.payload import encode
+
         raw = encode(self.payload(tool, host, params))
         return gzip.decompress(raw.body) if raw.encoding == "gzip" else raw.body, raw.content_type
 
@@ -145,6 +153,9 @@ class OpenRun(Run):
         base: OpenRun | None = None,
     ) -> Payload:
         """A tool's answer before encoding; `left_out` lists the missing hosts."""
+        from tpu_profile_plugin.tools import registry
+        from tpu_profile_plugin.tools.payload import with_left_out
+
         tool = registry.find(tag)
         known = {param.name for param in tool.params}
         for name in params or ():
@@ -173,6 +184,8 @@ class OpenRun(Run):
           height: of the frame, in pixels.
           query: further keys of the page's address, such as window="0,1000000".
         """
+        from tpu_profile_plugin.tools import registry
+
         registry.find(page)
         keys = {"run": self.name, "tool": page, **({} if host is None else {"host": self.on(host).hosts[0]}), **query}
         # By name, because the server is above this module.
@@ -291,6 +304,8 @@ class OpenLogdir:
 
     def query(self, statement: str, runs: str | Sequence[str] = "*", limits: Limits | None = None) -> Query:
         """Starts what `sql` does and returns its handle, with `status()`, `cancel()` and `result()`."""
+        from tpu_profile_plugin.sql.query import start
+
         return start(self._chosen_runs(runs), statement, limits)
 
     def _chosen_runs(self, names: str | Sequence[str]) -> list[OpenRun]:

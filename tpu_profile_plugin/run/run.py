@@ -5,47 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.run import RunBudget
-from tpu_profile_plugin.analysis.communication.run import RunCommunication
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.logdir import HostFile
 from tpu_profile_plugin.run.facts import NO_DEVICES, RunFacts, combine_facts
-from tpu_profile_plugin.run.figures.budget import run_budget, run_decomposition
-from tpu_profile_plugin.run.figures.communication import run_communication
-from tpu_profile_plugin.run.figures.comparison import Comparison, compare_runs
-from tpu_profile_plugin.run.figures.findings import Findings, run_findings
-from tpu_profile_plugin.run.figures.gaps import Gaps, run_gaps
-from tpu_profile_plugin.run.figures.hlo_text import HloAround, run_hlo
-from tpu_profile_plugin.run.figures.kernels import Kernels, run_kernels
-from tpu_profile_plugin.run.figures.memory import Memory, run_memory
-from tpu_profile_plugin.run.figures.memory_peak import (
-    AllocatorUse,
-    ProgramPeak,
-    run_allocator_uses,
-    run_program_peak,
-)
-from tpu_profile_plugin.run.figures.op import Op, run_op
-from tpu_profile_plugin.run.figures.op_rates import OpRates, run_op_rates
-from tpu_profile_plugin.run.figures.ops import Backend, Ops, run_ops
-from tpu_profile_plugin.run.figures.overview import Overview, run_overview
-from tpu_profile_plugin.run.figures.program_times import ProgramTimes, run_program_times
-from tpu_profile_plugin.run.figures.programs import Programs, run_programs
-from tpu_profile_plugin.run.figures.source import SourceLines, run_source
-from tpu_profile_plugin.run.figures.steps import Steps, run_steps
-from tpu_profile_plugin.run.figures.timeline import Timeline, run_timeline
 from tpu_profile_plugin.run.host import HostExecutor, HostProfile, KeptResults, Origin
 from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.hosts import RunHosts, ignore_progress, local_threads
-from tpu_profile_plugin.run.relations import find
-from tpu_profile_plugin.run.relations.common import StepNumbers
-from tpu_profile_plugin.run.relations.event_choice import Names, Window, chosen_events, chosen_hosts
-from tpu_profile_plugin.run.relations.events import EVENTS, event_batches
 from tpu_profile_plugin.tables.stream import TableStream
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.analysis.budget.run import RunBudget
+    from tpu_profile_plugin.analysis.communication.run import RunCommunication
+    from tpu_profile_plugin.run.figures.comparison import Comparison
+    from tpu_profile_plugin.run.figures.findings import Findings
+    from tpu_profile_plugin.run.figures.gaps import Gaps
+    from tpu_profile_plugin.run.figures.hlo_text import HloAround
+    from tpu_profile_plugin.run.figures.kernels import Kernels
+    from tpu_profile_plugin.run.figures.memory import Memory
+    from tpu_profile_plugin.run.figures.memory_peak import AllocatorUse, ProgramPeak
+    from tpu_profile_plugin.run.figures.op import Op
+    from tpu_profile_plugin.run.figures.op_rates import OpRates
+    from tpu_profile_plugin.run.figures.ops import Backend, Ops
+    from tpu_profile_plugin.run.figures.overview import Overview
+    from tpu_profile_plugin.run.figures.program_times import ProgramTimes
+    from tpu_profile_plugin.run.figures.programs import Programs
+    from tpu_profile_plugin.run.figures.source import SourceLines
+    from tpu_profile_plugin.run.figures.steps import Steps
+    from tpu_profile_plugin.run.figures.timeline import Timeline
+    from tpu_profile_plugin.run.relations.event_choice import Names, Window
 
 R = TypeVar("R", bound="Run")
 
@@ -111,34 +103,50 @@ class Run(RunHosts):
 
     def steps(self) -> Steps:
         """The steps. Raises NoData without any."""
+        from tpu_profile_plugin.run.figures.steps import run_steps
+
         return run_steps(self)
 
     def ops(self, backend: Backend = "auto") -> Ops:
         """The ops of the devices, or of the CPU without devices, most self time first. Raises NoData without any."""
+        from tpu_profile_plugin.run.figures.ops import run_ops
+
         return run_ops(self, backend)
 
     def op_rates(self) -> OpRates:
         """The ops with rates, limits and sources, as their pages show them. Raises NoData without any."""
+        from tpu_profile_plugin.run.figures.op_rates import run_op_rates
+
         return run_op_rates(self)
 
     def op(self, name: str) -> Op:
         """One op by its id in `op_rates`, or by name. Raises NoData, NotFound, BadRequest for several with the name."""
+        from tpu_profile_plugin.run.figures.op import run_op
+
         return run_op(self, name)
 
     def source_lines(self, place: str = "") -> SourceLines:
         """The source lines of a place, `FILE` or `FILE:LINE`, by the time of their ops. Raises NoData, NotFound."""
+        from tpu_profile_plugin.run.figures.source import run_source
+
         return run_source(self, place)
 
     def hlo(self, op: str, hops: int = 2) -> HloAround:
         """The HLO text of an instruction and of what is within so many hops. Raises NoData, NotFound, BadRequest."""
+        from tpu_profile_plugin.run.figures.hlo_text import run_hlo
+
         return run_hlo(self, op, hops)
 
     def kernels(self) -> Kernels:
         """The GPU kernels, most time first. Raises NoData without any."""
+        from tpu_profile_plugin.run.figures.kernels import run_kernels
+
         return run_kernels(self)
 
     def budget(self) -> RunBudget:
         """The parts of each step, by device. Raises NoData without devices."""
+        from tpu_profile_plugin.run.figures.budget import run_budget
+
         budget = run_budget(self)
         if not budget.devices:
             raise NoData(NO_DEVICES)
@@ -146,6 +154,8 @@ class Run(RunHosts):
 
     def decomposition(self) -> RunBudget:
         """The parts of each step as pages show them: of the hosts alone without devices. Raises NoData without both."""
+        from tpu_profile_plugin.run.figures.budget import run_decomposition
+
         found = run_decomposition(self)
         if not len(found) or not found.devices:
             raise NoData(NO_DEVICES)
@@ -153,10 +163,14 @@ class Run(RunHosts):
 
     def overview(self) -> Overview:
         """What the run is, what its average step is spent on, and what limits it."""
+        from tpu_profile_plugin.run.figures.overview import run_overview
+
         return run_overview(self)
 
     def gaps(self) -> Gaps:
         """The longest times in which devices run no op, and the host call under each. Raises NoData without devices."""
+        from tpu_profile_plugin.run.figures.gaps import run_gaps
+
         return run_gaps(self)
 
     def timeline(self, begin_ps: int | None = None, end_ps: int | None = None, find: str = "") -> Timeline:
@@ -168,10 +182,14 @@ class Run(RunHosts):
 
         Raises NoData without events, BadRequest for an empty window.
         """
+        from tpu_profile_plugin.run.figures.timeline import run_timeline
+
         return run_timeline(self, begin_ps, end_ps, find)
 
     def communication(self) -> RunCommunication:
         """Collectives, and devices that others wait for. Raises NoData without devices."""
+        from tpu_profile_plugin.run.figures.communication import run_communication
+
         communication = run_communication(self)
         if not communication.devices:
             raise NoData(NO_DEVICES)
@@ -179,30 +197,44 @@ class Run(RunHosts):
 
     def memory(self) -> Memory:
         """Memory of devices, allocators and programs. Raises NoData if nothing about memory was recorded."""
+        from tpu_profile_plugin.run.figures.memory import run_memory
+
         return run_memory(self)
 
     def program_peak(self, program: str) -> ProgramPeak:
         """The memory of a program, by name with id or id, at its peak; "" for the largest. Raises NoData, NotFound."""
+        from tpu_profile_plugin.run.figures.memory_peak import run_program_peak
+
         return run_program_peak(self, program)
 
     def allocator_uses(self) -> tuple[AllocatorUse, ...]:
         """The peaks of the allocators, the fullest first, with the allocations there. Raises NoData without any."""
+        from tpu_profile_plugin.run.figures.memory_peak import run_allocator_uses
+
         return run_allocator_uses(self)
 
     def programs(self) -> Programs:
         """The HLO programs. Raises NoData without any."""
+        from tpu_profile_plugin.run.figures.programs import run_programs
+
         return run_programs(self)
 
     def program_times(self) -> ProgramTimes:
         """The HLO programs by the time of their ops. Raises NoData without any."""
+        from tpu_profile_plugin.run.figures.program_times import run_program_times
+
         return run_program_times(self)
 
     def findings(self) -> Findings:
         """What slows the run down, the largest saving first, and what was looked for and not found."""
+        from tpu_profile_plugin.run.figures.findings import Findings, run_findings
+
         return Findings.of(*run_findings(self))
 
     def relation(self, name: str) -> TableStream:
         """One of the tables for programs (`run.relations`), read while it is used. Raises NotFound."""
+        from tpu_profile_plugin.run.relations import find
+
         return find(name).of(self)
 
     def events(
@@ -225,6 +257,10 @@ class Run(RunHosts):
         Raises NotFound for a host that does not exist or a stat that no event has, BadRequest for a wrong expression or
         window, or a stat that is called as a column. Types of stats are found by reading all chosen hosts.
         """
+        from tpu_profile_plugin.run.relations.common import StepNumbers
+        from tpu_profile_plugin.run.relations.event_choice import chosen_events, chosen_hosts
+        from tpu_profile_plugin.run.relations.events import EVENTS, event_batches
+
         chosen = chosen_hosts(self, hosts)
         choice = chosen_events(chosen, {column.id for column in EVENTS.columns}, planes, lines, window, stats)
         return TableStream(
@@ -233,4 +269,6 @@ class Run(RunHosts):
 
     def compare(self, base: Run) -> Comparison:
         """What changed from `base`, a run of any logdir, to this run."""
+        from tpu_profile_plugin.run.figures.comparison import compare_runs
+
         return compare_runs(base, self)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import importlib
+import pkgutil
 import threading
 
 # Tools and captures share it, and the first of each may be requested at the same time.
@@ -38,13 +40,16 @@ def load_tools() -> None:
 
 
 def _import() -> None:
+    import tpu_profile_plugin.run.figures
     import tpu_profile_plugin.run.host_facts
     import tpu_profile_plugin.tables.csv_text
     import tpu_profile_plugin.tools.registry
-    import tpu_profile_plugin.workers.executor  # noqa: F401
+    import tpu_profile_plugin.workers.executor
     from tpu_profile_plugin import protos
     from tpu_profile_plugin.cache.build import build_identity
 
-    # Modules that every first answer needs.
+    for figure in pkgutil.iter_modules(tpu_profile_plugin.run.figures.__path__):
+        importlib.import_module(f"{tpu_profile_plugin.run.figures.__name__}.{figure.name}")
+    # What every first answer needs.
     protos.load()
     build_identity()
