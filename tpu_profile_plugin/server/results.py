@@ -202,7 +202,8 @@ class Results:
             body = Body(raw.body, raw.content_type, headers)
         permanent = all(host.permanent for host in missing)  # otherwise a later request may find all hosts
         body.kept, body.complete = raw.memory and permanent, permanent
-        return body, durable and permanent
+        # Answers on disk have no headers: whoever could write there would choose them.
+        return body, durable and permanent and not raw.headers and not missing
 
     def _run(self, side: Side, done: Callable[[int, int], None]) -> Run:
         """The run of a side; progress is reported for each by itself."""
