@@ -83,6 +83,10 @@ class Files(Protocol):
     def stat_files(self, path: str) -> Contents:
         """The stats of the relevant files in a directory, not from a cache; raises OSError."""
 
+    def outdated_s(self, path: str) -> float | None:
+        """Age in seconds of what is known of a directory, while the store gives no newer listing; None if it does."""
+        return None
+
     def read(self, path: str, size: int, mtime_ns: int, tag: str) -> Bytes:
         """The bytes, read-only; raises NotFound, Forbidden, or FileChanged when size, time or tag differ."""
 
