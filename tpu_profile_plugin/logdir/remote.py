@@ -18,6 +18,7 @@ from tpu_profile_plugin.logdir.names import is_relevant
 from tpu_profile_plugin.logdir.remote_calls import SilentThreads, fetch, silent_threads, with_timeout
 from tpu_profile_plugin.logdir.remote_errors import redacted_url, storage_error
 from tpu_profile_plugin.logdir.remote_tree import Directory, Tree, file_stat
+from tpu_profile_plugin.logdir.secrets import hide_in_logs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,6 +59,7 @@ def address_of(path: str) -> str | None:
 def open_remote(path: str, cache: ContentCache | None = None) -> tuple[RemoteFiles, str]:
     """The filesystem of a URL and the path within it; raises NotAvailable (what to install), StorageFailed."""
     protocol = path.split("://", 1)[0]
+    hide_in_logs(path)
     try:
         fs, root = with_timeout(_OPEN_S, lambda: _url_to_fs(path), _silent_threads(path))
     except ImportError as error:
@@ -312,7 +314,7 @@ class RemoteFiles(Files):
         return []
 
     def _url(self, path: str) -> str:
-        return redacted_url(f"{self._protocol}://{path.lstrip('/')}")
+        return redacted_url(path if "://" in path else f"{self._protocol}://{path.lstrip('/')}")
 
 
 def _silent_threads(address: str) -> SilentThreads:
