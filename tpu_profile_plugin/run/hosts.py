@@ -176,6 +176,7 @@ class RunHosts:
                 self._left_out[i] = _failed_host(host, error)
                 continue
             yield host, result
+            del result  # it may be large, and the next one is made first
         if first is not None and not self.readable:
             raise first
 
