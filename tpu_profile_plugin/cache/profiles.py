@@ -22,8 +22,10 @@ _SMALL_FRACTION = 256
 """Entries below this fraction (1/256) of the limit are small."""
 _FEW_FRACTION = 4
 """Small entries are few, and evicted last, while together they take at most this fraction (1/4) of the limit."""
-_NAMES_FRACTION = 4
-"""Caches of names count for at most this fraction (1/4) of the limit: a smaller one would leave no room for columns."""
+_REST_FRACTION = 4
+"""What is not in the entries counts for at most this fraction (1/4) of the limit, to leave room for columns."""
+_ENTRY_BYTES = 1536
+"""Memory of an entry itself, with its keys and locks: thousands of outdated files have little else."""
 _LARGE_FRACTION = 4
 """Columns above this fraction (1/4) of the limit are large, see `ProfileCache.release`."""
 
@@ -207,7 +209,8 @@ class ProfileCache:
         A few small entries (summaries of hosts) go last: recomputing them decodes their file again, and they free
         little. Many small entries, such as those of outdated files, would leave no room for columns.
         """
-        limit = self._limit - min(name_bytes(), self._limit // _NAMES_FRACTION)
+        rest = name_bytes() + _ENTRY_BYTES * len(self._entries)
+        limit = self._limit - min(rest, self._limit // _REST_FRACTION)
         if self._total <= limit:
             return False
         before = len(self._entries)

@@ -26,7 +26,8 @@ ALL_HOSTS = "ALL_HOSTS"
 
 _ALL_ONLY = frozenset({"overview_page", "pod_viewer", "smart_suggestion"})
 _ALL_AND_EACH = frozenset({"input_pipeline_analyzer", "framework_op_stats", "kernel_stats", "megascale_stats"})
-_MAX_CACHED_FACTS = 4096
+_FACTS_BYTES = 8 << 20
+"""Facts of files in memory: some kilobytes per file, more with thousands of HLO modules."""
 _MAX_THREADS = 4
 _MOST_RELATED = 50
 
@@ -61,6 +62,35 @@ class InspectedRun:
     damages: tuple[Problem, ...] = ()
 
 
+class KnownFacts:
+    """Facts by the identity of their file, bounded in bytes; the least recently used are dropped first."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit = limit_bytes
+        self._known: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self.bytes = 0
+
+    def __contains__(self, identity: Hashable) -> bool:
+        return identity in self._known
+
+    def get(self, identity: Hashable) -> Any:
+        """The facts, or the problem instead; None if they are not known."""
+        if identity not in self._known:
+            return None
+        self._known.move_to_end(identity)
+        return self._known[identity][0]
+
+    def put(self, identity: Hashable, facts: Any) -> None:
+        """Keeps facts in place of others."""
+        from tpu_profile_plugin.cache.sizes import size_of
+
+        size = size_of((identity, facts))
+        self.bytes += size - self._known.pop(identity, (None, 0))[1]
+        self._known[identity] = facts, size
+        while self.bytes > self._limit and len(self._known) > 1:
+            self.bytes -= self._known.popitem(last=False)[1][1]
+
+
 class Catalog:
     """The runs of the logdir and, where allowed, outside of it."""
 
@@ -77,7 +107,7 @@ class Catalog:
         self._copies = copies
         self._allowed = allowed
         self._lock = threading.Lock()
-        self._facts: OrderedDict[Hashable, Any] = OrderedDict()
+        self._facts = KnownFacts(_FACTS_BYTES)
 
     def names(self, place: Place) -> list[str]:
         """The names of the runs of the logdir or outside of it, descending."""
@@ -165,15 +195,15 @@ class Catalog:
     def _facts_of(self, located: LocatedRun, file: HostFile) -> Any:
         """The facts of one file, or the Problem that prevented reading it."""
         with self._lock:
-            if file.identity in self._facts:
-                self._facts.move_to_end(file.identity)
-                return self._facts[file.identity]
+            known = self._facts.get(file.identity)
+            if known is not None:
+                return known
         kept = self._kept(located)
         if kept is not None:
             with contextlib.suppress(KeyError):
                 facts: Any = kept.facts(file.identity)
                 with self._lock:
-                    self._facts[file.identity] = facts
+                    self._facts.put(file.identity, facts)
                 return facts
         from tpu_profile_plugin.run.host_facts import file_facts
 
@@ -206,15 +236,13 @@ class Catalog:
                 if file.identity in self._facts or (isinstance(facts, Problem) and not broken):
                     checked.append(facts)  # other problems may disappear although the file stays the same
                 elif file.identity in now:
-                    self._facts[file.identity] = facts
+                    self._facts.put(file.identity, facts)
                     checked.append(facts)
                     if kept is not None and not broken:
                         kept.put_facts(file.identity, facts)
                 else:
                     error = file_changed(file.name)
                     checked.append(Problem(error.code, error.message, file.name) if broken else facts)
-            while len(self._facts) > _MAX_CACHED_FACTS:
-                self._facts.popitem(last=False)
         return checked
 
 

@@ -250,3 +250,12 @@ def test_a_value_measured_alone_counts_and_the_others_keep_their_size():
     assert cache.bytes() - before == 4000
     derive(one, "last", lambda _: 0)
     assert cache.bytes() - before > 12_000
+
+
+def test_entries_that_are_nearly_empty_count_too():
+    cache = ProfileCache(1_000_000, load=lambda data: data)
+    for number in range(5000):
+        cache.derived(("outdated", number), "key", lambda: 1, size=100)
+    assert len(cache._entries) == 5000, "their values fit"
+    cache.derived("large", "key", lambda: 1, size=600_000)
+    assert cache.bytes() <= 750_000, "memory of the entries themselves takes its share"
