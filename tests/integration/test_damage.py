@@ -45,6 +45,23 @@ def test_every_tool_answers_or_rejects_every_damaged_profile(asker: Asker) -> No
     assert not hungry
 
 
+PER_ROW = 32 << 10
+"""Allowed memory per step or kernel name, over all tools: their tables are as long."""
+
+
+@pytest.mark.parametrize("rows", ["steps", "names of /device:GPU:0"])
+def test_memory_grows_with_the_rows_of_tables(asker: Asker, rows: str) -> None:
+    few, many = 1000, 4000
+    peaks = {}
+    for count in (few, many):
+        case = next(case for case in sizes.of_names(count) if case.name == f"{count} {rows}")
+        report = asker.ask(case)
+        assert report.complaints == []
+        peaks[count] = report.peak_bytes
+    assert peaks[many] <= ROOM + many * PER_ROW
+    assert peaks[many] - peaks[few] <= (many - few) * PER_ROW
+
+
 def test_the_undamaged_profile_answers(asker: Asker) -> None:
     report = asker.ask(Case("rich", profiles.rich()))
     assert (report.complaints, report.codes["ok"] > 40, "corrupt_profile" in report.codes) == ([], True, False)

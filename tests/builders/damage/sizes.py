@@ -14,7 +14,7 @@ def cases(many: int = 20_000) -> Iterator[Case]:
     """All kinds; `many` is how many there are of what there are many of."""
     yield from _lines(many)
     yield from _planes(many // 10)
-    yield from _names(many)
+    yield from of_names(many)
     yield from _events(many)
     yield from _texts(many)
 
@@ -47,7 +47,8 @@ def _planes(many: int) -> Iterator[Case]:
     yield Case(f"{many} empty planes", b"\x0a\x00" * many)
 
 
-def _names(many: int) -> Iterator[Case]:
+def of_names(many: int) -> Iterator[Case]:
+    """Many different names, stats, steps, modules."""
     metadata = [
         (i, named(i, f"%fusion.{i} = f32[8] fusion()", stat(3, f"a/b{i}/c:d".encode()), stat(5, i)))
         for i in range(many)
