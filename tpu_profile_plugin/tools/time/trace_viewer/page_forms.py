@@ -17,9 +17,9 @@ _MOST_COLUMNS = 1_000_000
 def columns(timelines: Timelines, query: Query) -> Raw:
     """The boxes of a window."""
     asked = int(min(max(resolution(query, _RESOLUTION), 1), _MOST_COLUMNS))
-    hosts = timelines.hosts
+    hosts, headers = timelines.hosts, timelines.page_headers  # both are made of the columns
     timelines.release_columns()
-    return Raw(canvas.columns(hosts, _window(timelines, query), asked, timelines.page_headers), BINARY_TYPE)
+    return Raw(canvas.columns(hosts, _window(timelines, query), asked, headers), BINARY_TYPE)
 
 
 def search(timelines: Timelines, query: Query) -> Raw:
