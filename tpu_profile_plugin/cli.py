@@ -19,6 +19,7 @@ from tpu_profile_plugin.commands import (
     export,
     mcp,
     query,
+    report,
     runs,
     tools,
 )
@@ -62,6 +63,7 @@ _COMMANDS: dict[str, Command] = {
     "tools": tools,
     "events": events,
     "compare": compare,
+    "report": report,
     "export": export,
     "query": query,
     "mcp": mcp,

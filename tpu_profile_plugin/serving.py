@@ -67,9 +67,8 @@ def shown(logdir: str, keys: Mapping[str, str], height: int) -> Frame:
     """A page as a notebook shows it; `keys` are those of its address. Raises NotAvailable where none can be shown."""
     if "google.colab" in sys.modules:
         raise NotAvailable(
-            "In Colab the browser does not reach the machine of the program: use the tables, such as "
-            'run.findings() and run.table("hlo_stats"), or copy the logdir and run tpu-profile serve LOGDIR where the '
-            "browser is."
+            "In Colab the browser does not reach the machine of the program: return run.report() from the cell, which "
+            "holds the pages and needs no server."
         )
     path = Path(logdir)
     if "://" not in logdir:

@@ -42,6 +42,19 @@ def event(timelines: Timelines, query: Query) -> Json:
     return Json(canvas.event(timelines.hosts[0], timelines.args(folded=True)[0], *numbers))
 
 
+def details(timelines: Timelines, query: Query) -> Json:
+    """What `event` answers for the events that matter most in a window, by `PID.TID.EVENT`: see `canvas.details`.
+
+    Raises BadRequest for several hosts.
+    """
+    if len(timelines.run.profiles) != 1:
+        raise BadRequest("Events belong to one host; select it with 'host'.", parameter="host")
+    asked = int(min(max(resolution(query, _RESOLUTION), 1), _MOST_COLUMNS))
+    args = timelines.args(folded=True)[0]
+    body = canvas.columns(timelines.hosts, _window(timelines, query), asked, timelines.page_headers)
+    return Json(canvas.details(timelines.hosts[0], args, body, query.integer("limit")))
+
+
 def sums(timelines: Timelines, query: Query) -> Json:
     """Sums per name over the events of a rectangle."""
     part, limit = _window(timelines, query), query.integer("limit")
