@@ -81,6 +81,13 @@ class NoData(ProfileError):
     status = 404
 
 
+class TooLarge(ProfileError):
+    """The answer would be larger than a server or browser can hold; the message says what to ask instead."""
+
+    code = "too_large"
+    status = 422
+
+
 class FileChanged(ProfileError):
     """A file changed while it was read, usually because it is still being written."""
 

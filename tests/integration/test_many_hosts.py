@@ -166,6 +166,9 @@ def test_an_unreachable_scheduler_is_logged_and_replaced_by_this_machine(many, t
     with board_on(many, tmp_path, "--profile_executor", "tcp://127.0.0.1:1", "--profile_workers", "2") as board:
         found = board.get("data", run="train/s", tag="overview_page", host="ALL_HOSTS", extended="true")
         assert found.data == on_threads["train/s", "overview_page"][1]
+        (read_by,) = json.loads(found.headers["X-Profile-Read-By"])
+        assert (read_by["name"], read_by["hosts"], read_by["fallback"]) == ("processes", 5, True)
+        assert "The Dask scheduler tcp://127.0.0.1:1 cannot be used" in read_by["reason"]
     assert "cannot use the Dask scheduler" in caplog.text
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from builders.logdirs import SMALL
+from builders.servers.board import Board
 from builders.servers.object_store import BUCKET, ObjectStore, running_store
 from builders.servers.server_process import running_tensorboard
 from builders.xspace_text import build
@@ -18,6 +21,7 @@ from builders.xspace_text import build
 from tpu_profile_plugin.capture.session import open_session
 from tpu_profile_plugin.errors import FileChanged, NotFound, StorageFailed
 from tpu_profile_plugin.logdir import ContentCache, Logdir, remote, remote_calls
+from tpu_profile_plugin.logdir import logdir as logdir_module
 
 NEEDED = {"s3": ("s3fs", "moto", "flask"), "gs": ("gcsfs", "gcp_storage_emulator")}
 LARGE = os.urandom(9 << 20)
@@ -201,6 +205,52 @@ def test_a_store_that_hangs_and_one_that_is_down(store, tmp_path, monkeypatch):
     assert [problem.code for problem in (*scan.problems, *other.problems)] == ["storage_slow", "storage_slow"]
     assert f"{store.kind}://{BUCKET}/logs did not respond in time" in scan.problems[0].message
     assert (scan.names, other.names) == (["train/2", "1"], []), "what was known stays"
+
+
+def test_known_runs_and_copies_are_served_while_the_store_hangs(store, tmp_path, monkeypatch):
+    if store.kind == "gs":
+        pytest.skip("as with s3, and slower")
+    monkeypatch.setattr(remote.RemoteFiles, "rescan_after_s", -1.0)
+    monkeypatch.setattr(remote, "_STALE_S", -1.0)
+    board = Board(f"s3://{BUCKET}/logs", tmp_path)
+    query = {"run": "train/2", "tag": "profile_contents"}
+    whole = board.get("data", **query)
+    assert (whole.status_code, board.json("runs")) == (200, ["train/2", "1"])
+    assert board.json("run_info", run="train/2")["problems"] == []
+    board.plugin.server.results()._memory._bodies.clear()
+    for module, name, seconds in (
+        (remote, "_ANSWER_S", 1),
+        (remote, "_PATIENCE_S", 0.3),
+        (logdir_module, "_PATIENCE_S", 0.3),
+    ):
+        monkeypatch.setattr(module, name, seconds)
+    monkeypatch.setattr(board.plugin.server.logdir._scanner, "_limit_s", 1.0)
+    store.freeze()
+    try:
+        for _ in range(2):
+            began = time.monotonic()
+            assert board.json("runs") == ["train/2", "1"]
+            (slow,) = board.json("status")["problems"]
+            assert slow["code"] == "storage_slow"
+            assert re.search(r"were listed \d+ seconds ago", slow["message"])
+            found = board.get("data", use_saved_result="false", **query)
+            assert (found.status_code, found.data) == (200, whole.data), "from the copy"
+            info = board.json("run_info", run="train/2")
+            assert [host["problem"] for host in info["hosts"]] == [None]
+            assert re.search(
+                r"does not answer: the files of this session were listed \d+ sec", info["problems"][0]["message"]
+            )
+            assert time.monotonic() - began < 6
+        silent = remote_calls.silent_threads(f"s3://{BUCKET}")
+        assert len(silent._threads) <= remote_calls.MOST_SILENT
+        assert sum(thread.name == "profile-list" for thread in threading.enumerate()) <= remote._MOST_REFRESHED
+    finally:
+        store.thaw()
+    deadline = time.monotonic() + 30
+    while board.json("run_info", run="train/2")["problems"] and time.monotonic() < deadline:
+        board.json("runs")
+        time.sleep(0.3)
+    assert board.json("run_info", run="train/2")["problems"] == []
 
 
 def test_tensorboard_on_a_bucket(store, tmp_path):

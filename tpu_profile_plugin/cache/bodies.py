@@ -19,7 +19,7 @@ class Body:
       complete: False when a missing host may come back; the answer must not be cached.
       kept: False when it is not worth its room in memory.
       content_type: media type.
-      headers: names and texts stored beside the bytes and sent with them.
+      headers: names and texts sent with the bytes; never kept on disk.
     """
 
     def __init__(

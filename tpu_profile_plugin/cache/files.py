@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path
 from typing import IO
 
@@ -44,6 +45,28 @@ class FileCache:
         """The path of the file of a key, whether it exists or not."""
         return self._directory / key[:2] / key
 
+    def open(self, key: str) -> FileIO:
+        """The file of a key for reading; raises OSError, also where another user could have written it."""
+        path = self.path(key)
+        try:
+            system.check_private(self._directory)
+            system.check_private(path.parent)
+            return system.open_private(path)
+        except PermissionError as error:
+            self.log_failure("Files", error)
+            raise
+
+    def read(self, key: str) -> bytes:
+        """The content of the file of a key; raises OSError as `open`."""
+        with self.open(key) as file:
+            return file.readall() or b""
+
+    def has(self, key: str) -> bool:
+        """Whether `open` succeeds now."""
+        with contextlib.suppress(OSError), self.open(key):
+            return True
+        return False
+
     def touch(self, key: str) -> None:
         """Marks the file as recently used."""
         with contextlib.suppress(OSError):
@@ -74,6 +97,7 @@ class FileCache:
                 size = os.fstat(handle).st_size
                 path = self.path(key)
                 path.parent.mkdir(mode=0o700, exist_ok=True)
+                system.check_private(path.parent)
                 system.publish(file, Path(temporary), path)
         except BaseException:
             with contextlib.suppress(OSError):

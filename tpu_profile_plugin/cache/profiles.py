@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tpu_profile_plugin.cache.sizes import size_of, sizes_of
 from tpu_profile_plugin.errors import in_file
+from tpu_profile_plugin.system.name_cache import name_bytes
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import XSpace
@@ -21,6 +22,8 @@ _SMALL_FRACTION = 256
 """Entries below this fraction (1/256) of the limit are small."""
 _FEW_FRACTION = 4
 """Small entries are few, and evicted last, while together they take at most this fraction (1/4) of the limit."""
+_NAMES_FRACTION = 4
+"""Caches of names count for at most this fraction (1/4) of the limit: a smaller one would leave no room for columns."""
 _LARGE_FRACTION = 4
 """Columns above this fraction (1/4) of the limit are large, see `ProfileCache.release`."""
 
@@ -204,14 +207,15 @@ class ProfileCache:
         A few small entries (summaries of hosts) go last: recomputing them decodes their file again, and they free
         little. Many small entries, such as those of outdated files, would leave no room for columns.
         """
-        if self._total <= self._limit:
+        limit = self._limit - min(name_bytes(), self._limit // _NAMES_FRACTION)
+        if self._total <= limit:
             return False
         before = len(self._entries)
         small = self._limit // _SMALL_FRACTION
         in_small = sum(entry.bytes for entry in self._entries.values() if entry.bytes < small)
         for min_bytes in (small, 0) if in_small <= self._limit // _FEW_FRACTION else (0,):
             for identity in list(self._entries):
-                if self._total <= self._limit:
+                if self._total <= limit:
                     break
                 if identity != keep and self._entries[identity].bytes >= min_bytes:
                     self._total -= self._entries.pop(identity).bytes

@@ -13,7 +13,7 @@ from pathlib import Path
 from tpu_profile_plugin.cache.bodies import Body
 from tpu_profile_plugin.cache.files import FileCache
 
-_MAGIC = b"TPR1"
+_MAGIC = b"TPR2"
 _HEAD = struct.Struct("<4sI")
 
 
@@ -55,7 +55,7 @@ class MemoryStore:
 
 
 class DiskStore:
-    """One file per answer; a damaged file is a miss."""
+    """One file per answer, without headers; a damaged file, or one that another user could have written, is a miss."""
 
     def __init__(self, directory: Path, limit_bytes: int) -> None:
         self._files = FileCache(directory, limit_bytes)
@@ -66,7 +66,7 @@ class DiskStore:
     def get(self, key: str) -> Body | None:
         """The answer under a key; None on a miss."""
         try:
-            data = self._files.path(key).read_bytes()
+            data = self._files.read(key)
         except OSError:
             return None
         body = _unpack(data)
@@ -104,7 +104,6 @@ def _packed_head(body: Body) -> bytes:
         "type": body.content_type,
         "length": len(body.plain),
         "crc": zlib.crc32(body.plain),
-        "headers": body.headers,
     }
     text = json.dumps(facts).encode()
     return _HEAD.pack(_MAGIC, len(text)) + text
@@ -117,7 +116,7 @@ def _unpack(data: bytes) -> Body | None:
         facts = json.loads(data[_HEAD.size : start])
         plain = data[start:]
         if magic == _MAGIC and facts["length"] == len(plain) and facts["crc"] == zlib.crc32(plain):
-            return Body(plain, str(facts["type"]), tuple((str(k), str(v)) for k, v in facts["headers"]))
+            return Body(plain, str(facts["type"]))
     except (struct.error, ValueError, KeyError, TypeError):
         pass
     return None

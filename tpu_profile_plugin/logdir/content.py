@@ -63,7 +63,8 @@ class ContentCache:
 
     def _lookup(self, store: FileCache, key: str, size: int) -> Bytes | None:
         try:
-            data = mapped(str(store.path(key)), size)
+            with store.open(key) as file:
+                data = mapped(file, size)
         except OSError:
             return None
         if data is None:

@@ -83,6 +83,10 @@ class Files(Protocol):
     def stat_files(self, path: str) -> Contents:
         """The stats of the relevant files in a directory, not from a cache; raises OSError."""
 
+    def outdated_s(self, path: str) -> float | None:
+        """Age in seconds of what is known of a directory, while the store gives no newer listing; None if it does."""
+        return None
+
     def read(self, path: str, size: int, mtime_ns: int, tag: str) -> Bytes:
         """The bytes, read-only; raises NotFound, Forbidden, or FileChanged when size, time or tag differ."""
 
@@ -153,10 +157,9 @@ class LocalFiles(Files):
         return os.path.join(directory, name)  # noqa: PTH118 - paths are strings here, a scan makes many
 
 
-def mapped(path: str, size: int) -> Bytes | None:
+def mapped(file: FileIO, size: int) -> Bytes | None:
     """The bytes of a file of our cache, read-only; None when its size differs. Raises OSError."""
-    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - paths are strings here
-        return _bytes_of(file, size, may_map=True) if os.fstat(file.fileno()).st_size == size else None
+    return _bytes_of(file, size, may_map=True) if os.fstat(file.fileno()).st_size == size else None
 
 
 def _bytes_of(file: FileIO, size: int, *, may_map: bool) -> Bytes | None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import FileChanged, NotFound, ProfileError
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
 
 _RETRY_S = 5.0
 """Seconds between attempts to open a filesystem that could not be opened."""
+
+_PATIENCE_S = 2.0
+"""Seconds that a request for the runs waits for a remote listing where an older one is known."""
 
 _UNKNOWN_S = 0.5
 """Maximum age in seconds of a remote listing that lacks a requested run, which may have just been captured."""
@@ -52,6 +58,7 @@ class Logdir:
         self._last: Scan | None = None
         self._seen_any = False
         self._background: threading.Thread | None = None
+        self._walking: Future[Scan] | None = None
 
     @property
     def path(self) -> str:
@@ -96,9 +103,9 @@ class Logdir:
 
     def run(self, name: str) -> RunFiles:
         """One run with its current files; raises NotFound. The name is looked up, never used as a path."""
-        run = self._try(self._last, name) or self._try(self.scan(_UNKNOWN_S), name)
+        run = self._try(self._last, name) or self._try(self.scan(_UNKNOWN_S, patience_s=None), name)
         if run is not None:
-            return run
+            return self._with_age(run)
         raise NotFound(f"There is no run {name[:200]!r} in this logdir.", code="run_not_found", run=name[:200])
 
     def read(self, file: HostFile) -> np.ndarray[Any, np.dtype[np.uint8]]:
@@ -122,10 +129,11 @@ class Logdir:
         thread.join(wait_s)
         return self._seen_any
 
-    def scan(self, pause_s: float | None = None) -> Scan:
+    def scan(self, pause_s: float | None = None, *, patience_s: float | None = _PATIENCE_S) -> Scan:
         """Walks the tree, or returns the result of another thread's walk that began after this call.
 
-        The last walk of a remote tree is reused for some seconds, at most `pause_s` if given.
+        The last walk of a remote tree is reused for some seconds, at most `pause_s` if given. A walk that takes longer
+        than `patience_s` goes on in the background, and the last one is returned, with a problem that says its age.
         """
         called = time.monotonic()
         with self._lock:
@@ -134,9 +142,54 @@ class Logdir:
             pause_s = longest if pause_s is None else min(pause_s, longest)
             if last is not None and (last.began >= called or called - last.ended < pause_s):
                 return last
-            self._last = scan = self._walk(called)
+            patient = patience_s is None or last is None or not last.locations
+            if is_remote(self._path) or self._fs is not None:
+                scan = self._walk_elsewhere(called, None if patient else patience_s)
+            else:
+                scan = self._walk(called)
+            self._last = scan
             self._seen_any = self._seen_any or bool(scan.locations)
             return scan
+
+    def _walk_elsewhere(self, called: float, patience_s: float | None) -> Scan:
+        """The walk of a thread, which later calls wait for too; without its result in time, the last one and why."""
+        joined = self._walking
+        if joined is not None and patience_s is None:
+            wait([joined])  # it began before this call, and may lack what is asked for
+            joined = None
+        walking = joined or Future()
+        if joined is None:
+            self._walking = walking
+            threading.Thread(
+                target=_fulfil, args=(walking, self._walk, called), name="logdir-walk", daemon=True
+            ).start()
+        last = self._last
+        wait([walking], patience_s)
+        if not walking.done() and last is not None:
+            message = f"{self.path} has not answered for {patience_s:g} s."
+            return self._older(last, called, Problem("storage_slow", message))
+        self._walking = None
+        return walking.result()
+
+    def _older(self, last: Scan, called: float, problem: Problem) -> Scan:
+        """The last known runs, which stay listed while a store does not answer, with the reason and their age."""
+        now = time.monotonic()
+        if last.locations:
+            age = duration(now - last.listed_at)
+            problem = Problem(problem.code, f"{problem.message} The sessions shown were listed {age} ago.")
+        return Scan(last.locations, last.directories, called, now, (problem,), last.listed_at)
+
+    def _with_age(self, run: RunFiles) -> RunFiles:
+        """The run, with a problem if its files cannot be listed again at the moment."""
+        location = self._last.locations.get(run.name) if self._last is not None else None
+        age_s = self._get_files().outdated_s(location.path) if location is not None else None
+        if age_s is None:
+            return run
+        message = (
+            f"{self.path} does not answer: the files of this session were listed {duration(age_s)} ago. "
+            "Files with a local copy can be opened."
+        )
+        return replace(run, problems=(*run.problems, Problem("storage_slow", message)))
 
     def _scan_once(self) -> None:
         try:
@@ -156,12 +209,10 @@ class Logdir:
                 self._scanner = Scanner(files, self._root, self._limit_s)
             return self._scanner.scan()
         except ProfileError as error:
-            # The last known runs stay listed during a network outage.
             last = self._last
             if last is None or error.code == "storage_missing":
                 last = Scan({}, 0, called, called)
-            problem = Problem(error.code, error.message)
-            return Scan(last.locations, last.directories, called, time.monotonic(), (problem,))
+            return self._older(last, called, Problem(error.code, error.message))
 
     def _try(self, scan: Scan | None, name: str) -> RunFiles | None:
         location = scan.locations.get(name) if scan is not None else None
@@ -184,3 +235,18 @@ class Logdir:
                 self._root = paths.absolute(self._path)
                 self._files = LocalFiles()
         return self._files
+
+
+def _fulfil(future: Future[Scan], walk: Callable[[float], Scan], called: float) -> None:
+    try:
+        future.set_result(walk(called))
+    except BaseException as error:
+        future.set_exception(error)
+
+
+def duration(seconds: float) -> str:
+    """A time span in words, such as "3 minutes"."""
+    for unit, size in (("hour", 3600), ("minute", 60)):
+        if seconds >= 2 * size:
+            return f"{int(seconds // size)} {unit}s"
+    return f"{max(1, round(seconds))} seconds"

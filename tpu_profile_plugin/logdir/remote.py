@@ -6,6 +6,9 @@ import contextlib
 import functools
 import threading
 import time
+from collections import OrderedDict
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import NotAvailable, ProfileError, StorageFailed
@@ -15,6 +18,7 @@ from tpu_profile_plugin.logdir.names import is_relevant
 from tpu_profile_plugin.logdir.remote_calls import SilentThreads, fetch, silent_threads, with_timeout
 from tpu_profile_plugin.logdir.remote_errors import redacted_url, storage_error
 from tpu_profile_plugin.logdir.remote_tree import Directory, Tree, file_stat
+from tpu_profile_plugin.logdir.secrets import hide_in_logs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +36,10 @@ _PAUSE_S = 5.0  # how long a listing is reused
 _WHOLE_S = 60.0  # how long only the directories with profiles are listed again
 _WALK_S = 600.0  # how long directories are walked after a recursive listing has timed out
 _STALE_S = 60.0  # how old stats may be while they are refreshed in the background
+_PATIENCE_S = 2.0  # how long a request waits for newer stats where there are known ones
+_REST_S = 10.0  # how long nothing is waited for after a store gave no answer
+_MOST_REFRESHED = 8  # directories refreshed at a time
+_MOST_REMEMBERED = 4096  # directories of a walked tree
 
 
 def is_remote(path: str) -> bool:
@@ -51,6 +59,7 @@ def address_of(path: str) -> str | None:
 def open_remote(path: str, cache: ContentCache | None = None) -> tuple[RemoteFiles, str]:
     """The filesystem of a URL and the path within it; raises NotAvailable (what to install), StorageFailed."""
     protocol = path.split("://", 1)[0]
+    hide_in_logs(path)
     try:
         fs, root = with_timeout(_OPEN_S, lambda: _url_to_fs(path), _silent_threads(path))
     except ImportError as error:
@@ -93,7 +102,9 @@ class RemoteFiles(Files):
         self._silent = _silent_threads(address)
         self._tree: Tree | None = None
         self._listed_at = self._whole_at = self._walk_until = self._trusted_from = float("-inf")
-        self._refreshing: set[str] = set()
+        self._refreshing: dict[str, Future[None]] = {}
+        self._remembered: OrderedDict[str, Directory] = OrderedDict()
+        self._failed_at: float | None = None
         self._cost_s = 0.0
 
     @property
@@ -121,11 +132,14 @@ class RemoteFiles(Files):
                     tree.objects, self._whole_at = count, began
         except TimeoutError:
             # Too many objects, or a store that hangs: walking directory by directory works, or fails with the reason.
+            if self._tree is not None:
+                self._list(root)  # raises if the store hangs, and what is known stays
             self._tree, self._walk_until = None, began + _WALK_S
             return
         except Exception as error:
+            self._failed_at = time.monotonic()
             raise storage_error(error, self._address) from error
-        self._tree, self._listed_at = tree, time.monotonic()
+        self._tree, self._listed_at, self._failed_at = tree, time.monotonic(), None
         self._cost_s = self._listed_at - began
 
     def invalidate(self) -> None:
@@ -141,23 +155,34 @@ class RemoteFiles(Files):
     def stat_files(self, path: str) -> Contents:
         """The stats of the relevant files in a directory; raises OSError, StorageFailed.
 
-        Stats up to a minute old are returned while a thread refreshes them, so that requests need not wait for the
-        network. While the store is unreachable, older ones are returned: files with a local copy can still be opened.
+        Known stats are returned while a thread refreshes them: at once up to a minute of age, later after a short wait,
+        so that requests need not wait for the network. While the store does not answer, the known ones are returned
+        whatever their age: files with a local copy can still be opened.
         """
         cached = self._cached(path)
         if cached is not None:
             return Contents(dict(cached[1]))
-        directory = self._tree.get(path) if self._tree is not None else None
-        if directory is not None and self._age(directory) < _STALE_S:
-            self._refresh_later(path, directory)
-            return Contents(dict(directory.files))
-        try:
-            return Contents(self._stat_now(path, directory))
-        except StorageFailed:
-            if directory is None:
-                raise
-            directory.listed_at = time.monotonic()  # do not try again at once
-            return Contents(dict(directory.files))
+        directory = self._directory(path)
+        if directory is None:
+            directory = Directory()
+            self._stat_now(path, directory)
+            if self._tree is None:
+                self._remember(path, directory)
+        elif self._failed_at is None or time.monotonic() - self._failed_at > _REST_S:
+            refresh = self._refresh_later(path, directory)
+            if refresh is not None and self._age(directory) >= _STALE_S:
+                try:
+                    refresh.result(_PATIENCE_S)
+                except FutureTimeout:
+                    self._failed_at = time.monotonic()
+        return Contents(dict(directory.files))
+
+    def outdated_s(self, path: str) -> float | None:
+        """Age of what is known of a directory, while the store gives no answers."""
+        directory = self._directory(path)
+        if self._failed_at is None or directory is None:
+            return None
+        return time.monotonic() - max(directory.seen_at, self._listed_at if self._tree is not None else float("-inf"))
 
     def read(self, path: str, size: int, mtime_ns: int, tag: str) -> Bytes:
         """The bytes, from the local copy if there is one; raises NotFound, FileChanged, StorageFailed."""
@@ -196,31 +221,47 @@ class RemoteFiles(Files):
         if now.size != seen.size or not same:
             raise file_changed(name)
 
-    def _stat_now(self, path: str, directory: Directory | None) -> dict[str, FileStat]:
-        """The stats from the store, which are stored in `directory` if it is given."""
-        began = time.monotonic()
-        files = self._list(path)[1]
-        if directory is not None:
-            directory.files, directory.listed_at = files, began
-        return files
+    def _directory(self, path: str) -> Directory | None:
+        """What is known of a directory, of whatever age."""
+        return self._tree.get(path) if self._tree is not None else self._remembered.get(path)
 
-    def _refresh_later(self, path: str, directory: Directory) -> None:
-        """Refreshes a directory in the background, one thread at a time."""
-        if path in self._refreshing:
-            return
-        self._refreshing.add(path)
+    def _remember(self, path: str, directory: Directory) -> None:
+        self._remembered[path] = directory
+        while len(self._remembered) > _MOST_REMEMBERED:
+            self._remembered.popitem(last=False)
+
+    def _stat_now(self, path: str, directory: Directory) -> None:
+        """Stores the stats from the store in `directory`; raises OSError, StorageFailed."""
+        began = time.monotonic()
+        directory.files = self._list(path)[1]
+        directory.listed_at = directory.seen_at = began
+
+    def _refresh_later(self, path: str, directory: Directory) -> Future[None] | None:
+        """Refreshes a directory in the background, on one of a few threads; None if all are taken.
+
+        The result is an OSError if the directory is gone or forbidden; what the store does not answer stays as it is.
+        """
+        running = self._refreshing.get(path)
+        if running is not None or len(self._refreshing) >= _MOST_REFRESHED:
+            return running
+        done: Future[None] = Future()
+        self._refreshing[path] = done
 
         def work() -> None:
             try:
                 self._stat_now(path, directory)
-            except FileNotFoundError:
+                done.set_result(None)
+            except ProfileError:
+                directory.listed_at = time.monotonic()  # do not try again at once
+                done.set_result(None)
+            except Exception as error:
                 self.invalidate()
-            except (OSError, ProfileError):
-                directory.listed_at = time.monotonic()  # keep the old stats; a foreground call reports the error
+                done.set_exception(error)
             finally:
-                self._refreshing.discard(path)
+                self._refreshing.pop(path, None)
 
         threading.Thread(target=work, name="profile-list", daemon=True).start()
+        return done
 
     def _age(self, directory: Directory) -> float:
         """Seconds since a directory was listed; infinite if that was before the last `invalidate`."""
@@ -246,11 +287,13 @@ class RemoteFiles(Files):
         files: dict[str, FileStat] = {}
         try:
             infos = with_timeout(_ANSWER_S, lambda: self._fs.ls(path, detail=True), self._silent)
+            self._failed_at = None
         except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
             if path == self._root:
                 raise storage_error(error, self._address) from error
             raise
         except Exception as error:
+            self._failed_at = time.monotonic()
             raise storage_error(error, self._url(path)) from error
         for info in infos:
             name = str(info["name"]).rstrip("/").rsplit("/", 1)[-1]
@@ -271,7 +314,7 @@ class RemoteFiles(Files):
         return []
 
     def _url(self, path: str) -> str:
-        return redacted_url(f"{self._protocol}://{path.lstrip('/')}")
+        return redacted_url(path if "://" in path else f"{self._protocol}://{path.lstrip('/')}")
 
 
 def _silent_threads(address: str) -> SilentThreads:

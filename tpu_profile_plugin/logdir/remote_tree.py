@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -19,11 +19,15 @@ Info = Mapping[str, Any]
 
 @dataclass(slots=True)
 class Directory:
-    """Names of the sub-directories, stats of the relevant files, and when this directory alone was last listed."""
+    """Names of the sub-directories, stats of the relevant files.
+
+    `listed_at`: when this directory alone was last listed, or that failed; `seen_at`: when it was last listed.
+    """
 
     directories: set[str] = field(default_factory=set)
     files: dict[str, FileStat] = field(default_factory=dict)
     listed_at: float = float("-inf")
+    seen_at: float = float("-inf")
 
 
 class Tree:
@@ -38,7 +42,7 @@ class Tree:
         """A copy that can be modified while other threads read this tree."""
         other = Tree(self._root)
         other._directories = {
-            path: Directory(set(directory.directories), directory.files, directory.listed_at)
+            path: replace(directory, directories=set(directory.directories))
             for path, directory in self._directories.items()
         }
         other.objects = self.objects

@@ -28,13 +28,22 @@ class RunLocation:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The result of one walk; `began` and `ended` are readings of time.monotonic()."""
+    """The result of one walk; `began` and `ended` are readings of time.monotonic().
+
+    `listed`: when the locations were listed, if that is longer ago because the store does not answer.
+    """
 
     locations: dict[str, RunLocation]
     directories: int
     began: float
     ended: float
     problems: tuple[Problem, ...] = ()
+    listed: float | None = None
+
+    @property
+    def listed_at(self) -> float:
+        """When the locations were listed."""
+        return self.began if self.listed is None else self.listed
 
     @property
     def names(self) -> list[str]:

@@ -39,6 +39,21 @@ class Origin:
     copies: tuple[str, int] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Where results of a host were computed.
+
+    Attributes:
+      name: "threads", "processes", "cluster", or "kept" for results from disk.
+      reason: a sentence: why there.
+      fallback: the one that was asked for failed.
+    """
+
+    name: str
+    reason: str = ""
+    fallback: bool = False
+
+
 class HostProfile:
     """One host's profile; its columns are decoded on first use and shared by everything in the process.
 
@@ -50,6 +65,7 @@ class HostProfile:
       empty: whether the file has no bytes.
       origin: locates the file for other processes; None if only this process can read it.
       kept: results per host that outlive the process; None if there are none.
+      engines: where results of per-host steps were computed for this answer; empty if all were in memory.
     """
 
     def __init__(
@@ -69,6 +85,7 @@ class HostProfile:
         self.empty = file.size == 0
         self.origin = origin
         self.kept = kept
+        self.engines: dict[Engine, None] = {}
         self._identity = file.identity
         self._file = file
         self._read_file = read
@@ -133,6 +150,7 @@ class HostProfile:
             if self.kept is not None:
                 with suppress(KeyError):
                     value: T = self.kept.get(self._identity, step)
+                    self.engines[_KEPT] = None
                     return value
             return (executor or _INLINE).compute(self, step)
 
@@ -269,8 +287,9 @@ class HostExecutor(Protocol):
 class LocalThreads:
     """Threads of this process: decoding and most of the analysis run without the GIL."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, reason: str = "") -> None:
         self._threads = threads
+        self._engine = Engine("threads", reason)
 
     def width(self, hosts: Sequence[HostProfile]) -> int:
         """As many hosts as there are threads."""
@@ -278,9 +297,11 @@ class LocalThreads:
 
     def compute(self, host: HostProfile, step: PerHost[T]) -> T:
         """Computes it from the cached columns."""
+        host.engines[self._engine] = None
         value = step.of(host)
         host.keep(step, value)
         return value
 
 
 _INLINE = LocalThreads(1)
+_KEPT = Engine("kept", "Its summaries were on disk.")

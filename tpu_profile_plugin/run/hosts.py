@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from tpu_profile_plugin.errors import CorruptProfile, NoData, ProfileError
-from tpu_profile_plugin.run.host import HostExecutor, HostProfile, LocalThreads, PerHost
+from tpu_profile_plugin.run.host import Engine, HostExecutor, HostProfile, LocalThreads, PerHost
 from tpu_profile_plugin.system.process import available_cores
 
 T = TypeVar("T")
@@ -98,6 +99,11 @@ class RunHosts:
         return [self._left_out[i] for i in sorted(self._left_out)]
 
     @property
+    def engines(self) -> list[tuple[Engine, int]]:
+        """Where hosts were read for this answer, and how many, most first; none for figures that were in memory."""
+        return Counter(engine for host in self.profiles for engine in list(host.engines)).most_common()
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Diagnostics about the hosts that are left out: a sentence per host, or a single one if there are many."""
         missing = self.left_out
@@ -170,6 +176,7 @@ class RunHosts:
                 self._left_out[i] = _failed_host(host, error)
                 continue
             yield host, result
+            del result  # it may be large, and the next one is made first
         if first is not None and not self.readable:
             raise first
 

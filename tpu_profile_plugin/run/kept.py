@@ -38,7 +38,7 @@ class Summaries:
 
     def has(self, identity: Hashable, step: PerHost[Any]) -> bool:
         """Whether there is a result, which may turn out to be damaged."""
-        return self._files.path(_key(identity, _step(step))).exists()
+        return self._files.has(_key(identity, _step(step)))
 
     def get(self, identity: Hashable, step: PerHost[Any]) -> Any:
         """The result of a step; raises KeyError."""
@@ -69,7 +69,7 @@ class Summaries:
 
     def _read(self, key: str) -> Any:
         try:
-            data = self._files.path(key).read_bytes()
+            data = self._files.read(key)
         except OSError:
             raise KeyError(key) from None
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from tpu_profile_plugin.server.progress import Abandoned, Progress
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.cache.profiles import ProfileCache
+    from tpu_profile_plugin.run.hosts import LeftOutHost
     from tpu_profile_plugin.run.kept import Summaries
     from tpu_profile_plugin.run.run import Run
     from tpu_profile_plugin.tools.payload import Payload, Raw
@@ -179,7 +180,7 @@ class Results:
         return False
 
     def _build(self, request: ToolRequest) -> tuple[Body, bool]:
-        from tpu_profile_plugin.tools.payload import BINARY_TYPE, as_xprof, encode, left_out_header, with_left_out
+        from tpu_profile_plugin.tools.payload import BINARY_TYPE, as_xprof, encode, with_left_out
         from tpu_profile_plugin.tools.query import Query
 
         with self.progress.watching(request.key) as done:
@@ -194,14 +195,15 @@ class Results:
                 payload = as_xprof(payload, request.tool.extras)
             raw = encode(with_left_out(payload, missing) if missing else payload)
         durable = raw.disk if raw.disk is not None else raw.content_type != BINARY_TYPE
-        headers = (*raw.headers, *([left_out_header(missing)] if missing else ()))
+        headers = (*raw.headers, *_about_hosts(run, missing))
         if raw.encoding == "gzip":
             body = Body(None, raw.content_type, headers, packed=raw.body)
         else:
             body = Body(raw.body, raw.content_type, headers)
         permanent = all(host.permanent for host in missing)  # otherwise a later request may find all hosts
         body.kept, body.complete = raw.memory and permanent, permanent
-        return body, durable and permanent
+        # Answers on disk have no headers: whoever could write there would choose them.
+        return body, durable and permanent and not raw.headers and not missing
 
     def _run(self, side: Side, done: Callable[[int, int], None]) -> Run:
         """The run of a side; progress is reported for each by itself."""
@@ -213,6 +215,17 @@ class Results:
             located.read, self._cache, kept=self._summaries, address=located.address, copies=located.copies, **more
         )
         return Run.of(located.run.name, side.hosts, source, done)
+
+
+def _about_hosts(run: Run, missing: Sequence[LeftOutHost]) -> list[tuple[str, str]]:
+    """The headers of an answer over several hosts: which are missing, and where the others were read."""
+    from tpu_profile_plugin.tools.payload import left_out_header, read_by_header
+
+    engines = run.engines if len(run.profiles) > 1 else []
+    return [
+        *([left_out_header(missing)] if missing else ()),
+        *([read_by_header(engines)] if engines else ()),
+    ]
 
 
 def _csv(payload: Payload, name: str) -> Raw:

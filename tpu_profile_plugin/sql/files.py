@@ -81,8 +81,8 @@ class TableFiles:
     def _known(self, key: str) -> tuple[str, ...] | None:
         """The notes of a complete file; marks it as used."""
         try:
-            notes = json.loads(self._files.path(key + _NOTES).read_bytes())
-            if not self._files.path(key).is_file():
+            notes = json.loads(self._files.read(key + _NOTES))
+            if not self._files.has(key):
                 return None
         except (OSError, ValueError):
             return None

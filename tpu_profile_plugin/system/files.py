@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import time
 from collections.abc import Callable
+from io import FileIO
 from pathlib import Path
 from typing import IO
 
@@ -127,11 +129,46 @@ def make_private(directory: Path) -> None:
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     if WINDOWS:
         return
+    _check_owner(directory.lstat())  # of the link, where it is one
     facts = directory.stat()
-    if facts.st_uid != os.geteuid():
-        raise PermissionError(0, "it belongs to another user")
+    _check_owner(facts)
     if stat.S_IMODE(facts.st_mode) & 0o077:
         directory.chmod(0o700)
+
+
+def check_private(directory: Path) -> None:
+    """Raises OSError unless the directory belongs to this user and no other user may write to it."""
+    if WINDOWS:
+        return
+    _check_owner(directory.lstat())
+    _check_ours(directory.stat())
+
+
+def open_private(path: Path) -> FileIO:
+    """Opens a regular file for reading; raises OSError if it is a link, of another user, or others may write to it."""
+    handle = os.open(path, READ_FLAGS | getattr(os, "O_NOFOLLOW", 0))
+    file = os.fdopen(handle, "rb", buffering=0)
+    try:
+        facts = os.fstat(handle)
+        if not stat.S_ISREG(facts.st_mode):
+            raise PermissionError(errno.EPERM, "it is not a regular file")
+        if not WINDOWS:
+            _check_ours(facts)
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def _check_ours(facts: os.stat_result) -> None:
+    _check_owner(facts)
+    if stat.S_IMODE(facts.st_mode) & 0o022:
+        raise PermissionError(errno.EPERM, "other users may write to it")
+
+
+def _check_owner(facts: os.stat_result) -> None:
+    if facts.st_uid != os.geteuid():
+        raise PermissionError(errno.EPERM, "it belongs to another user")
 
 
 def status_of(entry: os.DirEntry[str]) -> os.stat_result:

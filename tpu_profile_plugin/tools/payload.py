@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tpu_profile_plugin.run.host import Engine
 from tpu_profile_plugin.run.hosts import LeftOutHost
 from tpu_profile_plugin.tables.datatable import datatable_json
 from tpu_profile_plugin.tables.json_text import Member, integers_as_json, records_as_json
@@ -18,6 +19,8 @@ from tpu_profile_plugin.tables.table import Table
 JSON_TYPE = "application/json"
 BINARY_TYPE = "application/octet-stream"
 LEFT_OUT_HEADER = "X-Profile-Left-Out"
+READ_BY_HEADER = "X-Profile-Read-By"
+_LONGEST_REASON = 400
 _MOST_IN_HEADER = 20
 """Maximum number of hosts in the header, since proxies limit its size; `count` is the total."""
 
@@ -99,6 +102,15 @@ def left_out_header(left_out: Sequence[LeftOutHost]) -> tuple[str, str]:
     """The response header (name, value); the value is ASCII JSON, `{"count": n, "hosts": [...]}`."""
     value = {"count": len(left_out), "hosts": [host.describe() for host in left_out[:_MOST_IN_HEADER]]}
     return LEFT_OUT_HEADER, json.dumps(value)
+
+
+def read_by_header(engines: Sequence[tuple[Engine, int]]) -> tuple[str, str]:
+    """The response header (name, value) that says where hosts were read, as an ASCII JSON list."""
+    value = [
+        {"name": engine.name, "hosts": hosts, "reason": engine.reason[:_LONGEST_REASON], "fallback": engine.fallback}
+        for engine, hosts in engines[:_MOST_IN_HEADER]
+    ]
+    return READ_BY_HEADER, json.dumps(value)
 
 
 def with_left_out(payload: Payload, left_out: Sequence[LeftOutHost]) -> Payload:

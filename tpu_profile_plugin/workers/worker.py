@@ -6,11 +6,15 @@ import os
 import queue
 import struct
 import threading
+import time
 from typing import IO
 
 from tpu_profile_plugin.system.process import ignore_interrupts
 
 READY = b"ready"
+ALIVE = b""
+"""Sent once a second, also during a task, so that a process that is stopped or stuck is noticed."""
+_ALIVE_S = 1.0
 _LENGTH = struct.Struct("<Q")
 
 
@@ -43,13 +47,33 @@ def main() -> None:
     from tpu_profile_plugin.workers.task import run_task
 
     tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    answers = _Answers(outgoing)
     threading.Thread(target=_listen, args=(incoming, tasks), daemon=True).start()
-    try:
-        send(outgoing, READY)
-        while True:
-            send(outgoing, run_task(tasks.get()))
-    except OSError:
-        os._exit(0)  # the parent is gone
+    answers.send(READY)
+    threading.Thread(target=_live, args=(answers,), daemon=True).start()
+    while True:
+        answers.send(run_task(tasks.get()))
+
+
+class _Answers:
+    """Sends whole messages from several threads; ends the process when the parent is gone."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._pipe = pipe
+        self._lock = threading.Lock()
+
+    def send(self, data: bytes) -> None:
+        try:
+            with self._lock:
+                send(self._pipe, data)
+        except OSError:
+            os._exit(0)
+
+
+def _live(answers: _Answers) -> None:
+    while True:
+        time.sleep(_ALIVE_S)
+        answers.send(ALIVE)
 
 
 def _listen(incoming: IO[bytes], tasks: queue.SimpleQueue[bytes]) -> None:

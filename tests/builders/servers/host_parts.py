@@ -78,3 +78,14 @@ def prints(host: HostProfile) -> str:
     """Prints to standard output, which carries the replies."""
     print("noise" * 1000, flush=True)
     return host.name
+
+
+@per_host()
+def waits_for(host: HostProfile, directory: str) -> str:
+    """Leaves a mark, and ends when there is a file `go`."""
+    (Path(directory) / f"{host.name}.{os.getpid()}").touch()
+    for _ in range(3000):
+        if (Path(directory) / "go").exists():
+            return host.name
+        time.sleep(0.02)
+    raise NoData("nothing came")

@@ -1,6 +1,7 @@
 """Messages for errors of remote stores, and calls with a time limit, on a bounded number of threads."""
 
 import errno
+import logging
 import socket
 import threading
 import time
@@ -8,7 +9,7 @@ import time
 import pytest
 
 from tpu_profile_plugin.errors import NotFound, StorageFailed
-from tpu_profile_plugin.logdir import Logdir, remote, remote_calls
+from tpu_profile_plugin.logdir import Logdir, remote, remote_calls, secrets
 from tpu_profile_plugin.logdir.remote_calls import SilentThreads, fetch, with_timeout
 from tpu_profile_plugin.logdir.remote_errors import redacted_url, storage_error
 
@@ -242,3 +243,40 @@ def test_a_store_that_never_answers_takes_a_bounded_number_of_threads(hanging):
         time.sleep(0.01)
     assert threads() == before
     assert [problem.code for problem in logdir.scan().problems] == ["storage_missing"], "it is asked again"
+
+
+@pytest.fixture
+def restored_logging():
+    factory, known = logging.getLogRecordFactory(), set(secrets._secrets)
+    yield
+    logging.setLogRecordFactory(factory)
+    secrets._secrets.clear()
+    secrets._secrets.update(known)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "s3://me:hunter2@nosuchbucket/logs?token=hunter2",
+        "ftp://me:hunter2@127.0.0.1:1/logs",
+        "http://me:hunter2@127.0.0.1:1/logs",
+    ],
+)
+def test_a_password_reaches_no_log_of_any_package(url, caplog, restored_logging, monkeypatch):
+    if url.startswith("s3"):
+        pytest.importorskip("s3fs")
+        for name, value in (("ACCESS_KEY_ID", "x"), ("SECRET_ACCESS_KEY", "y"), ("ENDPOINT_URL", "http://127.0.0.1:1")):
+            monkeypatch.setenv(f"AWS_{name}", value)
+    with caplog.at_level(logging.DEBUG):
+        logdir = Logdir(url, limit_s=3)
+        (problem,) = logdir.scan().problems
+        logging.getLogger("botocore.test").warning("Invalid bucket name %r", "me:hunter2@nosuchbucket")
+        try:
+            raise ValueError(url)
+        except ValueError:
+            logging.getLogger("s3fs.test").exception("failed")
+        logging.getLogger("other").warning("hunters: %d", 2)
+    assert "hunter2" not in caplog.text + problem.message + logdir.path
+    assert "Invalid bucket name" in caplog.text
+    assert "ValueError" in caplog.text
+    assert "hunters: 2" in caplog.text

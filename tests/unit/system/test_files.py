@@ -149,7 +149,8 @@ def test_a_profile_is_mapped_where_that_hinders_no_writer(tmp_path: Path, monkey
 @pytest.mark.usefixtures("windows")
 def test_on_windows_copies_in_the_cache_are_mapped(tmp_path: Path) -> None:
     path, _ = old_file(tmp_path, LARGE)
-    data = mapped(str(path), LARGE)
+    with files.open_private(path) as file:
+        data = mapped(file, LARGE)
     assert data is not None
     assert (len(data), int(data[-1]), data.flags.writeable) == (LARGE, 7, False)
 

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +18,10 @@ from tpu_profile_plugin.errors import CorruptProfile, NoData, WorkerLost
 from tpu_profile_plugin.logdir import HostFile
 from tpu_profile_plugin.run.host import HostProfile, LocalThreads, Origin
 from tpu_profile_plugin.run.hosts import RunHosts
+from tpu_profile_plugin.workers import processes
 from tpu_profile_plugin.workers.executor import Executor, RemoteWorkers
 from tpu_profile_plugin.workers.processes import WorkerDied, WorkerNotStarted, Workers
+from tpu_profile_plugin.workers.task import Task, pack_task
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +67,7 @@ def test_results_of_worker_processes_are_in_host_order(tmp_path, executor):
     assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
     assert os.getpid() not in inputs.map_hosts(host_parts.process)
     assert inputs.left_out == []
+    assert [(engine.name, engine.fallback, hosts) for engine, hosts in inputs.engines] == [("processes", False, 3)]
 
 
 def test_a_step_and_its_prefetched_steps_are_computed_once(tmp_path, executor):
@@ -126,6 +130,41 @@ def test_a_dead_worker_is_replaced_and_its_host_retried(tmp_path, executor):
     assert inputs.left_out == []
 
 
+def test_a_stopped_worker_is_replaced_and_its_host_retried(tmp_path, monkeypatch):
+    monkeypatch.setattr(processes, "_LOOK_S", 0.5)
+    monkeypatch.setattr(processes, "_SILENT_S", 5)
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    executor = Executor("processes", workers=2)
+    inputs = inputs_of(executor, hosts_of(tmp_path / "logs", THREE))
+    found = []
+    asking = threading.Thread(target=lambda: found.extend(inputs.map_hosts(host_parts.waits_for.given(str(marks)))))
+    asking.start()
+    try:
+        deadline = time.monotonic() + 30
+        while not (begun := list(marks.iterdir())) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        os.kill(int(begun[0].suffix[1:]), signal.SIGSTOP)
+        (marks / "go").touch()
+        asking.join(20)
+    finally:
+        executor.close()
+    assert found == ["a", "b", "c"]
+    assert inputs.left_out == []
+    assert len(list(marks.iterdir())) == 5, "one host was begun twice"
+
+
+def test_a_task_has_a_time_limit(tmp_path):
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    hosts = hosts_of(tmp_path / "logs", THREE)
+    workers = Workers(1)
+    task = pack_task(Task(hosts[0].origin, (host_parts.waits_for.given(str(marks)),)))
+    with pytest.raises(WorkerDied, match="no result within 1 s"):
+        workers.execute(task, 1)
+    assert workers.alive == 0
+
+
 def test_a_host_that_crashes_two_workers_is_left_out(tmp_path, executor):
     inputs = inputs_of(executor, hosts_of(tmp_path, THREE))
     assert inputs.map_hosts(host_parts.dies.given("b")) == ["a", "c"]
@@ -144,7 +183,7 @@ def test_a_single_host_that_crashes_workers_is_an_error(tmp_path, executor):
 
 def test_tasks_that_a_cluster_gives_up_on_run_in_our_own_processes(tmp_path, executor):
     class Dying:
-        def execute(self, data):
+        def execute(self, data, limit_s):
             raise WorkerDied("by the test")
 
     hosts = hosts_of(tmp_path, THREE)
@@ -229,12 +268,10 @@ def test_without_an_interpreter_the_server_reads_the_files(tmp_path, monkeypatch
 def test_idle_workers_end():
     workers = Workers(2, idle_s=0.1)
     with pytest.raises(WorkerDied):
-        workers.execute(b"not a task")
+        workers.execute(b"not a task", 60)
     assert workers.alive == 0
-    from tpu_profile_plugin.workers.task import Task, pack_task
-
     missing = HostFile("h", "/nowhere/h.xplane.pb", 1, 1, "xplane", "h.xplane.pb")
-    workers.execute(pack_task(Task(Origin("", missing), (host_parts.planes,))))
+    workers.execute(pack_task(Task(Origin("", missing), (host_parts.planes,))), 60)
     assert workers.alive == 1
     deadline = time.monotonic() + 10
     while workers.alive and time.monotonic() < deadline:
@@ -245,7 +282,7 @@ def test_idle_workers_end():
 def test_a_worker_that_ends_immediately(monkeypatch):
     monkeypatch.setattr("tpu_profile_plugin.workers.processes._BOOT", "raise SystemExit(1)")
     with pytest.raises(WorkerNotStarted):
-        Workers(1).execute(b"")
+        Workers(1).execute(b"", 60)
 
 
 PARENT = """

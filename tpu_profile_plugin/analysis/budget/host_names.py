@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
-from functools import lru_cache
 
 from tpu_profile_plugin.analysis.budget.library_files import NO_FILES, SourceFiles, is_library
+from tpu_profile_plugin.system.name_cache import cached_by_name
 
 
 class Activity(IntEnum):
@@ -72,7 +72,7 @@ _CLOCK = re.compile(r"\$(?:time|<unknown>) monotonic\Z")
 _NOISE = ("ThreadpoolListener::", "end: ")
 
 
-@lru_cache(maxsize=1 << 16)
+@cached_by_name
 def activity(name: str) -> Activity:
     """What an event of that name tells."""
     return next((kind for kind, pattern in _PATTERNS if pattern.search(name)), Activity.OTHER)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+
+from tpu_profile_plugin.system.name_cache import cached_by_name
 
 UNKNOWN, TENSORFLOW, JAX, TF_DATA, MEMCPY, INPUT_PIPELINE = (
     "Unknown",
@@ -35,7 +36,7 @@ class OpName:
     type: str
 
 
-@lru_cache(maxsize=1 << 16)
+@cached_by_name
 def parse_op(full: str) -> OpName:
     """Parses `name:type` as frameworks write it; `Iterator::...` are tf.data stages, `MEMCPY...` are copies."""
     left, colon, right = full.partition(":")

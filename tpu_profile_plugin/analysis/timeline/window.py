@@ -15,7 +15,7 @@ from tpu_profile_plugin.analysis.timeline.counters import Counter, sampled
 from tpu_profile_plugin.analysis.timeline.host import THREADS, HostTrace
 
 FEW_EVENTS = 500_000
-"""A timeline with fewer events is shown whole."""
+"""A timeline with fewer events is shown whole; of several hosts, each with fewer than its share."""
 
 _ALL = 0xFFFFFFFF
 _PART = 1 << 16
@@ -68,15 +68,18 @@ def clip(window: Window, limits: Window) -> Window:
     return max(window[0], limits[0]), min(window[1], limits[1])
 
 
-def visible(trace: HostTrace, window: Window, resolution: float, pid_offset: int, *, full_dma: bool) -> Selection:
+def visible(
+    trace: HostTrace, window: Window, resolution: float, pid_offset: int, *, full_dma: bool, hosts: int = 1
+) -> Selection:
     """Events of a window of which short neighbours are left out when there are many.
 
     Args:
+      hosts: number of hosts that the answer shows.
       resolution: units across the window; 0 leaves nothing out.
       full_dma: events in the middle of flows on TPUs as well, which most transfers are.
     """
     begin, end = clip(window, whole([trace]))
-    step = resolution_ps((begin, end), resolution, trace.native.on_tracks(THREADS) + len(trace.sample_ps))
+    step = resolution_ps((begin, end), resolution, hosts * (trace.native.on_tracks(THREADS) + len(trace.sample_ps)))
     events = trace.native.select(begin, end, step, full_dma, THREADS)
     counters = tuple(_cut(counter, (begin, end), step) for counter in trace.counters if counter.is_first)
     first, last = np.searchsorted(trace.sample_ps, begin), np.searchsorted(trace.sample_ps, end, side="right")
@@ -133,6 +136,20 @@ def name_flags(trace: HostTrace, wanted: Callable[[str], object]) -> np.ndarray[
 
 Text = tuple[bytes, bytes]
 """A text, and raw deflate blocks of it that end at a byte."""
+
+
+Packed = tuple[bytes, int, int]
+"""Raw deflate blocks that end at a byte, CRC-32 and length of their text."""
+
+
+def packed_events(selection: Selection) -> Packed:
+    """JSON of the events of one host without their arguments, each behind a comma."""
+    return _native.trace_json_part((selection.trace.native, selection.events, selection.pid_offset), THREADS)
+
+
+def gzip_file(parts: Sequence[Packed]) -> bytes:
+    """The parts, one after the other, as a gzip file."""
+    return _native.gzip_of(parts)
 
 
 def bulk_events(selections: Sequence[Selection], head: Sequence[Text], tail: Text) -> bytes:

@@ -124,7 +124,7 @@ class CaptureRoutes:
         self._check_allowed(request)
         from tpu_profile_plugin.capture.probe import probe
 
-        addresses, _ = _addresses(json_body(request))
+        addresses, _ = self._addresses(json_body(request))
         if len(addresses) > _MAX_AT_ONCE:
             raise BadRequest(f"At most {_MAX_AT_ONCE} addresses can be probed at once.", parameter="addresses")
         return json_answer(probe(addresses, self.jobs.allowed), cache=NEVER)
@@ -136,7 +136,7 @@ class CaptureRoutes:
         from tpu_profile_plugin.capture import continuous
         from tpu_profile_plugin.capture.jobs import check_allowed
 
-        addresses, _ = _addresses(body)
+        addresses, _ = self._addresses(body)
         if len(addresses) > _MAX_AT_ONCE:
             raise BadRequest(f"At most {_MAX_AT_ONCE} addresses are accepted at once.", parameter="addresses")
         check_allowed(addresses, self.jobs.allowed)
@@ -153,8 +153,21 @@ class CaptureRoutes:
 
     def _start(self, values: Mapping[str, Any]) -> Job:
         options = _capture_options(values)
-        addresses, worker_list = _addresses(values)
+        addresses, worker_list = self._addresses(values)
         return self.jobs.start(addresses, options, worker_list)
+
+    def _addresses(self, values: Mapping[str, Any]) -> tuple[tuple[Address, ...], bool]:
+        """As the function; raises Forbidden for names of TPUs while only this machine may be captured from.
+
+        They are looked up with this machine's identity in its cloud, which only the operator may lend.
+        """
+        if _is_tpu_name(values) and not self.jobs.allowed.patterns:
+            raise Forbidden(
+                "Only this machine may be captured from, so names of TPUs are not looked up. The operator of "
+                "TensorBoard can allow the workers with --profile_capture_hosts (environment: "
+                "TPU_PROFILE_CAPTURE_HOSTS)."
+            )
+        return _addresses(values)
 
     def _check_allowed(self, request: Request) -> None:
         self._guard.check_write(request)
@@ -183,7 +196,7 @@ def _addresses(values: Mapping[str, Any]) -> tuple[tuple[Address, ...], bool]:
     from tpu_profile_plugin.capture.wire.addresses import parse_addresses
 
     workers = values.get("worker_list") or ""
-    if str(values.get("is_tpu_name", "")).lower() == "true":
+    if _is_tpu_name(values):
         from tpu_profile_plugin.capture.wire.tpu_names import PROFILER_PORT, resolve_tpus
 
         names = ",".join(_texts(values.get("addresses") or values.get("service_addr")))
@@ -193,6 +206,10 @@ def _addresses(values: Mapping[str, Any]) -> tuple[tuple[Address, ...], bool]:
     if workers:
         return parse_addresses(_texts(workers)), True
     return parse_addresses(_texts(values.get("addresses") or values.get("service_addr"))), False
+
+
+def _is_tpu_name(values: Mapping[str, Any]) -> bool:
+    return str(values.get("is_tpu_name", "")).lower() == "true"
 
 
 def _texts(value: Any) -> list[str]:

@@ -11,6 +11,7 @@ import { useLoad } from "../../widgets/status/use_load";
 import { FindingsNote } from "./findings_note";
 import { LeftOutBanner } from "./left_out";
 import { folderOf, loadPage } from "./pages";
+import { ReadByLine } from "./read_by";
 import { useTracking } from "./tracking";
 
 interface Props extends PageProps {
@@ -68,13 +69,14 @@ export function PageHost({ round, load = loadPage, ...props }: Props) {
 /** The page with the progress of its requests, the missing hosts and the findings about it. */
 function TrackedPage({ Page, compares = false, ...props }: PageProps & Omit<PageModule, "ids">) {
   const count = hostCount(props.tool, props.host, props.hosts);
-  const { client, progress, leftOut, ready } = useTracking(props.client, props.run, count);
+  const { client, progress, leftOut, readBy, ready } = useTracking(props.client, props.run, count);
   const page = <Page {...props} client={client} />;
   return (
     <Progress.Provider value={progress}>
       <div class="page-lines">
         {props.base.run !== null && !compares ? <NoBase {...props} /> : null}
         {leftOut ? <LeftOutBanner leftOut={leftOut} of={count} /> : null}
+        <ReadByLine readBy={readBy} />
         <div class="page-rest">
           {showsFindings(props.tool.id) && props.reading === "own" ? (
             <div class="noted-page">

@@ -8,7 +8,7 @@ import { Loading } from "../../widgets/status/loading";
 import { useLoad } from "../../widgets/status/use_load";
 import { PageHost } from "./page_host";
 import { cleanup, flush, mount, text } from "../testing";
-import { progressText, readLeftOut } from "./tracking";
+import { progressText, readLeftOut, readReadBy } from "./tracking";
 
 const tool: ToolInfo = {
   id: "stats",
@@ -150,5 +150,26 @@ describe("hosts behind a page", () => {
     expect(progressText(16, 16)).toBe("host 16 of 16");
     expect(progressText(0, 1)).toBeNull();
     expect(progressText(null, null)).toBeNull();
+  });
+
+  it("says where the hosts were read when the cluster failed", async () => {
+    const told = [{ name: "processes", hosts: 3, reason: "The Dask scheduler tcp://a:1 cannot be used: gone.", fallback: true }];
+    const { finish } = open("ALL_HOSTS", { "X-Profile-Read-By": JSON.stringify(told) });
+    await flush();
+    finish();
+    await flush();
+    expect(text("[data-read-by]")).toBe(
+      "3 hosts read by processes of the server's machine. The Dask scheduler tcp://a:1 cannot be used: gone.",
+    );
+  });
+
+  it("says nothing of threads, and ignores malformed headers", async () => {
+    const { finish } = open("ALL_HOSTS", { "X-Profile-Read-By": JSON.stringify([{ name: "threads", hosts: 3 }]) });
+    await flush();
+    finish();
+    await flush();
+    expect(document.querySelector("[data-read-by]")).toBeNull();
+    expect(readReadBy(new Headers({ "X-Profile-Read-By": "{" }))).toEqual([]);
+    expect(readReadBy(new Headers({ "X-Profile-Read-By": "1" }))).toEqual([]);
   });
 });

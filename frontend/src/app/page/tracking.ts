@@ -6,6 +6,7 @@ import type { Client, Params, RequestOptions } from "../../api/client";
 const FIRST_MS = 700;
 const INTERVAL_MS = 400;
 const LEFT_OUT_HEADER = "X-Profile-Left-Out";
+const READ_BY_HEADER = "X-Profile-Read-By";
 
 interface LeftOutHost {
   host: string;
@@ -18,12 +19,22 @@ export interface LeftOut {
   hosts: LeftOutHost[];
 }
 
+/** Where hosts of an answer were read, and why there; `fallback`: what was asked for failed. */
+export interface ReadBy {
+  name: string;
+  hosts: number;
+  reason: string;
+  fallback: boolean;
+}
+
 interface TrackedRequests {
   /** The given client with its requests tracked. */
   client: Client;
   /** E.g. "host 3 of 16"; null when no request is pending or it concerns one host only. */
   progress: string | null;
   leftOut: LeftOut | null;
+  /** Empty when the answers were made before. */
+  readBy: ReadBy[];
   /** The page has received data. */
   ready: boolean;
 }
@@ -45,6 +56,22 @@ export function readLeftOut(headers: Headers): LeftOut | null {
   }
 }
 
+/** Parses the header; empty when it is absent or malformed. */
+export function readReadBy(headers: Headers): ReadBy[] {
+  try {
+    const value: unknown = JSON.parse(headers.get(READ_BY_HEADER) ?? "[]");
+    if (!Array.isArray(value)) return [];
+    return (value as Partial<ReadBy>[]).map(({ name, hosts, reason, fallback }) => ({
+      name: String(name ?? ""),
+      hosts: Number(hosts ?? 0),
+      reason: String(reason ?? ""),
+      fallback: fallback === true,
+    }));
+  } catch {
+    return [];
+  }
+}
+
 export function progressText(done: number | null, total: number | null): string | null {
   // The number of the host in progress, counted from 1.
   return done === null || total === null || total < 2 ? null : `host ${Math.min(done + 1, total)} of ${total}`;
@@ -59,10 +86,16 @@ interface Counts {
 export function useTracking(client: Client, run: string, hosts: number): TrackedRequests {
   const [progress, setProgress] = useState<string | null>(null);
   const [leftOut, setLeftOut] = useState<LeftOut | null>(null);
+  const [readBy, setReadBy] = useState<ReadBy[]>([]);
   const [ready, setReady] = useState(false);
   const timers = useRef(new Set<ReturnType<typeof setTimeout>>());
   useEffect(() => () => timers.current.forEach(clearTimeout), []);
 
+  const heard = (headers: Headers): void => {
+    setLeftOut((known) => readLeftOut(headers) ?? known);
+    const engines = readReadBy(headers);
+    if (engines.length > 0) setReadBy(engines);
+  };
   const tracked = useMemo<Client>(() => {
     const track = async <T>(
       route: string,
@@ -96,7 +129,7 @@ export function useTracking(client: Client, run: string, hosts: number): Tracked
       };
       later(FIRST_MS);
       try {
-        return await get({ ...options, onHeaders: (headers) => setLeftOut((known) => readLeftOut(headers) ?? known) });
+        return await get({ ...options, onHeaders: heard });
       } finally {
         over = true;
         clearTimeout(timer);
@@ -111,5 +144,5 @@ export function useTracking(client: Client, run: string, hosts: number): Tracked
       post: (route, body, options) => client.post(route, body, options),
     };
   }, [client, run, hosts]);
-  return { client: tracked, progress, leftOut, ready };
+  return { client: tracked, progress, leftOut, readBy, ready };
 }

@@ -76,6 +76,12 @@ const BY_CODE: Readonly<Record<string, Writer>> = {
     why: e.message,
     todo: ["It may have been deleted or renamed: choose another session on the left.", "Reload after a new capture."],
   }),
+  too_large: (e) => ({
+    tone: "error",
+    title: "The answer would be too large",
+    why: e.message,
+    todo: ["Choose fewer hosts on the left, or a shorter window."],
+  }),
   tool_not_found: (e) => ({ tone: "error", title: "This version has no such tool", why: e.message, todo: ["Choose a tool on the left."] }),
   host_not_found: (e, s) => ({
     tone: "error",

@@ -49,6 +49,24 @@ fn trace_json<'py>(
     })
 }
 
+/// JSON of the chosen events of a host, each behind a comma: raw deflate blocks, CRC-32 and length of the text.
+#[pyfunction]
+fn trace_json_part<'py>(py: Python<'py>, host: Host, threads: usize) -> PyResult<(Bound<'py, PyBytes>, u32, u64)> {
+    let part = without_gil(py, || Ok(gzip::joined(pack(&[host.source()], threads)?)))?;
+    Ok((PyBytes::new(py, &part.blocks), part.crc.finalize(), part.length))
+}
+
+/// A gzip file of parts as `trace_json_part` gives them: blocks, CRC-32 and length of the text.
+#[pyfunction]
+fn gzip_of<'py>(py: Python<'py>, parts: Vec<(Bound<'py, PyBytes>, u32, u64)>) -> PyResult<Bound<'py, PyBytes>> {
+    let parts: Vec<Part> =
+        parts.iter().map(|(blocks, crc, length)| Part::known(blocks.as_bytes(), *crc, *length)).collect();
+    PyBytes::new_with(py, gzip::size(&parts), |file| {
+        gzip::write(&parts, file);
+        Ok(())
+    })
+}
+
 /// JSON of selected events with all arguments, each behind a comma; `frames` is the stack frame per text (0: none).
 #[pyfunction]
 fn trace_typed<'py>(
@@ -205,6 +223,8 @@ fn trace_search<'py>(
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_json, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_json_part, module)?)?;
+    module.add_function(wrap_pyfunction!(gzip_of, module)?)?;
     module.add_function(wrap_pyfunction!(trace_typed, module)?)?;
     module.add_function(wrap_pyfunction!(trace_legacy, module)?)?;
     module.add_function(wrap_pyfunction!(trace_counter, module)?)?;

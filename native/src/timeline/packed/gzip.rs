@@ -17,6 +17,23 @@ impl Part {
         crc.update(text);
         Part { blocks: blocks.to_vec(), crc, length: text.len() as u64 }
     }
+
+    /// Blocks whose text is known by its checksum and length alone.
+    pub fn known(blocks: &[u8], crc: u32, length: u64) -> Self {
+        Part { blocks: blocks.to_vec(), crc: Hasher::new_with_initial_len(crc, length), length }
+    }
+}
+
+/// Parts one after the other as one.
+pub fn joined(parts: Vec<Part>) -> Part {
+    let mut whole = Part { blocks: Vec::new(), crc: Hasher::new(), length: 0 };
+    whole.blocks.reserve_exact(parts.iter().map(|part| part.blocks.len()).sum());
+    for part in parts {
+        whole.blocks.extend_from_slice(&part.blocks);
+        whole.crc.combine(&part.crc);
+        whole.length += part.length;
+    }
+    whole
 }
 
 /// Deflate, no name, no time, fastest method, no system.
@@ -43,5 +60,37 @@ pub fn write(parts: &[Part], file: &mut [u8]) {
         let (place, left) = rest.split_at_mut(bytes.len().min(rest.len()));
         place.copy_from_slice(&bytes[..place.len()]);
         rest = left;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use flate2::read::GzDecoder;
+
+    use super::*;
+
+    /// Stored blocks: length and its complement in front of the bytes.
+    fn stored(text: &[u8]) -> Part {
+        let length = text.len() as u16;
+        let mut blocks = vec![0];
+        blocks.extend_from_slice(&length.to_le_bytes());
+        blocks.extend_from_slice(&(!length).to_le_bytes());
+        blocks.extend_from_slice(text);
+        Part::new(text, &blocks)
+    }
+
+    #[test]
+    fn parts_known_by_their_checksum_are_joined() {
+        let parts = vec![stored(b"one, "), stored(b"two, ")];
+        let whole = joined(parts);
+        let again = Part::known(&whole.blocks, whole.crc.clone().finalize(), whole.length);
+        let parts = [again, stored(b"three")];
+        let mut file = vec![0; size(&parts)];
+        write(&parts, &mut file);
+        let mut text = String::new();
+        GzDecoder::new(file.as_slice()).read_to_string(&mut text).expect("a gzip file");
+        assert_eq!(text, "one, two, three");
     }
 }

@@ -48,9 +48,9 @@ def streaming(
     Args:
       fixed: see `fixed_head`. window: the extent of the whole trace.
     """
-    head = [_deflated(_facts(hosts, window, full_dma=full_dma)), fixed]
-    head += [_deflated(text) for text in _samples(selections) if text]
-    return bulk_events(selections, head, _deflated(_tail(selections)))
+    head = [deflated(_facts(hosts, window, full_dma=full_dma)), fixed]
+    head += [deflated(text) for text in _samples(selections) if text]
+    return bulk_events(selections, head, deflated(_tail(selections)))
 
 
 def streaming_with(
@@ -98,26 +98,45 @@ def fixed_head(hosts: Sequence[Host], args: Sequence[TraceArgs]) -> Text:
 
 
 def _head(hosts: Sequence[Host], stacks: Sequence[Sequence[str]]) -> Text:
-    frames = {str(i): {"name": text} for stack in stacks for i, text in enumerate(stack, 1)}
-    named = [_metadata(f"{name} ", trace, offset(i), counted=True) for i, (name, trace) in enumerate(hosts)]
-    events = ",".join(_dump(event) for part in named for event in part)
-    return _deflated(f'{_dump(frames)},"traceEvents":[{events}'.encode())
+    return head_of([names_part(host, i, stack) for i, (host, stack) in enumerate(zip(hosts, stacks, strict=True))])
 
 
-def _deflated(text: bytes) -> Text:
+def names_part(host: Host, position: int, stack: Sequence[str]) -> tuple[dict[str, dict[str, str]], list[str]]:
+    """Stack frames, and the events that name processes and threads, of one host."""
+    name, trace = host
+    named = _metadata(f"{name} ", trace, offset(position), counted=True)
+    return {str(i): {"name": text} for i, text in enumerate(stack, 1)}, [_dump(event) for event in named]
+
+
+def head_of(parts: Sequence[tuple[dict[str, dict[str, str]], list[str]]]) -> Text:
+    """The fixed head of hosts by their `names_part`."""
+    frames = {number: frame for part, _ in parts for number, frame in part.items()}
+    events = ",".join(event for _, named in parts for event in named)
+    return deflated(f'{_dump(frames)},"traceEvents":[{events}'.encode())
+
+
+def deflated(text: bytes) -> Text:
+    """A text with its raw deflate form."""
     packer = zlib.compressobj(1, zlib.DEFLATED, -zlib.MAX_WBITS)
     return text, packer.compress(text) + packer.flush(zlib.Z_SYNC_FLUSH)
 
 
 def viewer_options(hosts: Sequence[Host], *, full_dma: bool) -> list[tuple[str, bool]]:
     """What a viewer offers to turn on, and whether it is."""
-    with_tpu = any(trace.has_tpu for _, trace in hosts)
-    return [("mpmd_pipeline_view", False), *([("full_dma", full_dma)] if with_tpu else [])]
+    return _options(any(trace.has_tpu for _, trace in hosts), full_dma=full_dma)
+
+
+def _options(has_tpu: bool, *, full_dma: bool) -> list[tuple[str, bool]]:
+    return [("mpmd_pipeline_view", False), *([("full_dma", full_dma)] if has_tpu else [])]
 
 
 def _facts(hosts: Sequence[Host], window: Window, *, full_dma: bool) -> bytes:
+    return facts_of(any(trace.has_tpu for _, trace in hosts), window, full_dma=full_dma)
+
+
+def facts_of(has_tpu: bool, window: Window, *, full_dma: bool) -> bytes:
     """The beginning of the streaming form."""
-    details = [{"name": name, "value": value} for name, value in viewer_options(hosts, full_dma=full_dma)]
+    details = [{"name": name, "value": value} for name, value in _options(has_tpu, full_dma=full_dma)]
     return (
         '{"displayTimeUnit":"ns","metadata":{"highres-ticks":true},"codeLink":"","useNewBackend":false,'
         f'"details":{_dump(details)},"filteredByVisibility":true,'
@@ -126,23 +145,28 @@ def _facts(hosts: Sequence[Host], window: Window, *, full_dma: bool) -> bytes:
 
 
 def _tail(selections: Sequence[Selection]) -> bytes:
+    return tail_of(sum(map(len, selections)), sum(part.samples for part in selections))
+
+
+def tail_of(events: int, samples: int) -> bytes:
     """The end of the streaming form."""
-    events, samples = sum(map(len, selections)), sum(part.samples for part in selections)
     message = _TOO_MANY_SAMPLES if samples > MOST_SAMPLES else ""
     counters = f'"showCounterMessage":{_dump(message)},"totalCounterEvents":{samples}'
     return f'],"returnedEventsSize":{events},{counters}}}'.encode()
 
 
-def legacy(hosts: Sequence[Host], args: Sequence[TraceArgs]) -> bytes:
-    """The whole trace in the older form; several hosts get numbers and names of their own."""
-    several = len(hosts) > 1
-    head = b"".join([_LEGACY_HEAD, *(_legacy_names(host, i, several=several) for i, host in enumerate(hosts))])
-    parts = []
-    for i, ((_, trace), of_host) in enumerate(zip(hosts, args, strict=True)):
-        front, back = head if i == 0 else b"", _LEGACY_TAIL if i == len(hosts) - 1 else b""
-        cap = LEGACY_CAP // len(hosts)
-        parts.append(legacy_events(trace, of_host, offset(i) if several else 0, cap, front, back))
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+def legacy_part(host: Host, args: TraceArgs, position: int, hosts: int) -> tuple[bytes, bytes]:
+    """Names and events of one of so many hosts in the older form, for `legacy`."""
+    several = hosts > 1
+    at = offset(position) if several else 0
+    events = legacy_events(host[1], args, at, LEGACY_CAP // hosts, b"", b"")
+    return _legacy_names(host, position, several=several), events
+
+
+def legacy(parts: Sequence[tuple[bytes, bytes]]) -> bytes:
+    """The whole trace in the older form; several hosts have numbers and names of their own."""
+    names, events = [part[0] for part in parts], [part[1] for part in parts]
+    return b"".join([_LEGACY_HEAD, *names, *events, _LEGACY_TAIL])
 
 
 def legacy_stream(hosts: Iterable[tuple[Host, TraceArgs]], *, several: bool) -> Iterator[bytes]:

@@ -67,9 +67,9 @@ def gaps(timelines: Timelines, query: Query) -> Json:
     found = run.gaps()
     shift: dict[str, int] = {}
     pid: dict[tuple[str, int], int] = {}
-    hosts = zip(run.profiles, timelines.traces, timelines.shifts, timelines.pid_offsets, strict=True)
-    for host, trace, ps, offset in hosts:
-        shift[host.name] = ps
+    hosts = zip(timelines.profiles, timelines.positions, timelines.traces, timelines.pid_offsets, strict=True)
+    for host, position, trace, offset in hosts:
+        shift[host.name] = timelines.shifts[position]
         pid |= {(host.name, section.plane): section.pid + offset for section in trace.sections}
     rows = zip(found.table, found.plane.tolist(), found.traced.tolist(), strict=True)
     listed = [

@@ -99,10 +99,27 @@ class Timelines:
     own: bool = False
 
     @cached_property
-    def hosts(self) -> list[json_forms.Host]:
-        """Names and timelines of the hosts."""
+    def _read(self) -> list[tuple[HostProfile, int, HostTrace]]:
+        """The hosts that can be read, with their positions among all and their timelines."""
         timeline = page_timeline_of if self.own else timeline_of
-        return [(host.name, timeline(host, ps)) for host, ps in zip(self.run.profiles, self.shifts, strict=True)]
+        position = {id(host): i for i, host in enumerate(self.run.profiles)}
+        found = self.run.iterate_hosts(lambda host: timeline(host, self.shifts[position[id(host)]]))
+        return [(host, position[id(host)], trace) for host, trace in found]
+
+    @property
+    def profiles(self) -> list[HostProfile]:
+        """The hosts that can be read."""
+        return [host for host, _, _ in self._read]
+
+    @property
+    def positions(self) -> list[int]:
+        """Their positions among the chosen hosts, which number their processes."""
+        return [position for _, position, _ in self._read]
+
+    @cached_property
+    def hosts(self) -> list[json_forms.Host]:
+        """Names and timelines of the hosts that can be read."""
+        return [(host.name, trace) for host, _, trace in self._read]
 
     @cached_property
     def traces(self) -> list[HostTrace]:
@@ -112,35 +129,34 @@ class Timelines:
     def args(self, *, folded: bool) -> list[TraceArgs]:
         """The arguments of the events of each host."""
         args = page_args_of if self.own else args_of
-        return [args(host, folded) for host in self.run.profiles]
+        return [args(host, folded) for host in self.profiles]
 
     @property
     def fixed_head(self) -> Text:
         """The unchanging part of the streaming form; kept for one host, made anew for several."""
         if len(self.hosts) == 1:
-            return _fixed_head(self.run.profiles[0])
+            return _fixed_head(self.profiles[0])
         return json_forms.fixed_head(self.hosts, self.args(folded=True))
 
     @property
     def pid_offsets(self) -> list[int]:
         """What the page's forms add to the process ids of each host: nothing if there is only one."""
-        several = len(self.hosts) > 1
-        return [json_forms.offset(i) if several else 0 for i in range(len(self.hosts))]
+        several = len(self.run.profiles) > 1
+        return [json_forms.offset(i) if several else 0 for _, i, _ in self._read]
 
     @property
     def page_headers(self) -> list[bytes]:
         """The unchanging part of the page's forms, per host."""
         return [
-            page_header(host, offset, self.own)
-            for host, offset in zip(self.run.profiles, self.pid_offsets, strict=True)
+            page_header(host, offset, self.own) for host, offset in zip(self.profiles, self.pid_offsets, strict=True)
         ]
 
     def prepare_smaller_windows(self) -> None:
         """Starts to compute finer levels of detail."""
-        for host, ps in zip(self.run.profiles, self.shifts, strict=True):
-            _start_levels(host, ps)
+        for host, position, _ in self._read:
+            _start_levels(host, self.shifts[position])
 
     def release_columns(self, least: int | None = None) -> None:
         """Drops large columns: pictures need the timelines only."""
-        for host in self.run.profiles:
+        for host in self.profiles:
             host.release(args_of, page_args_of, least=least)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.timeline.args import trace_args
-from tpu_profile_plugin.analysis.timeline.window import Selection, Window, exactly, named, typed_events, visible, whole
+from tpu_profile_plugin.analysis.timeline.host import HostTrace
+from tpu_profile_plugin.analysis.timeline.window import Selection, exactly, named, typed_events, visible, whole
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.payload import BINARY_TYPE, Raw
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.time.trace_viewer import binary, json_forms
+from tpu_profile_plugin.tools.time.trace_viewer import binary, json_forms, several
 from tpu_profile_plugin.tools.time.trace_viewer.json_forms import Host
 from tpu_profile_plugin.tools.time.trace_viewer.params import is_on, ps, resolution, window
-from tpu_profile_plugin.tools.time.trace_viewer.timelines import Timelines, args_of, older_timeline_of, timeline_of
+from tpu_profile_plugin.tools.time.trace_viewer.timelines import Timelines, args_of
 from tpu_profile_plugin.units import MIB
 
 _RESOLUTION = 8000
@@ -55,26 +55,28 @@ class Events:
             full_dma=query.flag("full_dma"),
         )
 
-    def select(self, timelines: Timelines, full: Window) -> list[Selection]:
-        """The events per host."""
-        numbered = [(trace, json_forms.offset(i)) for i, trace in enumerate(timelines.traces)]
+    def select(self, trace: HostTrace, position: int, hosts: int) -> Selection:
+        """The events of the host at a position among so many."""
+        at = json_forms.offset(position)
         if self.prefix:
             prefix = self.prefix
-            return [named(trace, lambda n: n.startswith(prefix), at, full_dma=self.full_dma) for trace, at in numbered]
-        begin, end = self.window
+            return named(trace, lambda name: name.startswith(prefix), at, full_dma=self.full_dma)
+        (begin, end), full = self.window, whole([trace])
         part = full[0] if begin is None else begin, full[1] if end is None else end
-        return [visible(trace, part, self.resolution, at, full_dma=self.full_dma) for trace, at in numbered]
+        return visible(trace, part, self.resolution, at, full_dma=self.full_dma, hosts=hosts)
 
 
 def streaming(timelines: Timelines, query: Query) -> Raw:
-    """Events as JSON: with their arguments as plain text, without as a gzip file."""
-    asked, full = Events.of(query), whole(timelines.traces)
-    fixed = timelines.fixed_head
+    """Events as JSON: with their arguments as plain text, without as a gzip file. Raises TooLarge."""
+    asked = Events.of(query)
+    if len(timelines.run.profiles) > 1:
+        return several.streaming(timelines.run, timelines.shifts, asked)
+    full, fixed = whole(timelines.traces), timelines.fixed_head
     timelines.release_columns()
-    selections = asked.select(timelines, full)
+    selections = [asked.select(timelines.traces[0], 0, 1)]
+    several.check_size(len(selections[0]), 1, with_args=asked.with_args)
     if asked.with_args:
-        args = timelines.args(folded=True)
-        events = [typed_events(part, of_host) for part, of_host in zip(selections, args, strict=True)]
+        events = [typed_events(selections[0], timelines.args(folded=True)[0])]
         return Raw(json_forms.streaming_with(timelines.hosts, selections, events, fixed, full), disk=False)
     timelines.release_columns(_LARGE_COLUMNS)
     body = json_forms.streaming(timelines.hosts, selections, fixed, full, full_dma=asked.full_dma)
@@ -84,9 +86,12 @@ def streaming(timelines: Timelines, query: Query) -> Raw:
 
 
 def streaming_binary(timelines: Timelines, query: Query) -> Raw:
-    """Events as a `TraceDataResponse`."""
+    """Events as a `TraceDataResponse`. Raises TooLarge."""
     asked = Events.of(query)
-    selections = asked.select(timelines, whole(timelines.traces))
+    hosts, selections = len(timelines.run.profiles), []
+    for trace, position in zip(timelines.traces, timelines.positions, strict=True):
+        selections.append(asked.select(trace, position, hosts))
+        several.check_size(sum(map(len, selections)), hosts)
     titles = [(f"{name} ", trace) for name, trace in timelines.hosts]
     return _binary(titles, selections, json_forms.viewer_options(titles, full_dma=asked.full_dma))
 
@@ -97,7 +102,7 @@ def details(timelines: Timelines, query: Query) -> Raw:
     timelines.release_columns()
     name, place = query.text("event_name"), (ps(query, "start_time_ms"), ps(query, "duration_ms"))
     selections, events, args = [], [], []
-    for i, (host, trace) in enumerate(zip(timelines.run.profiles, timelines.traces, strict=True)):
+    for host, i, trace in zip(timelines.profiles, timelines.positions, timelines.traces, strict=True):
         event = exactly(trace, name, *place, query.integer("unique_id"), json_forms.offset(i))
         if event is not None:
             selections.append(event)
@@ -116,13 +121,7 @@ def older(run: Run, query: Query) -> Raw:
         titles = [(f"{name} ", trace) for name, trace in timelines.hosts]
         numbered = zip(timelines.traces, timelines.pid_offsets, strict=True)
         return _binary(titles, [visible(trace, whole([trace]), 0, at, full_dma=False) for trace, at in numbered], [])
-    hosts: list[Host] = []
-    args = []
-    for host in run.profiles:
-        trace = older_timeline_of(host)
-        hosts.append((host.name, trace or timeline_of(host, 0)))
-        args.append(trace_args(host.space, trace, folded=False) if trace else args_of(host, False))
-    return Raw(json_forms.legacy(hosts, args), disk=False)
+    return Raw(several.legacy(run), disk=False)
 
 
 def _binary(titles: Sequence[Host], selections: Sequence[Selection], options: Sequence[tuple[str, bool]]) -> Raw:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import IntEnum
-from functools import lru_cache
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.budget.host_time import COVERING, MainThread
 from tpu_profile_plugin.analysis.common.spans import Times
 from tpu_profile_plugin.columns.arrays import I64, U8
+from tpu_profile_plugin.system.name_cache import cached_by_name
 
 
 class Purpose(IntEnum):
@@ -119,7 +119,7 @@ RUNTIME = frozenset({Purpose.COMPILE, Purpose.TRANSFER, Purpose.UPLOAD, Purpose.
 """How a program works rather than what for: a call around it with another purpose says more, and one inside as well."""
 
 
-@lru_cache(maxsize=1 << 16)
+@cached_by_name
 def purpose(name: str) -> Purpose:
     """What an event of that name is for, by itself."""
     known = next((one for one, pattern in _COMPILED if pattern.search(name)), None)
