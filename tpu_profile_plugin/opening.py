@@ -88,9 +88,9 @@ class OpenRun(Run):
         return [problem.message for problem in self.files.problems]
 
     def on(self, host: str | None) -> OpenRun:
-        """The run reduced to one host; None keeps all. Raises NotFound, NoData for a run without hosts."""
+        """The run reduced to one host; None keeps all. Raises NotFound, NoData or Forbidden without hosts."""
         if not self.files.hosts:
-            raise NoData(" ".join(self.problems) or "This run contains no profile.")
+            raise self.files.without_hosts()
         if host is None or host == "ALL_HOSTS":
             return self
         chosen = [file for file in self.files.hosts if file.host == host]
