@@ -58,7 +58,7 @@ def frontend_is_stale(frontend: Path = FRONTEND, static: Path = STATIC) -> bool:
     if not (frontend / "package.json").is_file():
         return False
     stamp = static / STAMP
-    if not stamp.is_file() or not (static / "index.html").is_file():
+    if not all(path.is_file() for path in (stamp, static / "index.html", static / "report" / "report.js")):
         return True
     return stamp.read_text() != frontend_digest(frontend)
 

@@ -19,6 +19,7 @@ from tpu_profile_plugin.commands import (
     export,
     mcp,
     query,
+    report,
     runs,
     tools,
 )
@@ -62,6 +63,7 @@ _COMMANDS: dict[str, Command] = {
     "tools": tools,
     "events": events,
     "compare": compare,
+    "report": report,
     "export": export,
     "query": query,
     "mcp": mcp,
@@ -75,11 +77,15 @@ def make_parser(command: str | None = None) -> Parser:
     parser = Parser(prog="tpu-profile", description="Browse and capture XSpace profiles.")
     parser.add_argument("--version", action="version", version=__version__, help="print the version")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    serve = commands.add_parser("serve", help="serve a logdir, on this machine only")
+    serve = commands.add_parser("serve", help="serve a logdir, on this machine or with --host to others")
+    serve.epilog = "TPU_PROFILE_TOKEN sets the access token; without it, servers that others reach make a new one"
     where = serve.add_mutually_exclusive_group(required=True)
     where.add_argument("logdir", nargs="?", metavar="LOGDIR", help="directory or URL with plugins/profile/<session>")
     where.add_argument("--logdir", dest="logdir_flag", metavar="LOGDIR", help="LOGDIR as a flag, as in TensorBoard")
     serve.add_argument("--port", type=int, default=6006, help="TCP port; 0 selects a free port (default: 6006)")
+    serve.add_argument(
+        "--host", default="127.0.0.1", help="address to bind to; others than this machine's own need the printed token"
+    )
     serve.add_argument("--executor", metavar="WHERE", default="", help=EXECUTOR)
     for name, module in _COMMANDS.items():
         if command in (None, name):
@@ -104,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(completion.script(options.shell, parser), end="")
         return 0
     if options.command == "serve":
-        return _serve(options.logdir or options.logdir_flag, options.port, options.executor)
+        return _serve(options.logdir or options.logdir_flag, options.port, options.executor, options.host)
     try:
         status: int = _COMMANDS[options.command].run(options)
         return status
@@ -118,11 +124,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
 
 
-def _serve(logdir: str, port: int, executor: str) -> int:
-    """Runs TensorBoard with this plugin only, bound to 127.0.0.1."""
-    from tpu_profile_plugin.serving import board
+def _serve(logdir: str, port: int, executor: str, host: str) -> int:
+    """Runs TensorBoard with this plugin only; other machines need a token."""
+    from tpu_profile_plugin.serving import board, token_for
 
-    made = board(logdir, port, executor)
+    made = board(logdir, port, executor, host, token_for(host))
     exit_on_sigterm()
     return int(made.main() or 0)
 

@@ -14,7 +14,10 @@ import gzip
 import importlib
 import json
 import os
+import re
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +28,7 @@ from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.columns import XSpace
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound, ProfileError
 from tpu_profile_plugin.logdir import ContentCache, Logdir, Problem, RunFiles
+from tpu_profile_plugin.logdir.names import is_xplane
 from tpu_profile_plugin.logdir.remote import is_remote
 from tpu_profile_plugin.logdir.single import Memory, SingleFile, SingleRun
 from tpu_profile_plugin.profile_data.given import Given, profile_bytes, recorded_host
@@ -34,11 +38,13 @@ from tpu_profile_plugin.run.html_text import bold, paragraphs, plain, rows
 from tpu_profile_plugin.run.kept import Summaries
 from tpu_profile_plugin.run.run import Run, Source
 from tpu_profile_plugin.sql.limits import Limits
+from tpu_profile_plugin.suffixes import XPLANE
 from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import GIB, MIB, MS_PER_S
 from tpu_profile_plugin.workers.executor import Executor
 
 if TYPE_CHECKING:
+    from tpu_profile_plugin.report.saved import SavedReport
     from tpu_profile_plugin.sql.query import Query
     from tpu_profile_plugin.sql.result import Result
     from tpu_profile_plugin.tools.payload import Payload
@@ -48,6 +54,7 @@ _COPIES_BYTES = 4 * GIB
 _SUMMARIES_BYTES = GIB
 _MOST_NAMED = 10
 _BACKEND = "backend"
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 NO_RUN = "No profile found: a run is a directory plugins/profile/<session> with <host>.xplane.pb files."
 
 
@@ -81,9 +88,9 @@ class OpenRun(Run):
         return [problem.message for problem in self.files.problems]
 
     def on(self, host: str | None) -> OpenRun:
-        """The run reduced to one host; None keeps all. Raises NotFound, NoData for a run without hosts."""
+        """The run reduced to one host; None keeps all. Raises NotFound, NoData or Forbidden without hosts."""
         if not self.files.hosts:
-            raise NoData(" ".join(self.problems) or "This run contains no profile.")
+            raise self.files.without_hosts()
         if host is None or host == "ALL_HOSTS":
             return self
         chosen = [file for file in self.files.hosts if file.host == host]
@@ -190,6 +197,30 @@ class OpenRun(Run):
         keys = {"run": self.name, "tool": page, **({} if host is None else {"host": self.on(host).hosts[0]}), **query}
         # By name, because the server is above this module.
         return importlib.import_module("tpu_profile_plugin.serving").shown(self.logdir, keys, height)
+
+    def report(
+        self, base: OpenRun | None = None, window: tuple[float, float] | None = None, *, redact: bool = False
+    ) -> SavedReport:
+        """The pages of this run in one HTML file without a server: `save(path)` it, or return it from a cell.
+
+        Args:
+          base: a run of the same logdir to compare with.
+          window: begin and end of the timeline in ms; None: the slowest step and its neighbours.
+          redact: replace names of hosts, runs, programs, source files and scopes by placeholders.
+
+        Raises BadRequest for a base of another logdir, NotAvailable if the frontend is not built.
+        """
+        # By name, because the server is above this module.
+        make = importlib.import_module("tpu_profile_plugin.plugin").report_of
+        if base is not None and base.logdir != self.logdir:
+            raise BadRequest(f"The base is in {base.logdir}: a report compares runs of one logdir.", parameter="base")
+        from tpu_profile_plugin.report.redact import LEFT, REPLACED, Redactor, names_of
+        from tpu_profile_plugin.report.saved import SavedReport
+
+        redactor = Redactor(names_of([self] if base is None else [self, base])) if redact else None
+        with _as_logdir(self) as (logdir, name):
+            data = make(logdir, name, base and base.name, window, redactor)
+        return SavedReport(data, self.logdir, f"{REPLACED}; {LEFT}" if redact else "")
 
     def __repr__(self) -> str:
         return f"<OpenRun {self.name!r}, hosts: {', '.join(self.hosts)}>"
@@ -354,6 +385,22 @@ class OpenLogdir:
 def _written(mtime_ms: int) -> str:
     """A time for people, "" when unknown."""
     return f"{datetime.fromtimestamp(mtime_ms / MS_PER_S):%Y-%m-%d %H:%M}" if mtime_ms else ""
+
+
+@contextmanager
+def _as_logdir(run: OpenRun) -> Iterator[tuple[str, str]]:
+    """A logdir with the run, and its name there: bytes and single files are written to a temporary one."""
+    if "://" in run.logdir or Path(run.logdir).is_dir():
+        yield run.logdir, run.name
+        return
+    with tempfile.TemporaryDirectory(prefix="tpu_profile_") as root:
+        session = Path(root, "plugins", "profile", _UNSAFE.sub("_", run.name).strip(".") or "run")
+        session.mkdir(parents=True)
+        for host in run.files.hosts:
+            name = Path(host.name).name
+            place = session / (name if is_xplane(name) else f"{_UNSAFE.sub('_', host.host)}{XPLANE}")
+            place.write_bytes(run.source.read(host).tobytes())
+        yield root, session.name
 
 
 def _names_file(path: str) -> bool:

@@ -13,6 +13,7 @@ from tensorboard.plugins import base_plugin
 from tpu_profile_plugin.other_plugins import conflict_message, conflicting_plugins
 
 if TYPE_CHECKING:
+    from tpu_profile_plugin.report.redact import Redactor
     from tpu_profile_plugin.server.app import Server, WsgiApp
 
 
@@ -43,6 +44,32 @@ class ProfilePlugin(base_plugin.TBPlugin):  # type: ignore[misc]
     def frontend_metadata(self) -> base_plugin.FrontendMetadata:
         """The frontend: TensorBoard loads our module into a frame and calls its render()."""
         return base_plugin.FrontendMetadata(es_module_path="/index.js")
+
+
+def report_of(
+    logdir: str,
+    run: str,
+    base: str | None = None,
+    window: tuple[float, float] | None = None,
+    redactor: Redactor | None = None,
+) -> bytes:
+    """A run of a logdir in one HTML file, made of the answers that a server of this logdir gives.
+
+    Args:
+      run, base: names of runs.
+      window: what the timeline shows, in ms; None: the slowest step and its neighbours.
+      redactor: replaces names.
+
+    Raises NotFound, and NotAvailable if the frontend is not built.
+    """
+    from tpu_profile_plugin.server.app import Server
+    from tpu_profile_plugin.server.options import Options
+
+    server = Server(Options(logdir=logdir))
+    try:
+        return server.reports.make(run, base, window, redactor)
+    finally:
+        server.close()
 
 
 class ProfilePluginLoader(base_plugin.TBLoader):  # type: ignore[misc]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
+import os
+import secrets
 import sys
 import threading
 from collections.abc import Mapping
@@ -12,24 +15,60 @@ from urllib.parse import urlencode
 
 from tpu_profile_plugin.errors import NotAvailable
 
+TOKEN_VARIABLE = "TPU_PROFILE_TOKEN"  # noqa: S105 - its name
 _lock = threading.Lock()
 _servers: dict[str, str] = {}
 
 
-def board(logdir: str, port: int, executor: str = "") -> Any:
-    """A TensorBoard with this plugin only, bound to 127.0.0.1; `main()` runs it, `launch()` starts a thread."""
+def token_for(host: str) -> str:
+    """The access token of a server: `TPU_PROFILE_TOKEN`, else a new one unless only this machine reaches the host."""
+    return os.environ.get(TOKEN_VARIABLE) or ("" if is_loopback(host) else secrets.token_urlsafe(24))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches a host; names other than localhost are not looked up."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def board(logdir: str, port: int, executor: str = "", host: str = "127.0.0.1", token: str = "") -> Any:
+    """A TensorBoard with this plugin only; `main()` runs it, `launch()` starts a thread.
+
+    Args:
+      host: the address that it is bound to.
+      token: what requests must have (`server/http/token.py`); "" for none.
+    """
     from tensorboard import assets, program
     from tensorboard.plugins.core.core_plugin import CorePluginLoader
 
     from tpu_profile_plugin.plugin import ProfilePluginLoader
 
     loaders = [CorePluginLoader(), ProfilePluginLoader(alone=True)]
-    made = program.TensorBoard(loaders, assets.get_default_assets_zip_provider())
-    argv = ["tpu-profile", "--logdir", logdir, "--port", str(port), "--host", "127.0.0.1", "--load_fast", "false"]
+    server = _with_token(token) if token else None
+    made = program.TensorBoard(loaders, assets.get_default_assets_zip_provider(), server)
+    argv = ["tpu-profile", "--logdir", logdir, "--port", str(port), "--host", host, "--load_fast", "false"]
     if executor:
         argv += ["--profile_executor", executor]
     made.configure(argv=argv)
     return made
+
+
+def _with_token(token: str) -> Any:
+    """A server of TensorBoard's that asks for a token, and whose address has it."""
+    from tensorboard import program
+
+    from tpu_profile_plugin.server.http.token import PARAMETER, guarded
+
+    class Guarded(program.WerkzeugServer):  # type: ignore[misc]
+        def __init__(self, wsgi_app: Any, flags: Any) -> None:
+            super().__init__(guarded(wsgi_app, token), flags)
+
+        def get_url(self) -> str:
+            return f"{super().get_url()}?{urlencode({PARAMETER: token})}"
+
+    return program.with_port_scanning(Guarded)
 
 
 def address(logdir: str) -> str:
@@ -67,9 +106,8 @@ def shown(logdir: str, keys: Mapping[str, str], height: int) -> Frame:
     """A page as a notebook shows it; `keys` are those of its address. Raises NotAvailable where none can be shown."""
     if "google.colab" in sys.modules:
         raise NotAvailable(
-            "In Colab the browser does not reach the machine of the program: use the tables, such as "
-            'run.findings() and run.table("hlo_stats"), or copy the logdir and run tpu-profile serve LOGDIR where the '
-            "browser is."
+            "In Colab the browser does not reach the machine of the program: return run.report() from the cell, which "
+            "holds the pages and needs no server."
         )
     path = Path(logdir)
     if "://" not in logdir:

@@ -34,6 +34,8 @@ def stale(backend: ModuleType, tmp_path: Path) -> bool:
 
 def build(backend: ModuleType, tmp_path: Path) -> None:
     (tmp_path / "static" / "index.html").write_text("")
+    (tmp_path / "static" / "report").mkdir(exist_ok=True)
+    (tmp_path / "static" / "report" / "report.js").write_text("")
     (tmp_path / "static" / backend.STAMP).write_text(backend.frontend_digest(tmp_path / "frontend"))
 
 

@@ -176,7 +176,8 @@ def _text(answer: Mapping[str, Any], base: str, run: str) -> Iterator[str]:
         yield "  ".join(cells).rstrip()
 
 
-def _markdown(answer: Mapping[str, Any], base: str, run: str) -> Iterator[str]:
+def as_markdown(answer: Mapping[str, Any], base: str, run: str) -> Iterator[str]:
+    """The difference as lines of Markdown."""
     yield f"**{_escaped(run)}** against **{_escaped(base)}**"
     yield ""
     if answer["caution"]:
@@ -195,4 +196,4 @@ def _escaped(text: str) -> str:
     return "".join(f"\\{char}" if char in "\\`*_[]<>|" else char for char in text)
 
 
-_FORMATS = {"text": _text, "markdown": _markdown}
+_FORMATS = {"text": _text, "markdown": as_markdown}

@@ -74,7 +74,10 @@ def _logdir(logdir: OpenLogdir) -> Iterator[tuple[bool, str]]:
             yield False, f"  {file.name}: {file.size:,} bytes"
         for message in dict.fromkeys(run.problems):
             yield True, f"  WRONG {message}"
+        told = {problem.file for problem in run.files.problems}
         for file_name, error in errors.items():
+            if file_name in told:
+                continue
             offset = error.details.get("offset")
             yield True, f"  WRONG {file_name}: {error.message}" + (f" (byte {offset:,})" if offset is not None else "")
         if not facts_of_files:

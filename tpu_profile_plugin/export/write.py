@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from tpu_profile_plugin.errors import BadRequest
@@ -33,25 +33,35 @@ def export(
       BadRequest: a file exists, the place is in the logdir or cannot be written, or an option has no meaning.
     """
     _check_options(form, options)
+    if not form.directory:
+        write_file(output, lambda path: form.write(run, path, options, report), logdir=logdir, force=force)
+        return [output]
     refuse_logdir(output, logdir)
-    if form.directory and output.exists() and not output.is_dir():
+    if output.exists() and not output.is_dir():
         raise BadRequest(f"{output} is a file: {form.name} needs a directory.")
-    if not form.directory and output.is_dir():
-        raise BadRequest(f"{output} is a directory: {form.name} writes a file.")
-    if not form.directory and not force:
-        _refuse_existing((output,))
-    with _written(output), _beside(output, inside=form.directory) as temporary:
-        if form.directory:
-            form.write(run, temporary, options, report)
-            files = {output / made.name: made for made in sorted(temporary.iterdir())}
-            if not force:
-                _refuse_existing(files)
-        else:
-            files = {output: temporary / output.name}
-            form.write(run, files[output], options, report)
+    with _written(output), _beside(output, inside=True) as temporary:
+        form.write(run, temporary, options, report)
+        files = {output / made.name: made for made in sorted(temporary.iterdir())}
+        if not force:
+            _refuse_existing(files)
         for path, made in files.items():
             made.replace(path)
     return list(files)
+
+
+def write_file(output: Path, write: Callable[[Path], object], *, logdir: str = "", force: bool = False) -> None:
+    """Writes one file, which appears under its name when it is complete: `write` gets a temporary path beside it.
+
+    Raises BadRequest: the file exists and `force` is false, or the place is in the logdir or cannot be written.
+    """
+    refuse_logdir(output, logdir)
+    if output.is_dir():
+        raise BadRequest(f"{output} is a directory: a file is written.")
+    if not force:
+        _refuse_existing((output,))
+    with _written(output), _beside(output, inside=False) as temporary:
+        write(temporary / output.name)
+        (temporary / output.name).replace(output)
 
 
 def refuse_logdir(output: Path, logdir: str) -> None:

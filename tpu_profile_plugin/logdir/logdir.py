@@ -9,10 +9,10 @@ from concurrent.futures import Future, wait
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.errors import FileChanged, NotFound, ProfileError
+from tpu_profile_plugin.errors import FileChanged, Forbidden, NotFound, ProfileError
 from tpu_profile_plugin.logdir.content import ContentCache
 from tpu_profile_plugin.logdir.files import Files, LocalFiles
-from tpu_profile_plugin.logdir.model import HostFile, Problem, RunFiles
+from tpu_profile_plugin.logdir.model import UNREADABLE, HostFile, Problem, RunFiles
 from tpu_profile_plugin.logdir.remote import RemoteFiles, address_of, is_remote, open_remote
 from tpu_profile_plugin.logdir.remote_errors import redacted_url
 from tpu_profile_plugin.logdir.scan import RunLocation, Scan, Scanner
@@ -110,6 +110,8 @@ class Logdir:
 
     def read(self, file: HostFile) -> np.ndarray[Any, np.dtype[np.uint8]]:
         """The file's bytes, read-only; raises NotFound, Forbidden, or FileChanged when it differs from its listing."""
+        if file.problem is not None and file.problem.code == UNREADABLE:
+            raise Forbidden(file.problem.message, file=file.name)
         files = self._get_files()
         try:
             return files.read(file.path, file.size, file.mtime_ns, file.tag)

@@ -9,9 +9,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from tpu_profile_plugin.errors import Forbidden, NoData, ProfileError
 from tpu_profile_plugin.units import NS_PER_MS
 
 FileKind = Literal["xplane", "trace.json.gz"]
+
+UNREADABLE = "unreadable_file"
+"""The code of a file that is listed and cannot be opened: not permitted, a broken link, or no regular file."""
+
+UNREADABLE_DIRECTORY = "unreadable_directory"
+"""The code of a run whose directory cannot be listed."""
 
 _SESSION = re.compile(r"(\d{4})[_-](\d{2})[_-](\d{2})[_-](\d{2})[_:-](\d{2})[_:-](\d{2})", re.ASCII)
 """The local time in the name of a session, as profilers write it."""
@@ -88,6 +95,12 @@ class RunFiles:
     directory: str
     hosts: tuple[HostFile, ...]
     problems: tuple[Problem, ...] = ()
+
+    def without_hosts(self) -> ProfileError:
+        """The error that says why the run has no host."""
+        text = " ".join(problem.message for problem in self.problems) or "This run contains no profile."
+        denied = any(problem.code == UNREADABLE_DIRECTORY for problem in self.problems)
+        return Forbidden(text, run=self.name) if denied else NoData(text, run=self.name)
 
     @property
     def host_names(self) -> tuple[str, ...]:

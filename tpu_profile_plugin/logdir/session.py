@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tpu_profile_plugin.logdir import names
 from tpu_profile_plugin.logdir.files import Files, FileStat
-from tpu_profile_plugin.logdir.model import HostFile, Problem, RunFiles
+from tpu_profile_plugin.logdir.model import UNREADABLE, UNREADABLE_DIRECTORY, HostFile, Problem, RunFiles
 
 
 def open_run(files: Files, path: str, name: str, directory: str) -> RunFiles:
@@ -15,7 +15,7 @@ def open_run(files: Files, path: str, name: str, directory: str) -> RunFiles:
     try:
         listed = files.stat_files(path).files
     except PermissionError:
-        problem = Problem("unreadable_directory", "The server may not read the directory of this run.")
+        problem = Problem(UNREADABLE_DIRECTORY, "The server may not read the directory of this run.")
         return RunFiles(name, session, directory, (), (problem,))
     hosts: list[HostFile] = []
     others: list[HostFile] = []
@@ -66,11 +66,11 @@ def _host_file(files: Files, path: str, file_name: str, status: FileStat, taken:
 
 def _file_problem(name: str, status: FileStat) -> Problem | None:
     if status.fault == "unreadable":
-        return Problem("unreadable_file", f"The server may not read {name}.", name)
+        return Problem(UNREADABLE, f"The server may not read {name}.", name)
     if status.fault == "broken":
-        return Problem("unreadable_file", f"{name} is a link to a file that does not exist.", name)
+        return Problem(UNREADABLE, f"{name} is a link to a file that does not exist.", name)
     if status.fault == "special":
-        return Problem("unreadable_file", f"{name} is not a regular file.", name)
+        return Problem(UNREADABLE, f"{name} is not a regular file.", name)
     if status.size == 0:
         message = f"{name} is empty (0 bytes): the capture ended before it wrote anything, or is still running."
         return Problem("empty_file", message, name)

@@ -62,7 +62,7 @@ class HostProfile:
       index: its position among the chosen hosts.
       file: name of its file, for messages.
       size: of the file, in bytes; 0 if unknown.
-      empty: whether the file has no bytes.
+      empty: whether the file has no bytes; False for what is no readable file.
       origin: locates the file for other processes; None if only this process can read it.
       kept: results per host that outlive the process; None if there are none.
       engines: where results of per-host steps were computed for this answer; empty if all were in memory.
@@ -82,7 +82,7 @@ class HostProfile:
         self.index = index
         self.file = file.name
         self.size = file.size
-        self.empty = file.size == 0
+        self.empty = file.size == 0 and (file.problem is None or file.problem.code == "empty_file")
         self.origin = origin
         self.kept = kept
         self.engines: dict[Engine, None] = {}

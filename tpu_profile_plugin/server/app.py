@@ -30,6 +30,7 @@ from tpu_profile_plugin.server.routes.ahead import AheadRoutes
 from tpu_profile_plugin.server.routes.capture import HINT, CaptureRoutes
 from tpu_profile_plugin.server.routes.query import QueryRoutes
 from tpu_profile_plugin.server.routes.reading import Routes
+from tpu_profile_plugin.server.routes.report import ReportRoutes
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.kept import Summaries
@@ -63,6 +64,8 @@ class Server:
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._assets = assets or Assets()
         self._routes = Routes(options, self._catalog, self.results)
+        reading = ("config", "runs_info", "run_info", "module_list", "data")
+        self.reports = ReportRoutes({name: getattr(self._routes, name) for name in reading})
         self._capture = CaptureRoutes(options)
         self._sql = QueryRoutes(Guard(options.server_names), self._catalog, self.results, self._table_files)
         self._queue = JobQueue(self._routes.data)
@@ -129,6 +132,7 @@ class Server:
             "/data": routes.data,
             "/data_csv": routes.data_csv,
             "/progress": routes.progress,
+            "/report": self.reports.report,
             "/query_about": self._sql.about,
             "/query_status": self._sql.status,
             "/query_result": self._sql.result,

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NoData, NotFound, ProfileError
+from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NotFound, ProfileError
 from tpu_profile_plugin.logdir import AllowedRoots, HostFile, Logdir, Problem, RunFiles
 from tpu_profile_plugin.logdir.files import Files, file_changed, mapping_faults
 from tpu_profile_plugin.logdir.remote import address_of
@@ -299,7 +299,7 @@ def chosen_hosts(run: RunFiles, choice: HostChoice, host: str | None, several: S
 
 
 def all_hosts(run: RunFiles) -> tuple[HostFile, ...]:
-    """All files of a run; raises NoData if it has none."""
+    """All files of a run; raises NoData if it has none, Forbidden if its directory cannot be read."""
     if not run.hosts:
-        raise NoData(" ".join(p.message for p in run.problems) or "This run contains no profile.", run=run.name)
+        raise run.without_hosts()
     return run.hosts

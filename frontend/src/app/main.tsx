@@ -7,12 +7,8 @@ import { readChoice, resolveTheme } from "./theme/theme";
 import { followTab } from "./address/title";
 import { printInLight } from "./theme/print";
 import { PAGE_KEYS, SHELL_KEYS, renameOldKeys } from "./address/view";
-import { addressWindow, makeUrlState, watchAddress } from "./address/url_state";
-import "./theme/tokens.css";
-import "./theme/base.css";
-import "./shell/shell.css";
-import "./theme/pages.css";
-import "./theme/print.css";
+import { addressWindow, makeUrlState, queryBar, watchAddress } from "./address/url_state";
+import "./theme/styles";
 
 const root = document.getElementById("app");
 if (root) {
@@ -20,7 +16,7 @@ if (root) {
   document.documentElement.dataset["theme"] = resolveTheme(readChoice());
   printInLight();
   const target = addressWindow(window);
-  const state = makeUrlState(target, [...SHELL_KEYS, ...PAGE_KEYS]);
+  const state = makeUrlState(queryBar(target), [...SHELL_KEYS, ...PAGE_KEYS]);
   state.set(
     renameOldKeys((key) => state.get(key)),
     "replace",

@@ -109,7 +109,7 @@ def test_wrong_places_and_options_are_refused(tmp_path: Path) -> None:
     file.write_text("")
     for form, output, options, message in (
         (PARQUET, file, Options(), "is a file: parquet needs a directory"),
-        (TEXT, tmp_path, Options(), "is a directory: text writes a file"),
+        (TEXT, tmp_path, Options(), "is a directory: a file is written"),
         (PARQUET, file / "out", Options(), "cannot be written: Not a directory"),
         (PARQUET, tmp_path / "out", Options(align=True), "--align has no effect on --format parquet"),
         (TEXT, tmp_path / "out", Options(("ops",)), "--tables has no effect on --format text"),

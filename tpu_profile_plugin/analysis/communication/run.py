@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 
 import numpy as np
 
@@ -139,7 +140,7 @@ def _from_hosts(parts: Sequence[HostCommunication], steps: Sequence[StepWindows]
         devices = slice(first, first + len(parts[position].devices))
         caused[devices], wait[:, devices] = parts[position].caused_ps, parts[position].wait_ps[rows[position]]
     early = int(runs.early.sum()) + sum(parts[position].early for position in matched.alone)
-    joined = tuple(_joined(entries, matched, i) for i, entries in enumerate(merged))
+    joined = tuple(map(_joined, merged, _rows_of_keys(matched, len(merged)), repeat(matched)))
     return _AllHosts(joined, wait, caused, early, offsets)
 
 
@@ -148,7 +149,15 @@ def _renumbered(sums: CollectiveSums, first: int) -> CollectiveSums:
     return replace(sums, device=sums.device + first, last=sums.last + first if sums.last >= 0 else -1)
 
 
-def _joined(entries: Sequence[CollectiveSums], matched: MatchedHosts, number: int) -> CollectiveSums:
+def _rows_of_keys(matched: MatchedHosts, keys: int) -> list[I64]:
+    """The rows of the matched runs of each collective, ascending."""
+    runs = matched.runs
+    rows = np.flatnonzero(runs.instance >= 0)
+    rows = rows[np.argsort(runs.key[rows], kind="stable")]
+    return np.split(rows, np.searchsorted(runs.key[rows], np.arange(1, keys)))
+
+
+def _joined(entries: Sequence[CollectiveSums], rows: I64, matched: MatchedHosts) -> CollectiveSums:
     """One collective over all hosts; waits are between hosts unless some host's clock is unknown."""
     runs = matched.runs
     longest = max(entries, key=lambda one: one.end_ps - one.begin_ps)
@@ -167,7 +176,6 @@ def _joined(entries: Sequence[CollectiveSums], matched: MatchedHosts, number: in
         last=waiting.last,
         latency_ps=min(one.latency_ps for one in entries),
     )
-    rows = np.flatnonzero((runs.key == number) & (runs.instance >= 0))
     if matched.alone or not len(rows):
         return merged
     most = rows[int(runs.wait_ps[rows].argmax())]

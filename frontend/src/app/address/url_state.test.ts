@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { addressWindow, makeUrlState } from "./url_state";
+import { addressWindow, fragmentBar, makeUrlState, queryBar } from "./url_state";
 
 describe("URL state", () => {
   beforeEach(() => window.history.replaceState(null, "", "/?darkMode=true#profile"));
 
   it("keeps foreign keys and the hash", () => {
-    const state = makeUrlState(window);
+    const state = makeUrlState(queryBar(window));
     state.set({ run: "train/a", tool: "trace_viewer@" }, "push");
     expect(window.location.search + window.location.hash).toBe("?darkMode=true&run=train/a&tool=trace_viewer@#profile");
     expect(state.get("run")).toBe("train/a");
@@ -14,14 +14,14 @@ describe("URL state", () => {
   });
 
   it("makes the full address of another view", () => {
-    const state = makeUrlState(window, ["run"]);
+    const state = makeUrlState(queryBar(window), ["run"]);
     state.set({ run: "a" }, "push");
     expect(state.href({ tool: "x", run: null })).toBe(`${window.location.origin}/?darkMode=true&tool=x#profile`);
     expect(window.location.search).toBe("?darkMode=true&run=a");
   });
 
   it("adds a history entry only for a change", () => {
-    const state = makeUrlState(window);
+    const state = makeUrlState(queryBar(window));
     const before = window.history.length;
     const heard = vi.fn();
     state.subscribe(heard);
@@ -32,7 +32,7 @@ describe("URL state", () => {
   });
 
   it("notifies of the back button until unsubscribed", () => {
-    const state = makeUrlState(window);
+    const state = makeUrlState(queryBar(window));
     const heard = vi.fn();
     const stop = state.subscribe(heard);
     window.dispatchEvent(new PopStateEvent("popstate"));
@@ -42,7 +42,7 @@ describe("URL state", () => {
   });
 
   it("restores its keys when the parent rewrites the address", () => {
-    const state = makeUrlState(window, ["run", "tool"]);
+    const state = makeUrlState(queryBar(window), ["run", "tool"]);
     state.set({ run: "a/b", tool: "x" }, "push");
     window.history.replaceState(null, "", "/?darkMode=false&run=old#profile");
     expect(state.get("run")).toBe("a/b");
@@ -56,7 +56,7 @@ describe("URL state", () => {
   });
 
   it("does not change the address of other plugins", () => {
-    const state = makeUrlState(window, ["run"]);
+    const state = makeUrlState(queryBar(window), ["run"]);
     state.set({ run: "a" }, "push");
     window.history.pushState(null, "", "/?darkMode=true#scalars");
     window.dispatchEvent(new PopStateEvent("popstate"));
@@ -75,5 +75,30 @@ describe("URL state", () => {
     expect(addressWindow(own)).toBe(own);
     const near = { location: { search: "" } };
     expect(addressWindow({ parent: near } as unknown as Window)).toBe(near);
+  });
+});
+
+describe("the fragment of a saved report", () => {
+  beforeEach(() => window.history.replaceState(null, "", "/file.html"));
+
+  it("holds the view, and links lead into it", () => {
+    const state = makeUrlState(fragmentBar(window), ["run"]);
+    state.set({ run: "a/b", tool: "x" }, "push");
+    expect(window.location.hash).toBe("#run=a/b&tool=x");
+    expect(state.href({ tool: "y" })).toBe("#run=a/b&tool=y");
+    window.history.replaceState(null, "", "#run=c");
+    window.dispatchEvent(new PopStateEvent("popstate"));
+    expect([state.get("run"), state.get("tool")]).toEqual(["c", null]);
+  });
+
+  it("lasts until the page is closed where the history is refused", () => {
+    const refuse = (): never => {
+      throw new DOMException("opaque", "SecurityError");
+    };
+    const own = { location: { hash: "" }, history: { pushState: refuse, replaceState: refuse }, addEventListener: () => undefined };
+    const state = makeUrlState(fragmentBar(own as unknown as Window), ["run", "tool"]);
+    state.set({ run: "a" }, "push");
+    state.set({ tool: "t" }, "replace");
+    expect([state.get("run"), state.get("tool"), state.href({ tool: null })]).toEqual(["a", "t", "#run=a"]);
   });
 });

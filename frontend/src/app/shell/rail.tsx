@@ -23,6 +23,8 @@ interface Props {
   tool: ToolInfo | null;
   selection: HostSelection;
   reading: Reading;
+  /** A saved report: one run and one reading. */
+  report: boolean;
   onToggle: () => void;
   onCapture: () => void;
   onRun: (run: string) => void;
@@ -68,7 +70,7 @@ export function Rail(props: Props) {
         <section class="rail-part" aria-label="Session">
           <h2>Session</h2>
           <SessionPicker runs={runs} current={run} devices={devices} onChoose={props.onRun} />
-          <BasePicker base={props.base} run={run} client={props.client} />
+          {props.report ? null : <BasePicker base={props.base} run={run} client={props.client} />}
         </section>
       )}
       {collapsed || !tool ? null : (
@@ -77,7 +79,7 @@ export function Rail(props: Props) {
           <HostPicker tool={tool} host={selection.host} hosts={selection.hosts} onChoose={props.onHosts} />
         </section>
       )}
-      {collapsed ? null : (
+      {collapsed || props.report ? null : (
         <section class="rail-part" aria-label="Reading">
           <h2>Reading</h2>
           <ReadingSwitch reading={props.reading} onChoose={props.onReading} />

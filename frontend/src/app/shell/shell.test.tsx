@@ -4,7 +4,7 @@ import type { PageProps } from "../../page/page";
 import type { RunInfo, RunSummary, Status, ToolInfo } from "../../api/types";
 import { fakeClient } from "../testing";
 import { Shell } from "./shell";
-import { makeUrlState } from "../address/url_state";
+import { makeUrlState, queryBar } from "../address/url_state";
 
 const run = (name: string, mtime_ms: number): RunSummary => ({
   run: name,
@@ -69,7 +69,7 @@ function open(search: string, routes: Record<string, unknown> = {}) {
   mount(
     <Shell
       client={client}
-      state={makeUrlState(window)}
+      state={makeUrlState(queryBar(window))}
       address={() => window.location.href}
       load={() => Promise.resolve({ ids: [], Page })}
     />,
@@ -243,7 +243,14 @@ describe("shell", () => {
       throw new Error("kaputt");
     };
     const client = fakeClient({ config: {}, runs_info: [run("new", 1)], run_info: info("new"), status });
-    mount(<Shell client={client} state={makeUrlState(window)} address={() => ""} load={() => Promise.resolve({ ids: [], Page: Bad })} />);
+    mount(
+      <Shell
+        client={client}
+        state={makeUrlState(queryBar(window))}
+        address={() => ""}
+        load={() => Promise.resolve({ ids: [], Page: Bad })}
+      />,
+    );
     await flush();
     expect(text(".panel")).toContain("kaputt");
     expect(document.querySelector(".rail")).not.toBeNull();

@@ -7,6 +7,7 @@ import { explain } from "../../page/failure/explain";
 import { forgetFindings } from "../../page/findings";
 import { READING_KEY, readingOf } from "../../page/page";
 import type { BaseChoice, PageModule, UrlState } from "../../page/page";
+import type { ReportFacts } from "../../api/stored";
 import type { Config, Problem, RunInfo, RunSummary, Status } from "../../api/types";
 import { Loading } from "../../widgets/status/loading";
 import { Panel } from "../../widgets/status/panel";
@@ -19,6 +20,7 @@ import { NoProfiles } from "./no_profiles";
 import { PageHost } from "../page/page_host";
 import { Problems } from "./problems";
 import { Rail } from "./rail";
+import { ReportNote } from "./report_note";
 import { describe } from "./session_picker";
 import { TopBar } from "./top_bar";
 import type { Crumb } from "./top_bar";
@@ -35,9 +37,11 @@ interface Props {
   /** The address for "Copy link". */
   address: () => string;
   load?: (toolId: string) => Promise<PageModule>;
+  /** What a saved report says about itself; null for a page with a server. */
+  report?: ReportFacts | null;
 }
 
-export function Shell({ client, state, address, load }: Props) {
+export function Shell({ client, state, address, load, report = null }: Props) {
   useUrl(state);
   const [theme, setTheme] = useThemeChoice();
   const [collapsed, toggleCollapsed] = useCollapsed();
@@ -51,7 +55,7 @@ export function Shell({ client, state, address, load }: Props) {
   const written = useRef(new Set<string>());
 
   const config = useLoad("config", (signal) => client.json<Config>("config", {}, { signal }));
-  const canCapture = config.data?.hideCaptureProfileButton !== true;
+  const canCapture = report === null && config.data?.hideCaptureProfileButton !== true;
   const preset = canCapture ? state.get(CAPTURE_KEY) : null;
   const dialog = preset === null ? opened : "capture";
   const runs = useLoad("runs", (signal) => client.json<RunSummary[]>("runs_info", {}, { signal }));
@@ -158,6 +162,7 @@ export function Shell({ client, state, address, load }: Props) {
           tool={tool}
           selection={selection}
           reading={reading}
+          report={report !== null}
           onToggle={toggleCollapsed}
           onCapture={() => setOpened("capture")}
           onRun={(name) => state.set({ ...leave(), run: name, session_path: null, run_path: null }, "push")}
@@ -172,10 +177,11 @@ export function Shell({ client, state, address, load }: Props) {
             theme={theme}
             address={address}
             onTheme={setTheme}
-            onReload={reload}
+            {...(report ? {} : { onReload: reload, report: run ? client.url("report", { run: run.run, base: wantedBase }) : null })}
             onHelp={() => setOpened("help")}
           />
           <main id="content" class="content" tabIndex={-1} aria-label={tool?.title ?? "Profile"}>
+            {report ? <ReportNote report={report} /> : null}
             {info.data && tool?.available ? <Problems info={info.data} /> : null}
             <div class="page">{content()}</div>
           </main>

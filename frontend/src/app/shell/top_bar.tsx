@@ -24,11 +24,14 @@ interface Props {
   theme: ThemeChoice;
   address: () => string;
   onTheme: (choice: ThemeChoice) => void;
-  onReload: () => void;
+  /** Absent in a saved report, which does not change. */
+  onReload?: () => void;
+  /** The address of a report of this run; null or absent without one. */
+  report?: string | null;
   onHelp: () => void;
 }
 
-export function TopBar({ crumbs, busy, theme, address, onTheme, onReload, onHelp }: Props) {
+export function TopBar({ crumbs, busy, theme, address, onTheme, onReload, report = null, onHelp }: Props) {
   return (
     <header class="top">
       <nav class="crumbs" aria-label="Breadcrumbs">
@@ -50,16 +53,18 @@ export function TopBar({ crumbs, busy, theme, address, onTheme, onReload, onHelp
         </ol>
       </nav>
       <div class="top-tools">
-        <button
-          type="button"
-          class="button ghost icon"
-          aria-label="Reload"
-          aria-busy={busy}
-          data-tip="Search for new sessions and reload this page"
-          onClick={onReload}
-        >
-          <Icon name="reload" />
-        </button>
+        {onReload ? (
+          <button
+            type="button"
+            class="button ghost icon"
+            aria-label="Reload"
+            aria-busy={busy}
+            data-tip="Search for new sessions and reload this page"
+            onClick={onReload}
+          >
+            <Icon name="reload" />
+          </button>
+        ) : null}
         <button
           type="button"
           class="button ghost icon"
@@ -70,6 +75,11 @@ export function TopBar({ crumbs, busy, theme, address, onTheme, onReload, onHelp
           <Icon name={theme} />
         </button>
         <CopyButton text={address} label="Copy link" title="Copy the address of this view" class="ghost" />
+        {report === null ? null : (
+          <a class="button ghost" href={report} download data-tip="One HTML file with this run, which opens without a server">
+            Save report
+          </a>
+        )}
         <button type="button" class="button ghost icon" aria-label="Help" data-tip="Help" onClick={onHelp}>
           <Icon name="help" />
         </button>

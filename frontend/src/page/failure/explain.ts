@@ -95,6 +95,15 @@ const BY_CODE: Readonly<Record<string, Writer>> = {
     why: e.message,
     todo: ["Choose another module on this page."],
   }),
+  not_in_report: (e) => ({
+    tone: "empty",
+    title: "Not in this report",
+    why: e.message,
+    todo: [
+      "Open the profile with TensorBoard or tpu-profile serve, which have everything.",
+      "Go back, or choose another tool on the left.",
+    ],
+  }),
   no_data: (e) => ({ tone: "empty", title: "No data", why: e.message, todo: ["Choose another tool or host on the left."] }),
   bad_request: (e) => ({
     tone: "error",

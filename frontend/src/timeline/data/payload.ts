@@ -81,6 +81,36 @@ function readArrays(buffer: ArrayBuffer, body: number, declared: Record<string, 
   return arrays;
 }
 
+/** Joins a header and columns to a response that `decodeContainer` splits. */
+export function encodeContainer(
+  header: Readonly<Record<string, unknown>>,
+  columns: Readonly<Record<string, Column>>,
+): Uint8Array<ArrayBuffer> {
+  const aligned = (size: number): number => Math.ceil(size / ALIGNMENT) * ALIGNMENT;
+  const arrays: Record<string, { type: string; offset: number; length: number }> = {};
+  let size = 0;
+  for (const [name, values] of Object.entries(columns)) {
+    arrays[name] = { type: typeOf(values), offset: size, length: values.length };
+    size = aligned(size + values.byteLength);
+  }
+  const text = new TextEncoder().encode(JSON.stringify({ ...header, arrays }));
+  const body = HEADER_BEGIN + aligned(text.length);
+  const bytes = new Uint8Array(body + size).fill(0x20, 0, body);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, MAGIC, true);
+  view.setUint32(4, body - HEADER_BEGIN, true);
+  bytes.set(text, HEADER_BEGIN);
+  for (const [name, values] of Object.entries(columns)) {
+    bytes.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), body + arrays[name]!.offset);
+  }
+  return bytes;
+}
+
+function typeOf(values: Column): string {
+  const float = values instanceof Float64Array;
+  return `${float ? "f" : values instanceof Int32Array ? "i" : "u"}${8 * values.BYTES_PER_ELEMENT}`;
+}
+
 /** The value as an object, or a PayloadError naming it. */
 export function record(value: unknown, what: string): Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {

@@ -62,6 +62,8 @@ export interface Trace {
   readonly resolution: number;
   readonly totalEvents: number;
   readonly mergedEvents: number;
+  /** No finer boxes of it exist, as in a saved report. */
+  readonly finest: boolean;
   readonly truncated: boolean;
   readonly sections: readonly Section[];
   readonly tracks: readonly Track[];
@@ -114,6 +116,7 @@ export function decodeTrace(buffer: ArrayBuffer): Trace {
     resolution: number(header.resolution, "resolution"),
     totalEvents: count(header.total_events, "total_events"),
     mergedEvents: count(header.merged_events ?? 0, "merged_events"),
+    finest: header.finest === true,
     truncated: header.truncated === true,
     sections,
     tracks,

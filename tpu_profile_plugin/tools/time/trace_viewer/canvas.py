@@ -7,6 +7,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from tpu_profile_plugin.analysis.common.patterns import searcher
 from tpu_profile_plugin.analysis.timeline.args import TraceArgs
 from tpu_profile_plugin.analysis.timeline.host import THREADS, HostTrace, Track
@@ -27,6 +29,7 @@ MOST_AREAS = 10_000
 """A rectangle covers at most this many tracks."""
 
 _HOST = "/host:"
+_DTYPES = {"f64": "<f8", "u32": "<u4", "u16": "<u2", "u8": "u1", "i32": "<i4"}
 
 
 def columns(hosts: Sequence[Host], window: Window, resolution: int, fixed: Sequence[bytes]) -> bytes:
@@ -148,6 +151,36 @@ def event(host: Host, args: TraceArgs, pid: int, tid: int, index: int) -> dict[s
         "stack": _stack(values),
         "ancestors": _ancestors(trace, track, index),
         "flows": _flows(trace, track, index, pid - place.pid),
+    }
+
+
+def details(host: Host, args: TraceArgs, body: bytes, limit: int) -> dict[str, Any]:
+    """Events as `event` gives them, by `PID.TID.EVENT`: the longest of each name, then the longest of all.
+
+    Args:
+      body: the answer of `columns` for this host; merged boxes are left out.
+    """
+    columns = unpacked(body)
+    track = np.repeat(np.arange(len(columns["track_start"]) - 1), np.diff(columns["track_start"]))
+    single = np.flatnonzero(columns["count"] == 1)
+    longest = single[np.argsort(-columns["duration_ps"][single], kind="stable")]
+    _, first = np.unique(columns["name"][longest], return_index=True)
+    rows = longest[np.concatenate([np.sort(first), np.setdiff1d(np.arange(len(longest)), first)])[:limit]]
+    places = [host[1].tracks[at] for at in track[rows].tolist()]
+    numbers = columns["event"][rows].tolist()
+    return {
+        f"{place.pid}.{place.tid}.{number}": event(host, args, place.pid, place.tid, number)
+        for place, number in zip(places, numbers, strict=True)
+    }
+
+
+def unpacked(body: bytes) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
+    """The arrays of an answer of `columns` or `search`, as views."""
+    size = int.from_bytes(body[4:8], "little")
+    declared = json.loads(body[8 : 8 + size])["arrays"]
+    return {
+        name: np.frombuffer(body, _DTYPES[one["type"]], one["length"], 8 + size + one["offset"])
+        for name, one in declared.items()
     }
 
 

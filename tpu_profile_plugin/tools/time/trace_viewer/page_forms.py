@@ -17,9 +17,9 @@ _MOST_COLUMNS = 1_000_000
 def columns(timelines: Timelines, query: Query) -> Raw:
     """The boxes of a window."""
     asked = int(min(max(resolution(query, _RESOLUTION), 1), _MOST_COLUMNS))
-    hosts = timelines.hosts
+    hosts, headers = timelines.hosts, timelines.page_headers  # both are made of the columns
     timelines.release_columns()
-    return Raw(canvas.columns(hosts, _window(timelines, query), asked, timelines.page_headers), BINARY_TYPE)
+    return Raw(canvas.columns(hosts, _window(timelines, query), asked, headers), BINARY_TYPE)
 
 
 def search(timelines: Timelines, query: Query) -> Raw:
@@ -40,6 +40,19 @@ def event(timelines: Timelines, query: Query) -> Json:
         raise BadRequest("A single event belongs to one host; select it with 'host'.", parameter="host")
     numbers = query.integer("pid"), query.integer("tid"), query.integer("event")
     return Json(canvas.event(timelines.hosts[0], timelines.args(folded=True)[0], *numbers))
+
+
+def details(timelines: Timelines, query: Query) -> Json:
+    """What `event` answers for the events that matter most in a window, by `PID.TID.EVENT`: see `canvas.details`.
+
+    Raises BadRequest for several hosts.
+    """
+    if len(timelines.run.profiles) != 1:
+        raise BadRequest("Events belong to one host; select it with 'host'.", parameter="host")
+    asked = int(min(max(resolution(query, _RESOLUTION), 1), _MOST_COLUMNS))
+    args = timelines.args(folded=True)[0]
+    body = canvas.columns(timelines.hosts, _window(timelines, query), asked, timelines.page_headers)
+    return Json(canvas.details(timelines.hosts[0], args, body, query.integer("limit")))
 
 
 def sums(timelines: Timelines, query: Query) -> Json:

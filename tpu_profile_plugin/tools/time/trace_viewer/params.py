@@ -20,7 +20,7 @@ FARTHEST_PS = 10**17
 _FARTHEST_MS = 2.0**62 / PS_PER_MS
 """53 days: picoseconds are 64-bit integers."""
 
-_FORMS = ("json", "pb", "columns", "event", "search", "sums", "gaps")
+_FORMS = ("json", "pb", "columns", "event", "details", "search", "sums", "gaps")
 _SWITCH = ("0", "1", "false", "true")
 
 PARAMS = (
@@ -39,9 +39,7 @@ PARAMS = (
     Param("regex", "string", "0", "Whether the query is a regular expression.", choices=_SWITCH),
     Param("case", "string", "0", "Whether the search is case-sensitive.", choices=_SWITCH),
     Param("args", "string", "0", "Whether arguments are searched, too.", choices=_SWITCH),
-    Param(
-        "limit", "int", 10_000, "Maximum number of hits of a search, or of names of sums.", minimum=1, maximum=1_000_000
-    ),
+    Param("limit", "int", 10_000, "Maximum number of hits, names of sums, or details.", minimum=1, maximum=1_000_000),
     Param("areas", "string", "", "Tracks to add up, PID.TID.FIRST_ROW.LAST_ROW joined by commas (format=sums)."),
     Param("pid", "int", -1, "Process of the event (format=event)."),
     Param("tid", "int", -1, "Thread of the event (format=event)."),

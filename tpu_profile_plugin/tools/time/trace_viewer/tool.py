@@ -17,6 +17,7 @@ _PAGE_FORMS: dict[str, Callable[[Timelines, Query], Payload]] = {
     "columns": page_forms.columns,
     "search": page_forms.search,
     "event": page_forms.event,
+    "details": page_forms.details,
     "sums": page_forms.sums,
     "gaps": page_forms.gaps,
 }

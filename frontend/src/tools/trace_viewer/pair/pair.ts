@@ -166,7 +166,7 @@ export class Pair implements PairState {
     const window = this.timeline.window;
     if (!trace || !meet(window, trace.full)) return;
     this.loader.update(
-      { range: trace.window, resolution: trace.resolution, filtered: trace.mergedEvents > 0 },
+      { range: trace.window, resolution: trace.resolution, filtered: trace.mergedEvents > 0 && !trace.finest },
       window,
       trace.full,
       scale.width * (devicePixelRatio || 1),

@@ -198,7 +198,7 @@ export class Session {
     this.moved();
     const { trace, scale } = this.timeline.state;
     if (trace) {
-      const loaded: Loaded = { range: trace.window, resolution: trace.resolution, filtered: trace.mergedEvents > 0 };
+      const loaded: Loaded = { range: trace.window, resolution: trace.resolution, filtered: trace.mergedEvents > 0 && !trace.finest };
       this.loader.update(loaded, this.timeline.window, trace.full, scale.width * (devicePixelRatio || 1));
     }
     if (this.moveTimer === 0) {

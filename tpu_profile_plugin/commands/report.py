@@ -1,0 +1,86 @@
+"""`tpu-profile report`: a run in one HTML file that opens without a server, or as Markdown for a pull request."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tpu_profile_plugin.errors import BadRequest
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.opening import OpenRun
+
+HELP = "save a run as one HTML file that opens without a server"
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments."""
+    parser.epilog = "markdown: headline, findings and comparison, for a pull request"
+    parser.add_argument("logdir", help="a logdir or a .xplane.pb file")
+    parser.add_argument("run", nargs="?", help="the run (default: the newest)")
+    parser.add_argument("--base", metavar="RUN", help="a run of the same logdir to compare with")
+    parser.add_argument("--window", metavar="A,B", help="milliseconds of the timeline (default: the slowest step)")
+    parser.add_argument("--redact", action="store_true", help="replace names of hosts, programs, files and scopes")
+    parser.add_argument("--format", choices=("html", "markdown"), default="html", help="form of the report")
+    parser.add_argument("--link", metavar="URL", help="markdown: where the HTML file is")
+    parser.add_argument("-o", "--output", metavar="FILE", help="file to write (markdown: default standard output)")
+    parser.add_argument("--force", action="store_true", help="replace the file if it exists")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Writes the report; returns the exit status."""
+    import tpu_profile_plugin
+    from tpu_profile_plugin.export.write import write_file
+
+    if options.format == "html" and not options.output:
+        raise BadRequest("An HTML report needs a file: -o report.html.")
+    if options.format == "markdown" and (options.redact or options.window):
+        raise BadRequest("--redact and --window have no effect on --format markdown.")
+    window = _window(options.window)
+    with closing(tpu_profile_plugin.open(options.logdir)) as logdir:
+        chosen = logdir.run(options.run)
+        base = logdir.run(options.base) if options.base else None
+        if options.format == "markdown":
+            data = ("\n".join(_markdown(chosen, base, options.link)) + "\n").encode()
+        else:
+            report = chosen.report(base, window, redact=options.redact)
+            data = report.data
+            if report.left:
+                print(f"tpu-profile: {report.left}", file=sys.stderr)
+        if options.output is None:
+            sys.stdout.write(data.decode())
+            return 0
+        write_file(Path(options.output), lambda path: path.write_bytes(data), logdir=logdir.path, force=options.force)
+    print(f"{options.output}  {len(data):,} bytes")
+    return 0
+
+
+def _window(text: str | None) -> tuple[float, float] | None:
+    """Begin and end in ms. Raises BadRequest."""
+    try:
+        begin, end = map(float, (text or "0,1").split(","))
+    except ValueError:
+        begin, end = 1.0, 0.0
+    if not 0 <= begin < end < float("inf"):
+        raise BadRequest(f"--window is begin and end in milliseconds, such as 120,150, not {text!r}.")
+    return (begin, end) if text else None
+
+
+def _markdown(run: OpenRun, base: OpenRun | None, link: str | None) -> Iterator[str]:
+    """The findings, then what changed from the base."""
+    import json
+
+    from tpu_profile_plugin.commands.compare import as_markdown as comparison
+    from tpu_profile_plugin.commands.findings_text import as_markdown as findings
+    from tpu_profile_plugin.tools.payload import encode
+
+    yield findings(run.name, len(run.hosts), run.answer("smart_suggestion", all_rules=True), silent=False)
+    if base is not None:
+        yield "\n### What changed\n"
+        yield from comparison(json.loads(encode(run.payload("compare", base=base)).body), base.name, run.name)
+    if link:
+        yield f"\n[The whole report](<{link.replace('>', '%3E')}>): every page, with the timeline, in one file."

@@ -1,0 +1,186 @@
+"""The answers that a report stores, by the request that a page makes for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tpu_profile_plugin.errors import ProfileError
+from tpu_profile_plugin.report.views import MOST_HOSTS, MOST_MODULES, TRACE, Request, left_out, views
+from tpu_profile_plugin.tools import registry
+from tpu_profile_plugin.units import PS_PER_MS
+
+Ask = Callable[[str, Mapping[str, str]], bytes]
+"""The answer of a route of the server to parameters; raises ProfileError."""
+
+Window = tuple[float, float]
+"""Begin and end in ms, on the axis of the trace viewer."""
+
+_MOST_DETAILS = 1000
+_FINEST = "1000000"
+_ALL = "ALL_HOSTS"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One answer: its key, as the page makes it of the request, its HTTP status and its bytes."""
+
+    key: str
+    status: int
+    body: bytes
+
+
+def key_of(route: str, params: Mapping[str, str], defaults: Mapping[str, Mapping[str, str]]) -> str:
+    """The name of a request: its route and its parameters in order, without those that have their default."""
+    given = defaults.get(params.get("tag", ""), {}) if route == "data" else {}
+    kept = sorted((name, value) for name, value in params.items() if value != "" and given.get(name) != value)
+    return json.dumps([route, *kept], ensure_ascii=False, separators=(",", ":"))
+
+
+def defaults() -> dict[str, dict[str, str]]:
+    """Tool id -> the parameters with their defaults, as a page writes them."""
+    return {
+        tool.id: {param.name: _text(param.default) for param in tool.params if param.default not in (None, "")}
+        for tool in registry.TOOLS
+    }
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class Collector:
+    """Asks for the answers of a report, of one run and of the base that it is compared with."""
+
+    def __init__(self, ask: Ask, run: str, base: str | None, window: Window | None) -> None:
+        self._ask, self._run, self._base, self._window = ask, run, base, window
+        self._defaults = defaults()
+
+    def answers(self) -> Iterator[Stored]:
+        """All answers, each once; what the server refuses is stored as its error."""
+        runs = [one for one in self._json("runs_info", {}) if one["run"] == self._run]
+        yield self._made("config", {}, {**self._json("config", {}), "hideCaptureProfileButton": True})
+        yield self._made("runs_info", {}, runs)
+        for run in dict.fromkeys(name for name in (self._run, self._base) if name is not None):
+            yield from self._of_run(run)
+        if self._base is not None:
+            yield self._stored("data", {"run": self._run, "tag": "compare", "base": self._base, "extended": "true"})
+
+    def _of_run(self, run: str) -> Iterator[Stored]:
+        info = self._json("run_info", {"run": run})
+        shown = []
+        for tool in info["tools"]:
+            reason = tool["reason"] or left_out(tool["id"], compared=self._base is not None)
+            names = tool["host_names"]
+            if reason is None and tool["id"] == TRACE:
+                names = names[:MOST_HOSTS]
+            elif reason is None and names:
+                names = [_ALL] if tool["hosts"] == "all" and _ALL in names else names[:1]
+            shown.append({**tool, "available": reason is None, "reason": reason, "host_names": names})
+        yield self._made("run_info", {"run": run}, {**info, "tools": shown})
+        for tool in shown:
+            if not tool["available"]:
+                continue
+            for host in tool["host_names"] or [""]:
+                if tool["id"] == TRACE:
+                    yield from self._timeline(run, host)
+                elif tool["id"] == "memory_viewer":
+                    modules = yield from self._modules(run, host)
+                    yield self._made("module_list", {"run": run, "host": host}, ",".join(modules) or "NO_MODULE")
+                else:
+                    for view in views(tool):
+                        yield self._data(Request(run, tool["id"], host, view))
+        for host in ("", *(tool["host_names"][0] for tool in shown[:1] if tool["host_names"])):
+            shown_host = "" if host == _ALL else host
+            yield self._data(Request(run, "smart_suggestion", shown_host, {"all_rules": "true"}))
+
+    def _modules(self, run: str, host: str) -> Generator[Stored, None, list[str]]:
+        """The memory of the programs with the largest peaks; returns their names, the largest first."""
+        place = {"run": run, "host": host, "format": "json"}
+        found = []
+        for name in self._json("module_list", place):
+            answer = self._data(Request(run, "memory_viewer", host, {"module_name": name}))
+            peak = json.loads(answer.body).get("peakHeapMib", 0) if answer.status == 200 else 0
+            found.append((peak, name, answer))
+        found.sort(key=lambda one: (-one[0], one[1]))
+        for _, _, answer in found[:MOST_MODULES]:
+            yield answer
+        return [name for _, name, _ in found[:MOST_MODULES]]
+
+    def _timeline(self, run: str, host: str) -> Iterator[Stored]:
+        """The boxes of one window at the finest resolution that a page draws, and what is known about its events."""
+        window = self._window or self._slowest_step(run, host)
+        place = {"run": run, "tag": TRACE, "host": host, "extended": "true"}
+        part = {} if window is None else {"start_time_ms": repr(window[0]), "end_time_ms": repr(window[1])}
+        asked = {**place, **part, "resolution": _FINEST, "format": "columns"}
+        yield self._as(self._key({**place, "format": "columns"}), "data", asked, _bounded)
+        asked |= {"format": "details", "limit": str(_MOST_DETAILS)}
+        yield self._as(self._key({**place, "format": "details"}), "data", asked)
+        yield self._stored("data", {**place, "format": "gaps"})
+
+    def _slowest_step(self, run: str, host: str) -> Window | None:
+        """The slowest step and its neighbours; None without steps."""
+        try:
+            steps = self._json("data", {"run": run, "tag": "time_budget", "host": host, "extended": "true"})["steps"]
+        except ProfileError:
+            return None
+        spans = sorted((_begin(step), max(step["duration_ps"], default=0)) for step in steps)
+        if not spans:
+            return None
+        slowest = max(range(len(spans)), key=lambda i: spans[i][1])
+        near = spans[max(0, slowest - 1) : slowest + 2]
+        return near[0][0] / PS_PER_MS, max(begin + length for begin, length in near) / PS_PER_MS
+
+    def _data(self, request: Request) -> Stored:
+        return self._stored("data", request.params())
+
+    def _stored(self, route: str, params: Mapping[str, str]) -> Stored:
+        return self._as(key_of(route, params, self._defaults), route, params)
+
+    def _as(
+        self, key: str, route: str, params: Mapping[str, str], change: Callable[[bytes], bytes] | None = None
+    ) -> Stored:
+        try:
+            body = self._ask(route, params)
+        except ProfileError as error:
+            facts = {"error": {"code": error.code, "message": error.message, "details": error.details}}
+            return Stored(key, error.status, json.dumps(facts, default=str).encode())
+        return Stored(key, 200, body if change is None else change(body))
+
+    def _key(self, params: Mapping[str, str]) -> str:
+        return key_of("data", params, self._defaults)
+
+    def _made(self, route: str, params: Mapping[str, str], value: Any) -> Stored:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return Stored(key_of(route, params, self._defaults), 200, text.encode("utf-8", "replace"))
+
+    def _json(self, route: str, params: Mapping[str, str]) -> Any:
+        return json.loads(self._ask(route, params))
+
+
+def _begin(step: Mapping[str, Any]) -> int:
+    begins: list[int] = step.get("device_begin_ps") or [step["begin_ps"]]
+    return min(begins)
+
+
+def _bounded(body: bytes) -> bytes:
+    """The answer of the timeline as that of a recording as long as its window, of which nothing finer exists."""
+    header, arrays = container(body)
+    header |= {"full_timespan_ps": header["window_ps"], "finest": True}
+    return contained(header, arrays)
+
+
+def container(body: bytes) -> tuple[dict[str, Any], bytes]:
+    """The header of a binary answer of the timeline, and its arrays."""
+    size = int.from_bytes(body[4:8], "little")
+    header: dict[str, Any] = json.loads(body[8 : 8 + size])
+    return header, body[8 + size :]
+
+
+def contained(header: Mapping[str, Any], arrays: bytes) -> bytes:
+    """The binary answer of a header and arrays, the reverse of `container`."""
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    text += b" " * (-(8 + len(text)) % 8)
+    return b"TPC1" + len(text).to_bytes(4, "little") + text + arrays

@@ -1,0 +1,94 @@
+"""The HTML file of a report: the page's script and styles, and the stored answers, compressed one by one."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from tpu_profile_plugin.errors import NotAvailable
+from tpu_profile_plugin.report.answers import Stored
+from tpu_profile_plugin.system.process import available_cores
+
+STATIC = Path(__file__).resolve().parents[1] / "static" / "report"
+
+_LEVEL = 6
+_ESCAPED = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>Profile</title>
+<link rel="icon" href="data:,">
+<style>{style}</style>
+</head>
+<body>
+<noscript>This report is drawn by JavaScript, which is off or not allowed here. Open the file in a browser.</noscript>
+<div id="app"></div>
+<script type="application/json" id="report-index">{index}</script>
+<script type="application/octet-stream" id="report-data">{data}</script>
+<script type="module">{script}</script>
+</body>
+</html>
+"""
+
+
+def page(
+    about: Mapping[str, Any],
+    defaults: Mapping[str, Mapping[str, str]],
+    answers: Iterable[Stored],
+) -> bytes:
+    """The file; the same bytes for the same answers.
+
+    Args:
+      about: what the report says about itself: `run`, `base`, `version`, `redacted`.
+      defaults: the parameters of tools that keys lack (`answers.defaults`).
+
+    Raises NotAvailable if the frontend is not built.
+    """
+    script, style = _part("report.js"), _part("report.css")
+    stored = list({one.key: one for one in answers}.values())
+    with ThreadPoolExecutor(available_cores(), "profile-report") as pool:  # zlib releases the GIL
+        packed = list(pool.map(lambda one: zlib.compress(one.body, _LEVEL), stored))
+    places: dict[str, tuple[int, int, int]] = {}
+    offset = 0
+    for one, data in zip(stored, packed, strict=True):
+        places[one.key] = offset, len(data), one.status
+        offset += len(data)
+    index = json.dumps({"report": dict(about), "defaults": defaults, "answers": places}, separators=(",", ":"))
+    text = _PAGE.format(
+        policy=_policy(script, style),
+        style=style,
+        index=index.translate(_ESCAPED),
+        data=base64.b64encode(b"".join(packed)).decode(),
+        script=script,
+    )
+    return text.encode()
+
+
+def _part(name: str) -> str:
+    """A file of the built frontend, which must not end the element that it is put into."""
+    try:
+        text = (STATIC / name).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise NotAvailable("The page of reports is not built: run `npm run build` in frontend/.") from None
+    return text.replace("</script", "<\\/script").replace("<!--", "<\\!--").replace("</style", "<\\/style")
+
+
+def _policy(script: str, style: str) -> str:
+    """Nothing is requested, and nothing runs but the script of this file; elements have styles of their own."""
+    digests = [base64.b64encode(hashlib.sha256(part.encode()).digest()).decode() for part in (script, style)]
+    return (
+        f"default-src 'none'; script-src 'sha256-{digests[0]}'; style-src 'sha256-{digests[1]}'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )

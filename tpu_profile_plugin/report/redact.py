@@ -1,0 +1,191 @@
+"""Replaces names that identify people, machines and code by stable placeholders, in all answers of a report."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+from tpu_profile_plugin.analysis.hlo.programs import source_paths
+from tpu_profile_plugin.report.answers import Stored, contained, container
+from tpu_profile_plugin.run.figures.programs import programs_of
+from tpu_profile_plugin.run.run import Run
+
+REPLACED = "Names of hosts, runs, programs, source files, functions and scopes are replaced"
+LEFT = "names of HLO ops, kernels, threads and host events are left."
+
+_PROTECTED = frozenset({"id", "type", "unit", "kind", "code", "tool", "opcode", "category"})
+"""Members of JSON objects whose values the page reads."""
+_EXTENSIONS = "py|pyx|pyi|ipynb|cc|cpp|cxx|c|h|hpp|cu|cuh|rs|go|java|jl|js|ts"
+_FRAME = re.compile(rf"([^\s\"'()<>,;=|:$]*\.(?:{_EXTENSIONS}))\b(:\d+)?(?:([: ])([A-Za-z_<][\w.<>]*)(?![\w(]))?")
+_DIRECTORY = re.compile(
+    r"(?<![\w/.])/(?:home|Users|root|mnt|data|opt|tmp|usr|var|srv|workspace|content)(?:/[^\s\"':,;()<>]*)?"
+)
+_SCOPES = re.compile(r"[^\s\"',;|<>=]+/[^\s\"',;|<>=]*")
+_INNER = re.compile(r"(?<=\()[^()/\s]+(?=\))")
+_PART = re.compile(r"[A-Za-z_][\w.\-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the profile calls things.
+
+    Attributes:
+      hosts, runs, programs: of the runs; programs without their ids.
+      op_names: framework ops with their scopes, such as `jit(step)/encoder/dot_general`.
+      arguments: arguments of programs, such as `params['dense'][0]`.
+      functions: functions of stack frames.
+      files: source files.
+    """
+
+    hosts: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
+    op_names: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+def names_of(runs: Sequence[Run]) -> Names:
+    """The names in some runs."""
+    programs: dict[str, None] = {}
+    op_names: dict[str, None] = {}
+    arguments: dict[str, None] = {}
+    functions: dict[str, None] = {}
+    files: set[str] = set()
+    for run in runs:
+        for _, found in run.iterate_hosts(programs_of):
+            files |= source_paths(found)
+            for program in filter(None, map(found.program, found.modules)):
+                programs[program.module.name.rpartition("(")[0]] = None
+                op_names |= dict.fromkeys(program.op_names)
+                named = zip(program.opcodes, program.op_names, strict=True)
+                arguments |= {name: None for opcode, name in named if opcode == "parameter" and "/" not in name}
+                functions |= dict.fromkeys(function for _, function, _ in program.frames)
+    hosts = dict.fromkeys(chain.from_iterable(run.hosts for run in runs))
+    return Names(
+        hosts=tuple(hosts),
+        runs=tuple(run.name for run in runs),
+        programs=tuple(programs),
+        op_names=tuple(op_names),
+        arguments=tuple(filter(None, arguments)),
+        functions=tuple(functions),
+        files=tuple(sorted(files)),
+    )
+
+
+class Redactor:
+    """Changes answers; one name gets the same placeholder everywhere."""
+
+    def __init__(self, names: Names) -> None:
+        self._given: dict[str, dict[str, str]] = {}
+        self._done: dict[str, str] = {}
+        words = {name: self._placeholder("host", name) for name in names.hosts}
+        words |= {name: self._placeholder("run", name) for name in names.runs}
+        words |= {name: self._placeholder("program", name) for name in names.programs if name}
+        words |= {name: self._placeholder("argument", name) for name in names.arguments}
+        # Files without a known ending; others are found wherever they are named.
+        odd = [path for path in names.files if path and not _FRAME.fullmatch(path)]
+        words |= {path: self._placeholder("file", path) for path in odd}
+        self._whole = dict(words)
+        self._inner: dict[str, str] = {}
+        self._scope: dict[str, str] = {}
+        for name in names.op_names:
+            for part in name.split("/")[:-1]:
+                self._learn(part)
+        for name in names.programs:
+            self._name(name.removeprefix("jit_"))
+        for name in names.functions:
+            self._whole.setdefault(name, self._placeholder("function", name))
+        # A host called "host" is a word of every sentence: plain words are replaced only where they stand alone.
+        telling = sorted((name for name in words if re.search(r"[\W\d_]", name)), key=len, reverse=True)
+        self._words = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, telling))})(?!\w)") if telling else None
+        bare = sorted((name for name in names.hosts if name not in telling), key=len, reverse=True)
+        self._bare = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, bare))})(?=[.:]\S|: )") if bare else None
+
+    def __call__(self, answer: Stored) -> Stored:
+        """The answer with placeholders, in its key as well."""
+        key = json.dumps(self._value(json.loads(answer.key), ""), ensure_ascii=False, separators=(",", ":"))
+        if answer.body[:4] == b"TPC1":
+            header, arrays = container(answer.body)
+            return replace(answer, key=key, body=contained(self._value(header, ""), arrays))
+        text = answer.body.decode("utf-8", "replace")
+        try:
+            value = json.loads(text)
+        except ValueError:
+            return replace(answer, key=key, body=self.text(text).encode())
+        body = json.dumps(self._value(value, ""), ensure_ascii=False, separators=(",", ":"))
+        return replace(answer, key=key, body=body.encode("utf-8", "replace"))
+
+    def text(self, text: str) -> str:
+        """A text with placeholders."""
+        known = self._done.get(text)
+        if known is None:
+            known = self._done[text] = self._whole.get(text) or self._scope.get(text) or self._replaced(text)
+        return known
+
+    def _replaced(self, text: str) -> str:
+        for words in filter(None, (self._words, self._bare)):
+            text = words.sub(lambda match: self._whole[match[0]], text)
+        text = _FRAME.sub(self._frame, text)
+        text = _DIRECTORY.sub(lambda match: self._placeholder("directory", match[0]), text)
+        text = _SCOPES.sub(self._scopes, text)
+        return _INNER.sub(lambda match: self._inner.get(match[0], match[0]), text)
+
+    def _frame(self, match: re.Match[str]) -> str:
+        """A source file, with its line and function: files are told apart by their last part, as pages name them."""
+        path, line, between, function = match.groups()
+        name = path.rpartition("/")[2]
+        if re.fullmatch(r"file\d+", name.rpartition(".")[0]):
+            return match[0]
+        file = f"{self._placeholder('file', name)}.{name.rpartition('.')[2]}{line or ''}"
+        if function is None:
+            return file
+        if line is None and between != ":":
+            return f"{file}{between}{function}"  # a word of the sentence
+        return f"{file}{between}{self._placeholder('function', function)}"
+
+    def _scopes(self, match: re.Match[str]) -> str:
+        *parts, last = match[0].split("/")
+        return "/".join([*(self._scope.get(part) or self._inside(part) for part in parts), self._scope.get(last, last)])
+
+    def _inside(self, part: str) -> str:
+        return _INNER.sub(lambda match: self._inner.get(match[0], match[0]), part)
+
+    def _learn(self, part: str) -> None:
+        """A component of a scope: `layer_0`, or a transformation of a function such as `jit(step)`."""
+        if not part or part in self._scope:
+            return
+        inner = re.search(r"\(([^()]*)\)", part)
+        if inner is None:
+            self._scope[part] = self._placeholder("scope", part)
+        elif inner[1]:
+            self._name(inner[1])
+            self._scope[part] = part[: inner.start(1)] + self._inner.get(inner[1], inner[1]) + part[inner.end(1) :]
+
+    def _name(self, name: str) -> None:
+        if _PART.fullmatch(name):
+            self._inner.setdefault(name, self._placeholder("scope", name))
+
+    def _placeholder(self, kind: str, name: str) -> str:
+        given = self._given.setdefault(kind, {})
+        dash = "" if kind in ("file", "function") else "-"
+        return given.setdefault(name, f"{kind}{dash}{len(given) + 1}")
+
+    def _value(self, value: Any, member: str) -> Any:
+        if isinstance(value, str):
+            return value if member in _PROTECTED else self.text(value)
+        if isinstance(value, list):
+            return [self._value(one, member) for one in value] if _has_texts(value) else value
+        if isinstance(value, dict):
+            return {self._whole.get(key, key): self._value(one, key) for key, one in value.items()}
+        return value
+
+
+def _has_texts(values: Iterable[Any]) -> bool:
+    """Whether a list may hold texts; most lists are long columns of numbers."""
+    return any(isinstance(value, (str, list, dict)) for value in values)
