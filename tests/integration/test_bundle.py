@@ -10,6 +10,7 @@ import tpu_profile_plugin
 from tpu_profile_plugin.server.http.assets import STATIC
 
 KB = 1000
+REPORT = STATIC / "report"  # Put into saved reports; no page loads it.
 PAGES = Path(tpu_profile_plugin.__file__).parents[1] / "frontend" / "src" / "tools"
 
 pytestmark = pytest.mark.skipif(not (STATIC / "index.html").exists(), reason="the page is not built: npm run build")
@@ -33,10 +34,21 @@ def first_files() -> list[Path]:
     return found
 
 
+def scripts(directory: Path) -> list[Path]:
+    return [path for path in directory.rglob("*") if path.suffix in (".html", ".js", ".css")]
+
+
 def test_everything_together_is_at_most_600_kilobytes():
-    files = [path for path in STATIC.rglob("*") if path.suffix in (".html", ".js", ".css")]
+    files = [path for path in scripts(STATIC) if REPORT not in path.parents]
     assert len(files) > 20
     assert sum(map(packed, files)) <= 600 * KB
+
+
+def test_the_script_of_reports_is_no_larger_than_the_pages_together():
+    files = scripts(REPORT)
+    assert {path.name for path in files} == {"report.js", "report.css"}
+    pages = [path for path in scripts(STATIC) if REPORT not in path.parents]
+    assert sum(map(packed, files)) <= sum(map(packed, pages))
 
 
 def test_the_first_page_loads_neither_charts_nor_tools():

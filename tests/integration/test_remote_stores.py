@@ -209,7 +209,7 @@ def test_a_store_that_hangs_and_one_that_is_down(store, tmp_path, monkeypatch):
 
 def test_known_runs_and_copies_are_served_while_the_store_hangs(store, tmp_path, monkeypatch):
     if store.kind == "gs":
-        pytest.skip("as with s3, and slower")
+        pytest.skip("as with s3, and slower to start")
     monkeypatch.setattr(remote.RemoteFiles, "rescan_after_s", -1.0)
     monkeypatch.setattr(remote, "_STALE_S", -1.0)
     board = Board(f"s3://{BUCKET}/logs", tmp_path)

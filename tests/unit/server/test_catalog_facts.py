@@ -5,9 +5,9 @@ from tpu_profile_plugin.server.catalog import KnownFacts
 
 def test_the_least_recently_used_facts_are_dropped():
     facts = KnownFacts(50_000)
-    for number in range(100):
-        facts.put(("path", number), "x" * 10_000)
-        assert facts.get(("path", 0)) is not None or number > 4, "used at each turn"
+    for turn in range(100):
+        facts.put(("path", turn), "x" * 10_000)
+        assert facts.get(("path", 0)) is not None or turn > 4, "used at each turn"
         assert facts.bytes <= 50_000
     assert ("path", 0) in facts
     assert ("path", 99) in facts
