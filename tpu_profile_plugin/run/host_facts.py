@@ -9,6 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.compare.fingerprint import program_name
 from tpu_profile_plugin.analysis.devices.cpu_tf import runs_tensorflow
+from tpu_profile_plugin.analysis.devices.cpu_torch import runs_pytorch
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.analysis.serving.events import has_requests
 from tpu_profile_plugin.analysis.tf_data.pipelines import has_iterators
@@ -54,6 +55,7 @@ def file_facts(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts
         requests=any(plane.name == "/host:CPU" and has_requests(plane) for plane in space.planes),
         tf_data=any(plane.name == "/host:CPU" and has_iterators(plane) for plane in space.planes),
         tf_executor=any(plane.name == "/host:CPU" and runs_tensorflow(plane) for plane in space.planes),
+        pytorch=any(plane.name == "/host:CPU" and runs_pytorch(plane) for plane in space.planes),
         defects=(
             *_left_out(skipped),
             *_broken_modules(summary.broken_modules),
