@@ -33,13 +33,14 @@ def open_run(files: Files, path: str, name: str, directory: str) -> RunFiles:
 
 def _replaced(listed: Mapping[str, FileStat]) -> dict[str, str]:
     """Ignored profile -> the file of the same host that is read instead: the record file, as in XProf, unless empty;
-    of several traces of one PyTorch process the newest.
+    an XSpace, or the newest, for traces of one PyTorch process.
     """
     replaced: dict[str, str] = {}
     newest: dict[str, tuple[int, str]] = {}
     traces = {name: trace for name in listed if (trace := names.pytorch_trace(name))}
     for name, (worker, written) in traces.items():
         newest[worker] = max(newest.get(worker, (0, "")), (written, name))
+    newest |= {worker: (0, worker + names.XPLANE) for worker in newest if worker + names.XPLANE in listed}
     replaced |= {name: newest[worker][1] for name, (worker, _) in traces.items() if newest[worker][1] != name}
     for name in listed:
         plain = name.removesuffix(names.RIEGELI) + names.XPLANE
