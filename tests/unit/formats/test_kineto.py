@@ -155,9 +155,7 @@ def test_compressed_traces_give_the_same_space(compress: Any) -> None:
 def zstd(content: bytes) -> bytes:
     """A Zstandard frame of raw blocks."""
     blocks = [content[at : at + 100_000] for at in range(0, len(content), 100_000)]
-    parts = [
-        ((len(block) << 3) | (i == len(blocks) - 1)).to_bytes(3, "little") + block for i, block in enumerate(blocks)
-    ]
+    parts = [(len(block) * 8 + (i == len(blocks) - 1)).to_bytes(3, "little") + block for i, block in enumerate(blocks)]
     return b"\x28\xb5\x2f\xfd\xa0" + len(content).to_bytes(4, "little") + b"".join(parts)
 
 
