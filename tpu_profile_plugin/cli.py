@@ -87,6 +87,10 @@ def make_parser(command: str | None = None) -> Parser:
         "--host", default="127.0.0.1", help="address to bind to; others than this machine's own need the printed token"
     )
     serve.add_argument("--executor", metavar="WHERE", default="", help=EXECUTOR)
+    serve.add_argument(
+        "--source-root", "--profile_source_root", metavar="DIR", default="",
+        help="directory whose source files the page Source shows; none are by default",
+    )  # fmt: skip
     for name, module in _COMMANDS.items():
         if command in (None, name):
             module.define(commands.add_parser(name, help=module.HELP))
@@ -110,7 +114,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(completion.script(options.shell, parser), end="")
         return 0
     if options.command == "serve":
-        return _serve(options.logdir or options.logdir_flag, options.port, options.executor, options.host)
+        logdir = options.logdir or options.logdir_flag
+        return _serve(logdir, options.port, options.executor, options.host, options.source_root)
     try:
         status: int = _COMMANDS[options.command].run(options)
         return status
@@ -124,11 +129,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
 
 
-def _serve(logdir: str, port: int, executor: str, host: str) -> int:
+def _serve(logdir: str, port: int, executor: str, host: str, source_root: str) -> int:
     """Runs TensorBoard with this plugin only; other machines need a token."""
     from tpu_profile_plugin.serving import board, token_for
 
-    made = board(logdir, port, executor, host, token_for(host))
+    made = board(logdir, port, executor, host, token_for(host), source_root)
     exit_on_sigterm()
     return int(made.main() or 0)
 

@@ -33,12 +33,15 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def board(logdir: str, port: int, executor: str = "", host: str = "127.0.0.1", token: str = "") -> Any:
+def board(
+    logdir: str, port: int, executor: str = "", host: str = "127.0.0.1", token: str = "", source_root: str = ""
+) -> Any:
     """A TensorBoard with this plugin only; `main()` runs it, `launch()` starts a thread.
 
     Args:
       host: the address that it is bound to.
       token: what requests must have (`server/http/token.py`); "" for none.
+      source_root: directory below which source files are shown; "" for none.
     """
     from tensorboard import assets, program
     from tensorboard.plugins.core.core_plugin import CorePluginLoader
@@ -51,6 +54,8 @@ def board(logdir: str, port: int, executor: str = "", host: str = "127.0.0.1", t
     argv = ["tpu-profile", "--logdir", logdir, "--port", str(port), "--host", host, "--load_fast", "false"]
     if executor:
         argv += ["--profile_executor", executor]
+    if source_root:
+        argv += ["--profile_source_root", source_root]
     made.configure(argv=argv)
     return made
 

@@ -25,6 +25,7 @@ const DEMOS = {
   "trace_viewer@": "jax_mlp",
   op_profile: "jax_mlp",
   hlo_stats: "jax_mlp",
+  source_view: "jax_mlp",
   roofline_model: "jax_mlp",
   graph_viewer: "jax_mlp",
   memory_viewer: "jax_mlp",

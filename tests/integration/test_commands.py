@@ -427,7 +427,7 @@ def test_serve_takes_the_logdir_with_and_without_the_flag(monkeypatch, capsys):
     monkeypatch.setattr("tpu_profile_plugin.cli._serve", lambda *arguments: asked.append(arguments) or 0)
     for arguments in (["logs"], ["--logdir", "logs", "--port", "0"]):
         assert main(["serve", *arguments]) == 0
-    assert asked == [("logs", 6006, "", "127.0.0.1"), ("logs", 0, "", "127.0.0.1")]
+    assert asked == [("logs", 6006, "", "127.0.0.1", ""), ("logs", 0, "", "127.0.0.1", "")]
     for arguments in ([], ["logs", "--logdir", "logs"]):
         with pytest.raises(SystemExit):
             main(["serve", *arguments])

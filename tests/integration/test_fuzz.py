@@ -10,6 +10,7 @@ ROUTES = (
     "run_tools",
     "run_info",
     "base_runs",
+    "source_text",
     "hosts",
     "module_list",
     "data",
@@ -18,7 +19,19 @@ ROUTES = (
     "config",
     "x",
 )
-NAMES = ("run", "tag", "host", "hosts", "session_path", "run_path", "use_saved_result", "format", "resolution", "base")
+NAMES = (
+    "run",
+    "tag",
+    "host",
+    "hosts",
+    "session_path",
+    "run_path",
+    "use_saved_result",
+    "format",
+    "resolution",
+    "base",
+    "file",
+)
 VALUES = st.one_of(
     st.sampled_from(
         [

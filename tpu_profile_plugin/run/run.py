@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.run.figures.program_times import ProgramTimes
     from tpu_profile_plugin.run.figures.programs import Programs
     from tpu_profile_plugin.run.figures.source import SourceLines
+    from tpu_profile_plugin.run.figures.source_profile import SourceProfile
     from tpu_profile_plugin.run.figures.steps import Steps
     from tpu_profile_plugin.run.figures.timeline import Timeline
     from tpu_profile_plugin.run.relations.event_choice import Names, Window
@@ -130,6 +131,18 @@ class Run(RunHosts):
         from tpu_profile_plugin.run.figures.source import run_source
 
         return run_source(self, place)
+
+    def source_profile(self, program: str = "") -> SourceProfile:
+        """Time and work of all ops, and memory at the peak of a program, by file, function and line of the source.
+
+        Args:
+          program: by name with id or id; "": the one with the largest peak.
+
+        Raises NoData without ops, NotFound.
+        """
+        from tpu_profile_plugin.run.figures.source_profile import run_source_profile
+
+        return run_source_profile(self, program)
 
     def hlo(self, op: str, hops: int = 2) -> HloAround:
         """The HLO text of an instruction and of what is within so many hops. Raises NoData, NotFound, BadRequest."""

@@ -31,6 +31,7 @@ from tpu_profile_plugin.server.routes.capture import HINT, CaptureRoutes
 from tpu_profile_plugin.server.routes.query import QueryRoutes
 from tpu_profile_plugin.server.routes.reading import Routes
 from tpu_profile_plugin.server.routes.report import ReportRoutes
+from tpu_profile_plugin.server.routes.source import SourceRoutes
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.kept import Summaries
@@ -67,6 +68,7 @@ class Server:
         reading = ("config", "runs_info", "run_info", "module_list", "data")
         self.reports = ReportRoutes({name: getattr(self._routes, name) for name in reading})
         self._capture = CaptureRoutes(options)
+        self._sources = SourceRoutes(options.source_root)
         self._sql = QueryRoutes(Guard(options.server_names), self._catalog, self.results, self._table_files)
         self._queue = JobQueue(self._routes.data)
         self._ahead = AheadRoutes(Guard(options.server_names), self._catalog, self._queue)
@@ -133,6 +135,7 @@ class Server:
             "/data_csv": routes.data_csv,
             "/progress": routes.progress,
             "/report": self.reports.report,
+            "/source_text": self._sources.text,
             "/query_about": self._sql.about,
             "/query_status": self._sql.status,
             "/query_result": self._sql.result,

@@ -40,6 +40,7 @@ class Options:
         choose by the size of the run.
       workers: the most worker processes; 0: one per core.
       server_names_only: reject requests under other names, as protection against DNS rebinding.
+      source_root: directory below which source files are shown; "": none are.
       framing: "any": other origins may frame our pages, as notebooks do with TensorBoard; "self": this server only.
     """
 
@@ -62,6 +63,7 @@ class Options:
     workers: int = 0
     server_names_only: bool = False
     framing: str = "any"
+    source_root: str = ""
 
     @property
     def capture_enabled(self) -> bool:
@@ -75,6 +77,13 @@ FLAGS: tuple[tuple[str, str, type, str, str], ...] = (
         "DIR[,DIR...]",
         str,
         "Directories outside --logdir that links with session_path or run_path may open",
+        "none",
+    ),
+    (
+        "--profile_source_root",
+        "DIR",
+        str,
+        "Directory whose source files, at any depth, the page Source shows beside their lines; links are refused",
         "none",
     ),
     (
@@ -186,6 +195,7 @@ def from_context(context: Any, environ: Mapping[str, str] = os.environ) -> Optio
         executor=parse_executor(given("executor")),
         workers=_count(given("workers")),
         server_names_only=bool(given("server_names")),
+        source_root=str(given("source_root") or "").strip(),
         framing="self" if environ.get("TPU_PROFILE_FRAMING") == "self" else "any",
     )
 

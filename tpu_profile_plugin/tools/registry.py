@@ -17,6 +17,7 @@ from tpu_profile_plugin.tools.ops import (
     op_profile,
     perf_counters,
     roofline_model,
+    source_view,
     utilization_viewer,
 )
 from tpu_profile_plugin.tools.ops.graph_viewer import tool as graph_viewer
@@ -70,6 +71,7 @@ TOOLS: tuple[Tool, ...] = (
     tf_data_bottleneck_analysis.TOOL,
     time_budget.TOOL,
     communication.TOOL,
+    source_view.TOOL,
     compare.TOOL,
     profile_contents.TOOL,
     query.TOOL,

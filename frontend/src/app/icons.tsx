@@ -9,6 +9,7 @@ const PATHS: Readonly<Record<string, string>> = {
   framework_op_stats: "M2.5 2.5h4v4h-4zM9.5 2.5h4v4h-4zM2.5 9.5h4v4h-4zM9.5 9.5h4v4h-4z",
   op_profile: "M2 3h12M4 6.5h10M6 10h8M6 13.5h8",
   hlo_stats: "M2 3h12v10H2zM2 6.5h12M2 10h12M6.5 6.5V13",
+  source_view: "M5.5 4 2 8l3.5 4M10.5 4 14 8l-3.5 4M9 2.5 7 13.5",
   roofline_model: "M2 2v12h12M3.5 11.5 8 6h6",
   kernel_stats: "M4 4h8v8H4zM6 1.5V4M10 1.5V4M6 12v2.5M10 12v2.5M1.5 6H4M1.5 10H4M12 6h2.5M12 10h2.5",
   time_budget: "M2 3.5h12v3H2zM6.5 3.5v3M11 3.5v3M2 9.5h12v3H2zM9 9.5v3",

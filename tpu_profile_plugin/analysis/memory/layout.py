@@ -118,7 +118,7 @@ class MemoryLayout:
         at_peak = []
         if self.space == DEFAULT_SPACE:
             for allocation in np.flatnonzero(self.in_space & buffers.indefinite).tolist():
-                row = self._largest(allocation)
+                row = self.largest(allocation)
                 if row is not None:
                     at_peak.append(self._peak_buffer(row, allocation))
         for id_ in self.replay.live if self.replay else ():
@@ -132,7 +132,7 @@ class MemoryLayout:
         unpadded = self.buffers.shape(row).unpadded if size >= SMALL_BYTES else 0
         return PeakBuffer(row, allocation, size, unpadded)
 
-    def _largest(self, allocation: int) -> int | None:
+    def largest(self, allocation: int) -> int | None:
         """The largest logical buffer of an allocation, the first among equals."""
         ids = self.buffers.columns["assigned_buffer"]
         rows = (self.buffers.row_of.get(int(ids[i])) for i in self.buffers.assigned(allocation))

@@ -100,6 +100,7 @@ export const PAGE_KEYS: readonly string[] = [
   "open",
   "full",
   "node",
+  "line",
   "by",
   "kernel",
   "op",

@@ -7,6 +7,7 @@ import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
 import { TOTALS_KEY, usePerStep } from "../../page/compare/per_step";
 import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
+import { sourceLink } from "../../page/source_link";
 import { useKey } from "../../page/use_key";
 import { formatPercent, plural } from "../../base/format";
 import { hiding } from "../../base/table/transform";
@@ -98,18 +99,30 @@ function Content({ page, ops }: { page: PageProps; ops: Ops }) {
           fileName={fileNameOf("hlo_stats", run, host)}
           store={hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hidden)}
           rowTools={(row) => (
-            <button
-              type="button"
-              class="button ghost"
-              onClick={() =>
-                state.set(
-                  toolPatch("graph_viewer", host, OWN_KEYS, { program_id: shown.program[row] ?? "", node_name: shown.name[row] ?? "" }),
-                  "push",
-                )
-              }
-            >
-              Graph
-            </button>
+            <>
+              <button
+                type="button"
+                class="button ghost"
+                onClick={() =>
+                  state.set(
+                    toolPatch("graph_viewer", host, OWN_KEYS, { program_id: shown.program[row] ?? "", node_name: shown.name[row] ?? "" }),
+                    "push",
+                  )
+                }
+              >
+                Graph
+              </button>
+              {shown.source[row] ? (
+                <button
+                  type="button"
+                  class="button ghost"
+                  data-tip={shown.source[row]}
+                  onClick={() => state.set(sourceLink(host, OWN_KEYS, shown.source[row] ?? ""), "push")}
+                >
+                  Source
+                </button>
+              ) : null}
+            </>
           )}
         />
       </div>

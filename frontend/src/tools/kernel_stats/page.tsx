@@ -5,8 +5,9 @@ import { COLUMNS, arranged } from "../../page/op_columns";
 import { opRequest } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
-import { usePerStep } from "../../page/compare/per_step";
+import { TOTALS_KEY, usePerStep } from "../../page/compare/per_step";
 import { fileNameOf, hostCount } from "../../page/page_state";
+import { sourceOfOp } from "../../page/source_link";
 import { useKey } from "../../page/use_key";
 import { plural } from "../../base/format";
 import { topSlices } from "../../base/chart/slices";
@@ -32,6 +33,8 @@ import {
 import type { Group, Kernels } from "./model";
 import "./page.css";
 
+/** Keys of the address that belong to this page. */
+const OWN_KEYS = ["kernel", "op", "by", "unattributed", "backend", TOTALS_KEY];
 const GROUP_LABELS: Record<Group, string> = { launch: "Launches", kernel: "Kernels", op: "Ops" };
 
 function KernelPage(page: PageProps) {
@@ -149,6 +152,14 @@ function Content({ page, kernels }: { page: PageProps; kernels: Kernels }) {
           title={GROUP_LABELS[group]}
           fileName={fileNameOf("kernel_stats", run, host)}
           store={hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hidden)}
+          rowTools={(row) => {
+            const name = table.columns.find(({ id }) => id === "op_name")?.values[row];
+            return typeof name !== "string" || name === NO_OP ? null : (
+              <button type="button" class="button ghost" onClick={() => state.set(sourceOfOp(host, OWN_KEYS, name), "push")}>
+                Source
+              </button>
+            );
+          }}
         />
       </div>
     </div>

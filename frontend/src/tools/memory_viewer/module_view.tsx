@@ -2,6 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { PageProps } from "../../page/page";
 import { fileNameOf, storeAt, toolPatch } from "../../page/page_state";
+import { sourceLink } from "../../page/source_link";
 import { useKey } from "../../page/use_key";
 import { plural } from "../../base/format";
 import { Card } from "../../widgets/content/card";
@@ -178,7 +179,7 @@ function BufferCard({ buffer, state, page, module, own }: BufferCardProps) {
         <div class="buffer-source">
           <p>
             <span class="dim">Source </span>
-            {buffer.source.place}
+            <Link to={sourceLink(page.host, own, buffer.source.place, { module_name: module })}>{buffer.source.place}</Link>
           </p>
           {buffer.source.stack ? (
             <details>

@@ -37,6 +37,8 @@ interface Props {
   onUnpin: (() => void) | null;
   /** The address of an instruction of a program in the graph viewer. */
   graphLink: (program: string, name: string) => Patch;
+  /** The address of a source line. */
+  sourceLink: (place: string) => Patch;
 }
 
 const NOTES: Partial<Record<OpNode["kind"], string>> = {
@@ -47,7 +49,7 @@ const NOTES: Partial<Record<OpNode["kind"], string>> = {
 };
 const MEMORIES = ["HBM", "On-chip read", "On-chip write"] as const;
 
-export function Card({ node, root, peaks, device, idle, perStep = false, time, onUnpin, graphLink }: Props) {
+export function Card({ node, root, peaks, device, idle, perStep = false, time, onUnpin, graphLink, sourceLink }: Props) {
   const note = node.contains ? CONTAINS : NOTES[node.kind];
   const uses = [flopsUse(node, root, peaks), ...MEMORIES.map((_, i) => memoryUse(node, i, peaks))].filter((use) => use !== null);
   const doubt = uses.length ? shareDoubt(Math.max(...uses)) : null;
@@ -62,7 +64,7 @@ export function Card({ node, root, peaks, device, idle, perStep = false, time, o
         ) : null}
       </div>
       {node.op && node.kind !== "idle" && node.op.category ? <p class="dim">{node.op.category} operation</p> : null}
-      {node.op && node.kind !== "idle" ? <SourceLine op={node.op} /> : null}
+      {node.op && node.kind !== "idle" ? <SourceLine op={node.op} link={sourceLink} /> : null}
       {node.op?.programId && node.kind !== "idle" ? (
         <p>
           <Link to={graphLink(node.op.programId, node.name.replace(DUPLICATES, ""))}>Show in the graph viewer</Link>
@@ -239,12 +241,15 @@ function Layout({ op }: { op: OpFacts }) {
 }
 
 /** File and line in the user's program, and the calls that led there. */
-function SourceLine({ op }: { op: OpFacts }) {
+function SourceLine({ op, link }: { op: OpFacts; link: Props["sourceLink"] }) {
   if (!op.source) return <p class="dim">Source: none, the compiler kept no source of this op.</p>;
   return (
     <div class="opp-source">
       <p>
-        Source: <b data-tip={op.source}>{shortSource(op.source)}</b>
+        Source:{" "}
+        <Link to={link(op.source)}>
+          <b data-tip={op.source}>{shortSource(op.source)}</b>
+        </Link>
         {op.sourceOf ? <span class="dim"> (of {op.sourceOf}, the closest op with a source)</span> : null}
       </p>
       {op.stack && op.stack !== op.source ? (

@@ -7,6 +7,7 @@ import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
 import { usePerStep } from "../../page/compare/per_step";
 import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
+import { sourceLink } from "../../page/source_link";
 import { formatPercent, formatTogether, plural } from "../../base/format";
 import { Panel } from "../../widgets/status/panel";
 import { SummaryBox } from "../../widgets/content/summary_box";
@@ -199,6 +200,7 @@ function Profile({ page, profile, view: chosen, change, fileName, graphLink }: P
             time={time}
             onUnpin={pinned === null ? null : () => change({ pinned: null })}
             graphLink={graphLink}
+            sourceLink={(place) => sourceLink(page.host, OWN_KEYS, place)}
           />
         ) : null}
       </div>

@@ -1,0 +1,92 @@
+"""On every sample: time by line adds up to the op tables, memory by line and by kind to the heap at every instant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from builders.servers.board import Board
+
+import tpu_profile_plugin as tp
+from tpu_profile_plugin.errors import NoData
+from tpu_profile_plugin.run.figures.program_memory import history_of
+from tpu_profile_plugin.run.figures.programs import programs_of
+
+ROOT = Path(__file__).parents[2]
+LOGDIRS = [ROOT / "demo", ROOT.parent / "shared/traces/logdir"]
+RUNS = [
+    pytest.param(path, id=str(path.relative_to(logdir)).replace("/plugins/profile", ""))
+    for logdir in LOGDIRS
+    for path in sorted(logdir.glob("**/plugins/profile/*"))
+]
+LOCATED = ("jax_mlp", "jax_scan", "jax_scan_conv", "train_prefetched", "train_slow_input", "tpu_v6e4_inference")
+"""Programs of JAX whose ops carry locations."""
+
+
+@pytest.mark.parametrize("path", RUNS)
+def test_time_by_line_is_that_of_the_op_tables(path: Path) -> None:
+    run = tp.open(path).run()
+    try:
+        found = run.source_profile()
+    except NoData:
+        with pytest.raises(NoData):
+            run.ops()
+        return
+    assert found.lines.self_ps.sum() == run.ops().self_ps[run.ops().occurrences > 0].sum()
+    assert [line for line in found.lines.line[:-1] if line[0] == ""] == []  # what has no location is one row, the last
+
+
+@pytest.mark.parametrize("path", RUNS)
+def test_memory_by_line_and_kind_is_the_heap_of_the_memory_viewer(path: Path) -> None:
+    for host in tp.open(path).run().readable:
+        for number in programs_of(host).modules:
+            history = history_of(host, number)
+            layout = history.layout
+            temporary = np.zeros(1, np.int64) if layout.replay is None else layout.replay.heap
+            assert np.array_equal(history.heap, temporary + layout.indefinite_bytes)
+            assert history.heap.max() == layout.peak_bytes
+            kinds = np.unique(np.array(history.categories, object), return_inverse=True)[1]
+            assert np.array_equal(history.series(kinds, kinds.max(initial=0) + 1).sum(axis=0), history.heap)
+
+
+@pytest.mark.parametrize("path", RUNS)
+def test_the_bytes_at_the_peak_have_lines(path: Path) -> None:
+    try:
+        found = tp.open(path).run().source_profile()
+    except NoData:
+        return
+    if found.memory is None:
+        return
+    assert found.lines.peak_bytes.sum() == found.memory.size.sum() == found.memory.peak_bytes
+    known = sum(size for one, size in zip(found.memory.buffers, found.memory.size.tolist(), strict=True)
+                if one.stack or (one.category == "parameter" and one.framework_op))  # fmt: skip
+    if path.parents[2].name in LOCATED:
+        assert known >= 0.95 * found.memory.peak_bytes
+
+
+class TestText:
+    """The route for the text of a file."""
+
+    @pytest.fixture
+    def board(self, tmp_path: Path) -> Board:
+        (tmp_path / "src").mkdir()
+        (tmp_path / "src/train_images.py").write_text("import jax\n")
+        (tmp_path / "secret.py").write_text("no\n")
+        return Board(ROOT / "demo", tmp_path / "home", "--profile_source_root", str(tmp_path / "src"))
+
+    def test_the_file_that_a_profile_names(self, board: Board) -> None:
+        found = board.json("source_text", file="/srv/demo/train_images.py")
+        assert found == {"file": "train_images.py", "text": "import jax\n"}
+
+    def test_paths_out_of_the_root_name_nothing(self, board: Board, tmp_path: Path) -> None:
+        for path in ("../secret.py", str(tmp_path / "secret.py"), "/etc/passwd"):
+            found = board.json("source_text", file=path)
+            assert (found["text"], found["code"]) == (None, "source_not_found")
+            assert str(tmp_path / "src") not in found["reason"]
+
+    def test_without_the_flag_there_is_no_text(self, tmp_path: Path) -> None:
+        off = Board(ROOT / "demo", tmp_path / "home")
+        found = off.json("source_text", file="train_images.py")
+        assert (found["text"], found["code"]) == (None, "source_root_off")
+        assert "--profile_source_root" in found["reason"]

@@ -1,0 +1,81 @@
+"""The memory of a program at each instant: pieces, their sums, and what lives when."""
+
+from __future__ import annotations
+
+import numpy as np
+from builders.programs.buffers import allocation, assignment, buffer, instruction_id, profile, trace
+from builders.programs.hlo import op, program
+from builders.shown import profile as columns
+
+from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
+from tpu_profile_plugin.analysis.memory.history import MemoryHistory, memory_history
+from tpu_profile_plugin.analysis.memory.layout import DEFAULT_SPACE, MemoryLayout
+
+ENTRY = [
+    op("p", "parameter", "f32[16384]", op_name="x"),
+    op("a", "add", "f32[8192]", "p", "p"),
+    op("b", "negate", "f32[8192]", "a"),
+    op("c", "multiply", "f32[4096]", "a", "a"),
+    op("out", "negate", "f32[16384]", "c"),
+]
+PARTS = (
+    buffer(1, 64, instruction_id(0)),
+    buffer(2, 40, instruction_id(1)),
+    buffer(3, 32, instruction_id(2)),
+    buffer(4, 16, instruction_id(3)),
+    buffer(5, 64, instruction_id(4)),
+    buffer(6, 8, 12345),
+    allocation(0, 64, [(1, 0, 64)], "parameter"),
+    allocation(1, 64, [(5, 0, 64)], "live_out"),
+    allocation(2, 80, [(2, 0, 40), (3, 40, 32), (4, 0, 16), (6, 72, 8)]),
+)
+TAKEN_OVER = trace(
+    "alloc 2 a", "alloc 3 b", "alloc 6 b", "free 2 b", "share 4 2 c", "free 3 c", "free 6 c", "free 4 out"
+)
+
+
+def history(*traces: bytes) -> MemoryHistory:
+    space = columns(profile(jit_f=program(ENTRY) + assignment(*PARTS, *traces)))
+    found = hlo_programs(space).program(1)
+    assert found is not None
+    return memory_history(MemoryLayout(found, DEFAULT_SPACE))
+
+
+def names(found: MemoryHistory, instant: int) -> list[str]:
+    rows = found.row[found.live(instant)].tolist()
+    return [found.layout.buffers.position(row).name for row in rows]
+
+
+def test_the_pieces_add_up_to_the_heap_of_the_memory_viewer() -> None:
+    found = history(TAKEN_OVER)
+    replay = found.layout.replay
+    assert replay is not None
+    assert found.heap.tolist() == [128, 168, 200, 208, 168, 208, 176, 168, 128]
+    assert found.heap.tolist() == (replay.heap + found.layout.indefinite_bytes).tolist()
+    assert (found.peak, int(found.heap.max())) == (3, found.layout.peak_bytes)
+
+
+def test_storage_that_another_buffer_takes_over_keeps_its_size() -> None:
+    found = history(TAKEN_OVER)
+    assert names(found, 3) == ["p", "out", "a", "b", ""]
+    assert names(found, 5) == ["p", "out", "c", "b", ""]
+    taken = found.live(5)[2]
+    assert found.size[taken] == 40  # of the storage; c needs 16
+
+
+def test_kinds_of_pieces() -> None:
+    found = history(TAKEN_OVER)
+    assert found.categories == ("parameter", "output", "temporary", "temporary", "unknown", "temporary")
+
+
+def test_sums_by_group_are_exact_at_every_instant() -> None:
+    found = history(TAKEN_OVER)
+    groups = np.arange(len(found)) % 3
+    assert found.series(groups, 3).sum(axis=0).tolist() == found.heap.tolist()
+    alone = found.series(np.where(np.array(found.categories) == "temporary", 1, 0), 2)
+    assert alone[1].tolist() == [0, 40, 72, 72, 32, 72, 40, 40, 0]
+
+
+def test_without_a_heap_there_is_one_instant() -> None:
+    found = history()
+    assert (found.instants, found.heap.tolist(), names(found, 0)) == (1, [128], ["p", "out"])

@@ -1,0 +1,85 @@
+"""Sums by source line: time, FLOPs and memory traffic of ops, and memory of buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.hlo.frames import Frame
+from tpu_profile_plugin.columns.arrays import F64, I64
+
+NO_LOCATION: Frame = ("", "", 0)
+"""The line of what has none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LineSums:
+    """Sums by line, most self time first, then most memory, then by file; what has no line comes last.
+
+    Attributes:
+      line: file, function, line; `NO_LOCATION` for the rest, if there is any.
+      of_op, of_buffer: int64, the line of each op and of each buffer.
+      ops, occurrences, self_ps: int64[lines].
+      flops, bytes: float64[lines], of all occurrences.
+      buffers, peak_bytes: int64[lines], number and size of the buffers.
+    """
+
+    line: tuple[Frame, ...]
+    of_op: I64
+    of_buffer: I64
+    ops: I64
+    occurrences: I64
+    self_ps: I64
+    flops: F64
+    bytes: F64
+    buffers: I64
+    peak_bytes: I64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpFigures:
+    """What is summed: int64[ops] occurrences and self_ps, float64[ops] flops and bytes."""
+
+    occurrences: I64
+    self_ps: I64
+    flops: F64
+    bytes: F64
+
+
+def sums_by_line(op_lines: Sequence[Frame], figures: OpFigures, buffer_lines: Sequence[Frame], size: I64) -> LineSums:
+    """Sums over the ops and the buffers of each line."""
+    code_of: dict[Frame, int] = {}
+    of_op = _codes(op_lines, code_of)
+    of_buffer = _codes(buffer_lines, code_of)
+    lines, count = list(code_of), len(code_of)
+    self_ps, peak = _sums(of_op, figures.self_ps, count), _sums(of_buffer, size, count)
+    times, sizes = self_ps.tolist(), peak.tolist()
+    order = sorted(range(count), key=lambda i: (lines[i] == NO_LOCATION, -times[i], -sizes[i], lines[i]))
+    place = np.empty(count, np.int64)
+    place[order] = np.arange(count)
+    return LineSums(
+        line=tuple(lines[i] for i in order),
+        of_op=place[of_op],
+        of_buffer=place[of_buffer],
+        ops=np.bincount(of_op, minlength=count)[order],
+        occurrences=_sums(of_op, figures.occurrences, count)[order],
+        self_ps=self_ps[order],
+        flops=_sums(of_op, figures.flops, count)[order],
+        bytes=_sums(of_op, figures.bytes, count)[order],
+        buffers=np.bincount(of_buffer, minlength=count)[order],
+        peak_bytes=peak[order],
+    )
+
+
+def _codes(lines: Sequence[Frame], code_of: dict[Frame, int]) -> I64:
+    return np.array([code_of.setdefault(line, len(code_of)) for line in lines], np.int64)
+
+
+def _sums(codes: I64, values: I64 | F64, count: int) -> Any:
+    """Exact sums of integers, unlike those of `bincount` with weights."""
+    sums = np.zeros(count, values.dtype)
+    np.add.at(sums, codes, values)
+    return sums
