@@ -9,9 +9,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from builders.answers import answer
 
+from tpu_profile_plugin import columns
+from tpu_profile_plugin.analysis.common.spans import intersect, times_of, total
+from tpu_profile_plugin.analysis.devices.host import devices_of
+from tpu_profile_plugin.analysis.devices.model import Work
+from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
+from tpu_profile_plugin.columns.stats import ints
 from tpu_profile_plugin.formats import unpack
 from tpu_profile_plugin.tools.registry import find
 
@@ -137,3 +144,31 @@ def test_parts_of_the_steps_add_up(path: Path) -> None:
     assert budget["steps"]
     for step, of_devices in zip(budget["steps"], budget["time_ps"], strict=True):
         assert [sum(parts) for parts in of_devices] == step["duration_ps"]
+
+
+PEERS = {
+    "pair_before/rank-0": (383404, 62119, 234760, 86525, 47.03),
+    "pair_after/rank-0": (628371, 46910, 429216, 152245, 68.80),
+    "two_ranks/rank-0": (600058, 321378, 106252, 172428, 11.81),
+    "two_ranks/rank-1": (600674, 328671, 135548, 136455, 20.05),
+}
+"""Span, idle, compute and other time in us and overlapped communication in %, by HolisticTraceAnalysis 0.5.0."""
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_breakdown_and_overlap(name: str) -> None:
+    """Of the kernels that it keeps: those whose launch was recorded, before the last step."""
+    space = columns.load(unpack((SAMPLES / f"{name}.pt.trace.json.gz").read_bytes()).space)
+    (device,) = devices_of(space, hlo_programs(space))
+    host = next(plane for plane in space.planes if plane.name == "/host:CPU")
+    _, is_step = ints(space, host, host.events.stats, "step_num")
+    cause, launches = ints(space, host, host.events.stats, "correlation_id")
+    before = launches & (host.events.begin_ps < host.events.begin_ps[is_step].max())
+    runs = device.runs.where(np.isin(device.launch_key, cause[before]))
+    compute, talk = (runs.times(work) for work in (Work.COMPUTE, Work.COMMUNICATION))
+    span = int(runs.end_ps.max() - runs.begin_ps.min())
+    busy = total(times_of(runs.begin_ps, runs.end_ps))
+    ours = [span, span - busy, total(compute), busy - total(compute)]
+    *wanted, overlap = PEERS[name]
+    assert [time / 1e6 for time in ours] == wanted
+    assert 100 * total(intersect(compute, talk)) / total(talk) == pytest.approx(overlap, abs=0.006)

@@ -45,6 +45,7 @@ class RunFacts:
       tf_data: whether the host plane declares an iterator of tf.data.
       tf_executor: whether the host plane declares that TensorFlow executed graphs or ops on the host.
       pytorch: whether the host plane declares ops of PyTorch, as its own profiler records them.
+      not_recorded: options of PyTorch's profiler that were off, each with what it gives.
       defects: damaged parts of a host's file, the rest of which can be shown; empty for a run.
     """
 
@@ -59,6 +60,7 @@ class RunFacts:
     tf_data: bool = False
     tf_executor: bool = False
     pytorch: bool = False
+    not_recorded: tuple[str, ...] = ()
     defects: tuple[Defect, ...] = ()
 
     def has_plane(self, prefix: str) -> bool:
@@ -92,4 +94,5 @@ def combine_facts(hosts: Sequence[RunFacts]) -> RunFacts:
         tf_data=any(host.tf_data for host in hosts),
         tf_executor=any(host.tf_executor for host in hosts),
         pytorch=any(host.pytorch for host in hosts),
+        not_recorded=tuple(dict.fromkeys(text for host in hosts for text in host.not_recorded)),
     )
