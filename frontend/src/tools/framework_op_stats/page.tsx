@@ -15,10 +15,12 @@ import { Chart } from "../../widgets/chart/chart";
 import { swatchStyle } from "../../widgets/chart/style";
 import { useTheme } from "../../widgets/chart/use_theme";
 import { FitTable } from "../../widgets/table/fit_table";
+import { FlameGraph } from "../../widgets/flame/flame";
 import { Panel } from "../../widgets/status/panel";
 import { ShareBar } from "../../widgets/chart/share_bar";
 import { useLoad } from "../../widgets/status/use_load";
 import { IDLE, readFrameworkOps } from "./decode";
+import { framesOf } from "./frames";
 import type { FrameworkOps } from "./decode";
 import { OTHER, piesOf, ratesOf, summary, typeTable, withBaseOps, withBaseTypes } from "./model";
 import type { Pie } from "./model";
@@ -68,6 +70,7 @@ function Content({ page, data, state, file }: { page: PageProps; data: Framework
     [shown, other, per.steps],
   );
   const pies = useMemo(() => piesOf(shown.ops, idle), [shown, idle]);
+  const frames = useMemo(() => framesOf(shown.ops, other?.ops ?? null, other === null ? null : per.steps), [shown, other, per.steps]);
   const rates = useMemo(() => ratesOf(shown.ops), [shown]);
   const store = useMemo(() => hiding(storeAt(state, "t1"), hidden), [state, hidden]);
   // The table reads its state only when created, so that a filter set by a chart needs a new one.
@@ -127,6 +130,19 @@ function Content({ page, data, state, file }: { page: PageProps; data: Framework
             />
           </Card>
         ) : null}
+        <Card
+          title="Flame graph by name scope"
+          class="ops-flame"
+          help={"Self time of the ops, by the scopes in their names, on the device and on the host.\nSource: trace."}
+        >
+          <FlameGraph
+            root={frames}
+            unit="ps"
+            what={other !== null && per.steps !== null ? "Self time per step" : "Self time"}
+            fileName={`${file}_scopes`}
+            state={{ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }}
+          />
+        </Card>
         <div id="op-table">
           <Card title="Ops" class="op-table" help={idle ? "Idle time is listed as an op." : "Idle time is excluded."}>
             {full ? <p class="dim">At most {MAX_ROWS} ops per side are listed, those with the longest self time.</p> : null}

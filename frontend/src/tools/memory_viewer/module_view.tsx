@@ -189,6 +189,11 @@ function BufferCard({ buffer, state, page, module, own }: BufferCardProps) {
           ) : null}
         </div>
       ) : null}
+      <p>
+        <Link to={toolPatch("source_view", page.host, own, { module_name: module, view: "flame", order: "peak" })}>
+          Flame graph of the peak by call stack
+        </Link>
+      </p>
       {buffer.id >= 0 ? (
         <p>
           <Link to={graph}>Show {node} in the graph viewer</Link>

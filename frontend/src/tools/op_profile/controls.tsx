@@ -57,31 +57,47 @@ export function Controls({ view, root, peaks, fileName, gpu, basePs, perStep = f
           </button>
         ))}
       </span>
-      <select class="field" aria-label="Order by" value={view.order} onChange={(e) => change({ order: e.currentTarget.value as Order })}>
-        {(Object.keys(ORDER_LABELS) as Order[])
-          .filter((order) => order !== "difference" || basePs !== null)
-          .map((order) => (
-            <option key={order} value={order}>
-              {ORDER_LABELS[order]}
-            </option>
-          ))}
-      </select>
-      <select
-        class="field"
-        aria-label="Children shown per node"
-        value={view.limit}
-        onChange={(e) => change({ limit: Number(e.currentTarget.value), full: new Set() })}
-      >
-        {LIMITS.map((limit) => (
-          <option key={limit} value={limit}>
-            Top {limit}
-          </option>
+      <span class="segmented" role="group" aria-label="Show as">
+        {[false, true].map((flame) => (
+          <button key={String(flame)} type="button" aria-pressed={view.flame === flame} onClick={() => change({ flame })}>
+            {flame ? "Flame" : "Tree"}
+          </button>
         ))}
-      </select>
-      <label data-tip="On each level, show only the longest children that make up 90 % of their parent's time.">
-        <input type="checkbox" checked={view.top90} onChange={(e) => change({ top90: e.currentTarget.checked, full: new Set() })} />
-        Top 90%
-      </label>
+      </span>
+      {view.flame ? null : (
+        <>
+          <select
+            class="field"
+            aria-label="Order by"
+            value={view.order}
+            onChange={(e) => change({ order: e.currentTarget.value as Order })}
+          >
+            {(Object.keys(ORDER_LABELS) as Order[])
+              .filter((order) => order !== "difference" || basePs !== null)
+              .map((order) => (
+                <option key={order} value={order}>
+                  {ORDER_LABELS[order]}
+                </option>
+              ))}
+          </select>
+          <select
+            class="field"
+            aria-label="Children shown per node"
+            value={view.limit}
+            onChange={(e) => change({ limit: Number(e.currentTarget.value), full: new Set() })}
+          >
+            {LIMITS.map((limit) => (
+              <option key={limit} value={limit}>
+                Top {limit}
+              </option>
+            ))}
+          </select>
+          <label data-tip="On each level, show only the longest children that make up 90 % of their parent's time.">
+            <input type="checkbox" checked={view.top90} onChange={(e) => change({ top90: e.currentTarget.checked, full: new Set() })} />
+            Top 90%
+          </label>
+        </>
+      )}
       <label data-tip="If excluded, shares and utilisation refer to the time in which ops ran, else to all recorded time of the devices.">
         <input type="checkbox" checked={!view.idle} onChange={(e) => change({ idle: !e.currentTarget.checked })} />
         Exclude idle
@@ -97,7 +113,7 @@ export function Controls({ view, root, peaks, fileName, gpu, basePs, perStep = f
           Kernels without an op
         </label>
       ) : null}
-      <span class="opp-space dim">Point at an op for its details</span>
+      <span class="opp-space dim">{view.flame ? "" : "Point at an op for its details"}</span>
       <button type="button" class="button ghost" data-tip="The whole tree with exact values" onClick={save}>
         CSV
       </button>

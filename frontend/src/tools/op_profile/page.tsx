@@ -9,6 +9,7 @@ import { usePerStep } from "../../page/compare/per_step";
 import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
 import { sourceLink } from "../../page/source_link";
 import { formatPercent, formatTogether, plural } from "../../base/format";
+import { FlameGraph } from "../../widgets/flame/flame";
 import { Panel } from "../../widgets/status/panel";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import type { Patch } from "../../widgets/content/link";
@@ -18,6 +19,7 @@ import { against } from "./against";
 import { adviceOf } from "./advice";
 import { Card } from "./card";
 import { Controls } from "./controls";
+import { framesOf } from "./frames";
 import { readOpProfile } from "./decode";
 import type { OpProfile } from "./decode";
 import { leaves, peaksOf } from "./formulas";
@@ -145,6 +147,7 @@ function Profile({ page, profile, view: chosen, change, fileName, graphLink }: P
     else next.delete(id);
     change({ open: next });
   };
+  const frames = useMemo(() => (view.flame ? framesOf(root, basePs) : null), [view.flame, root, basePs]);
   const { unattributed } = profile.notes;
   return (
     <div class="opp">
@@ -173,23 +176,35 @@ function Profile({ page, profile, view: chosen, change, fileName, graphLink }: P
         />
       </div>
       <div class="opp-split">
-        <Tree
-          rows={rows}
-          basePs={basePs}
-          perStep={divided}
-          time={time}
-          root={root}
-          peaks={peaks}
-          idle={view.idle}
-          over={overCores(profile.notes.cores)}
-          open={open}
-          pinned={pinned}
-          onOpen={toggle}
-          onFull={(id) => change({ full: new Set([...view.full, id]) })}
-          onPin={(id) => change({ pinned: id === pinned ? null : id })}
-          onPoint={setPointed}
-        />
-        {node ? (
+        {frames !== null ? (
+          <FlameGraph
+            root={frames}
+            unit="ps"
+            what={divided ? "Time per step" : "Time"}
+            fileName={fileName}
+            state={{ get: (name) => page.state.get(name), set: (patch) => page.state.set(patch, "replace") }}
+            placeLink={(place) => sourceLink(page.host, OWN_KEYS, place)}
+          />
+        ) : null}
+        {frames === null ? (
+          <Tree
+            rows={rows}
+            basePs={basePs}
+            perStep={divided}
+            time={time}
+            root={root}
+            peaks={peaks}
+            idle={view.idle}
+            over={overCores(profile.notes.cores)}
+            open={open}
+            pinned={pinned}
+            onOpen={toggle}
+            onFull={(id) => change({ full: new Set([...view.full, id]) })}
+            onPin={(id) => change({ pinned: id === pinned ? null : id })}
+            onPoint={setPointed}
+          />
+        ) : null}
+        {node && frames === null ? (
           <Card
             node={node}
             root={root}

@@ -1,5 +1,6 @@
 // The page's state in the address bar: grouping, order, limits, idle time, expanded and pinned nodes.
 import type { UrlState } from "../../page/page";
+import { FLAME_KEYS } from "../../base/flame/flame";
 import { TOTALS_KEY } from "../../page/compare/per_step";
 import { GROUPINGS } from "./decode";
 import type { Grouping } from "./decode";
@@ -11,6 +12,8 @@ export interface ViewState extends Options {
   /** Whether idle time is part of the tree and of all shares. */
   idle: boolean;
   unattributed: boolean;
+  /** A flame graph instead of the tree. */
+  flame: boolean;
   /** Ids of expanded nodes; null until the user expands or collapses one. */
   open: ReadonlySet<string> | null;
   full: ReadonlySet<string>;
@@ -33,6 +36,7 @@ export function readView(state: Pick<UrlState, "get">): ViewState {
     top90: state.get("top90") === "1",
     idle: state.get("idle") === "1",
     unattributed: state.get("unattributed") === "true",
+    flame: state.get("view") === "flame",
     open: open === null ? null : list(open),
     full: list(state.get("full")),
     pinned: state.get("node"),
@@ -52,6 +56,7 @@ export function writeView(patch: Partial<ViewState>): Record<string, string | nu
   if (patch.top90 !== undefined) keys["top90"] = patch.top90 ? "1" : null;
   if (patch.idle !== undefined) keys["idle"] = patch.idle ? "1" : null;
   if (patch.unattributed !== undefined) keys["unattributed"] = patch.unattributed ? "true" : null;
+  if (patch.flame !== undefined) Object.assign(keys, { view: patch.flame ? "flame" : null, frame: null });
   if (patch.open !== undefined) keys["open"] = patch.open === null ? null : set(patch.open) || "none";
   if (patch.full !== undefined) keys["full"] = set(patch.full) || null;
   if (patch.pinned !== undefined) Object.assign(keys, { node: patch.pinned, op: null, program_id: null });
@@ -72,4 +77,6 @@ export const OWN_KEYS = [
   "node",
   "op",
   "program_id",
+  "view",
+  ...FLAME_KEYS,
 ] as const;

@@ -11,7 +11,20 @@ import { leavesOf, linesOf } from "./tree";
 import type { Measure, Node } from "./tree";
 
 /** Keys of the address that belong to this page. */
-export const OWN_KEYS = ["group_by", "order", "q", "line", "node", "op", "module_name", "totals"] as const;
+export const OWN_KEYS = [
+  "group_by",
+  "order",
+  "q",
+  "line",
+  "node",
+  "op",
+  "module_name",
+  "totals",
+  "view",
+  "frame",
+  "frames",
+  "flip",
+] as const;
 const MOST = 12;
 /** Names in the search of the timeline: more would make the address too long. */
 const MOST_FOUND = 20;

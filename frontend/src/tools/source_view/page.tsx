@@ -9,6 +9,7 @@ import { useKey } from "../../page/use_key";
 import { plural } from "../../base/format";
 import { download } from "../../widgets/content/download";
 import { SummaryBox } from "../../widgets/content/summary_box";
+import { FlameGraph } from "../../widgets/flame/flame";
 import { Panel } from "../../widgets/status/panel";
 import { useLoad } from "../../widgets/status/use_load";
 import { toCsv } from "../../widgets/table/model/csv";
@@ -16,7 +17,8 @@ import "../../widgets/content/card.css";
 import { Card } from "./card";
 import { readSource } from "./decode";
 import type { Source } from "./decode";
-import { Grid, LABELS } from "./grid";
+import { framesOf } from "./frames";
+import { Grid, LABELS, UNITS } from "./grid";
 import { summaryOf, treeTable } from "./model";
 import { GROUPINGS, MEASURES, firstOpen, hasLines, nodeOfLine, parentOfOp, pathTo, sourceTree, visibleRows } from "./tree";
 import type { Grouping, Measure, Node } from "./tree";
@@ -79,6 +81,11 @@ function Content({ page, source, params }: ContentProps) {
   const shownMeasures =
     node === null ? measures : base.data === null ? measures.filter((one, i) => one === measure || i < 2).slice(0, 3) : [measure];
   const select = (id: string | null): void => state.set({ node: id, line: null, op: null }, "replace");
+  const asFlame = useKey(state, "view") === "flame";
+  const frames = useMemo(
+    () => (asFlame ? framesOf(source, by, measure, base.data, base.data === null ? null : per.steps) : null),
+    [asFlame, source, by, measure, base.data, per.steps],
+  );
   const summary = useMemo(() => summaryOf(source), [source]);
   return (
     <div class="src">
@@ -98,6 +105,7 @@ function Content({ page, source, params }: ContentProps) {
           page={page}
           source={source}
           by={by}
+          asFlame={asFlame}
           measures={measures}
           measure={byDifference && base.data !== null ? "difference" : measure}
           withBase={base.data !== null}
@@ -110,24 +118,45 @@ function Content({ page, source, params }: ContentProps) {
         />
       </div>
       <div class="src-split">
-        <Grid
-          root={root}
-          rows={rows}
-          measures={shownMeasures}
-          measure={measure}
-          withBase={base.data !== null}
-          perStep={base.data !== null && per.steps !== null}
-          open={open}
-          selected={selected}
-          onOpen={(id, wanted) => {
-            const next = new Set(open);
-            if (wanted) next.add(id);
-            else next.delete(id);
-            setOpen(next);
-          }}
-          onSelect={select}
-        />
-        {node === null ? null : (
+        {frames !== null ? (
+          <FlameGraph
+            root={frames}
+            unit={UNITS[measure]}
+            what={`${LABELS[measure]}${base.data !== null && per.steps !== null && measure !== "peak" ? " per step" : ""}`}
+            fileName={fileNameOf("source", measure, run, host)}
+            state={{ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }}
+            placeLink={(place) => ({
+              view: null,
+              frame: null,
+              frames: null,
+              flip: null,
+              group_by: null,
+              node: null,
+              op: null,
+              line: place,
+            })}
+          />
+        ) : null}
+        {frames === null ? (
+          <Grid
+            root={root}
+            rows={rows}
+            measures={shownMeasures}
+            measure={measure}
+            withBase={base.data !== null}
+            perStep={base.data !== null && per.steps !== null}
+            open={open}
+            selected={selected}
+            onOpen={(id, wanted) => {
+              const next = new Set(open);
+              if (wanted) next.add(id);
+              else next.delete(id);
+              setOpen(next);
+            }}
+            onSelect={select}
+          />
+        ) : null}
+        {node === null || frames !== null ? null : (
           <Card
             node={node}
             root={root}
@@ -149,6 +178,7 @@ interface ControlsProps {
   page: PageProps;
   source: Source;
   by: Grouping;
+  asFlame: boolean;
   measures: readonly Measure[];
   measure: Measure | "difference";
   withBase: boolean;
@@ -157,9 +187,15 @@ interface ControlsProps {
   onCsv: () => void;
 }
 
+const ORDERS: Readonly<Record<Measure, string>> = {
+  time: "By self time",
+  peak: "By memory at the peak",
+  flops: "By FLOPs",
+  bytes: "By bytes accessed",
+};
 const GROUP_LABELS = { line: "Lines", scope: "Name scopes" } as const;
 
-function Controls({ page: { state }, source, by, measures, measure, withBase, search, count, onCsv }: ControlsProps) {
+function Controls({ page: { state }, source, by, asFlame, measures, measure, withBase, search, count, onCsv }: ControlsProps) {
   const set = (patch: Record<string, string | null>): void => state.set(patch, "replace");
   const programs = source.memory?.programs ?? [];
   return (
@@ -186,11 +222,23 @@ function Controls({ page: { state }, source, by, measures, measure, withBase, se
       >
         {measures.map((one) => (
           <option key={one} value={one}>
-            By {LABELS[one].toLowerCase().replace("flops", "FLOPs")}
+            {ORDERS[one]}
           </option>
         ))}
         {withBase ? <option value="difference">By difference</option> : null}
       </select>
+      <span class="segmented" role="group" aria-label="Show as">
+        {[false, true].map((flame) => (
+          <button
+            key={String(flame)}
+            type="button"
+            aria-pressed={asFlame === flame}
+            onClick={() => set({ view: flame ? "flame" : null, frame: null })}
+          >
+            {flame ? "Flame graph" : "Tree"}
+          </button>
+        ))}
+      </span>
       {programs.length > 1 ? (
         <label data-tip="The program whose memory at the peak is shown.">
           Memory of{" "}
@@ -203,19 +251,23 @@ function Controls({ page: { state }, source, by, measures, measure, withBase, se
           </select>
         </label>
       ) : null}
-      <input
-        class="field"
-        type="search"
-        placeholder="file, function, op or scope"
-        aria-label="Search"
-        value={search}
-        onInput={(event) => set({ q: event.currentTarget.value || null })}
-      />
-      {search === "" ? null : <span class="dim">{plural(count, "row")}</span>}
-      <span class="src-space" />
-      <button type="button" class="button ghost" data-tip="The whole tree with exact values" onClick={onCsv}>
-        CSV
-      </button>
+      {asFlame ? null : (
+        <>
+          <input
+            class="field"
+            type="search"
+            placeholder="file, function, op or scope"
+            aria-label="Search"
+            value={search}
+            onInput={(event) => set({ q: event.currentTarget.value || null })}
+          />
+          {search === "" ? null : <span class="dim">{plural(count, "row")}</span>}
+          <span class="src-space" />
+          <button type="button" class="button ghost" data-tip="The whole tree with exact values" onClick={onCsv}>
+            CSV
+          </button>
+        </>
+      )}
     </div>
   );
 }

@@ -160,7 +160,7 @@ export function sameFiles(run: readonly string[], base: readonly string[]): (fil
   return (file) => renamed.get(file) ?? file;
 }
 
-const filesOf = ({ places }: Source): string[] => places.flatMap((place) => (place === null ? [] : [place.file]));
+export const filesOf = ({ places }: Source): string[] => places.flatMap((place) => (place === null ? [] : [place.file]));
 
 /** The tree of a run, with a base that of both; `steps` are those that sums are divided by, memory excepted. */
 export function sourceTree(
