@@ -137,12 +137,7 @@ export function readMemoryProfile(value: unknown): MemoryProfile {
     if (perId[id] === undefined) throw badAnswer(`memory ${id} is named but not described`);
     const dict = asDict(perId[id], `memory ${id}`);
     const snapshots = asList(dict["sampledTimelineSnapshots"], `the history of memory ${id}`).map(snapshot);
-    return {
-      id,
-      peak: readPeak(dict["profileSummary"], snapshots),
-      snapshots,
-      live: readLive(dict),
-    };
+    return { id, peak: readPeak(dict["profileSummary"], snapshots), snapshots, live: readLive(dict) };
   });
   const modules = asList(answer["hloModules"] ?? [], "the HLO modules").map((one): ModuleRun => {
     const dict = asDict(one, "an HLO module");
