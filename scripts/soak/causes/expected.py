@@ -67,6 +67,13 @@ EXPECTED = {
     "read_loss": Expected("tf_loop"),
     "prefetched": Expected("tf_loop"),
     "prefetched_xla": Expected("tf_loop"),
+    "decoding_dataset": Expected("torch_host", ("input_bound",)),
+    "one_worker": Expected("torch_host", ("input_bound",)),
+    "tokenizing_loop": Expected("torch_host", ("slow_host_code",)),
+    "metrics_in_python": Expected("torch_host", ("slow_host_code",)),
+    "frequent_checkpoints": Expected("torch_host", ("periodic_work",)),
+    "changing_shapes": Expected("torch_host", ("recompilation",)),
+    "healthy_training": Expected("torch_host"),
 }
 """Program -> its module and the finding that is to come first."""
 

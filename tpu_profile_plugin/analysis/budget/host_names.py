@@ -32,6 +32,7 @@ _COMPILE = re.compile(
     r"backend_compile|XlaCompil|compile_or_get_cached|::Compile(?:AndLoad)?\b|CpuCompiler|(?:GPU|NVPTX|AMDGPU)Compiler"
     r"|TpuCompile|LoadProgram|XLA::TPU (?:run|lowering|code|emitting)|trace_to_jaxpr|lower_sharding_computation"
     r"|lower_jaxpr_to_module|^tf\.function-graph_building\Z|TritonCompil|torch\.compile|CompiledFxGraph compile"
+    r"|\(dynamo_timed\)|\$torch/_dynamo/convert_frame\.py:\d+ _compile\Z"
     rf"|^{_PLAIN}(?:_pjit_lower|_cached_lowering_to_hlo|_resolve_and_lower|_compile_and_write_cache)\Z"
 )
 _TRANSFER = re.compile(

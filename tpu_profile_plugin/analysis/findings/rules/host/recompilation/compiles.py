@@ -19,6 +19,7 @@ from tpu_profile_plugin.columns import EventFilter, Plane
 
 _COMPILED = re.compile(
     r"backend_compile|XlaCompil|::Compile(?:AndLoad)?\b|(?:Cpu|GPU|NVPTX|AMDGPU)Compiler|TpuCompile|torch\.compile"
+    r"|\(dynamo_timed\)|\$torch/_dynamo/convert_frame\.py:\d+ _compile\Z"
     r"|CompiledFxGraph compile|HLO passes through layout assignment"
 )
 """Events of compilation itself; tracing and lowering alone may be short and happen for programs that are cached."""

@@ -116,6 +116,8 @@ UNKNOWN = Advice(
     tensorflow="Give the function an input_signature with None for the dimensions that vary, pass tensors in place of "
     "Python numbers, and create the tf.function once, outside of the loop. Each new shape, Python value or function "
     "object is traced again.",
+    pytorch="Mark sizes that vary (torch._dynamo.mark_dynamic, or torch.compile(dynamic=True)), or pad the data. "
+    "TORCH_LOGS=recompiles prints which guard failed: another shape, number or object.",
 )
 ONCE = Advice(
     "Record later, after the first steps: a program is compiled when it is first called. If it happens in every run, a "
