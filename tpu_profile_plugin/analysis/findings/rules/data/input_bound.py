@@ -20,6 +20,7 @@ from tpu_profile_plugin.analysis.common.planes import recorded_lines
 from tpu_profile_plugin.analysis.common.spans import covered_within, times_of
 from tpu_profile_plugin.analysis.devices.model import Work
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
+from tpu_profile_plugin.analysis.findings.evidence.device.torch_ops import pageable_share
 from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import Slowest, slowest_stage
 from tpu_profile_plugin.analysis.findings.evidence.host.uploads import Uploads, uploads
 from tpu_profile_plugin.analysis.findings.host_view import HostView
@@ -158,6 +159,11 @@ def judge(run: RunView, gathered: Sequence[tuple[InputWait, Uploads | None]]) ->
         *_waits(run, worst, host),
         *_ops(run),
     ]
+    pageable = pageable_share(run.summary.device)
+    if pageable:
+        evidence.append(
+            Evidence("Copies from pageable memory, of the time of copies to the device", 100 * pageable, "%")
+        )
     return _finding(run, lost, evidence, worst, (host,) if worst.name else ())
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_LAUNCH
 from tpu_profile_plugin.analysis.common.spans import contains, times_of
 from tpu_profile_plugin.analysis.communication.launches import LaunchSummary
+from tpu_profile_plugin.analysis.findings.evidence.device.torch_ops import optimizer_launches
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
 from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_parts
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import synced
@@ -52,6 +53,13 @@ ADVICE = Advice(
     "larger batch. What runs between two launches should not wait for the device.",
     pytorch_xla="Run several steps in one graph (call torch_xla.sync() every N-th step), or use a larger batch. "
     "What runs between two launches should not wait for the device.",
+)
+OPTIMIZER = 0.50
+"""Share of kernels from which an optimizer is named as the reason."""
+OPTIMIZER_ADVICE = Advice(
+    "Let the optimizer update all parameters in a few kernels instead of a few per parameter.",
+    pytorch="Make the optimizer with fused=True (or foreach=True), which updates all parameters in a few kernels, or "
+    "compile its step with torch.compile. The rest of the step launches far less.",
 )
 
 
@@ -142,12 +150,19 @@ def judge(run: RunView, gathered: Sequence[Launching | None]) -> Finding | Silen
                  (worst.window[1] - worst.window[0]) / PS_PER_MS, "ms", TIMELINE, where),
     ]  # fmt: skip
     small = worst.summary is not None and worst.summary.tiny >= TINY_KERNELS * worst.summary.launches
+    optimizer, launched = optimizer_launches(run.summary.device)
+    of_optimizer = launched >= OPTIMIZER
     why = "; most kernels are shorter than 10 us" if small else ""
+    if of_optimizer:
+        why = f"; {launched:.0%} of the kernels are of the optimizer {optimizer}"
+        page = {"filter": optimizer}
+        evidence.append(Evidence(f"Kernels of {optimizer}, of all", 100 * launched, "%", "framework_op_stats", page))
     title = f"Devices wait {share:.1%} of the {run.base} for the host to launch work{why}"
     formula = "idle time while the host launches, runs short code between two launches, or until launched work begins, "
     formula += "per step and device"
     confidence: Confidence = "high" if small else "medium"
-    return Finding(title, lost.ps, formula, confidence, tuple(evidence), ADVICE, (host,), lost.segments)
+    advice = OPTIMIZER_ADVICE if of_optimizer else ADVICE
+    return Finding(title, lost.ps, formula, confidence, tuple(evidence), advice, (host,), lost.segments)
 
 
 def _kernels(summary: LaunchSummary | None, host: str) -> list[Evidence]:

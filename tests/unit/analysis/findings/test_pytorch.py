@@ -1,0 +1,99 @@
+"""Causes in programs of PyTorch on a GPU, as its own profiler records them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from builders.answers import answer
+from builders.kineto import Event, event, frame, kernel, launch, op, step, trace
+
+from tpu_profile_plugin.tools import registry
+
+PRODUCT = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n"
+STEPS, LENGTH = 4, 2000
+
+
+def first(text: bytes) -> dict[str, Any]:
+    findings = answer(registry.find("smart_suggestion"), text, all_rules="true")["findings"]
+    return dict(findings[0])
+
+
+def steps(of_step: Any) -> bytes:
+    """A trace of four steps of 1990 us; `of_step` gets begin and the first correlation id."""
+    events: list[Event] = []
+    for number in range(STEPS):
+        begin = 1000.0 + LENGTH * number
+        events += [step(number, begin, LENGTH - 10), frame("train.py(12): train_step", begin, LENGTH - 15)]
+        events += of_step(begin + 5, 1000 * number + 1)
+    return trace(*events)
+
+
+def reads_values(begin: float, cause: int) -> list[Event]:
+    events: list[Event] = []
+    for at, own in ((begin + 490 * i, cause + 2 * i) for i in range(4)):
+        events += [op("aten::mm", at, 20), launch(at + 5, own), kernel(PRODUCT, at + 10, 300, own)]
+        events += [frame("train.py(14): log", at + 22, 320), op("aten::item", at + 25, 305)]
+        events += [launch(at + 28, own + 1, name="cudaMemcpyAsync")]
+        events += [kernel("Memcpy DtoH (Device -> Pageable)", at + 311, 2, own + 1, bytes=4)]
+        events += [event("cuda_runtime", "cudaStreamSynchronize", at + 30, 290)]
+    return events
+
+
+def tiny(begin: float, cause: int, end: float) -> list[Event]:
+    events: list[Event] = []
+    for i in range(int(end - begin) // 10):
+        at = begin + 10 * i
+        events += [op("aten::mul_", at, 8), launch(at + 3, cause + i), kernel("elementwise", at + 6, 2, cause + i)]
+    return events
+
+
+def tiny_kernels(begin: float, cause: int) -> list[Event]:
+    return tiny(begin, cause, begin + 1950)
+
+
+def plain_optimizer(begin: float, cause: int) -> list[Event]:
+    update = event("user_annotation", "Optimizer.step#Adam.step", begin + 495, 1480)
+    forward = [op("aten::mm", begin, 10), launch(begin + 3, cause + 900), kernel(PRODUCT, begin + 10, 450, cause + 900)]
+    return [*forward, update, *tiny(begin + 500, cause, begin + 1950)]
+
+
+def pageable_batches(begin: float, cause: int) -> list[Event]:
+    events = [op("aten::copy_", begin, 798), launch(begin + 2, cause, name="cudaMemcpyAsync")]
+    events += [kernel("Memcpy HtoD (Pageable -> Device)", begin + 5, 780, cause, bytes=10_000_000)]
+    for i in range(4):
+        at, own = begin + 810 + 12 * i, cause + 1 + i
+        events += [op("aten::mm", at, 8), launch(at + 3, own), kernel(PRODUCT, begin + 815 + 280 * i, 275, own)]
+    return events
+
+
+@pytest.mark.parametrize(
+    ("program", "rule", "title", "advice"),
+    [
+        (reads_values, "host_sync", "after 4 calls of .item() per step in train.py:14 log", "call .item(), .cpu()"),
+        (tiny_kernels, "launch_bound", "most kernels are shorter than 10 us", "CUDA graph"),
+        (plain_optimizer, "launch_bound", "99% of the kernels are of the optimizer Adam", "fused=True"),
+        (pageable_batches, "input_bound", "for input", "pinned memory"),
+    ],
+)
+def test_the_first_finding_names_the_cause(program: Any, rule: str, title: str, advice: str) -> None:
+    found = first(steps(program))
+    assert found["id"] == rule
+    assert title in found["title"]
+    assert advice in found["advice"]
+    assert "torch_xla" not in found["advice"]
+
+
+def test_copies_from_pageable_memory_are_evidence() -> None:
+    evidence = {one["label"]: one["value"] for one in first(steps(pageable_batches))["evidence"]}
+    assert evidence["Copies from pageable memory, of the time of copies to the device"] == 100
+
+
+def test_half_of_the_kernels_make_an_optimizer_the_cause() -> None:
+    """As many outside of it: none of either is named."""
+
+    def half(begin: float, cause: int) -> list[Event]:
+        update = event("user_annotation", "Optimizer.step#SGD.step", begin + 1105, 845)
+        return [*tiny(begin, cause, begin + 1100), update, *tiny(begin + 1110, cause + 500, begin + 1940)]
+
+    assert "optimizer" not in first(steps(half))["title"]
