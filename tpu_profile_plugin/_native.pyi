@@ -594,6 +594,23 @@ def trace_columns(
     threads: int,
 ) -> bytes: ...
 def space_of_trace_events(text: _U8) -> bytes: ...
+
+class KinetoReader:
+    """Traces of PyTorch's profiler, read in pieces."""
+
+    def __new__(cls) -> KinetoReader: ...
+    def feed(self, piece: _U8) -> None:
+        """Reads the next piece of the text; raises DecodeError."""
+    def finish(self) -> tuple[_U8, int | None, tuple[int, int] | None]:
+        """The XSpace; the byte at which the text is cut off; the first byte of a damaged event, and their number."""
+
+class ZstdReader:
+    """The content of a Zstandard file."""
+
+    def __new__(cls, data: _U8) -> ZstdReader: ...
+    def read(self, most: int) -> _U8:
+        """The next bytes, at most so many, none at the end; raises DecodeError."""
+
 def is_records(data: _U8) -> bool: ...
 def space_of_records(data: _U8, most: int, base: int, ratio: int) -> tuple[_U8, int, list[tuple[int, int, str]]]: ...
 def trace_counter(pid: int, name: str, series: str, begin: _I64, value: _F64, legacy: bool) -> bytes: ...

@@ -5,3 +5,6 @@ RIEGELI = ".xplane.riegeli"
 """Record files, in which profilers save a long capture part by part; each record is an XSpace."""
 
 TRACE_JSON = ".trace.json.gz"
+
+PYTORCH = (".pt.trace.json", ".pt.trace.json.gz", ".pt.trace.json.zst")
+"""Traces that PyTorch's own profiler writes, one per rank."""

@@ -12,6 +12,7 @@ pub mod grouping;
 pub mod hlo;
 pub mod json;
 pub mod kernels;
+pub mod kineto;
 #[cfg(feature = "python")]
 mod python;
 pub mod records;

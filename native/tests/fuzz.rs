@@ -6,6 +6,8 @@ mod decode;
 mod hlo;
 #[path = "../fuzz/checks/kernels.rs"]
 mod kernels;
+#[path = "../fuzz/checks/kineto.rs"]
+mod kineto;
 #[path = "../fuzz/checks/peek.rs"]
 mod peek;
 #[path = "../fuzz/checks/records.rs"]
@@ -32,6 +34,14 @@ fn profile() -> Vec<u8> {
 
 const TRACE: &[u8] = br#"{"traceEvents":[{"ph":"M","pid":7,"name":"process_name","args":{"name":"p"}},
     {"ph":"X","pid":7,"tid":1,"ts":1.5,"dur":2e-3,"name":"a\u00e9","args":{"x":"12","y":[1,{"z":null}]}},{"ph":"E"}]}"#;
+
+const PYTORCH: &[u8] = br#"{"schemaVersion":1,"distributedInfo":{"rank":1},"traceEvents":[
+    {"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":1,"tid":2,"ts":1,"dur":9},
+    {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":2,"ts":2,"dur":4,"args":{"Sequence number":3,
+    "Input Dims":[[2,3],[3,5]],"Input type":["float","float"]}},
+    {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":2,"ts":3,"dur":1,"args":{"correlation":9}},
+    {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":4,"dur":2.5,"args":{"correlation":9,"grid":[1,2,3]}},
+    {"ph":"i","cat":"cpu_instant_event","name":"[memory]","pid":1,"tid":2,"ts":5,"args":{"Bytes":-8,"Device Type":1}}]}"#;
 
 /// Random bytes, and the seed cut and with some bytes changed.
 fn each(seed: &[u8], check: fn(&[u8])) {
@@ -73,6 +83,11 @@ fn programs_decode_or_are_refused() {
 #[test]
 fn trace_events_become_a_profile_or_are_refused() {
     each(TRACE, trace_events::check);
+}
+
+#[test]
+fn pytorch_traces_become_a_profile_or_are_refused() {
+    each(PYTORCH, kineto::check);
 }
 
 #[test]

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import kineto
 from builders.logdirs import write
 from builders.profiles import counter_profiles, megascale_profiles, op_profiles, step_profiles
 from builders.servers.board import Board
@@ -27,6 +28,8 @@ from tpu_profile_plugin.tools.registry import TOOLS
 HERE = Path(__file__).parent
 DEMO = HERE.parents[1] / "demo"
 SESSION = "2026_11_20_10_00_00"
+CAPTURES = HERE.parent / "captures"
+SUMMARIES = ("overview_page", "smart_suggestion", "time_budget", "trace_viewer@")
 OP_TOOLS = ("op_profile", "hlo_stats", "roofline_model", "framework_op_stats")
 TYPED_IN = {
     "tpu_ops": (op_profiles.TPU, (*OP_TOOLS, "graph_viewer", "overview_page")),
@@ -40,6 +43,14 @@ TYPED_IN = {
     "serving": (step_profiles.serving(), ("inference_profile", "overview_page")),
 }
 """Profiles, and the tools that have more to show for them than for the demo."""
+TORCH = {
+    "torch_mlp": (CAPTURES / "torch_mlp.pt.trace.json.gz", (*SUMMARIES, "framework_op_stats", "memory_profile")),
+    "torch_gpu": (
+        kineto.training(3),
+        (*SUMMARIES, "framework_op_stats", "op_profile", "roofline_model", "kernel_stats", "communication"),
+    ),
+}
+"""Traces of PyTorch's profiler, and the tools that show most of them."""
 EMPTY = f"empty/{SESSION}"
 DEMO_RUNS = sorted(f"{path.parents[2].name}/{path.name}" for path in DEMO.glob("*/plugins/profile/*"))
 SHOWN = [tool.id for tool in TOOLS if tool.id != "query"]
@@ -47,6 +58,7 @@ SHOWN = [tool.id for tool in TOOLS if tool.id != "query"]
 CASES = [
     *((run, tool) for run in (*DEMO_RUNS, EMPTY) for tool in SHOWN),
     *((f"{name}/{SESSION}", tool) for name, (_, tools) in TYPED_IN.items() for tool in tools),
+    *((f"{name}/{SESSION}", tool) for name, (_, tools) in TORCH.items() for tool in tools),
 ]
 """Each run and tool whose answer is compared with a stored one."""
 GRAPHS = {
@@ -156,6 +168,11 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("golden") / "logs"
     shutil.copytree(DEMO, root)
     texts = {"empty": 'plane 1 "/host:CPU"', **{name: text for name, (text, _) in TYPED_IN.items()}}
+    for name, (trace, _) in TORCH.items():
+        content = trace if isinstance(trace, bytes) else trace.read_bytes()
+        path = root / name / "plugins/profile" / SESSION / f"h.pt.trace.json{'' if trace is content else '.gz'}"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(content)
     return write(root, {f"{name}/plugins/profile/{SESSION}/h.xplane.pb": text for name, text in texts.items()})
 
 

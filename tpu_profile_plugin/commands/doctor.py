@@ -91,6 +91,8 @@ def _logdir(logdir: OpenLogdir) -> Iterator[tuple[bool, str]]:
             yield False, f"    {module}"
         if len(facts.modules) > _MOST_MODULES:
             yield False, f"    and {len(facts.modules) - _MOST_MODULES} more"
+        for option in facts.not_recorded:
+            yield False, f"  not recorded: {option}"
         reasons = {tool.id: tool.available(facts) for tool in TOOLS if tool.offered}
         yield False, f"  tools with data: {', '.join(tool for tool, reason in reasons.items() if reason is None)}"
         for tool, reason in reasons.items():

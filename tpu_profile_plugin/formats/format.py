@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -37,9 +37,12 @@ class Format:
       suffixes: endings of its file names.
       sniff: whether a file's content is of this format; quick, whatever the size. Content is decompressed.
       read: converts the content; raises CorruptProfile.
+      read_pieces: converts content that arrives in pieces, so that a compressed file is never held as text; None for
+        formats that need all of it.
     """
 
     name: str
     suffixes: tuple[str, ...]
     sniff: Callable[[U8], bool]
     read: Callable[[U8], Unpacked]
+    read_pieces: Callable[[Iterable[U8]], Unpacked] | None = None

@@ -1,12 +1,14 @@
-"""The list of formats, and detection of a file's format by its content, also inside gzip."""
+"""The list of formats, and detection of a file's format by its content, also of compressed files."""
 
 from __future__ import annotations
 
+from itertools import chain
+
 from tpu_profile_plugin.columns.arrays import U8, Bytes, byte_array
-from tpu_profile_plugin.formats import gzip_file, record_file, trace_events, xspace
+from tpu_profile_plugin.formats import compressed, kineto, record_file, trace_events, xspace
 from tpu_profile_plugin.formats.format import Format, Unpacked
 
-FORMATS = (record_file.FORMAT, trace_events.FORMAT, xspace.FORMAT)
+FORMATS = (record_file.FORMAT, kineto.FORMAT, trace_events.FORMAT, xspace.FORMAT)
 """The first format whose `sniff` accepts the content reads it. XSpace is last: without magic bytes it accepts all."""
 
 
@@ -22,6 +24,10 @@ def unpack(data: Bytes) -> Unpacked:
       CorruptProfile: the file cannot be read. An XSpace is checked only when it is decoded.
     """
     content = byte_array(data)
-    if gzip_file.is_gzip(content):
-        content = gzip_file.decompressed(content)
+    if compressed.is_compressed(content):
+        parts = compressed.pieces(content)
+        head = next(parts)
+        if (read := format_of(head).read_pieces) is not None:
+            return read(chain([head], parts))
+        content = compressed.joined(chain([head], parts))
     return format_of(content).read(content)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from tpu_profile_plugin.logdir.model import FileKind
+from tpu_profile_plugin.suffixes import PYTORCH as PYTORCH
 from tpu_profile_plugin.suffixes import RIEGELI as RIEGELI
 from tpu_profile_plugin.suffixes import TRACE_JSON as TRACE_JSON
 from tpu_profile_plugin.suffixes import XPLANE as XPLANE
 from tpu_profile_plugin.system.paths import printable as printable
 
-PYTORCH_TRACES = (".pt.trace.json", ".pt.trace.json.gz")
-"""Endings of the Chrome traces that PyTorch's own profiler writes; the timeline reads the compressed ones."""
+_PYTORCH_TIME = re.compile(r"(?P<worker>.+)\.(?P<time>\d{10,})\Z")
+"""PyTorch's handler appends when a trace was written to the name of its process."""
 
 NAMELESS_HOST = "xplane"
 """The host name for a file named just `xplane.pb`."""
@@ -31,19 +33,31 @@ def host_and_kind(file_name: str) -> tuple[str, FileKind] | None:
     for ending in (XPLANE, RIEGELI):
         if file_name.endswith(ending):
             return file_name[: -len(ending)] or NAMELESS_HOST, "xplane"
+    if (trace := pytorch_trace(file_name)) is not None:
+        return trace[0] or NAMELESS_HOST, "xplane"
     if file_name.endswith(TRACE_JSON) and file_name != TRACE_JSON:
-        return file_name[: -len(TRACE_JSON)].removesuffix(".pt"), "trace.json.gz"
+        return file_name[: -len(TRACE_JSON)], "trace.json.gz"
     return None
 
 
+def pytorch_trace(file_name: str) -> tuple[str, int] | None:
+    """The process that wrote a trace of PyTorch's profiler, and when (0 if the name does not tell); None for others."""
+    ending = next((ending for ending in PYTORCH if file_name.endswith(ending)), None)
+    if ending is None:
+        return None
+    name = file_name[: -len(ending)]
+    match = _PYTORCH_TIME.match(name)
+    return (match["worker"], int(match["time"])) if match else (name, 0)
+
+
 def is_xplane(file_name: str) -> bool:
-    """Whether the file holds XSpaces, which makes its directory a run."""
-    return file_name.endswith((XPLANE, RIEGELI)) or file_name == "xplane.pb"
+    """Whether the file is a profile for all tools, which makes its directory a run."""
+    return file_name.endswith((XPLANE, RIEGELI, *PYTORCH)) or file_name == "xplane.pb"
 
 
 def is_relevant(file_name: str) -> bool:
     """Whether a file is a profile or explains why there is none; listings skip all other files."""
-    return host_and_kind(file_name) is not None or file_name.endswith((*PYTORCH_TRACES, *OLD_RESULTS))
+    return host_and_kind(file_name) is not None or file_name.endswith(OLD_RESULTS)
 
 
 def unique_name(base: str, taken: Iterable[str]) -> str:

@@ -32,8 +32,16 @@ def open_run(files: Files, path: str, name: str, directory: str) -> RunFiles:
 
 
 def _replaced(listed: Mapping[str, FileStat]) -> dict[str, str]:
-    """Ignored profile -> the file of the same host that is read instead: the record file, as in XProf, unless empty."""
+    """Ignored profile -> the file of the same host that is read instead: the record file, as in XProf, unless empty;
+    an XSpace, or the newest, for traces of one PyTorch process.
+    """
     replaced: dict[str, str] = {}
+    newest: dict[str, tuple[int, str]] = {}
+    traces = {name: trace for name in listed if (trace := names.pytorch_trace(name))}
+    for name, (worker, written) in traces.items():
+        newest[worker] = max(newest.get(worker, (0, "")), (written, name))
+    newest |= {worker: (0, worker + names.XPLANE) for worker in newest if worker + names.XPLANE in listed}
+    replaced |= {name: newest[worker][1] for name, (worker, _) in traces.items() if newest[worker][1] != name}
     for name in listed:
         plain = name.removesuffix(names.RIEGELI) + names.XPLANE
         if name.endswith(names.RIEGELI) and plain in listed:
@@ -80,9 +88,6 @@ def _file_problem(name: str, status: FileStat) -> Problem | None:
 def _run_problems(listed: Mapping[str, FileStat], hosts: bool, others: bool) -> list[Problem]:
     if hosts:
         return []
-    pytorch = [name for name in sorted(listed) if name.endswith(names.PYTORCH_TRACES)]
-    if pytorch:
-        return [_pytorch_traces(pytorch)]
     if others:
         return [
             Problem(
@@ -110,16 +115,3 @@ def _run_problems(listed: Mapping[str, FileStat], hosts: bool, others: bool) -> 
 def _not_read(left: str, read: str) -> Problem:
     left, read = names.printable(left), names.printable(read)
     return Problem("second_file", f"{left} is ignored: {read} of the same host is shown instead.", left)
-
-
-def _pytorch_traces(listed: list[str]) -> Problem:
-    first, more = names.printable(listed[0]), len(listed) - 1
-    which = f"{first} is a trace" if not more else f"{first} and {more} more file{'s' * (more > 1)} are traces"
-    shown = "The trace viewer shows them" if len(listed) > 1 else "The trace viewer shows it"
-    if not all(name.endswith(names.TRACE_JSON) for name in listed):
-        shown += " once compressed with gzip"
-    message = (
-        f"{which} of PyTorch's own profiler (torch.profiler), not an XSpace profile. {shown}; the other tools need a "
-        "<host>.xplane.pb file, which PyTorch/XLA, JAX and TensorFlow write."
-    )
-    return Problem("pytorch_trace", message, first if not more else None)

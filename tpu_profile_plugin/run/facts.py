@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-NO_DEVICES = "The profile has neither a TPU nor a GPU, nor programs of XLA's CPU backend or ops of TensorFlow."
+NO_DEVICES = (
+    "The profile has neither a TPU nor a GPU, nor programs of XLA's CPU backend or ops of TensorFlow or PyTorch."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class RunFacts:
       requests: whether the host plane declares an event that begins a request or a batch of a model server.
       tf_data: whether the host plane declares an iterator of tf.data.
       tf_executor: whether the host plane declares that TensorFlow executed graphs or ops on the host.
+      pytorch: whether the host plane declares ops of PyTorch, as its own profiler records them.
+      not_recorded: options of PyTorch's profiler that were off, each with what it gives.
       defects: damaged parts of a host's file, the rest of which can be shown; empty for a run.
     """
 
@@ -55,6 +59,8 @@ class RunFacts:
     requests: bool = False
     tf_data: bool = False
     tf_executor: bool = False
+    pytorch: bool = False
+    not_recorded: tuple[str, ...] = ()
     defects: tuple[Defect, ...] = ()
 
     def has_plane(self, prefix: str) -> bool:
@@ -87,4 +93,6 @@ def combine_facts(hosts: Sequence[RunFacts]) -> RunFacts:
         requests=any(host.requests for host in hosts),
         tf_data=any(host.tf_data for host in hosts),
         tf_executor=any(host.tf_executor for host in hosts),
+        pytorch=any(host.pytorch for host in hosts),
+        not_recorded=tuple(dict.fromkeys(text for host in hosts for text in host.not_recorded)),
     )

@@ -9,8 +9,10 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.compare.fingerprint import program_name
 from tpu_profile_plugin.analysis.devices.cpu_tf import runs_tensorflow
+from tpu_profile_plugin.analysis.devices.cpu_torch import runs_pytorch
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.analysis.serving.events import has_requests
+from tpu_profile_plugin.analysis.summary.torch_recording import not_recorded
 from tpu_profile_plugin.analysis.tf_data.pipelines import has_iterators
 from tpu_profile_plugin.columns import Plane, XSpace, load, peek, stats
 from tpu_profile_plugin.formats import Skipped, unpack
@@ -36,6 +38,7 @@ def file_facts(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts
     summary = peek(data)
     space = load(data, planes=("/device:", "/host:CPU"), events=False)
     programs = HloPrograms(space, {module.program_id: module for module in summary.hlo_modules})
+    torch = [plane for plane in space.planes if plane.name == "/host:CPU" and runs_pytorch(plane)]
     planes = tuple(PlaneFact(host, plane.name, plane.lines, plane.bytes) for plane in summary.planes)
     return RunFacts(
         hosts=(host,),
@@ -54,6 +57,8 @@ def file_facts(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts
         requests=any(plane.name == "/host:CPU" and has_requests(plane) for plane in space.planes),
         tf_data=any(plane.name == "/host:CPU" and has_iterators(plane) for plane in space.planes),
         tf_executor=any(plane.name == "/host:CPU" and runs_tensorflow(plane) for plane in space.planes),
+        pytorch=bool(torch),
+        not_recorded=not_recorded(torch[0]) if torch else (),
         defects=(
             *_left_out(skipped),
             *_broken_modules(summary.broken_modules),

@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, HashMap};
 use jiter::{Jiter, JiterError, JiterErrorType, JiterResult, JsonErrorType, Peek};
 
 use crate::error::{Error, Problem, Result};
-use crate::wire::tags::xplane::{XEvent, XEventMetadata, XLine, XPlane, XSpace, XStat, XStatMetadata};
+use crate::wire::tags::xplane::{XEvent, XLine, XPlane, XSpace, XStat};
 use crate::wire::write::{message, number, varint};
+use crate::wire::xspace::{event_metadata, stat_metadata};
 
 /// A value that an event carries.
 #[derive(Clone, Debug, PartialEq)]
@@ -309,31 +310,16 @@ fn plane(pid: i64, count: i64, process: &Process) -> Vec<u8> {
         message(&mut out, XPlane::LINES, &line(tid, thread));
     }
     for (i, (name, long_name)) in process.metadata_list.iter().enumerate() {
-        let mut entry = Vec::new();
-        number(&mut entry, XEventMetadata::ID, i as i64 + 1);
-        message(&mut entry, XEventMetadata::NAME, if long_name.is_empty() { name } else { long_name }.as_bytes());
-        if !long_name.is_empty() {
-            message(&mut entry, XEventMetadata::DISPLAY_NAME, name.as_bytes());
-        }
-        map_entry(&mut out, XPlane::EVENT_METADATA, i as i64 + 1, &entry);
+        let (full, display) =
+            if long_name.is_empty() { (name.as_str(), "") } else { (long_name.as_str(), name.as_str()) };
+        event_metadata(&mut out, i as i64 + 1, full, display);
     }
     // A plane that knows groups is not grouped again: what the profiler derived is in the trace already.
     let grouped = std::iter::once("group_id").filter(|name| !process.stats.contains_key(*name));
     for (i, name) in process.stats_list.iter().map(String::as_str).chain(grouped).enumerate() {
-        let mut entry = Vec::new();
-        number(&mut entry, XStatMetadata::ID, i as i64 + 1);
-        message(&mut entry, XStatMetadata::NAME, name.as_bytes());
-        map_entry(&mut out, XPlane::STAT_METADATA, i as i64 + 1, &entry);
+        stat_metadata(&mut out, i as i64 + 1, name);
     }
     out
-}
-
-/// Both maps have entries of one form.
-fn map_entry(out: &mut Vec<u8>, tag: u32, key: i64, value: &[u8]) {
-    let mut entry = Vec::new();
-    number(&mut entry, XPlane::EventMetadataEntry::KEY, key);
-    message(&mut entry, XPlane::EventMetadataEntry::VALUE, value);
-    message(out, tag, &entry);
 }
 
 fn line(tid: i64, thread: &Thread) -> Vec<u8> {

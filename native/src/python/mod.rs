@@ -6,6 +6,7 @@ mod events;
 mod forest;
 mod groups;
 mod hlo;
+mod kineto;
 mod patterns;
 mod protos;
 mod step_work;
@@ -23,6 +24,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("DecodeError", module.py().get_type::<calls::DecodeError>())?;
     // One line per file with bindings: `FILE::register(module)?;`
     hlo::register(module)?;
+    kineto::register(module)?;
     tf_data::register(module)?;
     decode::register(module)?;
     events::register(module)?;

@@ -8,5 +8,6 @@ pub mod tags {
 }
 pub mod text;
 pub mod write;
+pub mod xspace;
 
 pub use reader::*;

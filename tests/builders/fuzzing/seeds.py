@@ -16,6 +16,16 @@ TRACE_EVENTS = (
     b'[{"ph":"B","pid":1,"tid":"3","ts":1,"name":"\\u00e9\\ud83d"},{"ph":"E","pid":1,"tid":3,"ts":-4},',
     b'[{"ph":"C","pid":9223372036854775807,"ts":"nan","name":"c","args":{"v":18446744073709551615,"w":[{}]}}]',
 )
+PYTORCH = (
+    b'{"schemaVersion":1,"distributedInfo":{"rank":1},"traceEvents":[{"ph":"X","cat":"user_annotation","name":'
+    b'"ProfilerStep#1","pid":1,"tid":2,"ts":1,"dur":9},{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":2,'
+    b'"ts":2,"dur":4,"args":{"Input Dims":[[2,3],[3,5]],"Input type":["float","float"]}}]}',
+    b'{"traceEvents":[{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":2,"ts":3,"dur":1,"args":'
+    b'{"correlation":9}},{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":4,"dur":2.5,"args":'
+    b'{"correlation":9,"grid":[1,2,3]}}],"baseTimeNanoseconds":1700000000000000000}',
+    b'{"traceEvents":[{"ph":"i","cat":"cpu_instant_event","name":"[memory]","pid":1,"tid":2,"ts":5,"args":{"Bytes":-8,'
+    b'"Device Type":1}},{"ph":"X","cat":"python_function","name":"a.py(3): f","pid":1,"tid":2,"ts":1,"dur":9}]}',
+)
 
 
 def seeds() -> dict[str, list[bytes]]:
@@ -32,6 +42,7 @@ def seeds() -> dict[str, list[bytes]]:
         "peek": [b"\x05" + profile],
         "hlo": [hlo.relu_program(), hlo.relu_program() + assignment],
         "trace_events": list(TRACE_EVENTS),
+        "kineto": list(PYTORCH),
         "records": [bytes([0, 1, len(profile) & 255, 0]) + simple([profile[:250]], kind) for kind in (0, *b"bzs")],
         "timeline": [ramp, ramp[::-1], bytes(200)],
         "kernels": [ramp, ramp[::-1]],

@@ -30,6 +30,9 @@ TEXT = json.dumps(TRACE).encode()
         (appended([SPACE]), "record file"),
         (TEXT, "trace-event JSON"),
         (json.dumps(TRACE["traceEvents"]).encode(), "trace-event JSON"),
+        (json.dumps(KINETO).encode(), "PyTorch trace"),
+        (b"\n" + json.dumps(KINETO, indent=2).encode(), "PyTorch trace"),
+        (b'{"traceEvents": [{"ph": "X", "cat": "cpu_op"', "PyTorch trace"),
         (b"\n{\x12\x79" + b"n" * 121, "XSpace"),
     ],
 )
@@ -53,15 +56,17 @@ def test_an_xspace_is_not_copied() -> None:
 
 
 def test_a_further_format_is_told_from_its_kin(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PyTorch's traces are trace-event JSON with a schema version in their first bytes."""
-    kineto = Format("Kineto", (), lambda content: b'"schemaVersion"' in content[:4096].tobytes(), FORMATS[-1].read)
-    monkeypatch.setattr(registry, "FORMATS", (kineto, *FORMATS))
-    assert format_of(byte_array(json.dumps(KINETO).encode())) is kineto
+    """Another trace-event JSON, with a mark in its first bytes."""
+    other = Format("other", (), lambda content: b'"mark"' in content[:4096].tobytes(), FORMATS[-1].read)
+    monkeypatch.setattr(registry, "FORMATS", (other, *FORMATS))
+    marked = json.dumps({"mark": 1, **TRACE}).encode()
+    assert format_of(byte_array(marked)) is other
     assert format_of(byte_array(TEXT)).name == "trace-event JSON"
-    assert unpack(gzip.compress(json.dumps(KINETO).encode())).space.tobytes() == json.dumps(KINETO).encode()
+    assert unpack(gzip.compress(marked)).space.tobytes() == marked
 
 
 def test_a_logdir_lists_the_suffixes_of_all_formats() -> None:
-    listed = {value for name, value in vars(suffixes).items() if name.isupper()}
+    values = [value for name, value in vars(suffixes).items() if name.isupper()]
+    listed = {one for value in values for one in (value if isinstance(value, tuple) else (value,))}
     assert listed == {suffix for format_ in FORMATS for suffix in format_.suffixes}
     assert all(host_and_kind(f"host{suffix}") for suffix in listed)

@@ -19,8 +19,8 @@ from tpu_profile_plugin.logdir.names import host_and_kind, unique_name
         ("xplane.pb", ("xplane", "xplane")),
         (".xplane.pb", ("xplane", "xplane")),
         ("vm.trace.json.gz", ("vm", "trace.json.gz")),
-        ("vm_17.1763.pt.trace.json.gz", ("vm_17.1763", "trace.json.gz")),
-        ("vm_17.1763.pt.trace.json", None),
+        ("vm_17.1763.pt.trace.json.gz", ("vm_17.1763", "xplane")),
+        ("vm_17.1763804152802022344.pt.trace.json", ("vm_17", "xplane")),
         ("perfetto_trace.json.gz", None),
         ("h.xplane.pb.tmp", None),
         ("hxplane.pb", None),
@@ -87,9 +87,12 @@ def test_a_profile_without_a_host_name_opens(tmp_path):
         ({"h.xplane.riegeli": b""}, "empty_file", "h.xplane.riegeli"),
         ({"h.xplane.pb": b"1", "h.xplane.riegeli": b"1"}, "second_file", "h.xplane.pb"),
         ({"h.trace.json.gz": b"1"}, "trace_json_only", None),
-        ({"h.pt.trace.json.gz": b"1"}, "pytorch_trace", "h.pt.trace.json.gz"),
-        ({"h.pt.trace.json": b"1"}, "pytorch_trace", "h.pt.trace.json"),
-        ({"a.pt.trace.json.gz": b"1", "b.pt.trace.json.gz": b"1"}, "pytorch_trace", None),
+        ({"h.pt.trace.json.gz": b""}, "empty_file", "h.pt.trace.json.gz"),
+        (
+            {"vm_7.1700000000000000001.pt.trace.json": b"1", "vm_7.1700000000000000002.pt.trace.json": b"1"},
+            "second_file",
+            "vm_7.1700000000000000001.pt.trace.json",
+        ),
         ({"h.overview_page.pb": b"1", "h.trace": b"1"}, "old_format", None),
     ],
 )
@@ -100,40 +103,21 @@ def test_problems_are_reported(tmp_path, files, code, file):
     assert str(tmp_path) not in problems[0].message
 
 
-NEEDED = "the other tools need a <host>.xplane.pb file, which PyTorch/XLA, JAX and TensorFlow write."
+def test_traces_of_pytorch_are_hosts(tmp_path):
+    """One per process: of the traces that one process wrote, the newest."""
+    names = ["rank-0.pt.trace.json.gz", "rank-1.pt.trace.json", "vm_7.1700000000000000001.pt.trace.json.zst"]
+    older = "vm_7.1600000000000000000.pt.trace.json.gz"
+    run = run_of(tmp_path, dict.fromkeys([*names, older], b"1"))
+    assert [(f.host, f.kind, f.name) for f in run.hosts] == [
+        (host, "xplane", name) for host, name in zip(("rank-0", "rank-1", "vm_7"), names, strict=True)
+    ]
+    assert [(p.code, p.file) for p in run.problems] == [("second_file", older)]
 
 
-@pytest.mark.parametrize(
-    ("files", "hosts", "message"),
-    [
-        (
-            ["vm.1.pt.trace.json"],
-            (),
-            "vm.1.pt.trace.json is a trace of PyTorch's own profiler (torch.profiler), not an XSpace profile. The "
-            f"trace viewer shows it once compressed with gzip; {NEEDED}",
-        ),
-        (
-            ["vm.1.pt.trace.json.gz"],
-            ("vm.1",),
-            "vm.1.pt.trace.json.gz is a trace of PyTorch's own profiler (torch.profiler), not an XSpace profile. The "
-            f"trace viewer shows it; {NEEDED}",
-        ),
-        (
-            ["a.pt.trace.json", "b.pt.trace.json.gz", "c.pt.trace.json.gz"],
-            ("b", "c"),
-            "a.pt.trace.json and 2 more files are traces of PyTorch's own profiler (torch.profiler), not an XSpace "
-            f"profile. The trace viewer shows them once compressed with gzip; {NEEDED}",
-        ),
-    ],
-)
-def test_traces_of_pytorch_are_named_as_such(tmp_path, files, hosts, message):
-    run = run_of(tmp_path, dict.fromkeys(files, b"1"))
-    assert (run.host_names, [p.message for p in run.problems]) == (hosts, [message])
-
-
-def test_traces_of_pytorch_beside_a_profile_are_no_problem(tmp_path):
-    run = run_of(tmp_path, {"h.xplane.pb": b"1", "h.pt.trace.json.gz": b"1"})
-    assert (run.host_names, run.problems) == (("h",), ())
+def test_a_trace_of_pytorch_beside_a_profile_of_its_host_is_ignored(tmp_path):
+    run = run_of(tmp_path, {"h.xplane.pb": b"1", "h.pt.trace.json.gz": b"1", "i.pt.trace.json": b"1"})
+    assert run.host_names == ("h", "i")
+    assert [(p.code, p.file) for p in run.problems] == [("second_file", "h.pt.trace.json.gz")]
 
 
 def test_broken_links_special_files_and_directories(tmp_path):

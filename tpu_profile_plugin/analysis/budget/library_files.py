@@ -1,6 +1,7 @@
 """Python files of frameworks and of Python itself: their frames say little about the program that is profiled.
 
-Profiles hold no directories, only names of files. `library_files.txt` leaves out names that programs use as well
+Profiles of XLA's profilers hold no directories, only names of files; PyTorch's hold paths, from which directories of
+packages are left out. `library_files.txt` leaves out names that programs use as well
 (train.py, utils.py, ...); for some of those it lists functions that only the frameworks have.
 """
 
@@ -17,6 +18,14 @@ _GENERATED = ("gen_", "__autograph_generated_file")
 """Begins of names of files that TensorFlow generates, in its package and while it runs."""
 
 
+_PACKAGES = (
+    *("torch/", "torchvision/", "torchaudio/", "transformers/", "accelerate/", "lightning/", "pytorch_lightning/"),
+    *("deepspeed/", "megatron/", "vllm/", "sglang/", "diffusers/", "datasets/", "triton/", "numpy/", "flash_attn/"),
+    *("multiprocessing/", "concurrent/", "importlib/", "asyncio/", "PIL/", "pandas/", "apex/", "timm/", "xformers/"),
+)
+"""Directories of packages, as PyTorch's profiler writes them: relative to where Python found them."""
+
+
 @cache
 def _functions() -> dict[str, frozenset[str]]:
     """Functions of a framework by file; an empty set stands for all functions of the file."""
@@ -25,6 +34,8 @@ def _functions() -> dict[str, frozenset[str]]:
 
 def is_library(file: str, function: str) -> bool:
     """Whether a function of a file belongs to a framework or to Python."""
+    if "/" in file:
+        return file.startswith(_PACKAGES) or _INSTALLED.search(file) is not None
     functions = _functions().get(file)
     return file.startswith(_GENERATED) or (functions is not None and (not functions or function in functions))
 

@@ -15,12 +15,14 @@ UNKNOWN, TENSORFLOW, JAX, TF_DATA, MEMCPY, INPUT_PIPELINE = (
     "Memcpy",
     "InputPipeline",
 )
+PYTORCH = "PyTorch"
 DATASET = "Dataset"
 MEMCPY_H2D, MEMCPY_D2H, MEMCPY_D2D, MEMCPY_H2H = "MemcpyHToD", "MemcpyDToH", "MemcpyDToD", "MemcpyHToH"
 
 _TF_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\/>-]*")
 _TF_TYPE = re.compile(r"[A-Z_][a-zA-Z0-9_]*")
 _JAX_TYPE = re.compile(r"[a-z_][a-z0-9_]*(\[.*\])?", re.DOTALL)
+_PYTORCH_SUFFIX = ":" + PYTORCH
 _COUNTER = re.compile(r"_\d+\Z")
 _MEMCPY = {kind.lower(): kind for kind in (MEMCPY_H2D, MEMCPY_D2H, MEMCPY_D2D, MEMCPY_H2H)}
 # Newer CUDA tracers write the short spelling; XProf does not match it, so it is accepted only on request.
@@ -38,7 +40,13 @@ class OpName:
 
 @cached_by_name
 def parse_op(full: str) -> OpName:
-    """Parses `name:type` as frameworks write it; `Iterator::...` are tf.data stages, `MEMCPY...` are copies."""
+    """Parses `name:type` as frameworks write it; `Iterator::...` are tf.data stages, `MEMCPY...` are copies.
+
+    Ops of PyTorch have colons of their own (`aten::mm`), so that their type says the framework: the importer writes it.
+    """
+    if full.endswith(_PYTORCH_SUFFIX):
+        name = full.removesuffix(_PYTORCH_SUFFIX)
+        return OpName(PYTORCH, name, name.rpartition("/")[2])
     left, colon, right = full.partition(":")
     if not colon:
         kind = memcpy_kind(full)

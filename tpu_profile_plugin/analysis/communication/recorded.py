@@ -17,6 +17,7 @@ from tpu_profile_plugin.analysis.devices.collectives import (
     match_collectives,
 )
 from tpu_profile_plugin.analysis.devices.cpu_tf import NAME as CPU_TENSORFLOW
+from tpu_profile_plugin.analysis.devices.cpu_torch import NAME as CPU_PYTORCH
 from tpu_profile_plugin.analysis.devices.kinds import async_role
 from tpu_profile_plugin.analysis.devices.model import Device, Op, Work
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
@@ -39,8 +40,8 @@ class RecordedCollectives:
 
 
 def may_communicate(devices: Sequence[Device]) -> bool:
-    """Whether there are devices that can run collectives; TensorFlow's CPU ops do not."""
-    return bool(devices) and devices[0].name != CPU_TENSORFLOW
+    """Whether there are devices that can run collectives; CPU ops of TensorFlow and PyTorch do not."""
+    return bool(devices) and devices[0].name not in (CPU_TENSORFLOW, CPU_PYTORCH)
 
 
 def recorded_collectives(devices: Sequence[Device], programs: HloPrograms) -> RecordedCollectives:

@@ -56,6 +56,9 @@ class Transfer:
 
 def transfer_of(op: Op, programs: HloPrograms) -> Transfer:
     """What a collective op transfers; unknown parts are None."""
+    if op.operand_bytes or op.ranks:
+        # Its name tells the group, so that the devices that run it are one.
+        return Transfer(op.operand_bytes or None, (tuple(range(op.ranks)),) if op.ranks else ())
     program = programs.program(op.program) if op.program else None
     row = program.row_of.get(op.name) if program is not None else None
     if program is None or row is None:

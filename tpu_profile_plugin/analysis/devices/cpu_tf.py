@@ -50,7 +50,7 @@ def tensorflow_devices(space: XSpace, plane: Plane) -> list[Device]:
     """
     if not runs_tensorflow(plane) or not _on_one_axis_fits(plane):
         return []
-    names, axis = plane.event_metadata.names, _Axis(plane)
+    names, axis = plane.event_metadata.names, Axis(plane)
     ops, op_of_row = _ops(names)
     # Most events are none of these, and where they are in the program does not matter.
     wanted = (op_of_row >= 0) | _rows(names, _RUNNERS) | _calls(names)
@@ -69,7 +69,7 @@ def tensorflow_devices(space: XSpace, plane: Plane) -> list[Device]:
     return [Device(NAME, "cpu", 0, plane.index, ops, spans)] if len(spans) else []
 
 
-def _of_program(space: XSpace, axis: _Axis, events: I64) -> I64:
+def _of_program(space: XSpace, axis: Axis, events: I64) -> I64:
     """Without those of tf.data's own threads and of functions that tf.data executes on others."""
     plane = axis.plane
     names, metadata = plane.event_metadata.names, plane.events.metadata
@@ -103,7 +103,7 @@ def _on_one_axis_fits(plane: Plane) -> bool:
     return (last - int(events.begin_ps.min()) + 1) * (len(plane.lines.name) + 1) < _LARGEST
 
 
-class _Axis:
+class Axis:
     """The threads of a plane, one after the other on one axis."""
 
     def __init__(self, plane: Plane) -> None:
@@ -139,7 +139,7 @@ def _ops(names: Sequence[str]) -> tuple[tuple[Op, ...], I64]:
     return tuple(ops), row
 
 
-def _eager_kernels(axis: _Axis, candidates: I64, ops_run: I64, ops: tuple[Op, ...]) -> tuple[I64, I64, tuple[Op, ...]]:
+def _eager_kernels(axis: Axis, candidates: I64, ops_run: I64, ops: tuple[Op, ...]) -> tuple[I64, I64, tuple[Op, ...]]:
     """Eager calls of ops that recorded nothing within: the events, their ops, and all ops with those added.
 
     The op is named by the call around; calls of functions contain the start of an execution.

@@ -11,6 +11,7 @@ from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.planes import events_of_lines, recorded_lines
 from tpu_profile_plugin.analysis.devices.kinds import gpu_work
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Op, OpSpans, Work, ordered
+from tpu_profile_plugin.analysis.devices.torch_collectives import torch_collectives
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I32, I64
@@ -60,12 +61,14 @@ def _ops(space: XSpace, plane: Plane, events: I64) -> tuple[I32, tuple[Op, ...]]
     stats, names = plane.events.stats, plane.event_metadata.names
     code, texts = read.strings(space, plane, stats, "hlo_op")
     program, _ = read.ints(space, plane, stats, "program_id")
-    columns = (plane.events.metadata[events].astype(np.int64), code[events].astype(np.int64), program[events])
+    sent, sizes = torch_collectives(space, plane, events)
+    columns = (plane.events.metadata[events].astype(np.int64), code[events].astype(np.int64), program[events], sent)
     op, first = row_codes(*columns)
     ops = []
-    for row, text, number in zip(*(column[first].tolist() for column in columns), strict=True):
+    for row, text, number, size in zip(*(column[first].tolist() for column in columns), strict=True):
         hlo_op = texts[text] if text >= 0 else ""
         work, collective = gpu_work(names[row], hlo_op)
-        name = hlo_op.rpartition("::")[2] or names[row]
-        ops.append(Op(names[row] if work in _COPIES else name, number % 2**64, work, collective))
+        name = names[row] if work in _COPIES else hlo_op.rpartition("::")[2] or names[row]
+        one = Op(name, number % 2**64, work, collective)
+        ops.append(sizes[size].of(one) if size >= 0 and work == Work.COMMUNICATION else one)
     return op.astype(np.int32), tuple(ops)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tpu_profile_plugin.analysis.common.planes import MODULES, SPARSE_STEPS, STEPS, device_planes, host_plane, is_tpu
 from tpu_profile_plugin.analysis.devices.cpu import cpu_devices
 from tpu_profile_plugin.analysis.devices.cpu_tf import tensorflow_devices
+from tpu_profile_plugin.analysis.devices.cpu_torch import pytorch_devices
 from tpu_profile_plugin.analysis.devices.gpu import gpu_devices
 from tpu_profile_plugin.analysis.devices.model import Device
 from tpu_profile_plugin.analysis.devices.tpu import tpu_devices
@@ -13,7 +14,7 @@ from tpu_profile_plugin.columns import XSpace
 
 
 def devices_of(space: XSpace, programs: HloPrograms) -> tuple[Device, ...]:
-    """The TensorCores or GPUs of a profile; without any, the devices of the CPU backend, else the CPU for TensorFlow.
+    """The TensorCores or GPUs of a profile; else devices of the CPU backend, else the CPU for TensorFlow or PyTorch.
 
     Args:
       space: the profile; only the planes of devices are decoded if there are any.
@@ -30,4 +31,4 @@ def devices_of(space: XSpace, programs: HloPrograms) -> tuple[Device, ...]:
     host = host_plane(space)
     if host is None:
         return ()
-    return tuple(cpu_devices(space, host, programs) or tensorflow_devices(space, host))
+    return tuple(cpu_devices(space, host, programs) or tensorflow_devices(space, host) or pytorch_devices(host))

@@ -61,6 +61,8 @@ class Op:
       work: what it does.
       collective: "all-reduce", "all-gather", ..., "" for ops other than COMMUNICATION.
       text: the HLO text if the profile has it on the event, else "".
+      operand_bytes, ranks: of a collective that PyTorch recorded: bytes of its operands on one device, and how many
+        take part; 0 if unknown.
     """
 
     name: str
@@ -68,6 +70,8 @@ class Op:
     work: Work
     collective: str = ""
     text: str = ""
+    operand_bytes: int = 0
+    ranks: int = 0
 
 
 def _none() -> I64:

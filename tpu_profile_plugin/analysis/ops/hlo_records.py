@@ -6,15 +6,19 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
 from tpu_profile_plugin.analysis.hlo.category import category
 from tpu_profile_plugin.analysis.hlo.instructions import provenance
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
-from tpu_profile_plugin.analysis.ops.records import HBM, OpRecords, OpText, no_traffic
+from tpu_profile_plugin.analysis.ops.records import HBM, READ, OpRecords, OpText, no_traffic
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.columns.arrays import I64
 
 OpKey = tuple[int, str]
 """Program id and instruction name."""
+Source = tuple[str, int, str]
+"""File, line and stack."""
+_NO_SOURCE: Source = ("", -1, "")
 
 
 def hlo_op_table(
@@ -65,14 +69,20 @@ def hlo_op_table(
     )
 
 
-def hlo_records(table: OpTable, ops: HloOps, *, on_cpu: bool = False) -> OpRecords:
-    """Records for an op table of GPUs or CPUs."""
+def hlo_records(
+    table: OpTable, ops: HloOps, sources: Mapping[str, Source] | None = None, *, on_cpu: bool = False
+) -> OpRecords:
+    """Records for an op table of GPUs or CPUs; `sources` by provenance, of ops that are no HLO instructions."""
     zeros = np.zeros(len(table))
     traffic, text = no_traffic(len(table)), []
     for row, (program, name) in enumerate(zip(table.module, table.name, strict=True)):
         instruction = ops.find(program, name) if program else None
         if instruction is None:
-            text.append(OpText(source_line=-1))
+            file, line, stack = (sources or {}).get(table.provenance[row], _NO_SOURCE)
+            text.append(OpText(source_file=file, source_line=line, source_stack=stack))
+            if parse_op(table.provenance[row]).category == PYTORCH:
+                # Operands and results, each once: how much is read and how much written is not known apart.
+                traffic[row, HBM, READ] = table.bytes[row]
             continue
         file, line, stack = ops.source(program, name)
         shared = instruction.metadata.deduplicated_name

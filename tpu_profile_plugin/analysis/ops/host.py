@@ -8,7 +8,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.op_names import INPUT_PIPELINE, UNKNOWN, OpName, is_infeed_enqueue, parse_op
+from tpu_profile_plugin.analysis.common.op_names import (
+    INPUT_PIPELINE,
+    PYTORCH,
+    UNKNOWN,
+    OpName,
+    is_infeed_enqueue,
+    parse_op,
+)
 from tpu_profile_plugin.analysis.common.planes import line_of, recorded_lines
 from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, StatColumns
 from tpu_profile_plugin.analysis.ops.table import OpTable, combine
@@ -95,7 +102,12 @@ def _activities(space: XSpace, plane: Plane) -> _Activities:
     named, text, texts = stat_columns.texts("tf_op")
     first_text = len(ops)
     ops += [(0, parse_op(name)) for name in texts]
-    event, code = np.concatenate([event, named]), np.concatenate([code, text.astype(np.int64) + first_text])
+    # An allocation within an op of PyTorch is no run of it.
+    is_run = np.array([op.category != PYTORCH for _, op in ops[first_text:]], np.bool_)[text]
+    event, code = (
+        np.concatenate([event, named[is_run]]),
+        np.concatenate([code, text[is_run].astype(np.int64) + first_text]),
+    )
     order = np.argsort(event, kind="stable")
     return _Activities(event[order], code[order], ops)
 

@@ -5,32 +5,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from tpu_profile_plugin.analysis.common.op_names import JAX, TENSORFLOW, is_infeed_enqueue, parse_op
+from tpu_profile_plugin.analysis.common.op_names import JAX, PYTORCH, TENSORFLOW, is_infeed_enqueue, parse_op
 from tpu_profile_plugin.columns import Plane, XSpace, hlo_modules
 
-PYTORCH = "PyTorch"
-NAMES = {JAX: "JAX", TENSORFLOW: "TensorFlow", PYTORCH: "PyTorch"}
+PYTORCH_XLA = "PyTorch/XLA"
+NAMES = {JAX: "JAX", TENSORFLOW: "TensorFlow", PYTORCH: "PyTorch", PYTORCH_XLA: "PyTorch/XLA"}
 _EVENTS = {
     JAX: ("PjitFunction(", "$pjit.py", "jit_", "pmap_"),
     TENSORFLOW: ("EagerExecute", "EagerLocalExecute", "FunctionRun", "ExecutorState::Process", "TFE_Py_", "Iterator::"),
-    PYTORCH: ("torch_xla", "aten::", "SyncTensorsGraph"),
+    PYTORCH_XLA: ("torch_xla", "aten::", "SyncTensorsGraph"),
 }
 _INPUT = ("iteratorgetnext", "iterator::")
 _MODULES = {
     JAX: ("jit_", "pjit_", "pmap_", "xmap_"),
     TENSORFLOW: ("a_inference", "cluster_", "__inference"),
-    PYTORCH: ("SyncTensorsGraph", "IrToHlo"),
+    PYTORCH_XLA: ("SyncTensorsGraph", "IrToHlo"),
 }
 
 
 def frameworks(space: XSpace, planes: Iterable[Plane], provenances: Iterable[str]) -> tuple[str, ...]:
     """Keys of `NAMES`: those of the given planes' events, of the HLO modules, and of most ops by provenance."""
-    keys = {
-        name
-        for plane in planes
-        for name, prefixes in _EVENTS.items()
-        if any(event.startswith(prefixes) for event in plane.declared.event_metadata.names)
-    }
+    names = [name for plane in planes for name in plane.declared.event_metadata.names]
+    others = [name for name in names if parse_op(name).category != PYTORCH]
+    keys = {PYTORCH} if len(others) < len(names) else set()
+    keys |= {name for name, prefixes in _EVENTS.items() if any(event.startswith(prefixes) for event in others)}
     modules = [module.name for module in hlo_modules(space)]
     keys |= {name for name, prefixes in _MODULES.items() if any(module.startswith(prefixes) for module in modules)}
     kinds = Counter(parse_op(text).category for text in set(provenances) if text)

@@ -11,7 +11,7 @@ from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
 from tpu_profile_plugin.analysis.environment import environment as env
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.gpu.attribution import unclaimed
-from tpu_profile_plugin.analysis.ops.gpu.ops import gpu_ops
+from tpu_profile_plugin.analysis.ops.gpu.ops import framework_sources, gpu_ops
 from tpu_profile_plugin.analysis.ops.hlo_records import hlo_records
 from tpu_profile_plugin.analysis.ops.records import OpRecords, combine_records
 from tpu_profile_plugin.analysis.ops.table import combine
@@ -76,7 +76,7 @@ def summarize_ops(
             unclaimed_ops = unclaimed(space, planes, ops)
             table = combine([table, unclaimed_ops.table]).with_total(table.total_ps)
             unattributed_ps, events = unclaimed_ops.unattributed_ps, unclaimed_ops.all_ps
-        records = hlo_records(table, ops)
+        records = hlo_records(table, ops, framework_sources(space, planes))
     return OpSummary(
         records=records,
         environment=env.environment(space, False),

@@ -29,6 +29,7 @@ PATTERNS = (
     "plugins/profile/<session>/<host>.xplane.pb",
     "<run>/plugins/profile/<session>/<host>.xplane.pb",
     "<directory>/<host>.xplane.pb",
+    "<directory>/<rank>.pt.trace.json.gz",
 )
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 

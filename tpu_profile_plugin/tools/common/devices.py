@@ -15,13 +15,13 @@ def device_names(devices: Sequence[RunDevice], hosts: Sequence[str], *, several:
 
 def devices_available(facts: RunFacts) -> str | None:
     """None if the profile may have devices, else the reason why it has none."""
-    if facts.tf_executor or communication_available(facts) is None:
+    if facts.tf_executor or facts.pytorch or communication_available(facts) is None:
         return None
     return NO_DEVICES
 
 
 def communication_available(facts: RunFacts) -> str | None:
-    """None if the profile may have devices that communicate, else the reason; TensorFlow's CPU ops do not."""
+    """None if the profile may have devices that communicate, else the reason; ops of frameworks on the CPU do not."""
     if facts.has_plane("/device:TPU:") or facts.has_plane("/device:GPU:") or facts.modules:
         return None
     return "The profile has neither a TPU nor a GPU nor a program of XLA's CPU backend."

@@ -20,6 +20,8 @@ def no_modules(facts: RunFacts) -> str | None:
     """The reason why tools about HLO modules are unavailable for a run; None if they are available."""
     if facts.modules:
         return None
+    if facts.pytorch:
+        return "PyTorch without XLA runs ops one by one: there are no HLO programs. Its ops are in Framework Op Stats."
     return (
         "The profile contains no HLO module (an event of the plane /host:metadata with the stat 'Hlo Proto'); "
         "profilers of XLA devices write them unless their HLO option is off."

@@ -8,6 +8,7 @@ from typing import cast
 from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
 from tpu_profile_plugin.analysis.ops.records import OpText
 from tpu_profile_plugin.analysis.summary.ops import OpSummary
+from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.ops import Backend, op_summary, with_near_sources
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import property_text
@@ -98,3 +99,10 @@ def source_cell(text: OpText) -> str:
 
 def _escaped(text: str) -> str:
     return escape(text, quote=True).replace("&#x27;", "&#39;")
+
+
+def device_ops_available(facts: RunFacts) -> str | None:
+    """None if devices may have run ops, else the reason: of PyTorch without a GPU only the host's ops are recorded."""
+    if facts.pytorch and not facts.has_plane("/device:GPU:"):
+        return "PyTorch ran on the CPU: its ops are in Framework Op Stats."
+    return None

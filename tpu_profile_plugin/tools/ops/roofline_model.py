@@ -20,7 +20,15 @@ from tpu_profile_plugin.run.figures.summary import groups_of, host_summary
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table, flags, numbers, property_text, texts
-from tpu_profile_plugin.tools.common.ops import OP_EXTRAS, OP_PARAMS, chosen_ops, notes_of, peaks_of, source_cell
+from tpu_profile_plugin.tools.common.ops import (
+    OP_EXTRAS,
+    OP_PARAMS,
+    chosen_ops,
+    device_ops_available,
+    notes_of,
+    peaks_of,
+    source_cell,
+)
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import GIB, GIGA, PS_PER_US
@@ -264,4 +272,5 @@ TOOL = Tool(
     build=build,
     params=OP_PARAMS,
     extras=OP_EXTRAS,
+    available=device_ops_available,
 )

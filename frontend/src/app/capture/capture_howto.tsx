@@ -32,6 +32,19 @@ tensorboard = tf.keras.callbacks.TensorBoard(
 model.fit(dataset, epochs=1, callbacks=[tensorboard])`,
   },
   {
+    name: "PyTorch",
+    code: (logdir) => `from torch.profiler import profile, schedule, tensorboard_trace_handler
+
+with profile(
+    schedule=schedule(wait=1, warmup=2, active=3, repeat=1),
+    on_trace_ready=tensorboard_trace_handler("${logdir}", use_gzip=True),
+    record_shapes=True, with_stack=True, with_modules=True, profile_memory=True,
+) as prof:
+    for batch in loader:
+        train_step(batch)
+        prof.step()`,
+  },
+  {
     name: "PyTorch/XLA",
     code: (logdir) => `import torch_xla.debug.profiler as xp
 

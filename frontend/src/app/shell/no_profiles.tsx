@@ -22,7 +22,7 @@ export function NoProfiles({ status, onReload }: Props) {
       <CaptureHowTo logdir={status?.absolute_logdir ?? ""} />
       <h2>Already have a profile?</h2>
       <p>Copy it below the log directory in this layout, one file per host, then search again:</p>
-      <pre>{`${status?.absolute_logdir || "<logdir>"}/plugins/profile/<session>/<host>.xplane.pb`}</pre>
+      <pre>{`${status?.absolute_logdir || "<logdir>"}/plugins/profile/<session>/<host>.xplane.pb\n${status?.absolute_logdir || "<logdir>"}/<run>/<rank>.pt.trace.json.gz`}</pre>
     </div>
   );
 }

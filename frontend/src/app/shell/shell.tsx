@@ -263,7 +263,9 @@ function problemError({ code, message, file, offset }: Problem): ApiError {
 }
 
 function emptyReason(info: RunInfo): string {
-  return info.problems[0]?.message ?? (info.hosts.length ? "" : "The session directory contains no *.xplane.pb file.");
+  return (
+    info.problems[0]?.message ?? (info.hosts.length ? "" : "The session directory contains no *.xplane.pb and no *.pt.trace.json file.")
+  );
 }
 
 function UnknownRun({ name, onNewest }: { name: string; onNewest: () => void }) {

@@ -61,7 +61,7 @@ function corrupt(error: ApiError): Explanation {
           "Otherwise copy the file again and compare its size, or capture again.",
         ]
       : [
-          "Check that the file is an XSpace written by the profiler (*.xplane.pb) and was copied in binary mode.",
+          "Check that the file is an XSpace (*.xplane.pb) or a trace of PyTorch (*.pt.trace.json) and was copied in binary mode.",
           "Other hosts of this run may be intact: choose another host on the left.",
         ],
   };

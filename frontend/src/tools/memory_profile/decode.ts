@@ -31,6 +31,7 @@ interface PeakState {
   free: number;
   fragmentation: number;
   used: number;
+  /** 0 if unknown: the allocator never says what is free, as PyTorch's of the host. */
   capacity: number;
   /** Largest heap since the program started, including before the profile. */
   lifetime: number;
@@ -103,14 +104,14 @@ function snapshot(value: unknown): Snapshot {
   return { timePs: number(dict, "timeOffsetPs"), ...stats(dict["aggregationStats"]), ...activity(dict["activityMetadata"]) };
 }
 
-function readPeak(value: unknown): PeakState {
+function readPeak(value: unknown, snapshots: readonly Snapshot[]): PeakState {
   const summary = asDict(value, "the summary of a memory");
   const peakStats = stats(summary["peakStats"]);
   return {
     ...peakStats,
     timePs: number(summary, "peakStatsTimePs"),
     used: peakStats.stack + peakStats.heap,
-    capacity: number(summary, "memoryCapacity"),
+    capacity: peakStats.free > 0 || snapshots.some((one) => one.free > 0) ? number(summary, "memoryCapacity") : 0,
     lifetime: number(summary, "peakBytesUsageLifetime"),
   };
 }
@@ -135,12 +136,8 @@ export function readMemoryProfile(value: unknown): MemoryProfile {
     const id = asText(one, "a memory id");
     if (perId[id] === undefined) throw badAnswer(`memory ${id} is named but not described`);
     const dict = asDict(perId[id], `memory ${id}`);
-    return {
-      id,
-      peak: readPeak(dict["profileSummary"]),
-      snapshots: asList(dict["sampledTimelineSnapshots"], `the history of memory ${id}`).map(snapshot),
-      live: readLive(dict),
-    };
+    const snapshots = asList(dict["sampledTimelineSnapshots"], `the history of memory ${id}`).map(snapshot);
+    return { id, peak: readPeak(dict["profileSummary"], snapshots), snapshots, live: readLive(dict) };
   });
   const modules = asList(answer["hloModules"] ?? [], "the HLO modules").map((one): ModuleRun => {
     const dict = asDict(one, "an HLO module");

@@ -99,6 +99,15 @@ describe("the summary", () => {
     ]);
   });
 
+  it("does not compare with an unknown capacity", () => {
+    const unknown = { ...memory, peak: { ...memory.peak, free: 0, capacity: 0 } };
+    expect(headline({ ...profile, memories: [unknown] }, unknown)).toMatchObject({
+      tone: "good",
+      title: "600 B is in use at the peak; the allocator does not say how much there is",
+    });
+    expect(figures(unknown).find(({ name }) => name === "Memory capacity")?.value).toBe("unknown");
+  });
+
   it("warns if the memory is full", () => {
     const full = { ...memory, peak: { ...memory.peak, used: 990 } };
     expect(headline({ ...profile, memories: [full] }, full)).toMatchObject({ tone: "bad" });

@@ -81,7 +81,10 @@ export function headline(profile: MemoryProfile, memory: Memory): Summary {
   }
   return {
     tone: full >= FULL ? "bad" : full >= NEARLY_FULL ? "fair" : "good",
-    title: `${state}: at the peak ${formatBytes(peak.used)} of ${formatBytes(peak.capacity)} (${formatPercent(100 * full)}) is in use`,
+    title:
+      peak.capacity > 0
+        ? `${state}: at the peak ${formatBytes(peak.used)} of ${formatBytes(peak.capacity)} (${formatPercent(100 * full)}) is in use`
+        : `${formatBytes(peak.used)} is in use at the peak; the allocator does not say how much there is`,
     sentences,
     parts: PART_IDS.map((id) => ({ ...PARTS[id], share: share(peak[id], peak.capacity), text: formatBytes(peak[id]) })).filter(
       (part) => part.share > 0,
@@ -111,7 +114,12 @@ export function figures(memory: Memory): Figure[] {
   return [
     { name: "Allocations", value: formatCount(snapshots.length - releases), help: counted },
     { name: "Deallocations", value: formatCount(releases), help: counted },
-    bytes("Memory capacity", peak.capacity, "All memory that the allocator manages.\nStack + heap + free at the peak.\nSource: trace."),
+    bytes(
+      "Memory capacity",
+      peak.capacity,
+      "All memory that the allocator manages.\nStack + heap + free at the peak.\nSource: trace.",
+      peak.capacity > 0 ? {} : { value: "unknown" },
+    ),
     bytes(
       "Peak heap usage, lifetime",
       peak.lifetime,

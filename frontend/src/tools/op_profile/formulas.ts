@@ -61,8 +61,11 @@ export function perSecond(amount: number, node: OpNode): number | null {
   return node.timePs > 0 && node.kind !== "idle" ? amount / (node.timePs / 1e12) : null;
 }
 
-/** `jit(f)/a/dot_general:MatMul` -> "MatMul"; `jit(f)/a/add:` -> "add"; null if there is none. */
+const PYTORCH = ":PyTorch";
+
+/** `jit(f)/a/dot_general:MatMul` -> "MatMul"; `jit(f)/a/add:` -> "add"; `Net_0/aten::mm:PyTorch` -> "aten::mm"; null if there is none. */
 export function frameworkOp(provenance: string): string | null {
+  if (provenance.endsWith(PYTORCH)) return provenance.slice(0, -PYTORCH.length).split("/").pop() || null;
   const colon = provenance.lastIndexOf(":");
   const tail = colon < 0 ? "" : provenance.slice(colon + 1);
   const path = colon < 0 ? provenance : provenance.slice(0, colon);

@@ -12,7 +12,8 @@ from builders.answers import summary
         ('"PjitFunction(f)"', ("Jax",)),
         ('"EagerExecute: Add"', ("TensorFlow",)),
         ('"Iterator::Root::Map"', ("TensorFlow",)),
-        ('"aten::add"', ("PyTorch",)),
+        ('"aten::add"', ("PyTorch/XLA",)),
+        ('"Linear_0/aten::add:PyTorch"', ("PyTorch",)),
         ("work", ()),
     ],
 )

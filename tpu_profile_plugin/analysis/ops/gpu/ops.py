@@ -9,7 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.keys import row_codes
-from tpu_profile_plugin.analysis.common.op_names import parse_op
+from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
 from tpu_profile_plugin.analysis.common.planes import recorded_lines
 from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, PlaneExtras, Preprocessed
 from tpu_profile_plugin.analysis.hlo.category import category
@@ -17,6 +17,7 @@ from tpu_profile_plugin.analysis.hlo.cost.model import Cost
 from tpu_profile_plugin.analysis.hlo.instructions import provenance
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.gpu.executions import executions
+from tpu_profile_plugin.analysis.ops.hlo_records import Source
 from tpu_profile_plugin.analysis.ops.table import OpTable, combine
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
@@ -26,13 +27,17 @@ from tpu_profile_plugin.units import PS_PER_NS
 
 @dataclass(frozen=True, slots=True)
 class _Op:
-    """An op that events of a plane name; `cost` is None for ops that are no HLO instructions."""
+    """An op that events of a plane name; `cost` is None for ops that are no HLO instructions.
+
+    `counts_recorded`: costs recorded with the events are the op's, as XProf takes them of HLO instructions alone.
+    """
 
     module: int
     name: str
     category: str
     provenance: str
     cost: Cost | None
+    counts_recorded: bool = True
 
 
 def gpu_ops(space: XSpace, planes: Sequence[Plane], pre: Preprocessed | None, hlo: HloOps) -> OpTable:
@@ -99,7 +104,7 @@ def _hlo_op(hlo: HloOps, program: int, name: str) -> _Op | None:
 
 def _framework_op(tf_op: str, kernel: str) -> _Op:
     op = parse_op(tf_op)
-    return _Op(0, f"{op.name}/{kernel}", op.type or "unknown", tf_op, None)
+    return _Op(0, f"{op.name}/{kernel}", op.type or "unknown", tf_op, None, op.category == PYTORCH)
 
 
 def _table(space: XSpace, plane: Plane, ops: list[_Op], op_of_event: I64, extras: PlaneExtras | None) -> OpTable:
@@ -118,12 +123,12 @@ def _table(space: XSpace, plane: Plane, ops: list[_Op], op_of_event: I64, extras
     # Costs recorded with the events apply where the program provides none.
     first_ops = [ops[i] for i in ran.op[first].tolist()]
     costs = [o.cost or Cost() for o in first_ops]
-    is_hlo = np.array([o.cost is not None for o in first_ops], np.bool_)
+    counts = np.array([o.counts_recorded for o in first_ops], np.bool_)
 
     def total(each: list[float], recorded: I64) -> F64:
         known = np.array(each, np.float64) * occurrences
         recorded_total = np.bincount(row, weights=recorded, minlength=len(first))
-        return np.where(known > 0, known, np.where(is_hlo, recorded_total, 0.0))
+        return np.where(known > 0, known, np.where(counts, recorded_total, 0.0))
 
     eager = _eager(space, plane, extras)[ran.event[first]]
     flops = total([cost.flops for cost in costs], ran.flops)
@@ -158,3 +163,20 @@ def _eager(space: XSpace, plane: Plane, extras: PlaneExtras | None) -> Bools:
         eager = np.zeros_like(eager)
         eager[extras.eager_event] = extras.eager_value
     return eager > 0
+
+
+def framework_sources(space: XSpace, planes: Sequence[Plane]) -> dict[str, Source]:
+    """Where the program calls each framework op that the events name with a stack, by the op's full name."""
+    found: dict[str, Source] = {}
+    for plane in planes:
+        stats = plane.events.stats
+        if plane.stat_metadata.row("source_stack") is None:
+            continue
+        columns = [read.strings(space, plane, stats, name) for name in ("tf_op", "source", "source_stack")]
+        rows = np.flatnonzero((columns[0][0] >= 0) & (columns[1][0] >= 0))
+        _, first = row_codes(*(column[rows].astype(np.int64) for column, _ in columns))
+        for row in rows[first].tolist():
+            op, source, stack = (texts[column[row]] if column[row] >= 0 else "" for column, texts in columns)
+            file, _, line = source.rpartition(":")
+            found.setdefault(op, (file, int(line) if line.isdecimal() else -1, stack))
+    return found

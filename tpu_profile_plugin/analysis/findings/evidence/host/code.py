@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tpu_profile_plugin.analysis.common.spans import contains
 from tpu_profile_plugin.analysis.devices.cpu_tf import NAME as CPU_TENSORFLOW
+from tpu_profile_plugin.analysis.devices.cpu_torch import NAME as CPU_PYTORCH
 from tpu_profile_plugin.analysis.findings.evidence.host.host_code import host_code
 from tpu_profile_plugin.analysis.findings.evidence.host.host_only import code_on_host
 from tpu_profile_plugin.analysis.findings.evidence.host.periodic import periodic_work
@@ -40,8 +41,8 @@ def _code(host: HostView) -> HostCode | None:
     if not host.budget.devices:
         return code_on_host(host)
     code = host_code(host)
-    if code is None or host.budget.devices[0][0] != CPU_TENSORFLOW:
+    if code is None or host.budget.devices[0][0] not in (CPU_TENSORFLOW, CPU_PYTORCH):
         return code
-    # Calls into TensorFlow return when its ops have run, so that only the main thread tells what they wait for.
+    # Calls into TensorFlow and PyTorch return when their ops have run: only the main thread tells what they wait for.
     main = code_on_host(host)
     return None if main is None else replace(main, compiling=code.compiling)

@@ -1,4 +1,4 @@
-"""TensorFlow on the host alone: what the main thread does within steps outside of TensorFlow's runtime.
+"""TensorFlow or PyTorch on the host alone: what the main thread does within steps outside of their runtimes.
 
 Without XLA the CPU has no device in a profile, but each call into the runtime returns when its ops have run, so that
 nothing is computed while the main thread runs other code.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
-from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW
+from tpu_profile_plugin.analysis.common.op_names import PYTORCH, TENSORFLOW
 from tpu_profile_plugin.analysis.common.spans import join, subtract, times_of, union
 from tpu_profile_plugin.analysis.devices.model import busy
 from tpu_profile_plugin.analysis.findings.evidence.host.covering import events_of
@@ -28,9 +28,9 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 
 
 def code_on_host(host: HostView) -> HostCode | None:
-    """What the main thread runs besides TensorFlow; None without steps, and for other frameworks."""
+    """What the main thread runs besides ops; None without steps, and for other frameworks."""
     begin, end = host.windows
-    if TENSORFLOW not in host.summary.frameworks or not len(begin):
+    if not {TENSORFLOW, PYTORCH} & set(host.summary.frameworks) or not len(begin):
         return None
     known = host.reader.time
     main = host.reader.main(int(begin.min()), int(end.max()))

@@ -33,8 +33,12 @@ ADVICE = Advice(
     "computation that does not need their result.",
     tensorflow="Reduce gradients once per step, in fewer and larger messages or in 16 bits (experimental_hints of the "
     "strategy, LossScaleOptimizer's mixed precision). A larger batch per replica computes more per exchanged byte.",
-    pytorch="Reduce gradients once per step (xm.optimizer_step), not while they accumulate, and exchange bfloat16. "
-    "Shard parameters (torch_xla's SPMD FSDP) so that gathers of one layer overlap with computation of the one before.",
+    pytorch="Reduce gradients once per step (no_sync() while they accumulate), and exchange bfloat16. Buckets of DDP "
+    "(bucket_cap_mb) and prefetching of FSDP let collectives of one layer overlap with computation of "
+    "another.",
+    pytorch_xla="Reduce gradients once per step (xm.optimizer_step), not while they accumulate, and exchange "
+    "bfloat16. Shard parameters (torch_xla's SPMD FSDP) so that gathers of one layer overlap with computation of "
+    "the one before.",
 )
 
 

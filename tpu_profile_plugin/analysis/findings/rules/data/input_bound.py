@@ -124,7 +124,9 @@ ADVICE = Advice(
     "next batch before the current step is waited for. If the processors are the limit, do part of the work offline.",
     tensorflow="Read the data with a tf.data pipeline that has num_parallel_calls=tf.data.AUTOTUNE in map, no Python "
     "functions, and prefetch(tf.data.AUTOTUNE) at its end. If it has them, less work per element helps, or cache().",
-    pytorch="Give the DataLoader more workers (num_workers, prefetch_factor), and wrap it in torch_xla's "
+    pytorch="Give the DataLoader more workers (num_workers, prefetch_factor, persistent_workers=True) and pinned "
+    "memory. If the processors are the limit, do part of the work offline.",
+    pytorch_xla="Give the DataLoader more workers (num_workers, prefetch_factor), and wrap it in torch_xla's "
     "MpDeviceLoader, which sends batches ahead. If the processors are the limit, do part of the work offline.",
 )
 US_PER_MS = 1000

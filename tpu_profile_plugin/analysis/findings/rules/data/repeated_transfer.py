@@ -35,7 +35,9 @@ ADVICE = Advice(
     "jitted function is copied in every call. Put the next batch on the device before the current step is waited for.",
     tensorflow="Keep data that does not change in a tf.Variable or tf.constant that is made before the loop. For "
     "batches, end the pipeline with tf.data.experimental.prefetch_to_device.",
-    pytorch="Move tensors that do not change to the device once, before the loop. For batches use torch_xla's "
+    pytorch="Move tensors that do not change to the device once, before the loop. Batches are copied from pinned "
+    "memory (pin_memory=True of the DataLoader) with .to(device, non_blocking=True).",
+    pytorch_xla="Move tensors that do not change to the device once, before the loop. For batches use torch_xla's "
     "MpDeviceLoader, which sends the next one while the current step runs.",
 )
 
@@ -46,8 +48,11 @@ NEW_DATA = Advice(
     "copy. The number of bytes differs from step to step, so the data is new.",
     tensorflow="End the pipeline with tf.data.experimental.prefetch_to_device, so that computation hides the copy. The "
     "number of bytes differs from step to step, so the data is new.",
-    pytorch="Use torch_xla's MpDeviceLoader, which sends the next batch while the current step runs. The number "
-    "of bytes differs from step to step, so the data is new.",
+    pytorch="Let the DataLoader pin its memory (pin_memory=True) and copy the next batch with .to(device, "
+    "non_blocking=True) while the step runs. The number of bytes differs from step to step, so the data is "
+    "new.",
+    pytorch_xla="Use torch_xla's MpDeviceLoader, which sends the next batch while the current step runs. The "
+    "number of bytes differs from step to step, so the data is new.",
 )
 
 

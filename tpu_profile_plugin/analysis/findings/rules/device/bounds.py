@@ -27,8 +27,10 @@ BANDWIDTH = Advice(
     "elementwise ops, jax.checkpoint for cheap values. The matrix units have capacity to spare.",
     tensorflow="Move fewer bytes per computed value: larger batches, mixed precision, jit_compile=True so that XLA "
     "fuses elementwise ops. The matrix units have capacity to spare.",
-    pytorch="Move fewer bytes per computed value: larger batches, autocast to bfloat16, one graph per step so that "
+    pytorch="Move fewer bytes per computed value: larger batches, autocast to bfloat16, torch.compile so that "
     "elementwise ops are fused. The matrix units have capacity to spare.",
+    pytorch_xla="Move fewer bytes per computed value: larger batches, autocast to bfloat16, one graph per step so "
+    "that elementwise ops are fused. The matrix units have capacity to spare.",
 )
 
 

@@ -143,8 +143,10 @@ ADVICE = Advice(
     "N-th step. A loop whose next step depends on a value belongs into one tf.function.",
     keras="Read logs and metrics in callbacks every N-th batch: each read waits for the device. Several batches per "
     "call (steps_per_execution in compile()) read them once.",
-    pytorch="Keep results as tensors and call .item() or .cpu() every N-th step, or in xm.add_step_closure, which runs "
-    "after the step's graph. A value that is read before splits the graph.",
+    pytorch="Keep results as tensors, and call .item(), .cpu() or print them every N-th step. Each of these calls "
+    "waits until the device has finished, and the host launches nothing meanwhile.",
+    pytorch_xla="Keep results as tensors and call .item() or .cpu() every N-th step, or in xm.add_step_closure, "
+    "which runs after the step's graph. A value that is read before splits the graph.",
 )
 
 

@@ -48,8 +48,10 @@ ADVICE = Advice(
     "jit_compile=True many small ops become a few kernels.",
     keras="Run several steps per call (steps_per_execution in compile()), or use a larger batch. With jit_compile=True "
     "in compile() many small ops become a few kernels.",
-    pytorch="Run several steps in one graph (call torch_xla.sync() every N-th step), or use a larger batch. What runs "
-    "between two launches should not wait for the device.",
+    pytorch="Compile the step with torch.compile(mode='reduce-overhead'), which replays it as a CUDA graph, or use a "
+    "larger batch. What runs between two launches should not wait for the device.",
+    pytorch_xla="Run several steps in one graph (call torch_xla.sync() every N-th step), or use a larger batch. "
+    "What runs between two launches should not wait for the device.",
 )
 
 

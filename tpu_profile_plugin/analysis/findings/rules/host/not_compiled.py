@@ -37,8 +37,10 @@ ADVICE = Advice(
     "costs more than the operation.",
     keras="Leave run_eagerly=False in compile(), and keep metrics and callbacks out of eager ops. Outside of Keras' "
     "own tf.function every operation is launched from Python.",
-    pytorch="Let torch_xla collect the whole step in one graph: call torch_xla.sync() once per step and read no values "
-    "before. Each operation that is launched by itself costs the host far more than the device.",
+    pytorch="Compile the step with torch.compile, so that the host launches a few kernels. What must stay outside is "
+    "code that depends on values of results.",
+    pytorch_xla="Let torch_xla collect the whole step in one graph: call torch_xla.sync() once per step and read "
+    "no values before. Each operation that is launched by itself costs the host far more than the device.",
 )
 
 

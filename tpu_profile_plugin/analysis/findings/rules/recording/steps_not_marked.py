@@ -28,8 +28,10 @@ ADVICE = Advice(
     "fetching of the batch belongs inside, so that waits for input count.",
     keras="Record with the callback TensorBoard(profile_batch=(10, 20)), which marks the batches. A profile that is "
     "taken otherwise has no marks of them.",
-    pytorch="Enclose each step in `with xp.StepTrace('train', step_num=i):` (torch_xla.debug.profiler). Otherwise "
-    "steps can only be inferred.",
+    pytorch="Call prof.step() after each step, inside `with torch.profiler.profile(...) as prof`. Otherwise steps can "
+    "only be inferred.",
+    pytorch_xla="Enclose each step in `with xp.StepTrace('train', step_num=i):` (torch_xla.debug.profiler). "
+    "Otherwise steps can only be inferred.",
 )
 
 

@@ -1,0 +1,249 @@
+//! Which op, module and lines of Python a launch belongs to, and which step.
+//!
+//! An event belongs to the innermost op that encloses it on its thread. Modules and Python functions are events of the
+//! same thread; ops of the backward pass have those of the forward op with the same sequence number.
+
+use std::collections::HashMap;
+
+use super::event::{Kind, Value};
+use super::names::Texts;
+use super::trace::{NONE, Record, Trace, Track};
+
+/// A tree of names; each node is reached by its parent and its name.
+#[derive(Debug, Default)]
+pub struct Tree {
+    nodes: Vec<(u32, u32)>,
+    known: HashMap<(u32, u32), u32>,
+}
+
+impl Tree {
+    fn child(&mut self, parent: u32, name: u32) -> u32 {
+        *self.known.entry((parent, name)).or_insert_with(|| {
+            self.nodes.push((parent, name));
+            self.nodes.len() as u32 - 1
+        })
+    }
+
+    /// Names from a node to the root.
+    pub fn up(&self, mut node: u32) -> impl Iterator<Item = u32> + '_ {
+        std::iter::from_fn(move || {
+            let &(parent, name) = self.nodes.get(node as usize)?;
+            node = parent;
+            Some(name)
+        })
+    }
+}
+
+/// An op in its place: its module, the node of the backward pass (0 for none), and its name (0 for none).
+pub type Path = (u32, u32, u32);
+
+/// What an event belongs to; `NONE` for what is not known.
+#[derive(Clone, Copy, Debug)]
+pub struct Owner {
+    pub path: u32,
+    pub stack: u32,
+    pub step: u32,
+    /// The op: its thread among the trace's, and its record.
+    pub op: Option<(u32, u32)>,
+}
+
+#[derive(Debug, Default)]
+pub struct Owners {
+    pub modules: Tree,
+    pub stacks: Tree,
+    pub paths: Vec<Path>,
+    path_numbers: HashMap<Path, u32>,
+    /// By correlation id, and by external id where calls are missing.
+    launches: HashMap<i64, Owner>,
+    externals: HashMap<i64, Owner>,
+    /// Per thread and record, the path of ops and of what happens in them.
+    pub of_records: Vec<Vec<u32>>,
+    /// Begin and end of each step, in order.
+    pub steps: Vec<(i64, i64)>,
+    by_sequence: HashMap<i64, (u32, u32)>,
+}
+
+const STEP: &str = "ProfilerStep#";
+const OPTIMIZER: &str = "Optimizer.";
+const MODULE: &str = "nn.Module: ";
+const BACKWARD: &str = "autograd::engine::evaluate_function: ";
+
+/// The number of a step, from its name.
+pub fn step_number(name: &str) -> Option<i64> {
+    name.strip_prefix(STEP)?.parse().ok()
+}
+
+/// An enclosing event on the way down a thread.
+struct Open {
+    end: i64,
+    module: u32,
+    stack: u32,
+    backward: u32,
+    op: u32,
+}
+
+impl Owners {
+    /// Sorts the records of all threads and finds what each belongs to.
+    pub fn of(trace: &mut Trace) -> Owners {
+        adopt_frames(trace);
+        let mut owners = Owners::default();
+        for track in trace.threads.values_mut() {
+            track.records.sort_by_key(|record| (record.begin, std::cmp::Reverse(record.duration), record.kind));
+            for record in &track.records {
+                if record.kind == Kind::Annotation && step_number(trace.texts.get(record.name)).is_some() {
+                    owners.steps.push((record.begin, record.end()));
+                }
+            }
+        }
+        owners.steps.sort_unstable();
+        owners.steps.dedup_by_key(|step| step.0);
+        let by_external = needs_externals(trace);
+        let mut order: Vec<(usize, usize)> = Vec::new();
+        for (number, track) in trace.threads.values().enumerate() {
+            order.push((track.records.iter().filter(|one| is_backward(trace, track, one)).count(), number));
+        }
+        order.sort_unstable();
+        owners.of_records = vec![Vec::new(); order.len()];
+        let tracks: Vec<&Track> = trace.threads.values().collect();
+        for (_, number) in order {
+            owners.sweep(&mut trace.texts, &trace.keys, tracks[number], number as u32, by_external);
+        }
+        owners
+    }
+
+    /// Owner of work on a stream.
+    pub fn of_work(&self, record: &Record, external: Option<i64>) -> Option<&Owner> {
+        self.launches.get(&record.link).or_else(|| self.externals.get(&external?))
+    }
+
+    fn step_at(&self, moment: i64) -> u32 {
+        let after = self.steps.partition_point(|step| step.0 <= moment);
+        match after.checked_sub(1) {
+            Some(step) if moment < self.steps[step].1 => step as u32,
+            _ => NONE,
+        }
+    }
+
+    fn path(&mut self, path: Path) -> u32 {
+        *self.path_numbers.entry(path).or_insert_with(|| {
+            self.paths.push(path);
+            self.paths.len() as u32 - 1
+        })
+    }
+
+    fn sweep(&mut self, texts: &mut Texts, keys: &super::trace::Keys, track: &Track, thread: u32, by_external: bool) {
+        let mut open: Vec<Open> = Vec::new();
+        let mut paths = vec![NONE; track.records.len()];
+        for (number, record) in track.records.iter().enumerate() {
+            while open.last().is_some_and(|enclosing| enclosing.end <= record.begin) {
+                open.pop();
+            }
+            let (module, stack, backward, op) = match open.last() {
+                Some(one) => (one.module, one.stack, one.backward, one.op),
+                None => (NONE, NONE, 0, NONE),
+            };
+            let mut inner = Open { end: record.end(), module, stack, backward, op };
+            match record.kind {
+                Kind::Frame | Kind::Annotation => self.enter(texts, record, &mut inner),
+                Kind::Op => {
+                    self.enter_op(texts, keys, track, record, &mut inner);
+                    inner.op = number as u32;
+                    let name = if texts.get(record.name).starts_with(BACKWARD) { inner.backward } else { record.name };
+                    let middle = if inner.backward == name { 0 } else { inner.backward };
+                    paths[number] = self.path((inner.module, middle, name));
+                    if by_external && let Some(external) = track.integer(record, keys.external) {
+                        let step = self.step_at(record.begin);
+                        let owner =
+                            Owner { path: paths[number], stack: inner.stack, step, op: Some((thread, number as u32)) };
+                        self.externals.insert(external, owner);
+                    }
+                }
+                Kind::Call if record.link >= 0 => {
+                    let path = if op == NONE { self.path((module, backward, record.name)) } else { paths[op as usize] };
+                    let owner = Owner {
+                        path,
+                        stack,
+                        step: self.step_at(record.begin),
+                        op: (op != NONE).then_some((thread, op)),
+                    };
+                    self.launches.insert(record.link, owner);
+                }
+                Kind::Memory if op != NONE => paths[number] = paths[op as usize],
+                _ => {}
+            }
+            if record.duration > 0 {
+                open.push(inner);
+            }
+        }
+        self.of_records[thread as usize] = paths;
+    }
+
+    /// A Python function, module or marked range.
+    fn enter(&mut self, texts: &mut Texts, record: &Record, inner: &mut Open) {
+        let name = texts.get(record.name);
+        if record.kind == Kind::Annotation {
+            if name.starts_with(OPTIMIZER) {
+                inner.module = self.modules.child(inner.module, record.name);
+            }
+        } else if let Some(module) = name.strip_prefix(MODULE) {
+            let module = module.to_string();
+            inner.module = self.modules.child(inner.module, texts.number(&module));
+        } else {
+            inner.stack = self.stacks.child(inner.stack, record.name);
+        }
+    }
+
+    /// An op: of the forward pass it leaves its place for the backward pass, which takes it.
+    fn enter_op(
+        &mut self,
+        texts: &mut Texts,
+        keys: &super::trace::Keys,
+        track: &Track,
+        record: &Record,
+        inner: &mut Open,
+    ) {
+        if record.link < 0 {
+            return;
+        }
+        if !matches!(track.arg(record, keys.forward_thread), Some(Value::Int(1..))) {
+            self.by_sequence.entry(record.link).or_insert((inner.module, inner.stack));
+            return;
+        }
+        let name = texts.get(record.name);
+        let plain = name.strip_prefix(BACKWARD).map(str::to_string);
+        inner.backward = plain.map_or(record.name, |plain| texts.number(&plain));
+        if let Some(&(module, stack)) = self.by_sequence.get(&record.link) {
+            (inner.module, inner.stack) = (module, stack);
+        }
+    }
+}
+
+fn is_backward(trace: &Trace, track: &Track, record: &Record) -> bool {
+    record.kind == Kind::Op && matches!(track.arg(record, trace.keys.forward_thread), Some(Value::Int(1..)))
+}
+
+/// Whether some work on a stream has no call with its correlation id.
+fn needs_externals(trace: &Trace) -> bool {
+    let calls = trace.threads.values().flat_map(|track| &track.records).filter(|record| record.kind == Kind::Call);
+    let mut called: Vec<i64> = calls.map(|record| record.link).collect();
+    called.sort_unstable();
+    let mut work = trace.streams.values().flat_map(|track| &track.records);
+    work.any(|record| called.binary_search(&record.link).is_err())
+}
+
+/// Python functions of a thread that the profiler could not name (0, 0) go to the thread with the steps.
+fn adopt_frames(trace: &mut Trace) {
+    let is_step = |record: &Record| step_number(trace.texts.get(record.name)).is_some();
+    let mut with_steps =
+        trace.threads.iter().filter(|(_, track)| track.records.iter().any(is_step)).map(|(key, _)| *key);
+    let (Some(main), None) = (with_steps.next(), with_steps.next()) else { return };
+    let frames_only =
+        trace.threads.get(&(0, 0)).is_some_and(|track| track.records.iter().all(|record| record.kind == Kind::Frame));
+    if main == (0, 0) || !frames_only {
+        return;
+    }
+    if let (Some(frames), Some(track)) = (trace.threads.remove(&(0, 0)), trace.threads.get_mut(&main)) {
+        // Frames have no arguments that matter.
+        track.records.extend(frames.records.iter().map(|record| Record { first: 0, count: 0, ..*record }));
+    }
+}

@@ -1,0 +1,382 @@
+//! Planes of devices: kernels and copies on their streams, with the ops that launched them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+
+use super::attribute::{Owner, Owners};
+use super::boards::board;
+use super::costs::{Arguments, Cost, cost};
+use super::event::{Kind, Value};
+use super::names::Texts;
+use super::trace::{NONE, Properties, Record, Trace, Track};
+use super::write::{Line, Plane, Start, path_text};
+use crate::wire::tags::xplane::XEvent;
+
+/// Arguments of a kernel that its `kernel_details` say, in this order, and how they are called there.
+const DETAILS: [(&str, &str); 5] = [
+    ("registers per thread", "regs"),
+    ("shared memory", "static_shared"),
+    ("grid", "grid"),
+    ("block", "block"),
+    ("est. achieved occupancy %", "occ_pct"),
+];
+/// Further arguments that other stats replace.
+const REPLACED: [&str; 4] = ["correlation", "device", "stream", "External id"];
+/// Arguments of an op that its kernels have as well.
+const INHERITED: [&str; 11] = [
+    "Input Dims",
+    "Input type",
+    "Concrete Inputs",
+    "Collective name",
+    "In msg nelems",
+    "Out msg nelems",
+    "Group size",
+    "dtype",
+    "Process Group Name",
+    "Process Group Description",
+    "Process Group Ranks",
+];
+/// Properties of a device by the names that other profilers give them.
+const FACTS: [(&str, &str); 5] = [
+    ("name", "gpu_device_name"),
+    ("computeMajor", "compute_cap_major"),
+    ("computeMinor", "compute_cap_minor"),
+    ("numSms", "core_count"),
+    ("totalGlobalMem", "memory_size"),
+];
+/// Frames of Python that are not where a program says what to do.
+const LIBRARY: [&str; 3] = ["torch/", "<", "threading.py"];
+const MOST_FRAMES: usize = 64;
+
+/// Numbers of the texts that planes of devices need.
+struct Keys {
+    details: [u32; DETAILS.len()],
+    replaced: [u32; REPLACED.len()],
+    inherited: [u32; INHERITED.len()],
+    correlation: u32,
+    kernel_details: u32,
+    memcpy_details: u32,
+    memset_details: u32,
+    tf_op: u32,
+    group: u32,
+    source: u32,
+    source_stack: u32,
+    bytes: u32,
+    flops: u32,
+    bytes_accessed: u32,
+}
+
+impl Keys {
+    fn of(texts: &mut Texts) -> Keys {
+        let mut key = |name: &str| texts.number(name);
+        Keys {
+            details: DETAILS.map(|(name, _)| key(name)),
+            replaced: REPLACED.map(&mut key),
+            inherited: INHERITED.map(&mut key),
+            correlation: key("correlation_id"),
+            kernel_details: key("kernel_details"),
+            memcpy_details: key("memcpy_details"),
+            memset_details: key("memset_details"),
+            tf_op: key("tf_op"),
+            group: key("group_id"),
+            source: key("source"),
+            source_stack: key("source_stack"),
+            bytes: key("bytes"),
+            flops: key("flops"),
+            bytes_accessed: key("bytes_accessed"),
+        }
+    }
+}
+
+/// Texts that are made of paths and stacks, each once.
+struct Made<'a> {
+    owners: &'a Owners,
+    paths: Vec<u32>,
+    stacks: HashMap<u32, (u32, u32)>,
+    /// Time of all kernels of each run of an op, by thread and record.
+    kernel_ps: HashMap<(u32, u32), i64>,
+    /// Costs by name and arguments of an op.
+    costs: HashMap<[u32; 4], Option<Cost>>,
+}
+
+impl Made<'_> {
+    fn path(&mut self, texts: &mut Texts, path: u32) -> u32 {
+        let known = &mut self.paths[path as usize];
+        if *known == NONE {
+            *known = texts.number(&path_text(texts, self.owners, path));
+        }
+        *known
+    }
+
+    /// Numbers of the innermost line outside of PyTorch (0 for none), and of all lines, innermost first.
+    fn stack(&mut self, texts: &mut Texts, stack: u32) -> (u32, u32) {
+        if let Some(&known) = self.stacks.get(&stack) {
+            return known;
+        }
+        let frames: Vec<String> =
+            self.owners.stacks.up(stack).take(MOST_FRAMES).map(|one| texts.get(one).into()).collect();
+        let own = frames.iter().find(|frame| !LIBRARY.iter().any(|begin| frame.starts_with(begin)));
+        let source =
+            own.and_then(|frame| place(frame)).map_or(0, |(file, line, _)| texts.number(&format!("{file}:{line}")));
+        let lines: Vec<String> = frames
+            .iter()
+            .filter_map(|frame| place(frame))
+            .map(|(file, line, function)| format!("{file}:{line} ({function})"))
+            .collect();
+        let made = (source, texts.number(&lines.join("\n")));
+        self.stacks.insert(stack, made);
+        made
+    }
+
+    /// Costs of one run of an op.
+    fn cost(&mut self, texts: &Texts, keys: &Keys, track: &Track, op: &Record) -> Option<Cost> {
+        let [shapes, types, values] = [0, 1, 2].map(|i| match track.arg(op, keys.inherited[i]) {
+            Some(Value::Text(text)) => text,
+            _ => 0,
+        });
+        *self.costs.entry([op.name, shapes, types, values]).or_insert_with(|| {
+            let arguments = Arguments { shapes: texts.get(shapes), types: texts.get(types), values: texts.get(values) };
+            cost(texts.get(op.name), &arguments)
+        })
+    }
+}
+
+/// File, line and function of `train.py(12): step`.
+pub fn place(frame: &str) -> Option<(&str, &str, &str)> {
+    let (head, function) = frame.split_once("): ")?;
+    let (file, line) = head.rsplit_once('(')?;
+    (!line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit())).then_some((file, line, function))
+}
+
+pub fn planes(trace: &mut Trace, owners: &Owners, start: Start, out: &mut Vec<u8>) {
+    let keys = Keys::of(&mut trace.texts);
+    let (streams, devices) = (std::mem::take(&mut trace.streams), std::mem::take(&mut trace.devices));
+    let (paths, stacks, costs) = (vec![NONE; owners.paths.len()], HashMap::new(), HashMap::new());
+    let mut made =
+        Made { owners, paths, stacks, kernel_ps: kernel_times(trace.keys.external, &streams, owners), costs };
+    let mut streams = streams.into_iter().peekable();
+    while let Some(&((device, _), _)) = streams.peek() {
+        let mut plane = Plane::new(device, &format!("/device:GPU:{device}"));
+        facts(&mut plane, &mut trace.texts, devices.get(&device), trace.threads.values());
+        while let Some(((_, stream), mut track)) = streams.next_if(|((own, _), _)| *own == device) {
+            track.records.sort_by_key(|record| (record.begin, std::cmp::Reverse(record.duration)));
+            let name = format!("Stream #{stream}({})", contents(&trace.texts, &track));
+            let mut line = Line::new(stream, &name, start.timestamp_ns, start.base);
+            for record in &track.records {
+                work(&mut plane, &mut line, trace, &keys, &mut made, &track, record);
+            }
+            plane.line(line.bytes());
+        }
+        plane.finish(&trace.texts, out);
+    }
+}
+
+/// Time of all kernels of each run of an op.
+fn kernel_times(external: u32, streams: &BTreeMap<(i64, i64), Track>, owners: &Owners) -> HashMap<(u32, u32), i64> {
+    let mut times = HashMap::new();
+    for track in streams.values() {
+        for record in track.records.iter().filter(|record| record.kind == Kind::Kernel) {
+            if let Some(op) = owners.of_work(record, track.integer(record, external)).and_then(|owner| owner.op) {
+                let time: &mut i64 = times.entry(op).or_default();
+                *time = time.saturating_add(record.duration);
+            }
+        }
+    }
+    times
+}
+
+/// What the device is; the vendor also from the names of calls.
+fn facts<'t>(
+    plane: &mut Plane,
+    texts: &mut Texts,
+    properties: Option<&Properties>,
+    mut threads: impl Iterator<Item = &'t Track>,
+) {
+    let name = properties.iter().flat_map(|list| list.iter()).find(|(key, _)| key == "name");
+    let name = name.map_or("", |(_, value)| value.as_str());
+    let amd = name.contains("AMD") || name.contains("Instinct") || name.starts_with("gfx");
+    let mut is_hip = || {
+        threads.any(|track| {
+            track.records.iter().any(|one| one.kind == Kind::Call && texts.get(one.name).starts_with("hip"))
+        })
+    };
+    let vendor = if amd || is_hip() { "AMD" } else { "Nvidia" };
+    let (key, value) = (texts.number("device_vendor"), texts.number(vendor));
+    plane.fact(key, Value::Text(value));
+    let memory = properties.into_iter().flatten().find(|(key, _)| key == "totalGlobalMem");
+    let memory = memory.and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
+    if let Some((clock, bandwidth)) = board(name, memory) {
+        plane.fact(texts.number("clock_rate"), Value::Int(clock));
+        plane.fact(texts.number("memory_bandwidth"), Value::Int(bandwidth));
+    }
+    for (property, value) in properties.into_iter().flatten() {
+        let Some((_, fact)) = FACTS.iter().find(|(own, _)| own == property) else { continue };
+        let key = texts.number(fact);
+        let value = value.parse().map_or_else(|_| Value::Text(texts.number(value)), Value::Int);
+        plane.fact(key, value);
+    }
+}
+
+/// What runs on a stream: `Compute,MemcpyD2H`.
+fn contents(texts: &Texts, track: &Track) -> String {
+    let mut found: Vec<&str> = Vec::new();
+    for record in &track.records {
+        let one = match record.kind {
+            Kind::Kernel => "Compute",
+            Kind::Memset => "Memset",
+            _ => direction(texts.get(record.name)).0,
+        };
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    found.sort_unstable();
+    found.join(",")
+}
+
+/// Kind of a copy, and the memories it is between, of `Memcpy HtoD (Pinned -> Device)`.
+fn direction(name: &str) -> (&'static str, Option<(String, String)>) {
+    let kinds = [
+        ("HtoD", "MemcpyH2D"),
+        ("DtoH", "MemcpyD2H"),
+        ("DtoD", "MemcpyD2D"),
+        ("PtoP", "MemcpyP2P"),
+        ("HtoH", "MemcpyH2H"),
+    ];
+    let kind = kinds.iter().find(|(short, _)| name.contains(short)).map_or("MemcpyOther", |(_, kind)| kind);
+    let between = name.split_once('(').and_then(|(_, rest)| rest.trim_end_matches(')').split_once(" -> "));
+    (kind, between.map(|(from, to)| (from.to_lowercase(), to.to_lowercase())))
+}
+
+/// Writes a kernel, copy or fill.
+fn work(
+    plane: &mut Plane,
+    line: &mut Line,
+    trace: &mut Trace,
+    keys: &Keys,
+    made: &mut Made,
+    track: &Track,
+    record: &Record,
+) {
+    let name = record.name;
+    let metadata = plane.event((0, name), || (trace.texts.get(name).to_string(), String::new()));
+    let external = track.integer(record, trace.keys.external);
+    let owner = made.owners.of_work(record, external).copied();
+    let event = line.begin(record, metadata);
+    let mut stat = |key: u32, value: Value| plane.stat(event, XEvent::STATS, key, value);
+    if record.link >= 0 {
+        stat(keys.correlation, Value::Int(record.link));
+    }
+    let (key, details) = details(&mut trace.texts, keys, track, record);
+    stat(key, Value::Text(details));
+    for &(key, value) in track.args_of(record) {
+        if !keys.details.contains(&key) && !keys.replaced.contains(&key) {
+            stat(key, value);
+        }
+    }
+    if let Some(owner) = owner {
+        owned(&mut stat, trace, keys, made, &owner, (track, record));
+    }
+    line.end();
+}
+
+/// Stats of what the event belongs to: op, step, lines of Python, the op's arguments unless the event has its own, and the
+/// op's costs, shared among its kernels by their time.
+fn owned(
+    stat: &mut impl FnMut(u32, Value),
+    trace: &mut Trace,
+    keys: &Keys,
+    made: &mut Made,
+    owner: &Owner,
+    event: (&Track, &Record),
+) {
+    stat(keys.tf_op, Value::Text(made.path(&mut trace.texts, owner.path)));
+    if owner.step != NONE {
+        stat(keys.group, Value::Int(owner.step.into()));
+    }
+    if owner.stack != NONE {
+        let (source, stack) = made.stack(&mut trace.texts, owner.stack);
+        if source != 0 {
+            stat(keys.source, Value::Text(source));
+        }
+        stat(keys.source_stack, Value::Text(stack));
+    }
+    let Some((thread, op)) = owner.op else { return };
+    let Some(track) = trace.threads.values().nth(thread as usize) else { return };
+    let run = &track.records[op as usize];
+    for &(key, value) in track.args_of(run) {
+        if keys.inherited.contains(&key) && event.0.arg(event.1, key).is_none() {
+            stat(key, value);
+        }
+    }
+    let whole = made.kernel_ps.get(&(thread, op)).copied().unwrap_or(0);
+    if event.1.kind == Kind::Kernel
+        && whole > 0
+        && let Some(cost) = made.cost(&trace.texts, keys, track, run)
+    {
+        let part = event.1.duration as f64 / whole as f64;
+        stat(keys.flops, Value::Int((cost.flops as f64 * part).round() as i64));
+        stat(keys.bytes_accessed, Value::Int((cost.bytes as f64 * part).round() as i64));
+    }
+}
+
+/// The stat that tells how the work was launched, in the form of other profilers.
+fn details(texts: &mut Texts, keys: &Keys, track: &Track, record: &Record) -> (u32, u32) {
+    let mut text = String::new();
+    let value = |key: u32| track.arg(record, key);
+    let plain = |texts: &Texts, value: Option<Value>| match value {
+        Some(Value::Int(value)) => Some(value.to_string()),
+        Some(Value::Double(value)) => Some(value.to_string()),
+        Some(Value::Text(number)) => Some(
+            texts.get(number).chars().filter(|one| !one.is_whitespace() && !"[]".contains(*one)).collect::<String>(),
+        ),
+        None => None,
+    };
+    let size = plain(texts, value(keys.bytes)).unwrap_or_else(|| "0".into());
+    let key = match record.kind {
+        Kind::Kernel => {
+            for ((_, short), key) in DETAILS.iter().zip(keys.details) {
+                if let Some(value) = plain(texts, value(key)) {
+                    let _ = write!(text, "{}{short}:{value}", if text.is_empty() { "" } else { " " });
+                }
+            }
+            if text.is_empty() {
+                text.push_str("regs:0");
+            }
+            keys.kernel_details
+        }
+        Kind::Memcpy => {
+            if let Some((from, to)) = direction(texts.get(record.name)).1 {
+                let _ = write!(text, "kind_src:{from} kind_dst:{to} ");
+            }
+            let _ = write!(text, "size:{size}");
+            keys.memcpy_details
+        }
+        _ => {
+            let _ = write!(text, "num_bytes:{size}");
+            keys.memset_details
+        }
+    };
+    (key, texts.number(&text))
+}
+
+/// What Kineto repeats beside streams: ranges that the program marked, synchronisation. Planes of their own, because
+/// these events overlap the kernels.
+pub fn notes(trace: &mut Trace, start: Start, out: &mut Vec<u8>) {
+    let mut notes = std::mem::take(&mut trace.notes).into_iter().peekable();
+    while let Some(&((device, _), _)) = notes.peek() {
+        let mut plane = Plane::new(device, &format!("/device:CUSTOM:GPU {device} annotations"));
+        while let Some(((_, stream), mut track)) = notes.next_if(|((own, _), _)| *own == device) {
+            track.records.sort_by_key(|record| (record.begin, std::cmp::Reverse(record.duration)));
+            let mut line = Line::new(stream, &format!("Annotations #{stream}"), start.timestamp_ns, start.base);
+            for record in &track.records {
+                let name = record.name;
+                let metadata = plane.event((0, name), || (trace.texts.get(name).to_string(), String::new()));
+                line.begin(record, metadata);
+                line.end();
+            }
+            plane.line(line.bytes());
+        }
+        plane.finish(&trace.texts, out);
+    }
+}

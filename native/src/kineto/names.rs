@@ -1,0 +1,60 @@
+//! Texts of a trace as numbers: each distinct text is kept once.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Names of arguments that are left out, because other fields say the same or nobody reads them.
+const LEFT_OUT: [&str; 11] = [
+    "Ev Idx",
+    "Profiler Event Index",
+    "Record function id",
+    "Trace name",
+    "Trace iteration",
+    "Python id",
+    "Python parent id",
+    "Python thread",
+    "cbid",
+    "queued",
+    "context",
+];
+
+/// Texts by number; 0 is the empty text, those of `LEFT_OUT` follow.
+#[derive(Debug)]
+pub struct Texts {
+    numbers: HashMap<Arc<str>, u32>,
+    list: Vec<Arc<str>>,
+}
+
+impl Default for Texts {
+    fn default() -> Self {
+        let mut texts = Texts { numbers: HashMap::new(), list: Vec::new() };
+        for name in [""].iter().chain(&LEFT_OUT) {
+            texts.number(name);
+        }
+        texts
+    }
+}
+
+impl Texts {
+    /// The number of a text.
+    pub fn number(&mut self, text: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(text) {
+            return number;
+        }
+        let number = self.list.len() as u32;
+        let text: Arc<str> = text.into();
+        self.numbers.insert(text.clone(), number);
+        self.list.push(text);
+        number
+    }
+
+    /// The number of an argument's name; None for those that are left out.
+    pub fn key(&mut self, name: &str) -> Option<u32> {
+        let number = self.number(name);
+        (number as usize > LEFT_OUT.len()).then_some(number)
+    }
+
+    pub fn get(&self, number: u32) -> &str {
+        &self.list[number as usize]
+    }
+}

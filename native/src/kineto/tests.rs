@@ -1,0 +1,70 @@
+use super::*;
+use crate::decode::columns::{Options, decode};
+
+fn decodes(space: &[u8]) -> bool {
+    decode(space, 0, Options { threads: 1, keep: None, events: true, filters: &[] }).is_ok()
+}
+
+const TRACE: &str = r#"{"schemaVersion":1,"deviceProperties":[{"id":0,"name":"NVIDIA H100 80GB HBM3","numSms":132}],
+"distributedInfo":{"rank":3,"world_size":8},"traceEvents":[
+{"ph":"X","cat":"user_annotation","name":"ProfilerStep#7","pid":1,"tid":2,"ts":100.001,"dur":50},
+{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":2,"ts":110,"dur":10,"args":{"Input Dims":[[2,3],[3,5]],"Input type":["float","float"]}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":2,"ts":112,"dur":1,"args":{"correlation":9}},
+{"ph":"X","cat":"kernel","name":"gemm \"x\" caf\u00e9","pid":0,"tid":7,"ts":120.5,"dur":2.25,"args":{"stream":7,"device":0,"correlation":9,"grid":[1,2,3]}},
+{"ph":"M","name":"thread_name","pid":1,"tid":2,"ts":1,"args":{"name":"thread 2 (python)"}}
+],"baseTimeNanoseconds":1700000000000000000}"#;
+
+#[test]
+fn pieces_of_any_size_give_the_same_space() {
+    let whole = to_space(TRACE.as_bytes()).expect("a trace");
+    assert_eq!(whole.1, Left::default());
+    assert!(decodes(&whole.0));
+    for size in 1..40 {
+        let mut reader = Reader::default();
+        for piece in TRACE.as_bytes().chunks(size) {
+            reader.feed(piece).expect("a piece");
+        }
+        assert_eq!(reader.finish().expect("a trace"), whole, "{size}");
+    }
+}
+
+#[test]
+fn a_trace_that_is_cut_anywhere_is_read_so_far() {
+    let events = TRACE.find("},\n{").expect("a second event") + 1;
+    for end in 0..TRACE.trim_end().len() {
+        match to_space(&TRACE.as_bytes()[..end]) {
+            Ok((space, left)) => {
+                assert!(end >= events && left.cut.is_some(), "{end}");
+                assert!(decodes(&space));
+            }
+            Err(error) => assert!(end < events && error.problem == Problem::Truncated, "{end}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn damaged_events_are_left_out() {
+    let damaged = TRACE.replace(r#""ts":112"#, r#""ts":!"#);
+    let (_, left) = to_space(damaged.as_bytes()).expect("the rest");
+    let begin = damaged.find(r#"{"ph":"X","cat":"cuda_runtime""#).expect("the event") as u64;
+    assert_eq!(left, Left { cut: None, damaged: Some((begin, 1)) });
+    let invalid: Vec<u8> = TRACE.bytes().map(|byte| if byte == b'g' { 0xff } else { byte }).collect();
+    assert!(to_space(&invalid).is_ok(), "text that is no UTF-8");
+}
+
+#[test]
+fn other_texts_are_refused() {
+    for text in ["", "  ", "[]", "{\"a\"}", "{\"traceEvents\":[1]}", "x"] {
+        assert!(to_space(text.as_bytes()).is_err(), "{text}");
+    }
+    let (space, left) = to_space(b"{\"traceEvents\":[]}").expect("no events");
+    assert!(decodes(&space) && left == Left::default());
+}
+
+#[test]
+fn times_are_exact() {
+    let moment = |text: &str| super::event::moment(text);
+    assert_eq!((moment("1419247332596.028").ns, moment("1419247332596.028").ps), (1_419_247_332_596_028, 0));
+    assert_eq!((moment("1661938466265032").ns, moment("0.000001").ps), (1_661_938_466_265_032_000, 1));
+    assert_eq!((moment("-1.5").ns, moment("1e3").ns, moment("NaN").ns), (-1500, 1_000_000, 0));
+}
