@@ -30,7 +30,7 @@ from tpu_profile_plugin.tools.summary import (
 )
 from tpu_profile_plugin.tools.summary.compare import tool as compare
 from tpu_profile_plugin.tools.summary.overview_page import tool as overview_page
-from tpu_profile_plugin.tools.time import communication
+from tpu_profile_plugin.tools.time import communication, python_stacks
 from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
@@ -73,6 +73,7 @@ TOOLS: tuple[Tool, ...] = (
     communication.TOOL,
     source_view.TOOL,
     memory_over_time.TOOL,
+    python_stacks.TOOL,
     compare.TOOL,
     profile_contents.TOOL,
     query.TOOL,
