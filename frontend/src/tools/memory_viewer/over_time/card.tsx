@@ -44,10 +44,11 @@ export function OverTime({ page, module, own, file }: Props) {
   if (answer.data !== null && answer.data !== kept) keep(answer.data);
   // The answer before stays until the next one is there, so that nothing jumps.
   const found = answer.data ?? (kept?.program === module || kept?.program.startsWith(module) ? kept : null);
-  if (answer.error !== null)
+  const why = answer.error === null ? null : explain(answer.error, { run, tool: TOOL }).why;
+  if (found === null && why !== null)
     return (
       <Card title="Memory over time">
-        <p class="dim">{explain(answer.error, { run, tool: TOOL }).why}</p>
+        <p class="dim">{why}</p>
       </Card>
     );
   if (found === null)
@@ -58,6 +59,11 @@ export function OverTime({ page, module, own, file }: Props) {
     );
   return (
     <>
+      {why === null ? null : (
+        <p class="dim" role="status">
+          The chosen moment or assumption is not shown: {why}
+        </p>
+      )}
       <Moments page={page} found={found} own={own} file={file} module={module} />
       <Fit page={page} found={found} />
     </>
