@@ -97,7 +97,7 @@ h.inEveryBrowser("memory", ({ name, browser }) => {
     await h.shows(tab, /needs .* of memory at its peak/);
     await (await tab.frame().$(".viewer-search")).type("parameter");
     await h.shows(tab, /buffers? of \d+ match the search/);
-    const rows = () => tab.frame().$$eval(".table-tr", (all) => all.map((row) => row.textContent));
+    const rows = () => tab.frame().$$eval("#buffer-table .table-tr", (all) => all.map((row) => row.textContent));
     await h.until("parameters only", async () => (await rows()).length > 0 && (await rows()).every((row) => /parameter/i.test(row)));
     const before = h.query(tab).get("module_name");
     await h.click(tab, ".pick-button");

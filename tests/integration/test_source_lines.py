@@ -10,6 +10,7 @@ from builders.servers.board import Board
 
 import tpu_profile_plugin as tp
 from tpu_profile_plugin.errors import NoData
+from tpu_profile_plugin.run.figures.memory_over_time import host_memory_over_time
 from tpu_profile_plugin.run.figures.program_memory import history_of
 from tpu_profile_plugin.run.figures.programs import programs_of
 
@@ -48,6 +49,19 @@ def test_memory_by_line_and_kind_is_the_heap_of_the_memory_viewer(path: Path) ->
             assert history.heap.max() == layout.peak_bytes
             kinds = np.unique(np.array(history.categories, object), return_inverse=True)[1]
             assert np.array_equal(history.series(kinds, kinds.max(initial=0) + 1).sum(axis=0), history.heap)
+
+
+@pytest.mark.parametrize("path", RUNS)
+def test_what_the_page_stacks_adds_up_at_every_instant(path: Path) -> None:
+    for host in tp.open(path).run().readable:
+        for number in programs_of(host).modules:
+            found = host_memory_over_time(host, number, -1, (), ())
+            assert np.array_equal(np.sum([*found.categories.values()], axis=0), found.heap) or not found.heap.any()
+            assert (
+                np.array_equal(np.sum([sizes for _, sizes in found.lines], axis=0), found.heap) or not found.heap.any()
+            )
+            assert found.heap.max() == found.peak_bytes == found.live_bytes
+            assert max((fixed + scaled for fixed, scaled in found.corners), default=0) == found.peak_bytes
 
 
 @pytest.mark.parametrize("path", RUNS)

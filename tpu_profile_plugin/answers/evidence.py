@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from tpu_profile_plugin.analysis.findings.model import Evidence, Finding
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, code_line
 from tpu_profile_plugin.answers.answer import Next
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US, duration
 
 MOST_NEXT = 6
 _PS = {"s": PS_PER_S, "ms": PS_PER_MS, "us": PS_PER_US, "ns": PS_PER_NS}
-_LINE = re.compile(r"(?<![\w./<-])\$?([\w./<>-]*\w\.py:\d+)(?!\d)")
 _CELL = re.compile(r"((?:\\.|[^\\;~])*)~((?:\\.|[^\\;~])*)")
 
 ProgramOf = Callable[[str, str], str]
@@ -31,7 +30,12 @@ def value_text(value: float | str, unit: str) -> str:
 def line_of(finding: Finding) -> str | None:
     """The first line of code, `FILE.py:LINE`, that the title or the evidence of a finding names; None without one."""
     values = (one.value for one in finding.evidence if isinstance(one.value, str))
-    return next((found[1] for text in (finding.title, *values) if (found := _LINE.search(text))), None)
+    found = (code_line(text) for text in (finding.title, *values))
+    return next((_written(line) for line in found if line is not None), None)
+
+
+def _written(line: tuple[str, int]) -> str:
+    return f"{line[0]}:{line[1]}"
 
 
 def further(finding: Finding, hosts: int, op_id: ProgramOf) -> Iterator[Next]:
@@ -72,8 +76,8 @@ def _verbs(one: Evidence, op_id: ProgramOf) -> Iterator[Next]:
             name = cells["hlo_op_name"]
             why = "times, work, bound, shapes and source of this op"
             yield Next("op", {"name": op_id(name, cells.get("program_id", ""))}, why)
-            if isinstance(one.value, str) and (place := _LINE.search(one.value)):
-                yield Next("source", {"place": place[1]}, "all ops of this line of code")
+            if one.code is not None:
+                yield Next("source", {"place": _written(one.code)}, "all ops of this line of code")
         case "hlo_stats" | "roofline_model":
             yield Next("ops", {}, "the ops with most time")
         case "framework_op_stats":

@@ -105,8 +105,9 @@ class Collector:
             peak = json.loads(answer.body).get("peakHeapMib", 0) if answer.status == 200 else 0
             found.append((peak, name, answer))
         found.sort(key=lambda one: (-one[0], one[1]))
-        for _, _, answer in found[:MOST_MODULES]:
+        for _, name, answer in found[:MOST_MODULES]:
             yield answer
+            yield self._data(Request(run, "memory_over_time", host, {"module_name": name}))
         return [name for _, name, _ in found[:MOST_MODULES]]
 
     def _timeline(self, run: str, host: str) -> Iterator[Stored]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.run.figures.findings import Findings
     from tpu_profile_plugin.run.figures.gaps import Gaps
     from tpu_profile_plugin.run.figures.hlo_text import HloAround
+    from tpu_profile_plugin.run.figures.host_stacks import HostStacks
     from tpu_profile_plugin.run.figures.kernels import Kernels
     from tpu_profile_plugin.run.figures.memory import Memory
     from tpu_profile_plugin.run.figures.memory_peak import AllocatorUse, ProgramPeak
@@ -143,6 +144,12 @@ class Run(RunHosts):
         from tpu_profile_plugin.run.figures.source_profile import run_source_profile
 
         return run_source_profile(self, program)
+
+    def python_stacks(self) -> HostStacks:
+        """Time of the host threads that run Python, by call stack. Raises NoData without Python frames."""
+        from tpu_profile_plugin.run.figures.host_stacks import run_python_stacks
+
+        return run_python_stacks(self)
 
     def hlo(self, op: str, hops: int = 2) -> HloAround:
         """The HLO text of an instruction and of what is within so many hops. Raises NoData, NotFound, BadRequest."""

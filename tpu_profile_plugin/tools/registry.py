@@ -7,7 +7,7 @@ from tpu_profile_plugin.tools.data import events, query
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis import tool as tf_data_bottleneck_analysis
 from tpu_profile_plugin.tools.fleet import pod_viewer
 from tpu_profile_plugin.tools.fleet.megascale_stats import tool as megascale_stats
-from tpu_profile_plugin.tools.memory import memory_profile
+from tpu_profile_plugin.tools.memory import memory_over_time, memory_profile
 from tpu_profile_plugin.tools.memory.memory_viewer import tool as memory_viewer
 from tpu_profile_plugin.tools.ops import (
     framework_op_stats,
@@ -30,7 +30,7 @@ from tpu_profile_plugin.tools.summary import (
 )
 from tpu_profile_plugin.tools.summary.compare import tool as compare
 from tpu_profile_plugin.tools.summary.overview_page import tool as overview_page
-from tpu_profile_plugin.tools.time import communication
+from tpu_profile_plugin.tools.time import communication, python_stacks
 from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
@@ -72,6 +72,8 @@ TOOLS: tuple[Tool, ...] = (
     time_budget.TOOL,
     communication.TOOL,
     source_view.TOOL,
+    memory_over_time.TOOL,
+    python_stacks.TOOL,
     compare.TOOL,
     profile_contents.TOOL,
     query.TOOL,

@@ -75,7 +75,8 @@ def test_every_rule_finds_something_or_says_why_not(profile: str):
         assert 0 <= one["saving_ps_per_step"] <= sum(part["ps"] for part in one["segments"]) <= found["base_ps"]
         assert one["share"] == pytest.approx(one["saving_ps_per_step"] / max(found["base_ps"], 1))
         for proof in one["evidence"]:
-            assert set(proof) == {"label", "value", "unit", "tool", "query"}
+            assert set(proof) == {"label", "value", "unit", "tool", "query", "file", "line"}
+            assert (proof["file"] is None) == (proof["line"] is None)
             assert isinstance(proof["value"], str) or math.isfinite(proof["value"])
             assert proof["tool"] == "" or registry.find(proof["tool"])
     savings = [one["saving_ps_per_step"] for one in found["findings"]]
@@ -172,7 +173,15 @@ def test_findings_about_no_time_and_of_all_hosts():
             "formula": "none",
             "confidence": "low",
             "evidence": [
-                {"label": "Largest buffer", "value": 3, "unit": "MiB", "tool": "memory_viewer", "query": {"host": "a"}}
+                {
+                    "label": "Largest buffer",
+                    "value": 3,
+                    "unit": "MiB",
+                    "tool": "memory_viewer",
+                    "query": {"host": "a"},
+                    "file": None,
+                    "line": None,
+                }
             ],
             "advice": "Shrink it.",
             "hosts": ["a", "b"],
@@ -190,3 +199,11 @@ def test_findings_about_no_time_and_of_all_hosts():
         }
     ]
     assert (found["headline"], found["healthy"]) == ({"title": "Fine", "tone": "good", "finding": None}, True)
+
+
+def test_evidence_names_the_line_of_code() -> None:
+    texts = ("$train.py:9 load_batch", "models/mlp.py:54", "fusion.1", "a.py:1 and b.py:2")
+    assert [Evidence("", text).code for text in texts] == [("train.py", 9), ("models/mlp.py", 54), None, ("a.py", 1)]
+    assert Evidence("", 3.5).code is None
+    found = ask(TOOL, WAITING, all_rules="true")["findings"][0]
+    assert ("train.py", 9) in {(proof["file"], proof["line"]) for proof in found["evidence"]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,15 @@ from tpu_profile_plugin.analysis.summary.framework import PYTORCH_XLA
 
 Confidence = Literal["high", "medium", "low"]
 State = Literal["passed", "unknown", "failed"]
+
+
+_LINE = re.compile(r"(?<![\w./<-])\$?([\w./<>-]*\w\.py):(\d{1,9})(?!\d)")
+
+
+def code_line(text: str) -> tuple[str, int] | None:
+    """The first line of code, file and line, that a text such as `$train.py:54 load_batch` names; None without one."""
+    found = _LINE.search(text)
+    return None if found is None else (found[1], int(found[2]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +46,11 @@ class Evidence:
     unit: str = ""
     tool: str = ""
     query: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def code(self) -> tuple[str, int] | None:
+        """The line of code, file and line, that the value names; None without one."""
+        return code_line(self.value) if isinstance(self.value, str) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from typing import Any
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, GROUPS, label_of
 from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.findings.find import Report, RuleFinding
-from tpu_profile_plugin.analysis.findings.model import Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Evidence, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.run.figures.findings import run_findings
 from tpu_profile_plugin.run.run import Run
@@ -77,11 +77,17 @@ def _finding(run: RunView, entry: RuleFinding) -> dict[str, Any]:
         "segments": [_segment(run.budget, name) for name in finding.segments] if finding.saving_ps else [],
         "formula": finding.formula,
         "confidence": finding.confidence,
-        "evidence": [asdict(proof) for proof in finding.evidence],
+        "evidence": [_evidence(proof) for proof in finding.evidence],
         "advice": finding.advice.of(run.frameworks, keras=run.keras),
         "hosts": list(finding.hosts or run.hosts),
         "help": _help(entry.rule),
     }
+
+
+def _evidence(proof: Evidence) -> dict[str, Any]:
+    """The evidence, with the line of code that it names."""
+    file, line = proof.code or (None, None)
+    return {**asdict(proof), "file": file, "line": line}
 
 
 def _silent(rule: Rule, silence: Silence) -> dict[str, Any]:

@@ -12,6 +12,8 @@ export interface Evidence {
   unit: string;
   tool: string;
   query: Readonly<Record<string, string>>;
+  /** The line of code `FILE:LINE` that it names; null without one. */
+  place: string | null;
 }
 
 /** A category of the time budget, or a part of one, with its whole time per step. */
@@ -86,6 +88,7 @@ function readEvidence(value: unknown): Evidence {
     unit: asText(entry["unit"] ?? "", "the unit of evidence"),
     tool: asText(entry["tool"] ?? "", "the tool of evidence"),
     query: Object.fromEntries(Object.entries(query).map(([key, text]) => [key, String(text)])),
+    place: typeof entry["file"] === "string" ? `${entry["file"]}:${String(asNumber(entry["line"], "the line of evidence"))}` : null,
   };
 }
 

@@ -21,6 +21,7 @@ import { withBaseBuffers } from "./base_tables";
 import { card, figures, hasSeries, headline, search } from "./model";
 import { bufferTable } from "./tables";
 import type { Grouping } from "./model";
+import { OverTime } from "./over_time/card";
 import { Treemap } from "./charts/treemap";
 import { WorkingSpace } from "./charts/working_space";
 
@@ -113,6 +114,7 @@ export function ModuleView({ page, view, module, space, query, own }: Props) {
           {buffers.length ? <Areas {...choosing} buffers={buffers} state={state} file={file} /> : null}
         </div>
       </div>
+      {space === "0" && buffers.length > 0 ? <OverTime key={module} page={page} module={module} own={own} file={file} /> : null}
       {buffers.length ? (
         <BufferTable view={view} base={base.data?.view ?? null} found={matches} file={file} page={page} onOpen={pick} />
       ) : null}

@@ -14,11 +14,12 @@ import type { Modules } from "./choose";
 import { readMemoryView } from "./decode";
 import { bytes, isEmpty, spaceName, spacesOf } from "./model";
 import { ModuleView } from "./module_view";
+import { OVER_TIME_KEYS } from "./over_time/keys";
 import "../../widgets/chart/chart.css";
 import "./page.css";
 
 /** Query keys of this page. */
-const OWN_KEYS = ["module_name", "program_id", "memory_space", "buffer", "q", "group_by"];
+const OWN_KEYS = ["module_name", "program_id", "memory_space", "buffer", "q", "group_by", ...OVER_TIME_KEYS];
 
 function MemoryViewerPage(props: PageProps) {
   const { run, host, client, state } = props;

@@ -35,6 +35,17 @@ const failure = () => new Response(JSON.stringify({ error: { code: "internal", m
 beforeEach(() => forgetFindings());
 
 describe("findings on the overview", () => {
+  it("lead from the source line of an op to the page of that line", async () => {
+    const answer = findingsAnswer() as { findings: { evidence: unknown[] }[] };
+    const line = { label: "Its source line", value: "train.py:54", unit: "", tool: "", query: { host: "h1" }, file: "train.py", line: 54 };
+    const [first, ...rest] = answer.findings;
+    await show({ ...answer, findings: [{ ...first, evidence: [...(first?.evidence ?? []), line] }, ...rest] });
+    const links = [...panel().querySelectorAll<HTMLElement>(".finding-source")];
+    expect(links.map(({ textContent }) => textContent)).toEqual(["Source"]);
+    links[0]?.click();
+    expect(Object.fromEntries(shown.keys)).toEqual({ tool: "source_view", host: "h1", line: "train.py:54" });
+  });
+
   it("are requested after the overview, and lead to the views that show their numbers", async () => {
     await show(findingsAnswer());
     expect(asked).toEqual(["overview_page", "smart_suggestion"]);

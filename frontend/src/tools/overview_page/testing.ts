@@ -85,6 +85,7 @@ export const RUN_INFO = {
   tools: [
     ["overview_page", "Overview Page"],
     ["time_budget", "Time budget"],
+    ["source_view", "Source"],
     ["trace_viewer@", "Trace viewer"],
     ["hlo_stats", "HLO Op Stats"],
   ].map(([id, title]) => ({ id, title, available: true })),

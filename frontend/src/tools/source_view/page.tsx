@@ -22,9 +22,20 @@ import { Grid, LABELS, UNITS } from "./grid";
 import { summaryOf, treeTable } from "./model";
 import { GROUPINGS, MEASURES, firstOpen, hasLines, nodeOfLine, parentOfOp, pathTo, sourceTree, visibleRows } from "./tree";
 import type { Grouping, Measure, Node } from "./tree";
+import { PythonView } from "./python_view";
 import "./page.css";
 
 function SourcePage(page: PageProps) {
+  const { state } = page;
+  if (useKey(state, "group_by") === PYTHON)
+    return <PythonView page={page} onBack={() => state.set({ group_by: null, frame: null, frames: null }, "push")} />;
+  return <Lines {...page} />;
+}
+
+/** The grouping that shows the calls of Python on hosts in place of the ops. */
+const PYTHON = "python";
+
+function Lines(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
   const program = useKey(state, "module_name");
   const params = { run, tag: tool.id, host: host ?? undefined, module_name: program ?? undefined };
@@ -227,6 +238,14 @@ function Controls({ page: { state }, source, by, asFlame, measures, measure, wit
         ))}
         {withBase ? <option value="difference">By difference</option> : null}
       </select>
+      <button
+        type="button"
+        class="button ghost"
+        data-tip="Time of the host threads by Python call stack"
+        onClick={() => state.set({ group_by: PYTHON, node: null, line: null, op: null, view: null, frame: null, frames: null }, "push")}
+      >
+        Python on hosts
+      </button>
       <span class="segmented" role="group" aria-label="Show as">
         {[false, true].map((flame) => (
           <button

@@ -150,8 +150,30 @@ function SegmentLink({ segment: { id, name, ps } }: { segment: FindingSegment })
   );
 }
 
-/** A piece of evidence; a link if the run has the page that shows it, and that is another one. */
-function Proof({ proof, here, tools, keys }: Pick<PartProps, "tools" | "keys"> & { proof: Evidence; here: string }) {
+/** A piece of evidence; beside a source line of an op, the way to the page of that line. */
+function Proof(props: Pick<PartProps, "tools" | "keys"> & { proof: Evidence; here: string }) {
+  const { proof, tools, keys } = props;
+  const host = proof.query["host"];
+  const isLine = proof.place !== null && proof.place === proof.value;
+  return (
+    <>
+      <Shown {...props} />
+      {isLine && tools.has(SOURCE) ? (
+        <>
+          {" "}
+          <Link to={keys(SOURCE, { line: proof.place ?? "", ...(host === undefined ? {} : { host }) })} class="link finding-source">
+            {tools.get(SOURCE)}
+          </Link>
+        </>
+      ) : null}
+    </>
+  );
+}
+
+const SOURCE = "source_view";
+
+/** A link if the run has the page that shows it, and that is another one. */
+function Shown({ proof, here, tools, keys }: Pick<PartProps, "tools" | "keys"> & { proof: Evidence; here: string }) {
   const text = (
     <>
       <span>{proof.label}:</span>{" "}

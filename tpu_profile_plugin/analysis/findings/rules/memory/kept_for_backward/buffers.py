@@ -115,6 +115,11 @@ def _maker(rows: ProgramRows, flow: ValueFlow, row: int, index: tuple[int, ...])
     return row if _is_forward(rows, row) and not reached.fills else None
 
 
+def is_kept_for_backward(rows: ProgramRows, flow: ValueFlow, row: int, index: tuple[int, ...]) -> bool:
+    """Whether a buffer holds what the forward pass wrote and the backward pass reads."""
+    return _maker(rows, flow, row, index) is not None
+
+
 def _own_names(rows: ProgramRows, row: int) -> list[str]:
     names = rows.program.op_names
     return [names[row]] if names[row] else [names[one] for one in rows.inside(row) if names[one]]

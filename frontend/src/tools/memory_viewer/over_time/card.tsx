@@ -1,0 +1,220 @@
+// Memory over time by kind or source line, what lives at a moment, and whether a larger batch fits.
+import { useMemo, useState } from "preact/hooks";
+import type { PageProps } from "../../../page/page";
+import { storeAt } from "../../../page/page_state";
+import { sourceLink } from "../../../page/source_link";
+import { useKey } from "../../../page/use_key";
+import { explain } from "../../../page/failure/explain";
+import { formatBytes, formatExact, plural } from "../../../base/format";
+import { textsOf } from "../../../api/payload/fields";
+import { Card } from "../../../widgets/content/card";
+import { Chart } from "../../../widgets/chart/chart";
+import { FitTable } from "../../../widgets/table/fit_table";
+import { useLoad } from "../../../widgets/status/use_load";
+import { readOverTime } from "./decode";
+import type { MemoryOverTime } from "./decode";
+import { STACKS, fitSentence, overTimeChart, peakAt, toggled } from "./model";
+import type { Stack } from "./model";
+
+const TOOL = "memory_over_time";
+const SHOWN_ASSUMPTIONS = 12;
+
+interface Props {
+  page: PageProps;
+  module: string;
+  /** Query keys that are not kept when another tool is opened. */
+  own: readonly string[];
+  file: string;
+}
+
+export function OverTime({ page, module, own, file }: Props) {
+  const { run, host, client, state } = page;
+  const [instant, fixed, scaled] = [useKey(state, "instant"), useKey(state, "fixed"), useKey(state, "scaled")];
+  const params = {
+    run,
+    tag: TOOL,
+    host: host ?? undefined,
+    module_name: module,
+    instant: instant ?? undefined,
+    fixed: fixed ?? undefined,
+    scaled: scaled ?? undefined,
+  };
+  const answer = useLoad(JSON.stringify(params), async (signal) => readOverTime(await client.json<unknown>("data", params, { signal })));
+  const [kept, keep] = useState<MemoryOverTime | null>(null);
+  if (answer.data !== null && answer.data !== kept) keep(answer.data);
+  // The answer before stays until the next one is there, so that nothing jumps.
+  const found = answer.data ?? (kept?.program === module || kept?.program.startsWith(module) ? kept : null);
+  const why = answer.error === null ? null : explain(answer.error, { run, tool: TOOL }).why;
+  if (found === null && why !== null)
+    return (
+      <Card title="Memory over time">
+        <p class="dim">{why}</p>
+      </Card>
+    );
+  if (found === null)
+    return (
+      <Card title="Memory over time">
+        <p class="dim">Reading the life of the buffers…</p>
+      </Card>
+    );
+  return (
+    <>
+      {why === null ? null : (
+        <p class="dim" role="status">
+          The chosen moment or assumption is not shown: {why}
+        </p>
+      )}
+      <Moments page={page} found={found} own={own} file={file} module={module} />
+      <Fit page={page} found={found} />
+    </>
+  );
+}
+
+const STACK_LABELS = { category: "By kind", line: "By line" } as const;
+
+function Moments({ page: { state, host }, found, own, file, module }: Props & { found: MemoryOverTime }) {
+  const stacked = useKey(state, "stack");
+  const by: Stack = STACKS.find((one) => one === stacked) ?? "category";
+  const spec = useMemo(() => overTimeChart(found, by), [found.shown, found.categories, found.lines, by]);
+  const store = useMemo(() => storeAt(state, "t2"), [state]);
+  const sources = textsOf(found.live, "source", "the table of live buffers");
+  const where = found.instant === found.peak ? "the peak" : `instant ${String(found.instant)}`;
+  const rows = found.live.rowCount;
+  const marks = [
+    { from: found.peak, colour: null, label: "peak" },
+    ...(found.instant === found.peak ? [] : [{ from: found.instant, colour: null, label: "shown" }]),
+  ];
+  const tools = (
+    <span class="segmented" role="group" aria-label="Stack by">
+      {STACKS.map((one) => (
+        <button
+          key={one}
+          type="button"
+          aria-pressed={by === one}
+          onClick={() => state.set({ stack: one === "category" ? null : one }, "replace")}
+        >
+          {STACK_LABELS[one]}
+        </button>
+      ))}
+    </span>
+  );
+  return (
+    <Card
+      title="Memory over time"
+      help={
+        "Bytes in use at each instant of the heap simulation, by kind of buffer or by the ten lines with most at the peak.\n" +
+        "Kept for backward: written by the forward pass and read by the backward pass. Arguments grow with the batch, parameters do not (below).\n" +
+        "Source: HLO, buffer assignment."
+      }
+    >
+      <Chart
+        spec={spec}
+        title=""
+        tools={tools}
+        fileName={`${file}_over_time`}
+        height={230}
+        marks={marks}
+        onPick={(place) => state.set({ instant: String(found.shown[place] ?? found.peak) }, "replace")}
+        pickHint="Click: list what lives here. Drag: zoom."
+      />
+      <p class="dim" role="status">
+        {formatBytes(found.liveBytes)} live at {where}
+        {rows < 500 ? ` in ${plural(rows, "buffer")}` : ", the 500 largest are listed"}.
+      </p>
+      <FitTable
+        key={String(found.instant)}
+        most={320}
+        data={found.live}
+        title={`Buffers at ${where}`}
+        fileName={`${file}_live`}
+        store={store}
+        rowTools={(row) =>
+          sources[row] ? (
+            <button
+              type="button"
+              class="button ghost"
+              onClick={() => state.set(sourceLink(host, own, sources[row] ?? "", { module_name: module }), "push")}
+            >
+              Source
+            </button>
+          ) : null
+        }
+      />
+    </Card>
+  );
+}
+
+/** Positions of the slider: powers of two, in quarters. */
+const factorOf = (position: number): number => 2 ** (position / 4);
+const POSITIONS = { least: -8, most: 20 } as const;
+
+function Fit({ page: { state }, found }: { page: PageProps; found: MemoryOverTime }) {
+  const [more, setMore] = useState(false);
+  const held = Number(useKey(state, "batch") ?? "4");
+  const position = Number.isInteger(held) ? Math.max(POSITIONS.least, Math.min(POSITIONS.most, held)) : 4;
+  const k = factorOf(position);
+  const rows = Array.from({ length: found.assumed.rowCount }, (_, row) => row);
+  const text = (id: string): string[] => textsOf(found.assumed, id, "the table of assumptions");
+  const [names, kinds, paths, why] = [text("name"), text("category"), text("framework_op"), text("why")];
+  const column = (id: string) => found.assumed.columns.find((one) => one.id === id)?.values ?? [];
+  const [numbers, sizes, scales] = [column("number"), column("size"), column("scales")];
+  const choose = (number: number, wanted: boolean): void =>
+    state.set({ fixed: toggled(state.get("fixed"), number, !wanted), scaled: toggled(state.get("scaled"), number, wanted) }, "replace");
+  return (
+    <Card
+      title="Does it fit?"
+      class="memory-fit"
+      help={
+        "The peak if the batch were larger or smaller: buffers that grow with it are multiplied, the others stay. The peak may move to another instant.\n" +
+        "The compiler may choose other fusions and layouts for another size.\n" +
+        "Source: estimate, from the buffer assignment and the assumptions below."
+      }
+    >
+      <label class="memory-fit-slider">
+        Batch ×{" "}
+        <input
+          type="range"
+          min={POSITIONS.least}
+          max={POSITIONS.most}
+          step={1}
+          value={position}
+          aria-valuetext={`${String(Number(k.toPrecision(3)))} times, ${formatBytes(peakAt(found, k))}`}
+          onInput={(event) => state.set({ batch: event.currentTarget.value === "4" ? null : event.currentTarget.value }, "replace")}
+        />
+      </label>
+      <p aria-live="polite">{fitSentence(found, k)}</p>
+      <p class="dim">
+        {found.batch > 0
+          ? `The batch is taken to be ${String(found.batch)}, the first dimension of the arguments that are no parameters.`
+          : "No argument has a recognisable batch: choose below what grows with it."}{" "}
+        Ticked buffers grow with it:
+      </p>
+      <ul class="memory-fit-list">
+        {rows.slice(0, more ? rows.length : SHOWN_ASSUMPTIONS).map((row) => (
+          <li key={String(numbers[row])}>
+            <label>
+              <input
+                type="checkbox"
+                checked={scales[row] === true}
+                onChange={(event) => choose(Number(numbers[row]), event.currentTarget.checked)}
+              />
+              <span class="memory-fit-name">
+                {paths[row] && ["parameter", "argument"].includes(kinds[row] ?? "") ? paths[row] : names[row] || "unknown"}
+              </span>
+            </label>
+            <span class="dim">{kinds[row]}</span>
+            <span class="number" data-tip={formatExact(sizes[row], "bytes")}>
+              {formatBytes(Number(sizes[row]))}
+            </span>
+            <span class="dim">{why[row]}</span>
+          </li>
+        ))}
+      </ul>
+      {rows.length > SHOWN_ASSUMPTIONS ? (
+        <button type="button" class="link" onClick={() => setMore(!more)}>
+          {more ? "Show fewer" : `Show the ${String(rows.length)} largest`}
+        </button>
+      ) : null}
+    </Card>
+  );
+}

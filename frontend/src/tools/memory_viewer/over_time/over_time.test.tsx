@@ -1,0 +1,131 @@
+import { render } from "preact";
+import { afterEach, expect, it, vi } from "vitest";
+import { makeClient } from "../../../api/client";
+import { unmount } from "../../../base/testing";
+import type { PageProps } from "../../../page/page";
+import { NO_BASE, settle } from "../../../page/testing";
+import { OverTime } from "./card";
+import { readOverTime } from "./decode";
+import { fitSentence, largestFactor, overTimeChart, overTimeTable, peakAt, toggled } from "./model";
+import { OVER_TIME } from "./testing";
+
+vi.mock("../../../widgets/chart/canvas", () => ({ ChartCanvas: () => null }));
+
+const FOUND = readOverTime(OVER_TIME);
+const roots: HTMLElement[] = [];
+afterEach(() => {
+  for (const root of roots.splice(0)) {
+    unmount(root);
+    root.remove();
+  }
+});
+
+async function show(keys: Record<string, string> = {}): Promise<{ root: HTMLElement; keys: Map<string, string>; asked: URL[] }> {
+  const held = new Map(Object.entries(keys));
+  const listeners = new Set<() => void>();
+  const asked: URL[] = [];
+  const page = {
+    run: "r",
+    host: "h",
+    hosts: ["h"],
+    base: NO_BASE,
+    client: makeClient("http://host/p/index.html", (address) => {
+      asked.push(new URL(address));
+      return Promise.resolve(new Response(JSON.stringify(OVER_TIME)));
+    }),
+    state: {
+      get: (key: string) => held.get(key) ?? null,
+      set: (patch: Readonly<Record<string, string | null>>) => {
+        for (const [key, value] of Object.entries(patch))
+          if (value === null) held.delete(key);
+          else held.set(key, value);
+        listeners.forEach((listener) => listener());
+      },
+      subscribe: (listener: () => void) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    },
+  } as unknown as PageProps;
+  const root = document.createElement("div");
+  document.body.append(root);
+  roots.push(root);
+  render(<OverTime page={page} module="jit_f(1)" own={[]} file="f" />, root);
+  await settle(root);
+  return { root, keys: held, asked };
+}
+
+it("stacks kinds or lines, which add up to the heap at every instant", () => {
+  for (const by of ["category", "line"] as const) {
+    const chart = overTimeChart(FOUND, by);
+    const sums = chart.at.map((_, i) => chart.series.reduce((sum, { values }) => sum + (values[i] ?? 0), 0));
+    expect(sums).toEqual(FOUND.heap);
+    expect(chart.series.every(({ draw }) => draw === "area")).toBe(true);
+  }
+  expect(overTimeChart(FOUND, "category").tip(1)).toMatchObject({
+    title: "After a",
+    lines: [{ text: "1 KiB" }, { name: "Argument", text: "512 B" }, { name: "Parameter" }, { name: "Temporary" }],
+  });
+  expect(overTimeTable(FOUND, "line").columns.map(({ label }) => label)).toEqual([
+    "Instant",
+    "Instruction",
+    "Sum",
+    "Train.py:3",
+    "No location",
+  ]);
+});
+
+it("predicts the peak of other batches, which may lie at another instant", () => {
+  expect([0.5, 1, 2].map((k) => peakAt(FOUND, k))).toEqual([640, 1024, 1792]);
+  const moving = {
+    corners: [
+      [400, 64],
+      [0, 192],
+    ] as const,
+  };
+  expect([1, 3, 4].map((k) => peakAt(moving, k))).toEqual([464, 592, 768]);
+  expect(largestFactor(moving, 960)).toBe(5);
+  expect([largestFactor({ corners: [[100, 0]] }, 200), largestFactor({ corners: [[300, 1]] }, 200)]).toEqual([null, null]);
+});
+
+it("says whether it fits", () => {
+  expect(fitSentence(FOUND, 2)).toBe(
+    "Batch × 2.0 (8 to 16): peak of 1.750 KiB, 175.0% of today's 1 KiB. It fits: 256 B of 2 KiB stay free. The largest that fits is about × 2.3.",
+  );
+  expect(fitSentence({ ...FOUND, batch: 0 }, 4)).toContain("Batch × 4.0: peak of 3.250 KiB");
+  expect(fitSentence(FOUND, 4)).toContain("It does not fit: 1.250 KiB are missing.");
+  expect(fitSentence({ ...FOUND, deviceBytes: 0 }, 1)).toBe("Batch × 1.0 (8 to 8): peak of 1 KiB, 100.0% of today's 1 KiB.");
+});
+
+it("keeps changed assumptions as a list", () => {
+  expect(toggled(null, 7, true)).toBe("7");
+  expect(toggled("12,3", 7, true)).toBe("3,7,12");
+  expect(toggled("7", 7, false)).toBeNull();
+});
+
+it("lists what lives at the peak, and asks again for another assumption", async () => {
+  const { root, keys, asked } = await show();
+  expect(root.textContent).toContain("1 KiB live at the peak in 3 buffers.");
+  expect(root.textContent).toContain("Batch × 2.0 (8 to 16)");
+  const boxes = [...root.querySelectorAll<HTMLInputElement>('.memory-fit-list input[type="checkbox"]')];
+  expect(boxes.map(({ checked }) => checked)).toEqual([true, true, false]);
+  expect([...root.querySelectorAll(".memory-fit-name")].map((one) => one.textContent)).toEqual(["x", "a", "params['w']"]);
+  boxes[0]?.click();
+  await settle(root);
+  expect([keys.get("fixed"), keys.get("scaled")]).toEqual(["0", undefined]);
+  expect(asked.at(-1)?.searchParams.get("fixed")).toBe("0");
+});
+
+it("the slider and the moment are in the address", async () => {
+  const { root, keys, asked } = await show({ instant: "2", batch: "8" });
+  expect(asked[0]?.searchParams.get("instant")).toBe("2");
+  expect(root.textContent).toContain("Batch × 4.0 (8 to 32)");
+  const slider = root.querySelector<HTMLInputElement>('input[type="range"]') as HTMLInputElement;
+  slider.value = "0";
+  slider.dispatchEvent(new Event("input", { bubbles: true }));
+  expect(keys.get("batch")).toBe("0");
+});
+
+it("rejects answers whose series have another length", () => {
+  expect(() => readOverTime({ ...OVER_TIME, shown: [0, 1] })).toThrow(/has 3 sizes for 2 instants/);
+});
