@@ -596,11 +596,11 @@ def trace_columns(
 def space_of_trace_events(text: _U8) -> bytes: ...
 
 class KinetoReader:
-    """Traces of PyTorch's profiler, read in pieces."""
+    """Traces of PyTorch's profiler, read in pieces on a thread of its own."""
 
     def __new__(cls) -> KinetoReader: ...
     def feed(self, piece: _U8) -> None:
-        """Reads the next piece of the text; raises DecodeError."""
+        """Gives the next piece of the text to the reader; raises DecodeError, perhaps for an earlier piece."""
     def finish(self) -> tuple[_U8, int | None, tuple[int, int] | None]:
         """The XSpace; the byte at which the text is cut off; the first byte of a damaged event, and their number."""
 

@@ -1,41 +1,69 @@
 //! Traces of PyTorch's profiler for Python: fed in pieces, so that a compressed file is never held as text.
 
 use std::io::{Cursor, Read as _};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use super::calls::without_gil;
-use crate::error::{Error, Problem};
-use crate::kineto::Reader;
+use crate::error::{Error, Problem, Result};
+use crate::kineto::{Left, Reader};
 
 /// The XSpace; the byte at which the text is cut off; the first byte of a damaged event, and their number.
 type Read<'py> = (Bound<'py, PyArray1<u8>>, Option<u64>, Option<(u64, u64)>);
 
+type Outcome = Result<(Vec<u8>, Left)>;
+
+/// Pieces that wait for the thread that reads them.
+const WAITING: usize = 4;
+
+/// Reads on a thread of its own, so that the next piece is decompressed meanwhile.
 #[pyclass(module = "tpu_profile_plugin._native")]
 pub struct KinetoReader {
-    reader: Option<Reader>,
+    pieces: Option<SyncSender<Vec<u8>>>,
+    reading: Option<JoinHandle<Outcome>>,
 }
 
 #[pymethods]
 impl KinetoReader {
     #[new]
     fn new() -> Self {
-        KinetoReader { reader: Some(Reader::default()) }
+        let (pieces, arriving) = sync_channel::<Vec<u8>>(WAITING);
+        let reading = std::thread::spawn(move || {
+            let mut reader = Reader::default();
+            for piece in arriving {
+                reader.feed(&piece)?;
+            }
+            reader.finish()
+        });
+        KinetoReader { pieces: Some(pieces), reading: Some(reading) }
     }
 
-    /// Reads the next piece of the text; raises DecodeError.
+    /// Gives the next piece of the text to the reader; raises DecodeError, perhaps for an earlier piece.
     fn feed(&mut self, py: Python<'_>, piece: PyReadonlyArray1<'_, u8>) -> PyResult<()> {
+        let pieces = self.pieces.as_ref().ok_or_else(finished)?;
         let piece = piece.as_slice()?;
-        let reader = self.reader.as_mut().ok_or_else(finished)?;
-        Ok(without_gil(py, || reader.feed(piece))?)
+        if py.detach(|| pieces.send(piece.to_vec())).is_ok() {
+            return Ok(());
+        }
+        self.read(py).map(|_| ())
     }
 
     /// The trace as an XSpace; the reader cannot be used again.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Read<'py>> {
-        let reader = self.reader.take().ok_or_else(finished)?;
-        let (space, left) = without_gil(py, || reader.finish())?;
+        let (space, left) = self.read(py)?;
         Ok((space.into_pyarray(py), left.cut, left.damaged))
+    }
+}
+
+impl KinetoReader {
+    /// What the thread made of all pieces.
+    fn read(&mut self, py: Python<'_>) -> PyResult<(Vec<u8>, Left)> {
+        self.pieces = None;
+        let reading = self.reading.take().ok_or_else(finished)?;
+        without_gil(py, || reading.join().unwrap_or_else(|_| Err(finished())))
     }
 }
 
