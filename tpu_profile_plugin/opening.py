@@ -14,10 +14,7 @@ import gzip
 import importlib
 import json
 import os
-import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -28,9 +25,8 @@ from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.columns import XSpace
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound, ProfileError
 from tpu_profile_plugin.logdir import ContentCache, Logdir, Problem, RunFiles
-from tpu_profile_plugin.logdir.names import is_xplane
 from tpu_profile_plugin.logdir.remote import is_remote
-from tpu_profile_plugin.logdir.single import Memory, SingleFile, SingleRun
+from tpu_profile_plugin.logdir.single import Memory, SingleFile, SingleRun, as_logdir
 from tpu_profile_plugin.profile_data.given import Given, profile_bytes, recorded_host
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.host_facts import host_facts
@@ -38,7 +34,6 @@ from tpu_profile_plugin.run.html_text import bold, paragraphs, plain, rows
 from tpu_profile_plugin.run.kept import Summaries
 from tpu_profile_plugin.run.run import Run, Source
 from tpu_profile_plugin.sql.limits import Limits
-from tpu_profile_plugin.suffixes import XPLANE
 from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import GIB, MIB, MS_PER_S
 from tpu_profile_plugin.workers.executor import Executor
@@ -54,8 +49,10 @@ _COPIES_BYTES = 4 * GIB
 _SUMMARIES_BYTES = GIB
 _MOST_NAMED = 10
 _BACKEND = "backend"
-_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
-NO_RUN = "No profile found: a run is a directory plugins/profile/<session> with <host>.xplane.pb files."
+NO_RUN = (
+    "No profile found: a run is a directory plugins/profile/<session> with <host>.xplane.pb files, "
+    "or any directory with <rank>.pt.trace.json files."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +215,7 @@ class OpenRun(Run):
         from tpu_profile_plugin.report.saved import SavedReport
 
         redactor = Redactor(names_of([self] if base is None else [self, base])) if redact else None
-        with _as_logdir(self) as (logdir, name):
+        with as_logdir(self.logdir, self.name, self.files.hosts, self.source.read) as (logdir, name):
             data = make(logdir, name, base and base.name, window, redactor)
         return SavedReport(data, self.logdir, f"{REPLACED}; {LEFT}" if redact else "")
 
@@ -385,22 +382,6 @@ class OpenLogdir:
 def _written(mtime_ms: int) -> str:
     """A time for people, "" when unknown."""
     return f"{datetime.fromtimestamp(mtime_ms / MS_PER_S):%Y-%m-%d %H:%M}" if mtime_ms else ""
-
-
-@contextmanager
-def _as_logdir(run: OpenRun) -> Iterator[tuple[str, str]]:
-    """A logdir with the run, and its name there: bytes and single files are written to a temporary one."""
-    if "://" in run.logdir or Path(run.logdir).is_dir():
-        yield run.logdir, run.name
-        return
-    with tempfile.TemporaryDirectory(prefix="tpu_profile_") as root:
-        session = Path(root, "plugins", "profile", _UNSAFE.sub("_", run.name).strip(".") or "run")
-        session.mkdir(parents=True)
-        for host in run.files.hosts:
-            name = Path(host.name).name
-            place = session / (name if is_xplane(name) else f"{_UNSAFE.sub('_', host.host)}{XPLANE}")
-            place.write_bytes(run.source.read(host).tobytes())
-        yield root, session.name
 
 
 def _names_file(path: str) -> bool:

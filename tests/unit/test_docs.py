@@ -111,6 +111,30 @@ def test_links_lead_to_files_and_headings(path: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def rows_of_tables(text: str) -> Iterator[tuple[int, str, bool]]:
+    """Line number, text, and whether it begins a table, of the rows outside of code."""
+    lines, in_code = text.split("\n"), False
+    for number, line in enumerate(lines):
+        in_code ^= line.startswith("```")
+        if not in_code and line.startswith("|"):
+            yield number + 1, line, number == 0 or not lines[number - 1].startswith("|")
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=name_of)
+def test_tables_are_whole_and_their_cells_short(path: Path) -> None:
+    """A blank line ends a table: rows behind it are plain text. Long cells are hard to read beside others."""
+    text = path.read_text()
+    lines = text.split("\n")
+    wrong = []
+    for number, row, begins in rows_of_tables(text):
+        if begins and not re.fullmatch(r"\|[\s:|-]+\|", lines[number]):
+            wrong.append(f"{name_of(path)}:{number}: a row of no table")
+        longest = max(len(cell.strip()) for cell in re.split(r"(?<!\\)\|", row))
+        if longest > 700:
+            wrong.append(f"{name_of(path)}:{number}: a cell of {longest} characters")
+    assert not wrong, "\n".join(wrong)
+
+
 @pytest.mark.parametrize("path", TEXTS, ids=name_of)
 def test_commands_and_paths_exist(path: Path) -> None:
     text = path.read_text()

@@ -5,7 +5,10 @@ from __future__ import annotations
 import abc
 import functools
 import hashlib
-from collections.abc import Sequence
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 _HOST = "host"
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 class SingleRun(abc.ABC):
@@ -65,7 +69,8 @@ class SingleFile(SingleRun):
             status = file.stat()
         except OSError:
             raise NotFound(f"There is no file {file.name}.") from None
-        host = file.name.removesuffix(".pb").removesuffix(".riegeli").removesuffix(".xplane") or _HOST
+        known = names.host_and_kind(file.name)
+        host = known[0] if known else file.name.removesuffix(".pb").removesuffix(".riegeli") or _HOST
         entry = HostFile(host, str(file), status.st_size, status.st_mtime_ns, "xplane", file.name)
         return RunFiles(file.parent.name or file.name, file.parent.name, "", (entry,))
 
@@ -94,3 +99,21 @@ class Memory(SingleRun):
     def _tag(self) -> str:
         """What tells these bytes from others in caches: their digest."""
         return hashlib.sha256(self._data.data).hexdigest()
+
+
+@contextmanager
+def as_logdir(
+    path: str, run: str, hosts: Sequence[HostFile], read: Callable[[HostFile], Bytes]
+) -> Iterator[tuple[str, str]]:
+    """A logdir with a run of `path`, and its name there: bytes and single files are written to a temporary one."""
+    if "://" in path or Path(path).is_dir():
+        yield path, run
+        return
+    with tempfile.TemporaryDirectory(prefix="tpu_profile_") as root:
+        session = Path(root, "plugins", "profile", _UNSAFE.sub("_", run).strip(".") or "run")
+        session.mkdir(parents=True)
+        for host in hosts:
+            name = Path(host.name).name
+            place = session / (name if names.is_xplane(name) else f"{_UNSAFE.sub('_', host.host)}{names.XPLANE}")
+            place.write_bytes(read(host).tobytes())
+        yield root, session.name
