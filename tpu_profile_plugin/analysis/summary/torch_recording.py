@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tpu_profile_plugin.columns import Plane
 
 _OPTIONS = (
@@ -12,6 +14,8 @@ _OPTIONS = (
     ("", "ProfilerStep", "prof.step() after each step: steps, their parts and their variation"),
 )
 """A stat or a begin of an event's name that shows that an option was on, and what the option gives."""
+
+_GRAPH_LAUNCH = re.compile(r"(?:cuda|cu|hip)GraphLaunch")
 
 
 def not_recorded(host: Plane) -> tuple[str, ...]:
@@ -26,4 +30,8 @@ def not_recorded(host: Plane) -> tuple[str, ...]:
         recorded = stats.row(stat) is not None if stat else any(name.startswith(begin) for name in names)
         if not recorded:
             missing.append(gives)
+    if any(_GRAPH_LAUNCH.match(name) for name in names):
+        missing.append(
+            "some steps without CUDA graphs: the ops behind the kernels of a graph, which a replay does not tell"
+        )
     return tuple(missing)
