@@ -218,11 +218,11 @@ describe("recommended pages", () => {
   it("are those that the run has, with the guide to its framework", async () => {
     await show(findingsAnswer());
     const card = shown.root.querySelector(".tips") as HTMLElement;
-    expect([...card.querySelectorAll("a.link")].map((one) => one.textContent)).toEqual(["Trace viewer"]);
+    expect([...card.querySelectorAll("a.link")].map((one) => one.textContent)).toEqual(["Source", "Trace viewer"]);
     expect([...card.querySelectorAll("a:not(.link)")].map((one) => [one.getAttribute("href"), one.textContent])).toEqual([
       ["https://docs.jax.dev/en/latest/profiling.html", "Profiling JAX programs"],
     ]);
     card.querySelector<HTMLElement>("a.link")?.click();
-    expect(shown.keys.get("tool")).toBe("trace_viewer@");
+    expect(shown.keys.get("tool")).toBe("source_view");
   });
 });

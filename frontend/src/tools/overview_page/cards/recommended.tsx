@@ -12,10 +12,14 @@ const PAGES: readonly (readonly [tool: string, shows: string])[] = [
   ["op_profile", "which ops take the time, and how well they use the device"],
   ["kernel_stats", "which kernels take the time of the GPU"],
   ["framework_op_stats", "which framework ops take the time of host and device"],
+  ["source_view", "which lines of the program take the time"],
   ["pod_viewer", "which worker is slow in which step"],
   ["trace_viewer", "what ran when on devices and host threads"],
 ];
 const TF_DATA = "tf_data_bottleneck_analysis";
+const SOURCE = "source_view";
+/** The tool of a run whose programs tell what lives at the peak. */
+const BUFFERS = "memory_viewer";
 /** Guides to profiling, by framework. */
 const GUIDES: Readonly<Record<string, string>> = {
   JAX: '<a href="https://docs.jax.dev/en/latest/profiling.html">Profiling JAX programs</a>',
@@ -81,6 +85,11 @@ export function RecommendedPages({ overview, tools, keys }: PartProps) {
         {pages.map(({ tool, shows }) => (
           <li key={tool}>
             <Link to={keys(tool)}>{tools.get(tool)}</Link>: {shows}
+            {tool === SOURCE && tools.has(BUFFERS) ? (
+              <>
+                , or <Link to={keys(tool, { order: "peak" })}>hold the memory at its peak</Link>
+              </>
+            ) : null}
           </li>
         ))}
       </ol>
