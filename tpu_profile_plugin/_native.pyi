@@ -595,6 +595,7 @@ def trace_columns(
 ) -> bytes: ...
 def space_of_trace_events(text: _U8) -> bytes: ...
 
+@final
 class KinetoReader:
     """Traces of PyTorch's profiler, read in pieces on a thread of its own."""
 
@@ -604,6 +605,7 @@ class KinetoReader:
     def finish(self) -> tuple[_U8, int | None, tuple[int, int] | None]:
         """The XSpace; the byte at which the text is cut off; the first byte of a damaged event, and their number."""
 
+@final
 class ZstdReader:
     """The content of a Zstandard file."""
 

@@ -8,19 +8,29 @@ import * as h from "./harness.js";
 /** A valid profile of the demo, to be corrupted. */
 function soundProfile() {
   const sessions = path.join(h.DEMO, "jax_scan", "plugins", "profile");
-  return readFileSync(path.join(sessions, readdirSync(sessions)[0], "demo-host.xplane.pb"));
+  return readFileSync(
+    path.join(sessions, readdirSync(sessions)[0], "demo-host.xplane.pb"),
+  );
 }
 
 const sound = soundProfile();
 const BROKEN = {
-  corrupt: { bytes: Buffer.from(sound.map((byte, i) => byte ^ (i % 251) ^ 0xa5)), says: /The profile file is damaged/ },
+  corrupt: {
+    bytes: Buffer.from(sound.map((byte, i) => byte ^ (i % 251) ^ 0xa5)),
+    says: /The profile file is damaged/,
+  },
   empty: { bytes: Buffer.alloc(0), says: /The profile file is empty/ },
-  truncated: { bytes: sound.subarray(0, Math.floor(sound.length / 2)), says: /The profile file is truncated/ },
+  truncated: {
+    bytes: sound.subarray(0, Math.floor(sound.length / 2)),
+    says: /The profile file is truncated/,
+  },
 };
 
 /** The valid profile with one program that does not decode: the opcode of an instruction has an invalid wire type. */
 function withDamagedProgram() {
-  const at = sound.indexOf(Buffer.concat([Buffer.from([0x12, 9]), Buffer.from("parameter")]));
+  const at = sound.indexOf(
+    Buffer.concat([Buffer.from([0x12, 9]), Buffer.from("parameter")]),
+  );
   assert.ok(at > 0, "the demo has no parameter");
   const out = Buffer.from(sound);
   out[at] = 0x17;
@@ -37,18 +47,45 @@ let bare;
 before(async () => {
   logdir = h.temporaryDirectory();
   for (const [name, { bytes }] of Object.entries(BROKEN)) {
-    const session = path.join(logdir.directory, runOf(name), "plugins", "profile", "2026_01_01_00_00_00");
+    const session = path.join(
+      logdir.directory,
+      runOf(name),
+      "plugins",
+      "profile",
+      "2026_01_01_00_00_00",
+    );
     mkdirSync(session, { recursive: true });
     writeFileSync(path.join(session, "some-host.xplane.pb"), bytes);
   }
-  const session = path.join(logdir.directory, "program", "plugins", "profile", "2026_01_01_00_00_00");
+  const session = path.join(
+    logdir.directory,
+    "program",
+    "plugins",
+    "profile",
+    "2026_01_01_00_00_00",
+  );
   mkdirSync(session, { recursive: true });
-  writeFileSync(path.join(session, "some-host.xplane.pb"), withDamagedProgram());
-  const pytorch = path.join(logdir.directory, "pytorch", "plugins", "profile", "2026_01_01_00_00_00");
+  writeFileSync(
+    path.join(session, "some-host.xplane.pb"),
+    withDamagedProgram(),
+  );
+  const pytorch = path.join(
+    logdir.directory,
+    "pytorch",
+    "plugins",
+    "profile",
+    "2026_01_01_00_00_00",
+  );
   mkdirSync(pytorch, { recursive: true });
-  writeFileSync(path.join(pytorch, "some-host_17.1763.pt.trace.json"), '{"traceEvents": []}');
+  writeFileSync(
+    path.join(pytorch, "some-host_17.1763.pt.trace.json"),
+    '{"schemaVersion": 1, "traceEvents": [{"ph": "X"',
+  );
   nothing = h.temporaryDirectory();
-  [server, bare] = await Promise.all([h.startTensorBoard(logdir.directory), h.startTensorBoard(nothing.directory)]);
+  [server, bare] = await Promise.all([
+    h.startTensorBoard(logdir.directory),
+    h.startTensorBoard(nothing.directory),
+  ]);
 });
 after(async () => {
   await server?.stop();
@@ -58,10 +95,12 @@ after(async () => {
 });
 
 h.inEveryBrowser("nothing to show", ({ name, browser }) => {
-  test("a trace of PyTorch's own profiler is named as such", async () => {
-    const tab = await h.openPage(browser(), server, { query: `run=${encodeURIComponent("pytorch/2026_01_01_00_00_00")}` });
-    await h.shows(tab, "some-host_17.1763.pt.trace.json is a trace of PyTorch's own profiler (torch.profiler), not an XSpace profile.");
-    h.assertClean(tab);
+  test("a trace of PyTorch that was cut off before its first event is named with a reason", async () => {
+    const tab = await h.openPage(browser(), server, {
+      query: `run=${encodeURIComponent("pytorch/2026_01_01_00_00_00")}&tool=profile_contents`,
+    });
+    await h.shows(tab, "truncated PyTorch trace at byte");
+    h.assertClean(tab, { expected: /^422 / });
     await tab.page.close();
   });
 
@@ -71,7 +110,11 @@ h.inEveryBrowser("nothing to show", ({ name, browser }) => {
       const tab = await h.openPage(browser(), server, { query });
       const seen = await h.shows(tab, says);
       assert.match(seen, /some-host/);
-      assert.doesNotMatch(seen, new RegExp(logdir.directory), "a path of the server is shown");
+      assert.doesNotMatch(
+        seen,
+        new RegExp(logdir.directory),
+        "a path of the server is shown",
+      );
       await h.screenshot(tab, `${kind}-${name}`);
       h.assertClean(tab, { expected: /^422 / });
       await tab.page.close();
@@ -81,7 +124,10 @@ h.inEveryBrowser("nothing to show", ({ name, browser }) => {
   test("a damaged program is said above what can be shown", async () => {
     const query = "run=program/2026_01_01_00_00_00&tool=profile_contents";
     const tab = await h.openPage(browser(), server, { query });
-    const seen = await h.shows(tab, /HLO module .* does not decode: invalid wire type in HloInstructionProto/);
+    const seen = await h.shows(
+      tab,
+      /HLO module .* does not decode: invalid wire type in HloInstructionProto/,
+    );
     assert.match(seen, /The rest of the file is shown/);
     await h.shows(tab, "/host:CPU");
     await h.screenshot(tab, `damaged-program-${name}`);

@@ -43,8 +43,9 @@ def host_python_stacks(host: HostProfile) -> Stacks:
 
 def run_python_stacks(run: RunHosts) -> HostStacks:
     """The stacks of the chosen hosts. Raises NoData without Python frames."""
-    found = zip(run.readable, run.map_hosts(host_python_stacks), strict=True)
-    hosts = tuple((host.name, stacks) for host, stacks in found if len(stacks))
+    each = run.map_hosts(host_python_stacks)
+    # Only now it is known which hosts can be read.
+    hosts = tuple((host.name, stacks) for host, stacks in zip(run.readable, each, strict=True) if len(stacks))
     if not hosts:
         raise NoData(NO_PYTHON)
     return HostStacks(hosts)

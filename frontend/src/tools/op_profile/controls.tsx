@@ -110,7 +110,7 @@ export function Controls({ view, root, peaks, fileName, gpu, basePs, perStep = f
           }
         >
           <input type="checkbox" checked={view.unattributed} onChange={(e) => change({ unattributed: e.currentTarget.checked })} />
-          Kernels without an op
+          All kernels
         </label>
       ) : null}
       <span class="opp-space dim">{view.flame ? "" : "Point at an op for its details"}</span>

@@ -210,84 +210,88 @@ function Controls({ page: { state }, source, by, asFlame, measures, measure, wit
   const set = (patch: Record<string, string | null>): void => state.set(patch, "replace");
   const programs = source.memory?.programs ?? [];
   return (
-    <div class="src-controls" role="toolbar" aria-label="Tree options">
-      {hasLines(source) ? (
-        <span class="segmented" role="group" aria-label="Group by">
-          {GROUPINGS.map((one) => (
+    <>
+      <div class="src-controls" role="toolbar" aria-label="Tree options">
+        {hasLines(source) ? (
+          <span class="segmented" role="group" aria-label="Group by">
+            {GROUPINGS.map((one) => (
+              <button
+                key={one}
+                type="button"
+                aria-pressed={by === one}
+                onClick={() => set({ group_by: one === "line" ? null : one, node: null, line: null })}
+              >
+                {GROUP_LABELS[one]}
+              </button>
+            ))}
+          </span>
+        ) : null}
+        <select
+          class="field"
+          aria-label="Order by"
+          value={measure}
+          onChange={(event) => set({ order: event.currentTarget.value === measures[0] ? null : event.currentTarget.value })}
+        >
+          {measures.map((one) => (
+            <option key={one} value={one}>
+              {ORDERS[one]}
+            </option>
+          ))}
+          {withBase ? <option value="difference">By difference</option> : null}
+        </select>
+        <button
+          type="button"
+          class="button ghost"
+          data-tip="Time of the host threads by Python call stack"
+          onClick={() => state.set({ group_by: PYTHON, node: null, line: null, op: null, view: null, frame: null, frames: null }, "push")}
+        >
+          Python on hosts
+        </button>
+        <span class="segmented" role="group" aria-label="Show as">
+          {[false, true].map((flame) => (
             <button
-              key={one}
+              key={String(flame)}
               type="button"
-              aria-pressed={by === one}
-              onClick={() => set({ group_by: one === "line" ? null : one, node: null, line: null })}
+              aria-pressed={asFlame === flame}
+              onClick={() => set({ view: flame ? "flame" : null, frame: null })}
             >
-              {GROUP_LABELS[one]}
+              {flame ? "Flame graph" : "Tree"}
             </button>
           ))}
         </span>
-      ) : null}
-      <select
-        class="field"
-        aria-label="Order by"
-        value={measure}
-        onChange={(event) => set({ order: event.currentTarget.value === measures[0] ? null : event.currentTarget.value })}
-      >
-        {measures.map((one) => (
-          <option key={one} value={one}>
-            {ORDERS[one]}
-          </option>
-        ))}
-        {withBase ? <option value="difference">By difference</option> : null}
-      </select>
-      <button
-        type="button"
-        class="button ghost"
-        data-tip="Time of the host threads by Python call stack"
-        onClick={() => state.set({ group_by: PYTHON, node: null, line: null, op: null, view: null, frame: null, frames: null }, "push")}
-      >
-        Python on hosts
-      </button>
-      <span class="segmented" role="group" aria-label="Show as">
-        {[false, true].map((flame) => (
-          <button
-            key={String(flame)}
-            type="button"
-            aria-pressed={asFlame === flame}
-            onClick={() => set({ view: flame ? "flame" : null, frame: null })}
-          >
-            {flame ? "Flame graph" : "Tree"}
-          </button>
-        ))}
-      </span>
-      {programs.length > 1 ? (
-        <label data-tip="The program whose memory at the peak is shown.">
-          Memory of{" "}
-          <select class="field" value={source.memory?.program} onChange={(event) => set({ module_name: event.currentTarget.value })}>
-            {programs.map(({ name }) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-      ) : null}
-      {asFlame ? null : (
-        <>
-          <input
-            class="field"
-            type="search"
-            placeholder="file, function, op or scope"
-            aria-label="Search"
-            value={search}
-            onInput={(event) => set({ q: event.currentTarget.value || null })}
-          />
-          {search === "" ? null : <span class="dim">{plural(count, "row")}</span>}
-          <span class="src-space" />
-          <button type="button" class="button ghost" data-tip="The whole tree with exact values" onClick={onCsv}>
-            CSV
-          </button>
-        </>
-      )}
-    </div>
+      </div>
+      <div class="src-controls" role="toolbar" aria-label="What is shown">
+        {programs.length > 1 ? (
+          <label data-tip="The program whose memory at the peak is shown.">
+            Memory of{" "}
+            <select class="field" value={source.memory?.program} onChange={(event) => set({ module_name: event.currentTarget.value })}>
+              {programs.map(({ name }) => (
+                <option key={name} value={name}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </label>
+        ) : null}
+        {asFlame ? null : (
+          <>
+            <input
+              class="field"
+              type="search"
+              placeholder="file, function, op or scope"
+              aria-label="Search"
+              value={search}
+              onInput={(event) => set({ q: event.currentTarget.value || null })}
+            />
+            {search === "" ? null : <span class="dim">{plural(count, "row")}</span>}
+            <span class="src-space" />
+            <button type="button" class="button ghost" data-tip="The whole tree with exact values" onClick={onCsv}>
+              CSV
+            </button>
+          </>
+        )}
+      </div>
+    </>
   );
 }
 

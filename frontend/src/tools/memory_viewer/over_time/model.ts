@@ -1,6 +1,6 @@
 // The chart of memory over time, and the prediction for other sizes of the batch. Pure.
 import type { StepsChart } from "../../../base/chart/chart_spec";
-import { formatBytes, formatPercent, formatRatio } from "../../../base/format";
+import { formatBytes, formatRatio } from "../../../base/format";
 import { makeTable, numberColumn, textColumn } from "../../../base/table/columns";
 import type { TableData } from "../../../base/table/table_data";
 import type { MemoryOverTime, Series } from "./decode";
@@ -86,7 +86,7 @@ export function fitSentence(found: MemoryOverTime, k: number): string {
   const predicted = peakAt(found, k);
   const { batch, peakBytes, deviceBytes } = found;
   const size = batch > 0 ? ` (${String(batch)} to ${String(Math.round(batch * k))})` : "";
-  const change = peakBytes > 0 ? `, ${formatPercent((100 * predicted) / peakBytes)} of today's ${formatBytes(peakBytes)}` : "";
+  const change = peakBytes > 0 ? `, ${formatRatio(predicted / peakBytes)} times today's ${formatBytes(peakBytes)}` : "";
   const parts = [`Batch × ${formatRatio(k)}${size}: peak of ${formatBytes(predicted)}${change}.`];
   if (deviceBytes > 0) {
     const left = deviceBytes - predicted;

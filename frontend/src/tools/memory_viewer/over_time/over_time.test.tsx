@@ -90,11 +90,11 @@ it("predicts the peak of other batches, which may lie at another instant", () =>
 
 it("says whether it fits", () => {
   expect(fitSentence(FOUND, 2)).toBe(
-    "Batch × 2.0 (8 to 16): peak of 1.750 KiB, 175.0% of today's 1 KiB. It fits: 256 B of 2 KiB stay free. The largest that fits is about × 2.3.",
+    "Batch × 2.0 (8 to 16): peak of 1.750 KiB, 1.8 times today's 1 KiB. It fits: 256 B of 2 KiB stay free. The largest that fits is about × 2.3.",
   );
   expect(fitSentence({ ...FOUND, batch: 0 }, 4)).toContain("Batch × 4.0: peak of 3.250 KiB");
   expect(fitSentence(FOUND, 4)).toContain("It does not fit: 1.250 KiB are missing.");
-  expect(fitSentence({ ...FOUND, deviceBytes: 0 }, 1)).toBe("Batch × 1.0 (8 to 8): peak of 1 KiB, 100.0% of today's 1 KiB.");
+  expect(fitSentence({ ...FOUND, deviceBytes: 0 }, 1)).toBe("Batch × 1.0 (8 to 8): peak of 1 KiB, 1.0 times today's 1 KiB.");
 });
 
 it("keeps changed assumptions as a list", () => {
