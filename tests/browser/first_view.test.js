@@ -45,6 +45,7 @@ h.inEveryBrowser("first view", ({ name, browser }) => {
 
   test("counts what is merged on the screen, and a rectangle adds that up as well", async () => {
     const tab = await open(browser());
+    await h.shows(tab, "2 sections without events"); // drawn: from now on it takes keys
     await tab.page.keyboard.press("0");
     await h.until("merged kernels", async () => (await hook(tab)).merged >= 400);
     const stage = await tab.frame().$(".tl-data");
