@@ -1,4 +1,4 @@
-"""Detects other packages that register a TensorBoard plugin named `profile`; TensorBoard fails to start with two."""
+"""Detects other packages that register a TensorBoard plugin named `profile`, of which TensorBoard accepts only one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from importlib import metadata
 
 NAME = "profile"
 OURS = "tpu-profile-plugin"
+BESIDE_NAME, BESIDE_TAB = "tpu_profile", "TPU Profile"
+"""Name and tab of this plugin beside another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +33,10 @@ def conflicting_plugins() -> tuple[ConflictingPlugin, ...]:
 
 
 def conflict_message(plugins: tuple[ConflictingPlugin, ...]) -> str:
-    """Sentences naming the plugin that is shown and the fix; `plugins` must not be empty."""
+    """Sentences naming the plugin of each tab and how to choose; `plugins` must not be empty."""
     names, pip_names = " and ".join(map(str, plugins)), " ".join(plugin.name for plugin in plugins)
     return (
-        f"{names} also brings a TensorBoard plugin {NAME!r}, and TensorBoard fails to start with two of the same name: "
-        f"{OURS} steps aside, and `tensorboard` shows the Profile tab of {plugins[0].name}. "
-        f"To use this plugin, run `pip uninstall {pip_names}`, or start it alone with `tpu-profile serve --logdir ...`."
+        f"{names} also brings a TensorBoard plugin {NAME!r}, and TensorBoard accepts one of a name: the tab Profile is "
+        f"that of {plugins[0].name}, the tab {BESIDE_TAB} that of {OURS}. For this one alone, run "
+        f"`pip uninstall {pip_names}`, or `tpu-profile serve --logdir ...`."
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import functools
 import logging
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorboard.plugins import base_plugin
 
-from tpu_profile_plugin.other_plugins import conflict_message, conflicting_plugins
+from tpu_profile_plugin.other_plugins import BESIDE_NAME, BESIDE_TAB, conflict_message, conflicting_plugins
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.report.redact import Redactor
@@ -22,8 +23,10 @@ class ProfilePlugin(base_plugin.TBPlugin):  # type: ignore[misc]
 
     plugin_name = "profile"
 
-    def __init__(self, context: Any) -> None:
+    def __init__(self, context: Any, note: str = "") -> None:
+        """`note`: a sentence above the pages."""
         self._context = context
+        self._note = note
 
     @functools.cached_property
     def server(self) -> Server:
@@ -31,10 +34,10 @@ class ProfilePlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         from tpu_profile_plugin.server.app import Server
         from tpu_profile_plugin.server.options import from_context
 
-        return Server(from_context(self._context))
+        return Server(dataclasses.replace(from_context(self._context), note=self._note))
 
     def get_plugin_apps(self) -> Mapping[str, WsgiApp]:
-        """The routes below `/data/plugin/profile`."""
+        """The routes below `/data/plugin/` and the plugin's name."""
         return self.server.apps()
 
     def is_active(self) -> bool:
@@ -44,6 +47,16 @@ class ProfilePlugin(base_plugin.TBPlugin):  # type: ignore[misc]
     def frontend_metadata(self) -> base_plugin.FrontendMetadata:
         """The frontend: TensorBoard loads our module into a frame and calls its render()."""
         return base_plugin.FrontendMetadata(es_module_path="/index.js")
+
+
+class BesidePlugin(ProfilePlugin):
+    """The plugin in a tab of its own, where another package brings the plugin `profile`."""
+
+    plugin_name = BESIDE_NAME
+
+    def frontend_metadata(self) -> base_plugin.FrontendMetadata:
+        """The frontend, in a tab of another title."""
+        return base_plugin.FrontendMetadata(es_module_path="/index.js", tab_name=BESIDE_TAB)
 
 
 def report_of(
@@ -84,10 +97,11 @@ class ProfilePluginLoader(base_plugin.TBLoader):  # type: ignore[misc]
 
         define_flags(parser)
 
-    def load(self, context: Any) -> ProfilePlugin | None:
-        """The plugin; None if another package registers the same name, because TensorBoard fails to start with both."""
+    def load(self, context: Any) -> ProfilePlugin:
+        """The plugin; beside another package's plugin of our name in a tab of its own, which says so."""
         conflicts = () if self.alone else conflicting_plugins()
         if conflicts:
-            logging.getLogger("tpu_profile_plugin").warning("%s", conflict_message(conflicts))
-            return None
+            message = conflict_message(conflicts)
+            logging.getLogger("tpu_profile_plugin").warning("%s", message)
+            return BesidePlugin(context, message)
         return ProfilePlugin(context)

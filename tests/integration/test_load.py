@@ -6,8 +6,8 @@ from builders.servers.load import load
 
 
 def test_clients_of_two_boards_get_right_answers_while_files_change(tmp_path):
-    figures = load(tmp_path, clients=24, seconds=6.0)
+    figures = load(tmp_path, clients=24, seconds=6.0, least=400)
     assert figures.failures == []
-    assert figures.requests > 200
+    assert {"data", "report", "SQL", "AGENT", "source_text"} <= figures.kinds.keys()
     assert figures.refusals["run_not_found"] > 0, "nothing vanished, so that nothing was tried"
-    assert figures.resident_mb[-1] < 1024
+    assert sum(figures.resident_mb[-1]) < 1024

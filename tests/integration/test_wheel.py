@@ -141,15 +141,19 @@ def test_the_sdist_can_rebuild_the_frontend(sdist: Path) -> None:
 def test_the_sdist_contains_only_sources(archive: Path, sdist: Path, release: ModuleType) -> None:
     assert release.faults_of_sdist(archive, release.version_of_sources()) == []
     inside = sorted(path.relative_to(sdist).as_posix() for path in sdist.rglob("*") if path.is_file())
-    assert {name for name in inside if "/" not in name} == {"LICENSE", "PKG-INFO", "README.md", "pyproject.toml"}
+    assert {name for name in inside if "/" not in name} == {"LICENSE", "PKG-INFO", "pyproject.toml"}
     assert {name.split("/")[0] for name in inside if "/" in name} == {
+        "docs",
         "frontend",
         "native",
         "protos",
         "scripts",
         "tpu_profile_plugin",
     }
-    assert [name for name in inside if name.startswith("scripts/")] == ["scripts/build_backend.py"]
+    assert [name for name in inside if name.startswith(("scripts/", "docs/"))] == [
+        "docs/developer/package_index.md",
+        "scripts/build_backend.py",
+    ]
 
 
 def test_the_wheel_is_complete(wheel: Path, release: ModuleType) -> None:
@@ -176,6 +180,19 @@ def test_what_is_missing_in_a_wheel_is_found(wheel: Path, tmp_path: Path, releas
         "tests/test_x.py does not belong into it",
     ]
     assert release.faults_of_wheel(poor, "9.9")[-1] == "it is not version 9.9"
+
+
+def test_the_text_of_the_package_index_stands_alone(wheel: Path, release: ModuleType) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        metadata = archive.read(name).decode()
+    assert "Description-Content-Type: text/markdown" in metadata
+    text = metadata.partition("\n\n")[2]
+    assert text.index("pip install tpu-profile-plugin") < 60
+    assert release.links_within_the_repository(text) == []
+    for link in ("[a](docs/b.md)", "![a](b.webp)", "<img src='x.png'>", "[a]: docs/b.md", "[a](/b)"):
+        assert release.links_within_the_repository(link), link
+    assert release.links_within_the_repository("[a](https://b.example/c) [d](#e)") == []
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def _installation() -> Iterator[tuple[bool, str]]:
     yield False, f"{OURS} {__version__} in Python {platform.python_version()}, with {others}"
     conflicts = conflicting_plugins()
     if conflicts:
-        yield True, f"  WRONG {conflict_message(conflicts)}"
+        yield False, f"  NOTE  {conflict_message(conflicts)}"
 
 
 def _logdir(logdir: OpenLogdir) -> Iterator[tuple[bool, str]]:

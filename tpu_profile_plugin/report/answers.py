@@ -61,7 +61,8 @@ class Collector:
     def answers(self) -> Iterator[Stored]:
         """All answers, each once; what the server refuses is stored as its error."""
         runs = [one for one in self._json("runs_info", {}) if one["run"] == self._run]
-        yield self._made("config", {}, {**self._json("config", {}), "hideCaptureProfileButton": True})
+        config = {name: value for name, value in self._json("config", {}).items() if name != "note"}
+        yield self._made("config", {}, {**config, "hideCaptureProfileButton": True})
         yield self._made("runs_info", {}, runs)
         for run in dict.fromkeys(name for name in (self._run, self._base) if name is not None):
             yield from self._of_run(run)

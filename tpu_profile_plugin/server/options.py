@@ -41,6 +41,7 @@ class Options:
       workers: the most worker processes; 0: one per core.
       server_names_only: reject requests under other names, as protection against DNS rebinding.
       source_root: directory below which source files are shown; "": none are.
+      note: a sentence above the pages.
       framing: "any": other origins may frame our pages, as notebooks do with TensorBoard; "self": this server only.
     """
 
@@ -64,6 +65,7 @@ class Options:
     server_names_only: bool = False
     framing: str = "any"
     source_root: str = ""
+    note: str = ""
 
     @property
     def capture_enabled(self) -> bool:

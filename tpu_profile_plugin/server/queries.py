@@ -28,6 +28,7 @@ RESULT_BYTES = 64 * MIB
 LEASE_S = 120.0
 """A query whose status is not asked for during this time is cancelled. Browsers let a hidden page ask once a minute."""
 
+_LEAST_LOOK_S = 0.05
 _ENDED = ("done", "failed", "cancelled")
 
 
@@ -95,6 +96,7 @@ class Queries:
         self._lease_s = lease_s
         self._lock = threading.Lock()
         self._held: OrderedDict[str, Held] = OrderedDict()
+        self._timer: threading.Timer | None = None
 
     def start(self, begin: Callable[[Limits], Query]) -> Held:
         """Starts a query; raises BadRequest if too many are running, and what `begin` raises."""
@@ -108,7 +110,8 @@ class Queries:
             ended = [other for other in self._held.values() if other is not held and other.ended]
             for old in ended[: max(0, len(ended) + 1 - MAX_KEPT)]:
                 del self._held[old.id]
-        self._watch(held, self._lease_s)
+            if self._timer is None:
+                self._watch(self._lease_s)
         return held
 
     def find(self, query_id: str) -> Held:
@@ -127,17 +130,20 @@ class Queries:
         for one in held:
             one.query.cancel()
 
-    def _watch(self, held: Held, seconds: float) -> None:
-        timer = threading.Timer(seconds, self._check, (held,))
-        timer.daemon = True
-        timer.start()
+    def _watch(self, seconds: float) -> None:
+        """Looks after queries whose page is gone in so many seconds, on one thread for all of them; needs the lock."""
+        self._timer = threading.Timer(seconds, self._look)
+        self._timer.daemon = True
+        self._timer.start()
 
-    def _check(self, held: Held) -> None:
-        """Cancels a query whose page is gone."""
-        if held.ended:
-            return
-        left = held.asked + self._lease_s - time.monotonic()
-        if left > 0:
-            self._watch(held, left)
-        else:
-            held.query.cancel()
+    def _look(self) -> None:
+        """Cancels them, and looks again when the lease of a running one ends."""
+        with self._lock:
+            running = [held for held in self._held.values() if not held.ended]
+            left = [held.asked + self._lease_s - time.monotonic() for held in running]
+            self._timer = None
+            if running:
+                self._watch(max(_LEAST_LOOK_S, min(left)))
+        for held, seconds in zip(running, left, strict=True):
+            if seconds <= 0:
+                held.query.cancel()

@@ -74,6 +74,8 @@ export interface Config {
   hideCaptureProfileButton: boolean;
   enableTabNameLabel: boolean;
   srcPathPrefix: string | null;
+  /** A sentence above the pages, e.g. that another package has the tab Profile. */
+  note?: string;
 }
 
 type CellValue = string | number | boolean | null;

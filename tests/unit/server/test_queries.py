@@ -1,5 +1,6 @@
 """The queries that a server holds: how many run and are kept, and that no query in use is cancelled."""
 
+import threading
 import time
 from types import SimpleNamespace
 
@@ -110,16 +111,25 @@ def test_a_query_that_somebody_asks_about_goes_on(monkeypatch):
     queries = Queries(lease_s=1000)
     held = queries.start(Made)
     watched = []
-    monkeypatch.setattr(queries, "_watch", lambda _, seconds: watched.append(seconds))
+    monkeypatch.setattr(queries, "_watch", watched.append)
     held.asked -= 900
-    queries._check(held)
+    queries._look()
     queries.find(held.id)
-    queries._check(held)
+    queries._look()
     assert held.query.state == "running"
     assert [round(seconds, -1) for seconds in watched] == [100, 1000]
     held.query.state = "done"
-    queries._check(held)
+    queries._look()
     assert len(watched) == 2
+
+
+def test_one_thread_looks_after_all_queries():
+    queries = Queries(lease_s=1000)
+    before = threading.active_count()
+    for _ in range(MAX_KEPT):
+        queries.start(Made).query.state = "done"
+    assert threading.active_count() <= before + 1
+    queries._timer.cancel()
 
 
 def test_closing_cancels_what_runs():

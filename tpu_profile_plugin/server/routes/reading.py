@@ -50,6 +50,7 @@ class Routes:
                 "hideCaptureProfileButton": self._options.hide_capture_button
                 or self._options.capture_hosts.lower() == "off",
                 "srcPathPrefix": self._options.src_prefix,
+                **({"note": self._options.note} if self._options.note else {}),
             }
         )
 

@@ -78,6 +78,13 @@ function open(search: string, routes: Record<string, unknown> = {}) {
 }
 
 beforeEach(() => cleanup());
+
+it("says above every page what the server has to say", async () => {
+  await open("");
+  expect(document.querySelector(".report-note")).toBeNull();
+  await open("", { config: { note: "The tab Profile is that of another." } });
+  expect(text(".report-note")).toBe("The tab Profile is that of another.");
+});
 afterEach(() => cleanup());
 
 describe("shell", () => {

@@ -182,6 +182,7 @@ export function Shell({ client, state, address, load, report = null }: Props) {
           />
           <main id="content" class="content" tabIndex={-1} aria-label={tool?.title ?? "Profile"}>
             {report ? <ReportNote report={report} /> : null}
+            {config.data?.note ? <p class="report-note">{config.data.note}</p> : null}
             {info.data && tool?.available ? <Problems info={info.data} /> : null}
             <div class="page">{content()}</div>
           </main>
