@@ -8,6 +8,7 @@ import json
 import logging
 import threading
 import uuid
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -36,7 +37,8 @@ class TableFiles:
         self.directory = directory.absolute()  # other processes have another working directory
         self._files = FileCache(self.directory, limit_bytes)
         self._lock = threading.Lock()
-        self._making: dict[str, threading.Lock] = {}
+        # Only those in use: names of files change with their runs, without end.
+        self._making: weakref.WeakValueDictionary[str, threading.Lock] = weakref.WeakValueDictionary()
 
     def kept(self, run: RunHosts, relation: Relation) -> bool:
         """Whether there is a file of this table."""

@@ -15,6 +15,8 @@ from builders.hostile_sql import REFUSED
 COMPARED = ("keep/1", "keep/2", "keep/3")
 SOURCE = "train.py"
 """A file of the source root."""
+REFUSED_STATEMENT = 422
+"""The status of the answer to a statement that ended with an error, which the server tells with status 200."""
 _POLL_S = 0.05
 _ENDED = ("done", "failed", "cancelled")
 
@@ -45,7 +47,7 @@ def answered(question: Question, send: Send) -> tuple[int, bytes]:
     while status in (200, 202):
         state = json.loads(body)
         if state["error"] is not None:
-            return 200, json.dumps(state["error"]).encode()
+            return REFUSED_STATEMENT, f"{state['error']['code']}: {state['error']['message']}".encode()
         if state["state"] in _ENDED:
             return send(Question("GET", f"query_result?{urlencode({'query': state['query']})}"))
         time.sleep(_POLL_S)
