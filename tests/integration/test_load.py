@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from builders.servers.load import load
 
 
+@pytest.mark.timeout(300)  # on a busy machine
 def test_clients_of_two_boards_get_right_answers_while_files_change(tmp_path):
     figures = load(tmp_path, clients=24, seconds=6.0, least=400)
     assert figures.failures == []

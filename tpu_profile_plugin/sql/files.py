@@ -107,7 +107,10 @@ class TableFiles:
 
 def too_small(table: str) -> QueryStopped:
     """The error of a query whose tables do not fit into the directory together."""
-    message = f"The table {table} is deleted while it is used: the cache is too small for these runs. Choose fewer."
+    message = (
+        f"The table {table} is deleted while it is used: the cache is too small for these runs, or another program "
+        "deletes its files. Choose fewer runs, or ask again."
+    )
     return QueryStopped(message, limit="size")
 
 
