@@ -602,8 +602,10 @@ class KinetoReader:
     def __new__(cls) -> KinetoReader: ...
     def feed(self, piece: _U8) -> None:
         """Gives the next piece of the text to the reader; raises DecodeError, perhaps for an earlier piece."""
-    def finish(self) -> tuple[_U8, int | None, tuple[int, int] | None]:
-        """The XSpace; the byte at which the text is cut off; the first byte of a damaged event, and their number."""
+    def finish(self) -> tuple[_U8, int | None, tuple[int, int, str, int, int] | None]:
+        """The XSpace; the byte at which the text is cut off; of damaged events where the first one begins, the byte at
+        which it cannot be read and why, their number and size in bytes.
+        """
 
 @final
 class ZstdReader:

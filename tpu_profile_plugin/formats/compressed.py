@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.columns.arrays import U8, byte_array
@@ -19,7 +19,7 @@ BASE_BYTES, MAX_RATIO = 16 << 20, 100
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 """The first bytes of compressed files; no profile begins with them."""
 
-_PIECE = MIB
+_PIECE, _READ = MIB, MIB // 16
 
 
 def is_compressed(data: U8) -> bool:
@@ -43,7 +43,7 @@ def pieces(data: U8) -> Iterator[U8]:
 
 def _bounded(data: U8, limit: int) -> Iterator[U8]:
     size = 0
-    for piece in _inflated(data) if data[:2].tobytes() == _GZIP else _unpacked(data):
+    for piece in _members(data):
         size += len(piece)
         if size > limit:
             raise CorruptProfile(
@@ -55,11 +55,30 @@ def _bounded(data: U8, limit: int) -> Iterator[U8]:
         raise CorruptProfile("the compressed file is empty", offset=0)
 
 
-def _inflated(data: U8) -> Iterator[U8]:
+def _members(data: U8) -> Iterator[U8]:
+    """The content of gzip files one after the other, and of what may follow: one Zstandard file, or a text as it is."""
+    at = 0
+    while at < len(data):
+        head = data[at : at + 4].tobytes()
+        if head.startswith(_GZIP):
+            at += yield from _inflated(data[at:])
+            continue
+        if head.startswith(_ZSTD):
+            yield from _unpacked(data[at:])
+        elif head.startswith(b"{"):
+            yield from (data[begin : begin + _PIECE] for begin in range(at, len(data), _PIECE))
+        return
+
+
+def _inflated(data: U8) -> Generator[U8, None, int]:
+    """The content of the gzip file that begins here; its length is returned."""
     decompressor = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-    size, rest = 0, data.tobytes()
+    size, at, rest = 0, 0, b""
     try:
-        while rest and not decompressor.eof:
+        while not decompressor.eof and (rest or at < len(data)):
+            if not rest:
+                rest = data[at : at + _READ].tobytes()
+                at += len(rest)
             piece = decompressor.decompress(rest, _PIECE)
             rest = decompressor.unconsumed_tail
             size += len(piece)
@@ -68,6 +87,7 @@ def _inflated(data: U8) -> Iterator[U8]:
         raise CorruptProfile(f"the compressed file is damaged: {error}", offset=size) from None
     if not decompressor.eof:
         raise CorruptProfile("the compressed file is truncated", offset=size)
+    return at - len(decompressor.unused_data)
 
 
 def _unpacked(data: U8) -> Iterator[U8]:

@@ -44,8 +44,9 @@ def _read_pieces(pieces: Iterable[U8]) -> Unpacked:
         raise CorruptProfile(message, offset=offset) from None
     skipped = []
     if damaged is not None:
-        first, count = damaged
-        skipped.append(Skipped(first, 0, f"{count} event{'s are' if count > 1 else ' is'} no JSON"))
+        first, at, what, count, size = damaged
+        more = f", nor are {count - 1} later ones" if count > 1 else ""
+        skipped.append(Skipped(first, size, f"an event is no JSON: {what} at byte {at:,}{more}"))
     if cut is not None:
         skipped.append(Skipped(cut, length - cut, "the text ends in the middle: the trace was cut off"))
     space.flags.writeable = False

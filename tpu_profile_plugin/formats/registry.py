@@ -6,6 +6,7 @@ from itertools import chain
 
 from tpu_profile_plugin.columns.arrays import U8, Bytes, byte_array
 from tpu_profile_plugin.formats import compressed, kineto, record_file, trace_events, xspace
+from tpu_profile_plugin.formats.converted import Converted
 from tpu_profile_plugin.formats.format import Format, Unpacked
 
 FORMATS = (record_file.FORMAT, kineto.FORMAT, trace_events.FORMAT, xspace.FORMAT)
@@ -24,6 +25,15 @@ def unpack(data: Bytes) -> Unpacked:
       CorruptProfile: the file cannot be read. An XSpace is checked only when it is decoded.
     """
     content = byte_array(data)
+    if not compressed.is_compressed(content) and (format_ := format_of(content)) is xspace.FORMAT:
+        return format_.read(content)
+    return _CONVERTED.get(content, lambda: _convert(content))
+
+
+_CONVERTED = Converted()
+
+
+def _convert(content: U8) -> Unpacked:
     if compressed.is_compressed(content):
         parts = compressed.pieces(content)
         head = next(parts)

@@ -19,6 +19,8 @@ from tpu_profile_plugin.units import MIB, NS_PER_S
 if TYPE_CHECKING:
     import numpy as np
 
+    from tpu_profile_plugin.logdir.model import HostFile
+
     Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 _MIN_MAPPED_BYTES = MIB
@@ -92,6 +94,25 @@ class Files(Protocol):
 
     def join(self, directory: str, name: str) -> str:
         """The path of an entry that a listing of `directory` named."""
+
+
+def read_host(files: Files, file: HostFile) -> Bytes:
+    """The bytes of a host's file, read-only, and of its captures: compressed texts first, because their ends are known.
+
+    Raises what `Files.read` raises.
+    """
+    own = files.read(file.path, file.size, file.mtime_ns, file.tag)
+    if not file.captures:
+        return own
+    packed = [one for one in file.captures if one.name.endswith(".gz")]
+    plain = [one for one in file.captures if one not in packed] if file.name.endswith(".json") else []
+    before, behind = (
+        [files.read(one.path, one.size, one.mtime_ns, one.tag) for one in part] for part in (packed, plain)
+    )
+    parts = [own, *before] if file.name.endswith(".gz") else [*before, own, *behind]
+    import numpy as np
+
+    return np.frombuffer(b"".join(part.data for part in parts), np.uint8)
 
 
 class LocalFiles(Files):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import FileChanged, Forbidden, NotFound, ProfileError
 from tpu_profile_plugin.logdir.content import ContentCache
-from tpu_profile_plugin.logdir.files import Files, LocalFiles
+from tpu_profile_plugin.logdir.files import Files, LocalFiles, read_host
 from tpu_profile_plugin.logdir.model import UNREADABLE, HostFile, Problem, RunFiles
 from tpu_profile_plugin.logdir.remote import RemoteFiles, address_of, is_remote, open_remote
 from tpu_profile_plugin.logdir.remote_errors import redacted_url
@@ -114,7 +114,7 @@ class Logdir:
             raise Forbidden(file.problem.message, file=file.name)
         files = self._get_files()
         try:
-            return files.read(file.path, file.size, file.mtime_ns, file.tag)
+            return read_host(files, file)
         except (NotFound, FileChanged):
             files.invalidate()
             raise

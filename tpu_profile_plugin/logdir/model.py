@@ -61,6 +61,7 @@ class HostFile:
       name: the file's name without its directory.
       tag: content tag of a remote store, "" for local files.
       problem: a problem found without opening the file.
+      captures: traces of the capture of the CUDA graphs that a trace of PyTorch replays; they are read with it.
     """
 
     host: str
@@ -71,11 +72,13 @@ class HostFile:
     name: str
     tag: str = ""
     problem: Problem | None = None
+    captures: tuple[HostFile, ...] = ()
 
     @property
     def identity(self) -> Hashable:
         """Equal for equal content: path, size, modification time, content tag."""
-        return (self.path, self.size, self.mtime_ns, self.tag)
+        own = (self.path, self.size, self.mtime_ns, self.tag)
+        return (*own, *(capture.identity for capture in self.captures)) if self.captures else own
 
 
 @dataclass(frozen=True, slots=True)

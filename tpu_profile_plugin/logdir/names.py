@@ -14,6 +14,13 @@ from tpu_profile_plugin.system.paths import printable as printable
 
 _PYTORCH_TIME = re.compile(r"(?P<worker>.+)\.(?P<time>\d{10,})\Z")
 """PyTorch's handler appends when a trace was written to the name of its process."""
+_SGLANG = re.compile(r"(?P<worker>.+-TP-\d+(?:-\w+)*)\.trace\.json\.gz\Z")
+"""Traces of PyTorch's profiler as SGLang names them: `1767225600.5-TP-0.trace.json.gz`, `...-TP-0-DP-1-EXTEND...`."""
+
+CAPTURES = "capture_traces"
+"""The directory beside a run in which servers put traces of the capture of their CUDA graphs."""
+_CAPTURE = re.compile(r"(?:(?:graph_)?capture(?:_trace)?_rank_?\d+|bs_\d+\w*_rank_?\d+)(?:\.[\w.]+)?\.json(?:\.gz)?\Z")
+_RANK = re.compile(r"(?:rank|TP)[_-]?(\d+)")
 
 NAMELESS_HOST = "xplane"
 """The host name for a file named just `xplane.pb`."""
@@ -40,8 +47,21 @@ def host_and_kind(file_name: str) -> tuple[str, FileKind] | None:
     return None
 
 
+def is_capture(file_name: str) -> bool:
+    """Whether the file is the trace of a capture of CUDA graphs, as vLLM, SGLang and xDiT name it."""
+    return _CAPTURE.match(file_name) is not None
+
+
+def rank_of(file_name: str) -> int | None:
+    """The rank in the name of a trace."""
+    match = _RANK.search(file_name)
+    return int(match[1]) if match else None
+
+
 def pytorch_trace(file_name: str) -> tuple[str, int] | None:
     """The process that wrote a trace of PyTorch's profiler, and when (0 if the name does not tell); None for others."""
+    if (match := _SGLANG.match(file_name)) is not None:
+        return match["worker"], 0
     ending = next((ending for ending in PYTORCH if file_name.endswith(ending)), None)
     if ending is None:
         return None
@@ -52,12 +72,12 @@ def pytorch_trace(file_name: str) -> tuple[str, int] | None:
 
 def is_xplane(file_name: str) -> bool:
     """Whether the file is a profile for all tools, which makes its directory a run."""
-    return file_name.endswith((XPLANE, RIEGELI, *PYTORCH)) or file_name == "xplane.pb"
+    return file_name.endswith((XPLANE, RIEGELI)) or file_name == "xplane.pb" or pytorch_trace(file_name) is not None
 
 
 def is_relevant(file_name: str) -> bool:
     """Whether a file is a profile or explains why there is none; listings skip all other files."""
-    return host_and_kind(file_name) is not None or file_name.endswith(OLD_RESULTS)
+    return host_and_kind(file_name) is not None or file_name.endswith(OLD_RESULTS) or is_capture(file_name)
 
 
 def unique_name(base: str, taken: Iterable[str]) -> str:

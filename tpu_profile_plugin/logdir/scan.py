@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from tpu_profile_plugin.logdir.files import Files, Listing
 from tpu_profile_plugin.logdir.model import Problem
-from tpu_profile_plugin.logdir.names import is_xplane, printable, unique_name
+from tpu_profile_plugin.logdir.names import CAPTURES, is_xplane, printable, unique_name
 from tpu_profile_plugin.system.paths import last_part
 
 _TRUST_S = 30.0
@@ -134,7 +134,7 @@ class Scanner:
             for name in (*listing.directories, *listing.links):
                 directory = f"{relative}/{name}"
                 walk.sessions.append((posixpath.join(owner, name), directory, self._files.join(path, name)))
-        elif any(map(is_xplane, listing.files)) and not _is_session(relative):
+        elif any(map(is_xplane, listing.files)) and not _is_session(relative) and not _is_captures(relative):
             walk.bare.append((relative or last_part(self._root), relative or ".", path))
         for name in listing.directories:
             yield (f"{relative}/{name}" if relative else name), self._files.join(path, name)
@@ -155,6 +155,11 @@ class _Inline:
 def _is_session(relative: str) -> bool:
     parent = posixpath.dirname(relative)
     return parent == "plugins/profile" or parent.endswith("/plugins/profile")
+
+
+def _is_captures(relative: str) -> bool:
+    """Whether the directory belongs to the run beside it."""
+    return posixpath.basename(relative) == CAPTURES
 
 
 def _record_error(walk: _Walk, relative: str, error: OSError) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tpu_profile_plugin.logdir import names
 from tpu_profile_plugin.logdir.files import Files, FileStat
@@ -19,35 +20,70 @@ def open_run(files: Files, path: str, name: str, directory: str) -> RunFiles:
         return RunFiles(name, session, directory, (), (problem,))
     hosts: list[HostFile] = []
     others: list[HostFile] = []
+    problems: list[Problem] = []
     replaced = _replaced(listed)
     for file_name in sorted(listed):
         file = _host_file(files, path, file_name, listed[file_name], [h.host for h in hosts])
-        if file is not None:
-            (hosts if file.kind == "xplane" and file_name not in replaced else others).append(file)
-    problems = [file.problem for file in hosts if file.problem is not None]
-    problems += [_not_read(left, read) for left, read in replaced.items()]
-    shown = _with_trace_json(hosts, others)
+        if file is None:
+            continue
+        if file_name in replaced:
+            problems.append(_not_read(file_name, replaced[file_name]))
+        elif file.problem is not None and file.kind == "xplane":
+            problems.append(file.problem)
+        (hosts if file.kind == "xplane" and file_name not in replaced else others).append(file)
+    shown = _with_trace_json(_with_captures(files, path, hosts), others)
     problems += _run_problems(listed, any(file.kind == "xplane" for file in shown), bool(shown or others))
     return RunFiles(name, session, directory, tuple(shown), tuple(problems))
 
 
 def _replaced(listed: Mapping[str, FileStat]) -> dict[str, str]:
-    """Ignored profile -> the file of the same host that is read instead: the record file, as in XProf, unless empty;
-    an XSpace, or the newest, for traces of one PyTorch process.
+    """Ignored profile -> the file of the same host that is read instead: the record file, as in XProf;
+    an XSpace, or the newest, for traces of one PyTorch process; one that holds nothing only if all do.
     """
     replaced: dict[str, str] = {}
-    newest: dict[str, tuple[int, str]] = {}
+    of_worker: dict[str, list[tuple[bool, bool, int, str]]] = {}
     traces = {name: trace for name in listed if (trace := names.pytorch_trace(name))}
     for name, (worker, written) in traces.items():
-        newest[worker] = max(newest.get(worker, (0, "")), (written, name))
-    newest |= {worker: (0, worker + names.XPLANE) for worker in newest if worker + names.XPLANE in listed}
-    replaced |= {name: newest[worker][1] for name, (worker, _) in traces.items() if newest[worker][1] != name}
+        of_worker.setdefault(worker, []).append((_usable(listed[name]), False, written, name))
+    for worker, found in of_worker.items():
+        if (plain := worker + names.XPLANE) in listed:
+            found.append((_usable(listed[plain]), True, 0, plain))
+        best = max(found)[-1]
+        replaced |= {name: best for *_, name in found if name != best}
     for name in listed:
         plain = name.removesuffix(names.RIEGELI) + names.XPLANE
         if name.endswith(names.RIEGELI) and plain in listed:
-            usable = listed[name].fault is None and listed[name].size > 0
-            replaced |= {plain: name} if usable else {name: plain}
+            replaced |= {plain: name} if _usable(listed[name]) else {name: plain}
     return replaced
+
+
+def _usable(status: FileStat) -> bool:
+    return status.fault is None and status.size > 0
+
+
+def _with_captures(files: Files, path: str, hosts: list[HostFile]) -> list[HostFile]:
+    """Traces of PyTorch with those of captures beside the run: of the same rank if names tell it, else all."""
+    if not any(names.pytorch_trace(file.name) for file in hosts):
+        return hosts
+    directory = files.join(path, names.CAPTURES)
+    try:
+        listed = files.stat_files(directory).files
+    except OSError:
+        return hosts
+    captures = [
+        HostFile("", files.join(directory, name), status.size, status.mtime_ns, "xplane", name, status.tag)
+        for name, status in sorted(listed.items())
+        if names.is_capture(name) and _usable(status)
+    ]
+    return [replace(file, captures=_captures_of(file, captures)) for file in hosts]
+
+
+def _captures_of(file: HostFile, captures: list[HostFile]) -> tuple[HostFile, ...]:
+    if names.pytorch_trace(file.name) is None:
+        return ()
+    rank = names.rank_of(file.name)
+    own = [capture for capture in captures if rank is not None and names.rank_of(capture.name) == rank]
+    return tuple(own or captures)
 
 
 def _with_trace_json(hosts: list[HostFile], others: list[HostFile]) -> list[HostFile]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.logdir import names
-from tpu_profile_plugin.logdir.files import LocalFiles
+from tpu_profile_plugin.logdir.files import LocalFiles, read_host
 from tpu_profile_plugin.logdir.model import HostFile, RunFiles
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class SingleFile(SingleRun):
 
     def read(self, file: HostFile) -> Bytes:
         """The bytes of the file."""
-        return LocalFiles().read(file.path, file.size, file.mtime_ns, file.tag)
+        return read_host(LocalFiles(), file)
 
 
 class Memory(SingleRun):

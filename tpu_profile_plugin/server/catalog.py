@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NotFound, ProfileError
 from tpu_profile_plugin.logdir import AllowedRoots, HostFile, Logdir, Problem, RunFiles
-from tpu_profile_plugin.logdir.files import Files, file_changed, mapping_faults
+from tpu_profile_plugin.logdir.files import Files, file_changed, mapping_faults, read_host
 from tpu_profile_plugin.logdir.remote import address_of
 from tpu_profile_plugin.server.http.query import Place
 from tpu_profile_plugin.server.loading import load_tools
@@ -247,7 +247,7 @@ class Catalog:
 
 
 def _reader(files: Files) -> Reader:
-    return lambda file: files.read(file.path, file.size, file.mtime_ns, file.tag)
+    return lambda file: read_host(files, file)
 
 
 def hosts_listed(run: RunFiles, tag: str) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.logdir import ContentCache, HostFile
-from tpu_profile_plugin.logdir.files import file_changed, mapping_faults
+from tpu_profile_plugin.logdir.files import file_changed, mapping_faults, read_host
 from tpu_profile_plugin.run.host import HostProfile, Origin, PerHost
 from tpu_profile_plugin.version import __version__
 
@@ -89,7 +89,7 @@ def _host(origin: Origin) -> HostProfile:
     file, files = origin.file, _files(origin.address, origin.copies)
 
     def read(file: HostFile) -> Any:
-        return files.read(file.path, file.size, file.mtime_ns, file.tag)
+        return read_host(files, file)
 
     return HostProfile(file, 0, read, _cache())
 

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use jiter::{Jiter, JiterError, JiterErrorType, JiterResult, JsonErrorType, Peek};
 
 use crate::error::{Error, Problem, Result};
+use crate::json::trace_event::{self, Head, Moment, Plain};
 use crate::wire::tags::xplane::{XEvent, XLine, XPlane, XSpace, XStat};
 use crate::wire::write::{message, number, varint};
 use crate::wire::xspace::{event_metadata, stat_metadata};
@@ -25,13 +26,11 @@ enum Value {
 /// The fields of one trace event that matter here.
 #[derive(Default, Debug)]
 struct Fields {
+    head: Head,
     name: String,
-    phase: String,
-    pid: i64,
-    tid: i64,
-    begin_ps: i64,
-    duration_ps: i64,
     args: Vec<(String, Value)>,
+    /// The name of the argument that is read.
+    key: String,
 }
 
 /// One event on its way to a line.
@@ -78,26 +77,28 @@ pub fn to_space(text: &[u8]) -> Result<Vec<u8>> {
 }
 
 fn place(processes: &mut Processes, event: Fields) {
-    if !matches!(event.phase.as_str(), "M" | "X" | "i" | "I" | "B" | "E" | "C") {
+    let Head { phase, pid, tid, begin, .. } = event.head;
+    if !b"MXiIBEC".contains(&phase) {
         return;
     }
-    let process = processes.entry(event.pid).or_default();
+    let (process, tid) = (processes.entry(pid.unwrap_or(0)).or_default(), tid.unwrap_or(0));
     let text = |args: &[(String, Value)]| match args.iter().find(|(key, _)| key == "name") {
         Some((_, Value::Text(name))) => name.clone(),
         _ => String::new(),
     };
-    match (event.phase.as_str(), event.name.as_str()) {
-        ("M", "process_name") => process.name = text(&event.args),
-        ("M", "thread_name") => process.threads.entry(event.tid).or_default().name = text(&event.args),
-        ("X" | "i" | "I", _) => process.add(event.tid, event),
-        ("B", _) => process.threads.entry(event.tid).or_default().open.push(event),
-        ("E", _) => {
-            if let Some(mut begun) = process.threads.entry(event.tid).or_default().open.pop() {
-                begun.duration_ps = event.begin_ps.saturating_sub(begun.begin_ps).max(0);
-                process.add(begun.tid, begun);
+    match (phase, event.name.as_str()) {
+        (b'M', "process_name") => process.name = text(&event.args),
+        (b'M', "thread_name") => process.threads.entry(tid).or_default().name = text(&event.args),
+        (b'X' | b'i' | b'I', _) => process.add(tid, event),
+        (b'B', _) => process.threads.entry(tid).or_default().open.push(event),
+        (b'E', _) => {
+            if let Some(mut begun) = process.threads.entry(tid).or_default().open.pop() {
+                let ps = begin.in_ps().saturating_sub(begun.head.begin.in_ps());
+                begun.head.duration = Moment { ns: 0, ps };
+                process.add(tid, begun);
             }
         }
-        ("C", _) => process.add(COUNTERS.0, event),
+        (b'C', _) => process.add(COUNTERS.0, event),
         _ => {}
     }
 }
@@ -126,7 +127,7 @@ impl Process {
             }
             stats.push((id, value));
         }
-        let placed = Placed { begin_ps: event.begin_ps, duration_ps: event.duration_ps, metadata, stats };
+        let placed = Placed { begin_ps: event.head.begin.in_ps(), duration_ps: event.head.duration.in_ps().max(0), metadata, stats };
         self.threads.entry(tid).or_default().events.push(placed);
     }
 }
@@ -182,101 +183,32 @@ fn events(json: &mut Jiter, processes: &mut Processes) -> JiterResult<()> {
 }
 
 fn event(json: &mut Jiter) -> JiterResult<Fields> {
-    let mut event = Fields::default();
-    let mut key = json.next_object()?.map(Field::of);
-    while let Some(field) = key {
-        let peek = json.peek()?;
-        match (field, peek) {
-            (Field::Name, Peek::String) => event.name = json.known_str()?.to_string(),
-            (Field::Phase, Peek::String) => event.phase = json.known_str()?.to_string(),
-            (Field::Process, _) => event.pid = whole(value(json)?),
-            (Field::Thread, _) => event.tid = whole(value(json)?),
-            (Field::Time, _) => event.begin_ps = micro(json)?,
-            (Field::Duration, _) => event.duration_ps = micro(json)?.max(0),
-            (Field::Args, Peek::Object) => {
-                let mut key = json.known_object()?.map(str::to_string);
-                while let Some(name) = key {
-                    if let Some(value) = value(json)? {
-                        event.args.push((name, value));
-                    }
-                    key = json.next_key()?.map(str::to_string);
-                }
-            }
-            _ => json.known_skip(peek)?,
-        }
-        key = json.next_key()?.map(Field::of);
+    let mut fields = Fields::default();
+    fields.head = trace_event::read(json, &mut fields)?;
+    Ok(fields)
+}
+
+impl trace_event::Texts for Fields {
+    fn name(&mut self, text: &str) {
+        self.name = text.to_string();
     }
-    Ok(event)
-}
 
-enum Field {
-    Name,
-    Phase,
-    Process,
-    Thread,
-    Time,
-    Duration,
-    Args,
-    Other,
-}
-
-impl Field {
-    fn of(key: &str) -> Self {
-        match key {
-            "name" => Field::Name,
-            "ph" => Field::Phase,
-            "pid" => Field::Process,
-            "tid" => Field::Thread,
-            "ts" => Field::Time,
-            "dur" => Field::Duration,
-            "args" => Field::Args,
-            _ => Field::Other,
-        }
+    fn key(&mut self, key: &str) -> bool {
+        self.key = key.to_string();
+        true
     }
-}
 
-fn whole(value: Option<Value>) -> i64 {
-    match value {
-        Some(Value::Int(value)) => value,
-        Some(Value::Uint(value)) => value as i64,
-        Some(Value::Number(value)) => value as i64,
-        _ => 0,
-    }
-}
-
-/// The text of the next value.
-fn raw<'j>(json: &mut Jiter<'j>) -> JiterResult<&'j str> {
-    json.peek()?;
-    let from = json.current_index();
-    json.next_skip()?;
-    Ok(std::str::from_utf8(json.slice_to_current(from)).unwrap_or_default())
-}
-
-/// A number of microseconds in picoseconds, exact for up to six digits behind the point.
-fn micro(json: &mut Jiter) -> JiterResult<i64> {
-    let text = raw(json)?.trim_matches('"');
-    let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
-    let plain = rest.len() <= 6 && rest.bytes().all(|b| b.is_ascii_digit());
-    if let (Ok(whole), true) = (whole.parse::<i64>(), plain && !whole.starts_with('-')) {
-        let rest = rest.parse::<i64>().unwrap_or(0) * 10i64.pow(6 - rest.len() as u32);
-        return Ok(whole.saturating_mul(1_000_000).saturating_add(rest));
-    }
-    Ok((text.parse::<f64>().unwrap_or(0.0) * 1e6).round() as i64)
-}
-
-/// A value as a stat: texts that are integers become integers; objects and lists become their text.
-fn value(json: &mut Jiter) -> JiterResult<Option<Value>> {
-    match json.peek()? {
-        Peek::String => {
-            let text = json.known_str()?;
-            Ok(Some(integer(text).unwrap_or_else(|| Value::Text(text.to_string()))))
-        }
-        Peek::Null => json.known_null().map(|()| None),
-        _ => {
-            let text = raw(json)?;
-            let number = || text.parse().ok().map(Value::Number);
-            Ok(Some(integer(text).or_else(number).unwrap_or_else(|| Value::Text(text.to_string()))))
-        }
+    /// Texts that are integers become integers; objects and lists become their text.
+    fn value(&mut self, value: Plain) {
+        let value = match value {
+            Plain::Text(text) => integer(text).unwrap_or_else(|| Value::Text(text.to_string())),
+            Plain::Json(text) => Value::Text(text.to_string()),
+            Plain::Bool(value) => Value::Text(value.to_string()),
+            Plain::Int(value) => Value::Int(value),
+            Plain::Uint(value) => Value::Uint(value),
+            Plain::Double(value) => Value::Number(value),
+        };
+        self.args.push((std::mem::take(&mut self.key), value));
     }
 }
 
@@ -368,7 +300,7 @@ mod tests {
         let mut json = Jiter::new(text.as_bytes());
         json.next_array().expect("an array");
         let event = event(&mut json).expect("an event");
-        assert_eq!((event.begin_ps, event.duration_ps), (19_500_542_949_500, 1));
+        assert_eq!((event.head.begin.in_ps(), event.head.duration.in_ps()), (19_500_542_949_500, 1));
         let values: Vec<_> = event.args.iter().map(|(key, value)| (key.as_str(), value.clone())).collect();
         assert_eq!(
             values,

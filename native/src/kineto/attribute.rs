@@ -6,8 +6,10 @@
 use std::collections::HashMap;
 
 use super::event::{Kind, Value};
+use super::frames;
+use super::graphs::{self, Call, Node};
 use super::names::Texts;
-use super::trace::{NONE, Record, Trace, Track};
+use super::trace::{Keys, NONE, Place, Record, Trace, Track};
 
 /// A tree of names; each node is reached by its parent and its name.
 #[derive(Debug, Default)]
@@ -45,6 +47,8 @@ pub struct Owner {
     pub step: u32,
     /// The op: its thread among the trace's, and its record.
     pub op: Option<(u32, u32)>,
+    /// The correlation id of the launch of its graph; 0 for work that is no replay.
+    pub replay: i64,
 }
 
 #[derive(Debug, Default)]
@@ -61,6 +65,10 @@ pub struct Owners {
     /// Begin and end of each step, in order.
     pub steps: Vec<(i64, i64)>,
     by_sequence: HashMap<i64, (u32, u32)>,
+    /// The launches of each graph that a thread captured, in order.
+    pub captures: Vec<Vec<Node>>,
+    /// Owners of the work of replays, by stream and number of the record there.
+    pub replayed: HashMap<(Place, u32), Owner>,
 }
 
 const STEP: &str = "ProfilerStep#";
@@ -73,6 +81,13 @@ pub fn step_number(name: &str) -> Option<i64> {
     name.strip_prefix(STEP)?.parse().ok()
 }
 
+/// How a thread is read: whether work is also found by external ids, and whether the thread is not the run's.
+#[derive(Clone, Copy)]
+struct How {
+    by_external: bool,
+    captured: bool,
+}
+
 /// An enclosing event on the way down a thread.
 struct Open {
     end: i64,
@@ -83,37 +98,64 @@ struct Open {
 }
 
 impl Owners {
-    /// Sorts the records of all threads and finds what each belongs to.
+    /// Sorts the records of all threads and streams and finds what each belongs to.
     pub fn of(trace: &mut Trace) -> Owners {
-        adopt_frames(trace);
+        frames::place(trace);
         let mut owners = Owners::default();
         for track in trace.threads.values_mut() {
-            track.records.sort_by_key(|record| (record.begin, std::cmp::Reverse(record.duration), record.kind));
-            for record in &track.records {
-                if record.kind == Kind::Annotation && step_number(trace.texts.get(record.name)).is_some() {
-                    owners.steps.push((record.begin, record.end()));
-                }
+            track.sort();
+        }
+        for track in &mut trace.captured {
+            track.sort();
+        }
+        for track in trace.streams.values_mut() {
+            track.sort();
+        }
+        for record in trace.threads.values().flat_map(|track| &track.records) {
+            if record.kind == Kind::Annotation && step_number(trace.texts.get(record.name)).is_some() {
+                owners.steps.push((record.begin, record.end()));
             }
         }
         owners.steps.sort_unstable();
         owners.steps.dedup_by_key(|step| step.0);
-        let by_external = needs_externals(trace);
-        let mut order: Vec<(usize, usize)> = Vec::new();
-        for (number, track) in trace.threads.values().enumerate() {
-            order.push((track.records.iter().filter(|one| is_backward(trace, track, one)).count(), number));
-        }
-        order.sort_unstable();
-        owners.of_records = vec![Vec::new(); order.len()];
-        let tracks: Vec<&Track> = trace.threads.values().collect();
-        for (_, number) in order {
-            owners.sweep(&mut trace.texts, &trace.keys, tracks[number], number as u32, by_external);
-        }
+        owners.sweep_all(trace);
+        graphs::attribute(trace, &mut owners);
         owners
     }
 
+    /// Threads of the backward pass come last: they need what those of the forward pass left.
+    fn sweep_all(&mut self, trace: &mut Trace) {
+        let by_external = needs_externals(trace);
+        let mut order: Vec<(usize, usize)> = Vec::new();
+        for (number, track) in trace.all_threads().enumerate() {
+            order.push((track.records.iter().filter(|one| is_backward(&trace.keys, track, one)).count(), number));
+        }
+        order.sort_unstable();
+        self.of_records = vec![Vec::new(); order.len()];
+        let own = trace.threads.len();
+        let (texts, keys, tracks) = trace.parts();
+        for (_, number) in order {
+            let captured = number >= own;
+            let how = How { by_external: by_external && !captured, captured };
+            self.sweep(texts, keys, tracks[number], number as u32, how);
+        }
+    }
+
     /// Owner of work on a stream.
-    pub fn of_work(&self, record: &Record, external: Option<i64>) -> Option<&Owner> {
-        self.launches.get(&record.link).or_else(|| self.externals.get(&external?))
+    pub fn of_work(&self, place: Place, number: u32, record: &Record, external: Option<i64>) -> Option<&Owner> {
+        let replayed = self.replayed.get(&(place, number));
+        replayed.or_else(|| self.launches.get(&record.link)).or_else(|| self.externals.get(&external?))
+    }
+
+    /// Owner of what a call launches.
+    pub fn of_launch(&self, link: i64) -> Option<Owner> {
+        self.launches.get(&link).copied()
+    }
+
+    /// The path of something within what launches it; instead of the call, if no op does.
+    pub fn within(&mut self, path: u32, call: u32, name: u32) -> u32 {
+        let (module, middle, op) = self.paths[path as usize];
+        self.path((module, if op == call { middle } else { op }, name))
     }
 
     fn step_at(&self, moment: i64) -> u32 {
@@ -131,9 +173,10 @@ impl Owners {
         })
     }
 
-    fn sweep(&mut self, texts: &mut Texts, keys: &super::trace::Keys, track: &Track, thread: u32, by_external: bool) {
+    fn sweep(&mut self, texts: &mut Texts, keys: &Keys, track: &Track, thread: u32, how: How) {
         let mut open: Vec<Open> = Vec::new();
         let mut paths = vec![NONE; track.records.len()];
+        let mut capture: Option<Vec<Node>> = None;
         for (number, record) in track.records.iter().enumerate() {
             while open.last().is_some_and(|enclosing| enclosing.end <= record.begin) {
                 open.pop();
@@ -151,10 +194,10 @@ impl Owners {
                     let name = if texts.get(record.name).starts_with(BACKWARD) { inner.backward } else { record.name };
                     let middle = if inner.backward == name { 0 } else { inner.backward };
                     paths[number] = self.path((inner.module, middle, name));
-                    if by_external && let Some(external) = track.integer(record, keys.external) {
+                    if how.by_external && let Some(external) = track.integer(record, keys.external) {
                         let step = self.step_at(record.begin);
                         let owner =
-                            Owner { path: paths[number], stack: inner.stack, step, op: Some((thread, number as u32)) };
+                            Owner { path: paths[number], stack: inner.stack, step, op: Some((thread, number as u32)), replay: 0 };
                         self.externals.insert(external, owner);
                     }
                 }
@@ -165,8 +208,17 @@ impl Owners {
                         stack,
                         step: self.step_at(record.begin),
                         op: (op != NONE).then_some((thread, op)),
+                        replay: 0,
                     };
-                    self.launches.insert(record.link, owner);
+                    if !how.captured {
+                        self.launches.insert(record.link, owner);
+                    }
+                    match (Call::of(texts.get(record.name)), &mut capture) {
+                        (Call::Begin, _) => capture = Some(Vec::new()),
+                        (Call::End, _) => self.captures.extend(capture.take()),
+                        (Call::Launch(kind), Some(nodes)) => nodes.push(Node::of(keys, track, record, kind, owner)),
+                        _ => {}
+                    }
                 }
                 Kind::Memory if op != NONE => paths[number] = paths[op as usize],
                 _ => {}
@@ -197,7 +249,7 @@ impl Owners {
     fn enter_op(
         &mut self,
         texts: &mut Texts,
-        keys: &super::trace::Keys,
+        keys: &Keys,
         track: &Track,
         record: &Record,
         inner: &mut Open,
@@ -218,8 +270,8 @@ impl Owners {
     }
 }
 
-fn is_backward(trace: &Trace, track: &Track, record: &Record) -> bool {
-    record.kind == Kind::Op && matches!(track.arg(record, trace.keys.forward_thread), Some(Value::Int(1..)))
+fn is_backward(keys: &Keys, track: &Track, record: &Record) -> bool {
+    record.kind == Kind::Op && matches!(track.arg(record, keys.forward_thread), Some(Value::Int(1..)))
 }
 
 /// Whether some work on a stream has no call with its correlation id.
@@ -229,21 +281,4 @@ fn needs_externals(trace: &Trace) -> bool {
     called.sort_unstable();
     let mut work = trace.streams.values().flat_map(|track| &track.records);
     work.any(|record| called.binary_search(&record.link).is_err())
-}
-
-/// Python functions of a thread that the profiler could not name (0, 0) go to the thread with the steps.
-fn adopt_frames(trace: &mut Trace) {
-    let is_step = |record: &Record| step_number(trace.texts.get(record.name)).is_some();
-    let mut with_steps =
-        trace.threads.iter().filter(|(_, track)| track.records.iter().any(is_step)).map(|(key, _)| *key);
-    let (Some(main), None) = (with_steps.next(), with_steps.next()) else { return };
-    let frames_only =
-        trace.threads.get(&(0, 0)).is_some_and(|track| track.records.iter().all(|record| record.kind == Kind::Frame));
-    if main == (0, 0) || !frames_only {
-        return;
-    }
-    if let (Some(frames), Some(track)) = (trace.threads.remove(&(0, 0)), trace.threads.get_mut(&main)) {
-        // Frames have no arguments that matter.
-        track.records.extend(frames.records.iter().map(|record| Record { first: 0, count: 0, ..*record }));
-    }
 }

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 use super::attribute::{Owner, Owners};
-use super::boards::board;
 use super::costs::{Arguments, Cost, cost};
 use super::event::{Kind, Value};
+use super::facts::{facts, vendor_of_calls};
 use super::names::Texts;
-use super::trace::{NONE, Properties, Record, Trace, Track};
+use super::trace::{self, NONE, Place, Properties, Record, Trace, Track};
 use super::write::{Line, Plane, Start, path_text};
 use crate::wire::tags::xplane::XEvent;
 
@@ -35,14 +35,6 @@ const INHERITED: [&str; 11] = [
     "Process Group Name",
     "Process Group Description",
     "Process Group Ranks",
-];
-/// Properties of a device by the names that other profilers give them.
-const FACTS: [(&str, &str); 5] = [
-    ("name", "gpu_device_name"),
-    ("computeMajor", "compute_cap_major"),
-    ("computeMinor", "compute_cap_minor"),
-    ("numSms", "core_count"),
-    ("totalGlobalMem", "memory_size"),
 ];
 /// Frames of Python that are not where a program says what to do.
 const LIBRARY: [&str; 3] = ["torch/", "<", "threading.py"];
@@ -88,13 +80,18 @@ impl Keys {
     }
 }
 
+/// A run of an op: its thread, record, and the replay of the graph that it was captured into (0 for none).
+type Run = (u32, u32, i64);
+
 /// Texts that are made of paths and stacks, each once.
 struct Made<'a> {
     owners: &'a Owners,
+    /// The threads of the run, then those that captured graphs, as owners count them.
+    threads: Vec<&'a Track>,
     paths: Vec<u32>,
     stacks: HashMap<u32, (u32, u32)>,
-    /// Time of all kernels of each run of an op, by thread and record.
-    kernel_ps: HashMap<(u32, u32), i64>,
+    /// Time of all kernels of each run of an op.
+    kernel_ps: HashMap<Run, i64>,
     /// Costs by name and arguments of an op.
     costs: HashMap<[u32; 4], Option<Cost>>,
 }
@@ -151,33 +148,44 @@ pub fn place(frame: &str) -> Option<(&str, &str, &str)> {
 pub fn planes(trace: &mut Trace, owners: &Owners, start: Start, out: &mut Vec<u8>) {
     let keys = Keys::of(&mut trace.texts);
     let (streams, devices) = (std::mem::take(&mut trace.streams), std::mem::take(&mut trace.devices));
+    let vendor = vendor_of_calls(&trace.texts, trace.threads.values());
+    let kernel_ps = kernel_times(trace.keys.external, &streams, owners);
+    let (texts, own, threads) = trace.parts();
     let (paths, stacks, costs) = (vec![NONE; owners.paths.len()], HashMap::new(), HashMap::new());
-    let mut made =
-        Made { owners, paths, stacks, kernel_ps: kernel_times(trace.keys.external, &streams, owners), costs };
+    let mut made = Made { owners, threads, paths, stacks, kernel_ps, costs };
     let mut streams = streams.into_iter().peekable();
     while let Some(&((device, _), _)) = streams.peek() {
         let mut plane = Plane::new(device, &format!("/device:GPU:{device}"));
-        facts(&mut plane, &mut trace.texts, devices.get(&device), trace.threads.values());
-        while let Some(((_, stream), mut track)) = streams.next_if(|((own, _), _)| *own == device) {
-            track.records.sort_by_key(|record| (record.begin, std::cmp::Reverse(record.duration)));
-            let name = format!("Stream #{stream}({})", contents(&trace.texts, &track));
-            let mut line = Line::new(stream, &name, start.timestamp_ns, start.base);
-            for record in &track.records {
-                work(&mut plane, &mut line, trace, &keys, &mut made, &track, record);
+        facts(&mut plane, texts, properties(&devices, device), vendor);
+        while let Some((place, track)) = streams.next_if(|((own, _), _)| *own == device) {
+            let name = format!("Stream #{}({})", place.1, contents(texts, &track));
+            let mut line = Line::new(place.1, &name, start.timestamp_ns, start.base);
+            let mut writer = Writer { plane: &mut plane, line: &mut line, keys: &keys, own, place, track: &track };
+            for number in 0..track.records.len() {
+                writer.work(texts, &mut made, number);
             }
             plane.line(line.bytes());
         }
-        plane.finish(&trace.texts, out);
+        plane.finish(texts, out);
     }
 }
 
+/// The properties of a device. AMD's runtime also numbers devices otherwise than it lists them; then all are alike or
+/// nothing is known.
+fn properties(devices: &BTreeMap<i64, Properties>, device: i64) -> Option<&Properties> {
+    let kind = |list: &Properties| list.iter().find(|(key, _)| key == "name").map(|(_, name)| name.clone());
+    let first = || devices.values().next().filter(|first| devices.values().all(|other| kind(other) == kind(first)));
+    devices.get(&device).or_else(first)
+}
+
 /// Time of all kernels of each run of an op.
-fn kernel_times(external: u32, streams: &BTreeMap<(i64, i64), Track>, owners: &Owners) -> HashMap<(u32, u32), i64> {
+fn kernel_times(external: u32, streams: &BTreeMap<Place, Track>, owners: &Owners) -> HashMap<Run, i64> {
     let mut times = HashMap::new();
-    for track in streams.values() {
-        for record in track.records.iter().filter(|record| record.kind == Kind::Kernel) {
-            if let Some(op) = owners.of_work(record, track.integer(record, external)).and_then(|owner| owner.op) {
-                let time: &mut i64 = times.entry(op).or_default();
+    for (&place, track) in streams {
+        for (number, record) in track.records.iter().enumerate().filter(|(_, one)| one.kind == Kind::Kernel) {
+            let owner = owners.of_work(place, number as u32, record, track.integer(record, external));
+            if let Some(run) = owner.and_then(run) {
+                let time: &mut i64 = times.entry(run).or_default();
                 *time = time.saturating_add(record.duration);
             }
         }
@@ -185,36 +193,8 @@ fn kernel_times(external: u32, streams: &BTreeMap<(i64, i64), Track>, owners: &O
     times
 }
 
-/// What the device is; the vendor also from the names of calls.
-fn facts<'t>(
-    plane: &mut Plane,
-    texts: &mut Texts,
-    properties: Option<&Properties>,
-    mut threads: impl Iterator<Item = &'t Track>,
-) {
-    let name = properties.iter().flat_map(|list| list.iter()).find(|(key, _)| key == "name");
-    let name = name.map_or("", |(_, value)| value.as_str());
-    let amd = name.contains("AMD") || name.contains("Instinct") || name.starts_with("gfx");
-    let mut is_hip = || {
-        threads.any(|track| {
-            track.records.iter().any(|one| one.kind == Kind::Call && texts.get(one.name).starts_with("hip"))
-        })
-    };
-    let vendor = if amd || is_hip() { "AMD" } else { "Nvidia" };
-    let (key, value) = (texts.number("device_vendor"), texts.number(vendor));
-    plane.fact(key, Value::Text(value));
-    let memory = properties.into_iter().flatten().find(|(key, _)| key == "totalGlobalMem");
-    let memory = memory.and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
-    if let Some((clock, bandwidth)) = board(name, memory) {
-        plane.fact(texts.number("clock_rate"), Value::Int(clock));
-        plane.fact(texts.number("memory_bandwidth"), Value::Int(bandwidth));
-    }
-    for (property, value) in properties.into_iter().flatten() {
-        let Some((_, fact)) = FACTS.iter().find(|(own, _)| own == property) else { continue };
-        let key = texts.number(fact);
-        let value = value.parse().map_or_else(|_| Value::Text(texts.number(value)), Value::Int);
-        plane.fact(key, value);
-    }
+fn run(owner: &Owner) -> Option<Run> {
+    owner.op.map(|(thread, op)| (thread, op, owner.replay))
 }
 
 /// What runs on a stream: `Compute,MemcpyD2H`.
@@ -242,77 +222,84 @@ fn direction(name: &str) -> (&'static str, Option<(String, String)>) {
         ("DtoD", "MemcpyD2D"),
         ("PtoP", "MemcpyP2P"),
         ("HtoH", "MemcpyH2H"),
+        ("CopyHostToDevice", "MemcpyH2D"),
+        ("CopyDeviceToHost", "MemcpyD2H"),
+        ("CopyDeviceToDevice", "MemcpyD2D"),
     ];
     let kind = kinds.iter().find(|(short, _)| name.contains(short)).map_or("MemcpyOther", |(_, kind)| kind);
     let between = name.split_once('(').and_then(|(_, rest)| rest.trim_end_matches(')').split_once(" -> "));
     (kind, between.map(|(from, to)| (from.to_lowercase(), to.to_lowercase())))
 }
 
-/// Writes a kernel, copy or fill.
-fn work(
-    plane: &mut Plane,
-    line: &mut Line,
-    trace: &mut Trace,
-    keys: &Keys,
-    made: &mut Made,
-    track: &Track,
-    record: &Record,
-) {
-    let name = record.name;
-    let metadata = plane.event((0, name), || (trace.texts.get(name).to_string(), String::new()));
-    let external = track.integer(record, trace.keys.external);
-    let owner = made.owners.of_work(record, external).copied();
-    let event = line.begin(record, metadata);
-    let mut stat = |key: u32, value: Value| plane.stat(event, XEvent::STATS, key, value);
-    if record.link >= 0 {
-        stat(keys.correlation, Value::Int(record.link));
-    }
-    let (key, details) = details(&mut trace.texts, keys, track, record);
-    stat(key, Value::Text(details));
-    for &(key, value) in track.args_of(record) {
-        if !keys.details.contains(&key) && !keys.replaced.contains(&key) {
-            stat(key, value);
+/// Writes the kernels, copies and fills of a stream.
+struct Writer<'a> {
+    plane: &'a mut Plane,
+    line: &'a mut Line,
+    keys: &'a Keys,
+    own: &'a trace::Keys,
+    place: Place,
+    track: &'a Track,
+}
+
+impl Writer<'_> {
+    fn work(&mut self, texts: &mut Texts, made: &mut Made, number: usize) {
+        let (keys, track, record) = (self.keys, self.track, &self.track.records[number]);
+        let name = record.name;
+        let metadata = self.plane.event((0, name), || (texts.get(name).to_string(), String::new()));
+        let external = track.integer(record, self.own.external);
+        let owner = made.owners.of_work(self.place, number as u32, record, external).copied();
+        let event = self.line.begin(record, metadata);
+        let mut stat = |key: u32, value: Value| self.plane.stat(event, XEvent::STATS, key, value);
+        if record.link >= 0 {
+            stat(keys.correlation, Value::Int(record.link));
         }
+        let (key, details) = details(texts, keys, track, record);
+        stat(key, Value::Text(details));
+        for &(key, value) in track.args_of(record) {
+            if !keys.details.contains(&key) && !keys.replaced.contains(&key) {
+                stat(key, value);
+            }
+        }
+        if let Some(owner) = owner {
+            owned(&mut stat, texts, keys, made, &owner, (track, record));
+        }
+        self.line.end();
     }
-    if let Some(owner) = owner {
-        owned(&mut stat, trace, keys, made, &owner, (track, record));
-    }
-    line.end();
 }
 
 /// Stats of what the event belongs to: op, step, lines of Python, the op's arguments unless the event has its own, and the
 /// op's costs, shared among its kernels by their time.
 fn owned(
     stat: &mut impl FnMut(u32, Value),
-    trace: &mut Trace,
+    texts: &mut Texts,
     keys: &Keys,
     made: &mut Made,
     owner: &Owner,
     event: (&Track, &Record),
 ) {
-    stat(keys.tf_op, Value::Text(made.path(&mut trace.texts, owner.path)));
+    stat(keys.tf_op, Value::Text(made.path(texts, owner.path)));
     if owner.step != NONE {
         stat(keys.group, Value::Int(owner.step.into()));
     }
     if owner.stack != NONE {
-        let (source, stack) = made.stack(&mut trace.texts, owner.stack);
+        let (source, stack) = made.stack(texts, owner.stack);
         if source != 0 {
             stat(keys.source, Value::Text(source));
         }
         stat(keys.source_stack, Value::Text(stack));
     }
     let Some((thread, op)) = owner.op else { return };
-    let Some(track) = trace.threads.values().nth(thread as usize) else { return };
-    let run = &track.records[op as usize];
-    for &(key, value) in track.args_of(run) {
+    let Some(&track) = made.threads.get(thread as usize) else { return };
+    let record = &track.records[op as usize];
+    for &(key, value) in track.args_of(record) {
         if keys.inherited.contains(&key) && event.0.arg(event.1, key).is_none() {
             stat(key, value);
         }
     }
-    let whole = made.kernel_ps.get(&(thread, op)).copied().unwrap_or(0);
+    let whole = run(owner).and_then(|run| made.kernel_ps.get(&run)).copied().unwrap_or(0);
     if event.1.kind == Kind::Kernel
         && whole > 0
-        && let Some(cost) = made.cost(&trace.texts, keys, track, run)
+        && let Some(cost) = made.cost(texts, keys, track, record)
     {
         let part = event.1.duration as f64 / whole as f64;
         stat(keys.flops, Value::Int((cost.flops as f64 * part).round() as i64));

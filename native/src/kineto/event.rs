@@ -1,11 +1,12 @@
 //! One event of the text: its fields, with texts as numbers of `Texts`.
 
-use jiter::{Jiter, JiterResult, Peek};
+use jiter::{Jiter, JiterResult};
 
 use super::names::Texts;
+use crate::json::trace_event::{self, Head, Plain};
 
 /// What an event is, from its category.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A Python function or module.
     Frame,
@@ -59,24 +60,13 @@ pub enum Value {
     Text(u32),
 }
 
-/// A moment in ns, with what is left in ps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Moment {
-    pub ns: i64,
-    pub ps: i64,
-}
-
 /// The fields of an event; `args` are by number of the key's text.
 #[derive(Debug, Default)]
 pub struct Fields {
-    pub phase: u8,
+    pub head: Head,
     pub kind: Kind,
-    pub category: u32,
+    pub has_category: bool,
     pub name: u32,
-    pub pid: Option<i64>,
-    pub tid: Option<i64>,
-    pub begin: Moment,
-    pub duration_ps: i64,
     pub args: Vec<(u32, Value)>,
 }
 
@@ -85,123 +75,49 @@ pub fn read(json: &mut Jiter, texts: &mut Texts, fields: &mut Fields) -> JiterRe
     let mut args = std::mem::take(&mut fields.args);
     args.clear();
     *fields = Fields { args, ..Fields::default() };
-    let mut category_kind = Kind::default();
-    let mut key = json.next_object()?.map(Field::of);
-    while let Some(field) = key {
-        let peek = json.peek()?;
-        match (field, peek) {
-            (Field::Name, Peek::String) => fields.name = texts.number(json.known_str()?),
-            (Field::Phase, Peek::String) => fields.phase = json.known_str()?.bytes().next().unwrap_or(0),
-            (Field::Category, Peek::String) => {
-                let category = json.known_str()?;
-                category_kind = Kind::of(category);
-                fields.category = texts.number(category);
-            }
-            (Field::Process, _) => fields.pid = integer(raw(json)?),
-            (Field::Thread, _) => fields.tid = integer(raw(json)?),
-            (Field::Time, _) => fields.begin = moment(raw(json)?),
-            (Field::Duration, _) => {
-                let length = moment(raw(json)?);
-                fields.duration_ps = length.ns.saturating_mul(1000).saturating_add(length.ps).max(0);
-            }
-            (Field::Args, Peek::Object) => read_args(json, texts, &mut fields.args)?,
-            _ => json.known_skip(peek)?,
-        }
-        key = json.next_key()?.map(Field::of);
-    }
+    let head = trace_event::read(json, &mut Reading { texts, fields, key: 0 })?;
+    fields.head = head;
     // Ranges that PyTorch itself marks around the launch of a collective say what it sends, as ops do.
-    let is_collective = category_kind == Kind::Annotation && texts.get(fields.name).starts_with("nccl:");
-    fields.kind = if is_collective { Kind::Op } else { category_kind };
-    Ok(())
-}
-
-fn read_args(json: &mut Jiter, texts: &mut Texts, args: &mut Vec<(u32, Value)>) -> JiterResult<()> {
-    let mut key = json.known_object()?.map(|key| texts.key(key));
-    while let Some(known) = key {
-        let peek = json.peek()?;
-        match known {
-            None => json.known_skip(peek)?,
-            Some(number) => {
-                if let Some(value) = value(json, peek, texts)? {
-                    args.push((number, value));
-                }
-            }
-        }
-        key = json.next_key()?.map(|key| texts.key(key));
+    if fields.kind == Kind::Annotation && texts.get(fields.name).starts_with("nccl:") {
+        fields.kind = Kind::Op;
     }
     Ok(())
 }
 
-/// A value of the arguments; empty texts and null are none, lists and objects become their text.
-fn value(json: &mut Jiter, peek: Peek, texts: &mut Texts) -> JiterResult<Option<Value>> {
-    Ok(match peek {
-        Peek::String => match json.known_str()? {
-            "" => None,
-            text => Some(Value::Text(texts.number(text))),
-        },
-        Peek::Null => json.known_null().map(|()| None)?,
-        Peek::True | Peek::False => Some(Value::Int(i64::from(json.known_bool(peek)?))),
-        Peek::Array | Peek::Object => Some(Value::Text(texts.number(raw(json)?))),
-        _ => {
-            let text = raw(json)?;
-            let number = integer(text).map(Value::Int);
-            number.or_else(|| text.parse().ok().filter(|value: &f64| value.is_finite()).map(Value::Double))
-        }
-    })
+/// Gives texts their numbers.
+struct Reading<'t> {
+    texts: &'t mut Texts,
+    fields: &'t mut Fields,
+    key: u32,
 }
 
-enum Field {
-    Name,
-    Phase,
-    Category,
-    Process,
-    Thread,
-    Time,
-    Duration,
-    Args,
-    Other,
-}
-
-impl Field {
-    fn of(key: &str) -> Self {
-        match key {
-            "name" => Field::Name,
-            "ph" => Field::Phase,
-            "cat" => Field::Category,
-            "pid" => Field::Process,
-            "tid" => Field::Thread,
-            "ts" => Field::Time,
-            "dur" => Field::Duration,
-            "args" => Field::Args,
-            _ => Field::Other,
-        }
+impl trace_event::Texts for Reading<'_> {
+    fn name(&mut self, text: &str) {
+        self.fields.name = self.texts.number(text);
     }
-}
 
-/// The text of the next value.
-fn raw<'j>(json: &mut Jiter<'j>) -> JiterResult<&'j str> {
-    json.peek()?;
-    let from = json.current_index();
-    json.next_skip()?;
-    Ok(std::str::from_utf8(json.slice_to_current(from)).unwrap_or_default())
-}
-
-/// An integer, quoted or not; unsigned 64-bit numbers keep their bits.
-pub fn integer(text: &str) -> Option<i64> {
-    let text = text.trim_matches('"');
-    text.parse().ok().or_else(|| text.parse::<u64>().ok().map(|value| value as i64))
-}
-
-/// Microseconds as ns and ps, exact for up to six digits behind the point.
-pub fn moment(text: &str) -> Moment {
-    let text = text.trim_matches('"');
-    let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
-    let plain = rest.len() <= 6 && rest.bytes().all(|byte| byte.is_ascii_digit());
-    if let (Ok(whole), true) = (whole.parse::<i64>(), plain && !whole.starts_with('-')) {
-        let rest = rest.parse::<i64>().unwrap_or(0) * 10i64.pow(6 - rest.len() as u32);
-        return Moment { ns: whole.saturating_mul(1000).saturating_add(rest / 1000), ps: rest % 1000 };
+    fn category(&mut self, text: &str) {
+        self.fields.kind = Kind::of(text);
+        self.fields.has_category = !text.is_empty();
     }
-    let ns = text.parse::<f64>().unwrap_or(0.0) * 1e3;
-    let ns = if ns.is_finite() { ns } else { 0.0 };
-    Moment { ns: ns.floor() as i64, ps: ((ns - ns.floor()) * 1e3) as i64 }
+
+    fn key(&mut self, key: &str) -> bool {
+        let known = self.texts.key(key);
+        self.key = known.unwrap_or(0);
+        known.is_some()
+    }
+
+    /// Empty texts are none, lists and objects are their text.
+    fn value(&mut self, value: Plain) {
+        let value = match value {
+            Plain::Text("") => return,
+            Plain::Text(text) | Plain::Json(text) => Value::Text(self.texts.number(text)),
+            Plain::Bool(value) => Value::Int(value.into()),
+            Plain::Int(value) => Value::Int(value),
+            Plain::Uint(value) => Value::Int(value as i64),
+            Plain::Double(value) if value.is_finite() => Value::Double(value),
+            Plain::Double(_) => return,
+        };
+        self.fields.args.push((self.key, value));
+    }
 }

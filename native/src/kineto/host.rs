@@ -59,6 +59,16 @@ impl Keys {
     }
 }
 
+/// What the host's plane is made with.
+struct Writer<'a> {
+    plane: Plane,
+    keys: Keys,
+    owners: &'a Owners,
+    memory: Allocated,
+    /// Correlation ids of work on devices with the device, ascending.
+    links: &'a [(i64, i64)],
+}
+
 /// `links`: correlation ids of work on devices with the device, ascending; `sizes`: the memory of devices.
 pub fn plane(
     trace: &mut Trace,
@@ -71,8 +81,8 @@ pub fn plane(
     let keys = Keys::of(&mut trace.texts);
     let threads = std::mem::take(&mut trace.threads);
     let texts = &mut trace.texts;
-    let mut plane = Plane::new(0, "/host:CPU");
-    let mut memory = Allocated { sizes, ..Allocated::default() };
+    let memory = Allocated { sizes, ..Allocated::default() };
+    let mut writer = Writer { plane: Plane::new(0, "/host:CPU"), keys, owners, memory, links };
     for (number, ((_, tid), track)) in threads.into_iter().enumerate() {
         if track.records.is_empty() {
             continue;
@@ -80,51 +90,64 @@ pub fn plane(
         let name = if track.name.is_empty() { format!("thread {tid}") } else { track.name.clone() };
         let mut line = Line::new(tid, &name, start.timestamp_ns, start.base);
         for (record, &path) in track.records.iter().zip(&owners.of_records[number]) {
-            let metadata = match record.kind {
-                Kind::Op => {
-                    plane.event((1, path), || (path_text(texts, owners, path), texts.get(record.name).to_string()))
-                }
-                Kind::Memory => memory.name(&mut plane, &keys.memory, &track, record),
-                Kind::Annotation if step_number(texts.get(record.name)).is_some() => {
-                    plane.event((3, 0), || ("ProfilerStep".to_string(), String::new()))
-                }
-                _ => plane.event((0, record.name), || named(texts.get(record.name), record.kind)),
-            };
-            let event = line.begin(record, metadata);
-            let mut stat = |key: u32, value: Value| plane.stat(event, XEvent::STATS, key, value);
-            match record.kind {
-                Kind::Memory => {
-                    memory.stats(&mut stat, texts, &keys.memory, &track, record);
-                    if path != NONE {
-                        stat(keys.tf_op, Value::Text(texts.number(&path_text(texts, owners, path))));
-                    }
-                }
-                Kind::Call => {
-                    if let Ok(at) = links.binary_search_by_key(&record.link, |link| link.0) {
-                        stat(keys.correlation, Value::Int(record.link));
-                        stat(keys.device, Value::Int(links[at].1));
-                    }
-                }
-                Kind::Annotation => {
-                    if let Some(step) = step_number(texts.get(record.name)) {
-                        stat(keys.root, Value::Int(1));
-                        stat(keys.step, Value::Int(step));
-                    }
-                }
-                _ => {}
-            }
-            if record.kind != Kind::Memory {
-                for &(key, value) in track.args_of(record) {
-                    if !keys.own.contains(&key) {
-                        stat(key, value);
-                    }
-                }
-            }
+            let metadata = writer.name(texts, &track, record, path);
+            writer.stats(texts, line.begin(record, metadata), &track, record, path);
             line.end();
         }
-        plane.line(line.bytes());
+        writer.plane.line(line.bytes());
     }
-    plane.finish(&trace.texts, out);
+    writer.plane.finish(&trace.texts, out);
+}
+
+impl Writer<'_> {
+    /// The metadata of an event.
+    fn name(&mut self, texts: &Texts, track: &Track, record: &Record, path: u32) -> u64 {
+        let plane = &mut self.plane;
+        match record.kind {
+            Kind::Op => {
+                let text = || (path_text(texts, self.owners, path), texts.get(record.name).to_string());
+                plane.event((1, path), text)
+            }
+            Kind::Memory => self.memory.name(plane, &self.keys.memory, track, record),
+            Kind::Annotation if step_number(texts.get(record.name)).is_some() => {
+                plane.event((3, 0), || ("ProfilerStep".to_string(), String::new()))
+            }
+            _ => plane.event((0, record.name), || named(texts.get(record.name), record.kind)),
+        }
+    }
+
+    fn stats(&mut self, texts: &mut Texts, event: &mut Vec<u8>, track: &Track, record: &Record, path: u32) {
+        let (keys, plane) = (&self.keys, &mut self.plane);
+        let mut stat = |key: u32, value: Value| plane.stat(event, XEvent::STATS, key, value);
+        match record.kind {
+            Kind::Memory => {
+                self.memory.stats(&mut stat, texts, &keys.memory, track, record);
+                if path != NONE {
+                    stat(keys.tf_op, Value::Text(texts.number(&path_text(texts, self.owners, path))));
+                }
+                return;
+            }
+            Kind::Frame => return,
+            Kind::Call => {
+                if let Ok(at) = self.links.binary_search_by_key(&record.link, |link| link.0) {
+                    stat(keys.correlation, Value::Int(record.link));
+                    stat(keys.device, Value::Int(self.links[at].1));
+                }
+            }
+            Kind::Annotation => {
+                if let Some(step) = step_number(texts.get(record.name)) {
+                    stat(keys.root, Value::Int(1));
+                    stat(keys.step, Value::Int(step));
+                }
+            }
+            _ => {}
+        }
+        for &(key, value) in track.args_of(record) {
+            if !keys.own.contains(&key) {
+                stat(key, value);
+            }
+        }
+    }
 }
 
 /// Name and display name of an event that is no op. Python functions are called as other profilers call them.

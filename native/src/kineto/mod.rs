@@ -1,13 +1,17 @@
 //! Traces of PyTorch's profiler (Kineto's Chrome trace JSON), read as they arrive and written as an XSpace.
 //!
 //! The text is fed in pieces of any size, so that a compressed file is never held as text. Memory: the piece, one
-//! unfinished value of at most `MOST_VALUE` bytes, and about half a byte per byte of text for what the events say.
+//! unfinished value of at most `MOST_VALUE` bytes, and about half a byte per byte of text for what the events say. Further
+//! texts may follow: traces of the captures of graphs that the run replays.
 
 mod attribute;
 mod boards;
 mod costs;
 mod device;
 mod event;
+mod facts;
+mod frames;
+mod graphs;
 mod host;
 mod names;
 mod trace;
@@ -26,8 +30,20 @@ const MOST_VALUE: usize = 64 << 20;
 pub struct Left {
     /// Byte of the text at which it ends in the middle.
     pub cut: Option<u64>,
-    /// The first damaged event, and their number.
-    pub damaged: Option<(u64, u64)>,
+    pub damaged: Option<Damaged>,
+}
+
+/// Events that are no JSON.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Damaged {
+    /// The first byte of the first one, and that at which it cannot be read.
+    pub begin: u64,
+    pub at: u64,
+    /// What is wrong there.
+    pub what: String,
+    /// How many events there are, with how many bytes.
+    pub events: u64,
+    pub bytes: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,17 +68,23 @@ pub struct Reader {
 /// A step that could not be made: the value is not complete, or it is no JSON.
 enum Stop {
     Incomplete,
-    Syntax(usize),
+    Syntax(usize, String),
+}
+
+impl Stop {
+    fn at(index: usize) -> Stop {
+        Stop::Syntax(index, String::new())
+    }
 }
 
 impl From<JiterError> for Stop {
     fn from(error: JiterError) -> Self {
         use JsonErrorType::*;
-        match error.error_type {
+        match &error.error_type {
             JiterErrorType::JsonError(
                 EofWhileParsingList | EofWhileParsingObject | EofWhileParsingString | EofWhileParsingValue,
             ) => Stop::Incomplete,
-            _ => Stop::Syntax(error.index),
+            kind => Stop::Syntax(error.index, kind.to_string()),
         }
     }
 }
@@ -85,7 +107,7 @@ impl Reader {
                 Ok(None) => break Ok(()),
                 Err(Stop::Incomplete) if text.len() - at > MOST_VALUE => break Err((Problem::TooMany, at)),
                 Err(Stop::Incomplete) => break Ok(()),
-                Err(Stop::Syntax(index)) => match self.after_damaged(&text, at) {
+                Err(Stop::Syntax(index, what)) => match self.after_damaged(&text, at, (index, what)) {
                     Ok(next) => at = next,
                     Err(Stop::Incomplete) => break Ok(()),
                     Err(_) => break Err((Problem::Syntax, at + index)),
@@ -120,6 +142,11 @@ impl Reader {
         };
         let at = at + skipped;
         match (self.place, text[at]) {
+            (Place::End, b'{') => {
+                self.trace.next_document();
+                self.place = Place::Keys;
+                Ok(Some(at + 1))
+            }
             (Place::End, _) => Ok(None),
             (Place::Start, b'{') => {
                 self.place = Place::Keys;
@@ -140,7 +167,7 @@ impl Reader {
                 self.trace.read_event(&mut json)?;
                 Ok(Some(at + json.current_index()))
             }
-            _ => Err(Stop::Syntax(skipped)),
+            _ => Err(Stop::at(skipped)),
         }
     }
 
@@ -154,7 +181,7 @@ impl Reader {
         };
         let colon = gap(at + json.current_index())?;
         if text[colon] != b':' {
-            return Err(Stop::Syntax(colon - at));
+            return Err(Stop::at(colon - at));
         }
         let begin = gap(colon + 1)?;
         if key == "traceEvents" && text[begin] == b'[' {
@@ -171,18 +198,28 @@ impl Reader {
         Ok(end)
     }
 
-    /// The byte behind an event that is no JSON, by its brackets; it is left out.
-    fn after_damaged(&mut self, text: &[u8], at: usize) -> std::result::Result<usize, Stop> {
-        let begin = at + text[at..].iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(0);
+    /// The byte behind an event that is no JSON, by its brackets; it is left out, unless its texts alone are no UTF-8.
+    fn after_damaged(
+        &mut self,
+        text: &[u8],
+        at: usize,
+        (index, what): (usize, String),
+    ) -> std::result::Result<usize, Stop> {
+        let blank = text[at..].iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(0);
+        let begin = at + blank;
         if self.place != Place::Events || text.get(begin) != Some(&b'{') {
-            return Err(Stop::Syntax(begin - at));
+            return Err(Stop::at(blank));
         }
         let length = enclosed(&text[begin..]).ok_or(Stop::Incomplete)?;
         let valid = String::from_utf8_lossy(&text[begin..begin + length]);
         let mut json = Jiter::new(valid.as_bytes()).with_allow_inf_nan();
         if self.trace.read_event(&mut json).is_err() {
-            let (first, count) = self.left.damaged.unwrap_or((self.begin + begin as u64, 0));
-            self.left.damaged = Some((first, count + 1));
+            let first = self.begin + begin as u64;
+            let at = first + index.min(length) as u64;
+            let damaged =
+                self.left.damaged.get_or_insert(Damaged { begin: first, at, what, events: 0, bytes: 0 });
+            damaged.events += 1;
+            damaged.bytes += length as u64;
         }
         Ok(begin + length)
     }

@@ -1,17 +1,16 @@
 //! Texts of a trace as numbers: each distinct text is kept once.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use ahash::AHashMap;
+
 /// Names of arguments that are left out, because other fields say the same or nobody reads them.
-const LEFT_OUT: [&str; 11] = [
+const LEFT_OUT: [&str; 9] = [
     "Ev Idx",
     "Profiler Event Index",
     "Record function id",
     "Trace name",
     "Trace iteration",
-    "Python id",
-    "Python parent id",
     "Python thread",
     "cbid",
     "queued",
@@ -21,13 +20,13 @@ const LEFT_OUT: [&str; 11] = [
 /// Texts by number; 0 is the empty text, those of `LEFT_OUT` follow.
 #[derive(Debug)]
 pub struct Texts {
-    numbers: HashMap<Arc<str>, u32>,
+    numbers: AHashMap<Arc<str>, u32>,
     list: Vec<Arc<str>>,
 }
 
 impl Default for Texts {
     fn default() -> Self {
-        let mut texts = Texts { numbers: HashMap::new(), list: Vec::new() };
+        let mut texts = Texts { numbers: AHashMap::new(), list: Vec::new() };
         for name in [""].iter().chain(&LEFT_OUT) {
             texts.number(name);
         }

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use jiter::{Jiter, JiterResult, JsonValue};
 
-use super::event::{self, Fields, Kind, Moment, Value};
+use super::event::{self, Fields, Kind, Value};
+use super::graphs;
 use super::names::Texts;
+use crate::json::trace_event::{Head, Moment, integer};
 
 /// Stands for no text, no event, no step.
 pub const NONE: u32 = u32::MAX;
@@ -15,7 +17,8 @@ pub const NONE: u32 = u32::MAX;
 pub struct Record {
     pub begin: i64,
     pub duration: i64,
-    /// Of a call or of work on a stream the correlation id, of an op its sequence number; -1 for none.
+    /// Of a call or of work on a stream the correlation id, of an op its sequence number, of a Python function its id;
+    /// -1 for none.
     pub link: i64,
     pub name: u32,
     /// Its arguments among those of the track: the first, and how many.
@@ -30,6 +33,9 @@ impl Record {
     }
 }
 
+/// Process and thread, or device and stream.
+pub type Place = (i64, i64);
+
 /// A host thread or a stream.
 #[derive(Debug, Default)]
 pub struct Track {
@@ -39,6 +45,11 @@ pub struct Track {
 }
 
 impl Track {
+    /// Puts the records in order: what encloses others comes first.
+    pub fn sort(&mut self) {
+        self.records.sort_by_key(|record| (record.begin, std::cmp::Reverse(record.duration), record.kind));
+    }
+
     pub fn args_of(&self, record: &Record) -> &[(u32, Value)] {
         let first = record.first as usize;
         &self.args[first..first + usize::from(record.count)]
@@ -66,6 +77,12 @@ pub struct Keys {
     pub forward_thread: u32,
     pub external: u32,
     pub name: u32,
+    /// The kernel that a call launches, and its grid.
+    pub kernel: u32,
+    pub grid: u32,
+    pub graph: u32,
+    pub frame: u32,
+    pub parent_frame: u32,
 }
 
 impl Keys {
@@ -78,6 +95,11 @@ impl Keys {
             forward_thread: texts.number("Fwd thread id"),
             external: texts.number("External id"),
             name: texts.number("name"),
+            kernel: texts.number("kernel"),
+            grid: texts.number("grid"),
+            graph: texts.number("graph id"),
+            frame: texts.number("Python id"),
+            parent_frame: texts.number("Python parent id"),
         }
     }
 }
@@ -85,33 +107,55 @@ impl Keys {
 /// A device as `deviceProperties` describes it: names and values, numbers as they are written.
 pub type Properties = Vec<(String, String)>;
 
+/// What one text says.
+#[derive(Debug, Default)]
+pub struct Document {
+    pub origin: Option<Moment>,
+    pub base_ns: i64,
+    /// By process and thread.
+    pub threads: BTreeMap<Place, Track>,
+    /// By device and stream.
+    pub streams: BTreeMap<Place, Track>,
+    /// Ranges and synchronisation beside streams, likewise.
+    pub notes: BTreeMap<Place, Track>,
+    pub devices: BTreeMap<i64, Properties>,
+    /// Other keys of the text: names and values.
+    pub header: Vec<(String, String)>,
+}
+
 #[derive(Debug)]
 pub struct Trace {
     pub texts: Texts,
     pub keys: Keys,
-    pub origin: Option<Moment>,
-    pub base_ns: i64,
-    /// By process and thread.
-    pub threads: BTreeMap<(i64, i64), Track>,
-    /// By device and stream.
-    pub streams: BTreeMap<(i64, i64), Track>,
-    /// Ranges and synchronisation beside streams, likewise.
-    pub notes: BTreeMap<(i64, i64), Track>,
-    pub devices: BTreeMap<i64, Properties>,
-    /// Other keys of the text: names and values.
-    pub header: Vec<(String, String)>,
+    /// The text that is read, in the end that of the run.
+    document: Document,
+    earlier: Vec<Document>,
+    /// Threads of other texts, which captured graphs that the run replays.
+    pub captured: Vec<Track>,
     pub events: u64,
     fields: Fields,
+}
+
+impl std::ops::Deref for Trace {
+    type Target = Document;
+
+    fn deref(&self) -> &Document {
+        &self.document
+    }
+}
+
+impl std::ops::DerefMut for Trace {
+    fn deref_mut(&mut self) -> &mut Document {
+        &mut self.document
+    }
 }
 
 impl Default for Trace {
     fn default() -> Self {
         let mut texts = Texts::default();
         let keys = Keys::of(&mut texts);
-        let (threads, streams, notes) = Default::default();
-        let (origin, base_ns, devices, header, events) = Default::default();
-        let fields = Fields::default();
-        Trace { texts, keys, origin, base_ns, threads, streams, notes, devices, header, events, fields }
+        let (document, earlier, captured, events, fields) = Default::default();
+        Trace { texts, keys, document, earlier, captured, events, fields }
     }
 }
 
@@ -121,11 +165,41 @@ const MOST_HEADER: usize = 1 << 20;
 const MOST_KEYS: usize = 1000;
 
 impl Trace {
+    /// Another text begins.
+    pub fn next_document(&mut self) {
+        self.earlier.push(std::mem::take(&mut self.document));
+    }
+
+    /// Of several texts, that with most work on devices is the run; the others may tell what it replays.
+    pub fn end(&mut self) {
+        self.next_document();
+        let work = |one: &Document| one.streams.values().map(|track| track.records.len()).sum::<usize>();
+        let run = (0..self.earlier.len()).rev().max_by_key(|&number| work(&self.earlier[number]));
+        for (number, document) in std::mem::take(&mut self.earlier).into_iter().enumerate() {
+            if Some(number) == run {
+                self.document = document;
+            } else if graphs::captures(&self.texts, &document.threads) {
+                self.captured.extend(document.threads.into_values());
+            }
+        }
+    }
+
+    /// The threads of the run, then those that captured.
+    pub fn all_threads(&self) -> impl Iterator<Item = &Track> {
+        self.threads.values().chain(&self.captured)
+    }
+
+    /// Texts, keys and all threads, to be used together.
+    pub fn parts(&mut self) -> (&mut Texts, &Keys, Vec<&Track>) {
+        let tracks = self.document.threads.values().chain(&self.captured).collect();
+        (&mut self.texts, &self.keys, tracks)
+    }
+
     /// Takes a key of the outermost object with the text of its value.
     pub fn read_header(&mut self, key: &str, text: &[u8]) {
         let value = String::from_utf8_lossy(text);
         match key {
-            "baseTimeNanoseconds" => self.base_ns = event::integer(&value).unwrap_or(0),
+            "baseTimeNanoseconds" => self.base_ns = integer(&value).unwrap_or(0),
             "deviceProperties" => self.read_devices(value.as_bytes()),
             _ if text.len() <= MOST_HEADER && self.header.len() < MOST_KEYS => {
                 let plain = value.trim().trim_matches('"').to_string();
@@ -174,49 +248,55 @@ impl Trace {
 
     fn keep(&mut self, fields: &Fields) {
         self.events += 1;
-        match fields.phase {
+        let Head { phase, pid, tid, begin, duration } = fields.head;
+        match phase {
             b'M' => self.name_track(fields),
             b'X' | b'i' | b'I' if fields.kind != Kind::Ignored => {}
             _ => return,
         }
-        if fields.phase == b'M' || fields.category == 0 {
+        if phase == b'M' || !fields.has_category {
             return;
         }
-        let instant = fields.phase != b'X';
+        let instant = phase != b'X';
         let is_memory = instant && self.texts.get(fields.name) == "[memory]";
         let kind = if is_memory { Kind::Memory } else { fields.kind };
         let own = |key: u32| match fields.args.iter().find(|(name, _)| *name == key) {
             Some((_, Value::Int(value))) => Some(*value),
             _ => None,
         };
-        let keys = &self.keys;
-        let place = (fields.pid, fields.tid);
+        let (keys, document) = (&self.keys, &mut self.document);
         let (group, place) = if kind.on_stream() || kind == Kind::DeviceNote {
-            let device = own(keys.device).or(place.0).unwrap_or(0);
-            let stream = own(keys.stream).or(place.1).unwrap_or(0);
-            (if kind.on_stream() { &mut self.streams } else { &mut self.notes }, (device, stream))
+            let device = own(keys.device).or(pid).unwrap_or(0);
+            let stream = own(keys.stream).or(tid).unwrap_or(0);
+            (if kind.on_stream() { &mut document.streams } else { &mut document.notes }, (device, stream))
         } else {
-            let (Some(pid), Some(tid)) = place else { return };
-            (&mut self.threads, (pid, tid))
+            let (Some(pid), Some(tid)) = (pid, tid) else { return };
+            (&mut document.threads, (pid, tid))
         };
         let link = match kind {
             Kind::Op => own(keys.sequence),
+            Kind::Frame => own(keys.frame),
             _ => own(keys.correlation),
         };
-        let origin = *self.origin.get_or_insert(Moment { ns: fields.begin.ns, ps: 0 });
-        let ns = fields.begin.ns.saturating_sub(origin.ns);
-        let begin = ns.saturating_mul(1000).saturating_add(fields.begin.ps);
+        let origin = *document.origin.get_or_insert(Moment { ns: begin.ns, ps: 0 });
+        let ns = begin.ns.saturating_sub(origin.ns);
+        let begin = ns.saturating_mul(1000).saturating_add(begin.ps);
         let track = group.entry(place).or_default();
-        let count = fields.args.len().min(usize::from(u16::MAX));
+        // Of Python functions the parent alone matters, and only where the thread is not known.
+        let args = match kind {
+            Kind::Frame if place.1 != 0 => &[],
+            Kind::Frame => fields.args.iter().find(|(key, _)| *key == keys.parent_frame).map_or(&[][..], std::slice::from_ref),
+            _ => &fields.args[..fields.args.len().min(usize::from(u16::MAX))],
+        };
         let Ok(first) = u32::try_from(track.args.len()) else { return };
-        track.args.extend_from_slice(&fields.args[..count]);
+        track.args.extend_from_slice(args);
         track.records.push(Record {
             begin,
-            duration: fields.duration_ps,
+            duration: duration.in_ps().max(0),
             link: link.unwrap_or(-1),
             name: fields.name,
             first,
-            count: count as u16,
+            count: args.len() as u16,
             kind,
         });
     }
@@ -225,7 +305,7 @@ impl Trace {
         if self.texts.get(fields.name) != "thread_name" {
             return;
         }
-        let (Some(pid), Some(tid)) = (fields.pid, fields.tid) else { return };
+        let (Some(pid), Some(tid)) = (fields.head.pid, fields.head.tid) else { return };
         let name = fields.args.iter().find(|(key, _)| *key == self.keys.name);
         if let Some((_, Value::Text(name))) = name {
             self.threads.entry((pid, tid)).or_default().name = self.texts.get(*name).to_string();

@@ -136,6 +136,7 @@ pub struct Start {
 }
 
 pub fn to_space(mut trace: Trace) -> Vec<u8> {
+    trace.end();
     let owners = Owners::of(&mut trace);
     let records = |tracks: &std::collections::BTreeMap<(i64, i64), Track>| {
         let all = tracks.values().flat_map(|track| &track.records);

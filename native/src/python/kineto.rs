@@ -11,8 +11,11 @@ use super::calls::without_gil;
 use crate::error::{Error, Problem, Result};
 use crate::kineto::{Left, Reader};
 
-/// The XSpace; the byte at which the text is cut off; the first byte of a damaged event, and their number.
-type Read<'py> = (Bound<'py, PyArray1<u8>>, Option<u64>, Option<(u64, u64)>);
+/// The first damaged event's first byte, the byte at which it cannot be read and why; number and bytes of all.
+type DamagedEvents = (u64, u64, String, u64, u64);
+
+/// The XSpace; the byte at which the text is cut off; damaged events.
+type Read<'py> = (Bound<'py, PyArray1<u8>>, Option<u64>, Option<DamagedEvents>);
 
 type Outcome = Result<(Vec<u8>, Left)>;
 
@@ -54,7 +57,8 @@ impl KinetoReader {
     /// The trace as an XSpace; the reader cannot be used again.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Read<'py>> {
         let (space, left) = self.read(py)?;
-        Ok((space.into_pyarray(py), left.cut, left.damaged))
+        let damaged = left.damaged.map(|one| (one.begin, one.at, one.what, one.events, one.bytes));
+        Ok((space.into_pyarray(py), left.cut, damaged))
     }
 }
 

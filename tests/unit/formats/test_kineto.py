@@ -11,40 +11,14 @@ from typing import Any
 import pytest
 from builders import kineto
 from builders.kineto import frame, kernel, launch, memory, op, step, trace
+from builders.spaces import events, facts, loaded, plane
 
 from tpu_profile_plugin import columns
-from tpu_profile_plugin.columns import Plane, XSpace
-from tpu_profile_plugin.columns.stats import items
 from tpu_profile_plugin.errors import CorruptProfile
 from tpu_profile_plugin.formats import Skipped, unpack
 from tpu_profile_plugin.formats import compressed as compression
 
 TRAINING = kineto.training(2)
-
-
-def loaded(text: bytes) -> XSpace:
-    return columns.load(unpack(text).space)
-
-
-def plane(space: XSpace, name: str) -> Plane:
-    return next(one for one in space.planes if one.name == name)
-
-
-def facts(space: XSpace, own: Plane, stats: Any, owner: int = 0) -> dict[str, Any]:
-    """Stats of an owner by name."""
-    return {name: value for name, _, value in items(space, own, stats, owner)}
-
-
-def events(space: XSpace, name: str) -> list[tuple[str, int, int, dict[str, Any]]]:
-    """Line by line: name, begin since the first event and duration in ns, and stats."""
-    own = plane(space, name)
-    first = min(int(one.events.begin_ps.min()) for one in space.planes if len(one.events))
-    found = []
-    for i, row in enumerate(own.events.metadata.tolist()):
-        begin, duration = int(own.events.begin_ps[i]) - first, int(own.events.duration_ps[i])
-        stats = facts(space, own, own.events.stats, i)
-        found.append((own.event_metadata.names[row], begin // 1000, duration // 1000, stats))
-    return found
 
 
 def test_kernels_have_the_op_the_step_and_the_line_that_launched_them() -> None:
@@ -99,9 +73,36 @@ def test_devices_have_the_peaks_that_the_profiler_does_not_record() -> None:
         "clock_rate": 1_830_000,
         "memory_bandwidth": 3_350_000_000_000,
     }
-    hip = trace(launch(1, 1, name="hipLaunchKernel"), kernel("Cijk", 2, 1, 1), deviceProperties=[])
-    gpu = plane(other := loaded(hip), "/device:GPU:0")
-    assert facts(other, gpu, gpu.stats) == {"device_vendor": "AMD"}
+
+
+@pytest.mark.parametrize(
+    ("device", "call", "wanted"),
+    [
+        ("", "hipLaunchKernel", "AMD"),
+        ("", "cudaLaunchKernel", "Nvidia"),
+        ("AMD Instinct MI300X", "", "AMD"),
+        ("Tesla V100-SXM2-16GB", "", "Nvidia"),
+        ("", "", None),
+        ("Gaudi 3", "launchKernel", None),
+    ],
+)
+def test_an_unknown_vendor_is_left_out(device: str, call: str, wanted: str | None) -> None:
+    launches = [launch(1, 1, name=call)] if call else []
+    properties = [{"id": 0, "name": device}] if device else []
+    space = loaded(trace(*launches, kernel("k", 2, 1, 1), deviceProperties=properties))
+    gpu = plane(space, "/device:GPU:0")
+    assert facts(space, gpu, gpu.stats).get("device_vendor") == wanted
+
+
+def test_devices_that_are_not_listed_are_as_those_that_are_if_all_are_alike() -> None:
+    """AMD's runtime numbers devices after the processors, and lists them from 0."""
+    own = {**kernel("k", 2, 1, 1, device=9), "pid": 9}
+    boards = [{"id": i, "name": "AMD Instinct MI300X", "numSms": 304} for i in (0, 1)]
+    space = loaded(trace(own, deviceProperties=boards))
+    gpu = plane(space, "/device:GPU:9")
+    assert facts(space, gpu, gpu.stats)["clock_rate"] == 2_100_000
+    space = loaded(trace(own, deviceProperties=[boards[0], {"id": 1, "name": "AMD Instinct MI325X"}]))
+    assert facts(space, plane(space, "/device:GPU:9"), plane(space, "/device:GPU:9").stats) == {}
 
 
 def test_a_rank_is_a_host() -> None:
@@ -126,6 +127,33 @@ def test_costs_are_shared_among_the_kernels_of_an_op() -> None:
     product = op("aten::mm", 1, 9, Input_Dims=[[2, 3], [3, 5]], Input_type=["float", "float"])
     text = trace(product, launch(2, 1), launch(4, 2), kernel("split", 20, 30, 1), kernel("reduce", 50, 10, 2))
     assert [stats["flops"] for *_, stats in events(loaded(text), "/device:GPU:0")] == [45, 15]
+
+
+def unknown(name: str, begin: float, duration: float, number: int, parent: int | None) -> Any:
+    args = {"Python id": number, "Python parent id": parent}
+    return {**frame(name, begin, duration), "pid": 0, "tid": 0, "args": args}
+
+
+def test_functions_of_an_unnamed_thread_are_apart_from_a_thread_with_functions() -> None:
+    """A monitor's frames enclose those of the program, and are not its callers."""
+    monitor = [unknown("monitor.py(1): run", 0, 20, 1, None), unknown("threading.py(9): wait", 0, 20, 2, 1)]
+    own = {**frame("train.py(3): step", 1, 8), "args": {"Python id": 3, "Python parent id": None}}
+    called = unknown("train.py(7): loss", 2, 5, 4, 3)
+    work = (op("aten::relu", 3, 2), launch(4, 1), kernel("k", 5, 1, 1))
+    space = loaded(trace(step(1, 0, 10), *monitor, own, called, *work))
+    stats = events(space, "/device:GPU:0")[0][3]
+    assert stats["source_stack"] == "train.py:7 (loss)\ntrain.py:3 (step)"
+    assert list(plane(space, "/host:CPU").lines.name) == ["unknown thread", "thread 20 (python)"]
+
+
+def test_of_unnamed_threads_that_with_most_functions_is_that_of_the_steps() -> None:
+    frames = [
+        unknown("monitor.py(1): run", 0, 20, 1, None),
+        unknown("train.py(3): step", 1, 8, 2, None),
+        unknown("train.py(7): loss", 2, 5, 3, 2),
+    ]
+    space = loaded(trace(step(1, 0, 10), *frames, op("aten::relu", 3, 2), launch(4, 1), kernel("k", 5, 1, 1)))
+    assert events(space, "/device:GPU:0")[0][3]["source_stack"] == "train.py:7 (loss)\ntrain.py:3 (step)"
 
 
 def test_functions_of_an_unnamed_thread_go_to_that_of_the_steps() -> None:
@@ -170,7 +198,13 @@ def test_a_trace_that_is_cut_off_is_shown_with_a_warning() -> None:
 def test_a_damaged_event_is_left_out_and_named() -> None:
     damaged = TRAINING.replace(b'"name": "aten::copy_"', b'"name": aten::copy_', 1)
     _, (skipped,) = unpack(damaged)
-    assert (skipped.reason, damaged[skipped.offset :][:5]) == ("1 event is no JSON", b'{"ph"')
+    where = damaged.index(b"aten::copy_")
+    assert skipped.reason == f"an event is no JSON: expected value at byte {where:,}"
+    whole = damaged[skipped.offset :][: skipped.bytes]
+    assert (whole[:5], whole[-2:], whole.count(b'"name"')) == (b'{"ph"', b"}}", 1)
+    twice = damaged.replace(b'"name": "aten::mm"', b'"name": aten::mm')
+    (skipped,) = unpack(twice)[1]
+    assert skipped.reason.endswith(f"at byte {where:,}, nor are 2 later ones")
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,64 @@ def test_a_trace_of_pytorch_beside_a_profile_of_its_host_is_ignored(tmp_path):
     assert [(p.code, p.file) for p in run.problems] == [("second_file", "h.pt.trace.json.gz")]
 
 
+@pytest.mark.parametrize(
+    ("files", "read", "problems"),
+    [
+        ({"h.xplane.pb": b"", "h.pt.trace.json.gz": b"1"}, "h.pt.trace.json.gz", [("second_file", "h.xplane.pb")]),
+        (
+            {"h.1700000000000000001.pt.trace.json": b"1", "h.1700000000000000002.pt.trace.json": b""},
+            "h.1700000000000000001.pt.trace.json",
+            [("second_file", "h.1700000000000000002.pt.trace.json")],
+        ),
+        (
+            {"b.xplane.pb": b"", "c.1700000000000000001.pt.trace.json": b"1", "a.xplane.pb": b"", "c.xplane.pb": b"1"},
+            "c.xplane.pb",
+            [
+                ("empty_file", "a.xplane.pb"),
+                ("empty_file", "b.xplane.pb"),
+                ("second_file", "c.1700000000000000001.pt.trace.json"),
+            ],
+        ),
+    ],
+)
+def test_what_holds_nothing_does_not_hide_a_profile(tmp_path, files, read, problems):
+    """Problems are in order of file names."""
+    run = run_of(tmp_path, files)
+    assert [f.name for f in run.hosts if f.size] == [read]
+    assert [(p.code, p.file) for p in run.problems] == problems
+
+
+def test_captures_of_graphs_belong_to_the_run_beside_them(tmp_path):
+    """Of the same rank, else all; their directory is no run."""
+    files = {
+        "rank0.1700000000000000001.pt.trace.json.gz": b"a",
+        "1767225600.5-TP-1.trace.json.gz": b"b",
+        "h.xplane.pb": b"c",
+        "capture_traces/bs_32_rank0.json.gz": b"d",
+        "capture_traces/graph_capture_rank_0.1700000000000000001.pt.trace.json.gz": b"e",
+        "capture_traces/capture_rank_0.json": b"",
+        "capture_traces/execution_details.json": b"f",
+    }
+    write(tmp_path, {f"run/{name}": content for name, content in files.items()})
+    logdir = Logdir(str(tmp_path))
+    assert logdir.names() == ["run"]
+    run = logdir.run("run")
+    captures = ("bs_32_rank0.json.gz", "graph_capture_rank_0.1700000000000000001.pt.trace.json.gz")
+    assert {f.host: tuple(one.name for one in f.captures) for f in run.hosts} == {
+        "rank0": captures,
+        "1767225600.5-TP-1": captures,
+        "h": (),
+    }
+    assert {f.host: logdir.read(f).tobytes() for f in run.hosts} == {
+        "rank0": b"ade",
+        "1767225600.5-TP-1": b"bde",
+        "h": b"c",
+    }
+    before = run.hosts[0].identity
+    (tmp_path / "run/capture_traces/bs_32_rank0.json.gz").write_bytes(b"longer")
+    assert logdir.run("run").hosts[0].identity != before
+
+
 def test_broken_links_special_files_and_directories(tmp_path):
     session = tmp_path / "plugins/profile/s"
     write(tmp_path, {"plugins/profile/s/good.xplane.pb": b"1", "plugins/profile/s/dir.xplane.pb": None})

@@ -72,6 +72,16 @@ def memcpy_kind(name: str, *, short: bool = False) -> str:
     return kind
 
 
+# Kernels of NCCL and RCCL of all generations, and of libraries like them: ncclKernel_AllReduce_RING_LL_Sum_float,
+# ncclDevKernel_SendRecv, void rcclGenericKernel<...>, ...
+_LIBRARY_COLLECTIVE = re.compile(r"(?:void )?(?:nccl|rccl|hccl|msccl)", re.IGNORECASE)
+
+
+def library_collective(kernel: str) -> bool:
+    """True for kernels of libraries of collectives."""
+    return _LIBRARY_COLLECTIVE.match(kernel) is not None
+
+
 def is_infeed_enqueue(op_type: str) -> bool:
     """True for ops that enqueue input for a device."""
     return op_type.startswith("InfeedEnqueue")

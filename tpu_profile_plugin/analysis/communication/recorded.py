@@ -16,8 +16,7 @@ from tpu_profile_plugin.analysis.devices.collectives import (
     key_of,
     match_collectives,
 )
-from tpu_profile_plugin.analysis.devices.cpu_tf import NAME as CPU_TENSORFLOW
-from tpu_profile_plugin.analysis.devices.cpu_torch import NAME as CPU_PYTORCH
+from tpu_profile_plugin.analysis.devices.host import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.devices.kinds import async_role
 from tpu_profile_plugin.analysis.devices.model import Device, Op, Work
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
@@ -41,7 +40,7 @@ class RecordedCollectives:
 
 def may_communicate(devices: Sequence[Device]) -> bool:
     """Whether there are devices that can run collectives; CPU ops of TensorFlow and PyTorch do not."""
-    return bool(devices) and devices[0].name not in (CPU_TENSORFLOW, CPU_PYTORCH)
+    return bool(devices) and devices[0].name not in RUNS_WITHIN_HOST_CALLS
 
 
 def recorded_collectives(devices: Sequence[Device], programs: HloPrograms) -> RecordedCollectives:

@@ -10,8 +10,8 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.keys import among
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW, parse_op
 from tpu_profile_plugin.analysis.common.planes import line_of, recorded_lines, spans_at
-from tpu_profile_plugin.analysis.common.spans import contains, times_of
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work, ordered
+from tpu_profile_plugin.analysis.devices.thread_axis import ThreadAxis, fits_one_axis
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64, Bools
@@ -29,7 +29,6 @@ _PIPELINE_THREADS = "tf_data_"
 _FETCH = re.compile(r"(?:MultiDevice)?IteratorGetNext\w*::DoCompute\Z|(?:MultiDevice)?IteratorGetNext\w*:\w+\Z")
 """The program waits for the next element of its input pipeline."""
 _INPUT_TYPE = re.compile(r"Iterator|Dataset|OptionalGetValue|OptionalHasValue|OptionalFromValue|Prefetch")
-_LARGEST = 2**62
 _CONTAINER_TYPE = re.compile(
     r"(?:Stateless|Stateful)?(?:While|If|Case|PartitionedCall)\Z|(?:For|RemoteCall)\Z|__inference_"
 )
@@ -48,9 +47,9 @@ def tensorflow_devices(space: XSpace, plane: Plane) -> list[Device]:
     pipelines, and calls of eager ops that record no event of their own. Ops that consist of others are left out where
     those were recorded. Waiting for the next element of the input, in the graph or outside, is `Work.INPUT`.
     """
-    if not runs_tensorflow(plane) or not _on_one_axis_fits(plane):
+    if not runs_tensorflow(plane) or not fits_one_axis(plane):
         return []
-    names, axis = plane.event_metadata.names, Axis(plane)
+    names, axis = plane.event_metadata.names, ThreadAxis(plane)
     ops, op_of_row = _ops(names)
     # Most events are none of these, and where they are in the program does not matter.
     wanted = (op_of_row >= 0) | _rows(names, _RUNNERS) | _calls(names)
@@ -69,7 +68,7 @@ def tensorflow_devices(space: XSpace, plane: Plane) -> list[Device]:
     return [Device(NAME, "cpu", 0, plane.index, ops, spans)] if len(spans) else []
 
 
-def _of_program(space: XSpace, axis: Axis, events: I64) -> I64:
+def _of_program(space: XSpace, axis: ThreadAxis, events: I64) -> I64:
     """Without those of tf.data's own threads and of functions that tf.data executes on others."""
     plane = axis.plane
     names, metadata = plane.event_metadata.names, plane.events.metadata
@@ -94,34 +93,6 @@ def _rows(names: Sequence[str], wanted: Sequence[str] | frozenset[str]) -> Bools
     return np.array([name in wanted for name in names], np.bool_)
 
 
-def _on_one_axis_fits(plane: Plane) -> bool:
-    """Whether the threads one after the other fit into int64; times of a damaged profile may be years apart."""
-    events = plane.events
-    if not len(events):
-        return False
-    last = int(events.begin_ps.max()) + int(events.duration_ps.max())
-    return (last - int(events.begin_ps.min()) + 1) * (len(plane.lines.name) + 1) < _LARGEST
-
-
-class Axis:
-    """The threads of a plane, one after the other on one axis."""
-
-    def __init__(self, plane: Plane) -> None:
-        self.plane = plane
-        begin = plane.events.begin_ps
-        self._first = int(begin.min(initial=0))
-        self._length = int((begin + plane.events.duration_ps).max(initial=0)) - self._first + 1
-
-    def begin(self, events: I64) -> I64:
-        """Where the events begin on the axis."""
-        return self.plane.events.begin_ps[events] - self._first + line_of(self.plane, events) * self._length
-
-    def inside(self, events: I64, around: I64) -> Bools:
-        """Per event of `events`, whether it begins within one of `around` on the same thread."""
-        begin = self.begin(around)
-        return contains(times_of(begin, begin + self.plane.events.duration_ps[around]), self.begin(events))
-
-
 def _ops(names: Sequence[str]) -> tuple[tuple[Op, ...], I64]:
     """The ops that events are named after, and per row of the event metadata the op, -1 for other events."""
     ops: list[Op] = []
@@ -139,7 +110,9 @@ def _ops(names: Sequence[str]) -> tuple[tuple[Op, ...], I64]:
     return tuple(ops), row
 
 
-def _eager_kernels(axis: Axis, candidates: I64, ops_run: I64, ops: tuple[Op, ...]) -> tuple[I64, I64, tuple[Op, ...]]:
+def _eager_kernels(
+    axis: ThreadAxis, candidates: I64, ops_run: I64, ops: tuple[Op, ...]
+) -> tuple[I64, I64, tuple[Op, ...]]:
     """Eager calls of ops that recorded nothing within: the events, their ops, and all ops with those added.
 
     The op is named by the call around; calls of functions contain the start of an execution.

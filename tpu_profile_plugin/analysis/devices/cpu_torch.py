@@ -8,8 +8,8 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
 from tpu_profile_plugin.analysis.common.planes import line_of, recorded_lines, spans_at
-from tpu_profile_plugin.analysis.devices.cpu_tf import Axis
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work, ordered
+from tpu_profile_plugin.analysis.devices.thread_axis import ThreadAxis, fits_one_axis
 from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
@@ -29,15 +29,14 @@ def pytorch_devices(plane: Plane) -> list[Device]:
     Its runs are the ops that no other op encloses on their thread. Those that a DataLoader runs in the program's own
     process are part of it: the range of the next batch is `Work.INPUT`.
     """
-    if not runs_pytorch(plane):
+    if not runs_pytorch(plane) or not fits_one_axis(plane):
         return []
     ops, op_of_row = _ops(plane.event_metadata.names)
     metadata = plane.events.metadata
     events = np.flatnonzero(
         (op_of_row >= 0)[metadata] & recorded_lines(plane)[line_of(plane, np.arange(len(metadata)))]
     )
-    axis = Axis(plane)
-    events = events[_outermost(axis.begin(events), plane.events.duration_ps[events])]
+    events = events[_outermost(ThreadAxis(plane).begin(events), plane.events.duration_ps[events])]
     op = op_of_row[metadata[events]]
     work = np.array([one.work for one in ops], np.uint8)[op]
     spans = ordered(OpSpans(*spans_at(plane, events), op.astype(np.int32), work, events))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.analysis.common.planes import MODULES, SPARSE_STEPS, STEPS, device_planes, host_plane, is_tpu
+from tpu_profile_plugin.analysis.devices import cpu_tf, cpu_torch
 from tpu_profile_plugin.analysis.devices.cpu import cpu_devices
-from tpu_profile_plugin.analysis.devices.cpu_tf import tensorflow_devices
-from tpu_profile_plugin.analysis.devices.cpu_torch import pytorch_devices
 from tpu_profile_plugin.analysis.devices.gpu import gpu_devices
 from tpu_profile_plugin.analysis.devices.model import Device
 from tpu_profile_plugin.analysis.devices.tpu import tpu_devices
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.columns import XSpace
+
+RUNS_WITHIN_HOST_CALLS = frozenset((cpu_tf.NAME, cpu_torch.NAME))
+"""Names of devices whose ops have run when the host's call of them returns."""
 
 
 def devices_of(space: XSpace, programs: HloPrograms) -> tuple[Device, ...]:
@@ -31,4 +33,6 @@ def devices_of(space: XSpace, programs: HloPrograms) -> tuple[Device, ...]:
     host = host_plane(space)
     if host is None:
         return ()
-    return tuple(cpu_devices(space, host, programs) or tensorflow_devices(space, host) or pytorch_devices(host))
+    return tuple(
+        cpu_devices(space, host, programs) or cpu_tf.tensorflow_devices(space, host) or cpu_torch.pytorch_devices(host)
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tpu_profile_plugin.analysis.common.op_names import library_collective
 from tpu_profile_plugin.analysis.devices.model import Work
 from tpu_profile_plugin.analysis.ops.text import WITH_INNER_OPS
 
@@ -22,8 +23,6 @@ _OPCODE = re.compile(r"[ )]([a-z][a-z0-9-]*)\(")
 _ASYNC_NAME = re.compile(r"(?P<base>.+)-(?P<role>start|done)(?P<number>\.\d+)?\Z")
 _SEND_RECV = re.compile(r"(?P<base>send|recv)(?P<number>\.\d+)?\Z")
 
-# NCCL and RCCL kernels of all generations: ncclKernel_AllReduce_RING_LL_Sum_float, ncclDevKernel_SendRecv, ...
-_LIBRARY_KERNEL = re.compile(r"(?:void )?(?:nccl|rccl|hccl|msccl)", re.IGNORECASE)
 _LIBRARY_KINDS = (
     *(("reducescatter", "reduce-scatter"), ("allreduce", "all-reduce"), ("allgather", "all-gather")),
     *(("alltoall", "all-to-all"), ("broadcast", "collective-broadcast"), ("sendrecv", "send/recv")),
@@ -116,7 +115,7 @@ def gpu_work(kernel: str, hlo_op: str) -> tuple[Work, str]:
     """Work of an event on a GPU stream: by the collective library's kernel name, the HLO op, or as a copy."""
     opcode = stem(hlo_op.rpartition("::")[2])
     op = collective_of(opcode)
-    if _LIBRARY_KERNEL.match(kernel):
+    if library_collective(kernel):
         plain = kernel.lower().replace("_", "").replace("-", "")
         return Work.COMMUNICATION, op or next((kind for part, kind in _LIBRARY_KINDS if part in plain), "collective")
     if _GPU_COPY.match(kernel):

@@ -9,7 +9,7 @@ from tpu_profile_plugin.analysis.hlo.source import DEEPEST_STACK
 
 Frame = tuple[str, str, int]
 """A call: file, function ("" if unknown), line."""
-_WRITTEN = re.compile(r"^\s*(.+?):(\d{1,9})(?::\d{1,9})?\s*$")
+_WRITTEN = re.compile(r"^\s*(.+?):(\d{1,9})(?::\d{1,9})?(?: \((.*)\))?\s*$")
 
 
 def call_stack(program: Program, row: int, deepest: int = DEEPEST_STACK) -> tuple[Frame, ...]:
@@ -41,6 +41,9 @@ def _recorded(program: Program, row: int, deepest: int) -> tuple[Frame, ...]:
 
 
 def written_stack(text: str) -> tuple[Frame, ...]:
-    """The calls of a stack that was recorded as text, a line `file:line:column` each, innermost first."""
+    """The calls of a stack that was recorded as text, innermost first.
+
+    Each is a line `file:line:column`, or of PyTorch `file:line (function)`.
+    """
     found = (_WRITTEN.match(line) for line in text.splitlines()[:DEEPEST_STACK])
-    return tuple((match[1], "", int(match[2])) for match in found if match)
+    return tuple((match[1], match[3] or "", int(match[2])) for match in found if match)

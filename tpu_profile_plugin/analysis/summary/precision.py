@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.keys import row_codes
-from tpu_profile_plugin.analysis.common.op_names import memcpy_kind
+from tpu_profile_plugin.analysis.common.op_names import library_collective, memcpy_kind
 from tpu_profile_plugin.analysis.common.planes import on_recorded_line
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.ops.text import WITH_INNER_OPS
+from tpu_profile_plugin.analysis.ops.torch_inputs import TYPES, dtype_of
 from tpu_profile_plugin.analysis.ops.tpu.ops import OpMetadata
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
@@ -23,7 +24,8 @@ _OPCODE = re.compile(r"\s[a-z][\w-]*\(")
 _NOT_COMPUTE = re.compile(
     r"copy-(start|done)|(async|host|send|recv|infeed|outfeed|sparsecore)\b|all-|collective|reduce-scatter|send-|recv-|async-"
 )
-_COMMUNICATION = ("nccl", "rccl", "memset", "copybuffer", "fillbuffer")
+_NARROW = ("fp16", "bf16", "fp8", "fp4")
+_MOVES = ("memset", "copybuffer", "fillbuffer")
 _HALF_NAMES = re.compile(r"half|bf16|fp16|bfloat16|(?<![a-z0-9])f16|_bf8|fp8")
 
 
@@ -98,17 +100,25 @@ def _of_gpu(space: XSpace, plane: Plane, hlo: HloOps) -> Precision:
     events = np.flatnonzero(on_recorded_line(plane))
     op, texts = read.strings(space, plane, plane.events.stats, "hlo_op")
     program, _ = read.ints(space, plane, plane.events.stats, "program_id")
-    columns = (op[events], program[events], plane.events.metadata[events].astype(np.int64))
+    types, type_texts = read.strings(space, plane, plane.events.stats, TYPES)
+    columns = (op[events], program[events], plane.events.metadata[events].astype(np.int64), types[events])
     where, first = row_codes(*columns)
     keys = np.stack([column[first] for column in columns], axis=1)
     time = np.bincount(where, weights=plane.events.duration_ps[events], minlength=len(keys))
     times = {False: 0, True: 0}
-    for (code, program_id, row), ps in zip(keys.tolist(), time.tolist(), strict=True):
+    for (code, program_id, row, typed), ps in zip(keys.tolist(), time.tolist(), strict=True):
         kernel = plane.event_metadata.names[row]
-        if memcpy_kind(kernel, short=True) or any(word in kernel.lower() for word in _COMMUNICATION):
+        if memcpy_kind(kernel, short=True) or library_collective(kernel) or _moves(kernel):
             continue
         name = texts[code].rpartition("::")[2] if code >= 0 else ""
         instruction = hlo.find(program_id % 2**64, name) if name else None
         bits = 0 if instruction is None else float_bits(hlo.text(program_id % 2**64, instruction))
-        times[0 < bits <= 16 or (bits == 0 and bool(_HALF_NAMES.search(kernel.lower())))] += int(ps)
+        narrow = bool(_HALF_NAMES.search(kernel.lower()))
+        if typed >= 0 and (dtype := dtype_of(type_texts[typed], kernel)):
+            narrow = dtype in _NARROW
+        times[0 < bits <= 16 or (bits == 0 and narrow)] += int(ps)
     return Precision(times[True], times[False])
+
+
+def _moves(kernel: str) -> bool:
+    return any(word in kernel.lower() for word in _MOVES)

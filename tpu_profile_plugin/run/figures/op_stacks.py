@@ -74,10 +74,9 @@ def _stack_of(ops: OpRates, row: int, known: Stack) -> Stack:
     if not text.has_source:
         return ()
     line = (text.source_file, text.source_line)
-    at = next((i for i, frame in enumerate(known) if (frame[0], frame[2]) == line), None)
-    if at is not None:
-        return known[at:]
     written = written_stack(text.source_stack)
-    if written and (written[0][0], written[0][2]) == line:
-        return written
+    for stack in (known, written):
+        at = next((i for i, frame in enumerate(stack) if (frame[0], frame[2]) == line), None)
+        if at is not None:
+            return stack[at:]
     return ((line[0], "", line[1]), *written)

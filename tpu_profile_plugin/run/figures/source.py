@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.hlo.frames import written_stack
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.errors import NoData, NotFound
 from tpu_profile_plugin.run.figures.op_rates import OpRates, Texts, objects, run_op_rates
@@ -70,8 +71,8 @@ def run_source(run: RunHosts, place: str = "") -> SourceLines:
 def _stack(ops: OpRates, at: int) -> Iterator[str]:
     """The calls that lead to an op, as `file:line`."""
     assert ops.summary is not None
-    for call in ops.summary.records.text[int(ops.rows[at])].source_stack.splitlines():
-        yield call.strip().rpartition(":")[0]
+    for file, _, line in written_stack(ops.summary.records.text[int(ops.rows[at])].source_stack):
+        yield f"{file}:{line}"
 
 
 def _is_of(source: str, place: str) -> bool:

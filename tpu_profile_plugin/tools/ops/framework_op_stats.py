@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, starmap
 from typing import Any
@@ -12,8 +12,10 @@ from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
 from tpu_profile_plugin.analysis.ops.rates import Resource, peak_gib
 from tpu_profile_plugin.analysis.ops.table import IDLE, OpTable, framework_ops
+from tpu_profile_plugin.analysis.ops.torch_inputs import OpInputs
 from tpu_profile_plugin.analysis.summary.framework_ops import FrameworkOps
 from tpu_profile_plugin.run.figures.framework_ops import run_framework_ops
+from tpu_profile_plugin.run.figures.op_inputs import run_op_inputs
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
 from tpu_profile_plugin.tools.common.ops import BACKEND, OP_EXTRAS, OP_PARAMS, chosen_ops, peak_properties
@@ -53,6 +55,13 @@ COLUMNS = (
     texts("eager", "Execution mode", "Eager: op by op; Function: as part of a graph or function."),
 )  # fmt: skip
 GPU_COLUMNS = (*COLUMNS[:-2], _MATRIX_COLUMN, *COLUMNS[-2:])
+PYTORCH_COLUMNS = (
+    texts("shapes", "Input shapes", "Sizes of the operands in most runs; empty if the profiler did not record shapes."),
+    texts("dtypes", "Input types", "Data types of the operands in these runs."),
+    numbers("variants", "Different inputs", "", "Number of different shapes and types; 0 if none were recorded."),
+    texts("stack", "Call stack", "Calls of Python that led to the op, innermost first, if the profiler recorded them."),
+)
+"""Of PyTorch, after the columns that all profiles have."""
 
 
 def build(run: Run, query: Query) -> tuple[Table, Table]:
@@ -61,7 +70,8 @@ def build(run: Run, query: Query) -> tuple[Table, Table]:
     if query.text(BACKEND.name) == "cpu" or (query.text(BACKEND.name) == "auto" and not ops.environment.device_cores):
         cpu = chosen_ops(run, query)
         ops = replace(ops, device=cpu.records.table, environment=cpu.environment)
-    return _table(ops, with_idle=True), _table(ops, with_idle=False)
+    inputs = run_op_inputs(run)
+    return _table(ops, inputs, with_idle=True), _table(ops, inputs, with_idle=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +126,16 @@ def bound_by(flop_rate: float, bytes_per_second: float, peaks: Peaks, *, gpu: bo
     return max(shares, key=lambda resource: shares[resource]).value
 
 
-def _table(run: FrameworkOps, *, with_idle: bool) -> Table:
+def _table(run: FrameworkOps, inputs: Mapping[str, OpInputs], *, with_idle: bool) -> Table:
     device = framework_ops(run.device)
     gpu = run.environment.hardware is Hardware.GPU
     sides = (device, "Device") if run.environment.device_cores else None, (run.host.ops, "Host")
     parts = [_columns(table, side, run, with_idle=with_idle) for table, side in filter(None, sides)]
     columns = GPU_COLUMNS if gpu else COLUMNS
     data = {column.id: list(chain.from_iterable(part[column.id] for part in parts)) for column in columns[1:]}
+    if inputs:
+        columns = (*columns, *PYTORCH_COLUMNS)
+        data |= _inputs([inputs.get(name, OpInputs()) for name in data["operation"]])
     training = any(map(in_gradient, data["operation"], data["type"]))
     properties = {"architecture_type": "Unknown", "task_type": "Training" if training else "Inference"}
     # Additions of ours: for how many cores the times add up, and rates that nothing measured exceeds.
@@ -160,11 +173,20 @@ def _columns(table: OpTable, side: str, run: FrameworkOps, *, with_idle: bool) -
     }
 
 
+def _inputs(inputs: Sequence[OpInputs]) -> dict[str, list[Any]]:
+    return {
+        "shapes": [one.shapes for one in inputs],
+        "dtypes": [one.types for one in inputs],
+        "variants": [one.variants for one in inputs],
+        "stack": [one.stack for one in inputs],
+    }
+
+
 TOOL = Tool(
     id="framework_op_stats",
     title="Framework Op Stats",
     group="Ops",
-    summary="Time of TensorFlow and JAX ops on devices and hosts.",
+    summary="Time of TensorFlow, JAX and PyTorch ops on devices and hosts.",
     build=build,
     params=OP_PARAMS[:1],
     extras=OP_EXTRAS,

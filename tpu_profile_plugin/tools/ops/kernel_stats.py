@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.analysis.ops.gpu.kernel_table import combine_kernel_rows
+from tpu_profile_plugin.analysis.ops.torch_inputs import dtype_of
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.kernels import GPU, NO_KERNELS, host_kernels
+from tpu_profile_plugin.run.figures.op_inputs import run_op_inputs
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, flags, numbers, texts
 from tpu_profile_plugin.tools.query import Query
@@ -31,12 +33,20 @@ COLUMNS = (
 )  # fmt: skip
 
 
+PYTORCH_COLUMNS = (
+    texts("dtype", "Data type", "Type of the op's first tensor; tf32 where the kernel rounds to it; empty if unknown."),
+)
+"""Of PyTorch, after the columns that all profiles have."""
+
+
 def build(run: Run, query: Query) -> Table:
     """The kernels by total duration."""
     rows = combine_kernel_rows(run.map_hosts(host_kernels))
     kernels = [row.kernel for row in rows]
+    inputs = run_op_inputs(run)
+    known = [dtype_of(inputs[one.op].types if one.op in inputs else "", one.name) for one in kernels]
     return Table(
-        COLUMNS,
+        (*COLUMNS, *PYTORCH_COLUMNS) if inputs else COLUMNS,
         (
             range(1, len(rows) + 1),
             [kernel.name for kernel in kernels],
@@ -53,6 +63,7 @@ def build(run: Run, query: Query) -> Table:
             [row.total_ns // row.runs / NS_PER_US for row in rows],
             [row.min_ns / NS_PER_US for row in rows],
             [row.max_ns / NS_PER_US for row in rows],
+            *([known] if inputs else []),
         ),
     )
 

@@ -16,6 +16,7 @@ from tpu_profile_plugin.analysis.hlo.category import category
 from tpu_profile_plugin.analysis.hlo.cost.model import Cost
 from tpu_profile_plugin.analysis.hlo.instructions import provenance
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
+from tpu_profile_plugin.analysis.ops.gpu.dtypes import half_equivalents
 from tpu_profile_plugin.analysis.ops.gpu.executions import executions
 from tpu_profile_plugin.analysis.ops.hlo_records import Source
 from tpu_profile_plugin.analysis.ops.table import OpTable, combine
@@ -125,13 +126,13 @@ def _table(space: XSpace, plane: Plane, ops: list[_Op], op_of_event: I64, extras
     costs = [o.cost or Cost() for o in first_ops]
     counts = np.array([o.counts_recorded for o in first_ops], np.bool_)
 
-    def total(each: list[float], recorded: I64) -> F64:
+    def total(each: list[float], recorded: I64 | F64) -> F64:
         known = np.array(each, np.float64) * occurrences
         recorded_total = np.bincount(row, weights=recorded, minlength=len(first))
         return np.where(known > 0, known, np.where(counts, recorded_total, 0.0))
 
     eager = _eager(space, plane, extras)[ran.event[first]]
-    flops = total([cost.flops for cost in costs], ran.flops)
+    normalized = ran.flops * half_equivalents(space, plane, ran.event) if counts.any() else ran.flops
     return OpTable(
         module=tuple(o.module for o in first_ops),
         name=tuple(o.name for o in first_ops),
@@ -143,7 +144,7 @@ def _table(space: XSpace, plane: Plane, ops: list[_Op], op_of_event: I64, extras
         self_ps=time,
         min_ps=np.zeros(len(first), np.int64),
         cores=np.ones(len(first), np.int64),
-        flops=flops,
+        flops=total([cost.flops for cost in costs], normalized),
         model_flops=total([cost.model_flops for cost in costs], ran.flops),
         bytes=total([cost.bytes for cost in costs], ran.bytes),
     )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tpu_profile_plugin.analysis.common.spans import contains
-from tpu_profile_plugin.analysis.devices.cpu_tf import NAME as CPU_TENSORFLOW
-from tpu_profile_plugin.analysis.devices.cpu_torch import NAME as CPU_PYTORCH
+from tpu_profile_plugin.analysis.devices.host import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.findings.evidence.host.host_code import host_code
 from tpu_profile_plugin.analysis.findings.evidence.host.host_only import code_on_host
 from tpu_profile_plugin.analysis.findings.evidence.host.periodic import periodic_work
@@ -41,7 +40,7 @@ def _code(host: HostView) -> HostCode | None:
     if not host.budget.devices:
         return code_on_host(host)
     code = host_code(host)
-    if code is None or host.budget.devices[0][0] not in (CPU_TENSORFLOW, CPU_PYTORCH):
+    if code is None or host.budget.devices[0][0] not in RUNS_WITHIN_HOST_CALLS:
         return code
     # Calls into TensorFlow and PyTorch return when their ops have run: only the main thread tells what they wait for.
     main = code_on_host(host)

@@ -1,0 +1,190 @@
+//! Reading one event of a Chrome trace: the fields that every writer of such traces has, and its arguments.
+
+use jiter::{Jiter, JiterResult, Peek};
+
+/// A moment or length in ns, with what is left in ps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    pub ns: i64,
+    pub ps: i64,
+}
+
+impl Moment {
+    pub fn in_ps(self) -> i64 {
+        self.ns.saturating_mul(1000).saturating_add(self.ps)
+    }
+}
+
+/// The value of an argument; lists and objects are their text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Plain<'j> {
+    Text(&'j str),
+    Json(&'j str),
+    Bool(bool),
+    Int(i64),
+    /// Larger than any `Int`.
+    Uint(u64),
+    Double(f64),
+}
+
+/// Where the texts of an event go; other fields are in `Head`.
+pub trait Texts {
+    fn name(&mut self, text: &str);
+
+    fn category(&mut self, _text: &str) {}
+
+    /// The name of an argument; whether its value is wanted.
+    fn key(&mut self, key: &str) -> bool;
+
+    /// The value of the argument named last.
+    fn value(&mut self, value: Plain);
+}
+
+/// Phase, place and time of an event; what it lacks, or has in another form, is None or 0.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Head {
+    pub phase: u8,
+    pub pid: Option<i64>,
+    pub tid: Option<i64>,
+    pub begin: Moment,
+    pub duration: Moment,
+}
+
+/// Reads the next event.
+pub fn read(json: &mut Jiter, texts: &mut impl Texts) -> JiterResult<Head> {
+    let mut head = Head::default();
+    let mut key = json.next_object()?.map(Field::of);
+    while let Some(field) = key {
+        let peek = json.peek()?;
+        match (field, peek) {
+            (Field::Name, Peek::String) => texts.name(json.known_str()?),
+            (Field::Phase, Peek::String) => head.phase = json.known_str()?.bytes().next().unwrap_or(0),
+            (Field::Category, Peek::String) => texts.category(json.known_str()?),
+            (Field::Process, _) => head.pid = integer(raw(json, peek)?),
+            (Field::Thread, _) => head.tid = integer(raw(json, peek)?),
+            (Field::Time, _) => head.begin = moment(raw(json, peek)?),
+            (Field::Duration, _) => head.duration = moment(raw(json, peek)?),
+            (Field::Args, Peek::Object) => read_args(json, texts)?,
+            _ => json.known_skip(peek)?,
+        }
+        key = json.next_key()?.map(Field::of);
+    }
+    Ok(head)
+}
+
+fn read_args(json: &mut Jiter, texts: &mut impl Texts) -> JiterResult<()> {
+    let mut wanted = json.known_object()?.map(|key| texts.key(key));
+    while let Some(is_wanted) = wanted {
+        let peek = json.peek()?;
+        if is_wanted {
+            read_value(json, peek, texts)?;
+        } else {
+            json.known_skip(peek)?;
+        }
+        wanted = json.next_key()?.map(|key| texts.key(key));
+    }
+    Ok(())
+}
+
+/// A value of the arguments; null is none.
+fn read_value(json: &mut Jiter, peek: Peek, texts: &mut impl Texts) -> JiterResult<()> {
+    match peek {
+        Peek::String => texts.value(Plain::Text(json.known_str()?)),
+        Peek::Null => json.known_null()?,
+        Peek::True | Peek::False => texts.value(Plain::Bool(json.known_bool(peek)?)),
+        Peek::Array | Peek::Object => texts.value(Plain::Json(raw(json, peek)?)),
+        _ => {
+            let text = raw(json, peek)?;
+            if let Some(number) = number(text) {
+                texts.value(number);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A number without quotes.
+fn number(text: &str) -> Option<Plain<'_>> {
+    if let Ok(value) = text.parse() {
+        return Some(Plain::Int(value));
+    }
+    text.parse().map(Plain::Uint).ok().or_else(|| text.parse().ok().map(Plain::Double))
+}
+
+enum Field {
+    Name,
+    Phase,
+    Category,
+    Process,
+    Thread,
+    Time,
+    Duration,
+    Args,
+    Other,
+}
+
+impl Field {
+    fn of(key: &str) -> Self {
+        match key {
+            "name" => Field::Name,
+            "ph" => Field::Phase,
+            "cat" => Field::Category,
+            "pid" => Field::Process,
+            "tid" => Field::Thread,
+            "ts" => Field::Time,
+            "dur" => Field::Duration,
+            "args" => Field::Args,
+            _ => Field::Other,
+        }
+    }
+}
+
+/// The text of the next value.
+fn raw<'j>(json: &mut Jiter<'j>, peek: Peek) -> JiterResult<&'j str> {
+    let from = json.current_index();
+    json.known_skip(peek)?;
+    Ok(std::str::from_utf8(json.slice_to_current(from)).unwrap_or_default())
+}
+
+/// An integer, quoted or not; unsigned 64-bit numbers keep their bits, of other numbers the whole part counts.
+pub fn integer(text: &str) -> Option<i64> {
+    let text = text.trim_matches('"');
+    let large = || text.parse::<u64>().ok().map(|value| value as i64);
+    let real = || text.parse::<f64>().ok().filter(|value| value.is_finite()).map(|value| value as i64);
+    text.parse().ok().or_else(large).or_else(real)
+}
+
+/// Microseconds as ns and ps, exact for up to six digits behind the point.
+pub fn moment(text: &str) -> Moment {
+    let text = text.trim_matches('"');
+    let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
+    let plain = rest.len() <= 6 && rest.bytes().all(|byte| byte.is_ascii_digit());
+    if let (Ok(whole), true) = (whole.parse::<i64>(), plain && !whole.starts_with('-')) {
+        let rest = rest.parse::<i64>().unwrap_or(0) * 10i64.pow(6 - rest.len() as u32);
+        return Moment { ns: whole.saturating_mul(1000).saturating_add(rest / 1000), ps: rest % 1000 };
+    }
+    let ns = text.parse::<f64>().unwrap_or(0.0) * 1e3;
+    let ns = if ns.is_finite() { ns } else { 0.0 };
+    Moment { ns: ns.floor() as i64, ps: ((ns - ns.floor()) * 1e3).round() as i64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_exact() {
+        assert_eq!(moment("1419247332596.028"), Moment { ns: 1_419_247_332_596_028, ps: 0 });
+        assert_eq!(moment("1661938466265032"), Moment { ns: 1_661_938_466_265_032_000, ps: 0 });
+        assert_eq!((moment("0.000001").in_ps(), moment("\"1e-06\"").in_ps()), (1, 1));
+        assert_eq!((moment("-1.5").ns, moment("1e3").ns, moment("NaN").ns), (-1500, 1_000_000, 0));
+    }
+
+    #[test]
+    fn numbers_of_any_form() {
+        assert_eq!((integer("\"12\""), integer("1.9"), integer("\"Spans\"")), (Some(12), Some(1), None));
+        assert_eq!(integer("18446744073709551615"), Some(-1));
+        assert_eq!(number("18446744073709551615"), Some(Plain::Uint(u64::MAX)));
+        assert_eq!((number("-3"), number("1.5")), (Some(Plain::Int(-3)), Some(Plain::Double(1.5))));
+    }
+}

@@ -1,0 +1,101 @@
+"""What PyTorch recorded with its ops: shapes and types of operands, and the calls of Python that led to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.common.keys import row_codes
+from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
+from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.columns import stats as read
+
+_SHAPES, TYPES, _STACK = "Input Dims", "Input type", "source_stack"
+_QUOTED = re.compile(r'"([^"]*)"')
+_NOT_TENSORS = frozenset(("", "Scalar", "ScalarList", "TensorList", "GenericList", "bool"))
+_DTYPES = {
+    "double": "fp64", "float": "fp32", "c10::half": "fp16", "half": "fp16", "c10::bfloat16": "bf16", "bfloat16": "bf16",
+    "signed char": "int8", "unsigned char": "int8",
+}  # fmt: skip
+_TF32_KERNEL = re.compile(r"tf32|(?:tensorop|_)s1688(?!.*(?:bf16|f16))", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class OpInputs:
+    """Operands of an op's runs.
+
+    Attributes:
+      shapes, types: of most runs, as JSON; "" if not recorded.
+      stack: calls, innermost first, a line each; "" if not recorded.
+      variants: number of different shapes and types.
+    """
+
+    shapes: str = ""
+    types: str = ""
+    stack: str = ""
+    variants: int = 0
+
+
+def records_inputs(host: Plane) -> bool:
+    """Whether the plane of the host's threads declares ops of PyTorch."""
+    return any(name.endswith(f":{PYTORCH}") for name in host.declared.event_metadata.names)
+
+
+def op_inputs(space: XSpace, planes: Iterable[Plane]) -> dict[str, OpInputs]:
+    """By op name, as `parse_op` gives it; from the first plane that recorded an op."""
+    found: dict[str, OpInputs] = {}
+    for plane in planes:
+        if any(plane.stat_metadata.row(name) is not None for name in (_SHAPES, _STACK)):
+            for name, inputs in _of_plane(space, plane).items():
+                found.setdefault(name, inputs)
+    return found
+
+
+def _of_plane(space: XSpace, plane: Plane) -> dict[str, OpInputs]:
+    """Work of devices names its op, an op of the host is named by its event."""
+    stats = plane.events.stats
+    columns = [read.strings(space, plane, stats, name) for name in ("tf_op", _SHAPES, TYPES, _STACK)]
+    (of_op, op_names), *recorded = columns
+    names = [parse_op(name) for name in plane.event_metadata.names]
+    is_op = np.array([one.category == PYTORCH for one in names], np.bool_)[plane.events.metadata]
+    events = np.flatnonzero((of_op >= 0) | is_op)
+    if not len(events):
+        return {}
+    own = np.where(
+        of_op[events] >= 0, of_op[events].astype(np.int64), -1 - plane.events.metadata[events].astype(np.int64)
+    )
+    code, first = row_codes(own, *(column[events].astype(np.int64) for column, _ in recorded))
+    runs = np.bincount(code, minlength=len(first))
+    by_name: dict[str, list[tuple[int, str, str, str]]] = {}
+    for at, count in zip(first.tolist(), runs.tolist(), strict=True):
+        key = int(own[at])
+        name = parse_op(op_names[key]).name if key >= 0 else names[-1 - key].name
+        shapes, types, stack = (
+            texts[column[events[at]]] if column[events[at]] >= 0 else "" for column, texts in recorded
+        )
+        by_name.setdefault(name, []).append((count, shapes, types, stack))
+    return {name: _most(found) for name, found in by_name.items()}
+
+
+def _most(found: list[tuple[int, str, str, str]]) -> OpInputs:
+    runs: dict[tuple[str, str], int] = {}
+    for count, shapes, types, _ in found:
+        runs[shapes, types] = runs.get((shapes, types), 0) + count
+    recorded = {key: count for key, count in runs.items() if key[0]}
+    shapes, types = max(recorded, key=lambda key: (recorded[key], key), default=("", ""))
+    stack = next((stack for *_, stack in sorted(found, key=lambda one: -one[0]) if stack), "")
+    return OpInputs(shapes, types, stack, len(recorded))
+
+
+def dtype_of(types: str, kernel: str = "") -> str:
+    """Type of the first tensor, "tf32" where the kernel rounds its operands to that; "" if not known."""
+    for name in _QUOTED.findall(types):
+        lower = name.lower()
+        if name in _NOT_TENSORS or lower.startswith(("long", "int", "short")):
+            continue
+        dtype = "fp8" if "float8" in lower else "fp4" if "float4" in lower else _DTYPES.get(lower, "")
+        return "tf32" if dtype == "fp32" and _TF32_KERNEL.search(kernel) else dtype
+    return ""
