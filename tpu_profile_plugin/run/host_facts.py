@@ -58,7 +58,9 @@ def file_facts(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts
         tf_data=any(plane.name == "/host:CPU" and has_iterators(plane) for plane in space.planes),
         tf_executor=any(plane.name == "/host:CPU" and runs_tensorflow(plane) for plane in space.planes),
         pytorch=bool(torch),
-        not_recorded=not_recorded(torch[0]) if torch else (),
+        not_recorded=not_recorded(torch[0], (one for one in space.planes if "/device:GPU" in one.name))
+        if torch
+        else (),
         defects=(
             *_left_out(skipped),
             *_broken_modules(summary.broken_modules),

@@ -127,7 +127,12 @@ impl Process {
             }
             stats.push((id, value));
         }
-        let placed = Placed { begin_ps: event.head.begin.in_ps(), duration_ps: event.head.duration.in_ps().max(0), metadata, stats };
+        let placed = Placed {
+            begin_ps: event.head.begin.in_ps(),
+            duration_ps: event.head.duration.in_ps().max(0),
+            metadata,
+            stats,
+        };
         self.threads.entry(tid).or_default().events.push(placed);
     }
 }

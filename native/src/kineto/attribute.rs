@@ -194,10 +194,17 @@ impl Owners {
                     let name = if texts.get(record.name).starts_with(BACKWARD) { inner.backward } else { record.name };
                     let middle = if inner.backward == name { 0 } else { inner.backward };
                     paths[number] = self.path((inner.module, middle, name));
-                    if how.by_external && let Some(external) = track.integer(record, keys.external) {
+                    if how.by_external
+                        && let Some(external) = track.integer(record, keys.external)
+                    {
                         let step = self.step_at(record.begin);
-                        let owner =
-                            Owner { path: paths[number], stack: inner.stack, step, op: Some((thread, number as u32)), replay: 0 };
+                        let owner = Owner {
+                            path: paths[number],
+                            stack: inner.stack,
+                            step,
+                            op: Some((thread, number as u32)),
+                            replay: 0,
+                        };
                         self.externals.insert(external, owner);
                     }
                 }
@@ -246,14 +253,7 @@ impl Owners {
     }
 
     /// An op: of the forward pass it leaves its place for the backward pass, which takes it.
-    fn enter_op(
-        &mut self,
-        texts: &mut Texts,
-        keys: &Keys,
-        track: &Track,
-        record: &Record,
-        inner: &mut Open,
-    ) {
+    fn enter_op(&mut self, texts: &mut Texts, keys: &Keys, track: &Track, record: &Record, inner: &mut Open) {
         if record.link < 0 {
             return;
         }

@@ -216,8 +216,7 @@ impl Reader {
         if self.trace.read_event(&mut json).is_err() {
             let first = self.begin + begin as u64;
             let at = first + index.min(length) as u64;
-            let damaged =
-                self.left.damaged.get_or_insert(Damaged { begin: first, at, what, events: 0, bytes: 0 });
+            let damaged = self.left.damaged.get_or_insert(Damaged { begin: first, at, what, events: 0, bytes: 0 });
             damaged.events += 1;
             damaged.bytes += length as u64;
         }

@@ -285,7 +285,9 @@ impl Trace {
         // Of Python functions the parent alone matters, and only where the thread is not known.
         let args = match kind {
             Kind::Frame if place.1 != 0 => &[],
-            Kind::Frame => fields.args.iter().find(|(key, _)| *key == keys.parent_frame).map_or(&[][..], std::slice::from_ref),
+            Kind::Frame => {
+                fields.args.iter().find(|(key, _)| *key == keys.parent_frame).map_or(&[][..], std::slice::from_ref)
+            }
             _ => &fields.args[..fields.args.len().min(usize::from(u16::MAX))],
         };
         let Ok(first) = u32::try_from(track.args.len()) else { return };

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from tpu_profile_plugin.columns import Plane
 
@@ -15,14 +16,27 @@ _OPTIONS = (
 )
 """A stat or a begin of an event's name that shows that an option was on, and what the option gives."""
 
-_GRAPH_LAUNCH = re.compile(r"(?:cuda|cu|hip)GraphLaunch")
+_GRAPH = re.compile(r"(?:.*/)?(?:CUDA|HIP) graph (?:\d+|of \d+ nodes):PyTorch\Z")
+"""The op of work of a graph whose capture is not known, as the importer writes it."""
+
+CAPTURE_OF_GRAPHS = (
+    "a trace of the capture of the graphs, in the directory capture_traces beside this one "
+    "(vLLM: --profiler-config.capture_torch_profiler, SGLang: --enable-profile-cuda-graph), "
+    "or some steps without graphs: the ops behind the kernels of a graph, which a replay does not tell"
+)
 
 
-def not_recorded(host: Plane) -> tuple[str, ...]:
+def replays_unknown_graphs(device: Plane) -> bool:
+    """Whether kernels of the device belong to a graph of which no capture tells the ops; reads metadata alone."""
+    return any(_GRAPH.match(name) for name in device.declared.stat_metadata.names)
+
+
+def not_recorded(host: Plane, devices: Iterable[Plane] = ()) -> tuple[str, ...]:
     """Options of `torch.profiler.profile` that were off, each with what it gives.
 
     Args:
       host: the plane of the host's threads, of which only metadata is read.
+      devices: the planes of devices, likewise.
     """
     names, stats = host.declared.event_metadata.names, host.declared.stat_metadata
     missing = []
@@ -30,8 +44,6 @@ def not_recorded(host: Plane) -> tuple[str, ...]:
         recorded = stats.row(stat) is not None if stat else any(name.startswith(begin) for name in names)
         if not recorded:
             missing.append(gives)
-    if any(_GRAPH_LAUNCH.match(name) for name in names):
-        missing.append(
-            "some steps without CUDA graphs: the ops behind the kernels of a graph, which a replay does not tell"
-        )
+    if any(replays_unknown_graphs(device) for device in devices):
+        missing.append(CAPTURE_OF_GRAPHS)
     return tuple(missing)

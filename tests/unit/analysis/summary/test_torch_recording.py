@@ -6,15 +6,16 @@ from builders import kineto
 from builders.kineto import frame, kernel, launch, memory, op, step, trace
 
 from tpu_profile_plugin import columns
-from tpu_profile_plugin.analysis.common.planes import host_plane
+from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
 from tpu_profile_plugin.analysis.summary.torch_recording import not_recorded
 from tpu_profile_plugin.formats import unpack
 
 
 def missing(text: bytes) -> list[str]:
-    plane = host_plane(columns.load(unpack(text).space))
+    space = columns.load(unpack(text).space)
+    plane = host_plane(space)
     assert plane is not None
-    return [gives.partition(":")[0] for gives in not_recorded(plane)]
+    return [gives.partition(": ")[0] for gives in not_recorded(plane, device_planes(space))]
 
 
 def test_options_that_were_off() -> None:
@@ -26,8 +27,10 @@ def test_options_that_were_off() -> None:
 
 
 def test_kernels_of_graphs_have_no_ops() -> None:
-    text = trace(launch(1, 1, name="cudaGraphLaunch"), kernel("a", 3, 1, 1), kernel("b", 4, 1, 1))
-    assert missing(text)[-1] == "some steps without CUDA graphs"
-    space = columns.load(unpack(text).space)
-    gpu = next(plane for plane in space.planes if plane.name.startswith("/device:GPU"))
-    assert "cudaGraphLaunch:PyTorch" in gpu.stat_metadata.names
+    replay = (launch(31, 1, name="cudaGraphLaunch"), kernel("a", 33, 1, 1))
+    assert missing(trace(*replay))[-1].startswith(
+        "a trace of the capture of the graphs, in the directory capture_traces"
+    )
+    calls = ("cudaStreamBeginCapture", 2, 5), ("cudaLaunchKernel", 3, 6), ("cudaStreamEndCapture", 4, 7)
+    capture = (launch(begin, number, name=name) for name, begin, number in calls)
+    assert missing(trace(*replay) + trace(*capture, op("aten::add", 3, 1)))[-1] == "prof.step() after each step"

@@ -1,0 +1,130 @@
+"""Pages of PyTorch's recordings: functions in Source, operands in tables of ops and kernels, rates by data type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from builders import kineto
+from builders.answers import answer, rows
+from builders.kineto import event, kernel, launch, op, trace
+
+from tpu_profile_plugin.analysis.common.op_names import library_collective
+from tpu_profile_plugin.analysis.devices.host import RUNS_WITHIN_HOST_CALLS
+from tpu_profile_plugin.analysis.environment.gpu_boards import peaks_by_dtype
+from tpu_profile_plugin.analysis.ops.torch_inputs import dtype_of
+from tpu_profile_plugin.tools.registry import find
+
+
+def test_source_has_the_functions_of_the_calls() -> None:
+    shown = answer(find("source_view"), kineto.training(1))
+    lines = rows(shown["lines"], "file", "function", "line", "ops")
+    assert ["train.py", "train_step", 12, 4] in lines
+
+
+def test_framework_ops_have_shapes_types_and_calls() -> None:
+    table = answer(find("framework_op_stats"), kineto.training(2))[1]
+    found = {name: rest for name, *rest in rows(table, "operation", "shapes", "dtypes", "variants", "stack")}
+    assert found["Linear_0/aten::addmm"] == [
+        "[[256], [64, 256], [256, 256]]",
+        '["float", "float", "float"]',
+        1,
+        "train.py:12 (train_step)",
+    ]
+    assert found["Optimizer.step#SGD.step/aten::add_"] == ["", "", 0, "train.py:12 (train_step)"]
+
+
+def product(kind: str, name: str, device: str) -> Any:
+    """A product of 64 MFLOP in 1 ms."""
+    shapes = {"Input_Dims": [[256, 512], [512, 256]], "Input_type": [kind, kind]}
+    board = {"id": 0, "name": device, "computeMajor": 9, "computeMinor": 0, "numSms": 132}
+    return trace(op("aten::mm", 0, 5, **shapes), launch(1, 1), kernel(name, 10, 1000, 1), deviceProperties=[board])
+
+
+H100 = "NVIDIA H100 80GB HBM3"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "device", "factor", "dtype"),
+    [
+        ("c10::BFloat16", "nvjet_tst", H100, 1, "bf16"),
+        ("float", "sm80_xmma_gemm_f32f32_tf32f32_f32_tn", H100, 989.4 / 494.7, "tf32"),
+        ("float", "cutlass_80_tensorop_s1688gemm_64x64_16x6_nn_align4", H100, 989.4 / 494.7, "tf32"),
+        ("float", "ampere_sgemm_128x64_tn", H100, 989.4 / 67, "fp32"),
+        ("double", "cutlass_80_tensorop_d884gemm", H100, 989.4 / 67, "fp64"),
+        ("c10::Float8_e4m3fn", "nvjet_qqtst", H100, 989.4 / 1978.9, "fp8"),
+        ("float", "ampere_sgemm_128x64_tn", "NVIDIA Unheard 9000", 1, "fp32"),
+    ],
+)
+def test_operations_count_by_the_rate_of_their_type(
+    kind: str, name: str, device: str, factor: float, dtype: str
+) -> None:
+    text = product(kind, name, device)
+    table = answer(find("framework_op_stats"), text)[1]
+    found = rows(table, "host_or_device", "measured_flop_rate", "model_flop_rate")
+    ((measured, model),) = [rates for place, *rates in found if place == "Device"]
+    assert model == pytest.approx(67.108864)
+    assert measured == pytest.approx(67.108864 * factor)
+    assert rows(answer(find("kernel_stats"), text), "dtype") == [[dtype]]
+
+
+@pytest.mark.parametrize(
+    ("name", "memory", "wanted"),
+    [
+        ("NVIDIA A100-SXM4-80GB", 85e9, {"tf32": 156, "fp16": 312, "int8": 624}),
+        ("Tesla V100-SXM2-16GB", 17e9, {"fp32": 15.7, "fp16": 125}),
+        ("NVIDIA H200", 150e9, {"fp8": 1978.9}),
+        ("NVIDIA B200", 192e9, {"fp4": 9000, "fp8": 4500, "fp16": 2250}),
+        ("AMD Instinct MI300X", 206e9, {"fp16": 1307.4, "fp8": 2614.9}),
+        ("AMD Instinct MI355X", 309e9, {"fp4": 10066.3, "fp16": 2516.6}),
+        ("NVIDIA L40S", 48e9, {"fp8": 733}),
+        ("NVIDIA A10G", 24e9, {}),
+        ("Gaudi", 0, {}),
+    ],
+)
+def test_peaks_are_those_of_the_data_sheets(name: str, memory: float, wanted: dict[str, float]) -> None:
+    known = peaks_by_dtype(name, int(memory))
+    assert {dtype: known[dtype] for dtype in wanted} == wanted
+    assert bool(known) == bool(wanted)
+
+
+def test_type_of_the_first_tensor() -> None:
+    assert dtype_of('["long int", "Scalar", "c10::Half"]') == "fp16"
+    assert dtype_of('["", "ScalarList"]') == dtype_of("") == ""
+    assert dtype_of('["float"]', "cutlass_80_tensorop_bf16_s16816gemm") == "fp32"
+
+
+@pytest.mark.parametrize(
+    ("kernel_name", "is_one"),
+    [
+        ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", True),
+        ("ncclKernel_SendRecv_RING_SIMPLE", True),
+        ("void ncclGenericKernel<1>", True),
+        ("rcclGenericKernel_Broadcast", True),
+        ("gemm_nccl_like", False),
+    ],
+)
+def test_kernels_of_libraries_of_collectives(kernel_name: str, is_one: bool) -> None:
+    assert library_collective(kernel_name) == is_one
+
+
+def test_devices_that_run_within_calls_of_the_host_are_both_cpus() -> None:
+    assert sorted(RUNS_WITHIN_HOST_CALLS) == ["CPU (PyTorch)", "CPU (TensorFlow)"]
+
+
+def test_steps_and_headline_of_a_server_without_steps() -> None:
+    """vLLM and SGLang mark no steps, but ranges of what they execute."""
+    events = []
+    for i in range(8):
+        at = 1000.0 * i
+        name = "step[DECODE bs=32]" if i % 2 else "execute_32_context_0(sq0)_generation_32(sq32)"
+        events += [
+            event("user_annotation", name, at, 900),
+            launch(at + 10, i + 1, name="hipGraphLaunch"),
+            *(kernel(f"kernel_{k}", at + 20 + 100 * k, 90, i + 1) for k in range(8)),
+        ]
+    text = trace(*events, op("aten::add", 1, 2))
+    overview = answer(find("overview_page"), text)
+    assert overview
+    budget = answer(find("time_budget"), text)
+    assert len(budget["steps"]) >= 1
