@@ -529,6 +529,31 @@ class Trace:
     def select_one(self, name: int, begin: int, duration: int, serial: int, threads: int) -> TraceSelection: ...
 
 @final
+class TracePreview:
+    """The recorded lines of a host's file as tracks, read again for each picture; see `trace_columns`."""
+
+    def __new__(
+        cls,
+        data: _U8,
+        tables: Sequence[tuple[int, _I64, _U32]],
+        lines: tuple[_U32, _U32, _U32],
+        tracks: tuple[_U32, _U32],
+        names: list[str],
+        threads: int,
+    ) -> TracePreview: ...
+    @property
+    def span(self) -> tuple[int, int]: ...
+    def __len__(self) -> int: ...
+    def __sizeof__(self) -> int: ...
+    def track_sizes(self) -> _U32: ...
+    def track_rows(self) -> _U32: ...
+    def is_async(self, track: int) -> bool: ...
+
+def preview_columns(
+    previews: Sequence[TracePreview], window: tuple[int, int], columns: int, limit: int, head: bytes, threads: int
+) -> bytes: ...
+
+@final
 class PerfettoWriter:
     """Writes the packets of one host's timeline, one sequence of Perfetto."""
 

@@ -121,6 +121,10 @@ class HostProfile:
         value: T = self._cache.derived(self._identity, key, make, alone=alone)
         return value
 
+    def holds(self, key: Hashable) -> bool:
+        """Whether `once` has a value under `key`."""
+        return self._cache.has(self._identity, key)
+
     def release(self, *results: Derived[..., Any], least: int | None = None) -> None:
         """Drops the columns, and these derived values, if the columns hold at least `least` bytes.
 
@@ -193,10 +197,17 @@ class Derived(Generic[P, T]):
 
     def __call__(self, host: HostProfile, *args: P.args, **kwargs: P.kwargs) -> T:
         """The result, computed on first use; shared, so it must not be modified."""
+        key = self._key(host, *args, **kwargs)
+        return host.once(key, lambda: self._make(host, *args, **kwargs), alone=self._alone)
+
+    def is_known(self, host: HostProfile, *args: P.args, **kwargs: P.kwargs) -> bool:
+        """Whether the result is in memory."""
+        return host.holds(self._key(host, *args, **kwargs))
+
+    def _key(self, host: HostProfile, *args: P.args, **kwargs: P.kwargs) -> Hashable:
         given = self._signature.bind(host, *args, **kwargs)
         given.apply_defaults()  # equal calls get equal keys, whatever mix of positional and keyword arguments
-        key = (*self._prefix, self.name, *given.args[1:])
-        return host.once(key, lambda: self._make(host, *args, **kwargs), alone=self._alone)
+        return (*self._prefix, self.name, *given.args[1:])
 
 
 def derived(

@@ -3,7 +3,7 @@
 mod chunks;
 pub mod columns;
 pub mod filter;
-mod ids;
+pub mod ids;
 pub mod metadata;
 pub mod stats;
 pub mod trace_events;

@@ -189,7 +189,8 @@ def _all_names(space: XSpace, extras: Preprocessed, visible: Iterable[Section]) 
             yield from shown_names(line.names, line.display_names)
 
 
-def _name_ids(names: Iterable[str], display_names: Iterable[str], ids: dict[str, int]) -> U32:
+def name_ids(names: Iterable[str], display_names: Iterable[str], ids: dict[str, int]) -> U32:
+    """The number of each shown name, HIDDEN for events that are not shown."""
     pairs = zip(names, display_names, strict=True)
     return np.array([HIDDEN if name in HIDDEN_EVENTS else ids[display or name] for name, display in pairs], np.uint32)
 
@@ -209,7 +210,7 @@ def _plane_table(plane: Plane, extra: PlaneExtras, ids: dict[str, int], *, older
         begin_ps=plane.events.begin_ps,
         duration_ps=plane.events.duration_ps,
         metadata=plane.events.metadata,
-        names=_name_ids(metadata.names, metadata.display_names, ids),
+        names=name_ids(metadata.names, metadata.display_names, ids),
         removed=removed,
         group_id=extra.group_id,
         renamed_event=extra.step_event,
@@ -239,7 +240,7 @@ def _line_table(line: ExtraLine, extra: PlaneExtras, ids: dict[str, int]) -> Tra
         begin_ps=line.begin_ps,
         duration_ps=line.duration_ps,
         metadata=line.metadata,
-        names=_name_ids(line.names, line.display_names, ids),
+        names=name_ids(line.names, line.display_names, ids),
         removed=None,
         group_id=line.group_id,
         renamed_event=renamed.astype(np.uint32),

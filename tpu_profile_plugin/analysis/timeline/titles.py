@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tpu_profile_plugin.analysis.common.op_names import JAX, TENSORFLOW, parse_op
@@ -10,6 +11,7 @@ from tpu_profile_plugin.analysis.common.planes import HOST_THREADS, is_sparse_co
 from tpu_profile_plugin.analysis.common.preprocessed import FRAMEWORK_OPS, ExtraLine
 from tpu_profile_plugin.analysis.environment.core_details import core_details
 from tpu_profile_plugin.analysis.timeline.host import HostTrace
+from tpu_profile_plugin.analysis.timeline.sections import Section
 from tpu_profile_plugin.columns import XSpace
 
 _THREADS, _TENSORFLOW_OPS = "Host Threads", "TensorFlow Ops"
@@ -25,9 +27,6 @@ class Titles:
 
 def titles(space: XSpace, trace: HostTrace) -> Titles:
     """TPU planes by chip and core if the profile says so, the host's threads, and TensorFlow's ops."""
-    named = {section.pid: _section(space, section.plane, section.name) for section in trace.sections}
-    uses = Counter(named.values())
-    sections = {pid: title for pid, title in named.items() if title and uses[title] == 1}
     tensorflow = {
         section.pid
         for section in trace.sections
@@ -38,7 +37,14 @@ def titles(space: XSpace, trace: HostTrace) -> Titles:
         for i, track in enumerate(trace.tracks)
         if track.pid in tensorflow and track.name.startswith(FRAMEWORK_OPS)
     }
-    return Titles(sections, tracks)
+    return Titles(section_titles(space, trace.sections), tracks)
+
+
+def section_titles(space: XSpace, sections: Iterable[Section]) -> dict[int, str]:
+    """The displayed names of sections by process id, of those that have one of their own."""
+    named = {section.pid: _section(space, section.plane, section.name) for section in sections}
+    uses = Counter(named.values())
+    return {pid: title for pid, title in named.items() if title and uses[title] == 1}
 
 
 def _section(space: XSpace, plane: int, name: str) -> str:

@@ -13,6 +13,7 @@ from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.timeline.args import TraceArgs
 from tpu_profile_plugin.analysis.timeline.counters import Counter, sampled
 from tpu_profile_plugin.analysis.timeline.host import THREADS, HostTrace
+from tpu_profile_plugin.analysis.timeline.preview import Preview
 
 FEW_EVENTS = 500_000
 """A timeline with fewer events is shown whole; of several hosts, each with fewer than its share."""
@@ -45,14 +46,14 @@ class Selection:
         return len(self.events) + self.samples
 
 
-def whole(traces: Sequence[HostTrace]) -> Window:
+def whole(traces: Sequence[HostTrace | Preview]) -> Window:
     """From the first begin to the last end over all hosts, counters included; (0, 0) when there is no event."""
     spans = [trace.native.span for trace in traces if len(trace.native)]
     spans += [trace.sampled_ps for trace in traces if trace.sampled_ps is not None]
     return (min(b for b, _ in spans), max(e for _, e in spans)) if spans else (0, 0)
 
 
-def recording(traces: Sequence[HostTrace]) -> Window:
+def recording(traces: Sequence[HostTrace | Preview]) -> Window:
     """From time 0, where the recording began, to the last end.
 
     Without a recorded start, times may count from anything, such as the start of the machine: then only if the first

@@ -19,6 +19,7 @@ const HEADER = {
   total_events: 7,
   merged_events: 3,
   truncated: false,
+  partial: false,
   boxes: 5,
   sections: [{ pid: 1, name: "/device:TPU:0", host: "h", track_begin: 0, track_end: 1 }],
   tracks: [{ pid: 1, tid: 2, name: "Ops", rows: 2, events: 7 }],

@@ -3,6 +3,9 @@ import type { EventRef, Trace } from "./trace";
 import { boxName, firstEndingAt, trackOfBox } from "./trace";
 import type { BoxIndex, Ps, Span, TrackIndex } from "./units";
 
+/** Each costs a pass over the boxes. */
+const MOST_FOUND = 100;
+
 /** A selected box; it survives a reload of the data, which renumbers boxes. */
 export interface SelectedEvent extends EventRef {
   /** null for a merged block. */
@@ -55,6 +58,20 @@ export function eventOfBox(trace: Trace, box: BoxIndex): SelectedEvent {
     count: trace.count[box]!,
     row: trace.row[box]!,
   };
+}
+
+/** The same events in another answer about the trace, where rows and numbers may differ; without those that are no boxes there. */
+export function foundAgain(trace: Trace, selection: readonly SelectedEvent[]): SelectedEvent[] {
+  return selection.slice(0, MOST_FOUND).flatMap((event) => foundIn(trace, event) ?? []);
+}
+
+function foundIn(trace: Trace, event: SelectedEvent): SelectedEvent | null {
+  for (let box = 0; box < trace.begin.length; box++) {
+    if (trace.begin[box] !== event.begin || trace.duration[box] !== event.duration) continue;
+    const other = eventOfBox(trace, box);
+    if (other.pid === event.pid && other.name === event.name && other.count === event.count) return other;
+  }
+  return null;
 }
 
 /** Whether two selected events refer to the same box. */

@@ -65,6 +65,8 @@ export interface Trace {
   /** No finer boxes of it exist, as in a saved report. */
   readonly finest: boolean;
   readonly truncated: boolean;
+  /** Recorded lines only, because the server is still reading the rest of a large profile. */
+  readonly partial: boolean;
   readonly sections: readonly Section[];
   readonly tracks: readonly Track[];
   readonly strings: readonly string[];
@@ -118,6 +120,7 @@ export function decodeTrace(buffer: ArrayBuffer): Trace {
     mergedEvents: count(header.merged_events ?? 0, "merged_events"),
     finest: header.finest === true,
     truncated: header.truncated === true,
+    partial: header.partial === true,
     sections,
     tracks,
     strings: list(header.strings, "strings").map(String),

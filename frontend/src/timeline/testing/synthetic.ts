@@ -35,6 +35,7 @@ export interface TraceSpec {
   readonly full?: readonly [number, number];
   readonly window?: readonly [number, number];
   readonly resolution?: number;
+  readonly partial?: boolean;
   readonly steps?: readonly (readonly [number, number, string])[];
 }
 
@@ -123,6 +124,7 @@ function header(
     boxes: count.length,
     merged_events: count.reduce((sum, n) => sum + (n > 1 ? n : 0), 0),
     truncated: false,
+    ...(spec.partial ? { partial: true } : {}),
     sections: spec.sections.map((section) => ({
       pid: section.pid,
       name: section.name,

@@ -292,11 +292,26 @@ function Status({ session, message }: { session: Session; message: string }) {
         </span>
       ) : null}
       {interval ? <span>marked: {formatTime(interval.end - interval.begin)}</span> : null}
+      {trace.partial ? <Rest /> : null}
       {trace.truncated ? <span class="tv-bad">the response was truncated</span> : null}
       <span class="tv-fixed" aria-live="polite">
         {message}
       </span>
     </p>
+  );
+}
+
+/** Says that more of the trace is on its way, and for how long it has been. */
+function Rest() {
+  const [seconds, setSeconds] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => setSeconds((known) => known + 1), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <span class="tv-fixed" title="Steps, derived rows, counters, flows and details follow; zoom and pan work already.">
+      <span role="status">Recorded events are shown, reading the rest…</span> {seconds > 0 ? `${seconds} s` : ""}
+    </span>
   );
 }
 

@@ -1,9 +1,10 @@
-//! The timeline of hosts: its columns (`trace`), the arguments of events, answers as bytes, and whole timelines for
-//! Perfetto.
+//! The timeline of hosts: its columns (`trace`), the arguments of events, answers as bytes, whole timelines for
+//! Perfetto, and pictures of large files that are not in memory.
 
 mod answers;
 mod arguments;
 mod perfetto;
+mod preview;
 mod trace;
 
 use pyo3::prelude::*;
@@ -12,5 +13,6 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     trace::register(module)?;
     arguments::register(module)?;
     perfetto::register(module)?;
+    preview::register(module)?;
     answers::register(module)
 }

@@ -110,6 +110,11 @@ pub(super) fn optional<'a, T: numpy::Element>(array: &'a Option<Read<'_, T>>) ->
     })
 }
 
+/// The lengths of the ranges between ascending starts.
+pub(super) fn sizes(py: Python<'_>, starts: &[u32]) -> Array<u32> {
+    starts.windows(2).map(|w| w[1] - w[0]).collect::<Vec<u32>>().into_pyarray(py).unbind()
+}
+
 /// Builds a trace; `segments` are (table, first, last, track) columns sorted by track.
 ///
 /// `tpus` are the processes of TPUs. `samples` are (begin, duration, process, name id) columns of the samples of counters.
@@ -176,14 +181,12 @@ impl Trace {
 
     /// Number of events per track.
     fn track_sizes(&self, py: Python<'_>) -> Array<u32> {
-        let sizes: Vec<u32> = self.timeline.trace.track_events.windows(2).map(|w| w[1] - w[0]).collect();
-        sizes.into_pyarray(py).unbind()
+        sizes(py, &self.timeline.trace.track_events)
     }
 
     /// Number of rows per track.
     fn track_rows(&self, py: Python<'_>) -> Array<u32> {
-        let rows: Vec<u32> = self.timeline.trace.track_rows.windows(2).map(|w| w[1] - w[0]).collect();
-        rows.into_pyarray(py).unbind()
+        sizes(py, &self.timeline.trace.track_rows)
     }
 
     /// Whether every event of the track is an asynchronous flow event.

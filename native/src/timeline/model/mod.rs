@@ -6,7 +6,7 @@ mod lengths;
 pub mod levels;
 pub mod names;
 pub mod order;
-mod rows;
+pub mod rows;
 mod slice;
 pub mod sparse;
 pub mod table;

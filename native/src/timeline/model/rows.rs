@@ -7,7 +7,8 @@ const WALK: usize = 64;
 pub const MAX_ROWS: usize = u16::MAX as usize;
 
 /// End of the last interval of every row, with the two queries of the placement.
-struct Ends {
+#[derive(Clone, Default)]
+pub struct Ends {
     ends: Vec<i64>,
     /// Smallest and largest end of the two children of every inner node; leaves begin at `width`.
     low: Vec<i64>,
@@ -16,8 +17,23 @@ struct Ends {
 }
 
 impl Ends {
-    fn new() -> Self {
-        Ends { ends: Vec::new(), low: Vec::new(), high: Vec::new(), width: 0 }
+    /// The row of the next event; events must come by (begin, longer first).
+    ///
+    /// An event goes below the deepest interval that contains it, into the first row that is free there, so nested
+    /// events sit at their depth and overlapping ones next to each other.
+    #[inline]
+    pub fn place(&mut self, begin: i64, duration: i64) -> usize {
+        let end = begin.saturating_add(duration.max(0));
+        // An interval that merely touches `begin` contains nothing.
+        let above = self.deepest_reaching(end.max(begin.saturating_add(1)));
+        let from = above.map_or(0, |r| r + 1);
+        let row = self.first_free(from, begin).unwrap_or(self.ends.len().max(from));
+        if row >= MAX_ROWS {
+            self.set(MAX_ROWS - 1, end.max(self.ends[MAX_ROWS - 1]));
+            return MAX_ROWS - 1;
+        }
+        self.set(row, end);
+        row
     }
 
     /// The deepest row whose last interval reaches at least to `end` (of those seen so far).
@@ -104,24 +120,13 @@ impl Ends {
 
 /// Row of every event; events must be sorted by (begin, longer first). Returns the number of rows.
 ///
-/// An event goes below the deepest interval that contains it, into the first row that is free there, so nested
-/// events sit at their depth and overlapping ones next to each other. O(n) for shallow tracks, O(n log rows) always.
+/// O(n) for shallow tracks, O(n log rows) always.
 pub fn rows(begin: &[i64], duration: &[i64], out: &mut [u16]) -> usize {
-    let mut ends = Ends::new();
+    let mut ends = Ends::default();
     let mut used = 0;
-    for ((&b, &d), row) in begin.iter().zip(duration).zip(out) {
-        let end = b.saturating_add(d.max(0));
-        // An interval that merely touches `b` contains nothing.
-        let above = ends.deepest_reaching(end.max(b.saturating_add(1)));
-        let from = above.map_or(0, |r| r + 1);
-        let place = ends.first_free(from, b).unwrap_or(used.max(from));
-        if place >= MAX_ROWS {
-            *row = (MAX_ROWS - 1) as u16;
-            ends.set(MAX_ROWS - 1, end.max(ends.ends[MAX_ROWS - 1]));
-            continue;
-        }
+    for ((&begin, &duration), row) in begin.iter().zip(duration).zip(out) {
+        let place = ends.place(begin, duration);
         *row = place as u16;
-        ends.set(place, end);
         used = used.max(place + 1);
     }
     used

@@ -58,18 +58,18 @@ fn attempt(trace: &Trace, begin: i64, end: i64, columns: u32, limit: usize) -> O
 }
 
 /// The pixel grid of a window.
-struct Pixel {
+pub struct Pixel {
     origin: i64,
-    width: f64,
+    pub width: f64,
 }
 
 impl Pixel {
-    fn new(begin: i64, end: i64, columns: u32) -> Self {
+    pub fn new(begin: i64, end: i64, columns: u32) -> Self {
         Pixel { origin: begin, width: (end.saturating_sub(begin).max(1) as f64 / f64::from(columns)).max(1.0) }
     }
 
     /// Where the column after the one that holds `time` begins; always later than `time`.
-    fn next(&self, time: i64) -> i64 {
+    pub fn next(&self, time: i64) -> i64 {
         let column = (time.saturating_sub(self.origin) as f64 / self.width).floor() + 1.0;
         let edge = self.origin.saturating_add((column * self.width).ceil() as i64);
         edge.max(time.saturating_add(1))
@@ -160,19 +160,22 @@ impl Span<'_> {
     }
 }
 
-/// Sums of up to `FEW` names: so few that a list is faster than a map.
+/// Sums of up to `FEW` names, the first: so few that a list is faster than a map.
 #[derive(Default)]
-struct Shares {
+pub struct Shares {
     names: [u32; FEW],
     sums: [i64; FEW],
     length: usize,
 }
 
 impl Shares {
-    fn add(&mut self, name: u32, share: i64) {
+    pub fn add(&mut self, name: u32, share: i64) {
         let known = self.names[..self.length].iter().position(|&n| n == name);
         let at = known.unwrap_or(self.length);
         if known.is_none() {
+            if at == FEW {
+                return;
+            }
             self.names[at] = name;
             self.sums[at] = 0;
             self.length += 1;
@@ -180,8 +183,12 @@ impl Shares {
         self.sums[at] = self.sums[at].saturating_add(share);
     }
 
+    pub fn clear(&mut self) {
+        self.length = 0;
+    }
+
     /// The name with the largest sum, the first among equals.
-    fn largest(&self) -> u32 {
+    pub fn largest(&self) -> u32 {
         let mut best = 0;
         for at in 1..self.length {
             if self.sums[at] > self.sums[best] {

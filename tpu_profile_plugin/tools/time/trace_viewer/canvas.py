@@ -12,6 +12,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.patterns import searcher
 from tpu_profile_plugin.analysis.timeline.args import TraceArgs
 from tpu_profile_plugin.analysis.timeline.host import THREADS, HostTrace, Track
+from tpu_profile_plugin.analysis.timeline.preview import Preview, preview_boxes
 from tpu_profile_plugin.analysis.timeline.sections import HOST_STRIDE
 from tpu_profile_plugin.analysis.timeline.sums import Area, sums
 from tpu_profile_plugin.analysis.timeline.threads import main_thread
@@ -35,6 +36,16 @@ _DTYPES = {"f64": "<f8", "u32": "<u4", "u16": "<u2", "u8": "u1", "i32": "<i4"}
 def columns(hosts: Sequence[Host], window: Window, resolution: int, fixed: Sequence[bytes]) -> bytes:
     """Boxes of a window; `fixed` are the parts of the header that do not depend on it, one per host."""
     traces = [trace for _, trace in hosts]
+    return boxes(traces, window, resolution, MOST_BOXES, _head(traces, window, fixed))
+
+
+def preview(previews: Sequence[Preview], window: Window, resolution: int, fixed: Sequence[bytes]) -> bytes:
+    """As `columns`, before the timelines are made: `partial` says so."""
+    head = b'"partial":true,' + _head(previews, window, fixed)
+    return preview_boxes(previews, window, resolution, MOST_BOXES, head)
+
+
+def _head(traces: Sequence[HostTrace | Preview], window: Window, fixed: Sequence[bytes]) -> bytes:
     full = recording(traces)
     total = sum(len(trace.native) for trace in traces)
     head = (
@@ -44,10 +55,10 @@ def columns(hosts: Sequence[Host], window: Window, resolution: int, fixed: Seque
     origin = next((trace.time_origin_ns for trace in traces if trace.time_origin_ns), None)
     if origin is not None:
         head += f'"time_origin_ns":{origin},'
-    return boxes(traces, window, resolution, MOST_BOXES, head.encode() + _members(hosts, fixed))
+    return head.encode() + _members(traces, fixed)
 
 
-def fixed_header(name: str, trace: HostTrace, titles: Titles, pid_offset: int) -> bytes:
+def fixed_header(name: str, trace: HostTrace | Preview, titles: Titles, pid_offset: int) -> bytes:
     """The sections and tracks of one host as two JSON lists without brackets, NUL between them.
 
     `title` is what the page shows in the place of a name.
@@ -87,17 +98,17 @@ def fixed_header(name: str, trace: HostTrace, titles: Titles, pid_offset: int) -
     return b"\0".join(_inner(part) for part in (sections, tracks))
 
 
-def _counter_facts(trace: HostTrace, track: Track) -> dict[str, Any]:
-    if track.counter is None:
+def _counter_facts(trace: HostTrace | Preview, track: Track) -> dict[str, Any]:
+    if track.counter is None or isinstance(trace, Preview):
         return {}
     counter = trace.counters[track.counter]
     extent = {"min": float(counter.value.min()), "max": float(counter.value.max())}
     return {"kind": "counter", "events": len(counter.value), "unit": counter.unit, **extent}
 
 
-def _members(hosts: Sequence[Host], fixed: Sequence[bytes]) -> bytes:
+def _members(traces: Sequence[HostTrace | Preview], fixed: Sequence[bytes]) -> bytes:
     sections, tracks, base = [], [], 0
-    for (_, trace), part in zip(hosts, fixed, strict=True):
+    for trace, part in zip(traces, fixed, strict=True):
         sections_of, tracks_of = part.split(b"\0")
         if sections_of:
             sections.append(_shifted(sections_of, base) if base else sections_of)
@@ -291,7 +302,8 @@ def search(
     Args:
       in_args: per host the arguments to search, the text, and whether case is ignored.
     """
-    return hits([trace for _, trace in hosts], wanted, in_args, limit, b'"version":1,' + _members(hosts, fixed))
+    traces = [trace for _, trace in hosts]
+    return hits(traces, wanted, in_args, limit, b'"version":1,' + _members(traces, fixed))
 
 
 def matcher(query: str, *, regex: bool, case: bool) -> Callable[[str], object]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from tpu_profile_plugin.analysis.timeline.host import HostTrace
+from tpu_profile_plugin.analysis.timeline.preview import Preview
 from tpu_profile_plugin.analysis.timeline.window import Window, recording
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.tools.payload import BINARY_TYPE, Json, Raw
@@ -15,11 +19,14 @@ _MOST_COLUMNS = 1_000_000
 
 
 def columns(timelines: Timelines, query: Query) -> Raw:
-    """The boxes of a window."""
+    """The boxes of a window; of a large profile that is not in memory, those of recorded lines if asked for."""
     asked = int(min(max(resolution(query, _RESOLUTION), 1), _MOST_COLUMNS))
+    if query.flag("preview") and (early := timelines.previews()):
+        shown, fixed = [one for one, _ in early], [header for _, header in early]
+        return Raw(canvas.preview(shown, _window(shown, query), asked, fixed), BINARY_TYPE)
     hosts, headers = timelines.hosts, timelines.page_headers  # both are made of the columns
     timelines.release_columns()
-    return Raw(canvas.columns(hosts, _window(timelines, query), asked, headers), BINARY_TYPE)
+    return Raw(canvas.columns(hosts, _window(timelines.traces, query), asked, headers), BINARY_TYPE)
 
 
 def search(timelines: Timelines, query: Query) -> Raw:
@@ -51,13 +58,13 @@ def details(timelines: Timelines, query: Query) -> Json:
         raise BadRequest("Events belong to one host; select it with 'host'.", parameter="host")
     asked = int(min(max(resolution(query, _RESOLUTION), 1), _MOST_COLUMNS))
     args = timelines.args(folded=True)[0]
-    body = canvas.columns(timelines.hosts, _window(timelines, query), asked, timelines.page_headers)
+    body = canvas.columns(timelines.hosts, _window(timelines.traces, query), asked, timelines.page_headers)
     return Json(canvas.details(timelines.hosts[0], args, body, query.integer("limit")))
 
 
 def sums(timelines: Timelines, query: Query) -> Json:
     """Sums per name over the events of a rectangle."""
-    part, limit = _window(timelines, query), query.integer("limit")
+    part, limit = _window(timelines.traces, query), query.integer("limit")
     return Json(canvas.name_sums(timelines.hosts, timelines.pid_offsets, query.text("areas"), part, limit))
 
 
@@ -84,7 +91,7 @@ def gaps(timelines: Timelines, query: Query) -> Json:
     return Json({"gaps": listed})
 
 
-def _window(timelines: Timelines, query: Query) -> Window:
+def _window(traces: Sequence[HostTrace | Preview], query: Query) -> Window:
     begin, end = window(query)
-    full = recording(timelines.traces)
+    full = recording(traces)
     return full[0] if begin is None else begin, full[1] if end is None else end

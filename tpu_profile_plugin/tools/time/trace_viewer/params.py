@@ -51,6 +51,7 @@ PARAMS = (
         "Rows and names of the page's forms: broken at idle times and named as in the user documents, or XProf's.",
         choices=("own", "xprof"),
     ),
+    Param("preview", "bool", False, "Boxes of recorded lines at once if a large profile is not in memory yet."),
     CLOCKS,
 )
 

@@ -11,6 +11,7 @@ from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
 from tpu_profile_plugin.analysis.timeline.args import TraceArgs, trace_args
 from tpu_profile_plugin.analysis.timeline.broken import broken
 from tpu_profile_plugin.analysis.timeline.host import THREADS, HostTrace, host_trace, older_trace
+from tpu_profile_plugin.analysis.timeline.preview import Preview, preview
 from tpu_profile_plugin.analysis.timeline.titles import Titles, titles
 from tpu_profile_plugin.analysis.timeline.window import FEW_EVENTS, Text
 from tpu_profile_plugin.run.figures.summary import preprocessed
@@ -18,6 +19,10 @@ from tpu_profile_plugin.run.host import HostProfile, derived
 from tpu_profile_plugin.run.preprocessing import preprocess
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.time.trace_viewer import canvas, json_forms
+from tpu_profile_plugin.units import MIB
+
+LARGE_BYTES = 100 * MIB
+"""The timeline of a host of this size takes about half a second to make."""
 
 
 @derived()
@@ -72,6 +77,12 @@ def page_header(host: HostProfile, pid_offset: int, own: bool) -> bytes:
     trace = page_timeline_of(host, 0) if own else timeline_of(host, 0)
     shown = titles(host.space, trace) if own else Titles()
     return canvas.fixed_header(host.name, trace, shown, pid_offset)
+
+
+@derived(alone=True)
+def preview_of(host: HostProfile) -> Preview | None:
+    """What is shown of the host while its timeline is made."""
+    return preview(host.lazy)
 
 
 @derived()
@@ -150,6 +161,27 @@ class Timelines:
         return [
             page_header(host, offset, self.own) for host, offset in zip(self.profiles, self.pid_offsets, strict=True)
         ]
+
+    def previews(self) -> list[tuple[Preview, bytes]]:
+        """What is shown of large hosts while their timelines are made, with the unchanging part of its header.
+
+        Nothing if that would not be sooner: hosts are small, or in memory, or have corrected clocks.
+        """
+        timeline = page_timeline_of if self.own else timeline_of
+        hosts = self.run.profiles
+        if any(self.shifts) or sum(host.size for host in hosts) < LARGE_BYTES:
+            return []
+        if all(timeline.is_known(host, 0) for host in hosts):
+            return []
+        several, early = len(hosts) > 1, []
+        position = {id(host): i for i, host in enumerate(hosts)}
+        for host, found in self.run.iterate_hosts(preview_of):
+            if found is None:
+                return []
+            offset = json_forms.offset(position[id(host)]) if several else 0
+            titled = Titles(found.titles if self.own else {})
+            early.append((found, canvas.fixed_header(host.name, found, titled, offset)))
+        return early
 
     def prepare_smaller_windows(self) -> None:
         """Starts to compute finer levels of detail."""

@@ -1,7 +1,7 @@
 // The session of an open trace: timeline, requests, search, and URL state.
 import type { UrlState } from "../../../page/page";
 import { Loader, rangeFor } from "../../../timeline/data/fetch_policy";
-import type { Loaded, RangeRequest } from "../../../timeline/data/fetch_policy";
+import type { Loaded } from "../../../timeline/data/fetch_policy";
 import { exposeHook } from "../../../timeline/test_hook";
 import { hitNear, stepHit } from "../../../timeline/data/search_hits";
 import type { SearchHits } from "../../../timeline/data/search_hits";
@@ -11,6 +11,7 @@ import { initialArrangement } from "../../../timeline/layout/layout";
 import type { Arrangement } from "../../../timeline/layout/layout";
 import { arrange, hideFlows, select, setFlows, setHits, setMarker, markInterval, showTrace } from "../../../timeline/state/commands";
 import { reveal, showSpan } from "../../../timeline/state/navigation";
+import { foundAgain } from "../../../timeline/data/selection";
 import type { SelectedEvent } from "../../../timeline/data/selection";
 import type { Span } from "../../../timeline/data/units";
 import { firstView, windowAround } from "../../../timeline/data/work";
@@ -23,7 +24,8 @@ import type { ChromeTrace } from "../export/chrome_trace";
 import { About } from "./about";
 import { Gaps } from "./gaps";
 import { flowsOf } from "./source";
-import type { EventDetails, Gap, Query, Source } from "./source";
+import { Rest } from "./rest";
+import type { EventDetails, Gap, Query, Source, WantedBoxes } from "./source";
 import { arrangementOf, readView, sameSet, spanText, viewPatch } from "./url";
 
 const URL_DELAY_MS = 300;
@@ -59,6 +61,7 @@ export class Session {
   moved: () => void = () => undefined;
   /** The selection changed. */
   selected: () => void = () => undefined;
+  private readonly rest: Rest;
   private readonly loader: Loader<Trace>;
   private readonly unhook: () => void;
   private initial: Arrangement | null = null;
@@ -93,9 +96,14 @@ export class Session {
       (details) => this.told(details),
     );
     this.unhook = exposeHook(this.timeline);
-    this.loader = new Loader((wanted, signal) => source.boxes(wanted ?? this.firstWanted(), signal), {
-      data: (trace) => this.arrived(trace),
+    this.rest = new Rest(() => source.boxes(this.firstWanted(), this.life.signal), {
       busy: (on) => this.timeline.busy(on),
+      arrived: (trace) => this.completed(trace),
+      failed: (error) => this.failed(error),
+    });
+    this.loader = new Loader((wanted, signal) => source.boxes(wanted ?? this.firstWanted(), signal, !this.rest.isHere), {
+      data: (trace) => this.arrived(trace),
+      busy: (on) => this.timeline.busy(on || this.rest.isAwaited),
       failed: (error) => this.failed(error),
     });
     const view = readView(state);
@@ -125,7 +133,7 @@ export class Session {
   }
 
   /** The window in the address, or the whole trace. */
-  private firstWanted(): RangeRequest | { readonly range: null; readonly resolution: number } {
+  private firstWanted(): WantedBoxes {
     const { clientWidth } = this.timeline.elements.stage;
     const pixels = Math.max(clientWidth, 300) * (devicePixelRatio || 1);
     const { trace } = this.timeline.state;
@@ -135,6 +143,7 @@ export class Session {
   }
 
   private arrived(trace: Trace): void {
+    if (!this.rest.accepts(trace)) return this.windowMoved();
     const first = this.timeline.state.trace === null;
     this.error = null;
     if (first) {
@@ -145,6 +154,18 @@ export class Session {
     this.timeline.apply(showTrace(trace));
     if (first) this.restore(trace);
     this.changed();
+  }
+
+  /** The whole trace replaces a preview: the same events stay selected; large sections collapse unless the user arranged some. */
+  private completed(trace: Trace): void {
+    const { arrangement, selection } = this.timeline.state;
+    const before = this.initial;
+    this.arrived(trace);
+    if (selection.length > 0) this.timeline.apply(select(foundAgain(trace, selection)));
+    this.windowMoved();
+    this.initial = initialArrangement(trace);
+    if (!arrangement || !before || !sameSet(arrangement.collapsedSections, before.collapsedSections)) return;
+    this.timeline.apply(arrange({ ...arrangement, collapsedSections: this.initial.collapsedSections }));
   }
 
   /** Applies window and selection of the address once the trace is loaded; without a window, shows where devices work. */
@@ -159,7 +180,7 @@ export class Session {
     if (view.gap) void this.gaps.follow(view.gap, view.window === null).then(() => this.command("next-gap"));
     if (trace.window.begin > trace.full.begin || trace.window.end < trace.full.end) {
       const whole = { range: trace.full, resolution: MINIMAP_RESOLUTION };
-      this.source.boxes(whole, this.life.signal).then(
+      this.source.boxes(whole, this.life.signal, trace.partial).then(
         (answer) => {
           if (!this.life.signal.aborted) this.timeline.offerOverview(answer);
         },
@@ -171,6 +192,8 @@ export class Session {
   /** Selects an event by its reference, after fetching its time and row. */
   async selectByRef(ref: EventRef, show: boolean): Promise<void> {
     try {
+      await this.rest.whole;
+      if (this.life.signal.aborted) return;
       const d = await this.source.event(ref, this.hostOf(ref), this.life.signal);
       if (this.life.signal.aborted) return; // the address belongs to another page by now
       const event: SelectedEvent = { ...ref, name: d.name, begin: d.begin_ps, duration: d.duration_ps, count: 1, row: d.row ?? 0 };
@@ -190,6 +213,7 @@ export class Session {
   }
 
   private failed(error: unknown): void {
+    if (this.life.signal.aborted) return;
     this.error = error;
     this.changed();
   }
@@ -211,7 +235,8 @@ export class Session {
 
   private selectionChanged(): void {
     const { selection, area } = this.timeline.state;
-    this.about.follow(selection, area);
+    if (this.timeline.state.trace?.partial) this.about.follow([], null);
+    else this.about.follow(selection, area);
     this.selected();
     this.viewChanged();
   }
@@ -238,8 +263,9 @@ export class Session {
     if (!this.searching) return;
     const abort = new AbortController();
     this.searchAbort = abort;
-    this.source.search(query, abort.signal).then(
-      (hits) => {
+    const found = Promise.all([this.source.search(query, abort.signal), this.rest.whole]);
+    found.then(
+      ([hits]) => {
         if (abort.signal.aborted) return;
         this.searching = false;
         this.setHits(hits);
@@ -348,7 +374,7 @@ export class Session {
   writeUrl(): void {
     const { window, machine } = this.timeline;
     const { trace, arrangement, selection, interval, marker, hiddenFlows } = this.timeline.state;
-    if (!trace || !arrangement || !this.initial) return;
+    if (!trace || trace.partial || !arrangement || !this.initial) return;
     const atHome = this.home !== null && spanText(this.home) === spanText(window);
     const sameSections = sameSet(arrangement.collapsedSections, this.initial.collapsedSections);
     const patch = viewPatch({

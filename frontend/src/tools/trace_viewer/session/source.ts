@@ -126,6 +126,9 @@ export interface Place {
   readonly xprof?: boolean;
 }
 
+/** A range, or the whole trace, at a resolution. */
+export type WantedBoxes = RangeRequest | { readonly range: null; readonly resolution: number };
+
 export class Source {
   constructor(
     private readonly client: Client,
@@ -147,10 +150,16 @@ export class Source {
     return { ...(clocks ? { clocks } : {}), ...(xprof ? { reading: "xprof" } : {}) };
   }
 
-  /** Fetches the boxes of a range at a resolution. */
-  async boxes(wanted: RangeRequest | { readonly range: null; readonly resolution: number }, signal: AbortSignal): Promise<Trace> {
+  /** Fetches the boxes of a range at a resolution; `preview`: recorded lines will do while a large profile is read. */
+  async boxes(wanted: WantedBoxes, signal: AbortSignal, preview = false): Promise<Trace> {
     const range = wanted.range && { start_time_ms: wanted.range.begin / PS_PER_MS, end_time_ms: wanted.range.end / PS_PER_MS };
-    const params = { ...this.params(), format: "columns", ...range, resolution: Math.round(wanted.resolution) };
+    const params = {
+      ...this.params(),
+      format: "columns",
+      ...(preview ? { preview: "true" } : {}),
+      ...range,
+      resolution: Math.round(wanted.resolution),
+    };
     return decodeTrace(await this.client.bytes("data", params, { signal }));
   }
 
