@@ -284,9 +284,9 @@ def _request_spans(
 
 def _paired(first: _RoleRows, second: _RoleRows) -> tuple[_RoleRows, _RoleRows]:
     """The events at the same position among those of their role in the same group; the rest has no partner."""
-    keys = []
-    for rows in (first, second):
-        place = np.arange(len(rows.part)) - np.searchsorted(rows.part, rows.part)
-        keys.append(rows.part * (max(len(first.part), len(second.part)) + 1) + place)
-    _, own, other = np.intersect1d(*keys, assume_unique=True, return_indices=True)
+    most = max(len(first.part), len(second.part)) + 1
+    keys = [
+        rows.part * most + np.arange(len(rows.part)) - np.searchsorted(rows.part, rows.part) for rows in (first, second)
+    ]
+    _, own, other = np.intersect1d(keys[0], keys[1], assume_unique=True, return_indices=True)
     return rows_of(first, own), rows_of(second, other)
