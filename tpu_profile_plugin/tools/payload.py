@@ -30,9 +30,14 @@ class Json:
     """An answer that is a JSON value.
 
     It may contain tables, records and arrays of integers at any depth; numbers that are not finite become null.
+
+    Attributes:
+      value: the value.
+      xprofs: it has XProf's members only, and no tables: there is nothing to take out of it.
     """
 
     value: Any
+    xprofs: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,7 @@ class Records:
 
 
 Payload = Table | tuple[Table, ...] | Json | Raw
+_CELLS = frozenset((str, int, float, bool, type(None)))
 
 
 def encode(payload: Payload) -> Raw:
@@ -82,7 +88,7 @@ def as_xprof(payload: Payload, extras: Collection[str]) -> Payload:
     Tables lose extra columns, units, sentences and the properties named in `extras`; JSON objects the members of these
     names, at any depth. Raw payloads are returned unchanged.
     """
-    if isinstance(payload, Raw):
+    if isinstance(payload, Raw) or (isinstance(payload, Json) and payload.xprofs):
         return payload
     return Json(_without(payload.value if isinstance(payload, Json) else payload, extras))
 
@@ -129,10 +135,16 @@ def with_left_out(payload: Payload, left_out: Sequence[LeftOutHost]) -> Payload:
 
 
 def _without(value: Any, extras: Collection[str]) -> Any:
+    if type(value) in _CELLS:  # nearly all values; a comparison of abstract types costs more than the rest
+        return value
     if isinstance(value, Table):
         return value.as_xprof(extras)
     if isinstance(value, Mapping):
-        return {key: _without(member, extras) for key, member in value.items() if key not in extras}
+        return {
+            key: member if type(member) in _CELLS else _without(member, extras)
+            for key, member in value.items()
+            if key not in extras
+        }
     if isinstance(value, (list, tuple)):
         return [_without(entry, extras) for entry in value]
     return value

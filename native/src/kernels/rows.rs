@@ -141,33 +141,6 @@ impl Hasher for Seeded {
     }
 }
 
-/// Hashes keys that come in runs, such as counters: eight neighbours stay side by side.
-#[derive(Clone, Default)]
-pub struct SeededRuns(Seeded);
-
-impl BuildHasher for SeededRuns {
-    type Hasher = Self;
-
-    fn build_hasher(&self) -> Self {
-        self.clone()
-    }
-}
-
-impl Hasher for SeededRuns {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0.write(bytes);
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0.write_u64(value >> 3);
-        self.0.hash = self.0.hash << 3 | value & 7;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0.finish()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,8 +169,5 @@ mod tests {
         assert_eq!(a.hash_one(5u64), a.hash_one(5u64));
         assert_ne!(a.hash_one(5u64), a.hash_one(6u64));
         assert_ne!(a.hash_one(5u64), b.hash_one(5u64));
-        let (a, b) = (SeededRuns::default(), SeededRuns::default());
-        assert_eq!((a.hash_one(47u64) - a.hash_one(40u64), a.hash_one(40u64) % 8), (7, 0));
-        assert!(a.hash_one(48u64).abs_diff(a.hash_one(47u64)) > 8 && a.hash_one(40u64) != b.hash_one(40u64));
     }
 }

@@ -82,6 +82,7 @@ class StatColumns:
         assert len(slots) < _MAX_SLOTS
         self._gathered: dict[str, _Gathered] = {}
         self._ints: dict[str, SparseColumn] = {}
+        self._signed: dict[str, SparseColumn] = {}
         table = np.fromiter((slots.get(name, 255) for name in stat_names), dtype=np.uint8, count=len(stat_names))
         if len(stats.key) == 0 or not bool(np.any(table != 255)):
             return
@@ -113,8 +114,10 @@ class StatColumns:
         """Values written as int64; other types, including uint64, read as 0, as XProf does for some stats."""
         if name not in self._gathered:
             return EMPTY
-        owner, kind, value = self._gathered[name]
-        return _integers(owner, value, kind == _INT64)
+        if name not in self._signed:
+            owner, kind, value = self._gathered[name]
+            self._signed[name] = _integers(owner, value, kind == _INT64)
+        return self._signed[name]
 
     def doubles(self, name: str) -> tuple[I64, np.ndarray[Any, np.dtype[np.float64]]]:
         """Owners that have the stat and its values; types other than double read as 0."""

@@ -17,8 +17,6 @@ from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
 
-Spans = list[tuple[int, int, int, int]]
-
 # Role of an event in a request. H2D and D2H are transfers; ISSUE and DONE are their begin and end.
 (MODEL, PROCESS_BATCH, CONCAT, SCHEDULE, EXECUTE, LAUNCH, COMPLETE, H2D, H2D_ISSUE, H2D_DONE, D2H, D2H_ISSUE, D2H_DONE,
  DEVICE) = range(1, 15)  # fmt: skip
@@ -78,12 +76,12 @@ class RequestEvents:
         """Rows of one role."""
         return np.flatnonzero(self.role == role)
 
-    def last_span(self, role: int, group: int) -> tuple[int, int]:
-        """Begin and end of the group's last event of the role, by `sequence`."""
-        low, high = np.searchsorted(self.group, [group, group + 1])
-        rows = [i for i in range(int(low), int(high)) if self.role[i] == role]
-        last = max(rows, key=lambda i: int(self.sequence[i]))
-        return int(self.begin_ps[last]), int(self.end_ps[last])
+    def last_spans(self, role: int) -> dict[int, tuple[int, int]]:
+        """Begin and end of each group's last event of the role, by `sequence`."""
+        rows = self.where(role)
+        rows = rows[np.argsort(self.sequence[rows], kind="stable")]
+        spans = zip(self.begin_ps[rows].tolist(), self.end_ps[rows].tolist(), strict=True)
+        return dict(zip(self.group[rows].tolist(), spans, strict=True))
 
     def programs_of(self, groups: Sequence[int]) -> tuple[str, ...]:
         """Programs that ran in any of the groups, each once."""
@@ -177,70 +175,118 @@ def split_times(
 
     `formation` adds batch formation: from scheduling the request until the batch's inputs are concatenated.
     """
-    spans: Spans = []
-    for i, (groups, window) in enumerate(zip(families, windows, strict=True)):
-        spans += [(i, *span) for span in _request_spans(role_events, groups, window, formation)]
-    columns = np.array(spans, np.int64).reshape(-1, 4)
-    start = np.searchsorted(columns[:, 0], np.arange(len(families) + 1)).astype(np.int64)
+    requests = len(families)
+    spans = _request_spans(role_events, families, np.array(windows, np.int64).reshape(-1, 2), formation)
     begin, end = np.array(windows, np.int64).reshape(-1, 2).T
     phase_times, _, _ = _native.priority_times(
-        np.ascontiguousarray(columns[:, 0]),
-        np.ascontiguousarray(columns[:, 1]),
-        np.ascontiguousarray(columns[:, 2]),
-        np.ascontiguousarray(columns[:, 3].astype(np.uint8)),
-        np.arange(len(families), dtype=np.int64),
+        spans.request,
+        spans.begin_ps,
+        spans.end_ps,
+        spans.phase.astype(np.uint8),
+        np.arange(requests, dtype=np.int64),
         np.ascontiguousarray(begin),
         np.ascontiguousarray(end),
         _SLOTS,
         True,
     )
-    phases = np.asarray(phase_times.reshape(len(families), _SLOTS)[:, :PHASES])
+    phases = np.asarray(phase_times.reshape(requests, _SLOTS)[:, :PHASES])
     # Idle is the rest of the time between the first and the last span, instants included.
-    extent = np.zeros(len(families), np.int64)
-    for i in np.flatnonzero(np.diff(start)).tolist():
-        request_spans = columns[start[i] : start[i + 1]]
-        extent[i] = min(int(request_spans[:, 1:3].max()) - int(request_spans[:, 1].min()), _LONGEST)
-    phases[:, 0] = np.maximum(extent - phases[:, 1:].sum(axis=1), 0)
+    phases[:, 0] = np.maximum(_extents(spans, requests) - phases[:, 1:].sum(axis=1), 0)
     return phases
 
 
-def _spans_by_role(role_events: RequestEvents, group: int) -> dict[int, list[tuple[int, int]]]:
-    """Begins and ends of the group's events by role, by begin ascending; a single one for roles where one counts."""
-    by_role: dict[int, list[tuple[int, int]]] = {EXECUTE: []}
-    low, high = np.searchsorted(role_events.group, [group, group + 1])
-    for i in range(int(low), int(high)):
-        by_role.setdefault(int(role_events.role[i]), []).append(
-            (int(role_events.begin_ps[i]), int(role_events.end_ps[i]))
-        )
-    for role in _LAST_COUNTS:
-        if len(by_role.get(role, ())) > 1:
-            by_role[role] = [role_events.last_span(role, group)]
-    return by_role
+@dataclass(frozen=True, slots=True)
+class _PhaseSpans:
+    """Spans of requests, by request; phases are numbered as in `requests.Phase`."""
+
+    request: I64
+    begin_ps: I64
+    end_ps: I64
+    phase: I64
+
+
+def _extents(spans: _PhaseSpans, requests: int) -> I64:
+    """From the first begin to the last end of each request's spans, 0 without any."""
+    extent = np.zeros(requests, np.int64)
+    if len(spans.request):
+        first = np.flatnonzero(np.diff(spans.request, prepend=-1))
+        earliest = np.minimum.reduceat(spans.begin_ps, first)
+        latest = np.maximum.reduceat(np.maximum(spans.begin_ps, spans.end_ps), first)
+        # Times of a broken profile may be further apart than int64 reaches.
+        apart = latest.view(np.uint64) - earliest.view(np.uint64)
+        extent[spans.request[first]] = np.minimum(apart, np.uint64(_LONGEST)).view(np.int64)
+    return extent
+
+
+@dataclass(frozen=True, slots=True)
+class _RoleRows:
+    """Events of the requests' groups; `part` counts the groups of all requests, one after another."""
+
+    request: I64
+    part: I64
+    role: I64
+    begin_ps: I64
+    end_ps: I64
+
+    def of(self, role: int) -> _RoleRows:
+        """The events of one role."""
+        return rows_of(self, self.role == role)
+
+
+def _role_rows(role_events: RequestEvents, families: Sequence[Sequence[int]]) -> _RoleRows:
+    """The events of each request, group by group; a single one for roles where one counts."""
+    request = np.repeat(np.arange(len(families)), [len(family) for family in families])
+    group = np.array([group for family in families for group in family], np.int64)
+    low, high = (np.searchsorted(role_events.group, group, side=side) for side in ("left", "right"))
+    count = high - low
+    part = np.repeat(np.arange(len(group)), count)
+    row = np.arange(len(part)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(low, count)
+    role, sequence = role_events.role[row], role_events.sequence[row]
+    order = np.lexsort((sequence, role, part))
+    last = np.ones(len(row), np.bool_)
+    last[order[:-1]] = (np.diff(part[order]) != 0) | (np.diff(role[order]) != 0)
+    keep = last | ~np.isin(role, _LAST_COUNTS)
+    columns = request[part], part, role, role_events.begin_ps[row], role_events.end_ps[row]
+    return rows_of(_RoleRows(*columns), keep)
 
 
 def _request_spans(
-    role_events: RequestEvents, groups: Sequence[int], window: tuple[int, int], formation: bool
-) -> list[tuple[int, int, int]]:
-    """(begin, end, phase) spans of one request; phases are numbered as in `requests.Phase`."""
+    role_events: RequestEvents, families: Sequence[Sequence[int]], windows: I64, formation: bool
+) -> _PhaseSpans:
+    """The spans of all requests."""
     preprocess, postprocess, batch_formation, runtime, to_device, from_device, device = range(1, PHASES)
-    times_by_role: dict[int, list[tuple[int, int]]] = {}
-    spans: list[tuple[int, int, int]] = []
-    for group in groups:
-        by_role = _spans_by_role(role_events, group)
-        if by_role[EXECUTE] and LAUNCH in by_role:
-            spans.append((by_role[EXECUTE][0][0], by_role[LAUNCH][0][0], runtime))
-        for begin_role, end_role, phase in ((H2D_ISSUE, H2D_DONE, to_device), (D2H_ISSUE, D2H_DONE, from_device)):
-            pairs = zip(by_role.get(begin_role, ()), by_role.get(end_role, ()), strict=False)
-            spans += [(issue[0], done[1], phase) for issue, done in pairs]
-        for role, times in by_role.items():
-            times_by_role.setdefault(role, []).extend(times)
+    rows = _role_rows(role_events, families)
+    execute, concat, schedule = rows.of(EXECUTE), rows.of(CONCAT), rows.of(SCHEDULE)
+    started, first_launch = _paired(execute, rows.of(LAUNCH))
+    spans = [(started.request, started.begin_ps, first_launch.begin_ps, runtime)]
+    for issue_role, done_role, phase in ((H2D_ISSUE, H2D_DONE, to_device), (D2H_ISSUE, D2H_DONE, from_device)):
+        issue, done = _paired(rows.of(issue_role), rows.of(done_role))
+        spans.append((issue.request, issue.begin_ps, done.end_ps, phase))
     for role, phase in ((H2D, to_device), (D2H, from_device), (DEVICE, device)):
-        spans += [(begin, end, phase) for begin, end in times_by_role.get(role, ())]
-    if times_by_role.get(EXECUTE):
-        spans.append((window[0], min(begin for begin, _ in times_by_role[EXECUTE]), preprocess))
-    done = [begin for begin, _ in times_by_role.get(COMPLETE, ())] or [end for _, end in times_by_role.get(DEVICE, ())]
-    if done:
-        spans.append((max(done), window[1], postprocess))
-    if formation and SCHEDULE in times_by_role and times_by_role.get(CONCAT):
-        spans.append((min(times_by_role[SCHEDULE])[0], min(times_by_role[CONCAT])[0], batch_formation))
-    return spans
+        own = rows.of(role)
+        spans.append((own.request, own.begin_ps, own.end_ps, phase))
+    request, first, _ = extents(execute.request, execute.begin_ps, execute.begin_ps)
+    spans.append((request, windows[request, 0], first, preprocess))
+    complete, on_device = rows.of(COMPLETE), rows.of(DEVICE)
+    on_device = rows_of(on_device, ~np.isin(on_device.request, complete.request))
+    done_at = np.append(complete.begin_ps, on_device.end_ps)
+    request, _, last = extents(np.append(complete.request, on_device.request), done_at, done_at)
+    spans.append((request, last, windows[request, 1], postprocess))
+    if formation:
+        scheduled, begin, _ = extents(schedule.request, schedule.begin_ps, schedule.begin_ps)
+        joined, end, _ = extents(concat.request, concat.begin_ps, concat.begin_ps)
+        both, at, to = np.intersect1d(scheduled, joined, assume_unique=True, return_indices=True)
+        spans.append((both, begin[at], end[to], batch_formation))
+    request, begin, end = (np.concatenate(column) for column in list(zip(*spans, strict=True))[:3])
+    phase_of = np.repeat([phase for *_, phase in spans], [len(own) for own, *_ in spans])
+    return rows_of(_PhaseSpans(request, begin, end, phase_of), np.argsort(request, kind="stable"))
+
+
+def _paired(first: _RoleRows, second: _RoleRows) -> tuple[_RoleRows, _RoleRows]:
+    """The events at the same position among those of their role in the same group; the rest has no partner."""
+    most = max(len(first.part), len(second.part)) + 1
+    keys = [
+        rows.part * most + np.arange(len(rows.part)) - np.searchsorted(rows.part, rows.part) for rows in (first, second)
+    ]
+    _, own, other = np.intersect1d(keys[0], keys[1], assume_unique=True, return_indices=True)
+    return rows_of(first, own), rows_of(second, other)

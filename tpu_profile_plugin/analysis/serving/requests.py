@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
+import numpy as np
+
 from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
 from tpu_profile_plugin.analysis.serving import events
@@ -168,12 +170,11 @@ def _models(
 def _model_ids(space: XSpace, plane: Plane, role_events: events.RequestEvents) -> dict[int, str]:
     """The model named by the events of each group."""
     codes, texts = read.strings(space, plane, plane.events.stats, "model_id")
-    models: dict[int, str] = {}
-    for i in role_events.where(events.MODEL).tolist():
-        code = int(codes[role_events.event[i]])
-        if code >= 0 and texts[code]:
-            models.setdefault(int(role_events.group[i]), texts[code])
-    return models
+    is_named = np.array([*(text != "" for text in texts), False], np.bool_)  # the last one is for code -1
+    rows = role_events.where(events.MODEL)
+    rows = rows[is_named[codes[role_events.event[rows]]]]
+    group, first = np.unique(role_events.group[rows], return_index=True)
+    return {g: texts[c] for g, c in zip(group.tolist(), codes[role_events.event[rows[first]]].tolist(), strict=True)}
 
 
 def _batches(
@@ -190,7 +191,7 @@ def _batches(
         return []
     request_groups = set(requests)
     families = [links.family(group) for group in groups]
-    windows = {g: role_events.last_span(events.PROCESS_BATCH, g) for g in groups}
+    windows = role_events.last_spans(events.PROCESS_BATCH)
     phase_times = events.split_times(role_events, families, [windows[g] for g in groups], formation=False)
     padding = _stat_by_group(space, plane, role_events, events.CONCAT, "padding_amount")
     size = _stat_by_group(space, plane, role_events, events.CONCAT, "batch_size_after_padding")
@@ -256,9 +257,6 @@ def _stat_by_group(
 ) -> dict[int, int]:
     """The value of the group's last event of the role."""
     values, present = read.int64s(space, plane, plane.events.stats, name)
-    by_group: dict[int, int] = {}
-    for i in role_events.where(role).tolist():
-        event = int(role_events.event[i])
-        if present[event]:
-            by_group[int(role_events.group[i])] = int(values[event])
-    return by_group
+    rows = role_events.where(role)
+    rows = rows[present[role_events.event[rows]]]
+    return dict(zip(role_events.group[rows].tolist(), values[role_events.event[rows]].tolist(), strict=True))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.common import op_names
-from tpu_profile_plugin.analysis.common.columns import rows_of
 from tpu_profile_plugin.analysis.common.keys import extents
 from tpu_profile_plugin.analysis.common.planes import events_of_lines, on_recorded_line, spans_at
 from tpu_profile_plugin.analysis.common.preprocessed import STEPS_ID, PlaneExtras
@@ -116,12 +115,16 @@ def host_events(space: XSpace, plane: Plane, extras: PlaneExtras, *, with_device
     if with_device:
         _mark_launches(space, plane, events, kind)
     _mark_input_stages(space, plane, events, kind)
+    # Each is gathered by itself: there may be millions of events, and most are in neither.
+    marker, span = (_spans_of(plane, extras, events[rows], kind[rows]) for rows in (kind == _MARKER, kind < _MARKER))
+    return HostEvents(marker, span, _step_names(extras))
+
+
+def _spans_of(plane: Plane, extras: PlaneExtras, events: I64, kind: U8) -> Spans:
+    """Spans of grouped events."""
     group = extras.group_id
     assert group is not None or not len(events)
-    spans = Spans(group[events].astype(np.int64) if group is not None else events, *spans_at(plane, events), kind)
-    return HostEvents(
-        markers=rows_of(spans, kind == _MARKER), spans=rows_of(spans, kind < _MARKER), names=_step_names(extras)
-    )
+    return Spans(group[events].astype(np.int64) if group is not None else events, *spans_at(plane, events), kind)
 
 
 def _step_names(extras: PlaneExtras) -> dict[int, str]:

@@ -105,7 +105,7 @@ def recording(space: XSpace, steps: StepTable, planes: Sequence[Plane], tpu: Tpu
     extent = tpu.extent if tpu is not None else None
     first, last = extent or _extent([*planes, *([] if host is None else [host])])
     inside = int(begin[0]), int(end[-1])
-    work = [] if tpu is not None else _work(space, planes, host)
+    work = [] if tpu is not None else _work(planes, host)
     dispatch = None if tpu is not None else _dispatch(space, host, work, inside, len(steps))
     return Recording(min(first, inside[0]), max(last, inside[1]), dispatch)
 
@@ -132,7 +132,7 @@ def _dispatch(
         in_steps = np.zeros(len(plane.event_metadata), np.bool_)
         in_steps[name[(first >= begin) & (first < end)]] = True
         same = in_steps[name]
-        if called:
+        if called and not same.all():
             code, modules = read.strings(space, plane, plane.events.stats, "hlo_module")
             same |= np.array([*(module.startswith(called) for module in modules), False], np.bool_)[code[rows]]
         same &= until > begin
@@ -164,12 +164,12 @@ def _called(host: Plane | None, steps: tuple[int, int]) -> tuple[str, ...]:
     return tuple(f"jit_{calls[row]}" for row in rows.tolist())
 
 
-def _work(space: XSpace, planes: Sequence[Plane], host: Plane | None) -> list[tuple[Plane, I64]]:
+def _work(planes: Sequence[Plane], host: Plane | None) -> list[tuple[Plane, I64]]:
     """Per plane the events that are work: all of the devices, or the XLA ops of the CPU."""
     if planes:
         return [(plane, np.flatnonzero(plane_roles.on_recorded_line(plane))) for plane in planes]
     if host is None or host.stat_metadata.row("hlo_op") is None:
         return []
-    code, _ = read.strings(space, host, host.events.stats, "hlo_op")
+    ops, _ = host.events.stats.where(host.stat_metadata.row("hlo_op"))
     is_end = np.array([name.startswith("end: ") for name in host.event_metadata.names], np.bool_)
-    return [(host, np.flatnonzero((code >= 0) & ~is_end[host.events.metadata]))]
+    return [(host, ops[~is_end[host.events.metadata[ops]]])]

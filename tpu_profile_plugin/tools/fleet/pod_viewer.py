@@ -35,7 +35,8 @@ def build(run: Run, query: Query) -> Json:
             "diagnostics": {"info": [], "warnings": list(warnings), "errors": []},
             "stepBreakdownEvents": [{"id": i, "name": name} for i, name in enumerate(POD_CATEGORIES, start=1)],
             "deviceType": summary.environment.device_type,
-        }
+        },
+        xprofs=True,
     )
 
 
@@ -77,20 +78,25 @@ def _steps(summary: RunSummary) -> list[dict[str, Any]]:
     steps = summary.steps
     if not len(steps):
         return []
-    times = pod_ps(steps) / PS_PER_US
-    totals = steps.duration_ps[:, steps.dense_cores]
+    dense = steps.dense_cores
+    times = (pod_ps(steps) / PS_PER_US).tolist()
+    totals = (steps.duration_ps[:, dense] / PS_PER_US).tolist()
+    # As in XProf, only cores with a recorded ordinal; the arrays have all.
+    named = [(steps.cores[position], summary.cores.get(steps.cores[position], ("", -1))) for position in dense]
+    recorded = [(column, str(core), host) for column, (core, (host, ordinal)) in enumerate(named) if ordinal >= 0]
     sequence = []
-    for row, number in enumerate(steps.number.tolist()):
-        cores = {}
-        for column, position in enumerate(steps.dense_cores):
-            core = steps.cores[position]
-            # As in XProf, only cores with a recorded ordinal; the arrays have all.
-            if summary.cores.get(core, ("", -1))[1] >= 0 and totals[row, column] > 0:
-                total = float(totals[row, column]) / PS_PER_US
-                cores[str(core)] = _core(summary.cores[core][0], number, total, times[row, column].tolist())
+    for number, total, parts in zip(steps.number.tolist(), totals, times, strict=True):
+        cores = {
+            core: _core(host, number, total[column], parts[column])
+            for column, core, host in recorded
+            if total[column] > 0
+        }
         unknown: dict[str, Any] = {"channelDb": [], "coreIdToReplicaIdMap": {}, "allReduceOpDb": []}
         sequence.append({"stepNum": number, "podStatsPerCore": cores, **unknown})
     return sequence
+
+
+_BREAKDOWN_KEYS = tuple(str(i) for i in range(1, len(POD_CATEGORIES) + 1))
 
 
 def _core(host: str, number: int, total_us: float, parts: list[float]) -> dict[str, Any]:
@@ -103,7 +109,7 @@ def _core(host: str, number: int, total_us: float, parts: list[float]) -> dict[s
         "stepNum": number,
         "totalDurationUs": total_us,
         "bottleneck": bottleneck,
-        "stepBreakdownUs": {str(i): value for i, value in enumerate(parts, start=1)},
+        "stepBreakdownUs": dict(zip(_BREAKDOWN_KEYS, parts, strict=True)),
     }
 
 
