@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import stat
@@ -42,7 +43,10 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class FileStat:
-    """The stat of a file; `fault` is None, "unreadable", "broken" (dangling link) or "special" (not a regular file)."""
+    """The stat of a file; `fault` is None or why it cannot be opened.
+
+    "unreadable", "broken" (a link to nothing), "loop" (of links), "directory", "special" (a pipe, socket or device).
+    """
 
     size: int = 0
     mtime_ns: int = 0
@@ -145,7 +149,7 @@ class LocalFiles(Files):
         contents = Contents()
         with os.scandir(path) as entries:
             for entry in entries:
-                if is_relevant(entry.name) and not entry.is_dir():
+                if is_relevant(entry.name):
                     contents.files[entry.name] = _local_stat(entry)
         return contents
 
@@ -220,8 +224,10 @@ def _local_stat(entry: os.DirEntry[str]) -> FileStat:
         status = system.status_of(entry)
     except PermissionError:
         return FileStat(fault="unreadable")
-    except OSError:
-        return FileStat(fault="broken")
+    except OSError as error:
+        return FileStat(fault="loop" if error.errno == errno.ELOOP else "broken")
+    if stat.S_ISDIR(status.st_mode):
+        return FileStat(fault="directory")
     if not stat.S_ISREG(status.st_mode):
         return FileStat(fault="special")
     fault = None if os.access(entry.path, os.R_OK) else "unreadable"

@@ -128,3 +128,10 @@ class RunFiles:
             with contextlib.suppress(ValueError, OverflowError, OSError):  # digits that are no time
                 return round(datetime(*map(int, named.groups())).timestamp() * 1000)  # type: ignore[arg-type]
         return self.mtime_ms
+
+
+def unreadable_directory(what: str, error: OSError) -> str:
+    """The reason why a directory cannot be listed."""
+    if isinstance(error, PermissionError):
+        return f"The server may not read {what}."
+    return f"The server cannot read {what}: {error.strerror or type(error).__name__}."

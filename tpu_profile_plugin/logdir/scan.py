@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from tpu_profile_plugin.logdir.files import Files, Listing
-from tpu_profile_plugin.logdir.model import Problem
+from tpu_profile_plugin.logdir.model import UNREADABLE_DIRECTORY, Problem, unreadable_directory
 from tpu_profile_plugin.logdir.names import CAPTURES, is_xplane, printable, unique_name
 from tpu_profile_plugin.system.paths import last_part
 
@@ -167,9 +167,8 @@ def _record_error(walk: _Walk, relative: str, error: OSError) -> None:
         reason = "does not exist" if isinstance(error, FileNotFoundError) else "cannot be read"
         walk.problems.append(Problem("logdir_unreadable", f"The logdir {reason} ({type(error).__name__})."))
     elif not isinstance(error, FileNotFoundError):
-        walk.problems.append(
-            Problem("unreadable_directory", "A directory in the logdir cannot be read.", printable(relative))
-        )
+        message = unreadable_directory("a directory of the logdir", error)
+        walk.problems.append(Problem(UNREADABLE_DIRECTORY, message, printable(relative)))
 
 
 def _locations(walk: _Walk) -> dict[str, RunLocation]:

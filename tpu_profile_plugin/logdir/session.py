@@ -7,7 +7,14 @@ from dataclasses import replace
 
 from tpu_profile_plugin.logdir import names
 from tpu_profile_plugin.logdir.files import Files, FileStat
-from tpu_profile_plugin.logdir.model import UNREADABLE, UNREADABLE_DIRECTORY, HostFile, Problem, RunFiles
+from tpu_profile_plugin.logdir.model import (
+    UNREADABLE,
+    UNREADABLE_DIRECTORY,
+    HostFile,
+    Problem,
+    RunFiles,
+    unreadable_directory,
+)
 
 
 def open_run(files: Files, path: str, name: str, directory: str) -> RunFiles:
@@ -15,8 +22,10 @@ def open_run(files: Files, path: str, name: str, directory: str) -> RunFiles:
     session = name.rsplit("/", 1)[-1]
     try:
         listed = files.stat_files(path).files
-    except PermissionError:
-        problem = Problem(UNREADABLE_DIRECTORY, "The server may not read the directory of this run.")
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except OSError as error:
+        problem = Problem(UNREADABLE_DIRECTORY, unreadable_directory("the directory of this run", error))
         return RunFiles(name, session, directory, (), (problem,))
     hosts: list[HostFile] = []
     others: list[HostFile] = []
@@ -108,13 +117,18 @@ def _host_file(files: Files, path: str, file_name: str, status: FileStat, taken:
     return HostFile(host, files.join(path, file_name), status.size, status.mtime_ns, kind, name, status.tag, problem)
 
 
+_FAULTS = {
+    "unreadable": "The server may not read {name}.",
+    "broken": "{name} is a link to a file that does not exist.",
+    "loop": "{name} is a link that leads back to itself.",
+    "directory": "{name} is a directory, not a file.",
+    "special": "{name} is not a regular file.",
+}
+
+
 def _file_problem(name: str, status: FileStat) -> Problem | None:
-    if status.fault == "unreadable":
-        return Problem(UNREADABLE, f"The server may not read {name}.", name)
-    if status.fault == "broken":
-        return Problem(UNREADABLE, f"{name} is a link to a file that does not exist.", name)
-    if status.fault == "special":
-        return Problem(UNREADABLE, f"{name} is not a regular file.", name)
+    if status.fault is not None:
+        return Problem(UNREADABLE, _FAULTS[status.fault].format(name=name), name)
     if status.size == 0:
         message = f"{name} is empty (0 bytes): the capture ended before it wrote anything, or is still running."
         return Problem("empty_file", message, name)

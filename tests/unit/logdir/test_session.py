@@ -186,6 +186,7 @@ def test_broken_links_special_files_and_directories(tmp_path):
     run = Logdir(str(tmp_path)).run("s")
     assert [(f.host, f.problem and f.problem.code) for f in run.hosts] == [
         ("broken", "unreadable_file"),
+        ("dir", "unreadable_file"),
         ("good", None),
         ("pipe", "unreadable_file"),
     ]
