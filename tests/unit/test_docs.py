@@ -130,7 +130,7 @@ def test_tables_are_whole_and_their_cells_short(path: Path) -> None:
         if begins and not re.fullmatch(r"\|[\s:|-]+\|", lines[number]):
             wrong.append(f"{name_of(path)}:{number}: a row of no table")
         longest = max(len(cell.strip()) for cell in re.split(r"(?<!\\)\|", row))
-        if longest > 700:
+        if longest > 400:
             wrong.append(f"{name_of(path)}:{number}: a cell of {longest} characters")
     assert not wrong, "\n".join(wrong)
 
@@ -194,3 +194,8 @@ def test_flags_of_the_documentation_are_those_of_the_server() -> None:
         assert not unknown, f"{name_of(path)}: the server has no flag {sorted(unknown)}"
     missing = {name for name in known if name not in SETTINGS.read_text()}
     assert not missing, f"docs/user/settings.md lacks {sorted(missing)}"
+
+
+def test_the_demo_is_small() -> None:
+    """The limit that CONTRIBUTING.md states."""
+    assert sum(path.stat().st_size for path in walk("demo")) < 2_000_000

@@ -190,7 +190,7 @@ def test_broken_links_special_files_and_directories(tmp_path):
         ("good", None),
         ("pipe", "unreadable_file"),
     ]
-    assert len(run.problems) == 2
+    assert len(run.problems) == 3
 
 
 def test_unreadable_file(tmp_path, monkeypatch):

@@ -82,6 +82,7 @@ beforeEach(() => cleanup());
 it("says above every page what the server has to say", async () => {
   await open("");
   expect(document.querySelector(".report-note")).toBeNull();
+  cleanup();
   await open("", { config: { note: "The tab Profile is that of another." } });
   expect(text(".report-note")).toBe("The tab Profile is that of another.");
 });
