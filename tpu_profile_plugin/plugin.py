@@ -33,7 +33,9 @@ class ProfilePlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         """The HTTP server, created on first use."""
         from tpu_profile_plugin.server.app import Server
         from tpu_profile_plugin.server.options import from_context
+        from tpu_profile_plugin.system.allocator import few_areas
 
+        few_areas()
         return Server(dataclasses.replace(from_context(self._context), note=self._note))
 
     def get_plugin_apps(self) -> Mapping[str, WsgiApp]:
