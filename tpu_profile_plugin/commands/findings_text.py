@@ -21,6 +21,7 @@ def as_text(run: str, hosts: int, answer: dict[str, Any], silent: bool) -> str:
         lines += ["", f"{number}. {finding['title']}", f"   {_gain(finding, hosts, answer['base'])}"]
         for proof in finding["evidence"]:
             lines.append(f"   - {proof['label']}: {_value(proof)}{f'  [{_view(proof)}]' if proof['tool'] else ''}")
+        lines += [f"   - {op}{f'  at {place}' if place else ''}" for op, place in _ops(finding)]
         lines += textwrap.wrap(finding["advice"], _WIDTH, initial_indent="   ", subsequent_indent="   ")
     if not answer["findings"]:
         lines += ["", "No finding."]
@@ -43,6 +44,7 @@ def as_markdown(run: str, hosts: int, answer: dict[str, Any], silent: bool) -> s
         for proof in finding["evidence"]:
             view = f" (`{_view(proof).replace('`', chr(39))}`)" if proof["tool"] else ""
             lines.append(f"- {_plain(proof['label'])}: **{_plain(_value(proof))}**{view}")
+        lines += [f"- {_plain(op)}{f' at {_plain(place)}' if place else ''}" for op, place in _ops(finding)]
         lines += ["", _plain(finding["advice"])]
     if not answer["findings"]:
         lines += ["", "No finding."]
@@ -83,6 +85,14 @@ def _gain(finding: dict[str, Any], hosts: int, base: str) -> str:
     parts = f"{', '.join(most)} and {last}" if most else last
     share = f"{finding['share']:.1%} of the {base}"
     return f"{saving} of {whole} {parts}, {share}{where}; {sure}. Saving: {finding['formula']}."
+
+
+def _ops(finding: dict[str, Any]) -> list[tuple[str, str]]:
+    """The HLO text of each op that the evidence is about, with its line of code; mere names are shown already."""
+    told = {
+        one["op"]: f"{one['file']}:{one['line']}" if one["file"] else "" for one in finding["evidence"] if one["op"]
+    }
+    return [(text, place) for text, place in told.items() if " = " in text]
 
 
 def _value(proof: dict[str, Any]) -> str:

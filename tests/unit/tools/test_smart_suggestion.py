@@ -75,7 +75,7 @@ def test_every_rule_finds_something_or_says_why_not(profile: str):
         assert 0 <= one["saving_ps_per_step"] <= sum(part["ps"] for part in one["segments"]) <= found["base_ps"]
         assert one["share"] == pytest.approx(one["saving_ps_per_step"] / max(found["base_ps"], 1))
         for proof in one["evidence"]:
-            assert set(proof) == {"label", "value", "unit", "tool", "query", "file", "line"}
+            assert set(proof) == {"label", "value", "unit", "tool", "query", "op", "file", "line"}
             assert (proof["file"] is None) == (proof["line"] is None)
             assert isinstance(proof["value"], str) or math.isfinite(proof["value"])
             assert proof["tool"] == "" or registry.find(proof["tool"])
@@ -179,6 +179,7 @@ def test_findings_about_no_time_and_of_all_hosts():
                     "unit": "MiB",
                     "tool": "memory_viewer",
                     "query": {"host": "a"},
+                    "op": None,
                     "file": None,
                     "line": None,
                 }

@@ -29,6 +29,23 @@ def code_line(text: str) -> tuple[str, int] | None:
 
 
 @dataclass(frozen=True, slots=True)
+class OpOf:
+    """An op of a device, and what its program tells of it, "" and 0 before that is looked up or if it is not recorded.
+
+    Attributes:
+      name, program_id: of the op as recorded and of its program, 0 if unknown.
+      text: its HLO instruction.
+      file, line: where it comes from in the user's program.
+    """
+
+    name: str
+    program_id: int = 0
+    text: str = ""
+    file: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """One number or text that shows a finding, and the page that shows it.
 
@@ -39,6 +56,7 @@ class Evidence:
       tool: id of the page that shows it; "" without one.
       query: keys of that page's address, such as `host`, `window` ("from,to" in ps on the host's axis),
         `filter`, or `row` (cells of the row that the page marks).
+      op: the op that it is about; None if it is about none, or about several.
     """
 
     label: str
@@ -46,11 +64,19 @@ class Evidence:
     unit: str = ""
     tool: str = ""
     query: Mapping[str, str] = field(default_factory=dict)
+    op: OpOf | None = None
 
     @property
     def code(self) -> tuple[str, int] | None:
-        """The line of code, file and line, that the value names; None without one."""
+        """The line of code, file and line, of its op, else the one that the value names; None without one."""
+        if self.op is not None and self.op.file:
+            return self.op.file, self.op.line
         return code_line(self.value) if isinstance(self.value, str) else None
+
+    @property
+    def op_text(self) -> str:
+        """The text of its op: the HLO instruction, else the name as recorded; "" without an op."""
+        return "" if self.op is None else self.op.text or self.op.name
 
 
 @dataclass(frozen=True, slots=True)

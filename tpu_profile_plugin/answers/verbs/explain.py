@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from tpu_profile_plugin.analysis.budget.categories import label_of
 from tpu_profile_plugin.analysis.findings.find import RuleFinding
-from tpu_profile_plugin.analysis.findings.model import Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import OpOf, Rule, Silence
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
 from tpu_profile_plugin.answers.evidence import MOST_NEXT, first, further, line_of, value_text
 from tpu_profile_plugin.answers.how_to_record import PROFILE, how_to_record
@@ -125,10 +125,17 @@ def _in_full(run: OpenRun, found: Overview, entry: RuleFinding) -> Answer:
         {"label": one.label, "value": _value(one.value), **({"unit": one.unit} if one.unit else {})}
         for one in finding.evidence
     ]
+    if ops := {one.op: None for one in finding.evidence if one.op is not None}:
+        facts["ops"] = [_op(one) for one in ops]
     more = [*further(finding, len(view.hosts), lambda name, program: _op_id(run, name, program))]
     more += [*_by_part(finding.segments), Next("explain", {}, "the other findings")]
     base = base_sentence(budget) if finding.saving_ps else ""
     return Answer(Link("overview_page", {"finding": entry.id}), facts, None, base, first(more))
+
+
+def _op(op: OpOf) -> dict[str, str]:
+    """An op that the evidence is about: its HLO text, or its name, and its line of code."""
+    return {"op": op.text or op.name, **({"line": f"{op.file}:{op.line}"} if op.file else {})}
 
 
 def _value(value: float | str) -> float | str:

@@ -17,6 +17,7 @@ from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.run.figures.budget import budget, host_alone, run_decomposition
 from tpu_profile_plugin.run.figures.communication import communication, run_communication
 from tpu_profile_plugin.run.figures.devices import host_devices, keeper_of
+from tpu_profile_plugin.run.figures.op_texts import with_op_texts
 from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.figures.summary import groups_if_any, host_summary, run_summary
 from tpu_profile_plugin.run.host import HostProfile, per_host
@@ -101,4 +102,4 @@ def run_findings(run: RunHosts) -> tuple[RunView, Report]:
     of_hosts = run.map_hosts(gathered)
     parts = run_summary(run), run_decomposition(run), run_communication(run)
     view = RunView(tuple(host.name for host in run.readable), *parts)
-    return view, run.once("findings", lambda: find(view, of_hosts))
+    return view, run.once("findings", lambda: with_op_texts(run, find(view, of_hosts)))

@@ -6,9 +6,10 @@ an object; times are whole picoseconds:
 * `headline` {title, tone, finding}: what limits the run, in one line; `tone` is "good" (healthy), "fair", "bad" or
   "none" (no verdict, or busy); `finding` is the id of the finding that it repeats, or null;
 * `findings` [{id, title, share, saving_ps_per_step, segments: [{id, name, ps, percent}], formula, confidence, evidence:
-  [{label, value, unit, tool, query}], advice, hosts, help}], most costly first; `share` is the saving as a fraction of
-  `base_ps`; `segments` are the parts, or groups of parts, of the time budget that the saving lies in, which never
-  exceeds their sum; `help` is the rule's documentation;
+  [{label, value, unit, tool, query, op, file, line}], advice, hosts, help}], most costly first; `op` is the HLO text of
+  the op that evidence is about, else the op's recorded name, or null; `file` and `line` are its line of code, or null;
+  `share` is the saving as a fraction of `base_ps`; `segments` are the parts, or groups of parts, of the time budget
+  that the saving lies in, which never exceeds their sum; `help` is the rule's documentation;
 * `silent` [{id, looks_for, reason, looked, state, help}]: the other rules and why they found nothing; `state` is
   "passed" (the cause is not there), "unknown" (the profile lacks what the rule needs) or "failed" (the rule raised an
   error); `looked` is true for "passed";
@@ -85,9 +86,9 @@ def _finding(run: RunView, entry: RuleFinding) -> dict[str, Any]:
 
 
 def _evidence(proof: Evidence) -> dict[str, Any]:
-    """The evidence, with the line of code that it names."""
+    """The evidence, with the text of its op and the line of code that it is about."""
     file, line = proof.code or (None, None)
-    return {**asdict(proof), "file": file, "line": line}
+    return {**asdict(proof), "op": proof.op_text or None, "file": file, "line": line}
 
 
 def _silent(rule: Rule, silence: Silence) -> dict[str, Any]:

@@ -12,7 +12,9 @@ export interface Evidence {
   unit: string;
   tool: string;
   query: Readonly<Record<string, string>>;
-  /** The line of code `FILE:LINE` that it names; null without one. */
+  /** The HLO text of the op that it is about, else the op's name as recorded; null without one. */
+  op: string | null;
+  /** The line of code `FILE:LINE` of its op, or that it names; null without one. */
   place: string | null;
 }
 
@@ -88,6 +90,7 @@ function readEvidence(value: unknown): Evidence {
     unit: asText(entry["unit"] ?? "", "the unit of evidence"),
     tool: asText(entry["tool"] ?? "", "the tool of evidence"),
     query: Object.fromEntries(Object.entries(query).map(([key, text]) => [key, String(text)])),
+    op: typeof entry["op"] === "string" ? entry["op"] : null,
     place: typeof entry["file"] === "string" ? `${entry["file"]}:${String(asNumber(entry["line"], "the line of evidence"))}` : null,
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readFindings } from "../../../api/payload/findings";
-import { checksOf, evidenceText, foundText, gainOf, whileLooking, withFindings } from "./model";
+import { checksOf, evidenceText, foundText, gainOf, opsOf, whileLooking, withFindings } from "./model";
 import type { Headline } from "../summary/headline";
 import { FAILED, findingsAnswer, findingsOf, MEMORY, SILENT, SLOW } from "../testing";
 
@@ -54,6 +54,21 @@ describe("a finding", () => {
     expect(memory && gainOf(memory, "step")).toBeNull();
     expect(slow?.evidence.map(evidenceText)).toEqual(["28.9%", "550 us", "augment.py:7 random_crop", "6", "fusion.3"]);
     expect(memory?.evidence.map(evidenceText)).toEqual(["3 GiB"]);
+  });
+
+  it("shows the HLO text of each op that its evidence is about once", () => {
+    const about = (op: string | null, place: string | null = null) => ({
+      label: "",
+      value: 1,
+      unit: "",
+      tool: "",
+      query: { host: "h" },
+      op,
+      place,
+    });
+    const text = "add.1 = f32[8] add(x, y)";
+    const evidence = [about(text, "/src/a.py:3"), about(text, "/src/a.py:3"), about("MatMul"), about(null)];
+    expect(opsOf({ evidence })).toEqual([{ text, place: "/src/a.py:3", host: "h" }]);
   });
 
   it("is coloured by its share of the time", () => {

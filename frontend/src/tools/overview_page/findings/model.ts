@@ -47,6 +47,22 @@ export function evidenceText({ value, unit }: Pick<Evidence, "value" | "unit">):
   return [value.replace(/^\$/, ""), unit].filter(Boolean).join(" ");
 }
 
+/** An op that evidence is about: its HLO text, its line of code, and the host whose evidence it is. */
+export interface OpOfFinding {
+  text: string;
+  place: string | null;
+  host: string | undefined;
+}
+
+/** The ops of a finding whose HLO text is recorded, each once; names alone stand in the evidence. */
+export function opsOf({ evidence }: Pick<Finding, "evidence">): OpOfFinding[] {
+  const found = new Map<string, OpOfFinding>();
+  for (const { op, place, query } of evidence) {
+    if (op !== null && op.includes(" = ") && !found.has(op)) found.set(op, { text: op, place, host: query["host"] });
+  }
+  return [...found.values()];
+}
+
 const COUNTED: Readonly<Record<CheckState, string>> = { passed: "clean", unknown: "not possible with this recording", failed: "failed" };
 
 /** The rules without a finding, failed ones first, and their number by state: "15 checks clean, 7 not possible with this recording". */

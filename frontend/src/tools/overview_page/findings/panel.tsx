@@ -15,7 +15,8 @@ import { Info } from "../../../widgets/content/info";
 import { Link } from "../../../widgets/content/link";
 import { Progress, useWaitStep } from "../../../widgets/status/loading";
 import type { Loaded } from "../../../widgets/status/use_load";
-import { checksOf, evidenceText, foundText, gainOf } from "./model";
+import { checksOf, evidenceText, foundText, gainOf, opsOf } from "./model";
+import type { OpOfFinding } from "./model";
 import type { PartProps } from "../part";
 
 const HELP =
@@ -134,6 +135,9 @@ function FindingItem({ one, base, page, tools, keys, overview }: PartProps & { o
           ))}
         </ul>
       ) : null}
+      {opsOf(one).map((op) => (
+        <OpText key={op.text} {...op} tools={tools} keys={keys} />
+      ))}
       <p class="finding-advice">{one.advice}</p>
     </li>
   );
@@ -150,11 +154,25 @@ function SegmentLink({ segment: { id, name, ps } }: { segment: FindingSegment })
   );
 }
 
-/** A piece of evidence; beside a source line of an op, the way to the page of that line. */
+/** The HLO text of an op that evidence is about, and the way to its line of code. */
+function OpText({ text, place, host, tools, keys }: Pick<PartProps, "tools" | "keys"> & OpOfFinding) {
+  return (
+    <p class="finding-op">
+      <code data-tip="HLO instruction of the op">{text}</code>
+      {place !== null && tools.has(SOURCE) ? (
+        <Link to={keys(SOURCE, { line: place, ...(host === undefined ? {} : { host }) })} class="link finding-source" data-tip={place}>
+          {place.replace(/^.*\//, "")}
+        </Link>
+      ) : null}
+    </p>
+  );
+}
+
+/** A piece of evidence; beside a line of code that it names, the way to the page of that line. */
 function Proof(props: Pick<PartProps, "tools" | "keys"> & { proof: Evidence; here: string }) {
   const { proof, tools, keys } = props;
   const host = proof.query["host"];
-  const isLine = proof.place !== null && proof.place === proof.value;
+  const isLine = proof.place !== null && proof.place.endsWith(String(proof.value));
   return (
     <>
       <Shown {...props} />

@@ -18,11 +18,11 @@ from tpu_profile_plugin.analysis.findings.evidence.device.collectives import (
     origins,
     own_exposed_ps,
 )
-from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline
+from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.places import cell, per_step, share_of
+from tpu_profile_plugin.analysis.findings.places import per_step, share_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 ADVICE = Advice(
@@ -78,9 +78,9 @@ def judge(run: RunView, gathered: Sequence[Exposed]) -> Finding | Silence:
     evidence = (
         share_of("Exposed communication", lost, run.base),
         per_step("Exposed communication", lost, run.per),
-        Evidence("Most of it in", label, "", "communication", {"t1.row": cell("op", most.key.name)}),
+        of_collective(most.key, "Most of it in", label),
         *_numbers(most),
-        *in_timeline(host, most.key.name, (most.begin_ps, most.end_ps)),
+        *in_timeline(host, op_of(most.key), (most.begin_ps, most.end_ps)),
     )
     return Finding(
         f"{lost.share:.1%} of the {run.base} is exposed communication, most of it in {label}",
@@ -102,8 +102,7 @@ def _numbers(sums: CollectiveSums) -> list[Evidence]:
         ("Bytes per device and run", size, "bytes"),
         ("Bus bandwidth", bus, "GB/s"),
     )
-    page = {"t1.row": cell("op", sums.key.name)}
-    return [Evidence(label, value, unit, "communication", page) for label, value, unit in numbers if value is not None]
+    return [of_collective(sums.key, label, value, unit) for label, value, unit in numbers if value is not None]
 
 
 RULE = Rule("exposed_communication", "Exposed communication", judge, gather, implied_by=("resharding", "slow_links"))

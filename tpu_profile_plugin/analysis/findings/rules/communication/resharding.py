@@ -19,11 +19,10 @@ from tpu_profile_plugin.analysis.findings.evidence.device.collectives import (
     origins,
     own_exposed_ps,
 )
-from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline
+from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.places import cell
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 ADVICE = Advice(
@@ -72,15 +71,14 @@ def judge(run: RunView, parts: Sequence[Resharded]) -> Finding | Silence:
     most = max(ours, key=own_exposed_ps)
     origin = inserted[most.key.name, most.key.program]
     host = run.hosts[run.communication.devices[most.device].host]
-    page = {"t1.row": cell("op", most.key.name)}
     label = f"{most.key.name} ({origin.place})" if origin.place else most.key.name
     change = f": {origin.before} to {origin.after}" if origin.before != origin.after else ""
     evidence = [
         Evidence("Exposed collectives that change shardings, of the " + run.base, 100 * lost.share, "%"),
         *_by_kind(ours, own),
-        Evidence("Most of it in", label, "", "communication", page),
-        Evidence("A device gives", origin.before, "", "communication", page),
-        Evidence("A device has afterwards", origin.after, "", "communication", page),
+        of_collective(most.key, "Most of it in", label),
+        of_collective(most.key, "A device gives", origin.before),
+        of_collective(most.key, "A device has afterwards", origin.after),
     ]
     if origin.argument:
         evidence.append(Evidence(f"Sharding of argument {origin.argument}", origin.sharded or "unknown"))
@@ -89,7 +87,7 @@ def judge(run: RunView, parts: Sequence[Resharded]) -> Finding | Silence:
         lost.ps,
         "exposed collectives that the compiler inserted, without waits for other devices; per step and device",
         "high",
-        (*evidence, *in_timeline(host, most.key.name, (most.begin_ps, most.end_ps))),
+        (*evidence, *in_timeline(host, op_of(most.key), (most.begin_ps, most.end_ps))),
         ADVICE,
         segments=lost.segments,
     )

@@ -14,10 +14,9 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.communication.host import CollectiveSums
 from tpu_profile_plugin.analysis.findings.evidence.device.collectives import bandwidth, own_exposed_ps
-from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline
+from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.places import cell
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import MIB
 
@@ -66,7 +65,6 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     most, rate = max(slow, key=lambda one: own_exposed_ps(one[0]))
     lost = run.lost_in("exposed_communication", ps=part_ps * (1 - rate / usual))
     host = run.hosts[communication.devices[most.device].host]
-    page = {"t1.row": cell("op", most.key.name)}
     return Finding(
         f"Slow links between hosts cost {lost.share:.1%} of the {run.base}, most of it in {most.key.name}: "
         f"{rate:.1f} GB/s, inside a host {usual:.1f}",
@@ -75,10 +73,10 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
         "medium",
         (
             Evidence("Exposed collectives over slow links, of the " + run.base, 100 * run.share(part_ps), "%"),
-            Evidence("Most of it in", most.key.name, "", "communication", page),
-            Evidence("Its bus bandwidth", rate, "GB/s", "communication", page),
+            of_collective(most.key, "Most of it in", most.key.name),
+            of_collective(most.key, "Its bus bandwidth", rate, "GB/s"),
             Evidence("Bus bandwidth of collectives inside a host (median)", usual, "GB/s", "communication"),
-            *in_timeline(host, most.key.name, (most.begin_ps, most.end_ps)),
+            *in_timeline(host, op_of(most.key), (most.begin_ps, most.end_ps)),
         ),
         ADVICE,
         segments=lost.segments,

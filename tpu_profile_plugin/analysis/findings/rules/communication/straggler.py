@@ -18,11 +18,11 @@ from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_PEER,
 from tpu_profile_plugin.analysis.common.spans import exact_sum
 from tpu_profile_plugin.analysis.communication.stragglers import LEAST_RATIO
 from tpu_profile_plugin.analysis.findings.evidence.device.balance import Balance, balance_of
-from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline
+from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE, LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.places import cell, per_step, share_of
+from tpu_profile_plugin.analysis.findings.places import per_step, share_of
 from tpu_profile_plugin.analysis.findings.rules.communication.uneven_work import explains
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS
@@ -173,11 +173,11 @@ def _longest_wait(run: RunView) -> list[Evidence]:
     most = max(run.communication.sums, key=lambda one: one.wait_ps)
     if not most.wait_ps:
         return []
-    host, page = run.hosts[run.communication.devices[most.device].host], {"t1.row": cell("op", most.key.name)}
+    host = run.hosts[run.communication.devices[most.device].host]
     return [
-        Evidence("The others wait in", most.key.name, "", "communication", page),
-        Evidence("Longest wait in this collective", most.most_wait_ps / PS_PER_MS, "ms", "communication", page),
-        *in_timeline(host, most.key.name, (most.begin_ps, most.end_ps)),
+        of_collective(most.key, "The others wait in", most.key.name),
+        of_collective(most.key, "Longest wait in this collective", most.most_wait_ps / PS_PER_MS, "ms"),
+        *in_timeline(host, op_of(most.key), (most.begin_ps, most.end_ps)),
     ]
 
 

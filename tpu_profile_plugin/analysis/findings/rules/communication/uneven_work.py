@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.findings.evidence.device.balance import Balance, balance_of
+from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_collective
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.places import cell, per_step, share_of
+from tpu_profile_plugin.analysis.findings.places import per_step, share_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -121,7 +122,6 @@ def _of_host(balance: Balance, host: str) -> _Cause:
 
 def _finding(run: RunView, lost: Lost, cause: _Cause, why: str, evidence: list[Evidence], advice: Advice) -> Finding:
     most = max(run.communication.sums, key=lambda one: one.wait_ps)
-    page = {"t1.row": cell("op", most.key.name)}
     return Finding(
         f"Devices wait {lost.share:.1%} of the {run.base} for each other: {why}",
         lost.ps,
@@ -131,8 +131,8 @@ def _finding(run: RunView, lost: Lost, cause: _Cause, why: str, evidence: list[E
             share_of("Waits for other devices", lost, run.base),
             per_step("Waits for other devices", lost, run.per),
             *evidence,
-            Evidence("They wait in", most.key.name, "", "communication", page),
-            Evidence("Longest wait in this collective", most.most_wait_ps / PS_PER_MS, "ms", "communication", page),
+            of_collective(most.key, "They wait in", most.key.name),
+            of_collective(most.key, "Longest wait in this collective", most.most_wait_ps / PS_PER_MS, "ms"),
         ),
         advice,
         (cause.host,),

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW
 from tpu_profile_plugin.analysis.common.statistics import ratio
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf, Rule, Silence
 from tpu_profile_plugin.analysis.findings.places import cell
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
@@ -51,6 +51,7 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
                 "",
                 "framework_op_stats",
                 {"t1.row": cell("operation", table.name[most])},
+                OpOf(table.name[most]),
             ),
         ),
         ADVICE,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.common.op_names import is_outside_compilation
 from tpu_profile_plugin.analysis.common.statistics import ratio
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf, Rule, Silence
 from tpu_profile_plugin.analysis.findings.places import cell
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
@@ -40,6 +40,7 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
         return Silence(f"{what}.")
     lost = run.lost_in("exposed_copy", ps=spent / run.cells)
     most = max(rows, key=lambda row: int(table.self_ps[row]))
+    name, of = table.name[most], OpOf(table.name[most], table.module[most])
     return Finding(
         what,
         lost.ps,
@@ -47,9 +48,7 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
         "high",
         (
             Evidence("Exchange with the host, of the op time on devices", 100 * share, "%"),
-            Evidence(
-                "Most of it in", table.name[most], "", "hlo_stats", {"row": cell("hlo_op_name", table.name[most])}
-            ),
+            Evidence("Most of it in", name, "", "hlo_stats", {"row": cell("hlo_op_name", name)}, of),
         ),
         ADVICE,
         segments=lost.segments,

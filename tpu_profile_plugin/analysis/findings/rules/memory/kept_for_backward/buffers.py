@@ -24,12 +24,13 @@ class KeptBuffer:
     """A buffer.
 
     Attributes:
-      name: defining instruction with shape index, as the memory viewer has it; shape: with layout.
+      name: defining instruction with shape index, as the memory viewer has it; op: without; shape: with layout.
       size: in bytes.
       made_by: the framework op whose result it holds; place: its `file:line`; each "" if unknown.
     """
 
     name: str
+    op: str
     shape: str
     size: int
     made_by: str
@@ -60,6 +61,7 @@ class Kept:
     """What a program keeps for its backward pass, the largest group first; sizes in bytes."""
 
     module: str
+    program_id: int
     peak: int
     groups: tuple[KeptGroup, ...]
 
@@ -91,8 +93,9 @@ def kept_buffers(layout: MemoryLayout, least_peak: int, least_share: float) -> K
         maker = _maker(rows, flow, position.row, position.index)
         if maker is not None:
             shape = layout.buffers.shape(buffer.row).text
-            kept.append(KeptBuffer(position.full_name, shape, buffer.size, rows.op_name(maker), rows.place(maker)))
-    return Kept(program.module.name, peak, _grouped(kept, least_share * peak))
+            named = position.full_name, program.names[position.row]
+            kept.append(KeptBuffer(*named, shape, buffer.size, rows.op_name(maker), rows.place(maker)))
+    return Kept(program.module.name, program.program_id, peak, _grouped(kept, least_share * peak))
 
 
 def _grouped(buffers: Sequence[KeptBuffer], least: float) -> tuple[KeptGroup, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import MOST_PROGRAMS, layout_of, programs_by_time
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf, Rule, Silence
 from tpu_profile_plugin.analysis.findings.rules.memory.kept_for_backward.buffers import (
     Kept,
     has_backward_pass,
@@ -99,6 +99,7 @@ def judge(run: RunView, parts: Sequence[Looked]) -> Finding | Silence:
 def _evidence(kept: Kept, host: str, share: float, capacity: int) -> tuple[Evidence, ...]:
     query = {"host": host, "module_name": kept.module}
     first = kept.groups[0].buffers[0]
+    of = OpOf(first.op, kept.program_id)
     evidence = [
         Evidence("Kept for the backward pass, of the peak", 100 * share, "%"),
         Evidence("Peak memory of the program", kept.peak / MIB, "MiB", "memory_viewer", query),
@@ -109,9 +110,9 @@ def _evidence(kept: Kept, host: str, share: float, capacity: int) -> tuple[Evide
         count = len(group.buffers)
         evidence.append(Evidence(f"{count} buffer{'s' * (count > 1)} of {group.label}", group.size / MIB, "MiB"))
     label = f"Buffer {first.name}, {first.shape.partition('{')[0]}"
-    evidence.append(Evidence(label, first.size / MIB, "MiB", "memory_viewer", {**query, "q": first.name}))
+    evidence.append(Evidence(label, first.size / MIB, "MiB", "memory_viewer", {**query, "q": first.name}, of))
     if first.made_by:
-        evidence.append(Evidence("It holds the result of", first.made_by))
+        evidence.append(Evidence("It holds the result of", first.made_by, op=of))
     if first.place:
         evidence.append(Evidence("Source line", first.place))
     return tuple(evidence)
