@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from builders.programs.buffers import profile
 from builders.programs.hlo import op, program
+from builders.xspace_text import build
 
 import tpu_profile_plugin as tp
 from tpu_profile_plugin.analysis.findings.find import Report, RuleFinding
@@ -21,7 +22,7 @@ ENTRY = [
 
 
 def told(*ops: OpOf) -> list[OpOf | None]:
-    run = tp.open(profile(jit_f=program(ENTRY))).run()
+    run = tp.open(build(profile(jit_f=program(ENTRY)))).run()
     rule = Rule("r", "R", lambda run, gathered: Silence("No."))
     evidence = tuple(Evidence("Most of it in", one.name, op=one) for one in ops)
     found = Finding("T", 1, "f", "high", (*evidence, Evidence("Share", 3.0, "%")), Advice("A"))
