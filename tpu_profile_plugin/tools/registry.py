@@ -7,7 +7,7 @@ from tpu_profile_plugin.tools.data import events, query
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis import tool as tf_data_bottleneck_analysis
 from tpu_profile_plugin.tools.fleet import pod_viewer
 from tpu_profile_plugin.tools.fleet.megascale_stats import tool as megascale_stats
-from tpu_profile_plugin.tools.memory import memory_over_time, memory_profile
+from tpu_profile_plugin.tools.memory import allocations_over_time, memory_over_time, memory_profile
 from tpu_profile_plugin.tools.memory.memory_viewer import tool as memory_viewer
 from tpu_profile_plugin.tools.ops import (
     framework_op_stats,
@@ -73,6 +73,7 @@ TOOLS: tuple[Tool, ...] = (
     communication.TOOL,
     source_view.TOOL,
     memory_over_time.TOOL,
+    allocations_over_time.TOOL,
     python_stacks.TOOL,
     compare.TOOL,
     profile_contents.TOOL,

@@ -85,10 +85,10 @@ def test_what_lives_at_an_instant_and_what_frees_it() -> None:
 def test_the_peak_at_another_batch() -> None:
     found = view()
     # The parameter and its gradient stay.
-    assert (found["batch"], found["corners"]) == (8, [[512, 1536]])
+    assert (found["batch"], found["corners"]) == (8, [[512, 1536, 0]])
     numbers = {name: str(int(number)) for name, number in rows(found["assumed"], "name", "number")}
     changed = view(fixed=numbers["x"], scaled=numbers["g"])
-    assert changed["corners"] == [[512 - 256 + 512, 1536 + 256 - 512]]
+    assert changed["corners"] == [[512 - 256 + 512, 1536 + 256 - 512, 0]]
     assert ("x", "your choice") in rows(changed["assumed"], "name", "why")
 
 
@@ -108,7 +108,37 @@ def test_the_peak_may_move_with_the_batch() -> None:
         trace("alloc 2 large", "free 2 large", "alloc 3 small", "free 3 out"),
     )
     found = answer(TOOL, profile(jit_f=program(entry) + assignment(*parts)))
-    assert found["corners"] == [[400, 64], [0, 192]]
+    assert found["corners"] == [[400, 64, 0], [0, 192, 0]]
+
+
+def test_a_temporary_in_the_storage_of_a_result_leaves_it_once_it_has_outgrown_it() -> None:
+    numbers = {"lhs_contracting_dimensions": (0,), "rhs_contracting_dimensions": (0,)}
+    entry = [
+        op("w", "parameter", "f32[16,4]", op_name="params['w']", parameter_number=0),
+        op("x", "parameter", "f32[8,16]", op_name="x", parameter_number=1),
+        op("y", "parameter", "f32[8,4]", op_name="y", parameter_number=2),
+        op("a", "add", "f32[8,4]", "y", "y"),
+        op("b", "negate", "f32[8,4]", "a"),
+        op("g", "dot", "f32[16,4]", "x", "b", dot_dimension_numbers=numbers),
+    ]
+    parts = (
+        buffer(1, 256, instruction_id(0)),
+        buffer(2, 512, instruction_id(1)),
+        buffer(3, 128, instruction_id(2)),
+        buffer(4, 128, instruction_id(3)),
+        buffer(5, 128, instruction_id(4)),
+        buffer(6, 256, instruction_id(5)),
+        allocation(0, 256, [(1, 0, 256)], "parameter"),
+        allocation(1, 512, [(2, 0, 512)], "parameter"),
+        allocation(2, 128, [(3, 0, 128)], "parameter"),
+        allocation(3, 256, [(4, 0, 128), (6, 0, 256)], "live_out"),
+        allocation(4, 128, [(5, 0, 128)]),
+        trace("alloc 5 b", "free 5 g"),
+    )
+    found = answer(TOOL, profile(jit_f=program(entry) + assignment(*parts)))
+    # a has half the size of the result g that it shares storage with, and lives until b is made.
+    assert found["corners"] == [[512, 768, 0], [512, 896, 2]]
+    assert ("g", False, "the same for every batch") in rows(found["assumed"], "name", "scales", "why")
 
 
 @pytest.mark.parametrize("params", [{"instant": "5"}, {"fixed": "a"}, {"scaled": "1,-2"}, {"fixed": "1" * 11}])

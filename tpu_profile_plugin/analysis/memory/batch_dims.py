@@ -24,13 +24,14 @@ _FIRST = frozenset(("scatter", "reduce-window", "select-and-scatter", "slice", "
 class BatchDims:
     """The dimensions of all values of a program; `of` has those of a row at a path of tuple indices."""
 
-    def __init__(self, links: Links, entry: int, arguments: Mapping[int, frozenset[int]]) -> None:
+    def __init__(self, links: Links, entry: int | None, arguments: Mapping[int, frozenset[int]]) -> None:
         """`arguments`: by number of the entry computation's parameters, those that are known."""
         self._links, self._opcodes = links, links.program.opcodes
         self._values: dict[int, Value] = {}
         self._known: dict[tuple[int, tuple[Value, ...]], Value] = {}
         count = max(arguments, default=-1) + 1
-        self._inside(entry, tuple(arguments.get(number) for number in range(count)), 0)
+        if entry is not None:
+            self._inside(entry, tuple(arguments.get(number) for number in range(count)), 0)
 
     def of(self, row: int, path: Iterable[int] = ()) -> Dims:
         """The dimensions of an array; None if they are unknown."""
@@ -113,7 +114,9 @@ class BatchDims:
         """The dimensions of operands with as many as the result has; each that is known tells them."""
         sizes = self._links.shape(row).dimensions
         rank = len(sizes)
-        known = [one for one, shape in zip(dims, shapes, strict=False) if one is not None and len(shape.dimensions) == rank]
+        known = [
+            one for one, shape in zip(dims, shapes, strict=False) if one is not None and len(shape.dimensions) == rank
+        ]
         # A slice of one row of the batch does not grow.
         return frozenset(i for i in frozenset().union(*known) if sizes[i] != 1) if known else None
 
@@ -176,7 +179,11 @@ def _dot(numbers: Any, dims: Sequence[Dims], shapes: Sequence[Any]) -> Dims:
         free = [i for i in range(len(shape.dimensions)) if i not in batch and i not in contracted]
         sides.append((dim, list(batch), free))
     (left, left_batch, left_free), (right, right_batch, right_free) = sides
-    found = {i for i, (a, b) in enumerate(zip(left_batch, right_batch, strict=False)) if a in (left or ()) or b in (right or ())}
+    found = {
+        i
+        for i, (a, b) in enumerate(zip(left_batch, right_batch, strict=False))
+        if a in (left or ()) or b in (right or ())
+    }
     found |= {len(left_batch) + i for i, of in enumerate(left_free) if of in (left or ())}
     found |= {len(left_batch) + len(left_free) + i for i, of in enumerate(right_free) if of in (right or ())}
     return None if not found and (left is None or right is None) else frozenset(found)
@@ -187,7 +194,10 @@ def _convolution(numbers: Any, dims: Sequence[Dims]) -> Dims:
     pairs = [
         (left, numbers.input_batch_dimension, numbers.output_batch_dimension),
         (right, numbers.kernel_output_feature_dimension, numbers.output_feature_dimension),
-        *((left, *pair) for pair in zip(numbers.input_spatial_dimensions, numbers.output_spatial_dimensions, strict=False)),
+        *(
+            (left, *pair)
+            for pair in zip(numbers.input_spatial_dimensions, numbers.output_spatial_dimensions, strict=False)
+        ),
     ]
     found = frozenset(out for known, of, out in pairs if of in (known or ()))
     return None if not found and (left is None or right is None) else found

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.hlo.graph.links import Links
+from tpu_profile_plugin.analysis.hlo.programs import Program
 from tpu_profile_plugin.analysis.memory.layout import MemoryLayout
 from tpu_profile_plugin.columns.arrays import I64
 
@@ -20,7 +23,9 @@ class MemoryHistory:
 
     Attributes:
       layout: the program in a memory space.
-      row: int64[n], row of the logical buffer that the piece holds; -1 if unknown.
+      row: int64[n], row of the logical buffer that the piece holds, of several in an allocation the largest; -1 if
+        unknown.
+      result: int64[n], the same, but of an allocation that holds a result of the program in the end that result.
       allocation: int64[n], row of its allocation; -1 if unknown.
       size: int64[n], bytes.
       first, last: int64[n], the instants between which it is in use, both included.
@@ -29,6 +34,7 @@ class MemoryHistory:
 
     layout: MemoryLayout
     row: I64
+    result: I64
     allocation: I64
     size: I64
     first: I64
@@ -40,11 +46,7 @@ class MemoryHistory:
 
     def series(self, group: I64, groups: int) -> I64:
         """Bytes in use by group and instant, int64[groups, instants]; their sum is the heap at every instant."""
-        change: I64 = np.zeros((groups, self.instants + 1), np.int64)
-        np.add.at(change, (group, self.first), self.size)
-        np.subtract.at(change, (group, self.last + 1), self.size)
-        np.cumsum(change, axis=1, out=change)
-        return change[:, :-1]
+        return stacked(group, groups, self.first, self.last, self.size, self.instants)
 
     @cached_property
     def heap(self) -> I64:
@@ -77,22 +79,65 @@ class MemoryHistory:
 _KINDS = {"Parameter": PARAMETER, "Output": OUTPUT, "Constant": CONSTANT}
 
 
+def stacked(group: I64, groups: int, first: I64, last: I64, size: I64, instants: int) -> I64:
+    """Bytes in use by group and instant, int64[groups, instants]; pieces live from `first` to `last`, both included."""
+    change: I64 = np.zeros((groups, instants + 1), np.int64)
+    np.add.at(change, (group, first), size)
+    np.subtract.at(change, (group, last + 1), size)
+    np.cumsum(change, axis=1, out=change)
+    return change[:, :-1]
+
+
 def memory_history(layout: MemoryLayout) -> MemoryHistory:
     """The pieces of a program: allocations in use throughout, then storage of the heap in the order of its events."""
     buffers = layout.buffers
     permanent = np.flatnonzero(layout.in_space & buffers.indefinite)
-    held, largest = _held(layout), [layout.largest(one) for one in permanent.tolist()]
+    returned = _returned(layout.program)
+    held, largest = _held(layout), _rows([layout.largest(one) for one in permanent.tolist()])
+    results = _rows([_result(layout, one, returned) for one in permanent.tolist()])
     instants = 1 if layout.replay is None else len(layout.replay.heap)
     none = np.zeros(len(permanent), np.int64)
     return MemoryHistory(
         layout=layout,
-        row=np.concatenate([np.array([-1 if row is None else row for row in largest], np.int64), held.row]),
+        row=np.concatenate([largest, held.row]),
+        result=np.concatenate([np.where(results >= 0, results, largest), held.row]),
         allocation=np.concatenate([permanent, held.allocation]).astype(np.int64),
         size=np.concatenate([buffers.columns["allocation_size"][permanent].astype(np.int64), held.size]),
         first=np.concatenate([none, held.first]),
         last=np.concatenate([none + instants - 1, held.last]),
         instants=instants,
     )
+
+
+def _rows(rows: Sequence[int | None]) -> I64:
+    return np.array([-1 if row is None else row for row in rows], np.int64)
+
+
+def _result(layout: MemoryLayout, allocation: int, returned: frozenset[int]) -> int | None:
+    """The result that an allocation holds in the end; None if it holds none, or several."""
+    buffers = layout.buffers
+    if not buffers.live_out[allocation] or buffers.parameter[allocation]:
+        return None
+    ids = (int(buffers.columns["assigned_buffer"][at]) for at in buffers.assigned(allocation))
+    rows = [row for row in map(buffers.row_of.get, ids) if row is not None]
+    results = [row for row in rows if buffers.position(row).row in returned and not buffers.position(row).index]
+    return results[0] if len(results) == 1 else None
+
+
+def _returned(program: Program) -> frozenset[int]:
+    """The instructions of the entry computation whose values are results of the program."""
+    links, found = Links(program), set[int]()
+    root = None if program.entry is None else links.root(program.entry)
+    waiting = [] if root is None else [root]
+    while waiting:
+        row = waiting.pop()
+        if row >= 0 and row not in found:
+            found.add(row)
+            waiting += links.operands(row) if program.opcodes[row] in _PASSED_ON else []
+    return frozenset(found)
+
+
+_PASSED_ON = frozenset(("tuple", "bitcast"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

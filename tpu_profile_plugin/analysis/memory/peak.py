@@ -53,11 +53,11 @@ def memory_peak(recorded: Allocations) -> MemoryPeak:
     """Analyses the events of one allocator (at least one), given in file order."""
     in_use = recorded.in_use
     last_highest = len(in_use) - 1 - int(np.argmax(in_use[::-1]))
-    none = np.zeros(len(recorded), dtype=np.int64)
-    order = _native.walk_order(recorded.time_ps, none, np.arange(len(recorded)))
-    rows = _matched(_stepped(recorded.take(order)))
+    order = _order(recorded)
+    rows = with_matches(_stepped(recorded.take(order)))
     if in_use[last_highest] < 0:
-        return MemoryPeak(rows, int(recorded.peak[-1]), None, 0, (), (), (), timeline(rows.in_use), none[:0])
+        none = np.zeros(0, dtype=np.int64)
+        return MemoryPeak(rows, int(recorded.peak[-1]), None, 0, (), (), (), timeline(rows.in_use), none)
     peak = int(np.flatnonzero(order == last_highest)[0])
     step = int(rows.step[np.flatnonzero(rows.in_use == rows.in_use[peak])[-1]])
     active, special = _active(rows, peak, step)
@@ -75,6 +75,15 @@ def memory_peak(recorded: Allocations) -> MemoryPeak:
     )
 
 
+def by_time(recorded: Allocations) -> Allocations:
+    """The events of one allocator by time, with missing steps filled in."""
+    return _stepped(recorded.take(_order(recorded)))
+
+
+def _order(recorded: Allocations) -> I64:
+    return _native.walk_order(recorded.time_ps, np.zeros(len(recorded), dtype=np.int64), np.arange(len(recorded)))
+
+
 def _stepped(rows: Allocations) -> Allocations:
     """Assigns an event outside of steps to the step after the last step so far, or to step 0."""
     known = rows.step >= 0
@@ -83,7 +92,7 @@ def _stepped(rows: Allocations) -> Allocations:
     return replace(rows, step=np.where(known, rows.step, before + 1))
 
 
-def _runs(rows: Allocations) -> tuple[I64, I64]:
+def runs_by_address(rows: Allocations) -> tuple[I64, I64]:
     """(rows ordered by address and then time, per position the position where its run begins).
 
     A run is the sequence of events at one address that ends with a deallocation: the first allocation holds the address
@@ -96,21 +105,21 @@ def _runs(rows: Allocations) -> tuple[I64, I64]:
     return order, np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))
 
 
-def _matched(rows: Allocations) -> Allocations:
+def with_matches(rows: Allocations) -> Allocations:
     """Copies op, region, type and shape of each allocation to the matching deallocation."""
-    order, begin = _runs(rows)
+    order, begin = runs_by_address(rows)
     freeing = ~rows.allocates[order]
     frees, allocations = (
         order[freeing],
         order[begin[freeing]],
     )  # one without allocation begins a run
 
-    def with_matches(column: TextColumn) -> TextColumn:
+    def matched(column: TextColumn) -> TextColumn:
         code = column.code.copy()
         code[frees] = column.code[allocations]
         return TextColumn(code, column.texts)
 
-    texts: dict[str, Any] = {n: with_matches(getattr(rows, n)) for n in ("op", "region", "data_type", "shape")}
+    texts: dict[str, Any] = {n: matched(getattr(rows, n)) for n in ("op", "region", "data_type", "shape")}
     return replace(rows, **texts)
 
 
@@ -118,7 +127,7 @@ def _active(rows: Allocations, peak: int, step: int) -> tuple[I64, tuple[Special
     """Allocations of the peak's step that are live at the peak, and the remaining memory in use."""
     before = np.flatnonzero((rows.time_ps <= rows.time_ps[peak]) & (rows.step == step))
     until_peak = rows.take(before)
-    order, begin = _runs(until_peak)
+    order, begin = runs_by_address(until_peak)
     allocates = until_peak.allocates[order]
     is_last = np.ones(len(order), dtype=np.bool_)
     is_last[:-1] = until_peak.address[order[1:]] != until_peak.address[order[:-1]]

@@ -14,6 +14,8 @@ from tpu_profile_plugin.analysis.findings.rules.memory.kept_for_backward.buffers
 )
 from tpu_profile_plugin.analysis.findings.rules.memory.kept_for_backward.value_flow import ValueFlow
 from tpu_profile_plugin.analysis.hlo.frames import Frame
+from tpu_profile_plugin.analysis.memory.batch_dims import BatchDims
+from tpu_profile_plugin.analysis.memory.guests import guests_of
 from tpu_profile_plugin.analysis.memory.history import (
     CONSTANT,
     OUTPUT,
@@ -23,7 +25,15 @@ from tpu_profile_plugin.analysis.memory.history import (
     MemoryHistory,
 )
 from tpu_profile_plugin.analysis.memory.peak import timeline
-from tpu_profile_plugin.analysis.memory.scaling import Scaling, Sized, assumed_scaling
+from tpu_profile_plugin.analysis.memory.scaling import (
+    Corner,
+    Scaling,
+    Sized,
+    assumed_scaling,
+    batch_of,
+    corners,
+    dimensions,
+)
 from tpu_profile_plugin.analysis.ops.lines import NO_LOCATION
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.errors import BadRequest
@@ -78,8 +88,8 @@ class MemoryOverTime:
       categories: int64[n] by category; lines: int64[n] by line, the ten largest at the peak, the others together under
         None, what has no location under NO_LOCATION. Both add up to the heap.
       instant, live, live_bytes: what lives at the instant that was asked for, the largest first, and the sum of all.
-      batch: see `Scaling`; corners: (fixed, scaled) bytes of instants; the peak at k times the batch is the largest
-        fixed + k * scaled.
+      batch: see `Scaling`; corners: (fixed, scaled, above): the peak at k times the batch is the largest
+        fixed + k * scaled of those with k > above.
       assumed: the largest pieces of the whole program, with what is assumed of them.
     """
 
@@ -98,7 +108,7 @@ class MemoryOverTime:
     live: tuple[Piece, ...]
     live_bytes: int
     batch: int
-    corners: tuple[tuple[int, int], ...]
+    corners: tuple[Corner, ...]
     assumed: tuple[Piece, ...]
 
 
@@ -110,6 +120,7 @@ class _Known:
     held: tuple[HeldBuffer, ...]
     categories: tuple[str, ...]
     scaling: Scaling
+    dims: BatchDims
 
 
 @derived(metadata=True)
@@ -122,13 +133,31 @@ def _known_of(host: HostProfile, program_id: int) -> _Known:
     returned = [at >= 0 and bool(parameter[at]) and bool(live_out[at]) for at in allocations]
     sizes = history.size.tolist()
     kept = _kept_pieces(history, rows) if has_backward_pass(programs_of(host).blob(program_id)) else set()
+    sized = [
+        Sized(one.category, one.shape, one.framework_op or one.name, size, both, piece in kept)
+        for piece, (one, size, both) in enumerate(zip(held, sizes, returned, strict=True))
+    ]
+    dims = _batch_dims(history, rows, sized)
+    positions = [None if row < 0 else layout.buffers.position(row) for row in history.result.tolist()]
     scaling = assumed_scaling(
         [
-            Sized(one.category, one.shape, one.framework_op or one.name, size, both, piece in kept)
-            for piece, (one, size, both) in enumerate(zip(held, sizes, returned, strict=True))
+            one if at is None or at.row is None else replace(one, dims=dims.of(at.row, at.index))
+            for one, at in zip(sized, positions, strict=True)
         ]
     )
-    return _Known(history, held, _categories(held, scaling, kept), scaling)
+    return _Known(history, held, _categories(held, scaling, kept), scaling, dims)
+
+
+def _batch_dims(history: MemoryHistory, rows: ProgramRows, sized: Sequence[Sized]) -> BatchDims:
+    """The dimensions that come from the batch, if the first one of the arguments that have it does."""
+    batch, why = batch_of(sized)
+    arguments: dict[int, frozenset[int]] = {}
+    for one, kept, row in zip(sized, why, history.row.tolist(), strict=True):
+        at = history.layout.buffers.position(row).row if row >= 0 and one.category == PARAMETER else None
+        if at is not None and rows.opcodes[at] == "parameter":
+            grows = batch > 0 and not kept and dimensions(one.shape)[:1] == (batch,)
+            arguments[int(rows.instruction(at).parameter_number)] = frozenset((0,)) if grows else frozenset()
+    return BatchDims(rows.links, history.layout.program.entry, arguments)
 
 
 def _kept_pieces(history: MemoryHistory, rows: ProgramRows) -> set[int]:
@@ -249,21 +278,6 @@ def _pieces(known: _Known, pieces: I64) -> tuple[Piece, ...]:
     return tuple(found)
 
 
-def _corners(known: _Known) -> tuple[tuple[int, int], ...]:
-    """The (fixed, scaled) bytes of the instants that are the peak for some size of the batch, few of all."""
-    scales = np.array(known.scaling.scales, np.int64)
-    fixed, scaled = known.history.series(scales, 2).tolist()
-    best: dict[int, int] = {}
-    for slope, height in zip(scaled, fixed, strict=True):
-        best[slope] = max(best.get(slope, 0), height)
-    hull: list[tuple[int, int]] = []
-    for slope, height in sorted(best.items()):
-        while hull and (hull[-1][0] <= height or (len(hull) > 1 and _below(hull[-2], hull[-1], (height, slope)))):
-            hull.pop()
-        hull.append((height, slope))
-    return tuple(hull)
-
-
-def _below(left: tuple[int, int], middle: tuple[int, int], right: tuple[int, int]) -> bool:
-    """Whether the middle one is never the highest line; slopes rise, heights fall."""
-    return (left[0] - middle[0]) * (right[1] - left[1]) >= (left[0] - right[0]) * (middle[1] - left[1])
+def _corners(known: _Known) -> tuple[Corner, ...]:
+    fixed, scaled = known.history.series(np.array(known.scaling.scales, np.int64), 2)
+    return corners(fixed, scaled, guests_of(known.history, np.array(known.scaling.scales, np.bool_), known.dims))

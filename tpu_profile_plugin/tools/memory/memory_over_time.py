@@ -6,7 +6,8 @@ An object; sizes are bytes, instants count the events of the compiler's heap sim
 * `shown`: the instants of the series below, `names` [instruction at each], `heap`;
 * `categories` [{name, bytes: [...]}], `lines` [{file, function, line, label, bytes: [...]}]: each add up to `heap`;
 * `instant`, `live_bytes`, `live`: DataTable of what lives at that instant, the largest first, at most 500;
-* `batch`, `corners` [[fixed, scaled]]: the peak at k times the batch is the largest fixed + k * scaled;
+* `batch`, `corners` [[fixed, scaled, above]]: the peak at k times the batch is the largest fixed + k * scaled of those
+  with k > above; `recompiled` [least, most]: what programs compiled anew needed, as factors of it;
 * `assumed`: DataTable of the largest buffers with what is assumed of them.
 """
 
@@ -16,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tpu_profile_plugin.analysis.hlo.frames import Frame
+from tpu_profile_plugin.analysis.memory.scaling import RECOMPILED
 from tpu_profile_plugin.analysis.ops.lines import NO_LOCATION
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.errors import BadRequest
@@ -61,6 +63,7 @@ def build(run: Run, query: Query) -> Json:
             "lines": _lines(found),
             "live": _pieces(found.live),
             "corners": [list(corner) for corner in found.corners],
+            "recompiled": list(RECOMPILED),
             "assumed": _pieces(found.assumed),
         }
     )

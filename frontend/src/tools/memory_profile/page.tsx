@@ -31,10 +31,11 @@ import {
   peakMarker,
   peaksTable,
 } from "./model";
+import { RecordedMoments } from "./over_time_card";
 import "./page.css";
 
 /** Query keys of this page. */
-const OWN_KEYS = ["memory_id", "range"];
+const OWN_KEYS = ["memory_id", "range", "instant", "stack"];
 function MemoryProfilePage(props: PageProps) {
   const { run, tool, host, client } = props;
   const params = { run, tag: tool.id, host: host ?? undefined };
@@ -127,7 +128,7 @@ function Content({ page, profile, first }: ContentProps) {
               <select
                 class="field"
                 value={memory.id}
-                onChange={(event) => state.set({ memory_id: event.currentTarget.value, range: null }, "push")}
+                onChange={(event) => state.set({ memory_id: event.currentTarget.value, range: null, instant: null }, "push")}
               >
                 {profile.memories.map(({ id, peak }) => (
                   <option key={id} value={id}>
@@ -160,6 +161,7 @@ function Content({ page, profile, first }: ContentProps) {
             />
           </Card>
         </div>
+        <RecordedMoments page={page} memory={memory.id} own={OWN_KEYS} file={file} />
         <Card
           title="Live allocations at the peak"
           help={"Allocations of the peak's step that were not freed before the peak; identical ones are one row.\nSource: trace."}

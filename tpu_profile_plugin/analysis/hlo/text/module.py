@@ -79,7 +79,7 @@ class HloText:
         start = self._program.columns["computation_start"]
         return range(int(start[index]), int(start[index + 1]))
 
-    def _in_order(self, index: int) -> Sequence[int]:
+    def in_order(self, index: int) -> Sequence[int]:
         """Rows in order of execution if the program has a schedule, else in program order."""
         rows = self._rows(index)
         sequence = self._sequences.get(int(self._program.columns["computation_id"][index]))
@@ -94,7 +94,7 @@ class HloText:
     def _lines(self, index: int) -> Iterator[str]:
         root = int(self._program.columns["computation_root"][index])
         ids = self._program.columns["id"]
-        for row in self._in_order(index):
+        for row in self.in_order(index):
             yield ("  ROOT " if int(ids[row]) == root else "  ") + self.instruction(row)
 
     def _marked(self, name: str) -> str:

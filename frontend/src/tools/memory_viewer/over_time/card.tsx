@@ -1,15 +1,13 @@
 // Memory over time by kind or source line, what lives at a moment, and whether a larger batch fits.
 import { useMemo, useState } from "preact/hooks";
+import { Moments } from "../../../page/memory/moments";
 import type { PageProps } from "../../../page/page";
-import { storeAt } from "../../../page/page_state";
 import { sourceLink } from "../../../page/source_link";
 import { useKey } from "../../../page/use_key";
 import { explain } from "../../../page/failure/explain";
 import { formatBytes, formatExact, plural } from "../../../base/format";
 import { textsOf } from "../../../api/payload/fields";
 import { Card } from "../../../widgets/content/card";
-import { Chart } from "../../../widgets/chart/chart";
-import { FitTable } from "../../../widgets/table/fit_table";
 import { useLoad } from "../../../widgets/status/use_load";
 import { readOverTime } from "./decode";
 import type { MemoryOverTime } from "./decode";
@@ -64,83 +62,53 @@ export function OverTime({ page, module, own, file }: Props) {
           The chosen moment or assumption is not shown: {why}
         </p>
       )}
-      <Moments page={page} found={found} own={own} file={file} module={module} />
+      <ProgramMoments page={page} found={found} own={own} file={file} module={module} />
       <Fit page={page} found={found} />
     </>
   );
 }
 
 const STACK_LABELS = { category: "By kind", line: "By line" } as const;
+const CHOICES = STACKS.map((id) => ({ id, label: STACK_LABELS[id] }));
 
-function Moments({ page: { state, host }, found, own, file, module }: Props & { found: MemoryOverTime }) {
+function ProgramMoments({ page: { state, host }, found, own, file, module }: Props & { found: MemoryOverTime }) {
   const stacked = useKey(state, "stack");
   const by: Stack = STACKS.find((one) => one === stacked) ?? "category";
   const spec = useMemo(() => overTimeChart(found, by), [found.shown, found.categories, found.lines, by]);
-  const store = useMemo(() => storeAt(state, "t2"), [state]);
   const sources = textsOf(found.live, "source", "the table of live buffers");
   const where = found.instant === found.peak ? "the peak" : `instant ${String(found.instant)}`;
   const rows = found.live.rowCount;
-  const marks = [
-    { from: found.peak, colour: null, label: "peak" },
-    ...(found.instant === found.peak ? [] : [{ from: found.instant, colour: null, label: "shown" }]),
-  ];
-  const tools = (
-    <span class="segmented" role="group" aria-label="Stack by">
-      {STACKS.map((one) => (
-        <button
-          key={one}
-          type="button"
-          aria-pressed={by === one}
-          onClick={() => state.set({ stack: one === "category" ? null : one }, "replace")}
-        >
-          {STACK_LABELS[one]}
-        </button>
-      ))}
-    </span>
-  );
   return (
-    <Card
-      title="Memory over time"
+    <Moments
+      state={state}
       help={
         "Bytes in use at each instant of the heap simulation, by kind of buffer or by the ten lines with most at the peak.\n" +
         "Kept for backward: written by the forward pass and read by the backward pass. Arguments grow with the batch, parameters do not (below).\n" +
         "Source: HLO, buffer assignment."
       }
-    >
-      <Chart
-        spec={spec}
-        title=""
-        tools={tools}
-        fileName={`${file}_over_time`}
-        height={230}
-        marks={marks}
-        onPick={(place) => state.set({ instant: String(found.shown[place] ?? found.peak) }, "replace")}
-        pickHint="Click: list what lives here. Drag: zoom."
-      />
-      <p class="dim" role="status">
-        {formatBytes(found.liveBytes)} live at {where}
-        {rows < 500 ? ` in ${plural(rows, "buffer")}` : ", the 500 largest are listed"}.
-      </p>
-      <FitTable
-        key={String(found.instant)}
-        most={320}
-        data={found.live}
-        title={`Buffers at ${where}`}
-        fileName={`${file}_live`}
-        store={store}
-        rowTools={(row) =>
-          sources[row] ? (
-            <button
-              type="button"
-              class="button ghost"
-              onClick={() => state.set(sourceLink(host, own, sources[row] ?? "", { module_name: module }), "push")}
-            >
-              Source
-            </button>
-          ) : null
-        }
-      />
-    </Card>
+      file={file}
+      spec={spec}
+      stacks={CHOICES}
+      stack={by}
+      peak={found.peak}
+      shown={found.instant}
+      onPick={(place) => state.set({ instant: String(found.shown[place] ?? found.peak) }, "replace")}
+      status={`${formatBytes(found.liveBytes)} live at ${where}${rows < 500 ? ` in ${plural(rows, "buffer")}` : ", the 500 largest are listed"}.`}
+      listTitle={`Buffers at ${where}`}
+      live={found.live}
+      table="t2"
+      rowTools={(row) =>
+        sources[row] ? (
+          <button
+            type="button"
+            class="button ghost"
+            onClick={() => state.set(sourceLink(host, own, sources[row] ?? "", { module_name: module }), "push")}
+          >
+            Source
+          </button>
+        ) : null
+      }
+    />
   );
 }
 

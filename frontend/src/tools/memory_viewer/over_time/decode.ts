@@ -26,8 +26,10 @@ export interface MemoryOverTime {
   live: TableData;
   /** 0 if unknown. */
   batch: number;
-  /** Bytes that do not and that do grow with the batch, of the instants that matter. */
-  corners: readonly (readonly [number, number])[];
+  /** Bytes that do not and that do grow with the batch, of the instants that matter, and the factor above which they count. */
+  corners: readonly (readonly [number, number, number])[];
+  /** What programs compiled anew needed at least and at most, as factors of the prediction. */
+  recompiled: readonly [number, number];
   assumed: TableData;
 }
 
@@ -44,6 +46,7 @@ function seriesOf(value: unknown, nameKey: string, what: string): Series[] {
 export function readOverTime(value: unknown): MemoryOverTime {
   const answer = asDict(value, "the memory over time");
   const number = (name: string): number => asNumber(answer[name], name);
+  const recompiled = asList(answer["recompiled"], "the factors of programs compiled anew");
   const found: MemoryOverTime = {
     program: asText(answer["program"], "the program"),
     deviceBytes: number("device_bytes"),
@@ -60,10 +63,11 @@ export function readOverTime(value: unknown): MemoryOverTime {
     live: asTable(answer["live"], "the table of live buffers"),
     batch: number("batch"),
     corners: asList(answer["corners"], "the corners").map((one) => {
-      const [fixed, scaled] = numbers(one, "a corner");
-      if (fixed === undefined || scaled === undefined) throw badAnswer("a corner has no two sizes");
-      return [fixed, scaled] as const;
+      const [fixed, scaled, above] = numbers(one, "a corner");
+      if (fixed === undefined || scaled === undefined || above === undefined) throw badAnswer("a corner lacks a number");
+      return [fixed, scaled, above] as const;
     }),
+    recompiled: [asNumber(recompiled[0], "the least factor"), asNumber(recompiled[1], "the largest factor")],
     assumed: asTable(answer["assumed"], "the table of assumptions"),
   };
   for (const { bytes, name } of [...found.categories, ...found.lines])

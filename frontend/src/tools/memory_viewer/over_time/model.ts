@@ -1,9 +1,11 @@
 // The chart of memory over time, and the prediction for other sizes of the batch. Pure.
 import type { StepsChart } from "../../../base/chart/chart_spec";
 import { formatBytes, formatRatio } from "../../../base/format";
-import { makeTable, numberColumn, textColumn } from "../../../base/table/columns";
+import { numberColumn, textColumn } from "../../../base/table/columns";
 import type { TableData } from "../../../base/table/table_data";
-import type { MemoryOverTime, Series } from "./decode";
+import { stackedChart, stackedTable } from "../../../page/memory/stacked";
+import type { MemoryParts } from "../../../page/memory/stacked";
+import type { MemoryOverTime } from "./decode";
 
 export const STACKS = ["category", "line"] as const;
 export type Stack = (typeof STACKS)[number];
@@ -19,64 +21,37 @@ const COLOURS: Readonly<Record<string, number>> = {
   unknown: 6,
 };
 
-const partsOf = (found: MemoryOverTime, by: Stack): readonly Series[] => (by === "category" ? found.categories : found.lines);
-
-const sentenceCase = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
-
 /** Stacked areas that add up to the heap at every instant. */
-export function overTimeChart(found: MemoryOverTime, by: Stack): StepsChart {
-  const parts = partsOf(found, by);
-  const { shown, names, heap } = found;
-  const to = Math.max(1, found.instants);
-  return {
-    kind: "steps",
-    x: { name: "Program order (events of the HLO sequence)", unit: null, from: 0, to },
-    y: { name: "Memory", unit: "bytes" },
-    at: [...shown],
-    series: parts.map(({ name, bytes }, i) => ({
-      name: by === "category" ? sentenceCase(name) : name,
-      colour: by === "category" ? (COLOURS[name] ?? 6) : i,
-      draw: "area" as const,
-      opacity: 0.85,
-      values: bytes,
-    })),
-    sentence: `Memory over time: ${String(shown.length)} of ${String(found.instants)} instants, peak ${formatBytes(found.peakBytes)} at instant ${String(found.peak)}.`,
-    tip: (place) => {
-      const all = heap[place];
-      if (all === undefined) return null;
-      const lines = parts
-        .map(({ name, bytes }, i) => ({
-          name: sentenceCase(name),
-          size: bytes[place] ?? 0,
-          colour: by === "category" ? (COLOURS[name] ?? 6) : i,
-        }))
-        .filter(({ size }) => size > 0)
-        .sort((a, b) => b.size - a.size)
-        .map(({ name, size, colour }) => ({ name, text: formatBytes(size), colour }));
-      const title = names[place] ? `After ${names[place]}` : "Before the first event";
-      return { title, lines: [{ name: "Sum", text: formatBytes(all), colour: null }, ...lines] };
-    },
-    table: () => overTimeTable(found, by),
-  };
-}
+export const overTimeChart = (found: MemoryOverTime, by: Stack): StepsChart => stackedChart(partsOf(found, by));
+export const overTimeTable = (found: MemoryOverTime, by: Stack): TableData => stackedTable(partsOf(found, by));
 
-export function overTimeTable(found: MemoryOverTime, by: Stack): TableData {
-  return makeTable([
-    numberColumn("instant", "Instant", null, "Events of the heap simulation before it.", found.shown),
-    textColumn("name", "Instruction", "Of the event before it.", found.names),
-    numberColumn("heap", "Sum", "bytes", "Memory in use.", found.heap),
-    ...partsOf(found, by).map(({ name, bytes }, i) => numberColumn(`part_${String(i)}`, sentenceCase(name), "bytes", null, bytes)),
-  ]);
+function partsOf(found: MemoryOverTime, by: Stack): MemoryParts {
+  const { shown, names, heap, instants } = found;
+  const series = by === "category" ? found.categories : found.lines;
+  return {
+    x: { name: "Program order (events of the HLO sequence)", unit: null, from: 0, to: Math.max(1, instants) },
+    at: shown,
+    heap,
+    parts: series.map(({ name, bytes }, i) => ({ name, bytes, colour: by === "category" ? (COLOURS[name] ?? 6) : i })),
+    sentence: `Memory over time: ${String(shown.length)} of ${String(instants)} instants, peak ${formatBytes(found.peakBytes)} at instant ${String(found.peak)}.`,
+    titleAt: (place) => (names[place] ? `After ${names[place]}` : "Before the first event"),
+    moments: () => [
+      numberColumn("instant", "Instant", null, "Events of the heap simulation before it.", shown),
+      textColumn("name", "Instruction", "Of the event before it.", names),
+    ],
+  };
 }
 
 /** The peak at `k` times the batch. */
 export function peakAt({ corners }: Pick<MemoryOverTime, "corners">, k: number): number {
-  return corners.reduce((most, [fixed, scaled]) => Math.max(most, fixed + k * scaled), 0);
+  return corners.reduce((most, [fixed, scaled, above]) => (k > above ? Math.max(most, fixed + k * scaled) : most), 0);
 }
 
 /** The largest factor of the batch that fits into a device; null if every one does, or none. */
 export function largestFactor({ corners }: Pick<MemoryOverTime, "corners">, device: number): number | null {
-  const factors = corners.map(([fixed, scaled]) => (scaled > 0 ? (device - fixed) / scaled : fixed > device ? 0 : Infinity));
+  const factors = corners.map(([fixed, scaled, above]) =>
+    Math.max(above, scaled > 0 ? (device - fixed) / scaled : fixed > device ? 0 : Infinity),
+  );
   const least = Math.min(...factors);
   return Number.isFinite(least) && least > 0 ? least : null;
 }
@@ -87,16 +62,19 @@ export function fitSentence(found: MemoryOverTime, k: number): string {
   const { batch, peakBytes, deviceBytes } = found;
   const size = batch > 0 ? ` (${String(batch)} to ${String(Math.round(batch * k))})` : "";
   const change = peakBytes > 0 ? `, ${formatRatio(predicted / peakBytes)} times today's ${formatBytes(peakBytes)}` : "";
-  const parts = [`Batch × ${formatRatio(k)}${size}: peak of ${formatBytes(predicted)}${change}.`];
+  const [least, most] = k === 1 ? [1, 1] : found.recompiled;
+  const range = k === 1 ? "" : ` (${formatBytes(least * predicted)} to ${formatBytes(most * predicted)} if the compiler fuses otherwise)`;
+  const parts = [`Batch × ${formatRatio(k)}${size}: peak of ${formatBytes(predicted)}${range}${change}.`];
   if (deviceBytes > 0) {
     const left = deviceBytes - predicted;
-    const most = largestFactor(found, deviceBytes);
+    const largest = largestFactor(found, deviceBytes);
+    const sure = most * predicted <= deviceBytes || least * predicted > deviceBytes;
     parts.push(
       left >= 0
-        ? `It fits: ${formatBytes(left)} of ${formatBytes(deviceBytes)} stay free.`
-        : `It does not fit: ${formatBytes(-left)} are missing.`,
+        ? `It ${sure ? "fits" : "probably fits"}: ${formatBytes(left)} of ${formatBytes(deviceBytes)} stay free.`
+        : `It ${sure ? "does not fit" : "probably does not fit"}: ${formatBytes(-left)} are missing.`,
     );
-    if (most !== null) parts.push(`The largest that fits is about × ${formatRatio(most)}.`);
+    if (largest !== null) parts.push(`The largest that fits is about × ${formatRatio(largest)}.`);
   }
   return parts.join(" ");
 }

@@ -35,6 +35,7 @@ export const OVER_TIME = {
   live_bytes: 1024,
   live: pieces,
   batch: 8,
-  corners: [[256, 768]],
+  corners: [[256, 768, 0]],
+  recompiled: [0.9, 1.2],
   assumed: pieces,
 };
