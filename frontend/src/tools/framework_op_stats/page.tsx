@@ -6,6 +6,7 @@ import { BaseLine, useComparedBase } from "../../page/compare/base_run";
 import { Pending } from "../../page/failure/pending";
 import { usePerStep } from "../../page/compare/per_step";
 import { fileNameOf, hostCount, storeAt } from "../../page/page_state";
+import { sourceOfOp } from "../../page/source_link";
 import { useKey } from "../../page/use_key";
 import { cutMiddle, formatPercent, plural } from "../../base/format";
 import { hiding } from "../../base/table/transform";
@@ -30,6 +31,8 @@ import "./page.css";
 const LONGEST_NAME = 24;
 /** The server lists at most this many ops per side. */
 const MAX_ROWS = 500;
+/** Query keys of this page, beside those of tables. */
+const OWN_KEYS = ["idle", "frame", "frames", "flip"];
 
 function OpsPage(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
@@ -152,6 +155,14 @@ function Content({ page, data, state, file }: { page: PageProps; data: Framework
               data={table}
               fileName={file}
               store={store}
+              rowTools={(row) => {
+                const [name, type] = ["operation", "type"].map((id) => table.columns.find((column) => column.id === id)?.values[row]);
+                return typeof name !== "string" || name === "" || type === IDLE ? null : (
+                  <button type="button" class="button ghost" onClick={() => state.set(sourceOfOp(page.host, OWN_KEYS, name), "push")}>
+                    Source
+                  </button>
+                );
+              }}
             />
           </Card>
         </div>

@@ -6,6 +6,7 @@ import { useLimit } from "../../page/limit";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount } from "../../page/page_state";
+import { sourceOfOp } from "../../page/source_link";
 import { useKey } from "../../page/use_key";
 import { formatQuantity, plural } from "../../base/format";
 import { hiding, pickRows } from "../../base/table/transform";
@@ -21,6 +22,9 @@ import { rooflineChart } from "./chart";
 import { choose, isStep, readRoofline, remarks, summaryOf } from "./model";
 import type { Choice, Roofline } from "./model";
 import "./page.css";
+
+/** Query keys of this page. */
+const OWN_KEYS = ["view", "infeed", "step", "category", "bound", "op"];
 
 function RooflinePage(page: PageProps) {
   const { tool, host, hosts, client } = page;
@@ -106,6 +110,14 @@ function Content({ page, roofline }: { page: PageProps; roofline: Roofline }) {
           fileName={fileNameOf("roofline", choice.view, run, host)}
           store={hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hidden)}
           show={shown}
+          rowTools={(row) => {
+            const name = data.columns.find(({ id }) => id === "operation")?.values[row];
+            return choice.view !== "ops" || typeof name !== "string" || name === "" ? null : (
+              <button type="button" class="button ghost" onClick={() => state.set(sourceOfOp(host, OWN_KEYS, name), "push")}>
+                Source
+              </button>
+            );
+          }}
         />
       </div>
     </div>
