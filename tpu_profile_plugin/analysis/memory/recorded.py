@@ -15,7 +15,8 @@ from tpu_profile_plugin.columns.arrays import I64
 
 STACK, REST, OTHERS = "stack of programs", "allocated before or not recorded", "others"
 REGION, OP, STEP = "region", "op", "step"
-MOST_PARTS = 10
+MOST_PARTS = 6
+"""As many as have a colour of their own, beside the others and the rest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ class RecordedMemory:
         return blocks[np.argsort(-self.size[blocks], kind="stable")]
 
     def stacks(self, by: str) -> Mapping[str, I64]:
-        """Bytes at each instant by region, op or step: the ten largest at the peak, then the others and the rest.
+        """Bytes at each instant by region, op or step: the largest at the peak, then the others and the rest.
 
         They add up to `heap`.
         """

@@ -130,7 +130,7 @@ def _verdict(
         return first, f"first dimension is the batch, {batch}" if first else f"first dimension is not {batch}"
     if one.dims is not None and shape:
         grown = " x ".join(str(shape[at]) for at in sorted(one.dims) if at < len(shape))
-        return bool(grown), f"computed per element of the batch: {grown}" if grown else "the same for every batch"
+        return bool(grown), f"its dimension {grown} comes from the batch" if grown else "the same for every batch"
     if tuple(sorted(shape)) in state and not one.activation:
         return False, "shaped as a parameter"
     if batch in shape:

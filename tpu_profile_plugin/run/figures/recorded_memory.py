@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.memory.allocations import TextColumn
+from tpu_profile_plugin.analysis.memory.allocations import INVALID, TextColumn
 from tpu_profile_plugin.analysis.memory.peak import timeline
 from tpu_profile_plugin.analysis.memory.recorded import OP, REGION, STEP, RecordedMemory, recorded_memory
 from tpu_profile_plugin.columns.arrays import I64
@@ -119,7 +119,8 @@ def _block(found: RecordedMemory, block: int) -> Block:
     rows, row, freed = found.rows, int(found.row[block]), int(found.freed[block])
 
     def text(column: TextColumn) -> str:
-        return column.texts[int(column.code[row])]
+        found = column.texts[int(column.code[row])]
+        return "" if found == INVALID else found
 
     return Block(
         op=text(rows.op),

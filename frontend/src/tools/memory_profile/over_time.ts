@@ -1,7 +1,7 @@
 // An allocator's memory over time by region, op and step: the answer decoded, and its chart. Pure.
 import { asDict, asList, asNumber, asTable, asText, badAnswer } from "../../api/payload/fields";
 import type { StepsChart } from "../../base/chart/chart_spec";
-import { formatBytes, formatTime } from "../../base/format";
+import { cutMiddle, formatBytes, formatTime, plural } from "../../base/format";
 import { numberColumn } from "../../base/table/columns";
 import type { TableData } from "../../base/table/table_data";
 import { stackedChart } from "../../page/memory/stacked";
@@ -65,15 +65,21 @@ export function readRecorded(value: unknown): RecordedOverTime {
   };
 }
 
+/** Names of ops begin with those of modules; blocks list them in full. */
+const LONGEST_NAME = 60;
+
+export const msOf = (ps: number): number => ps / 1e9;
+
 /** Stacked areas over the time of the recording. */
 export function recordedChart(found: RecordedOverTime, by: Stack): StepsChart {
   const { shown, timePs, heap, instants } = found;
-  const from = timePs[0] ?? 0;
+  const at = timePs.map(msOf);
+  const from = at[0] ?? 0;
   return stackedChart({
-    x: { name: "Time since the start of the recording", unit: "ps", from, to: Math.max(from + 1, timePs[timePs.length - 1] ?? 0) },
-    at: timePs,
+    x: { name: "Time since the start of the recording", unit: "ms", from, to: Math.max(from + 1e-6, at[at.length - 1] ?? 0) },
+    at,
     heap,
-    parts: found.stacks[by].map(({ name, bytes }, i) => ({ name, bytes, colour: i })),
+    parts: found.stacks[by].map(({ name, bytes }, i) => ({ name: cutMiddle(name, LONGEST_NAME), bytes, colour: i })),
     sentence: `Memory over time: ${String(shown.length)} of ${String(instants)} events, peak ${formatBytes(Math.max(0, ...heap))}.`,
     titleAt: (place) => `At ${formatTime(timePs[place] ?? 0)}`,
     moments: () => [numberColumn("time", "Time", "ps", "Since the start of the recording.", timePs)],
@@ -84,7 +90,10 @@ export function recordedChart(found: RecordedOverTime, by: Stack): StepsChart {
 export function liveSentence({ liveBytes, blocks, restBytes, live, instant, peak, atPs }: RecordedOverTime): string {
   const where = instant === peak ? "the peak" : formatTime(atPs);
   const listed =
-    live.rowCount < blocks ? `, the ${String(live.rowCount)} largest of ${String(blocks)} are listed` : ` in ${String(blocks)} blocks`;
-  const rest = restBytes > 0 ? ` ${formatBytes(restBytes)} more are in use, allocated before the recording or not recorded.` : "";
+    live.rowCount < blocks ? `, the ${String(live.rowCount)} largest of ${String(blocks)} are listed` : ` in ${plural(blocks, "block")}`;
+  const rest =
+    restBytes > 0
+      ? ` ${formatBytes(restBytes)} more are in use: the stack of programs, what was allocated before the recording, or is not recorded.`
+      : "";
   return `${formatBytes(liveBytes)} in recorded blocks at ${where}${listed}.${rest}`;
 }

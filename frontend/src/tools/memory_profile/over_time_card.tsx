@@ -9,7 +9,7 @@ import { useKey } from "../../page/use_key";
 import { formatTime } from "../../base/format";
 import { Card } from "../../widgets/content/card";
 import { useLoad } from "../../widgets/status/use_load";
-import { STACKS, liveSentence, readRecorded, recordedChart } from "./over_time";
+import { STACKS, liveSentence, msOf, readRecorded, recordedChart } from "./over_time";
 import type { RecordedOverTime, Stack } from "./over_time";
 
 const TOOL = "allocations_over_time";
@@ -60,7 +60,7 @@ function Shown({ page: { state, host }, found, own, file }: Omit<Props, "memory"
     <Moments
       state={state}
       help={
-        "Blocks in use after each event of the allocator, by region, op or step: the ten with most at the peak.\n" +
+        "Blocks in use after each event of the allocator, by region, op or step: the six with most at the peak.\n" +
         "What was allocated before the recording, or is not recorded, is a part of its own, so that the sum is what the allocator counts.\n" +
         "Source: trace."
       }
@@ -68,8 +68,8 @@ function Shown({ page: { state, host }, found, own, file }: Omit<Props, "memory"
       spec={spec}
       stacks={STACKS.map((id) => ({ id, label: LABELS[id] }))}
       stack={by}
-      peak={peakPs}
-      shown={found.instant === found.peak ? peakPs : found.atPs}
+      peak={msOf(peakPs)}
+      shown={msOf(found.instant === found.peak ? peakPs : found.atPs)}
       onPick={(place) => state.set({ instant: String(found.shown[place] ?? found.peak) }, "replace")}
       status={liveSentence(found)}
       listTitle={`Blocks at ${found.instant === found.peak ? "the peak" : formatTime(found.atPs)}`}

@@ -70,8 +70,8 @@ def test_the_stack_is_a_part_of_its_own() -> None:
 def test_the_largest_parts_at_the_peak_come_first_and_the_others_are_one() -> None:
     many = [("Allocation", at, at, at, sum(range(1, at + 1)), f"op{at}", "") for at in range(1, 15)]
     found = parts(memory(many), OP)
-    assert [*found] == [*(f"op{at}" for at in range(14, 4, -1)), "others"]
-    assert found["others"][-1] == 1 + 2 + 3 + 4
+    assert [*found] == [*(f"op{at}" for at in range(14, 8, -1)), "others"]
+    assert found["others"][-1] == sum(range(1, 9))
 
 
 def test_blocks_count_where_the_allocator_does_not() -> None:

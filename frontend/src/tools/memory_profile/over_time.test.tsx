@@ -1,0 +1,112 @@
+import { render } from "preact";
+import { afterEach, expect, it, vi } from "vitest";
+import { makeClient } from "../../api/client";
+import { unmount } from "../../base/testing";
+import type { PageProps } from "../../page/page";
+import { NO_BASE, settle } from "../../page/testing";
+import { liveSentence, readRecorded, recordedChart } from "./over_time";
+import { RecordedMoments } from "./over_time_card";
+
+vi.mock("../../widgets/chart/canvas", () => ({ ChartCanvas: () => null }));
+
+const IDS = ["op", "size", "requested", "source", "region", "step", "allocated_ps", "freed_ps", "freed_by", "data_type", "shape"];
+const BLOCKS = [
+  ["a", 64, 60, "/src/train.py:3", "output", 0, 1e9, 4e9, "free", "float", "[16]"],
+  ["b", 32, 32, "", "", 0, 2e9, null, "", "", ""],
+];
+const ANSWER = {
+  memory: "0",
+  host: "h",
+  instants: 3,
+  peak: 1,
+  shown: [0, 1, 2],
+  time_ps: [1e9, 2e9, 4e9],
+  heap: [74, 106, 42],
+  stacks: {
+    region: [
+      { name: "output", bytes: [64, 64, 0] },
+      { name: "no region recorded", bytes: [0, 32, 32] },
+      { name: "allocated before or not recorded", bytes: [10, 10, 10] },
+    ],
+    op: [
+      { name: "a", bytes: [64, 64, 0] },
+      { name: "b", bytes: [0, 32, 32] },
+      { name: "allocated before or not recorded", bytes: [10, 10, 10] },
+    ],
+    step: [{ name: "step 0", bytes: [74, 106, 42] }],
+  },
+  instant: 1,
+  at_ps: 2e9,
+  live_bytes: 96,
+  blocks: 2,
+  rest_bytes: 10,
+  live: {
+    cols: IDS.map((id, i) => ({ id, label: id, type: typeof BLOCKS[0]?.[i] })),
+    rows: BLOCKS.map((row) => ({ c: row.map((v) => ({ v })) })),
+    p: {},
+  },
+};
+const FOUND = readRecorded(ANSWER);
+const roots: HTMLElement[] = [];
+afterEach(() => roots.splice(0).forEach((root) => (unmount(root), root.remove())));
+
+it("stacks regions, ops and steps, which add up to the memory in use", () => {
+  for (const by of ["region", "op", "step"] as const) {
+    const chart = recordedChart(FOUND, by);
+    expect(chart.at.map((_, i) => chart.series.reduce((sum, { values }) => sum + (values[i] ?? 0), 0))).toEqual(FOUND.heap);
+  }
+  const chart = recordedChart(FOUND, "op");
+  expect([chart.at, chart.x.unit]).toEqual([[1, 2, 4], "ms"]);
+  expect(chart.tip(1)).toMatchObject({
+    title: "At 2 ms",
+    lines: [{ text: "106 B" }, { name: "A", text: "64 B" }, { name: "B" }, { text: "10 B" }],
+  });
+});
+
+it("says what the list is", () => {
+  expect(liveSentence(FOUND)).toBe(
+    "96 B in recorded blocks at the peak in 2 blocks. 10 B more are in use: the stack of programs, what was allocated before the recording, or is not recorded.",
+  );
+  expect(liveSentence({ ...FOUND, instant: 2, atPs: 4e9, restBytes: 0 })).toBe("96 B in recorded blocks at 4 ms in 2 blocks.");
+});
+
+it("rejects answers whose series have another length", () => {
+  expect(() => readRecorded({ ...ANSWER, shown: [0] })).toThrow(/has 3 sizes for 1 events/);
+});
+
+it("asks for the moment in the address, and leads from a block to its line", async () => {
+  const held = new Map([["instant", "1"]]);
+  const asked: URL[] = [];
+  const page = {
+    run: "r",
+    host: "h",
+    hosts: ["h"],
+    base: NO_BASE,
+    client: makeClient("http://host/p/index.html", (address) => {
+      asked.push(new URL(address));
+      return Promise.resolve(new Response(JSON.stringify(ANSWER)));
+    }),
+    state: {
+      get: (key: string) => held.get(key) ?? null,
+      set: (patch: Readonly<Record<string, string | null>>) => {
+        for (const [key, value] of Object.entries(patch))
+          if (value === null) held.delete(key);
+          else held.set(key, value);
+      },
+      subscribe: () => () => undefined,
+    },
+  } as unknown as PageProps;
+  const root = document.createElement("div");
+  document.body.append(root);
+  roots.push(root);
+  render(<RecordedMoments page={page} memory="0" own={["instant"]} file="f" />, root);
+  await settle(root);
+  expect([asked[0]?.searchParams.get("tag"), asked[0]?.searchParams.get("memory_id"), asked[0]?.searchParams.get("instant")]).toEqual([
+    "allocations_over_time",
+    "0",
+    "1",
+  ]);
+  expect(root.textContent).toContain("96 B in recorded blocks at the peak");
+  [...root.querySelectorAll("button")].find((one) => one.textContent === "By step")?.click();
+  expect(held.get("stack")).toBe("step");
+});
