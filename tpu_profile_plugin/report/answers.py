@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,7 +92,9 @@ class Collector:
                     yield self._made("module_list", {"run": run, "host": host}, ",".join(modules) or "NO_MODULE")
                 else:
                     for view in views(tool):
-                        yield self._data(Request(run, tool["id"], host, view))
+                        yield (answer := self._data(Request(run, tool["id"], host, view)))
+                        if tool["id"] == "memory_profile" and answer.status == 200:
+                            yield from self._allocators(run, host, json.loads(answer.body)["memoryIds"])
         for host in ("", *(tool["host_names"][0] for tool in shown[:1] if tool["host_names"])):
             shown_host = "" if host == _ALL else host
             yield self._data(Request(run, "smart_suggestion", shown_host, {"all_rules": "true"}))
@@ -110,6 +112,11 @@ class Collector:
             yield answer
             yield self._data(Request(run, "memory_over_time", host, {"module_name": name}))
         return [name for _, name, _ in found[:MOST_MODULES]]
+
+    def _allocators(self, run: str, host: str, names: Sequence[str]) -> Iterator[Stored]:
+        """The memory of allocators over time, at their peaks."""
+        for name in names[:MOST_MODULES]:
+            yield self._data(Request(run, "allocations_over_time", host, {"memory_id": name}))
 
     def _timeline(self, run: str, host: str) -> Iterator[Stored]:
         """The boxes of one window at the finest resolution that a page draws, and what is known about its events."""

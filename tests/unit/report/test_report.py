@@ -140,6 +140,18 @@ def test_a_refused_answer_is_stored_as_its_error() -> None:
     assert (one.status, json.loads(one.body)["error"]["code"]) == (404, "op_not_found")
 
 
+def test_the_memory_of_each_allocator_is_stored() -> None:
+    tool = {"id": "memory_profile", "reason": None, "host_names": ["h"], "hosts": "one", "params": []}
+
+    def ask(route: str, _: Any) -> bytes:
+        made = {"runs_info": [{"run": "r"}], "config": {}, "run_info": {"run": "r", "tools": [tool]}}
+        return json.dumps({"memoryIds": ["0", "GPU_0_bfc"]} if route == "data" else made[route]).encode()
+
+    stored = {one.key for one in Collector(ask, "r", None, None).answers()}
+    place = '["extended","true"],["host","h"],["memory_id","{}"],["run","r"],["tag","allocations_over_time"]]'
+    assert {f'["data",{place.format(name)}' for name in ("0", "GPU_0_bfc")} <= stored
+
+
 NAMES = Names(
     hosts=("vm", "lab-7.example"),
     runs=("alice/secret/1",),

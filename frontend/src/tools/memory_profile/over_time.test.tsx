@@ -56,7 +56,7 @@ it("stacks regions, ops and steps, which add up to the memory in use", () => {
     expect(chart.at.map((_, i) => chart.series.reduce((sum, { values }) => sum + (values[i] ?? 0), 0))).toEqual(FOUND.heap);
   }
   const chart = recordedChart(FOUND, "op");
-  expect([chart.at, chart.x.unit]).toEqual([[1, 2, 4], "ms"]);
+  expect([chart.at, chart.x.name]).toEqual([[1, 2, 4], "Time since the start of the recording (ms)"]);
   expect(chart.tip(1)).toMatchObject({
     title: "At 2 ms",
     lines: [{ text: "106 B" }, { name: "A", text: "64 B" }, { name: "B" }, { text: "10 B" }],

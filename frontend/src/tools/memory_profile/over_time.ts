@@ -76,7 +76,7 @@ export function recordedChart(found: RecordedOverTime, by: Stack): StepsChart {
   const at = timePs.map(msOf);
   const from = at[0] ?? 0;
   return stackedChart({
-    x: { name: "Time since the start of the recording", unit: "ms", from, to: Math.max(from + 1e-6, at[at.length - 1] ?? 0) },
+    x: { name: "Time since the start of the recording (ms)", unit: null, from, to: Math.max(from + 1e-6, at[at.length - 1] ?? 0) },
     at,
     heap,
     parts: found.stacks[by].map(({ name, bytes }, i) => ({ name: cutMiddle(name, LONGEST_NAME), bytes, colour: i })),
