@@ -18,24 +18,22 @@ _GENERATED = ("gen_", "__autograph_generated_file")
 """Begins of names of files that TensorFlow generates, in its package and while it runs."""
 
 
-_PACKAGES = (
-    *("torch/", "torchvision/", "torchaudio/", "transformers/", "accelerate/", "lightning/", "pytorch_lightning/"),
-    *("deepspeed/", "megatron/", "vllm/", "sglang/", "diffusers/", "datasets/", "triton/", "numpy/", "flash_attn/"),
-    *("multiprocessing/", "concurrent/", "importlib/", "asyncio/", "PIL/", "pandas/", "apex/", "timm/", "xformers/"),
-)
-"""Directories of packages, as PyTorch's profiler writes them: relative to where Python found them."""
-
-
 @cache
 def _functions() -> dict[str, frozenset[str]]:
     """Functions of a framework by file; an empty set stands for all functions of the file."""
     return {file: frozenset(functions) for file, *functions in rows(__file__, "library_files.txt")}
 
 
+@cache
+def _packages() -> tuple[str, ...]:
+    """Directories of packages, as PyTorch's profiler writes them: relative to where Python found them."""
+    return tuple(file for file in _functions() if file.endswith("/"))
+
+
 def is_library(file: str, function: str) -> bool:
     """Whether a function of a file belongs to a framework or to Python."""
     if "/" in file:
-        return file.startswith(_PACKAGES) or _INSTALLED.search(file) is not None
+        return file.startswith(_packages()) or _INSTALLED.search(file) is not None
     functions = _functions().get(file)
     return file.startswith(_GENERATED) or (functions is not None and (not functions or function in functions))
 
