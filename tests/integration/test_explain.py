@@ -186,12 +186,19 @@ def test_an_unknown_rule_lists_the_rules(capsys):
     assert "needs a logdir or --rule ID" in capsys.readouterr().err
 
 
+OP = {"op": "add.1 = f32[8] add(x, y)", "file": "/src/a_b.py", "line": 3}
+
+
 def finding(**more):
     return {
         "id": "x", "title": "A `title` of <b>", "share": 0.2, "saving_ps_per_step": 2 * 10**8, "formula": "f",
         "segments": [{"name": "Host copies", "ps": 3 * 10**8}, {"name": "Unexplained", "ps": 8 * 10**7}],
         "confidence": "low",
-        "evidence": [{"label": "Size", "value": 1536, "unit": "MiB", "tool": "memory_viewer", "query": {"host": "a"}}],
+        "evidence": [
+            {"label": "Size", "value": 1536, "unit": "MiB", "tool": "memory_viewer", "query": {"host": "a"}, **OP},
+            {"label": "Most of it in", "value": "add.1", "unit": "", "tool": "", "query": {}, **OP},
+            {"label": "Share", "value": 3, "unit": "%", "tool": "", "query": {}, **dict.fromkeys(OP)},
+        ],
         "advice": "Do it.", "hosts": ["a"], **more,
     }  # fmt: skip
 
@@ -201,6 +208,7 @@ def test_findings_of_some_hosts_and_about_no_time():
     assert "Device compute 62.0%, All others 38.0% (host copies 30.0%, unexplained 8.0%)." in text
     assert "200 us of 380 us Host copies and Unexplained, 20.0% of the step on a; low confidence. Saving: f." in text
     assert "- Size: 1,536 MiB  [memory_viewer host=a]" in text
+    assert text.count("   - add.1 = f32[8] add(x, y)  at /src/a_b.py:3\n") == 1
     text = as_text("r", 1, answer(findings=[finding(share=0.0, saving_ps_per_step=0, segments=[])]), silent=False)
     assert "No direct cost; low confidence." in text
     assert text.startswith("r: Healthy\n")
@@ -210,6 +218,7 @@ def test_markdown_of_hostile_names():
     lines = as_markdown(
         "r", 1, answer(findings=[finding(title="a\n# b [x](http://y) <img>")]), silent=False
     ).splitlines()
+    assert "- add.1 = f32\\[8\\] add(x, y) at /src/a\\_b.py:3" in lines
     assert "### 1. a \\# b \\[x\\](http://y) \\<img\\>" in lines
 
 
