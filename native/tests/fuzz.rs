@@ -43,6 +43,15 @@ const PYTORCH: &[u8] = br#"{"schemaVersion":1,"distributedInfo":{"rank":1},"trac
     {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":4,"dur":2.5,"args":{"correlation":9,"grid":[1,2,3]}},
     {"ph":"i","cat":"cpu_instant_event","name":"[memory]","pid":1,"tid":2,"ts":5,"args":{"Bytes":-8,"Device Type":1}}]}"#;
 
+/// A replay, and behind it its capture.
+const GRAPH: &[u8] = br#"{"traceEvents":[
+    {"ph":"X","cat":"cuda_runtime","name":"hipGraphLaunch","pid":1,"tid":2,"ts":3,"dur":1,"args":{"correlation":9}},
+    {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":4,"dur":2.5,"args":{"correlation":9,"grid":[1,2,3]}}]}
+    {"traceEvents":[{"ph":"X","cat":"cuda_runtime","name":"hipStreamBeginCapture","pid":1,"tid":2,"ts":1,"args":{"correlation":1}},
+    {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":2,"ts":2,"dur":4,"args":{"Input Dims":[[2,3],[3,5]]}},
+    {"ph":"X","cat":"cuda_runtime","name":"hipLaunchKernel","pid":1,"tid":2,"ts":3,"args":{"correlation":2,"kernel":"gemm"}},
+    {"ph":"X","cat":"cuda_runtime","name":"hipStreamEndCapture","pid":1,"tid":2,"ts":7,"args":{"correlation":3}}]}"#;
+
 /// Random bytes, and the seed cut and with some bytes changed.
 fn each(seed: &[u8], check: fn(&[u8])) {
     let mut state = 1u64;
@@ -88,6 +97,7 @@ fn trace_events_become_a_profile_or_are_refused() {
 #[test]
 fn pytorch_traces_become_a_profile_or_are_refused() {
     each(PYTORCH, kineto::check);
+    each(GRAPH, kineto::check);
 }
 
 #[test]

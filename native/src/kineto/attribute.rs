@@ -64,6 +64,8 @@ pub struct Owners {
     pub of_records: Vec<Vec<u32>>,
     /// Begin and end of each step, in order.
     pub steps: Vec<(i64, i64)>,
+    /// Numbers of the steps of a server, by thread and record.
+    server_steps: HashMap<(u32, u32), i64>,
     by_sequence: HashMap<i64, (u32, u32)>,
     /// The launches of each graph that a thread captured, in order.
     pub captures: Vec<Vec<Node>>,
@@ -75,6 +77,10 @@ const STEP: &str = "ProfilerStep#";
 const OPTIMIZER: &str = "Optimizer.";
 const MODULE: &str = "nn.Module: ";
 const BACKWARD: &str = "autograd::engine::evaluate_function: ";
+
+/// Begins of the ranges in which servers execute a step of their engine: vLLM's `execute_context_0(0)_generation_8(8)`,
+/// SGLang's `step[DECODE bs=8]`.
+const SERVER_STEPS: [&str; 2] = ["execute_", "step["];
 
 /// The number of a step, from its name.
 pub fn step_number(name: &str) -> Option<i64> {
@@ -116,11 +122,51 @@ impl Owners {
                 owners.steps.push((record.begin, record.end()));
             }
         }
+        if owners.steps.is_empty() {
+            owners.number_server_steps(trace);
+        }
         owners.steps.sort_unstable();
         owners.steps.dedup_by_key(|step| step.0);
         owners.sweep_all(trace);
         graphs::attribute(trace, &mut owners);
         owners
+    }
+
+    /// Without steps of PyTorch, the outermost ranges of a server on the thread with most of them are steps, in order.
+    fn number_server_steps(&mut self, trace: &Trace) {
+        let is_step = |record: &Record| {
+            let name = trace.texts.get(record.name);
+            record.kind == Kind::Annotation && SERVER_STEPS.iter().any(|begin| name.starts_with(begin))
+        };
+        let steps = |track: &Track| {
+            let mut found: Vec<usize> = Vec::new();
+            let mut end = i64::MIN;
+            for (number, record) in track.records.iter().enumerate().filter(|(_, record)| is_step(record)) {
+                if record.begin >= end {
+                    found.push(number);
+                    end = record.end();
+                }
+            }
+            found
+        };
+        let threads = trace.threads.values().map(steps).enumerate();
+        let Some((thread, found)) = threads.max_by_key(|(thread, found)| (found.len(), std::cmp::Reverse(*thread)))
+        else {
+            return;
+        };
+        let Some(track) = trace.threads.values().nth(thread) else { return };
+        for (number, record) in found.into_iter().enumerate() {
+            self.server_steps.insert((thread as u32, record as u32), number as i64);
+            self.steps.push((track.records[record].begin, track.records[record].end()));
+        }
+    }
+
+    /// The number of the step that a record of a thread marks.
+    pub fn step_of(&self, thread: usize, number: usize, kind: Kind, name: &str) -> Option<i64> {
+        if kind != Kind::Annotation {
+            return None;
+        }
+        step_number(name).or_else(|| self.server_steps.get(&(thread as u32, number as u32)).copied())
     }
 
     /// Threads of the backward pass come last: they need what those of the forward pass left.

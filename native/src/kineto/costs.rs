@@ -213,7 +213,11 @@ fn attention(op: &str, parsed: &Parsed) -> Option<Cost> {
     let (heads, length) = if heads_first { (1, 2) } else { (2, 1) };
     let causal_at = match op {
         "aten::_flash_attention_forward" => Some(8),
-        "aten::_flash_attention_backward" => Some(11),
+        "aten::_efficient_attention_forward" => Some(9),
+        "aten::_efficient_attention_backward" => Some(14),
+        "aten::_flash_attention_backward"
+        | "aten::_scaled_dot_product_flash_attention_backward"
+        | "aten::_scaled_dot_product_efficient_attention_backward" => Some(11),
         "aten::_scaled_dot_product_flash_attention" => Some(4),
         "aten::_scaled_dot_product_efficient_attention" | "aten::_scaled_dot_product_cudnn_attention" => Some(6),
         _ => None,
@@ -273,6 +277,8 @@ mod tests {
         assert_eq!(costs("aten::_flash_attention_forward", length_first, bf16, "[]"), Some((flops, moved)));
         let causal = r#"["","","","","","","","","True"]"#;
         assert_eq!(costs("aten::_flash_attention_forward", length_first, bf16, causal), Some((flops / 2, moved)));
+        let masked = r#"["","","","","","","","","","1"]"#;
+        assert_eq!(costs("aten::_efficient_attention_forward", length_first, bf16, masked), Some((flops / 2, moved)));
         let backward = "[[1,141,8,64],[1,141,8,64],[1,141,8,64],[1,141,8,64]]";
         assert_eq!(costs("aten::_flash_attention_backward", backward, bf16, "[]"), Some((flops / 2 * 5, 2 * moved)));
     }

@@ -89,9 +89,10 @@ pub fn plane(
         }
         let name = if track.name.is_empty() { format!("thread {tid}") } else { track.name.clone() };
         let mut line = Line::new(tid, &name, start.timestamp_ns, start.base);
-        for (record, &path) in track.records.iter().zip(&owners.of_records[number]) {
+        for (at, (record, &path)) in track.records.iter().zip(&owners.of_records[number]).enumerate() {
             let metadata = writer.name(texts, &track, record, path);
-            writer.stats(texts, line.begin(record, metadata), &track, record, path);
+            let step = owners.step_of(number, at, record.kind, texts.get(record.name));
+            writer.stats(texts, line.begin(record, metadata), &track, record, (path, step));
             line.end();
         }
         writer.plane.line(line.bytes());
@@ -116,7 +117,14 @@ impl Writer<'_> {
         }
     }
 
-    fn stats(&mut self, texts: &mut Texts, event: &mut Vec<u8>, track: &Track, record: &Record, path: u32) {
+    fn stats(
+        &mut self,
+        texts: &mut Texts,
+        event: &mut Vec<u8>,
+        track: &Track,
+        record: &Record,
+        (path, step): (u32, Option<i64>),
+    ) {
         let (keys, plane) = (&self.keys, &mut self.plane);
         let mut stat = |key: u32, value: Value| plane.stat(event, XEvent::STATS, key, value);
         match record.kind {
@@ -135,7 +143,7 @@ impl Writer<'_> {
                 }
             }
             Kind::Annotation => {
-                if let Some(step) = step_number(texts.get(record.name)) {
+                if let Some(step) = step {
                     stat(keys.root, Value::Int(1));
                     stat(keys.step, Value::Int(step));
                 }

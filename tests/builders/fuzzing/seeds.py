@@ -25,6 +25,15 @@ PYTORCH = (
     b'{"correlation":9,"grid":[1,2,3]}}],"baseTimeNanoseconds":1700000000000000000}',
     b'{"traceEvents":[{"ph":"i","cat":"cpu_instant_event","name":"[memory]","pid":1,"tid":2,"ts":5,"args":{"Bytes":-8,'
     b'"Device Type":1}},{"ph":"X","cat":"python_function","name":"a.py(3): f","pid":1,"tid":2,"ts":1,"dur":9}]}',
+    b'{"traceEvents":[{"ph":"X","cat":"cuda_runtime","name":"hipGraphLaunch","pid":1,"tid":2,"ts":3,"args":{"correlation":'
+    b'9}},{"ph":"X","cat":"kernel","name":"k","tid":7,"ts":4,"args":{"correlation":9}}]}{"traceEvents":[{"ph":"X","cat":'
+    b'"_runtime","name":"StreamBeginCapture","pid":1,"tid":2,"ts":1,"args":{"correlation":1}},{"ph":"X","cat":"_runtime",'
+    b'"name":"Launch","pid":1,"tid":2,"ts":2,"args":{"correlation":2,"kernel":"k"}},{"ph":"X","cat":"_runtime","name":'
+    b'"StreamEndCapture","pid":1,"tid":2,"ts":3,"args":{"correlation":3}}]}',
+    b'{"traceEvents":[{"ph":"X","cat":"python_function","name":"b.py(1): g","pid":0,"tid":0,"ts":1,"dur":9,"args":'
+    b'{"Python id":1}},{"ph":"X","cat":"python_function","name":"b.py(2): h","pid":0,"tid":0,"ts":2,"dur":3,"args":'
+    b'{"Python id":2,"Python parent id":1}},{"ph":"X","cat":"user_annotation","name":"step[DECODE bs=1]","pid":1,'
+    b'"tid":2,"ts":1,"dur":9}]}',
 )
 
 

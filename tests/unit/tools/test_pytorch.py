@@ -8,6 +8,8 @@ import pytest
 from builders import kineto
 from builders.answers import answer, rows
 from builders.kineto import event, kernel, launch, op, trace
+from builders.spaces import events as host_events
+from builders.spaces import loaded
 
 from tpu_profile_plugin.analysis.common.op_names import library_collective
 from tpu_profile_plugin.analysis.devices.host import RUNS_WITHIN_HOST_CALLS
@@ -124,7 +126,17 @@ def test_steps_and_headline_of_a_server_without_steps() -> None:
             *(kernel(f"kernel_{k}", at + 20 + 100 * k, 90, i + 1) for k in range(8)),
         ]
     text = trace(*events, op("aten::add", 1, 2))
-    overview = answer(find("overview_page"), text)
-    assert overview
     budget = answer(find("time_budget"), text)
-    assert len(budget["steps"]) >= 1
+    assert [step["duration_ps"] // 1_000_000 for step in budget["steps"]] == [900] * 8
+    space = loaded(text)
+    marks = [stats for name, *_, stats in host_events(space, "/host:CPU") if name.startswith(("step[", "execute_"))]
+    assert [stats["step_num"] for stats in marks] == list(range(8))
+
+
+def test_of_nested_ranges_of_servers_the_outermost_are_steps_unless_pytorch_marks_some() -> None:
+    outer = event("user_annotation", "execute_1_context_0(sq0)_generation_1(sq1)", 0, 900)
+    inner = event("user_annotation", "step[DECODE bs=1]", 10, 800)
+    found = {name: stats for name, *_, stats in host_events(loaded(trace(outer, inner)), "/host:CPU")}
+    assert found == {outer["name"]: {"_r": 1, "step_num": 0}, inner["name"]: {}}
+    marked = host_events(loaded(trace(outer, inner, kineto.step(5, 0, 950))), "/host:CPU")
+    assert [stats for *_, stats in marked if stats] == [{"_r": 1, "step_num": 5}]

@@ -68,7 +68,7 @@ _PATTERNS = (
     (Activity.HANDOVER, _HANDOVER),
     (Activity.LAUNCH, _LAUNCH),
 )
-_COPY = re.compile(r"^(?:cu|cuda|hip)Memcpy(?:Async)?\Z")
+_COPY = re.compile(r"^(?:cu|cuda|hip)Memcpy(?:Async|WithStream)?\Z")
 _CLOCK = re.compile(r"\$(?:time|<unknown>) monotonic\Z")
 _NOISE = ("ThreadpoolListener::", "end: ")
 

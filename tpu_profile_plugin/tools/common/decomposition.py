@@ -35,7 +35,10 @@ _DISPATCH = (
     "Work goes on after the last step ended: the markers enclose its dispatch only. The time from the first step to "
     "the end of the work is divided evenly among the steps."
 )
-_RECORDING = "The profile has no steps; all of the recording counts as one. Mark steps with StepTraceAnnotation."
+_RECORDING = (
+    "The profile has no steps; all of the recording counts as one. Mark steps with StepTraceAnnotation, in PyTorch "
+    "with prof.step()."
+)
 _INFERRED = "The profile has no step markers. Steps are inferred from {event}, which repeats {count} times."
 _SHARED = (
     "The devices of the CPU backend share the host's cores. The time that a device waits for a core while others are "

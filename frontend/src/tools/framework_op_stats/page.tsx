@@ -47,7 +47,7 @@ function OpsPage(page: PageProps) {
       <Panel
         tone="empty"
         title="No framework op was recorded"
-        why="The profile contains no TensorFlow or JAX ops, neither on devices nor on hosts."
+        why="The profile contains no TensorFlow, JAX or PyTorch ops, neither on devices nor on hosts."
         todo={["Choose another host or session on the left.", "Profile while the program is running, for longer."]}
       />
     );

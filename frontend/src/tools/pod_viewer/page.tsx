@@ -44,7 +44,7 @@ function PodPage(page: PageProps) {
             title="No steps to compare"
             why="The recording has no step in which all workers took part."
             todo={[
-              "Mark steps with StepTraceAnnotation (Keras does so itself).",
+              "Mark steps with StepTraceAnnotation, in PyTorch with prof.step() (Keras does so itself).",
               "Profile for longer, so that complete steps are recorded.",
               "The overview may infer steps from repeating events.",
             ]}
