@@ -29,6 +29,8 @@ export interface OpNotes {
   onCpu: boolean;
   /** Fraction (0 to 1) of GPU time that is not attributed to an op and therefore omitted; null if none or unknown. */
   unattributed: number | null;
+  /** Kernels belong to graphs without ops, and what to record; empty if they do not. */
+  graphs: string;
   /** Number of device cores over which times add up; null if unknown. */
   cores: number | null;
   limits: Limits;
@@ -57,7 +59,13 @@ export function readNotes(notes: Readonly<Record<string, string>>): OpNotes {
           memory: number("memory_limit"),
           what: `what ${threads} threads of a CPU can do`,
         };
-  return { onCpu: notes["backend"] === "CPU", unattributed: number("unattributed_share"), cores: number("cores"), limits };
+  return {
+    onCpu: notes["backend"] === "CPU",
+    unattributed: number("unattributed_share"),
+    graphs: notes["graphs_note"] ?? "",
+    cores: number("cores"),
+    limits,
+  };
 }
 
 /** Clocks vary: rates up to this multiple of a peak are plausible. */

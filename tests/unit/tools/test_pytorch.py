@@ -133,6 +133,19 @@ def test_steps_and_headline_of_a_server_without_steps() -> None:
     assert [stats["step_num"] for stats in marks] == list(range(8))
 
 
+def test_pages_say_what_to_record_for_the_ops_of_graphs() -> None:
+    replay = (launch(1, 1, name="cudaGraphLaunch"), kernel("a", 3, 3, 1))
+    text = trace(*replay, op("aten::add", 8, 3), launch(9, 2), kernel("b", 10, 1, 2))
+    table = answer(find("framework_op_stats"), text)[0]
+    said = (
+        "75.0% of the time of kernels and copies is that of replayed graphs, which do not tell their ops. To see them,"
+    )
+    assert table["p"]["graphs_note"].startswith(f"{said} record a trace of the capture of the graphs, in the directory")
+    assert table["p"]["graphs_note"].endswith("or some steps without graphs.")
+    assert answer(find("op_profile"), text)["notes"]["graphs_note"] == table["p"]["graphs_note"]
+    assert "graphs_note" not in answer(find("framework_op_stats"), kineto.training(1))[0]["p"]
+
+
 def test_of_nested_ranges_of_servers_the_outermost_are_steps_unless_pytorch_marks_some() -> None:
     outer = event("user_annotation", "execute_1_context_0(sq0)_generation_1(sq1)", 0, 900)
     inner = event("user_annotation", "step[DECODE bs=1]", 10, 800)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.columns import Plane
 
 _OPTIONS = (
@@ -29,6 +30,16 @@ CAPTURE_OF_GRAPHS = (
 def replays_unknown_graphs(device: Plane) -> bool:
     """Whether kernels of the device belong to a graph of which no capture tells the ops; reads metadata alone."""
     return any(_GRAPH.match(name) for name in device.declared.stat_metadata.names)
+
+
+def graphs_note(ops: OpTable) -> str:
+    """What to record for the ops of work of graphs that is in a table of devices; "" if there is no such work."""
+    time = sum(ps for name, ps in zip(ops.provenance, ops.self_ps.tolist(), strict=True) if _GRAPH.match(name))
+    if not time:
+        return ""
+    what = CAPTURE_OF_GRAPHS.rpartition(": ")[0]
+    share = f"{time / ops.op_ps:.1%} of the time of kernels and copies is that of replayed graphs"
+    return f"{share}, which do not tell their ops. To see them, record {what}."
 
 
 def not_recorded(host: Plane, devices: Iterable[Plane] = ()) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import cast
 from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
 from tpu_profile_plugin.analysis.ops.records import OpText
 from tpu_profile_plugin.analysis.summary.ops import OpSummary
+from tpu_profile_plugin.analysis.summary.torch_recording import graphs_note
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.ops import Backend, op_summary, with_near_sources
 from tpu_profile_plugin.run.run import Run
@@ -64,6 +65,8 @@ def notes_of(query: Query, summary: OpSummary) -> dict[str, str]:
     notes = {"backend": "CPU"} if on_cpu(query, summary) else {}
     if summary.environment.device_cores:
         notes["cores"] = str(summary.environment.device_cores)
+    if graphs := graphs_note(summary.records.table):
+        notes["graphs_note"] = graphs
     if summary.events_ps:
         notes["unattributed_share"] = property_text(summary.unattributed_ps / summary.events_ps)
     return notes

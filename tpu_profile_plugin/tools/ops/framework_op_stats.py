@@ -14,6 +14,7 @@ from tpu_profile_plugin.analysis.ops.rates import Resource, peak_gib
 from tpu_profile_plugin.analysis.ops.table import IDLE, OpTable, framework_ops
 from tpu_profile_plugin.analysis.ops.torch_inputs import OpInputs
 from tpu_profile_plugin.analysis.summary.framework_ops import FrameworkOps
+from tpu_profile_plugin.analysis.summary.torch_recording import graphs_note
 from tpu_profile_plugin.run.figures.framework_ops import run_framework_ops
 from tpu_profile_plugin.run.figures.op_inputs import run_op_inputs
 from tpu_profile_plugin.run.run import Run
@@ -141,6 +142,8 @@ def _table(run: FrameworkOps, inputs: Mapping[str, OpInputs], *, with_idle: bool
     # Additions of ours: for how many cores the times add up, and rates that nothing measured exceeds.
     if run.environment.device_cores:
         properties |= {"cores": str(run.environment.device_cores), **peak_properties(run.peaks)}
+    if graphs := graphs_note(run.device):
+        properties["graphs_note"] = graphs
     return Table(columns, {"rank": range(1, len(data["type"]) + 1), **data}, properties)
 
 

@@ -91,6 +91,7 @@ function Content({ page, data, state, file }: { page: PageProps; data: Framework
       <div class="tool-page-body ops-page">
         <SummaryBox title={title}>
           {sentences.length ? <p>{sentences.join(" ")}</p> : null}
+          {data.notes.graphs ? <p>{data.notes.graphs}</p> : null}
           {parts.length ? (
             <div>
               <span class="dim">{barLabel}</span>

@@ -117,7 +117,10 @@ function DeviceSide({ data, file, open }: PartProps & { open: ((keys: Record<str
   if (steps.labels.length === 0) {
     return (
       <Card title="2. Device-side analysis">
-        <p class="dim">No steps: the recording has no step markers. Mark steps with StepTraceAnnotation, in PyTorch with prof.step(); Keras marks them itself.</p>
+        <p class="dim">
+          No steps: the recording has no step markers. Mark steps with StepTraceAnnotation, in PyTorch with prof.step(); Keras marks them
+          itself.
+        </p>
       </Card>
     );
   }

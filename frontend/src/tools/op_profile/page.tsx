@@ -148,7 +148,7 @@ function Profile({ page, profile, view: chosen, change, fileName, graphLink }: P
     change({ open: next });
   };
   const frames = useMemo(() => (view.flame ? framesOf(root, basePs) : null), [view.flame, root, basePs]);
-  const { unattributed } = profile.notes;
+  const { unattributed, graphs } = profile.notes;
   return (
     <div class="opp">
       <div class="opp-head">
@@ -156,6 +156,7 @@ function Profile({ page, profile, view: chosen, change, fileName, graphLink }: P
           {advice.lines.map((line) => (
             <p key={line}>{line}</p>
           ))}
+          {graphs ? <p>{graphs}</p> : null}
           {unattributed !== null && unattributed > 0 ? (
             <p>
               {formatPercent(unattributed * 100)} of the GPU time cannot be attributed to an op by launch or kernel name. It is shown as

@@ -28,7 +28,10 @@ export function StepCard({ overview, tools, open, fileName }: PartProps) {
   if (steps.labels.length === 0) {
     return (
       <Card title="Step-time graph">
-        <p class="dim">No steps: the recording has no step markers. Mark steps with StepTraceAnnotation, in PyTorch with prof.step(); Keras marks them itself.</p>
+        <p class="dim">
+          No steps: the recording has no step markers. Mark steps with StepTraceAnnotation, in PyTorch with prof.step(); Keras marks them
+          itself.
+        </p>
       </Card>
     );
   }
