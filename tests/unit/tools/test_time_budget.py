@@ -98,7 +98,7 @@ def test_idle_time_without_python_functions_is_noted():
     )
     assert ask(TOOL, profile)["notes"] == [
         "No Python functions were recorded, so that idle time cannot be traced to host code. "
-        "`tpu-profile capture --python-tracer 1` records them."
+        "`tpu-profile capture --python-tracer 1` records them, or `with_stack=True` of PyTorch."
     ]
 
 

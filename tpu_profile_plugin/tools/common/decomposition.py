@@ -29,7 +29,7 @@ from tpu_profile_plugin.units import duration
 
 _NO_FRAMES = (
     "No Python functions were recorded, so that idle time cannot be traced to host code. "
-    "`tpu-profile capture --python-tracer 1` records them."
+    "`tpu-profile capture --python-tracer 1` records them, or `with_stack=True` of PyTorch."
 )
 _DISPATCH = (
     "Work goes on after the last step ended: the markers enclose its dispatch only. The time from the first step to "
