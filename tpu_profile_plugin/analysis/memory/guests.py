@@ -24,7 +24,7 @@ def guests_of(history: MemoryHistory, scales: Bools, dims: BatchDims) -> Guests:
     links = Links(layout.program)
     instant = _instants(history, links)
     found = []
-    for piece in np.flatnonzero(np.array([one == OUTPUT for one in history.categories]) & ~scales).tolist():
+    for piece in np.flatnonzero(np.array([one == OUTPUT for one in history.categories], bool) & ~scales).tolist():
         allocation = int(history.allocation[piece])
         for at in buffers.assigned(allocation) if allocation >= 0 else ():
             row = buffers.row_of.get(int(buffers.columns["assigned_buffer"][at]))
