@@ -35,10 +35,11 @@ _BY_WORD = (
     ("step", STEPS),
 )
 """The first word that a reason has tells what is missing."""
+_RECORDERS = ("`tpu-profile", "torch.profiler")
 _SENTENCE = re.compile(r"(?<=\.) (?=[A-Z])")
 
 
 def how_to_record(reason: str) -> str:
     """What to change before recording again, for the reason why a check was not possible."""
-    told = [sentence for sentence in _SENTENCE.split(reason) if "`tpu-profile" in sentence]
+    told = [sentence for sentence in _SENTENCE.split(reason) if any(tool in sentence for tool in _RECORDERS)]
     return told[-1] if told else next((text for word, text in _BY_WORD if word in reason), PROFILE)

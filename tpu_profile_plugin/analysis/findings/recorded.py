@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
-from tpu_profile_plugin.analysis.findings.model import Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 
@@ -20,16 +19,11 @@ class Need:
 
     Attributes:
       recorded: whether a run has it.
-      missing: a sentence that says what is missing, and how to record it; `tensorflow`: the same for TensorFlow.
+      missing: what is missing, and how to record it.
     """
 
     recorded: Callable[[RunView], bool]
-    missing: str
-    tensorflow: str = ""
-
-    def sentence(self, run: RunView) -> str:
-        """What is missing, for the run's framework."""
-        return self.tensorflow if self.tensorflow and list(run.frameworks[:1]) == [TENSORFLOW] else self.missing
+    missing: Advice
 
 
 def _waits_are_short(run: RunView) -> bool:
@@ -39,16 +33,24 @@ def _waits_are_short(run: RunView) -> bool:
     return run.has_devices and run.base_ps > 0 and 1 - known < LEAST_SHARE
 
 
-DEVICES = Need(lambda run: run.has_devices, "No device was recorded: capture while the program computes.")
+DEVICES = Need(lambda run: run.has_devices, Advice("No device was recorded: capture while the program computes."))
 HOST = Need(
     lambda run: run.summary.host_events or _waits_are_short(run),
-    "No events of the host were recorded: `tpu-profile capture --host-tracer 2` records them.",
+    Advice(
+        "No events of the host were recorded: `tpu-profile capture --host-tracer 2` records them.",
+        pytorch="No events of the host were recorded: ProfilerActivity.CPU of torch.profiler.profile records them.",
+        pytorch_xla="No events of the host were recorded: `tpu-profile capture --host-tracer 2` records them.",
+    ),
 )
 _NO_FRAMES = "Python functions were not recorded: "
 FRAMES = Need(
     lambda run: run.summary.python_frames or _waits_are_short(run),
-    f"{_NO_FRAMES}`tpu-profile capture --python-tracer 1` records them.",
-    f"{_NO_FRAMES}with `tpu-profile capture --python-tracer 1`, TensorFlow up to 2.15 records them.",
+    Advice(
+        f"{_NO_FRAMES}`tpu-profile capture --python-tracer 1` records them.",
+        tensorflow=f"{_NO_FRAMES}with `tpu-profile capture --python-tracer 1`, TensorFlow up to 2.15 records them.",
+        pytorch=f"{_NO_FRAMES}with_stack=True of torch.profiler.profile records them.",
+        pytorch_xla=f"{_NO_FRAMES}`tpu-profile capture --python-tracer 1` records them.",
+    ),
 )
 INPUT = replace(FRAMES, recorded=lambda run: run.summary.input_events or FRAMES.recorded(run))
 NEEDS: Mapping[str, tuple[Need, ...]] = {
@@ -75,4 +77,4 @@ def qualified(rule: str, run: RunView, silence: Silence) -> Silence:
     missing = next((need for need in NEEDS.get(rule, ()) if not need.recorded(run)), None)
     if missing is None or silence.failed or (missing is DEVICES and not silence.looked):
         return silence
-    return replace(silence, reason=f"{silence.reason} {missing.sentence(run)}", looked=False)
+    return replace(silence, reason=f"{silence.reason} {missing.missing.of(run.frameworks)}", looked=False)

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from builders.answers import answer
 from builders.kineto import Event, event, frame, kernel, launch, op, step, trace
+from builders.profiles.findings import evidence, told
 
+from tpu_profile_plugin.answers.how_to_record import how_to_record
 from tpu_profile_plugin.tools import registry
 
 PRODUCT = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n"
@@ -97,3 +99,27 @@ def test_half_of_the_kernels_make_an_optimizer_the_cause() -> None:
         return [*tiny(begin, cause, begin + 1100), update, *tiny(begin + 1110, cause + 500, begin + 1940)]
 
     assert "optimizer" not in first(steps(half))["title"]
+
+
+def gap_without_frames() -> bytes:
+    """Four steps of 1990 us in which the device works for 300 us and Python functions are not recorded."""
+    events: list[Event] = []
+    for number in range(STEPS):
+        begin = 1000.0 + LENGTH * number
+        events += [step(number, begin, LENGTH - 10), op("aten::mm", begin + 5, 20)]
+        events += [launch(begin + 10, number + 1), kernel(PRODUCT, begin + 15, 300, number + 1)]
+    return trace(*events)
+
+
+def test_python_functions_are_recorded_by_the_program_itself() -> None:
+    found = first(gap_without_frames())
+    assert found["id"] == "slow_host_code"
+    assert found["advice"].startswith("Record again with with_stack=True of torch.profiler.profile:")
+    assert evidence(found)["Python functions"] == ("not recorded", "", "")
+
+
+def test_checks_say_how_pytorch_records_python_functions() -> None:
+    reason = told("host_sync", gap_without_frames())["reason"]
+    how = "with_stack=True of torch.profiler.profile records them."
+    assert reason.endswith(f"Python functions were not recorded: {how}")
+    assert how_to_record(reason) == reason.rpartition(". ")[2]

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from tpu_profile_plugin.analysis.common.op_names import PYTORCH
 from tpu_profile_plugin.analysis.findings.evidence.host.periodic import Kind
 from tpu_profile_plugin.analysis.findings.evidence.host.purpose import Purpose
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence
 
-AGAIN = Evidence("Python functions", "not recorded", "", "capture", {"python_tracer_level": "1"})
-"""The page offers to record again with them."""
+
+def again(frameworks: Sequence[str]) -> Evidence:
+    """That Python functions are missing; the page offers to record again with them, if a server can."""
+    if list(frameworks[:1]) == [PYTORCH]:
+        return Evidence("Python functions", "not recorded")
+    return Evidence("Python functions", "not recorded", "", "capture", {"python_tracer_level": "1"})
+
 
 CHECKPOINT = Advice(
     "Save less often, or asynchronously: copy the state to the host, and write it from another thread or process while "

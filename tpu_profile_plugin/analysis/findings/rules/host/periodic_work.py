@@ -22,7 +22,7 @@ from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Confidence, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, shown, timeline
-from tpu_profile_plugin.analysis.findings.rules.host.periodic_advice import AGAIN, advice
+from tpu_profile_plugin.analysis.findings.rules.host.periodic_advice import advice, again
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.summary.outliers import period_of, step_outliers
 from tpu_profile_plugin.units import PS_PER_MS
@@ -119,7 +119,7 @@ def judge(run: RunView, gathered: Sequence[Slow | None]) -> Finding | Silence:
         "time of these steps above the median, less what devices computed that other steps launched; divided by all "
         "steps",
         _confidence(first),
-        (*_costs(run, lost), *_evidence(worst, host)),
+        (*_costs(run, lost), *_evidence(run, worst, host)),
         advice(first),
         (host,),
         lost.segments,
@@ -171,7 +171,7 @@ def _costs(run: RunView, lost: Lost) -> tuple[Evidence, ...]:
     return share_of("Work of the slow steps", lost, run.base), per_step("Work of the slow steps", lost, run.per)
 
 
-def _evidence(worst: Slow, host: str) -> list[Evidence]:
+def _evidence(run: RunView, worst: Slow, host: str) -> list[Evidence]:
     first = worst.work.kinds[0]
     numbers = ", ".join(map(str, worst.numbers[:MOST_NUMBERS])) + (", ..." if len(worst.numbers) > MOST_NUMBERS else "")
     where = timeline(host, *worst.window)
@@ -193,7 +193,7 @@ def _evidence(worst: Slow, host: str) -> list[Evidence]:
         name = shown(kind.function) or kind.program or _called(kind.call)
         label = f"In other steps, of that time: {_WORK.get(kind.purpose, 'work')}"
         evidence.append(Evidence(f"{label} ({name})" if name else label, 100 * kind.lost_ps / total, "%"))
-    return evidence if worst.work.traced or first.call or first.program else [*evidence, AGAIN]
+    return evidence if worst.work.traced or first.call or first.program else [*evidence, again(run.frameworks)]
 
 
 def _called(event: str) -> str:

@@ -21,7 +21,7 @@ from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, shown, timeline
-from tpu_profile_plugin.analysis.findings.rules.host.periodic_advice import AGAIN, BY_PURPOSE
+from tpu_profile_plugin.analysis.findings.rules.host.periodic_advice import BY_PURPOSE, again
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -58,6 +58,10 @@ UNTRACED = Advice(
     "jax.profiler.ProfileOptions): then this finding names the function and its line.",
     tensorflow="Look at what the loop and its callbacks do between calls of TensorFlow: meanwhile nothing is computed. "
     "With `tpu-profile capture --python-tracer 1`, TensorFlow up to 2.15 names them.",
+    pytorch="Record again with with_stack=True of torch.profiler.profile: then this finding names the function and its "
+    "line. This profile does not show what the devices wait for.",
+    pytorch_xla="Record again with Python functions (`tpu-profile capture --python-tracer 1`): then this finding names "
+    "the function and its line.",
 )
 LOCKED = Advice(
     "Another thread of the program runs Python all the time, so that one more would make this slower: move the work to "
@@ -108,7 +112,7 @@ def judge(run: RunView, gathered: Sequence[tuple[SlowCode | None, bool]]) -> Fin
         if run.has_devices
         else "time of the main thread outside of calls into TensorFlow, per step",
         "high" if worst.name.startswith("$") else "medium",
-        (share_of(what, lost, run.base), per_step(what, lost, run.per), *_evidence(worst, host)),
+        (share_of(what, lost, run.base), per_step(what, lost, run.per), *_evidence(run, worst, host)),
         _advice(worst, locked),
         (host,),
         lost.segments,
@@ -125,7 +129,7 @@ def _unexplained(run: RunView, lost: Lost, worst: SlowCode, host: str) -> Findin
         lost.ps,
         "idle time during which no event of the main thread was recorded, per step and device",
         "low",
-        (share_of(what, lost, run.base), per_step(what, lost, run.per), *_evidence(worst, host)),
+        (share_of(what, lost, run.base), per_step(what, lost, run.per), *_evidence(run, worst, host)),
         UNTRACED,
         (host,),
         lost.segments,
@@ -150,7 +154,7 @@ def _title(run: RunView, worst: SlowCode, lost: Lost) -> str:
     return f"Devices wait {share} for {purpose or 'code on the host'}: {shown(worst.name)}{place}"
 
 
-def _evidence(worst: SlowCode, host: str) -> list[Evidence]:
+def _evidence(run: RunView, worst: SlowCode, host: str) -> list[Evidence]:
     evidence = []
     whole = worst.lost_ps + worst.tracing_ps
     if worst.name:
@@ -173,7 +177,7 @@ def _evidence(worst: SlowCode, host: str) -> list[Evidence]:
         evidence.append(Evidence(label, 100 * worst.tracing_ps / whole, "%"))
     length = worst.window[1] - worst.window[0]
     evidence.append(Evidence("Longest wait", length / PS_PER_MS, "ms", TIMELINE, timeline(host, *worst.window)))
-    return evidence if worst.name.startswith("$") else [*evidence, AGAIN]
+    return evidence if worst.name.startswith("$") else [*evidence, again(run.frameworks)]
 
 
 RULE = Rule("slow_host_code", "Slow code on the host", judge, gather)
