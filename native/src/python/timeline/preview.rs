@@ -75,8 +75,8 @@ impl TracePreview {
     }
 
     /// False: only the whole timeline knows flows.
-    fn is_async(&self, _track: usize) -> bool {
-        false
+    fn is_async(&self, track: usize) -> bool {
+        self.inner.outline.is_async(track)
     }
 }
 
