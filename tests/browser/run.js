@@ -13,7 +13,7 @@ const running = new Set();
 
 /** Runs files in one browser; returns the exit status. The report comes in one piece, so that those of two do not mix. */
 function run(browser, files) {
-  const given = ["--test", "--test-concurrency=1", "--test-timeout=600000", ...files];
+  const given = ["--test", "--test-concurrency=1", "--test-timeout=1200000", ...files];
   const env = { ...process.env, BROWSER_TEST_KEEPER: address, BROWSER_TEST_ONLY: browser };
   const tests = spawn(process.execPath, given, { cwd: import.meta.dirname, env, stdio: ["ignore", "pipe", "inherit"] });
   running.add(tests);
