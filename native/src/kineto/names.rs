@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ahash::AHashMap;
 
-/// Names of arguments that are left out, because other fields say the same or nobody reads them.
+/// Names of arguments that are left out, because other fields have the same value or no tool uses them.
 const LEFT_OUT: [&str; 9] = [
     "Ev Idx",
     "Profiler Event Index",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from builders import planes
 from builders.answers import answer
 
 from tpu_profile_plugin.errors import BadRequest, NoData
@@ -61,3 +62,12 @@ def test_what_does_not_exist_is_refused(params: dict[str, str]) -> None:
 def test_without_allocations_it_says_so() -> None:
     with pytest.raises(NoData):
         answer(TOOL, 'plane 1 "/host:CPU"')
+
+
+def test_the_line_is_that_of_the_op_itself_not_of_a_scope_around_it() -> None:
+    line = "/src/train.py:4"
+    device = planes.tpu("0us +4us %dot", more=f', tf_op="model/dense/MatMul:MatMul", source="{line}"')
+    allocations = ("model/dense/MatMul", "model/dense/MatMul:MatMul", "model/dense", "model", "")
+    host = [event("Allocation", 1 + at, 0, 1 + at, 64 - at, 64, op) for at, op in enumerate(allocations)]
+    found = answer(TOOL, "\n".join(['plane 9 "/host:CPU"', 'line 7 "t"', *host, device]))
+    assert rows(found["live"], "op", "source") == list(zip(allocations, (line, line, "", "", ""), strict=True))

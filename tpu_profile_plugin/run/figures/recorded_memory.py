@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.common.op_names import parse_op
 from tpu_profile_plugin.analysis.memory.allocations import INVALID, TextColumn
 from tpu_profile_plugin.analysis.memory.peak import timeline
 from tpu_profile_plugin.analysis.memory.recorded import OP, REGION, STEP, RecordedMemory, recorded_memory
@@ -137,14 +138,13 @@ def _block(found: RecordedMemory, block: int) -> Block:
 
 
 def line_of_ops(run: RunHosts) -> Mapping[str, str]:
-    """`FILE:LINE` of the run's ops by name; also by the name of the op that launched a kernel. Empty without any."""
+    """`FILE:LINE` of the run's ops by name without the type, as `parse_op` gives it. Empty without any."""
     try:
         ops = run_op_rates(run)
     except NoData:
         return {}
     lines: dict[str, str] = {}
-    for name, source in zip(ops.framework_op, ops.source, strict=True):
-        if source:
+    for full, source in zip(ops.framework_op, ops.source, strict=True):
+        if source and (name := parse_op(full).name):
             lines.setdefault(name, source)
-            lines.setdefault(name.rpartition("/")[0], source)
     return lines

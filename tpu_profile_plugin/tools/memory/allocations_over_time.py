@@ -12,6 +12,7 @@ allocator:
 
 from __future__ import annotations
 
+from tpu_profile_plugin.analysis.common.op_names import parse_op
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.figures.recorded_memory import RecordedOverTime, host_recorded_memory, line_of_ops
 from tpu_profile_plugin.run.run import Run
@@ -34,6 +35,10 @@ BLOCKS = (
     texts("data_type", "Data type", "Type of the elements."),
     texts("shape", "Shape", "Shape of the tensor."),
 )
+_FIGURES = (
+    *("memory", "host", "instants", "peak", "shown", "time_ps", "heap"),
+    *("instant", "at_ps", "live_bytes", "blocks", "rest_bytes"),
+)
 _NAMES = tuple(column.id for column in BLOCKS if column.id != "source")
 
 
@@ -44,28 +49,15 @@ def build(run: Run, query: Query) -> Json:
         raise BadRequest("Allocations are shown for one host: select one with 'host'.", parameter="host", hosts=hosts)
     host = run.profiles[0]
     found = host_recorded_memory(host, query.text("memory_id"), query.integer("instant"))
-    return Json(
-        {
-            **{
-                name: getattr(found, name)
-                for name in ("memory", "host", "instants", "peak", "shown", "time_ps", "heap")
-            },
-            **{name: getattr(found, name) for name in ("instant", "at_ps", "live_bytes", "blocks", "rest_bytes")},
-            "stacks": {
-                by: [{"name": name, "bytes": values} for name, values in parts.items()]
-                for by, parts in found.stacks.items()
-            },
-            "live": _live(run, found),
-        }
-    )
+    stacks = {
+        by: [{"name": name, "bytes": values} for name, values in parts.items()] for by, parts in found.stacks.items()
+    }
+    return Json({**{name: getattr(found, name) for name in _FIGURES}, "stacks": stacks, "live": _live(run, found)})
 
 
 def _live(run: Run, found: RecordedOverTime) -> Table:
     lines = line_of_ops(run)
-    # Ops are recorded as `name:type`.
-    sources = [
-        lines.get(one.op.rpartition(":")[0] or one.op, lines.get(one.op, "")) if one.op else "" for one in found.live
-    ]
+    sources = [lines.get(parse_op(one.op).name, "") for one in found.live]
     return Table(BLOCKS, {**attributes(found.live, *_NAMES), "source": sources})
 
 

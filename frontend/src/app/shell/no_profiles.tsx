@@ -3,6 +3,9 @@ import type { Status } from "../../api/types";
 import { formatCount, plural } from "../../base/format";
 import { CaptureHowTo } from "../capture/capture_howto";
 
+/** Where profiles lie below the log directory: an XSpace, and a trace of PyTorch's profiler. */
+const LAYOUTS = ["plugins/profile/<session>/<host>.xplane.pb", "<run>/<rank>.pt.trace.json.gz"];
+
 interface Props {
   status: Status | null;
   onReload: () => void;
@@ -22,7 +25,7 @@ export function NoProfiles({ status, onReload }: Props) {
       <CaptureHowTo logdir={status?.absolute_logdir ?? ""} />
       <h2>Already have a profile?</h2>
       <p>Copy it below the log directory in this layout, one file per host, then search again:</p>
-      <pre>{`${status?.absolute_logdir || "<logdir>"}/plugins/profile/<session>/<host>.xplane.pb\n${status?.absolute_logdir || "<logdir>"}/<run>/<rank>.pt.trace.json.gz`}</pre>
+      <pre>{LAYOUTS.map((layout) => `${status?.absolute_logdir || "<logdir>"}/${layout}`).join("\n")}</pre>
     </div>
   );
 }

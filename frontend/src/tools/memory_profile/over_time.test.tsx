@@ -1,14 +1,12 @@
-import { render } from "preact";
-import { afterEach, expect, it, vi } from "vitest";
-import { makeClient } from "../../api/client";
-import { unmount } from "../../base/testing";
+import { expect, it, vi } from "vitest";
 import type { PageProps } from "../../page/page";
-import { NO_BASE, settle } from "../../page/testing";
+import { showPage } from "../../page/testing";
 import { liveSentence, readRecorded, recordedChart } from "./over_time";
 import { RecordedMoments } from "./over_time_card";
 
 vi.mock("../../widgets/chart/canvas", () => ({ ChartCanvas: () => null }));
 
+const TOOL = { id: "memory_profile", title: "Memory Profile", group: "Memory", hosts: "one" } as const;
 const IDS = ["op", "size", "requested", "source", "region", "step", "allocated_ps", "freed_ps", "freed_by", "data_type", "shape"];
 const BLOCKS = [
   ["a", 64, 60, "/src/train.py:3", "output", 0, 1e9, 4e9, "free", "float", "[16]"],
@@ -47,8 +45,6 @@ const ANSWER = {
   },
 };
 const FOUND = readRecorded(ANSWER);
-const roots: HTMLElement[] = [];
-afterEach(() => roots.splice(0).forEach((root) => (unmount(root), root.remove())));
 
 it("stacks regions, ops and steps, which add up to the memory in use", () => {
   for (const by of ["region", "op", "step"] as const) {
@@ -65,7 +61,8 @@ it("stacks regions, ops and steps, which add up to the memory in use", () => {
 
 it("says what the list is", () => {
   expect(liveSentence(FOUND)).toBe(
-    "96 B in recorded blocks at the peak in 2 blocks. 10 B more are in use: the stack of programs, what was allocated before the recording, or is not recorded.",
+    "96 B in recorded blocks at the peak in 2 blocks. 10 B more are in use: the stack of programs, " +
+      "what was allocated before the recording, or is not recorded.",
   );
   expect(liveSentence({ ...FOUND, instant: 2, atPs: 4e9, restBytes: 0 })).toBe("96 B in recorded blocks at 4 ms in 2 blocks.");
 });
@@ -75,32 +72,9 @@ it("rejects answers whose series have another length", () => {
 });
 
 it("asks for the moment in the address, and leads from a block to its line", async () => {
-  const held = new Map([["instant", "1"]]);
   const asked: URL[] = [];
-  const page = {
-    run: "r",
-    host: "h",
-    hosts: ["h"],
-    base: NO_BASE,
-    client: makeClient("http://host/p/index.html", (address) => {
-      asked.push(new URL(address));
-      return Promise.resolve(new Response(JSON.stringify(ANSWER)));
-    }),
-    state: {
-      get: (key: string) => held.get(key) ?? null,
-      set: (patch: Readonly<Record<string, string | null>>) => {
-        for (const [key, value] of Object.entries(patch))
-          if (value === null) held.delete(key);
-          else held.set(key, value);
-      },
-      subscribe: () => () => undefined,
-    },
-  } as unknown as PageProps;
-  const root = document.createElement("div");
-  document.body.append(root);
-  roots.push(root);
-  render(<RecordedMoments page={page} memory="0" own={["instant"]} file="f" />, root);
-  await settle(root);
+  const Page = (page: PageProps) => <RecordedMoments page={page} memory="0" own={["instant"]} file="f" />;
+  const { root, keys } = await showPage({ ids: [], Page }, TOOL, (address: URL) => (asked.push(address), ANSWER), { instant: "1" });
   expect([asked[0]?.searchParams.get("tag"), asked[0]?.searchParams.get("memory_id"), asked[0]?.searchParams.get("instant")]).toEqual([
     "allocations_over_time",
     "0",
@@ -108,5 +82,5 @@ it("asks for the moment in the address, and leads from a block to its line", asy
   ]);
   expect(root.textContent).toContain("96 B in recorded blocks at the peak");
   [...root.querySelectorAll("button")].find((one) => one.textContent === "By step")?.click();
-  expect(held.get("stack")).toBe("step");
+  expect(keys.get("stack")).toBe("step");
 });

@@ -1,9 +1,7 @@
-import { render } from "preact";
-import { afterEach, expect, it, vi } from "vitest";
-import { makeClient } from "../../../api/client";
-import { unmount } from "../../../base/testing";
+import { expect, it, vi } from "vitest";
 import type { PageProps } from "../../../page/page";
-import { NO_BASE, settle } from "../../../page/testing";
+import { settle, showPage } from "../../../page/testing";
+import type { Shown } from "../../../page/testing";
 import { OverTime } from "./card";
 import { readOverTime } from "./decode";
 import { fitSentence, largestFactor, overTimeChart, overTimeTable, peakAt, toggled } from "./model";
@@ -12,47 +10,13 @@ import { OVER_TIME } from "./testing";
 vi.mock("../../../widgets/chart/canvas", () => ({ ChartCanvas: () => null }));
 
 const FOUND = readOverTime(OVER_TIME);
-const roots: HTMLElement[] = [];
-afterEach(() => {
-  for (const root of roots.splice(0)) {
-    unmount(root);
-    root.remove();
-  }
-});
+const TOOL = { id: "memory_viewer", title: "Memory Viewer", group: "Memory", hosts: "one" } as const;
 
-async function show(keys: Record<string, string> = {}): Promise<{ root: HTMLElement; keys: Map<string, string>; asked: URL[] }> {
-  const held = new Map(Object.entries(keys));
-  const listeners = new Set<() => void>();
+async function show(keys: Record<string, string> = {}): Promise<Shown & { asked: URL[] }> {
   const asked: URL[] = [];
-  const page = {
-    run: "r",
-    host: "h",
-    hosts: ["h"],
-    base: NO_BASE,
-    client: makeClient("http://host/p/index.html", (address) => {
-      asked.push(new URL(address));
-      return Promise.resolve(new Response(JSON.stringify(OVER_TIME)));
-    }),
-    state: {
-      get: (key: string) => held.get(key) ?? null,
-      set: (patch: Readonly<Record<string, string | null>>) => {
-        for (const [key, value] of Object.entries(patch))
-          if (value === null) held.delete(key);
-          else held.set(key, value);
-        listeners.forEach((listener) => listener());
-      },
-      subscribe: (listener: () => void) => {
-        listeners.add(listener);
-        return () => listeners.delete(listener);
-      },
-    },
-  } as unknown as PageProps;
-  const root = document.createElement("div");
-  document.body.append(root);
-  roots.push(root);
-  render(<OverTime page={page} module="jit_f(1)" own={[]} file="f" />, root);
-  await settle(root);
-  return { root, keys: held, asked };
+  const Page = (page: PageProps) => <OverTime page={page} module="jit_f(1)" own={[]} file="f" />;
+  const shown = await showPage({ ids: [], Page }, TOOL, (address: URL) => (asked.push(address), OVER_TIME), keys);
+  return { ...shown, asked };
 }
 
 it("stacks kinds or lines, which add up to the heap at every instant", () => {
