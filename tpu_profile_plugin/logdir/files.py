@@ -149,8 +149,8 @@ class LocalFiles(Files):
         contents = Contents()
         with os.scandir(path) as entries:
             for entry in entries:
-                if is_relevant(entry.name):
-                    contents.files[entry.name] = _local_stat(entry)
+                if is_relevant(entry.name) and (status := _local_stat(entry)) is not None:
+                    contents.files[entry.name] = status
         return contents
 
     def read(self, path: str, size: int, mtime_ns: int, tag: str) -> Bytes:
@@ -219,18 +219,23 @@ def mapping_faults() -> int:
     return torn_mappings()
 
 
-def _local_stat(entry: os.DirEntry[str]) -> FileStat:
+def _local_stat(entry: os.DirEntry[str]) -> FileStat | None:
+    """None for an entry that was deleted after its directory was listed."""
     try:
         status = system.status_of(entry)
     except PermissionError:
         return FileStat(fault="unreadable")
     except OSError as error:
+        if error.errno == errno.ENOENT and not entry.is_symlink():
+            return None
         return FileStat(fault="loop" if error.errno == errno.ELOOP else "broken")
     if stat.S_ISDIR(status.st_mode):
         return FileStat(fault="directory")
     if not stat.S_ISREG(status.st_mode):
         return FileStat(fault="special")
     fault = None if os.access(entry.path, os.R_OK) else "unreadable"
+    if fault and not os.path.exists(entry.path):  # noqa: PTH110 - paths are strings here
+        return None
     return FileStat(status.st_size, status.st_mtime_ns, fault=fault)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 import socket
 from pathlib import Path
@@ -99,3 +100,18 @@ def test_a_directory_that_may_not_be_read_is_no_empty_run() -> None:
     error = RunFiles("r", "r", "d", (), (problem,)).without_hosts()
     assert (type(error), error.message) == (Forbidden, problem.message)
     assert type(RunFiles("r", "r", "d", (), ()).without_hosts()) is NoData
+
+
+@pytest.mark.parametrize("function", ["tpu_profile_plugin.system.files.status_of", "os.access"])
+def test_a_file_deleted_while_its_directory_is_listed_is_not_there(tmp_path, monkeypatch, function):
+    write(tmp_path, {"gone.xplane.pb": SMALL, "kept.xplane.pb": SMALL})
+    owner, _, name = function.rpartition(".")
+    of = getattr(importlib.import_module(owner), name)
+
+    def deleted_before(what, *arguments):
+        (tmp_path / "gone.xplane.pb").unlink(missing_ok=True)
+        return of(what, *arguments)
+
+    monkeypatch.setattr(function, deleted_before)
+    listed = LocalFiles().stat_files(str(tmp_path))
+    assert {name: stat.fault for name, stat in listed.files.items()} == {"kept.xplane.pb": None}
