@@ -238,19 +238,22 @@ def test_progress_while_hosts_are_read(many, tmp_path, monkeypatch):
     monkeypatch.setattr(Logdir, "read", read)
     query = {"run": "train/s", "tag": "pod_viewer", "host": "ALL_HOSTS"}
     with board_on(many, tmp_path, "--profile_executor", "threads") as board:
-        assert board.json("progress", **query) == {"done": None, "total": None}
+        idle = {"done": None, "total": None, "missing": []}
+        assert board.json("progress", **query) == idle
         asking = threading.Thread(target=lambda: board.get("data", **query))
         asking.start()
         try:
-            for done in (0, 1, 2):
-                _until(lambda: board.json("progress", **query), {"done": done, "total": 5})
-                gate.release()
+            _until(lambda: board.json("progress", **query), {"done": 0, "total": 5, "missing": ["w0", "w1", "w2"]})
+            gate.release(4)
+            _until(lambda: board.json("progress", **query)["done"], 4)
+            (late,) = board.json("progress", **query)["missing"]
+            assert late in {f"w{number}" for number in range(5)}
             assert board.get("progress", **query).headers["Cache-Control"] == "no-store"
-            assert board.json("progress", run="train/s", tag="overview_page") == {"done": None, "total": None}
+            assert board.json("progress", run="train/s", tag="overview_page") == idle
         finally:
             gate.release(5)
             asking.join()
-        assert board.json("progress", **query) == {"done": None, "total": None}
+        assert board.json("progress", **query) == idle
         assert board.refused("progress", run="nope", tag="pod_viewer")[:2] == (404, "run_not_found")
 
 

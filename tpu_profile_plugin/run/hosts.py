@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from itertools import islice
+from typing import Any, TypeAlias, TypeVar
 
 from tpu_profile_plugin.errors import CorruptProfile, NoData, ProfileError
 from tpu_profile_plugin.run.host import Engine, HostExecutor, HostProfile, LocalThreads, PerHost
@@ -61,7 +62,11 @@ def local_threads(_: Sequence[HostProfile]) -> HostExecutor:
     return _LOCAL
 
 
-def ignore_progress(done: int, total: int) -> None:
+OnProgress: TypeAlias = Callable[[int, int, Sequence[str]], None]
+"""Called with the numbers of finished and of all hosts, and the names of the first few that are still missing."""
+
+
+def ignore_progress(done: int, total: int, missing: Sequence[str]) -> None:
     """The default of `RunHosts.on_progress`."""
 
 
@@ -73,13 +78,13 @@ class RunHosts:
       name: the run's name.
       profiles: the chosen hosts, in file-name order; at least one.
       executor: returns the executor of per-host steps for the given hosts.
-      on_progress: called with (hosts finished, hosts in total) whenever that changes.
+      on_progress: called whenever a host is finished.
     """
 
     name: str
     profiles: tuple[HostProfile, ...]
     executor: Callable[[Sequence[HostProfile]], HostExecutor] = local_threads
-    on_progress: Callable[[int, int], None] = ignore_progress
+    on_progress: OnProgress = ignore_progress
     _left_out: dict[int, LeftOutHost] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -139,16 +144,22 @@ class RunHosts:
         self._left_out.update((i, failure.about) for i, failure in failures)
         return results
 
+    def report_progress(self, total: int, missing: Collection[HostProfile]) -> None:
+        """Tells which of `total` hosts are still missing; raises what `on_progress` raises."""
+        self.on_progress(total - len(missing), total, [host.name for host in islice(missing, _MOST_NAMED)])
+
     def _compute_all(
         self, hosts: Sequence[HostProfile], step: PerHost[T], executor: HostExecutor
     ) -> list[T | _Failure]:
         """The result for every host, or its failure; an exception of `on_progress` ends the round."""
-        self.on_progress(0, len(hosts))
+        self.report_progress(len(hosts), hosts)
         pool = ThreadPoolExecutor(max(1, min(executor.width(hosts), len(hosts))), "profile-hosts")
         try:
             futures = [pool.submit(host.compute, step, executor) for host in hosts]
-            for count, _ in enumerate(as_completed(futures), 1):
-                self.on_progress(count, len(hosts))
+            missing = dict(zip(futures, hosts, strict=True))
+            for future in as_completed(futures):
+                del missing[future]
+                self.report_progress(len(hosts), missing.values())
             outcomes: list[T | _Failure] = []
             for host, future in zip(hosts, futures, strict=True):
                 outcome: T | _Failure = _outcome(host, future)

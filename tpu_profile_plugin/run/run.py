@@ -15,7 +15,7 @@ from tpu_profile_plugin.logdir import HostFile
 from tpu_profile_plugin.run.facts import NO_DEVICES, RunFacts, combine_facts
 from tpu_profile_plugin.run.host import HostExecutor, HostProfile, KeptResults, Origin
 from tpu_profile_plugin.run.host_facts import host_facts
-from tpu_profile_plugin.run.hosts import RunHosts, ignore_progress, local_threads
+from tpu_profile_plugin.run.hosts import OnProgress, RunHosts, ignore_progress, local_threads
 from tpu_profile_plugin.tables.stream import TableStream
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Run(RunHosts):
         name: str,
         files: Sequence[HostFile],
         source: Source,
-        on_progress: Callable[[int, int], None] = ignore_progress,
+        on_progress: OnProgress = ignore_progress,
     ) -> R:
         """The run whose hosts have these files; nothing is read yet."""
         return cls(name, source.profiles(files), source.executor, on_progress)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from tpu_profile_plugin.errors import ProfileError
 
@@ -18,12 +19,20 @@ class Abandoned(ProfileError):
         super().__init__("The answer was given up because its clients closed their connections.")
 
 
+class HostsRead(NamedTuple):
+    """The numbers of finished and of all hosts of an answer, and the names of the first few that are missing."""
+
+    done: int
+    total: int
+    missing: Sequence[str]
+
+
 class Progress:
-    """Finished and total hosts by the key of the answer; thread-safe."""
+    """Which hosts have been read, by the key of the answer; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._counts: dict[str, tuple[int, int]] = {}
+        self._read: dict[str, HostsRead] = {}
         self._clients: dict[str, list[Callable[[], bool]]] = {}
 
     @contextmanager
@@ -45,15 +54,15 @@ class Progress:
         return bool(clients) and all(gone() for gone in clients)
 
     @contextmanager
-    def watching(self, key: str) -> Iterator[Callable[[int, int], None]]:
-        """Yields a function that records the numbers of finished and of all hosts, until the context ends.
+    def watching(self, key: str) -> Iterator[Callable[[int, int, Sequence[str]], None]]:
+        """Yields a function that records the parts of `HostsRead`, until the context ends.
 
         It raises Abandoned when all clients have hung up.
         """
 
-        def record(done: int, total: int) -> None:
+        def record(done: int, total: int, missing: Sequence[str]) -> None:
             with self._lock:
-                self._counts[key] = (done, total)
+                self._read[key] = HostsRead(done, total, missing)
             if done < total and self._abandoned(key):
                 raise Abandoned
 
@@ -61,9 +70,9 @@ class Progress:
             yield record
         finally:
             with self._lock:
-                self._counts.pop(key, None)
+                self._read.pop(key, None)
 
-    def of(self, key: str) -> tuple[int, int] | None:
-        """The numbers of finished and of all hosts; None if the answer is not being computed or no host was started."""
+    def of(self, key: str) -> HostsRead | None:
+        """What was recorded last; None if the answer is not being computed or no host was started."""
         with self._lock:
-            return self._counts.get(key)
+            return self._read.get(key)

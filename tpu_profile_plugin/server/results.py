@@ -21,7 +21,7 @@ from tpu_profile_plugin.server.progress import Abandoned, Progress
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.cache.profiles import ProfileCache
-    from tpu_profile_plugin.run.hosts import LeftOutHost
+    from tpu_profile_plugin.run.hosts import LeftOutHost, OnProgress
     from tpu_profile_plugin.run.kept import Summaries
     from tpu_profile_plugin.run.run import Run
     from tpu_profile_plugin.tools.payload import Payload, Raw
@@ -139,7 +139,7 @@ class Results:
 
     def run(self, located: LocatedRun) -> Run:
         """A run with all its hosts, for readers other than tools; raises NoData if it has none."""
-        return self._run(Side(located, all_hosts(located.run)), lambda _done, _total: None)
+        return self._run(Side(located, all_hosts(located.run)), lambda _done, _total, _missing: None)
 
     def _load_or_compute(self, request: ToolRequest, fresh: bool) -> Body:
         if not fresh:
@@ -205,7 +205,7 @@ class Results:
         # Answers on disk have no headers: whoever could write there would choose them.
         return body, durable and permanent and not raw.headers and not missing
 
-    def _run(self, side: Side, done: Callable[[int, int], None]) -> Run:
+    def _run(self, side: Side, done: OnProgress) -> Run:
         """The run of a side; progress is reported for each by itself."""
         from tpu_profile_plugin.run.run import Run, Source
 

@@ -48,7 +48,7 @@ def hosts_of(root: Path, contents, *, read=not_here, size=None):
     return tuple(found)
 
 
-def inputs_of(executor, hosts, done=lambda done, total: None):
+def inputs_of(executor, hosts, done=lambda *_: None):
     return RunHosts("r", hosts, executor=executor.choose, on_progress=done)
 
 
@@ -64,7 +64,8 @@ def test_results_of_worker_processes_are_in_host_order(tmp_path, executor):
         ("/host:other", device),
         ("/host:CPU", device),
     ]
-    assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    assert [(done, total, len(missing)) for done, total, missing in told] == [(0, 3, 3), (1, 3, 2), (2, 3, 1), (3, 3, 0)]
+    assert told[0][2] == ["a", "b", "c"]
     assert os.getpid() not in inputs.map_hosts(host_parts.process)
     assert inputs.left_out == []
     assert [(engine.name, engine.fallback, hosts) for engine, hosts in inputs.engines] == [("processes", False, 3)]
@@ -245,7 +246,7 @@ def test_cancelling_starts_no_further_hosts(tmp_path, executor):
     class Cancelled(Exception):
         pass
 
-    def stop(done, total):
+    def stop(done, total, missing):
         if done == 1:
             raise Cancelled
 

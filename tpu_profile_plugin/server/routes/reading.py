@@ -164,9 +164,9 @@ class Routes:
 
     def progress(self, query: Query) -> Answer:
         """The progress of the answer to the same query of `/data`; null if it is not being computed."""
-        counts = self._results().progress.of(self._request(query, csv=None).key)
-        done, total = (None, None) if counts is None else counts
-        return json_answer({"done": done, "total": total}, cache=NEVER)
+        read = self._results().progress.of(self._request(query, csv=None).key)
+        done, total, missing = (None, None, ()) if read is None else read
+        return json_answer({"done": done, "total": total, "missing": [*missing]}, cache=NEVER)
 
     def _answer(self, query: Query, csv: str | None = None, tries: int = 2) -> Answer:
         """A tool's answer; computed again if a file changes meanwhile, which raises FileChanged the second time."""

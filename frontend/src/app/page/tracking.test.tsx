@@ -33,7 +33,7 @@ function open(host: string, headers: Record<string, string> = {}) {
   let finish = (): void => undefined;
   const client = makeClient("http://host/p/index.html", (address) => {
     asked.push(address.replace("http://host/p/", ""));
-    if (address.includes("/progress")) return Promise.resolve(new Response(JSON.stringify({ done: 1, total: 3 })));
+    if (address.includes("/progress")) return Promise.resolve(new Response(JSON.stringify({ done: 1, total: 3, missing: ["b", "c"] })));
     return new Promise((done) => {
       finish = () => done(new Response('"numbers"', { headers }));
     });
@@ -65,7 +65,7 @@ describe("hosts behind a page", () => {
   it("shows the server's progress on the same query", async () => {
     const { asked, finish } = open("ALL_HOSTS");
     await wait(1300);
-    expect(text(".loading-text")).toBe("Adding up 3 hosts: host 2 of 3…");
+    expect(text(".loading-text")).toBe("Adding up 3 hosts: 1 of 3 hosts read, waiting for b, c…");
     expect(new Set(asked)).toEqual(new Set(["data?extended=true&run=r&tag=stats", "progress?extended=true&run=r&tag=stats"]));
     finish();
     await flush();
@@ -145,11 +145,13 @@ describe("hosts behind a page", () => {
     }
   });
 
-  it("counts hosts from 1", () => {
-    expect(progressText(0, 16)).toBe("host 1 of 16");
-    expect(progressText(16, 16)).toBe("host 16 of 16");
-    expect(progressText(0, 1)).toBeNull();
-    expect(progressText(null, null)).toBeNull();
+  it("names the hosts that are missing", () => {
+    const missing = ["a", "b", "c"];
+    expect(progressText({ done: 0, total: 16, missing })).toBe("0 of 16 hosts read, waiting for a, b, c and 13 more");
+    expect(progressText({ done: 13, total: 16, missing })).toBe("13 of 16 hosts read, waiting for a, b, c");
+    expect(progressText({ done: 16, total: 16, missing: [] })).toBe("16 of 16 hosts read");
+    expect(progressText({ done: 0, total: 1, missing: ["a"] })).toBeNull();
+    expect(progressText({ done: null, total: null, missing: [] })).toBeNull();
   });
 
   it("says where the hosts were read when the cluster failed", async () => {

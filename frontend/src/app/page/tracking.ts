@@ -30,7 +30,7 @@ export interface ReadBy {
 interface TrackedRequests {
   /** The given client with its requests tracked. */
   client: Client;
-  /** E.g. "host 3 of 16"; null when no request is pending or it concerns one host only. */
+  /** E.g. "2 of 3 hosts read, waiting for worker-2"; null when no request is pending or it concerns one host only. */
   progress: string | null;
   leftOut: LeftOut | null;
   /** Empty when the answers were made before. */
@@ -72,14 +72,18 @@ export function readReadBy(headers: Headers): ReadBy[] {
   }
 }
 
-export function progressText(done: number | null, total: number | null): string | null {
-  // The number of the host in progress, counted from 1.
-  return done === null || total === null || total < 2 ? null : `host ${Math.min(done + 1, total)} of ${total}`;
-}
-
-interface Counts {
+/** How many hosts have been read; `missing` names the first of the others. */
+export interface HostsRead {
   done: number | null;
   total: number | null;
+  missing: string[];
+}
+
+export function progressText({ done, total, missing }: HostsRead): string | null {
+  if (done === null || total === null || total < 2) return null;
+  const more = total - done - missing.length;
+  const names = missing.join(", ") + (more > 0 ? ` and ${more} more` : "");
+  return `${done} of ${total} hosts read` + (names === "" ? "" : `, waiting for ${names}`);
 }
 
 /** The client for a page that shows `hosts` hosts of a run together; with one host no progress is requested. */
@@ -119,9 +123,9 @@ export function useTracking(client: Client, run: string, hosts: number): Tracked
       };
       const poll = async (): Promise<void> => {
         try {
-          const counts = await client.json<Counts>("progress", params, { signal: options.signal });
+          const read = await client.json<HostsRead>("progress", params, { signal: options.signal });
           if (over || options.signal?.aborted === true) return;
-          setProgress(progressText(counts.done, counts.total));
+          setProgress(progressText(read));
           later(INTERVAL_MS);
         } catch {
           // The data request itself reports the error.

@@ -26,7 +26,7 @@ interface Props {
   rows?: number;
 }
 
-/** Progress of the requests that components below wait for, e.g. "host 3 of 16"; null if unknown. */
+/** Progress of the requests that components below wait for, e.g. "2 of 3 hosts read, waiting for worker-2"; null if unknown. */
 export const Progress = createContext<string | null>(null);
 
 /** Placeholder for content that is being loaded. */

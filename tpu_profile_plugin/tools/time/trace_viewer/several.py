@@ -129,11 +129,11 @@ def _each(run: Run, make: Callable[[HostProfile, int], _P]) -> Iterator[_P]:
     position = {id(host): i for i, host in enumerate(run.profiles)}
     kept = 0
     if len(position) > 1:
-        run.on_progress(0, len(position))
-    for done, (host, part) in enumerate(run.iterate_hosts(lambda host: make(host, position[id(host)])), 1):
+        run.report_progress(len(position), run.profiles)
+    for host, part in run.iterate_hosts(lambda host: make(host, position[id(host)])):
         kept += host.size
         if len(position) > 1:
-            run.on_progress(done, len(position))
+            run.report_progress(len(position), run.profiles[position[id(host)] + 1 :])
             if kept > _KEPT_BYTES:
                 host.drop()
         yield part
