@@ -14,10 +14,11 @@ from tpu_profile_plugin.system.name_cache import name_bytes
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import XSpace
     from tpu_profile_plugin.columns.arrays import U8
+    from tpu_profile_plugin.formats import Unpacked
 
     ReadFile: TypeAlias = Callable[[], U8]
 
-_SPACE, _METADATA = object(), ("metadata",)
+_CONTENT, _SPACE, _METADATA = object(), object(), ("metadata",)
 _SMALL_FRACTION = 256
 """Entries below this fraction (1/256) of the limit are small."""
 _FEW_FRACTION = 4
@@ -65,6 +66,28 @@ class ProfileCache:
         self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
         self._total = 0  # a running sum: adding up thousands of entries at every insertion is slow
 
+    def content(self, identity: Hashable, read: ReadFile, file: str) -> Unpacked:
+        """A file as an XSpace, cached if it has another format: its facts, metadata and columns are all made of it."""
+        from tpu_profile_plugin.formats import is_converted, unpack
+
+        with self._lock:
+            entry = self._entries.get(identity)
+        if entry is not None and _CONTENT in entry.values:
+            known: Unpacked = entry.values[_CONTENT]
+            return known
+        with in_file(file):
+            data = read()
+            if not is_converted(data):
+                return unpack(data)
+
+            def convert() -> Unpacked:
+                made = unpack(data)
+                _release_pages(data)
+                return made
+
+            made: Unpacked = self.derived(identity, _CONTENT, convert, alone=True)
+            return made
+
     def space(self, identity: Hashable, read: ReadFile, file: str) -> XSpace:
         """The columns of a file, decoded on first use."""
         space = self.lazy(identity, read, file)
@@ -78,7 +101,7 @@ class ProfileCache:
 
     def metadata(self, identity: Hashable, read: ReadFile, file: str) -> XSpace:
         """The columns of a file's metadata planes alone, decoded on first use."""
-        space: XSpace = self.derived(identity, _METADATA, lambda: _metadata(read, file))
+        space: XSpace = self.derived(identity, _METADATA, lambda: self._open_metadata(identity, read, file))
         return space
 
     def derived(
@@ -167,13 +190,18 @@ class ProfileCache:
 
     def _open(self, identity: Hashable, read: ReadFile, file: str) -> XSpace:
         with in_file(file):
-            data = read()
             if self._load is not None:
-                return self._load(data)
+                return self._load(read())
             from tpu_profile_plugin.columns import DecodeHooks, load_lazily
-            from tpu_profile_plugin.formats import unpack
 
-            return load_lazily(unpack(data).space, hooks=DecodeHooks(file, lambda: self._grown(identity, data)))
+            data = self.content(identity, read, file).space
+            return load_lazily(data, hooks=DecodeHooks(file, lambda: self._grown(identity, data)))
+
+    def _open_metadata(self, identity: Hashable, read: ReadFile, file: str) -> XSpace:
+        from tpu_profile_plugin.columns import load_metadata
+
+        with in_file(file):
+            return load_metadata(self.content(identity, read, file).space)
 
     def _grown(self, identity: Hashable, data: Any) -> None:
         """Updates the size of an entry after more of its file was decoded."""
@@ -182,8 +210,10 @@ class ProfileCache:
             entry = self._entries.get(identity)
             if entry is None or _SPACE not in entry.values:
                 return
-            # The columns are the first value: shared arrays count for them.
-            self._resize(identity, entry, {_SPACE: size_of(entry.values[_SPACE])})
+            # The columns are the first value but the bytes that they refer to: shared arrays count for them.
+            self._resize(
+                identity, entry, sizes_of({k: entry.values[k] for k in (_CONTENT, _SPACE) if k in entry.values})
+            )
             evicted = self._evict(keep=identity)
         self._release_memory(evicted)
 
@@ -230,14 +260,6 @@ class ProfileCache:
             from tpu_profile_plugin import columns
 
             columns.give_back_memory()
-
-
-def _metadata(read: ReadFile, file: str) -> XSpace:
-    from tpu_profile_plugin.columns import load_metadata
-    from tpu_profile_plugin.formats import unpack
-
-    with in_file(file):
-        return load_metadata(unpack(read()).space)
 
 
 def _release_pages(data: Any) -> None:

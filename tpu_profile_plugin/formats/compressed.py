@@ -20,6 +20,8 @@ _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 """The first bytes of compressed files; no profile begins with them."""
 
 _PIECE, _READ = MIB, MIB // 16
+_BLANK = 256
+"""A text begins after fewer blanks than this."""
 
 
 def is_compressed(data: U8) -> bool:
@@ -56,7 +58,7 @@ def _bounded(data: U8, limit: int) -> Iterator[U8]:
 
 
 def _members(data: U8) -> Iterator[U8]:
-    """The content of gzip files one after the other, and of what may follow: one Zstandard file, or a text as it is."""
+    """The content of gzip files one after the other, then perhaps one Zstandard file or plain texts."""
     at = 0
     while at < len(data):
         head = data[at : at + 4].tobytes()
@@ -65,7 +67,7 @@ def _members(data: U8) -> Iterator[U8]:
             continue
         if head.startswith(_ZSTD):
             yield from _unpacked(data[at:])
-        elif head.startswith(b"{"):
+        elif data[at : at + _BLANK].tobytes().lstrip().startswith(b"{"):
             yield from (data[begin : begin + _PIECE] for begin in range(at, len(data), _PIECE))
         return
 

@@ -42,6 +42,7 @@ def _read_pieces(pieces: Iterable[U8]) -> Unpacked:
     except _native.DecodeError as error:
         message, offset = error.args
         raise CorruptProfile(message, offset=offset) from None
+    _native.give_back_memory()  # the reader has freed more than the result takes
     skipped = []
     if damaged is not None:
         first, at, what, count, size = damaged

@@ -6,7 +6,6 @@ from itertools import chain
 
 from tpu_profile_plugin.columns.arrays import U8, Bytes, byte_array
 from tpu_profile_plugin.formats import compressed, kineto, record_file, trace_events, xspace
-from tpu_profile_plugin.formats.converted import Converted
 from tpu_profile_plugin.formats.format import Format, Unpacked
 
 FORMATS = (record_file.FORMAT, kineto.FORMAT, trace_events.FORMAT, xspace.FORMAT)
@@ -25,19 +24,19 @@ def unpack(data: Bytes) -> Unpacked:
       CorruptProfile: the file cannot be read. An XSpace is checked only when it is decoded.
     """
     content = byte_array(data)
-    if not compressed.is_compressed(content) and (format_ := format_of(content)) is xspace.FORMAT:
-        return format_.read(content)
-    return _CONVERTED.get(content, lambda: _convert(content))
+    return _convert(content) if compressed.is_compressed(content) else format_of(content).read(content)
 
 
-_CONVERTED = Converted()
+def is_converted(data: Bytes) -> bool:
+    """Whether `unpack` makes other bytes of the data."""
+    content = byte_array(data)
+    return compressed.is_compressed(content) or format_of(content) is not xspace.FORMAT
 
 
 def _convert(content: U8) -> Unpacked:
-    if compressed.is_compressed(content):
-        parts = compressed.pieces(content)
-        head = next(parts)
-        if (read := format_of(head).read_pieces) is not None:
-            return read(chain([head], parts))
-        content = compressed.joined(chain([head], parts))
+    parts = compressed.pieces(content)
+    head = next(parts)
+    if (read := format_of(head).read_pieces) is not None:
+        return read(chain([head], parts))
+    content = compressed.joined(chain([head], parts))
     return format_of(content).read(content)

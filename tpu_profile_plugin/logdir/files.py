@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import mmap
 import os
 import stat
@@ -101,22 +102,33 @@ class Files(Protocol):
 
 
 def read_host(files: Files, file: HostFile) -> Bytes:
-    """The bytes of a host's file, read-only, and of its captures: compressed texts first, because their ends are known.
+    """The bytes of a host's file, read-only, and of its captures.
 
-    Raises what `Files.read` raises.
+    Each text must end where the next begins: gzip tells its end, a Zstandard file and plain texts go last. Raises what
+    `Files.read` raises.
     """
     own = files.read(file.path, file.size, file.mtime_ns, file.tag)
     if not file.captures:
         return own
-    packed = [one for one in file.captures if one.name.endswith(".gz")]
-    plain = [one for one in file.captures if one not in packed] if file.name.endswith(".json") else []
-    before, behind = (
-        [files.read(one.path, one.size, one.mtime_ns, one.tag) for one in part] for part in (packed, plain)
-    )
-    parts = [own, *before] if file.name.endswith(".gz") else [*before, own, *behind]
+    captures = [(one.name, files.read(one.path, one.size, one.mtime_ns, one.tag)) for one in file.captures]
+    packed = [data for name, data in captures if name.endswith(".gz")]
+    plain = [data for name, data in captures if not name.endswith(".gz")]
+    if file.name.endswith(".gz"):
+        parts = [own, *packed, *plain]
+    elif file.name.endswith(".json"):
+        parts = [*packed, own, *plain]
+    else:
+        parts = [*packed, *map(_stored, plain), own]
     import numpy as np
 
     return np.frombuffer(b"".join(part.data for part in parts), np.uint8)
+
+
+def _stored(text: Bytes) -> Bytes:
+    """A text as a gzip file, not compressed, which tells where it ends."""
+    import numpy as np
+
+    return np.frombuffer(gzip.compress(text.data, 0), np.uint8)
 
 
 class LocalFiles(Files):

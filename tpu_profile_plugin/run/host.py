@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tpu_profile_plugin.columns import XSpace
+    from tpu_profile_plugin.formats import Unpacked
     from tpu_profile_plugin.logdir import HostFile
 
 P = ParamSpec("P")
@@ -95,6 +96,11 @@ class HostProfile:
     def data(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
         """The bytes of the file."""
         return self._read_file(self._file)
+
+    @property
+    def content(self) -> Unpacked:
+        """The file as an XSpace, whatever its format, and what was left out. Raises CorruptProfile."""
+        return self._cache.content(self._identity, lambda: self.data, self.file)
 
     @property
     def identity(self) -> Hashable:

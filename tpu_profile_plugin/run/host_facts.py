@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from tpu_profile_plugin.analysis.serving.events import has_requests
 from tpu_profile_plugin.analysis.summary.torch_recording import not_recorded
 from tpu_profile_plugin.analysis.tf_data.pipelines import has_iterators
 from tpu_profile_plugin.columns import Plane, XSpace, load, peek, stats
-from tpu_profile_plugin.formats import Skipped, unpack
+from tpu_profile_plugin.formats import Skipped, Unpacked
 from tpu_profile_plugin.run.facts import Defect, PlaneFact, RunFacts, largest_programs
 from tpu_profile_plugin.run.host import HostProfile, per_host
 
@@ -29,12 +28,12 @@ _MOST_PARTS = 3
 @per_host()
 def host_facts(host: HostProfile) -> RunFacts:
     """The facts of one host."""
-    return file_facts(host.name, host.data)
+    return file_facts(host.name, host.content)
 
 
-def file_facts(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts:
+def file_facts(host: str, content: Unpacked) -> RunFacts:
     """The facts of one host's file. Raises CorruptProfile."""
-    data, skipped = unpack(data)
+    data, skipped = content
     summary = peek(data)
     space = load(data, planes=("/device:", "/host:CPU"), events=False)
     programs = HloPrograms(space, {module.program_id: module for module in summary.hlo_modules})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.derived import preprocess as analysis
+from tpu_profile_plugin.columns import give_back_memory
 from tpu_profile_plugin.system.threads import map_threads
 
 if TYPE_CHECKING:
@@ -14,4 +15,6 @@ if TYPE_CHECKING:
 
 def preprocess(space: XSpace, *, derive: bool = True) -> Preprocessed:
     """Groups one host's events; see `analysis.derived.preprocess`."""
-    return analysis.preprocess(space, derive=derive, mapper=map_threads)
+    made = analysis.preprocess(space, derive=derive, mapper=map_threads)
+    give_back_memory()
+    return made

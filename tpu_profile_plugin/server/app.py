@@ -34,6 +34,7 @@ from tpu_profile_plugin.server.routes.report import ReportRoutes
 from tpu_profile_plugin.server.routes.source import SourceRoutes
 
 if TYPE_CHECKING:
+    from tpu_profile_plugin.cache.profiles import ProfileCache
     from tpu_profile_plugin.run.kept import Summaries
     from tpu_profile_plugin.sql.files import TableFiles
 
@@ -55,10 +56,10 @@ class Server:
         remote = any(is_remote(path) for path in (options.logdir, *options.allowed_roots))
         copies = ContentCache(self._private("content") if remote else None, options.remote_bytes)
         self.logdir = logdir or Logdir(options.logdir, limit_s=options.scan_limit_s, cache=copies)
-        self._catalog = Catalog(
-            self.logdir, AllowedRoots(options.allowed_roots, copies), copies.location, self.summaries
-        )
+        allowed = AllowedRoots(options.allowed_roots, copies)
+        self._catalog = Catalog(self.logdir, allowed, self.columns, copies.location, self.summaries)
         self._creating = threading.RLock()
+        self._columns: ProfileCache | None = None
         self._results: Results | None = None
         self._summaries: Summaries | None = None
         self._tables: TableFiles | None = None
@@ -82,14 +83,21 @@ class Server:
         load_tools()
         with self._creating:
             if self._results is None:
-                from tpu_profile_plugin.cache.profiles import ProfileCache
                 from tpu_profile_plugin.workers.executor import Executor
 
-                cache = ProfileCache(self._options.columns_bytes)
                 executor = Executor(self._options.executor, workers=self._options.workers)
                 memory = MemoryStore(self._options.results_bytes)
-                self._results = Results(cache, memory, self._disk(), executor, self.summaries())
+                self._results = Results(self.columns(), memory, self._disk(), executor, self.summaries())
             return self._results
+
+    def columns(self) -> ProfileCache:
+        """Decoded profiles; created on first use, as the results."""
+        with self._creating:
+            if self._columns is None:
+                from tpu_profile_plugin.cache.profiles import ProfileCache
+
+                self._columns = ProfileCache(self._options.columns_bytes)
+            return self._columns
 
     def summaries(self) -> Summaries | None:
         """Summaries of hosts on disk; None when the disk cache is off. Created on first use, as the results."""

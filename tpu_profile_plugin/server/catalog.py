@@ -18,6 +18,7 @@ from tpu_profile_plugin.server.http.query import Place
 from tpu_profile_plugin.server.loading import load_tools
 
 if TYPE_CHECKING:
+    from tpu_profile_plugin.cache.profiles import ProfileCache
     from tpu_profile_plugin.run.facts import RunFacts
     from tpu_profile_plugin.run.kept import Summaries
     from tpu_profile_plugin.tools.tool import HostChoice
@@ -98,11 +99,13 @@ class Catalog:
         self,
         logdir: Logdir,
         allowed: AllowedRoots,
+        columns: Callable[[], ProfileCache],
         copies: tuple[str, int] | None = None,
         summaries: Callable[[], Summaries | None] = lambda: None,
     ) -> None:
         """`summaries` keeps the facts of runs with several hosts across processes; None: not kept."""
         self.logdir = logdir
+        self._columns = columns
         self._summaries = summaries
         self._copies = copies
         self._allowed = allowed
@@ -208,7 +211,8 @@ class Catalog:
         from tpu_profile_plugin.run.host_facts import file_facts
 
         try:
-            facts = file_facts(file.host, located.read(file))
+            content = self._columns().content(file.identity, lambda: located.read(file), file.name)
+            facts = file_facts(file.host, content)
         except ProfileError as error:
             facts = Problem(error.code, error.message, file.name, error.details.get("offset"))
         return facts

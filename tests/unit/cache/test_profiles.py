@@ -1,5 +1,6 @@
 """The cache of columns and derived values: computed once, least recently used evicted first."""
 
+import gzip
 import threading
 import time
 from dataclasses import dataclass
@@ -8,8 +9,11 @@ import numpy as np
 import pytest
 
 from tests.builders.xspace_text import build
+from tpu_profile_plugin import formats
 from tpu_profile_plugin.cache.profiles import ProfileCache
+from tpu_profile_plugin.cache.sizes import size_of
 from tpu_profile_plugin.errors import CorruptProfile
+from tpu_profile_plugin.formats import Unpacked
 from tpu_profile_plugin.logdir import HostFile
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
@@ -215,6 +219,51 @@ def test_large_columns_are_released_and_decoded_again(limit, least, kept):
     again = derive(host, "views", lambda space: space.planes[0].events.begin_ps)
     assert (again is views) is kept
     assert again.tolist() == views.tolist() == [1_010_000]
+
+
+def test_a_converted_file_is_converted_once_and_counts(monkeypatch):
+    """Facts, metadata and columns of a file are asked for one after the other."""
+    conversions = []
+
+    def unpack(data):
+        conversions.append(len(data))
+        return Unpacked(np.frombuffer(build(REAL), np.uint8))
+
+    monkeypatch.setattr(formats, "unpack", unpack)
+    cache = ProfileCache(1 << 30)
+    host = profile(cache, content=gzip.compress(build(REAL), mtime=0))
+    first = host.content
+    size = len(first.space)
+    assert size == len(build(REAL))
+    assert cache.bytes() == size_of(first)
+    assert np.shares_memory(host.lazy.data, first.space)
+    assert host.content is first
+    assert host.metadata.planes == ()
+    before = cache.bytes()
+    host.lazy.decode()
+    assert cache.bytes() - before == host.lazy.nbytes, "the content counts once"
+    assert len(conversions) == 1
+    host.drop()
+    assert cache.bytes() == 0
+    assert host.content.space is not first.space
+    assert len(conversions) == 2
+
+
+def test_converted_files_are_dropped_for_others(monkeypatch):
+    monkeypatch.setattr(formats, "unpack", lambda _: Unpacked(np.zeros(4000, np.uint8)))
+    cache = ProfileCache(10_000)
+    hosts = [profile(cache, name, gzip.compress(name.encode())) for name in "abc"]
+    kept = [host.content for host in hosts]
+    assert cache.bytes() < 10_000
+    assert hosts[2].content is kept[2]
+    assert hosts[0].content is not kept[0]
+
+
+def test_a_file_that_needs_no_conversion_is_not_kept():
+    cache = ProfileCache(1 << 30)
+    host = profile(cache, content=build(REAL))
+    assert host.content.space.tobytes() == build(REAL)
+    assert cache.bytes() == 0
 
 
 def test_discarded_entries_do_not_count():

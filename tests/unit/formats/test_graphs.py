@@ -132,3 +132,10 @@ def test_texts_behind_each_other_are_read_from_compressed_files() -> None:
     together = gzip.compress(trace(*WORK)) + gzip.compress(trace(*AMD))
     assert owners(together) == owners(trace(*WORK) + trace(*AMD))
     assert owners(gzip.compress(trace(*AMD)) + trace(*WORK)) == owners(together)
+
+
+@pytest.mark.parametrize("blank", [b"", b"\n", b" \n\t"])
+def test_plain_texts_follow_compressed_ones(blank: bytes) -> None:
+    run = gzip.compress(trace(*WORK))
+    assert owners(run + blank + trace(*AMD)) == owners(trace(*WORK) + trace(*AMD))
+    assert owners(run + blank + trace(*AMD) + blank + trace()) == owners(trace(*WORK) + trace(*AMD))

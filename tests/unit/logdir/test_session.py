@@ -1,5 +1,6 @@
 """The contents of a run: hosts, other files, problems."""
 
+import gzip
 import os
 
 import pytest
@@ -176,6 +177,26 @@ def test_captures_of_graphs_belong_to_the_run_beside_them(tmp_path):
     before = run.hosts[0].identity
     (tmp_path / "run/capture_traces/bs_32_rank0.json.gz").write_bytes(b"longer")
     assert logdir.run("run").hosts[0].identity != before
+
+
+def test_plain_captures_go_where_their_end_is_known(tmp_path):
+    """Behind compressed texts that tell their end; before a Zstandard file as a gzip file that is not compressed."""
+    files = {
+        "rank0.pt.trace.json.gz": b"a",
+        "rank1.pt.trace.json": b"b",
+        "rank2.pt.trace.json.zst": b"c",
+        "capture_traces/bs_32_rank9.json.gz": b"d",
+        "capture_traces/capture_rank_8.json": b"e",
+        "capture_traces/capture_rank_9.json": b"f",
+    }
+    write(tmp_path, {f"run/{name}": content for name, content in files.items()})
+    logdir = Logdir(str(tmp_path))
+    read = {f.name: logdir.read(f).tobytes() for f in logdir.run("run").hosts}
+    assert read["rank0.pt.trace.json.gz"] == b"adef"
+    assert read["rank1.pt.trace.json"] == b"dbef"
+    packed = read["rank2.pt.trace.json.zst"]
+    assert packed[:1] + packed[-1:] == b"dc"
+    assert gzip.decompress(packed[1:-1]) == b"ef"
 
 
 def test_broken_links_special_files_and_directories(tmp_path):

@@ -6,12 +6,13 @@ import pytest
 from builders.logdirs import SMALL
 from builders.xspace_text import build
 
+from tpu_profile_plugin.formats import unpack
 from tpu_profile_plugin.run.facts import PlaneFact, RunFacts, combine_facts
 from tpu_profile_plugin.run.host_facts import file_facts
 
 
 def facts(text, host="h"):
-    return file_facts(host, build(text))
+    return file_facts(host, unpack(build(text)))
 
 
 def test_planes_and_device_types():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tpu_profile_plugin import _native
@@ -50,29 +52,40 @@ def gpu_steps(space: XSpace, pre: Preprocessed, *, merge_host: bool = False, sho
         infer the steps of a file saved with groups but without a step line; XProf does neither.
       short_memcpy: also recognise copies spelled MemcpyH2D.
     """
-    spans, markers = [NO_SPANS], [NO_SPANS]
+    device, typed = _on_devices(space, pre, infer=merge_host, short_memcpy=short_memcpy)
+    cpu_plane = host_plane(space)
+    if not merge_host or cpu_plane is None:
+        return assemble(typed, step_times(device, None), {}, with_device=True)
+    host = host_events(space, cpu_plane, pre.planes[cpu_plane.index], with_device=True)
+    groups, names = np.unique(device.group), host.names
+    times = step_times(device, _of_groups(host.markers, groups))
+    typed = _together([typed, _of_groups(host.spans, groups)])
+    del host  # as large as what is made of it
+    return assemble(typed, times, names, with_device=True, instants=False)
+
+
+def _on_devices(space: XSpace, pre: Preprocessed, *, infer: bool, short_memcpy: bool) -> tuple[Spans, Spans]:
+    """Markers and classified spans of all GPUs, of the groups that have both."""
+    markers, spans = [], []
     for plane in space.planes:
         if plane.name.startswith(GPU_PREFIX):
             extras = pre.planes[plane.index]
-            marker = gpu_markers(plane, extras, infer=merge_host)
+            marker = gpu_markers(plane, extras, infer=infer)
             span = gpu_spans(space, plane, extras, short_memcpy=short_memcpy)
             both = np.intersect1d(marker.group, span.group)
             markers.append(_of_groups(marker, both))
             spans.append(_of_groups(span, both))
-    device, typed, names = joined(markers), joined(spans), {}
-    host_markers: Spans | None = None
-    instants = True
-    cpu_plane = host_plane(space)
-    if merge_host and cpu_plane is not None:
-        host = host_events(space, cpu_plane, pre.planes[cpu_plane.index], with_device=True)
-        groups = np.unique(device.group)
-        host_markers = _of_groups(host.markers, groups)
-        typed, names, instants = joined([typed, _of_groups(host.spans, groups)]), host.names, False
-    return assemble(typed, step_times(device, host_markers), names, with_device=True, instants=instants)
+    return _together(markers), _together(spans)
 
 
 def _of_groups(spans: Spans, groups: I64) -> Spans:
-    return rows_of(spans, np.isin(spans.group, groups))
+    kept = np.isin(spans.group, groups)
+    return spans if bool(kept.all()) else rows_of(spans, kept)
+
+
+def _together(parts: Sequence[Spans]) -> Spans:
+    filled = [part for part in parts if len(part)]
+    return filled[0] if len(filled) == 1 else joined([NO_SPANS, *filled])
 
 
 def longest(markers: Spans) -> dict[int, tuple[int, int]]:

@@ -124,7 +124,8 @@ def _spans_of(plane: Plane, extras: PlaneExtras, events: I64, kind: U8) -> Spans
     """Spans of grouped events."""
     group = extras.group_id
     assert group is not None or not len(events)
-    return Spans(group[events].astype(np.int64) if group is not None else events, *spans_at(plane, events), kind)
+    of_event = events if group is None else group[events].astype(np.int64, copy=False)
+    return Spans(of_event, *spans_at(plane, events), kind)
 
 
 def _step_names(extras: PlaneExtras) -> dict[int, str]:
@@ -189,7 +190,7 @@ def gpu_spans(space: XSpace, plane: Plane, extras: PlaneExtras, *, short_memcpy:
         gpu_class(names[k // (len(texts) + 1)], ["", *texts][k % (len(texts) + 1)], short_memcpy=short_memcpy)
         for k in keys.tolist()
     ]
-    group = extras.group_id[events].astype(np.int64) if extras.group_id is not None else events
+    group = extras.group_id[events].astype(np.int64, copy=False) if extras.group_id is not None else events
     kinds = np.array(classes, np.uint8)[where] if len(keys) else np.zeros(0, np.uint8)
     return Spans(group, *spans_at(plane, events), kinds)
 
@@ -213,6 +214,6 @@ def gpu_markers(plane: Plane, extras: PlaneExtras, *, infer: bool = False) -> Sp
         begin, end = spans_at(plane, recorded)
     else:
         events = _grouped(plane, extras)
-        event_group = extras.group_id[events].astype(np.int64) if extras.group_id is not None else events
+        event_group = extras.group_id[events].astype(np.int64, copy=False) if extras.group_id is not None else events
         group, begin, end = extents(event_group, *spans_at(plane, events))
     return Spans(group, begin, end, np.zeros(len(group), np.uint8))
