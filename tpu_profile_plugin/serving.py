@@ -56,6 +56,9 @@ def board(
         argv += ["--profile_executor", executor]
     if source_root:
         argv += ["--profile_source_root", source_root]
+    if token and "TPU_PROFILE_SERVER_NAMES" not in os.environ:
+        # Under whichever name a browser reaches it: a page whose name was made to resolve to this machine has no token.
+        argv += ["--profile_server_names", "*"]
     made.configure(argv=argv)
     return made
 

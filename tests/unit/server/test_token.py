@@ -95,3 +95,26 @@ def test_a_server_on_another_address_asks_for_it():
     assert answer.status == 200
     assert len(json.loads(body)) == 5
     connection.close()
+
+
+@pytest.mark.parametrize(("names", "status"), [(None, 400), ("other.example", 403)])
+def test_with_a_token_changes_are_accepted_under_every_name(monkeypatch, names, status):
+    if names is None:
+        monkeypatch.delenv("TPU_PROFILE_SERVER_NAMES", raising=False)
+    else:
+        monkeypatch.setenv("TPU_PROFILE_SERVER_NAMES", names)
+    address = urlsplit(board(str(DEMO), 0, host="127.0.0.2", token="abc").launch())
+    connection = http.client.HTTPConnection("127.0.0.2", address.port or 0, timeout=30)
+    name = "machine.example:6006"  # as a browser sends it that was given the machine's full name
+    headers = {"Host": name, "Origin": f"http://{name}", "X-Profile-Request": "1", "Content-Type": "application/json"}
+
+    def asked(**more):
+        connection.request("POST", "/data/plugin/profile/query", "{}", {**headers, **more})
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+
+    assert asked() == 401
+    assert asked(Authorization="Bearer abc") == status
+    assert asked(Authorization="Bearer abc", Origin="http://evil.example") == 403
+    connection.close()

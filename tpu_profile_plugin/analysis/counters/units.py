@@ -218,7 +218,12 @@ def _v7x() -> Chip:
 _CHIPS: dict[str, Callable[[], Chip]] = {"TPU v6 Lite": _v6e, "TPU v7x": _v7x}
 
 
-@lru_cache
 def chip(device_type: str) -> Chip | None:
     """The chip of a device type as recorded; None if its counters are unknown."""
-    return _CHIPS[device_type]() if device_type in _CHIPS else None
+    # Only known types are kept: others are texts of any length out of profiles.
+    return _made(device_type) if device_type in _CHIPS else None
+
+
+@lru_cache
+def _made(device_type: str) -> Chip:
+    return _CHIPS[device_type]()

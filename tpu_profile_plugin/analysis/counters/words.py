@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 
 from tpu_profile_plugin.analysis.common.data_files import rows
 from tpu_profile_plugin.analysis.counters.registers import Register
-from tpu_profile_plugin.analysis.counters.units import chip
+from tpu_profile_plugin.analysis.counters.units import Chip, chip
 
 
 @cache
@@ -15,11 +15,15 @@ def _words() -> dict[str, str]:
     return {word: " ".join(text) for word, *text in rows(__file__, "words.txt")}
 
 
-@lru_cache(maxsize=1 << 14)
 def find(device_type: str, id: int) -> Register | None:
     """The register with this id on this type of device; None if unknown."""
     known = chip(device_type)
-    registers = (block.find(id) for block in known.blocks.values()) if known else ()
+    return _found(known, id) if known else None
+
+
+@lru_cache(maxsize=1 << 14)
+def _found(known: Chip, id: int) -> Register | None:
+    registers = (block.find(id) for block in known.blocks.values())
     return next((register for register in registers if register), None)
 
 
