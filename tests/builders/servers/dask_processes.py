@@ -35,8 +35,12 @@ class DaskProcesses:
             "scheduler", "--host", "127.0.0.1", "--port", "0", "--dashboard-address", "127.0.0.1:0"
         )
         log = self._directory / "0.log"
-        self.address = self._wait_for(log, r"Scheduler at:\s+(tcp://\S+)")
         self._logs = {self.scheduler.pid: log}
+        try:
+            self.address = self._wait_for(log, r"Scheduler at:\s+(tcp://\S+)")
+        except AssertionError:
+            self.end()  # there is no object on which the caller could
+            raise
 
     def workers(self, count: int, *, with_package: bool = True) -> list[subprocess.Popen[bytes]]:
         """Starts workers and waits until the scheduler knows them."""

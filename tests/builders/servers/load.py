@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
-from statistics import mean
+from statistics import linear_regression, mean
 from urllib.parse import urlsplit
 
 import tpu_profile_plugin
@@ -357,6 +357,13 @@ def tenths(series: Sequence[float]) -> list[Sequence[float]]:
     return [series[begin : begin + size] for begin in range(0, min(len(series), 10 * size), size)]
 
 
+def growth_percent(series: Sequence[float]) -> float:
+    """How much the linear trend over the last half of a series grows in that half, in percent of the half's mean."""
+    half = series[len(series) // 2 :]
+    slope, _ = linear_regression(range(len(half)), half)
+    return round(100 * slope * (len(half) - 1) / mean(half), 2)
+
+
 def main() -> None:
     """Runs the load test and prints the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -379,6 +386,7 @@ def main() -> None:
         "p99_ms": round(1000 * taken[len(taken) * 99 // 100], 1),
         "kinds": dict(figures.kinds),
         "resident_mb_at_most": [round(max(one), 1) for one in series],
+        "growth_percent_of_last_half": [growth_percent(one) for one in series],
         "resident_mb_by_tenths": [[round(mean(tenth), 1) for tenth in tenths(one)] for one in series],
     }
     json.dump(facts, sys.stdout, indent=2)
