@@ -96,7 +96,7 @@ class FileCache:
                 file.flush()
                 size = os.fstat(handle).st_size
                 path = self.path(key)
-                path.parent.mkdir(mode=0o700, exist_ok=True)
+                system.make_directory(path.parent)
                 system.check_private(path.parent)
                 system.publish(file, Path(temporary), path)
         except BaseException:

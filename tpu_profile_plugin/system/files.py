@@ -24,6 +24,7 @@ READ_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK"
 
 _PAUSES_S = (0.01, 0.02, 0.05, 0.1, 0.2)
 """Seconds between attempts to rename a file that a virus scanner or indexer has open for a moment."""
+_MAKE_TRIES = 4
 
 
 def maps_hinder_writers() -> bool:
@@ -126,7 +127,7 @@ def make_private(directory: Path) -> None:
 
     Windows has neither owners by number nor modes; directories below the user's own are private there.
     """
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_directory(directory, parents=True)
     if WINDOWS:
         return
     _check_owner(directory.lstat())  # of the link, where it is one
@@ -134,6 +135,18 @@ def make_private(directory: Path) -> None:
     _check_owner(facts)
     if stat.S_IMODE(facts.st_mode) & 0o077:
         directory.chmod(0o700)
+
+
+def make_directory(directory: Path, *, parents: bool = False) -> None:
+    """Creates a directory for this user unless it exists.
+
+    `Path.mkdir` raises FileExistsError also if the directory is deleted between its two looks at it; so it looks again.
+    """
+    for _ in range(_MAKE_TRIES - 1):
+        with contextlib.suppress(FileExistsError):
+            directory.mkdir(mode=0o700, parents=parents, exist_ok=True)
+            return
+    directory.mkdir(mode=0o700, parents=parents, exist_ok=True)
 
 
 def check_private(directory: Path) -> None:

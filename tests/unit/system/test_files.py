@@ -199,3 +199,21 @@ def test_only_windows_asks_for_junctions(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(files, "WINDOWS", True)
     assert files.is_junction(entry)  # type: ignore[arg-type]
     assert not files.is_junction(old)  # type: ignore[arg-type]
+
+
+def test_a_directory_that_is_deleted_while_it_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, asked = os.mkdir, []
+
+    def deleted_at_once(path: Path, mode: int = 0o777) -> None:
+        asked.append(path)
+        if len(asked) <= 2:  # it was there, and is gone when `mkdir` looks what it is
+            raise FileExistsError(path)
+        real(path, mode)
+
+    monkeypatch.setattr(os, "mkdir", deleted_at_once)
+    files.make_directory(tmp_path / "cache")
+    assert (tmp_path / "cache").is_dir()
+    assert len(asked) == 3
+    (tmp_path / "file").touch()
+    with pytest.raises(FileExistsError):
+        files.make_directory(tmp_path / "file")
