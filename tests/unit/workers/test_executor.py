@@ -64,7 +64,12 @@ def test_results_of_worker_processes_are_in_host_order(tmp_path, executor):
         ("/host:other", device),
         ("/host:CPU", device),
     ]
-    assert [(done, total, len(missing)) for done, total, missing in told] == [(0, 3, 3), (1, 3, 2), (2, 3, 1), (3, 3, 0)]
+    assert [(done, total, len(missing)) for done, total, missing in told] == [
+        (0, 3, 3),
+        (1, 3, 2),
+        (2, 3, 1),
+        (3, 3, 0),
+    ]
     assert told[0][2] == ["a", "b", "c"]
     assert os.getpid() not in inputs.map_hosts(host_parts.process)
     assert inputs.left_out == []
