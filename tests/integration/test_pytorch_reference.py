@@ -9,16 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from builders.answers import answer
+from builders.pytorch_peer import figures
 
-from tpu_profile_plugin import columns
-from tpu_profile_plugin.analysis.common.spans import intersect, times_of, total
-from tpu_profile_plugin.analysis.devices.host import devices_of
-from tpu_profile_plugin.analysis.devices.model import Work
-from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
-from tpu_profile_plugin.columns.stats import ints
 from tpu_profile_plugin.formats import unpack
 from tpu_profile_plugin.tools.registry import find
 
@@ -147,28 +141,36 @@ def test_parts_of_the_steps_add_up(path: Path) -> None:
 
 
 PEERS = {
-    "pair_before/rank-0": (383404, 62119, 234760, 86525, 47.03),
-    "pair_after/rank-0": (628371, 46910, 429216, 152245, 68.80),
-    "two_ranks/rank-0": (600058, 321378, 106252, 172428, 11.81),
-    "two_ranks/rank-1": (600674, 328671, 135548, 136455, 20.05),
+    "pair_before/rank-0": (383404, 62119, 234760, 86525, 47.03, {"7": 287, "20": 10, "21": 2, "22": 22}),
+    "pair_after/rank-0": (628371, 46910, 429216, 152245, 68.80, {"7": 1013, "14": 9, "15": 5, "16": 23}),
+    "two_ranks/rank-0": (600058, 321378, 106252, 172428, 11.81, {"7": 76, "23": 4, "25": 8, "84": 1, "203": 1}),
+    "two_ranks/rank-1": (600674, 328671, 135548, 136455, 20.05, {"7": 75, "23": 2, "25": 8, "84": 1, "203": 1}),
 }
-"""Span, idle, compute and other time in us and overlapped communication in %, by HolisticTraceAnalysis 0.5.0."""
+"""Span, idle, compute and other time in us, overlapped communication in %, and the longest queue of each stream, by
+HolisticTraceAnalysis 0.5.0 (`scripts/soak/pytorch_peer`)."""
 
 
 @pytest.mark.parametrize("name", PEERS)
-def test_breakdown_and_overlap(name: str) -> None:
-    """Of the kernels that it keeps: those whose launch was recorded, before the last step."""
-    space = columns.load(unpack((SAMPLES / f"{name}.pt.trace.json.gz").read_bytes()).space)
-    (device,) = devices_of(space, hlo_programs(space))
-    host = next(plane for plane in space.planes if plane.name == "/host:CPU")
-    _, is_step = ints(space, host, host.events.stats, "step_num")
-    cause, launches = ints(space, host, host.events.stats, "correlation_id")
-    before = launches & (host.events.begin_ps < host.events.begin_ps[is_step].max())
-    runs = device.runs.where(np.isin(device.launch_key, cause[before]))
-    compute, talk = (runs.times(work) for work in (Work.COMPUTE, Work.COMMUNICATION))
-    span = int(runs.end_ps.max() - runs.begin_ps.min())
-    busy = total(times_of(runs.begin_ps, runs.end_ps))
-    ours = [span, span - busy, total(compute), busy - total(compute)]
-    *wanted, overlap = PEERS[name]
-    assert [time / 1e6 for time in ours] == wanted
-    assert 100 * total(intersect(compute, talk)) / total(talk) == pytest.approx(overlap, abs=0.006)
+def test_breakdown_overlap_and_queues(name: str) -> None:
+    ours = figures(SAMPLES / f"{name}.pt.trace.json.gz")
+    *parts, overlap, queues = PEERS[name]
+    assert list(ours.parts_us) == parts
+    assert ours.overlap_percent == pytest.approx(overlap, abs=0.006)
+    assert ours.queues == queues
+
+
+KERNELS = {
+    "pair_before/rank-0": ("ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)", 27453),
+    "pair_after/rank-0": ("ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)", 66859),
+    "two_ranks/rank-0": (
+        "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*, unsigned long, ncclWork*)",
+        195327,
+    ),
+}
+"""The kernel with most time of its kind, and that time in us, likewise."""
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_time_of_kernels(name: str) -> None:
+    kernel, time = KERNELS[name]
+    assert figures(SAMPLES / f"{name}.pt.trace.json.gz").kernels[kernel] == time

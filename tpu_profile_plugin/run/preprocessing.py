@@ -16,5 +16,5 @@ if TYPE_CHECKING:
 def preprocess(space: XSpace, *, derive: bool = True) -> Preprocessed:
     """Groups one host's events; see `analysis.derived.preprocess`."""
     made = analysis.preprocess(space, derive=derive, mapper=map_threads)
-    give_back_memory()
+    give_back_memory()  # about as much was freed as the results take
     return made

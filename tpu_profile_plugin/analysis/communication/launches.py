@@ -63,7 +63,7 @@ def launch_summary(device: Device, launches: Launches, begin_ps: I64, end_ps: I6
         delay_ps=int(np.quantile(delay, 0.5, method="nearest")),
         late_delay_ps=int(np.quantile(delay, 0.9, method="nearest")),
         call_ps=int(np.quantile(called - call, 0.5, method="nearest")),
-        most_queued=_most_at_once(call, begin),
+        most_queued=most_at_once(call, begin),
         mean_queued=waiting_ps / step_ps if step_ps else 0.0,
         tiny=int((end - begin < TINY_PS).sum()),
         starved_ps=total(free),
@@ -71,7 +71,7 @@ def launch_summary(device: Device, launches: Launches, begin_ps: I64, end_ps: I6
     )
 
 
-def _most_at_once(call: I64, begin: I64) -> int:
+def most_at_once(call: I64, begin: I64) -> int:
     """Largest number of launches between their call and their begin."""
     waits = begin > call
     points = np.concatenate([call[waits], begin[waits]])

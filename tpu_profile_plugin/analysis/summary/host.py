@@ -64,7 +64,7 @@ from tpu_profile_plugin.analysis.summary.framework import (
 from tpu_profile_plugin.analysis.summary.implausible_times import ImplausibleTimes, implausible_times
 from tpu_profile_plugin.analysis.summary.precision import NO_COMPUTE, Precision, gpu_precision, tpu_precision
 from tpu_profile_plugin.analysis.summary.recording import NO_WORK, Recording, TpuWork, marked_steps, recording
-from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.columns import Plane, XSpace, give_back_memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +154,7 @@ def summarize(space: XSpace, pre: Preprocessed | None) -> HostSummary:
         hlo = HloOps(space)
         device, kernels = gpu_ops(space, planes, pre, hlo), kernel_times(kernel_rows(space, planes, hlo))
         precision = gpu_precision(space, planes, hlo)
+        give_back_memory()  # steps need as much as the tables of ops did
         if pre:
             steps = gpu_steps(space, pre)
             merged_steps = gpu_steps(space, pre, merge_host=True, short_memcpy=True)

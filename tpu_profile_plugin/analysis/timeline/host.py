@@ -122,8 +122,6 @@ def _layout(space: XSpace, extras: Preprocessed, *, older: bool) -> tuple[tuple[
 
 def host_trace(space: XSpace, extras: Preprocessed, *, older: bool = False) -> HostTrace:
     """Builds the timeline from the events of a profile and the results of preprocessing; `older`: see `line_tracks`."""
-    # Preprocessing has freed about as much memory as its results take; return it before allocating more.
-    _native.give_back_memory()
     visible, lines = _layout(space, extras, older=older)
     names = sorted(set(_all_names(space, extras, visible)))
     ids = {name: number for number, name in enumerate(names)}

@@ -14,6 +14,7 @@ from tpu_profile_plugin.analysis.summary.host import (
     reduce_summaries,
     summarize,
 )
+from tpu_profile_plugin.columns import give_back_memory
 from tpu_profile_plugin.run.figures.diagnostics import time_warnings
 from tpu_profile_plugin.run.host import HostProfile, PerHost, derived, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
@@ -47,7 +48,9 @@ def host_inference(host: HostProfile) -> Inference:
 @per_host(prefetch=(host_inference,))
 def host_summary(host: HostProfile) -> HostSummary:
     """The summary of one host."""
-    return summarize(host.lazy, groups_if_any(host))
+    summary = summarize(host.lazy, groups_if_any(host))
+    give_back_memory()
+    return summary
 
 
 def run_summary(run: RunHosts, *, drop_edges: bool = True, prefetch: tuple[PerHost[Any], ...] = ()) -> RunSummary:
