@@ -29,11 +29,13 @@ from tpu_profile_plugin.logdir.remote import is_remote
 from tpu_profile_plugin.logdir.single import Memory, SingleFile, SingleRun, as_logdir
 from tpu_profile_plugin.profile_data.given import Given, profile_bytes, recorded_host
 from tpu_profile_plugin.run.facts import RunFacts
+from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.html_text import bold, paragraphs, plain, rows
 from tpu_profile_plugin.run.kept import Summaries
 from tpu_profile_plugin.run.run import Run, Source
 from tpu_profile_plugin.sql.limits import Limits
+from tpu_profile_plugin.system.threads import map_threads
 from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import GIB, MIB, MS_PER_S
 from tpu_profile_plugin.workers.executor import Executor
@@ -100,11 +102,11 @@ class OpenRun(Run):
         """The facts of each readable file, and the errors of the others by file name."""
         facts: list[RunFacts] = []
         errors: dict[str, ProfileError] = {}
-        for host in self.profiles:
-            try:
-                facts.append(host_facts(host))
-            except ProfileError as error:
-                errors[host.file] = error
+        for host, found in zip(self.profiles, map_threads(_facts_or_error, self.profiles), strict=True):
+            if isinstance(found, ProfileError):
+                errors[host.file] = found
+            else:
+                facts.append(found)
         return facts, errors
 
     def columns(self, host: str | None = None) -> XSpace:
@@ -377,6 +379,13 @@ class OpenLogdir:
         )
         about = f"Logdir {self.path}: {len(runs)} run{'' if len(runs) == 1 else 's'}"
         return paragraphs(bold(about)) + (table if runs else paragraphs(plain(self.why_no_run()))) + paragraphs(more)
+
+
+def _facts_or_error(host: HostProfile) -> RunFacts | ProfileError:
+    try:
+        return host_facts(host)
+    except ProfileError as error:
+        return error
 
 
 def _written(mtime_ms: int) -> str:

@@ -16,6 +16,7 @@ from tpu_profile_plugin.logdir.files import Files, file_changed, mapping_faults,
 from tpu_profile_plugin.logdir.remote import address_of
 from tpu_profile_plugin.server.http.query import Place
 from tpu_profile_plugin.server.loading import load_tools
+from tpu_profile_plugin.system.process import available_cores
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.cache.profiles import ProfileCache
@@ -189,10 +190,11 @@ class Catalog:
         return self.inspect(replace(located, run=replace(located.run, hosts=located.run.hosts[:1]))).facts
 
     def _facts_of_all(self, located: LocatedRun, files: Sequence[HostFile]) -> list[Any]:
-        """The facts of each file; remote files are read in parallel."""
-        if not located.address or len(files) < 2:
+        """The facts of each file, read in parallel: remote files take long, and so do formats that are converted."""
+        threads = _MAX_THREADS if located.address else min(_MAX_THREADS, available_cores())
+        if threads < 2 or len(files) < 2:
             return [self._facts_of(located, file) for file in files]
-        with ThreadPoolExecutor(_MAX_THREADS, "profile-inspect") as pool:
+        with ThreadPoolExecutor(threads, "profile-inspect") as pool:
             return list(pool.map(lambda file: self._facts_of(located, file), files))
 
     def _facts_of(self, located: LocatedRun, file: HostFile) -> Any:
