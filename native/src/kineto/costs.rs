@@ -1,7 +1,8 @@
 //! Floating point operations and bytes of PyTorch's matrix products, convolutions and attention, from their arguments.
 //!
 //! A multiplication with the addition of its result counts as two operations. Bytes are those of the operands and the
-//! result, each once. Causal attention computes half of the scores. Other ops have no costs.
+//! result, each once. Causal attention computes half of the scores. Other ops have no costs, nor has attention within a
+//! window, or over sequences whose lengths are neither recorded nor follow from the sizes.
 
 /// Costs of one run of an op.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,6 +12,9 @@ pub struct Cost {
 }
 
 type Shape = Vec<i64>;
+
+/// More sequences in one call are damage.
+const MOST_SEQUENCES: usize = 1 << 20;
 
 /// An op's arguments as the profiler writes them, texts of JSON lists.
 pub struct Arguments<'a> {
@@ -62,6 +66,9 @@ pub fn cost(op: &str, arguments: &Arguments) -> Option<Cost> {
         "aten::mm" | "aten::bmm" | "aten::addmm" | "aten::baddbmm" | "aten::_scaled_mm" | "aten::_addmm_activation" => {
             product
         }
+        "aten::linear" => linear,
+        "flash_attn::_flash_attn_forward" | "flash_attn::_flash_attn_backward" => flash,
+        "flash_attn::_flash_attn_varlen_forward" | "flash_attn::_flash_attn_varlen_backward" => flash_varlen,
         _ if op.contains("attention_backward")
             || op.contains("attention_forward")
             || op.starts_with("aten::_scaled_dot_product_") =>
@@ -139,6 +146,23 @@ fn product(op: &str, parsed: &Parsed) -> Option<Cost> {
             times(&[batch, k, n, parsed.width(first + 1)]),
             times(&[sum(&[Some(result), Some(added)])?, parsed.width(0)]),
         ])?,
+    })
+}
+
+/// `linear(input[.., k], weight[n, k], bias[n])`.
+fn linear(_: &str, parsed: &Parsed) -> Option<Cost> {
+    let (input, weight) = (parsed.at_least(0, 1)?, parsed.shape(1, 2)?);
+    let (k, rows) = input.split_last()?;
+    let (n, m) = (weight[0], times(rows)?);
+    if weight[1] != *k {
+        return None;
+    }
+    let result = times(&[m, n])?;
+    let bias = if parsed.shape(2, 1) == Some(&weight[..1]) { n } else { 0 };
+    let moved = sum(&[times(input), times(weight), Some(bias), Some(result)])?;
+    Some(Cost {
+        flops: sum(&[times(&[2, result, *k]), Some(if bias > 0 { result } else { 0 })])?,
+        bytes: times(&[moved, parsed.width(0)])?,
     })
 }
 
@@ -223,13 +247,76 @@ fn attention(op: &str, parsed: &Parsed) -> Option<Cost> {
         _ => None,
     };
     let scores = times(&[q[0], q[heads], q[length], k[length]])?;
-    let both = times(&[2, scores, q[3].checked_add(v[3])?])?;
-    let half = if causal_at.is_some_and(|at| parsed.is_true(at)) { 2 } else { 1 };
-    let flops = if backward { times(&[both, 5])? / 2 } else { both } / half;
-    let result = times(&[q[0], q[heads], q[length], v[3]]);
+    let causal = causal_at.is_some_and(|at| parsed.is_true(at));
+    products_of_scores(scores, [q, k, v], Passes { backward, causal }, parsed.width(first))
+}
+
+#[derive(Clone, Copy)]
+struct Passes {
+    backward: bool,
+    causal: bool,
+}
+
+/// The products that make and use `scores` of queries, keys and values, the last sizes of which are those of a head.
+fn products_of_scores(scores: i64, [q, k, v]: [&[i64]; 3], passes: Passes, width: i64) -> Option<Cost> {
+    let (query, rows) = q.split_last()?;
+    let value = *v.last()?;
+    let both = times(&[2, scores, query.checked_add(value)?])?;
+    let all = if passes.backward { times(&[both, 5])? / 2 } else { both };
+    let result = times(&[times(rows)?, value]);
     let moved = sum(&[times(q), times(k), times(v), result])?;
-    let passes = if backward { 2 } else { 1 };
-    Some(Cost { flops, bytes: times(&[moved, passes, parsed.width(first)])? })
+    Some(Cost {
+        flops: if passes.causal { all / 2 } else { all },
+        bytes: times(&[moved, if passes.backward { 2 } else { 1 }, width])?,
+    })
+}
+
+/// FlashAttention's own ops: `[batch, length, heads, size]`; backward, the gradient comes before queries, and the result,
+/// the sums of exponents and three gradients after values.
+fn flash(op: &str, parsed: &Parsed) -> Option<Cost> {
+    let backward = op.ends_with("backward");
+    let first = usize::from(backward);
+    let (q, k, v) = (parsed.shape(first, 4)?, parsed.shape(first + 1, 4)?, parsed.shape(first + 2, 4)?);
+    let causal = windowless(parsed, if backward { 11 } else { 5 })?;
+    let scores = times(&[q[0], q[2], q[1], k[1]])?;
+    products_of_scores(scores, [q, k, v], Passes { backward, causal }, parsed.width(first))
+}
+
+/// The same of sequences one after another, `[sum of lengths, heads, size]`: `cu_seqlens_q`, `cu_seqlens_k` and the longest
+/// lengths of queries and keys follow.
+fn flash_varlen(op: &str, parsed: &Parsed) -> Option<Cost> {
+    let backward = op.ends_with("backward");
+    let (first, ends) = if backward { (1, 9) } else { (0, 3) };
+    let (q, k, v) = (parsed.shape(first, 3)?, parsed.shape(first + 1, 3)?, parsed.shape(first + 2, 3)?);
+    let causal = windowless(parsed, ends + 6)?;
+    let (queries, keys) = (lengths(parsed, ends, q[0])?, lengths(parsed, ends + 1, k[0])?);
+    if queries.len() != keys.len() {
+        return None;
+    }
+    let pairs: Vec<Option<i64>> = queries.iter().zip(&keys).map(|(q, k)| q.checked_mul(*k)).collect();
+    let scores = times(&[sum(&pairs)?, q[1]])?;
+    products_of_scores(scores, [q, k, v], Passes { backward, causal }, parsed.width(first))
+}
+
+/// Lengths of sequences: from their ends if these are recorded, else if there is one or all are as long as the longest.
+fn lengths(parsed: &Parsed, ends: usize, total: i64) -> Option<Vec<i64>> {
+    if let Some(list) = parsed.list(ends).filter(|list| list.len() > 1) {
+        let lengths: Vec<Option<i64>> =
+            list.windows(2).map(|pair| pair[1].checked_sub(pair[0]).filter(|length| *length >= 0)).collect();
+        return if sum(&lengths) == Some(total) { lengths.into_iter().collect() } else { None };
+    }
+    let count = parsed.shape(ends, 1)?[0].checked_sub(1).filter(|count| *count > 0)?;
+    let longest = parsed.values.get(ends + 2).and_then(|text| text.parse::<i64>().ok());
+    if count != 1 && longest.and_then(|longest| longest.checked_mul(count)) != Some(total) {
+        return None;
+    }
+    Some(vec![total / count; usize::try_from(count).ok().filter(|count| *count <= MOST_SEQUENCES)?])
+}
+
+/// Whether attention is causal, by the argument at `causal`; None if the two after it limit it to a window.
+fn windowless(parsed: &Parsed, causal: usize) -> Option<bool> {
+    let open = |at: usize| parsed.values.get(at).is_none_or(|value| value.is_empty() || value == "-1");
+    (open(causal + 1) && (open(causal + 2) || parsed.is_true(causal))).then(|| parsed.is_true(causal))
 }
 
 #[cfg(test)]
@@ -281,6 +368,53 @@ mod tests {
         assert_eq!(costs("aten::_efficient_attention_forward", length_first, bf16, masked), Some((flops / 2, moved)));
         let backward = "[[1,141,8,64],[1,141,8,64],[1,141,8,64],[1,141,8,64]]";
         assert_eq!(costs("aten::_flash_attention_backward", backward, bf16, "[]"), Some((flops / 2 * 5, 2 * moved)));
+    }
+
+    #[test]
+    fn linear_layers() {
+        let (bias, none) = ("[[4,8,16],[32,16],[32]]", "[[4,8,16],[32,16],[]]");
+        let moved = 4 * (4 * 8 * 16 + 32 * 16 + 4 * 8 * 32);
+        assert_eq!(costs("aten::linear", none, "float", "[]"), Some((2 * 32 * 32 * 16, moved)));
+        assert_eq!(costs("aten::linear", bias, "float", "[]"), Some((2 * 32 * 32 * 16 + 32 * 32, moved + 4 * 32)));
+        assert_eq!(costs("aten::linear", "[[16],[32,16]]", "float", "[]").unwrap().0, 2 * 32 * 16);
+        assert_eq!(costs("aten::linear", "[[4,8],[32,16],[]]", "float", "[]"), None, "sizes that do not fit");
+    }
+
+    #[test]
+    fn flash_attention() {
+        let (forward, backward) = ("flash_attn::_flash_attn_forward", "flash_attn::_flash_attn_backward");
+        let (flops, moved) = (4 * 2 * 8 * 128 * 128 * 64, 2 * 4 * 2 * 128 * 8 * 64);
+        let shapes = "[[2,128,8,64],[2,128,8,64],[2,128,8,64]]";
+        let [open, causal, window] = [["False", "-1", "-1"], ["True", "-1", "0"], ["False", "64", "64"]]
+            .map(|[causal, left, right]| format!(r#"["","","","0.","0.125","{causal}","{left}","{right}"]"#));
+        assert_eq!(costs(forward, shapes, "c10::Half", &open), Some((flops, moved)));
+        assert_eq!(costs(forward, shapes, "c10::Half", &causal), Some((flops / 2, moved)));
+        assert_eq!(costs(forward, shapes, "c10::Half", &window), None, "within a window");
+        let gradient = "[[2,128,8,64],[2,128,8,64],[2,128,8,64],[2,128,8,64]]";
+        let values = r#"["","","","","","","","","","0.","0.125","True","-1","-1"]"#;
+        assert_eq!(costs(backward, gradient, "c10::Half", values), Some((flops / 2 * 5 / 2, 2 * moved)));
+    }
+
+    #[test]
+    fn flash_attention_over_sequences() {
+        let forward = "flash_attn::_flash_attn_varlen_forward";
+        let of = |total: i64, ends: &str, count: i64, longest: i64, causal: &str| {
+            let shapes = format!("[[{total},8,64],[{total},2,64],[{total},2,64],[{count}],[{count}],[],[]]");
+            let values =
+                format!(r#"["","","","{ends}","{ends}","{longest}","{longest}","0.","0.1","{causal}","-1","-1"]"#);
+            costs(forward, &shapes, "c10::BFloat16", &values)
+        };
+        let moved = 2 * (2 * 300 * 8 * 64 + 2 * 300 * 2 * 64);
+        assert_eq!(of(300, "", 4, 100, "False"), Some((4 * 3 * 100 * 100 * 8 * 64, moved)), "of equal lengths");
+        assert_eq!(of(300, "", 2, 300, "True"), Some((2 * 300 * 300 * 8 * 64, moved)), "one");
+        assert_eq!(of(300, "", 4, 200, "False"), None, "of unknown lengths");
+        let known = 4 * (50 * 50 + 50 * 50 + 200 * 200) * 8 * 64;
+        assert_eq!(of(300, "[0, 50, 100, 300]", 4, 200, "False"), Some((known, moved)), "of recorded lengths");
+        assert_eq!(of(300, "[0, 50, 40, 300]", 4, 200, "False"), None);
+        let shapes = "[[300,8,64],[300,8,64],[300,2,64],[300,2,64],[],[],[],[],[],[4],[4],[],[]]";
+        let values = r#"["","","","","","","","","","","","100","100","0.","0.1","False","-1","-1"]"#;
+        let backward = costs("flash_attn::_flash_attn_varlen_backward", shapes, "c10::BFloat16", values);
+        assert_eq!(backward, Some((10 * 3 * 100 * 100 * 8 * 64, 2 * moved)));
     }
 
     #[test]

@@ -56,6 +56,7 @@ struct Keys {
     bytes: u32,
     flops: u32,
     bytes_accessed: u32,
+    op_begins: u32,
 }
 
 impl Keys {
@@ -76,12 +77,20 @@ impl Keys {
             bytes: key("bytes"),
             flops: key("flops"),
             bytes_accessed: key("bytes_accessed"),
+            op_begins: key("op_begins"),
         }
     }
 }
 
 /// A run of an op: its thread, record, and the replay of the graph that it was captured into (0 for none).
 type Run = (u32, u32, i64);
+
+/// What a run of an op launched: the time of all kernels, and what began first, with its stream and number there.
+struct Launched {
+    kernel_ps: i64,
+    begin: i64,
+    first: (Place, u32),
+}
 
 /// Texts that are made of paths and stacks, each once.
 struct Made<'a> {
@@ -90,8 +99,7 @@ struct Made<'a> {
     threads: Vec<&'a Track>,
     paths: Vec<u32>,
     stacks: HashMap<u32, (u32, u32)>,
-    /// Time of all kernels of each run of an op.
-    kernel_ps: HashMap<Run, i64>,
+    launched: HashMap<Run, Launched>,
     /// Costs by name and arguments of an op.
     costs: HashMap<[u32; 4], Option<Cost>>,
 }
@@ -149,10 +157,10 @@ pub fn planes(trace: &mut Trace, owners: &Owners, start: Start, out: &mut Vec<u8
     let keys = Keys::of(&mut trace.texts);
     let (streams, devices) = (std::mem::take(&mut trace.streams), std::mem::take(&mut trace.devices));
     let vendor = vendor_of_calls(&trace.texts, trace.threads.values());
-    let kernel_ps = kernel_times(trace.keys.external, &streams, owners);
+    let launched = launched(trace.keys.external, &streams, owners);
     let (texts, own, threads) = trace.parts();
     let (paths, stacks, costs) = (vec![NONE; owners.paths.len()], HashMap::new(), HashMap::new());
-    let mut made = Made { owners, threads, paths, stacks, kernel_ps, costs };
+    let mut made = Made { owners, threads, paths, stacks, launched, costs };
     let mut streams = streams.into_iter().peekable();
     while let Some(&((device, _), _)) = streams.peek() {
         let mut plane = Plane::new(device, &format!("/device:GPU:{device}"));
@@ -178,19 +186,24 @@ fn properties(devices: &BTreeMap<i64, Properties>, device: i64) -> Option<&Prope
     devices.get(&device).or_else(first)
 }
 
-/// Time of all kernels of each run of an op.
-fn kernel_times(external: u32, streams: &BTreeMap<Place, Track>, owners: &Owners) -> HashMap<Run, i64> {
-    let mut times = HashMap::new();
+/// What each run of an op launched.
+fn launched(external: u32, streams: &BTreeMap<Place, Track>, owners: &Owners) -> HashMap<Run, Launched> {
+    let mut launched: HashMap<Run, Launched> = HashMap::new();
     for (&place, track) in streams {
-        for (number, record) in track.records.iter().enumerate().filter(|(_, one)| one.kind == Kind::Kernel) {
-            let owner = owners.of_work(place, number as u32, record, track.integer(record, external));
-            if let Some(run) = owner.and_then(run) {
-                let time: &mut i64 = times.entry(run).or_default();
-                *time = time.saturating_add(record.duration);
+        for (number, record) in track.records.iter().enumerate() {
+            let number = number as u32;
+            let owner = owners.of_work(place, number, record, track.integer(record, external));
+            let Some(run) = owner.and_then(run) else { continue };
+            let kernel_ps = if record.kind == Kind::Kernel { record.duration } else { 0 };
+            let one = Launched { kernel_ps: 0, begin: record.begin, first: (place, number) };
+            let known = launched.entry(run).or_insert(one);
+            known.kernel_ps = known.kernel_ps.saturating_add(kernel_ps);
+            if record.begin < known.begin {
+                (known.begin, known.first) = (record.begin, (place, number));
             }
         }
     }
-    times
+    launched
 }
 
 fn run(owner: &Owner) -> Option<Run> {
@@ -262,6 +275,10 @@ impl Writer<'_> {
         }
         if let Some(owner) = owner {
             owned(&mut stat, texts, keys, made, &owner, (track, record));
+            let launched = run(&owner).and_then(|run| made.launched.get(&run));
+            if launched.is_some_and(|launched| launched.first == (self.place, number as u32)) {
+                stat(keys.op_begins, Value::Int(1));
+            }
         }
         self.line.end();
     }
@@ -296,7 +313,7 @@ fn owned(
             stat(key, value);
         }
     }
-    let whole = run(owner).and_then(|run| made.kernel_ps.get(&run)).copied().unwrap_or(0);
+    let whole = run(owner).and_then(|run| made.launched.get(&run)).map_or(0, |launched| launched.kernel_ps);
     if event.1.kind == Kind::Kernel
         && whole > 0
         && let Some(cost) = made.cost(texts, keys, track, record)

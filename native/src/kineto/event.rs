@@ -107,10 +107,11 @@ impl trace_event::Texts for Reading<'_> {
         known.is_some()
     }
 
-    /// Empty texts are none, lists and objects are their text.
+    /// Empty texts are none, lists and objects are their text, on one line.
     fn value(&mut self, value: Plain) {
         let value = match value {
             Plain::Text("") => return,
+            Plain::Json(text) if text.contains('\n') => Value::Text(self.texts.number(&on_one_line(text))),
             Plain::Text(text) | Plain::Json(text) => Value::Text(self.texts.number(text)),
             Plain::Bool(value) => Value::Int(value.into()),
             Plain::Int(value) => Value::Int(value),
@@ -119,5 +120,37 @@ impl trace_event::Texts for Reading<'_> {
             Plain::Double(_) => return,
         };
         self.fields.args.push((self.key, value));
+    }
+}
+
+/// JSON without the line breaks and indents of some writers, as the others write it.
+fn on_one_line(json: &str) -> String {
+    let mut line = String::with_capacity(json.len() / 2);
+    let (mut quoted, mut escaped) = (false, false);
+    for one in json.chars() {
+        if quoted {
+            quoted = escaped || one != '"';
+            escaped = !escaped && one == '\\';
+            line.push(one);
+        } else if !one.is_whitespace() {
+            quoted = one == '"';
+            line.push(one);
+            if matches!(one, ',' | ':') {
+                line.push(' ');
+            }
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_on_one_line() {
+        let indented = "[\n  [\n    30522,\n    512\n  ],\n  [],\n  \"long int\",\n  \"a\\\", b\"\n]";
+        assert_eq!(on_one_line(indented), r#"[[30522, 512], [], "long int", "a\", b"]"#);
+        assert_eq!(on_one_line("{\n \"a\": 1\n}"), r#"{"a": 1}"#);
     }
 }
