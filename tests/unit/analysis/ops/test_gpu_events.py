@@ -169,6 +169,21 @@ def test_gradients_in_the_program_mean_training(name, kind, training):
         ("volta_h884gemm_64x64", "AMD", False),
         ("volta_h884gemm_64x64", "", False),
         ("sgemm", "Nvidia", False),
+        ("nvjet_tst_128x256_64x4_2x1_v_bz_TNT", "Nvidia", True),
+        ("nvjet_sm100_qqtst_128x256_128x6_2x1_2cta_h_bz_TNT", "Nvidia", True),
+        ("nvjet_tst_128x256_64x4_2x1_v_bz_TNT", "AMD", False),
+        ("void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_32x32_128x2_tn_align8>", "Nvidia", True),
+        ("cutlass3x_sm100_tensorop_s128x256x16gemm_bf16_bf16_f32_void_bf16", "Nvidia", True),
+        ("cutlass_80_simt_sgemm_64x64_8x5_nt_align1", "Nvidia", False),
+        ("sm80_xmma_fprop_implicit_gemm_tf32f32_nhwckrsc_nhwc_tensor16x8x8_kernel__5x_cudnn", "Nvidia", True),
+        ("cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7", "Nvidia", True),
+        ("void flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128>>(Flash_fwd_params)", "Nvidia", True),
+        ("void pytorch_flash::flash_fwd_splitkv_combine_kernel<a>", "Nvidia", False),
+        ("flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel", "Nvidia", True),
+        ("flash_bwd_dot_do_o_kernel", "Nvidia", False),
+        ("void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<a>>>", "Nvidia", True),
+        ("fmha_cutlassF_bf16_aligned_64x64_rf_sm80(Params)", "Nvidia", True),
+        ("fmha_cutlassF_f32_aligned_64x64_rf_sm80(Params)", "Nvidia", False),
         ("Cijk_Ailk_MT64x32_MI16x16x1_SN", "AMD", True),
         ("Cijk_Ailk_MT64x32_MI16x16x1_SN", "Nvidia", False),
         ("Cijk_Ailk_Bljk", "AMD", False),
@@ -189,3 +204,22 @@ def test_names_of_matrix_ops():
     assert is_eligible("jit(f)/dot_general")
     assert is_eligible("jit(f)/ragged_dot_general:")
     assert not is_eligible("MatMul_grad")
+
+
+@pytest.mark.parametrize(
+    ("op", "eligible"),
+    [
+        ("Net_0/Linear_1/AddmmBackward0/aten::mm", True),
+        ("aten::_scaled_mm", True),
+        ("aten::linear", True),
+        ("aten::cudnn_convolution", True),
+        ("ConvolutionBackward0/aten::convolution_backward", True),
+        ("aten::_scaled_dot_product_flash_attention", True),
+        ("flash_attn::_flash_attn_varlen_backward", True),
+        ("aten::addmm_/aten::copy_", False),
+        ("aten::mean", False),
+        ("aten::_convert_weight_to_int4pack", False),
+    ],
+)
+def test_matrix_ops_of_pytorch(op, eligible):
+    assert is_eligible(op) == eligible

@@ -9,6 +9,12 @@ _NVIDIA_KERNELS = (
     "h1688", "h884", "hmma", "i16832", "i8816", "s884", "s1688", "xmma_gemm", "xmma_implicit_gemm", "xmma_sparse_conv",
     "xmma_sparse_gemm", "xmma_warp_specialized_implicit_gemm",
 )  # fmt: skip
+# Later libraries than those XProf knows: cuBLAS 12.8 and later (nvjet), CUTLASS, cuDNN and FlashAttention. Kernels
+# before and after the products of attention (dot_do_o, convert, combine) use none.
+_LATER_NVIDIA = (
+    r"\bnvjet_", r"_(?:wmma_)?tensorop_", r"_tensor\d+x\d+x\d+", "wgmma", r"\bflash_fwd_(?:splitkv_)?kernel\b",
+    "flash_bwd_dq_dk_dv", r"\bFlashAttn(?:Fwd|Bwd)Sm\d", r"\bfmha_cutlass[FB]_b?f16_",
+)  # fmt: skip
 _AMD_KERNELS = (
     "gemm_fusion", "Custom_Cijk_", "_xdl", "gtcx", "miopenSp3AsmConvRage", "moe_gemm", "moe_mxgemm", "wmma", "aiter",
     "FMHA_FWD", "attn_fwd", "bwd_kernel_", "mfma", "TileFmhaShape<", "TileFmhaBwdShape<",
@@ -16,7 +22,7 @@ _AMD_KERNELS = (
 # hipBLASLt writes the shape of the matrix instruction into the names of kernels that have one.
 _AMD_INSTRUCTION = r"_MI\d+x\d+x\d+"
 _MATRIX_KERNELS = {
-    "Nvidia": re.compile("|".join(map(re.escape, _NVIDIA_KERNELS))),
+    "Nvidia": re.compile("|".join((*map(re.escape, _NVIDIA_KERNELS), *_LATER_NVIDIA)), re.ASCII),
     "AMD": re.compile("|".join((*map(re.escape, _AMD_KERNELS), _AMD_INSTRUCTION)), re.ASCII),
 }
 _ELIGIBLE_ENDS = (
@@ -27,6 +33,12 @@ _ELIGIBLE_ENDS = (
 _ELIGIBLE_PARTS = (
     "BatchMatMul", "CudnnRNNV", "CudnnRNNForward", "CudnnRNNBackprop", "dot_general", "conv_general_dilated",
 )  # fmt: skip
+# Ops of PyTorch: products, convolutions, attention, and their derivatives.
+_ELIGIBLE_TORCH = re.compile(
+    r"aten::(?:_scaled_|_int_)?(?:linear|matmul|b?mm|addb?mm|baddbmm|mv|addmv)|aten::_addmm_activation"
+    r"|aten::\w*conv(?:olution|_transpose|_depthwise|\d)\w*|\w+::\w*attention(?!_math)\w*|flash_attn\w*::\w+",
+    re.ASCII,
+)
 
 
 def uses_tensor_core(kernel: str, vendor: str) -> bool:
@@ -42,4 +54,6 @@ def uses_tensor_core(kernel: str, vendor: str) -> bool:
 
 def is_eligible(op: str) -> bool:
     """True when the framework op could run on matrix units."""
-    return op.endswith(_ELIGIBLE_ENDS) or any(part in op for part in _ELIGIBLE_PARTS)
+    if op.endswith(_ELIGIBLE_ENDS) or any(part in op for part in _ELIGIBLE_PARTS):
+        return True
+    return _ELIGIBLE_TORCH.fullmatch(op.rpartition("/")[2]) is not None
