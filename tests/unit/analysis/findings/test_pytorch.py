@@ -123,3 +123,44 @@ def test_checks_say_how_pytorch_records_python_functions() -> None:
     how = "with_stack=True of torch.profiler.profile records them."
     assert reason.endswith(f"Python functions were not recorded: {how}")
     assert how_to_record(reason) == reason.rpartition(". ")[2]
+
+
+def frees_its_cache(begin: float, cause: int) -> list[Event]:
+    """`torch.cuda.empty_cache()` in each step: blocks are freed, which waits for the device, and allocated again."""
+    events = [op("aten::mm", begin, 20), launch(begin + 3, cause), kernel(PRODUCT, begin + 10, 400, cause)]
+    events += [frame("train.py(31): clean", begin + 22, 1300)]
+    events += [frame("torch/cuda/memory.py(170): empty_cache", begin + 23, 1298)]
+    events += [event("cuda_runtime", "cudaFree", begin + 30 + 320 * i, 318) for i in range(4)]
+    events += [op("aten::empty", begin + 1330, 400), event("cuda_runtime", "cudaMalloc", begin + 1335, 390)]
+    events += [op("aten::mm", begin + 1740, 20), launch(begin + 1745, cause + 1)]
+    return [*events, kernel(PRODUCT, begin + 1750, 220, cause + 1)]
+
+
+def products_in_single_precision(begin: float, cause: int) -> list[Event]:
+    """A busy device: float32 without `torch.set_float32_matmul_precision("high")`."""
+    events: list[Event] = []
+    floats = {"Input_Dims": [[2048, 2048], [2048, 2048]], "Input_type": ["float", "float"]}
+    for i in range(6):
+        at = begin + 10 * i
+        events += [op("aten::mm", at, 9, **floats), launch(at + 3, cause + i)]
+        events += [kernel("ampere_sgemm_128x64_tn", begin + 8 + 325 * i, 324, cause + i)]
+    return events
+
+
+@pytest.mark.parametrize(
+    ("program", "rule", "title", "advice"),
+    [
+        (
+            frees_its_cache,
+            "slow_host_code",
+            "for allocations of device memory: cudaFree in train.py",
+            "empty_cache",
+        ),
+        (products_in_single_precision, "low_precision_unused", "Matrix products in float32 take 100.0%", "autocast"),
+    ],
+)
+def test_further_programs_with_a_planted_cause(program: Any, rule: str, title: str, advice: str) -> None:
+    found = first(steps(program))
+    assert found["id"] == rule
+    assert title in found["title"]
+    assert advice in found["advice"]

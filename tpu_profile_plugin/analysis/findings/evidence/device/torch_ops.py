@@ -1,10 +1,15 @@
-"""What the names of PyTorch's device ops tell: launches of the optimizer, copies from pageable memory."""
+"""What PyTorch's device ops tell by name and operands: launches of the optimizer, pageable copies, data types."""
 
 from __future__ import annotations
 
 import re
 
+from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
+from tpu_profile_plugin.analysis.common.planes import device_planes
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.ops.gpu.tensor_cores import is_eligible
 from tpu_profile_plugin.analysis.ops.table import OpTable
+from tpu_profile_plugin.analysis.ops.torch_inputs import OpInputs, dtype_of, op_inputs
 
 _OPTIMIZER = re.compile(r"(?:^|/)(?P<range>Optimizer\.\w+#(?P<name>[\w.]+?)(?:\.step)?)/")
 _UPLOAD = re.compile(r"/Memcpy HtoD \((?P<source>\w+) -> ")
@@ -29,3 +34,21 @@ def pageable_share(table: OpTable) -> float | None:
         if match := _UPLOAD.search(name):
             times[match["source"] == "Pageable"] += ps
     return times[True] / sum(times.values()) if any(times.values()) else None
+
+
+def typed_ops(host: HostView) -> list[tuple[int, str, bool]]:
+    """Rows of the host's device ops whose data type is recorded, the type, and whether matrix units could run them.
+
+    Most time first; the type is that of the first tensor in most runs of the op.
+    """
+    table = host.ops
+    inputs = op_inputs(host.space, device_planes(host.space))
+    found = []
+    for row in table.by_self_time():
+        op = parse_op(table.provenance[row])
+        if op.category != PYTORCH:
+            continue
+        kernel = table.name[row].removeprefix(f"{op.name}/")
+        if dtype := dtype_of(inputs.get(op.name, OpInputs()).types, kernel):
+            found.append((row, dtype, is_eligible(op.type)))
+    return found

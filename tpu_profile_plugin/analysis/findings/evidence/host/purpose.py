@@ -48,6 +48,8 @@ class Purpose(IntEnum):
     """Launches work of a device."""
     PROFILER = 13
     """Starts or ends the recording."""
+    ALLOCATION = 14
+    """Allocates or frees memory of a device, rather than to reuse it."""
 
 
 _PY = r"^\$(?:\S*/)?"
@@ -106,6 +108,7 @@ _PATTERNS = (
         rf"|{_PY}connection\.py:\d+ (?:recv|recv_bytes|poll|wait)\Z|{_PY}selectors\.py:\d+ select\Z",
     ),
     (Purpose.SLEEP, rf"{_PY}time sleep\Z"),
+    (Purpose.ALLOCATION, r"^(?:cuda|hip)(?:Malloc|Free)\Z|^(?:cu|hip)Mem(?:Create|Release|Map|Unmap|SetAccess)\Z"),
 )
 _COMPILED = tuple((purpose, re.compile(pattern)) for purpose, pattern in _PATTERNS)
 _OF_ACTIVITY = {

@@ -11,18 +11,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
+from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.matrix_units import matrix_unit, roof
-from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
+from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_op
 from tpu_profile_plugin.analysis.findings.evidence.device.op_nature import Nature
 from tpu_profile_plugin.analysis.findings.evidence.device.op_places import Place, longest_run
-from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp, ReadOp, work_of
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp, ReadOp, named_op, work_of
 from tpu_profile_plugin.analysis.findings.evidence.device.products import HIGH, HIGHEST, Product, products_of
+from tpu_profile_plugin.analysis.findings.evidence.device.torch_ops import typed_ops
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import Lost
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf, Rule, Silence
+from tpu_profile_plugin.analysis.findings.places import cell
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.ops.torch_inputs import records_inputs
+from tpu_profile_plugin.units import PS_PER_US
 
 DOUBLE_SHARE, WIDE_SHARE = 0.1, 0.2
 """Least share of the ops' time in float64, and in float32 products: float64 is rarely meant, float32 often is."""
@@ -42,6 +48,7 @@ class Wide:
       most: the op with most of it; None if there is none.
       arguments: the float64 arguments of its program, in words; "" without any.
       longest: its longest run; None if unknown.
+      pytorch: the op is PyTorch's, not an HLO instruction.
     """
 
     time_ps: int = 0
@@ -49,6 +56,7 @@ class Wide:
     most: NamedOp | None = None
     arguments: str = ""
     longest: Place | None = None
+    pytorch: bool = False
 
 
 def double_ops(host: HostView) -> Wide:
@@ -164,14 +172,38 @@ def gather(host: HostView) -> Widths:
     """What is computed in float64, and in float32 on a device that is faster in 16 bits."""
     work = work_of(host)
     known = work.counted_ps if any(one.rows is not None for one in work.read) else 0
+    threads = host_plane(host.space)
+    if not known and threads is not None and records_inputs(threads):
+        return _of_pytorch(host)
     return Widths(known, double_ops(host), wide_products(host))
+
+
+def _of_pytorch(host: HostView) -> Widths:
+    """The same of PyTorch's ops, by the data types of their operands; tf32 is as fast as it gets without autocast."""
+    ops = typed_ops(host)
+    table = host.ops
+
+    def wide(rows: Sequence[int]) -> Wide:
+        if not rows:
+            return Wide()
+        time = int(table.self_ps[rows].sum())
+        op = parse_op(table.provenance[rows[0]])
+        most = named_op(table, host.hlo, rows[0], op.type, op.name, "")
+        longest = longest_run(host, table.module[rows[0]], table.name[rows[0]])
+        return Wide(time, round(_HALF * time), most, longest=longest, pytorch=True)
+
+    has_units = matrix_unit(host) is not None
+    double = wide([row for row, dtype, _ in ops if dtype == "fp64"])
+    single = wide([row for row, dtype, eligible in ops if dtype == "fp32" and eligible and has_units])
+    return Widths(int(table.self_ps[[row for row, *_ in ops]].sum()), double, single)
 
 
 def judge(run: RunView, parts: Sequence[Widths]) -> Finding | Silence:
     """The verdict on float64, then on float32 products."""
     counted = sum(part.counted_ps for part in parts)
     if not counted:
-        return Silence("No HLO program recorded.", looked=False)
+        is_pytorch = list(run.frameworks[:1]) == [PYTORCH]
+        return Silence("No data types of ops recorded." if is_pytorch else "No HLO program recorded.", looked=False)
     double, single = ([getattr(part, name) for part in parts] for name in ("double", "products"))
     shares = [sum(one.time_ps for one in found) / counted for found in (double, single)]
     for wide, share, least in ((double, shares[0], DOUBLE_SHARE), (single, shares[1], WIDE_SHARE)):
@@ -209,10 +241,20 @@ def _finding(
     )
 
 
+def _of_torch_op(host: str, op: NamedOp, longest: Place | None) -> list[Evidence]:
+    row = {"host": host, "t1.row": cell("operation", op.framework)}
+    of = OpOf(op.name, op.program_id)
+    return [
+        Evidence("Most of it in", op.framework, "", "framework_op_stats", row),
+        Evidence("Its time on the device, all runs", op.self_ps / PS_PER_US, "us", "framework_op_stats", row),
+        *in_timeline(host, of, longest),
+    ]
+
+
 def _evidence(host: str, part: Widths, wide: Wide, most: NamedOp, share: float) -> tuple[Evidence, ...]:
     evidence = [
         Evidence("These ops, of the time of all ops of known work", 100 * share, "%"),
-        *of_op(host, most, wide.longest),
+        *(_of_torch_op(host, most, wide.longest) if wide.pytorch else of_op(host, most, wide.longest)),
     ]
     if wide.arguments:
         evidence.append(Evidence(f"Arguments of {most.program} that are float64", wide.arguments))

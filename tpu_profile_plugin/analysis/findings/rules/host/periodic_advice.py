@@ -71,6 +71,12 @@ BATCHING = Advice(
     "The server waits until its batch is full or a timeout ends. Shorten the timeout or allow smaller batches if "
     "requests are few."
 )
+ALLOCATION = Advice(
+    "Memory of the device is allocated or freed in the steps, and the host waits for it. Keep it from step to step.",
+    pytorch="Do not call torch.cuda.empty_cache() in the loop: what it frees is allocated again, and both wait for the "
+    "device. If memory is fragmented, set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; if it is full, use a "
+    "smaller batch.",
+)
 OTHER = Advice(
     "Run this work less often, make it cheaper, or move it to another thread or process that works while the devices "
     "compute. If it needs results of the step, fetch them after the next step is launched."
@@ -87,6 +93,7 @@ BY_PURPOSE = {
     Purpose.SLEEP: SLEEP,
     Purpose.QUEUE: QUEUE,
     Purpose.BATCHING: BATCHING,
+    Purpose.ALLOCATION: ALLOCATION,
 }
 
 

@@ -43,6 +43,7 @@ _WORK = {
     Purpose.SLEEP: "sleeping",
     Purpose.BATCHING: "waits for requests",
     Purpose.QUEUE: "waits for another thread",
+    Purpose.ALLOCATION: "allocations of device memory",
 }
 
 

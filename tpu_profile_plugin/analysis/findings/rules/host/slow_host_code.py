@@ -78,6 +78,7 @@ _PHRASE = {
     Purpose.EVALUATION: "evaluation",
     Purpose.QUEUE: "another thread or process",
     Purpose.BATCHING: "requests of a batch",
+    Purpose.ALLOCATION: "allocations of device memory",
 }
 """What devices wait for, in sentences; other purposes are named by their functions."""
 
