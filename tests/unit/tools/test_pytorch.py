@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from builders import kineto
 from builders.answers import answer, rows
-from builders.kineto import event, kernel, launch, op, trace
+from builders.kineto import event, frame, kernel, launch, op, trace
 from builders.spaces import events as host_events
 from builders.spaces import loaded
 
@@ -34,6 +34,15 @@ def test_framework_ops_have_shapes_types_and_calls() -> None:
         "train.py:12 (train_step)",
     ]
     assert found["Optimizer.step#SGD.step/aten::add_"] == ["", "", 0, "train.py:12 (train_step)"]
+
+
+def test_a_backward_pass_makes_a_program_training() -> None:
+    """In the same words on both pages."""
+    forward = trace(op("aten::mm", 0, 5), launch(1, 1), kernel("gemm", 10, 1000, 1))
+    for text, training in ((kineto.training(2), True), (forward, False)):
+        task = answer(find("framework_op_stats"), text)[0]["p"]["task_type"]
+        environment = answer(find("overview_page"), text)[2]["p"]
+        assert (task, environment["is_training"]) == (("Training", "true") if training else ("Inference", "false"))
 
 
 def product(kind: str, name: str, device: str) -> Any:
@@ -154,3 +163,64 @@ def test_of_nested_ranges_of_servers_the_outermost_are_steps_unless_pytorch_mark
     assert found == {outer["name"]: {"_r": 1, "step_num": 0}, inner["name"]: {}}
     marked = host_events(loaded(trace(outer, inner, kineto.step(5, 0, 950))), "/host:CPU")
     assert [stats for *_, stats in marked if stats] == [{"_r": 1, "step_num": 5}]
+
+
+def grouped(group: str) -> list[list[Any]]:
+    """Two runs of `aten::mm` with other kernels and shapes in a module, and one outside of it."""
+    small, large = ({"Input_Dims": [[2, 3], [3, n]], "Input_type": ["float", "float"]} for n in (5, 50))
+    text = trace(
+        frame("nn.Module: Net_0", 0, 100),
+        *(op("aten::linear", 1, 40), op("aten::mm", 2, 10, **small), launch(3, 1), kernel("gemm", 20, 100, 1)),
+        *(op("aten::mm", 50, 20, **large), launch(51, 2), kernel("splitk", 120, 30, 2)),
+        *(launch(53, 3), kernel("reduce", 150, 10, 3)),
+        *(op("aten::mm", 200, 10, **small), launch(201, 4), kernel("gemm", 210, 60, 4)),
+    )
+    table = answer(find("framework_op_stats"), text, group=group)[1]
+    return rows(table, "host_or_device", "operation", "shapes", "variants", "occurrences", "total_self_time")
+
+
+def test_rows_by_name_count_runs_of_ops_that_choose_their_kernels() -> None:
+    device = [row for row in grouped("name") if row[0] == "Device"]
+    assert device == [
+        ["Device", "Net_0/aten::mm", "[[2, 3], [3, 50]]", 2, 2, 140],
+        ["Device", "aten::mm", "[[2, 3], [3, 5]]", 1, 1, 60],
+    ]
+
+
+def test_rows_by_op_and_by_input_shapes() -> None:
+    assert grouped("op") == [
+        ["Device", "aten::mm", "[[2, 3], [3, 5]]", 2, 3, 200],
+        ["Host", "aten::mm", "[[2, 3], [3, 5]]", 2, 3, 40],
+        ["Host", "aten::linear", "", 0, 1, 30],
+    ]
+    assert grouped("shape") == [
+        ["Device", "aten::mm", "[[2, 3], [3, 5]]", 1, 2, 160],
+        ["Device", "aten::mm", "[[2, 3], [3, 50]]", 1, 1, 40],
+        ["Host", "aten::linear", "", 0, 1, 30],
+        ["Host", "aten::mm", "[[2, 3], [3, 50]]", 1, 1, 20],
+        ["Host", "aten::mm", "[[2, 3], [3, 5]]", 1, 2, 20],
+    ]
+
+
+def test_groups_have_rates_and_the_share_of_matrix_units() -> None:
+    text = product("c10::BFloat16", "nvjet_tst", H100)
+    for group in ("name", "op", "shape"):
+        table = answer(find("framework_op_stats"), text, group=group)[1]
+        found = rows(table, "host_or_device", "measured_flop_rate", "gpu_tensorcore_utilization")
+        assert [row for row in found if row[0] == "Device"] == [["Device", pytest.approx(67.108864), 1]]
+        assert table["p"]["task_type"] == "Inference"
+    other = answer(find("framework_op_stats"), "", group="shape")
+    assert [column["id"] for column in other[0]["cols"]][-1] == "eager", "of other programs nothing changes"
+
+
+def test_operations_of_flash_attention_need_the_lengths_of_sequences() -> None:
+    def rate(count: int, longest: str) -> float:
+        sizes = [[300, 8, 64], [300, 2, 64], [300, 2, 64], [count], [count], [], [], [], [], [], [], []]
+        values = ["", "", "", "", "", longest, longest, "0.", "0.125", "False", "-1", "-1"]
+        inputs = {"Input_Dims": sizes, "Input_type": ["c10::BFloat16"] * 3, "Concrete_Inputs": values}
+        name = "flash_attn::_flash_attn_varlen_forward"
+        text = trace(op(name, 0, 5, **inputs), launch(1, 1), kernel("flash_fwd_kernel", 10, 1000, 1))
+        return float(rows(answer(find("framework_op_stats"), text)[1], "measured_flop_rate")[0][0])
+
+    assert rate(4, "100") == pytest.approx(4 * 3 * 100 * 100 * 8 * 64 / 1e6)
+    assert rate(4, "200") == 0

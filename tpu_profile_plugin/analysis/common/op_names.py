@@ -63,6 +63,33 @@ def parse_op(full: str) -> OpName:
     return OpName(UNKNOWN, full, "")
 
 
+def shown_event(name: str) -> str:
+    """The name of an event of the host as pages show it: ops of PyTorch without the mark that tells their framework."""
+    return name.removesuffix(_PYTORCH_SUFFIX)
+
+
+# The function in the name of a kernel of C++: what it returns, its namespaces, its template arguments, its parameters.
+_SCOPE = r"(?:[\w~]+|\(anonymous namespace\))"
+_CPP = re.compile(rf"(?:void )?({_SCOPE}(?:::{_SCOPE})*)([<(].*)", re.DOTALL)
+_INSTANCE = re.compile(r"<(?:\w+::)*(\w+)")
+_WRAPPERS = frozenset(("Kernel", "Kernel2", "device_kernel", "kernel"))
+
+
+def short_kernel(name: str) -> str:
+    """The function of a kernel whose name is its whole C++ signature, for sentences; other names as they are.
+
+    A function of CUTLASS that runs any kernel has the name of that. What is known of a collective, in brackets, stays.
+    """
+    kernel, bracket, sent = name.partition(" [")
+    found = _CPP.fullmatch(kernel)
+    if found is None or not (kernel.startswith("void ") or "::" in kernel or kernel.endswith((")", ">"))):
+        return name
+    function, rest = found[1].rpartition("::")[2], found[2]
+    inside = _INSTANCE.match(rest)
+    short = f"{function}<{inside[1]}>" if function in _WRAPPERS and inside else function
+    return f"{short}{bracket}{sent}"
+
+
 def memcpy_kind(name: str, *, short: bool = False) -> str:
     """Copy direction from the case-insensitive name prefix, "" for other names; `short` also accepts MemcpyH2D."""
     lower = name[:10].lower()
@@ -99,8 +126,14 @@ def dataset_display(name: str) -> str:
     return "Iterator::" + name.rpartition("::")[2]
 
 
+# A node of the backward pass of PyTorch, around its op: MulBackward0/aten::mul.
+_AUTOGRAD = re.compile(r"(?:^|/)\w+Backward\d+/\w+::\w+\Z")
+
+
 def in_gradient(name: str, kind: str) -> bool:
-    """True when automatic differentiation made the op: TensorFlow and JAX show it in different parts of its name."""
+    """True when automatic differentiation made the op: frameworks show it in different parts of its name."""
+    if "::" in name and _AUTOGRAD.search(name):
+        return True
     if "gradient" not in name and "transpose(" not in name:
         return False
     *scopes, last = name.split("/")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from tpu_profile_plugin.analysis.common.op_names import short_kernel
 from tpu_profile_plugin.analysis.compare.described import CONTAINERS
 from tpu_profile_plugin.analysis.compare.match import Match
 from tpu_profile_plugin.analysis.compare.run import WorkedOp
@@ -66,7 +67,7 @@ def _names(match: Match) -> str:
 
     def side(ops: Sequence[WorkedOp]) -> str:
         ordered = sorted(ops, key=lambda op: -op.ps)
-        shown = ", ".join(dict.fromkeys(op.name for op in ordered[:3]))
+        shown = ", ".join(dict.fromkeys(short_kernel(op.name) for op in ordered[:3]))
         return f"{shown} and {len(ordered) - 3} more" if len(ordered) > 3 else shown
 
     old, new = side(match.base), side(match.run)

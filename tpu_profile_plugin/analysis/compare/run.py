@@ -10,6 +10,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.budget import HostCause
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
 from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.common.op_names import shown_event
 from tpu_profile_plugin.analysis.compare.described import CONTAINERS, DescribedWork
 from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint, program_name
 from tpu_profile_plugin.analysis.compare.noise import Sample
@@ -163,7 +164,8 @@ def _by_name(causes: Sequence[tuple[int, HostCause]], count: int) -> dict[str, f
     """Average times of host code that devices are idle for, by name; over `count` steps or gaps of devices."""
     times: dict[str, float] = {}
     for _, cause in causes:
-        times[cause.name] = times.get(cause.name, 0.0) + sum(cause.time_ps) / max(count, 1)
+        name = shown_event(cause.name)
+        times[name] = times.get(name, 0.0) + sum(cause.time_ps) / max(count, 1)
     return times
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -43,7 +44,7 @@ class HostOps:
 
 
 @dataclass(frozen=True, slots=True)
-class _Activities:
+class Runs:
     """One row per op run: the event and the op (index into `ops`, pairs of module or input stage id and name)."""
 
     event: I64
@@ -63,19 +64,21 @@ def ops_only(space: XSpace, plane: Plane) -> Plane:
     return space.filtered(wanted)[0]
 
 
-def host_ops(space: XSpace, plane: Plane, eager: I64) -> HostOps:
+def host_ops(space: XSpace, plane: Plane, eager: I64, regroup: Callable[[Runs], Runs] | None = None) -> HostOps:
     """Op metrics of the host plane; `eager` lists the events that ran eagerly.
 
     An event is an op run by its name or input stage; an event with a `tf_op` stat is also a run of that op. Idle time
-    is the time between the first and the last op of each thread that no op covers.
+    is the time between the first and the last op of each thread that no op covers. `regroup` gives the runs other ops.
     """
     runs = _activities(space, plane)
     if not len(runs.event):
         return HostOps()
+    if regroup is not None:
+        runs = regroup(runs)
     lines = recorded_lines(plane)
     line = line_of(plane, runs.event)
     keep = lines[line]
-    runs = _Activities(runs.event[keep], runs.op[keep], runs.ops)
+    runs = Runs(runs.event[keep], runs.op[keep], runs.ops)
     line = line[keep]
     start = np.searchsorted(line, np.arange(len(lines) + 1)).astype(np.int64)
     begin = np.ascontiguousarray(plane.events.begin_ps[runs.event])
@@ -92,7 +95,7 @@ def host_ops(space: XSpace, plane: Plane, eager: I64) -> HostOps:
     return HostOps(table, _infeed(runs, begin, end, self_ps, start))
 
 
-def _activities(space: XSpace, plane: Plane) -> _Activities:
+def _activities(space: XSpace, plane: Plane) -> Runs:
     """All op runs in event order; the run of an event's `tf_op` follows that of its name."""
     stat_columns = StatColumns(space, plane, plane.events.stats, ("tf_op", "_ipl_stage_id", "_ipl_stage_cat"))
     event, code, ops = _named_ops(plane)
@@ -109,13 +112,13 @@ def _activities(space: XSpace, plane: Plane) -> _Activities:
         np.concatenate([code, text[is_run].astype(np.int64) + first_text]),
     )
     order = np.argsort(event, kind="stable")
-    return _Activities(event[order], code[order], ops)
+    return Runs(event[order], code[order], ops)
 
 
-_Runs: TypeAlias = tuple[I64, I64, list[tuple[int, OpName]]]
+_Named: TypeAlias = tuple[I64, I64, list[tuple[int, OpName]]]
 
 
-def _named_ops(plane: Plane) -> _Runs:
+def _named_ops(plane: Plane) -> _Named:
     """Runs of the ops that events are named after: the events, ascending, their ops, and the ops."""
     ops: list[tuple[int, OpName]] = []
     of_row = np.full(len(plane.event_metadata), -1, np.int64)
@@ -128,7 +131,7 @@ def _named_ops(plane: Plane) -> _Runs:
     return event, of_row[plane.events.metadata[event]], ops
 
 
-def _with_stages(plane: Plane, stat_columns: StatColumns, stages: SparseColumn, named: _Runs) -> _Runs:
+def _with_stages(plane: Plane, stat_columns: StatColumns, stages: SparseColumn, named: _Named) -> _Named:
     """Adds runs of input stages: the stage's id is the module, its category the type.
 
     As in XProf, ids of stages and of event metadata share one number space: the first event with an id and either an
@@ -164,9 +167,7 @@ def _with_stages(plane: Plane, stat_columns: StatColumns, stages: SparseColumn, 
     return runs, codes[runs], ops
 
 
-def _table(
-    runs: _Activities, begin: I64, end: I64, self_ps: I64, eager: np.ndarray[Any, np.dtype[np.bool_]]
-) -> OpTable:
+def _table(runs: Runs, begin: I64, end: I64, self_ps: I64, eager: np.ndarray[Any, np.dtype[np.bool_]]) -> OpTable:
     keys: dict[tuple[int, str], int] = {}
     row_of_op = np.array([keys.setdefault((module, op.name), len(keys)) for module, op in runs.ops], np.int64)
     valid = np.flatnonzero(self_ps != _DROPPED)
@@ -200,7 +201,7 @@ def _table(
     )
 
 
-def _infeed(runs: _Activities, begin: I64, end: I64, self_ps: I64, start: I64) -> InfeedEnqueue:
+def _infeed(runs: Runs, begin: I64, end: I64, self_ps: I64, start: I64) -> InfeedEnqueue:
     enqueue = np.array([is_infeed_enqueue(op.type) for _, op in runs.ops], np.bool_)
     rows = np.flatnonzero(enqueue[runs.op] & (self_ps != _DROPPED))
     if len(rows) < 2:

@@ -26,6 +26,7 @@ class OpTable:
       eager: ran outside a graph or tf.function.
       occurrences, time_ps (with children), self_ps (without), min_ps (shortest, host clock), cores: sums over cores.
       flops, model_flops, bytes: of all occurrences together.
+      calls: runs of the framework op that begin with this op; empty if the profiler does not record them.
       total_ps: observed time, at least the sum of `self_ps`.
     """
 
@@ -43,6 +44,7 @@ class OpTable:
     model_flops: F64 = field(default_factory=lambda: np.zeros(0, np.float64))
     bytes: F64 = field(default_factory=lambda: np.zeros(0, np.float64))
     total_ps: int = 0
+    calls: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __len__(self) -> int:
         return len(self.name)
@@ -100,6 +102,10 @@ def _merge(tables: Sequence[OpTable], keys: Sequence[tuple[int, str]], total_ps:
         sums = np.zeros(len(rows), values.dtype)
         np.add.at(sums, target, values)
         columns[name] = sums
+    if any(len(table.calls) for table in tables):
+        counted = [table.calls if len(table.calls) else np.zeros(len(table), np.int64) for table in tables]
+        columns["calls"] = np.zeros(len(rows), np.int64)
+        np.add.at(columns["calls"], target, np.concatenate(counted))
     minimum = np.full(len(rows), _INT64_MAX, np.int64)
     eager = np.zeros(len(rows), np.bool_)
     if tables:
@@ -135,7 +141,7 @@ def take(table: OpTable, rows: Sequence[int]) -> OpTable:
         values = getattr(table, name)
         if isinstance(values, tuple):
             changes[name] = tuple(values[i] for i in rows)
-        elif isinstance(values, np.ndarray):
+        elif isinstance(values, np.ndarray) and (name != "calls" or len(values)):
             changes[name] = values[np.asarray(rows, np.int64)]
     return _build(table, **changes)
 
@@ -144,7 +150,8 @@ def framework_ops(device: OpTable) -> OpTable:
     """Device ops aggregated by framework op; the category is the op type (`Unknown` without provenance).
 
     A framework op is compiled to several device ops that each run once per call, so occurrences is their maximum, not
-    their sum; `eager` is that of the last device op. Device ops of the category IDLE become one row of that name.
+    their sum; PyTorch's choose other kernels in each call, which `calls` counts. `eager` is that of the last device
+    op. Device ops of the category IDLE become one row of that name.
     """
     keys, types = [], []
     for name, category, provenance in zip(device.name, device.category, device.provenance, strict=True):
@@ -159,6 +166,8 @@ def framework_ops(device: OpTable) -> OpTable:
     target = np.array([rows[key] for key in keys], np.int64)
     occurrences = np.zeros(len(merged), np.int64)
     np.maximum.at(occurrences, target, device.occurrences)
+    if len(merged.calls):
+        occurrences = np.where(merged.calls > 0, merged.calls, occurrences)
     eager = np.zeros(len(merged), np.bool_)
     eager[target] = device.eager
     return _build(merged, occurrences=occurrences, eager=eager, cores=np.zeros(len(merged), np.int64))

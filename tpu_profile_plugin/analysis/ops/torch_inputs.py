@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 
-_SHAPES, TYPES, _STACK = "Input Dims", "Input type", "source_stack"
+SHAPES, TYPES, _STACK = "Input Dims", "Input type", "source_stack"
 _QUOTED = re.compile(r'"([^"]*)"')
 _NOT_TENSORS = frozenset(("", "Scalar", "ScalarList", "TensorList", "GenericList", "bool"))
 _DTYPES = {
@@ -48,7 +48,7 @@ def op_inputs(space: XSpace, planes: Iterable[Plane]) -> dict[str, OpInputs]:
     """By op name, as `parse_op` gives it; from the first plane that recorded an op."""
     found: dict[str, OpInputs] = {}
     for plane in planes:
-        if any(plane.stat_metadata.row(name) is not None for name in (_SHAPES, _STACK)):
+        if any(plane.stat_metadata.row(name) is not None for name in (SHAPES, _STACK)):
             for name, inputs in _of_plane(space, plane).items():
                 found.setdefault(name, inputs)
     return found
@@ -57,7 +57,7 @@ def op_inputs(space: XSpace, planes: Iterable[Plane]) -> dict[str, OpInputs]:
 def _of_plane(space: XSpace, plane: Plane) -> dict[str, OpInputs]:
     """Work of devices names its op, an op of the host is named by its event."""
     stats = plane.events.stats
-    columns = [read.strings(space, plane, stats, name) for name in ("tf_op", _SHAPES, TYPES, _STACK)]
+    columns = [read.strings(space, plane, stats, name) for name in ("tf_op", SHAPES, TYPES, _STACK)]
     (of_op, op_names), *recorded = columns
     names = [parse_op(name) for name in plane.event_metadata.names]
     is_op = np.array([one.category == PYTORCH for one in names], np.bool_)[plane.events.metadata]

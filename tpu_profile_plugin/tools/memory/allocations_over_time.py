@@ -12,7 +12,7 @@ allocator:
 
 from __future__ import annotations
 
-from tpu_profile_plugin.analysis.common.op_names import parse_op
+from tpu_profile_plugin.analysis.common.op_names import parse_op, shown_event
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.figures.recorded_memory import RecordedOverTime, host_recorded_memory, line_of_ops
 from tpu_profile_plugin.run.run import Run
@@ -58,7 +58,8 @@ def build(run: Run, query: Query) -> Json:
 def _live(run: Run, found: RecordedOverTime) -> Table:
     lines = line_of_ops(run)
     sources = [lines.get(parse_op(one.op).name, "") for one in found.live]
-    return Table(BLOCKS, {**attributes(found.live, *_NAMES), "source": sources})
+    names = [shown_event(one.op) for one in found.live]
+    return Table(BLOCKS, {**attributes(found.live, *_NAMES), "op": names, "source": sources})
 
 
 TOOL = Tool(

@@ -12,14 +12,16 @@ from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
 from tpu_profile_plugin.analysis.ops.rates import Resource, peak_gib
 from tpu_profile_plugin.analysis.ops.table import IDLE, OpTable, framework_ops
+from tpu_profile_plugin.analysis.ops.torch_groups import by_kind, kind_and_inputs
 from tpu_profile_plugin.analysis.ops.torch_inputs import OpInputs
 from tpu_profile_plugin.analysis.summary.framework_ops import FrameworkOps
 from tpu_profile_plugin.analysis.summary.torch_recording import graphs_note
 from tpu_profile_plugin.run.figures.framework_ops import run_framework_ops
-from tpu_profile_plugin.run.figures.op_inputs import run_op_inputs
+from tpu_profile_plugin.run.figures.op_inputs import run_op_groups, run_op_inputs
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
 from tpu_profile_plugin.tools.common.ops import BACKEND, OP_EXTRAS, OP_PARAMS, chosen_ops, peak_properties
+from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import GIB, GIGA, NS_PER_S, NS_PER_US, PS_PER_US
@@ -63,6 +65,13 @@ PYTORCH_COLUMNS = (
     texts("stack", "Call stack", "Calls of Python that led to the op, innermost first, if the profiler recorded them."),
 )
 """Of PyTorch, after the columns that all profiles have."""
+GROUP = Param(
+    "group",
+    "string",
+    "name",
+    "Rows of PyTorch's ops: by name, which has the modules (name), by kind (op), or by kind and operands (shape).",
+    choices=("name", "op", "shape"),
+)
 
 
 def build(run: Run, query: Query) -> tuple[Table, Table]:
@@ -72,7 +81,27 @@ def build(run: Run, query: Query) -> tuple[Table, Table]:
         cpu = chosen_ops(run, query)
         ops = replace(ops, device=cpu.records.table, environment=cpu.environment)
     inputs = run_op_inputs(run)
+    if inputs and query.text(GROUP.name) != "name":
+        return _grouped(run, ops, by_shape=query.text(GROUP.name) == "shape")
     return _table(ops, inputs, with_idle=True), _table(ops, inputs, with_idle=False)
+
+
+def _grouped(run: Run, ops: FrameworkOps, *, by_shape: bool) -> tuple[Table, Table]:
+    """The same of groups of ops, whose names are the kinds; the task is that of the ops."""
+    groups, most = run_op_groups(run), dict[str, OpInputs]()
+    if not by_shape:
+        groups, most = by_kind(groups)
+    known = {name: kind_and_inputs(name) for table in (groups.device, groups.host) for name in table.name}
+    inputs = {name: most.get(kind, own) for name, (kind, own) in known.items()}
+    device = groups.device.with_total(ops.device.total_ps)
+    host = replace(ops.host, ops=groups.host.with_total(ops.host.ops.total_ps))
+    rows = replace(ops, device=device, kernels=groups.kernels, host=host)
+    kinds = {name: kind for name, (kind, _) in known.items()}
+    training = any(map(in_gradient, ops.host.ops.name, ops.host.ops.category))
+    with_idle, without = (
+        _table(rows, inputs, with_idle=idle, kinds=kinds, training=training) for idle in (True, False)
+    )
+    return with_idle, without
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +156,16 @@ def bound_by(flop_rate: float, bytes_per_second: float, peaks: Peaks, *, gpu: bo
     return max(shares, key=lambda resource: shares[resource]).value
 
 
-def _table(run: FrameworkOps, inputs: Mapping[str, OpInputs], *, with_idle: bool) -> Table:
-    device = framework_ops(run.device)
+def _table(
+    run: FrameworkOps,
+    inputs: Mapping[str, OpInputs],
+    *,
+    with_idle: bool,
+    kinds: Mapping[str, str] | None = None,
+    training: bool = False,
+) -> Table:
+    """A table; with `kinds`, the rows are groups, by name, and `training` is known."""
+    device = framework_ops(run.device) if kinds is None else run.device
     gpu = run.environment.hardware is Hardware.GPU
     sides = (device, "Device") if run.environment.device_cores else None, (run.host.ops, "Host")
     parts = [_columns(table, side, run, with_idle=with_idle) for table, side in filter(None, sides)]
@@ -137,7 +174,10 @@ def _table(run: FrameworkOps, inputs: Mapping[str, OpInputs], *, with_idle: bool
     if inputs:
         columns = (*columns, *PYTORCH_COLUMNS)
         data |= _inputs([inputs.get(name, OpInputs()) for name in data["operation"]])
-    training = any(map(in_gradient, data["operation"], data["type"]))
+    if kinds is None:
+        training = any(map(in_gradient, data["operation"], data["type"]))
+    else:
+        data["operation"] = [kinds.get(name, name) for name in data["operation"]]
     properties = {"architecture_type": "Unknown", "task_type": "Training" if training else "Inference"}
     # Additions of ours: for how many cores the times add up, and rates that nothing measured exceeds.
     if run.environment.device_cores:
@@ -191,7 +231,7 @@ TOOL = Tool(
     group="Ops",
     summary="Time of TensorFlow, JAX and PyTorch ops on devices and hosts.",
     build=build,
-    params=OP_PARAMS[:1],
+    params=(*OP_PARAMS[:1], GROUP),
     extras=OP_EXTRAS,
     aliases=("tensorflow_stats",),
 )

@@ -27,6 +27,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES
 from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.common.op_names import shown_event
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.run import Run
@@ -108,8 +109,8 @@ def _causes(budget: RunBudget, hosts: list[str]) -> list[dict[str, Any]]:
     """Host code per step, averaged over the devices of its host that take part."""
     return [
         {
-            "name": cause.name,
-            "inner": cause.inner,
+            "name": shown_event(cause.name),
+            "inner": shown_event(cause.inner),
             "host": hosts[i],
             "time_ps": ps,
             "percent": 100 * ps / budget.base_ps if budget.base_ps else None,

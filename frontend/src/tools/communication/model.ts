@@ -16,6 +16,9 @@ const SEVERE = 0.1;
 /** Share of the communication, in percent, that may be exposed for it to count as hidden. */
 const HIDDEN = 20;
 
+/** Of a C++ function, which the names of NCCL's kernels end with; what a collective sends may follow. */
+const PARAMETERS = /\([^[]*\)(?= \[|$)/;
+
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
 
 export interface Headline {
@@ -71,7 +74,8 @@ export function headline(found: Communication): Headline {
   const first = exposed.reduce((best, value, i) => (value > (exposed[best] ?? 0) ? i : best), 0);
   const open = (100 * sum(exposed)) / all;
   if (open < HIDDEN) return { tone: "good", title: `Computation hides ${formatPercent(100 - open)} of the communication`, sentences };
-  return { tone: toneOf(lost), title: `${formatPercent(open)} of the communication is exposed, most of it in ${names[first]}`, sentences };
+  const name = (names[first] ?? "").replace(PARAMETERS, "");
+  return { tone: toneOf(lost), title: `${formatPercent(open)} of the communication is exposed, most of it in ${name}`, sentences };
 }
 
 /** Time of collectives by step: hidden by computation, and exposed. */

@@ -1,10 +1,11 @@
 // Charts, sums and the summary of the op statistics. Pure.
 import { joinBy, joinTables, keysOf, pairRows } from "../../base/table/difference";
 import type { Steps } from "../../base/table/difference";
-import { columnsOf, makeTable } from "../../base/table/columns";
+import { columnsOf as columnsOfRows, makeTable } from "../../base/table/columns";
 import type { BarsChart, PieChart, Slice } from "../../base/chart/chart_spec";
 import { cutMiddle, formatPercent, formatQuantity } from "../../base/format";
 import { overCores } from "../../page/op_request";
+import { COLUMNS } from "../../page/op_columns";
 import { CATEGORIES } from "../../base/steps/step_category";
 import type { TableData } from "../../base/table/table_data";
 import type { SharePart } from "../../widgets/chart/share_bar";
@@ -21,6 +22,20 @@ export const OTHER = "Other";
 const MAX_CHARS = 60;
 /** Ops below this share of the time have no meaningful rate: the work of their costs runs elsewhere or later. */
 const MIN_TIME = 0.001;
+
+/** What a row of PyTorch's ops is: an op with its modules, a kind of op, or a kind with the shapes of its operands. */
+export const GROUPS = { name: "Op in module", op: "Op", shape: "Op and input shapes" } as const;
+export type Group = keyof typeof GROUPS;
+export const groupOf = (text: string | null): Group => (text === "op" || text === "shape" ? text : "name");
+
+/** The columns of the table; shapes stand beside the op if they tell rows apart. */
+export function columnsOf(group: Group): Readonly<Record<string, string>> {
+  const { operation, ...others } = COLUMNS.framework_op_stats;
+  return group === "shape" ? { operation, shapes: "", ...others } : COLUMNS.framework_op_stats;
+}
+
+/** Whether the profiler recorded what operands ops have. */
+export const hasShapes = (table: TableData): boolean => table.columns.some(({ id }) => id === "shapes");
 
 type Key = "type" | "name";
 
@@ -100,7 +115,7 @@ export function typeTable(ops: readonly Op[], place: Place): TableData {
     "type",
   );
   const total = sums.reduce((all, { selfUs }) => all + selfUs, 0);
-  const { text, number } = columnsOf(sums);
+  const { text, number } = columnsOfRows(sums);
   return makeTable([
     text("type", "Operation type", "Type of the framework op.", ({ name }) => name),
     number("occurrences", "Occurrences", null, "Number of runs of ops of this type.", ({ occurrences }) => occurrences),
@@ -168,7 +183,9 @@ export function withBaseOps(table: TableData, base: TableData, perStep: Steps | 
     const rest = keysOf(one, ["host_or_device", "type"]);
     return keysOf(one, ["operation"]).map((name, row) => `${rest[row] ?? ""}\0${name.replace(SCOPES, "")}`);
   };
-  const keys = ["host_or_device", "type", "operation"];
+  const repeated = (one: TableData): boolean => new Set(keysOf(one, ["host_or_device", "operation"])).size < one.rowCount;
+  const byShape = repeated(table) || repeated(base);
+  const keys = ["host_or_device", "type", "operation", ...(byShape ? ["shapes", "dtypes"] : [])];
   const pairs = pairRows([
     { run: keysOf(table, keys), base: keysOf(base, keys) },
     { run: names(table), base: names(base), unique: true },

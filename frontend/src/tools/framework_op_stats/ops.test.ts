@@ -1,6 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { readFrameworkOps } from "./decode";
-import { OTHER, piesOf, ratesOf, slicesOf, summary, sumsBy, typeTable, withBaseOps, withBaseTypes } from "./model";
+import {
+  GROUPS,
+  OTHER,
+  columnsOf,
+  groupOf,
+  hasShapes,
+  piesOf,
+  ratesOf,
+  slicesOf,
+  summary,
+  sumsBy,
+  typeTable,
+  withBaseOps,
+  withBaseTypes,
+} from "./model";
 
 const COLS = [
   ["rank", "number"],
@@ -145,5 +159,30 @@ describe("framework ops of a base", () => {
   it("are summed by type", () => {
     const joined = withBaseTypes(typeTable(run.ops, "Device"), typeTable(base.ops, "Device"));
     expect(joined.columns.find(({ id }) => id === "difference_self")?.values).toEqual([-5]);
+  });
+
+  describe("rows of PyTorch by op and shapes", () => {
+    const columns = [...COLS.map(([id, type]) => ({ id, type, label: id })), { id: "shapes", type: "string", label: "Input shapes" }];
+    const byShape = (...ops: [string, number][]) => {
+      const rows = ops.map(([shapes, time]) => ({ c: [1, "Device", "mm", "mm", 2, time, time, 0, 0, 0, shapes].map((v) => ({ v })) }));
+      return readFrameworkOps([
+        { cols: columns, rows, p: {} },
+        { cols: columns, rows, p: {} },
+      ]).withoutIdle.table;
+    };
+
+    it("are a choice if shapes were recorded", () => {
+      expect([hasShapes(byShape(["[2]", 1])), hasShapes(data.withoutIdle.table)]).toEqual([true, false]);
+      expect(["op", "shape", "other", null].map(groupOf)).toEqual(["op", "shape", "name", "name"]);
+      expect(Object.keys(columnsOf("shape")).slice(0, 2)).toEqual(["operation", "shapes"]);
+      expect(Object.keys(columnsOf("op"))).not.toContain("shapes");
+      expect(Object.keys(GROUPS)).toEqual(["name", "op", "shape"]);
+    });
+
+    it("meet those of a base with the same shapes", () => {
+      const joined = withBaseOps(byShape(["[2]", 10], ["[3]", 20]), byShape(["[3]", 5], ["[4]", 7]));
+      const differences = joined.columns.find(({ id }) => id.includes("total_self_time") && /diff/i.test(id));
+      expect(differences?.values[1]).toBe(15);
+    });
   });
 });

@@ -1,6 +1,6 @@
-// Framework op stats: self time of TensorFlow and JAX ops on devices and hosts as pies, rates and tables.
+// Framework op stats: self time of TensorFlow, JAX and PyTorch ops on devices and hosts as pies, rates and tables.
 import { useMemo, useState } from "preact/hooks";
-import { COLUMNS, arranged } from "../../page/op_columns";
+import { arranged } from "../../page/op_columns";
 import type { PageModule, PageProps } from "../../page/page";
 import { BaseLine, useComparedBase } from "../../page/compare/base_run";
 import { Pending } from "../../page/failure/pending";
@@ -23,8 +23,8 @@ import { useLoad } from "../../widgets/status/use_load";
 import { IDLE, readFrameworkOps } from "./decode";
 import { framesOf } from "./frames";
 import type { FrameworkOps } from "./decode";
-import { OTHER, piesOf, ratesOf, summary, typeTable, withBaseOps, withBaseTypes } from "./model";
-import type { Pie } from "./model";
+import { GROUPS, OTHER, columnsOf, groupOf, hasShapes, piesOf, ratesOf, summary, typeTable, withBaseOps, withBaseTypes } from "./model";
+import type { Group, Pie } from "./model";
 import "./page.css";
 
 /** Names beside pies: beginnings are often the same. */
@@ -32,11 +32,12 @@ const LONGEST_NAME = 24;
 /** The server lists at most this many ops per side. */
 const MAX_ROWS = 500;
 /** Query keys of this page, beside those of tables. */
-const OWN_KEYS = ["idle", "frame", "frames", "flip"];
+const OWN_KEYS = ["idle", "group", "frame", "frames", "flip"];
 
 function OpsPage(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
-  const params = { run, tag: tool.id, host: host ?? undefined };
+  const group = groupOf(useKey(state, "group"));
+  const params = { run, tag: tool.id, host: host ?? undefined, group: group === "name" ? undefined : group };
   const answer = useLoad(JSON.stringify(params), async (signal) =>
     readFrameworkOps(await client.json<unknown>("data", params, { signal })),
   );
@@ -52,27 +53,35 @@ function OpsPage(page: PageProps) {
       />
     );
   }
-  return <Content page={page} data={answer.data} state={state} file={fileNameOf("framework_ops", run, host)} />;
+  return <Content page={page} data={answer.data} state={state} group={group} file={fileNameOf("framework_ops", run, host)} />;
 }
 
-function Content({ page, data, state, file }: { page: PageProps; data: FrameworkOps; state: PageProps["state"]; file: string }) {
+interface ContentProps {
+  page: PageProps;
+  data: FrameworkOps;
+  state: PageProps["state"];
+  group: Group;
+  file: string;
+}
+
+function Content({ page, data, state, group, file }: ContentProps) {
   const idle = useKey(state, "idle") === "yes";
   const shown = idle ? data.withIdle : data.withoutIdle;
   const { base, found } = useComparedBase(page, {
     read: readFrameworkOps,
-    params: { run: page.run, tag: page.tool.id, host: page.host ?? undefined },
+    params: { run: page.run, tag: page.tool.id, host: page.host ?? undefined, group: group === "name" ? undefined : group },
   });
   const per = usePerStep(page, found);
   const other = base.data === null ? null : idle ? base.data.withIdle : base.data.withoutIdle;
   const { table, hidden } = useMemo(
     () =>
-      arranged(other === null ? shown.table : withBaseOps(shown.table, other.table, per.steps), COLUMNS.framework_op_stats, [
+      arranged(other === null ? shown.table : withBaseOps(shown.table, other.table, per.steps), columnsOf(group), [
         "total_self_time",
         "occurrences",
       ]),
-    [shown, other, per.steps],
+    [shown, other, per.steps, group],
   );
-  const pies = useMemo(() => piesOf(shown.ops, idle), [shown, idle]);
+  const pies = useMemo(() => piesOf(shown.ops, idle).filter(({ key }) => group === "name" || key === "type"), [shown, idle, group]);
   const frames = useMemo(() => framesOf(shown.ops, other?.ops ?? null, other === null ? null : per.steps), [shown, other, per.steps]);
   const rates = useMemo(() => ratesOf(shown.ops), [shown]);
   const store = useMemo(() => hiding(storeAt(state, "t1"), hidden), [state, hidden]);
@@ -104,7 +113,22 @@ function Content({ page, data, state, file }: { page: PageProps; data: Framework
           </p>
         </SummaryBox>
         <BaseLine page={page} answer={base} per={per} />
-        <IdleSwitch idle={idle} onChange={(on) => state.set({ idle: on ? "yes" : null }, "replace")} />
+        <div class="ops-switches">
+          <Switch
+            label="Include IDLE time in statistics"
+            options={{ no: "No", yes: "Yes" }}
+            value={idle ? "yes" : "no"}
+            onChange={(value) => state.set({ idle: value === "yes" ? value : null }, "replace")}
+          />
+          {hasShapes(shown.table) ? (
+            <Switch
+              label="Rows"
+              options={GROUPS}
+              value={group}
+              onChange={(value) => state.set({ group: value === "name" ? null : value }, "replace")}
+            />
+          ) : null}
+        </div>
         <div class="pies">
           {pies.map((pie) => (
             <PieCard
@@ -134,25 +158,27 @@ function Content({ page, data, state, file }: { page: PageProps; data: Framework
             />
           </Card>
         ) : null}
-        <Card
-          title="Flame graph by name scope"
-          class="ops-flame"
-          help={"Self time of the ops, by the scopes in their names, on the device and on the host.\nSource: trace."}
-        >
-          <FlameGraph
-            root={frames}
-            unit="ps"
-            what={other !== null && per.steps !== null ? "Self time per step" : "Self time"}
-            fileName={`${file}_scopes`}
-            state={{ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }}
-          />
-        </Card>
+        {group === "name" ? (
+          <Card
+            title="Flame graph by name scope"
+            class="ops-flame"
+            help={"Self time of the ops, by the scopes in their names, on the device and on the host.\nSource: trace."}
+          >
+            <FlameGraph
+              root={frames}
+              unit="ps"
+              what={other !== null && per.steps !== null ? "Self time per step" : "Self time"}
+              fileName={`${file}_scopes`}
+              state={{ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }}
+            />
+          </Card>
+        ) : null}
         <div id="op-table">
           <Card title="Ops" class="op-table" help={idle ? "Idle time is listed as an op." : "Idle time is excluded."}>
             {full ? <p class="dim">At most {MAX_ROWS} ops per side are listed, those with the longest self time.</p> : null}
             <FitTable
               most={460}
-              key={`${round}${idle ? "i" : ""}${other === null ? "" : `${base.run ?? ""}${per.steps === null ? "" : " per step"}`}`}
+              key={`${round}${group}${idle ? "i" : ""}${other === null ? "" : `${base.run ?? ""}${per.steps === null ? "" : " per step"}`}`}
               data={table}
               fileName={file}
               store={store}
@@ -189,14 +215,22 @@ function Content({ page, data, state, file }: { page: PageProps; data: Framework
   );
 }
 
-function IdleSwitch({ idle, onChange }: { idle: boolean; onChange: (on: boolean) => void }) {
+interface SwitchProps<T extends string> {
+  label: string;
+  options: Readonly<Record<T, string>>;
+  value: T;
+  onChange: (value: T) => void;
+}
+
+function Switch<T extends string>({ label, options, value, onChange }: SwitchProps<T>) {
+  const id = `switch-${label.replace(/\W/g, "")}`;
   return (
     <div class="idle-switch">
-      <span id="idle-label">Include IDLE time in statistics</span>
-      <span class="segmented" role="radiogroup" aria-labelledby="idle-label">
-        {[false, true].map((on) => (
-          <button key={String(on)} type="button" role="radio" aria-checked={idle === on} onClick={() => onChange(on)}>
-            {on ? "Yes" : "No"}
+      <span id={id}>{label}</span>
+      <span class="segmented" role="radiogroup" aria-labelledby={id}>
+        {(Object.keys(options) as T[]).map((one) => (
+          <button key={one} type="button" role="radio" aria-checked={value === one} onClick={() => onChange(one)}>
+            {options[one]}
           </button>
         ))}
       </span>

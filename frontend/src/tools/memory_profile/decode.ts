@@ -71,6 +71,11 @@ const NO_TYPE = "INVALID";
 const text = (dict: Dict, key: string): string => (dict[key] === undefined || dict[key] === null ? "" : asText(dict[key], key));
 /** Texts for "none" that runtimes record. */
 const known = (value: string): string => (value === "(null)" ? "" : value);
+/** XProf's name of memory whose allocation the profile does not have, and the name that other charts of the page have for it. */
+const BEFORE = "unused preallocated device memory";
+export const NOT_SEEN = "Allocated before or not recorded";
+/** The name of an op, without PyTorch's mark of its framework. */
+const opName = (value: string): string => (value === BEFORE ? NOT_SEEN : known(value).replace(/:PyTorch$/, ""));
 const idText = (value: unknown): string => (typeof value === "string" || typeof value === "number" ? String(value) : "");
 const number = (dict: Dict, key: string): number => (dict[key] === undefined ? 0 : asNumber(dict[key], key));
 
@@ -81,7 +86,7 @@ function activity(value: unknown): Activity {
     release: text(dict, "memoryActivity") === "DEALLOCATION",
     requested: number(dict, "requestedBytes"),
     allocated: number(dict, "allocationBytes"),
-    op: known(text(dict, "tfOpName")),
+    op: opName(text(dict, "tfOpName")),
     step: idText(dict["stepId"]),
     region: known(text(dict, "regionType")),
     dataType: type === NO_TYPE ? "" : type,

@@ -6,6 +6,7 @@ import { formatBytes, formatCount, formatExact, formatPercent, formatTime, plura
 import type { TableData } from "../../base/table/table_data";
 import type { Figure } from "../../widgets/content/figures";
 import type { SharePart } from "../../widgets/chart/share_bar";
+import { NOT_SEEN } from "./decode";
 import type { Activity, LiveRow, Memory, MemoryProfile, ModuleRun, Snapshot } from "./decode";
 
 /** Red, orange and green, as the user documents say; stripes and order tell them apart with red-green colour blindness. */
@@ -95,6 +96,7 @@ export function headline(profile: MemoryProfile, memory: Memory): Summary {
 /** The name of a row within a sentence. */
 function liveName(row: LiveRow): string {
   if (row.op === "stack") return "the stack of running programs";
+  if (row.op === NOT_SEEN) return "what was allocated before the recording, or is not recorded";
   if (row.special) return `"${row.op}"`;
   return row.op || (row.occurrences > 1 ? `${row.occurrences} allocations of an unnamed op` : "an allocation of an unnamed op");
 }

@@ -62,6 +62,7 @@ function Nothing({ host }: PageProps) {
         "Profile while memory is allocated or freed, such as at the start of the program: a loop that reuses its buffers makes no events.",
         'Capture with a host tracer level of 2 or more: profiler_options={"host_tracer_level": 2}.',
         "JAX on CPUs records no allocations; TensorFlow, GPUs and TPUs do.",
+        "PyTorch's profiler records memory with profile_memory=True.",
         "For the memory that a compiled program needs, see the Memory viewer: it uses the compiler's buffer assignment and needs no such events.",
       ]}
     >

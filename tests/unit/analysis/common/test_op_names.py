@@ -9,6 +9,8 @@ from tpu_profile_plugin.analysis.common.op_names import (
     is_outside_compilation,
     memcpy_kind,
     parse_op,
+    short_kernel,
+    shown_event,
 )
 
 
@@ -84,13 +86,44 @@ def test_input_category(name, op_type, category):
         ("gradients", "MatMul", False),
         ("my_gradients/x", "MatMul", False),
         ("gradients/x", "", False),
+        # PyTorch: the node of the backward pass around the op.
+        ("Net_0/Linear_1/AddmmBackward0/aten::mm", "aten::mm", True),
+        ("MulBackward0/aten::mul", "aten::mul", True),
+        ("Backward0_0/Linear_1/aten::addmm", "aten::addmm", False),
+        ("Net_0/aten::convolution_backward_test", "aten::convolution_backward_test", False),
     ],
 )
 def test_ops_that_differentiation_made(name, kind, found):
     assert in_gradient(name, kind) == found
 
 
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("void at::native::vectorized_elementwise_kernel<4, at::Half>(int, float)", "vectorized_elementwise_kernel"),
+        ("void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, 3>(float*)", "CatArrayBatchedCopy"),
+        (
+            "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+            "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+        ),
+        (
+            "void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm>(cutlass_80_wmma::Params)",
+            "Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm>",
+        ),
+        ("void cutlass::device_kernel<flash::FlashAttnFwdSm90<a>>(a)", "device_kernel<FlashAttnFwdSm90>"),
+        ("Memcpy DtoD (Device -> Device)", "Memcpy DtoD (Device -> Device)"),
+        ("ampere_sgemm_128x64_tn", "ampere_sgemm_128x64_tn"),
+        ("ncclKernel_SendRecv(ncclWork*) [all-gather, 4 float]", "ncclKernel_SendRecv [all-gather, 4 float]"),
+        ("fusion.1", "fusion.1"),
+    ],
+)
+def test_kernels_in_sentences(name, short):
+    assert short_kernel(name) == short
+
+
 def test_small_helpers():
+    assert shown_event("Linear_0/aten::addmm:PyTorch") == "Linear_0/aten::addmm"
+    assert shown_event("$train.py:3 step") == "$train.py:3 step"
     assert dataset_display("Iterator::Root::Prefetch::Map") == "Iterator::Map"
     assert is_outside_compilation("x:XlaSendToHost")
     assert is_outside_compilation("", "%send-done, is_host_transfer=true")

@@ -25,6 +25,9 @@ from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 from tpu_profile_plugin.units import PS_PER_NS
 
+OP_BEGINS = "op_begins"
+"""Stat of the first kernel or copy of each run of an op of PyTorch."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Op:
@@ -131,6 +134,8 @@ def _table(space: XSpace, plane: Plane, ops: list[_Op], op_of_event: I64, extras
         recorded_total = np.bincount(row, weights=recorded, minlength=len(first))
         return np.where(known > 0, known, np.where(counts, recorded_total, 0.0))
 
+    begins, _ = read.ints(space, plane, plane.events.stats, OP_BEGINS)
+    calls = np.bincount(row, weights=begins[ran.event], minlength=len(first)).astype(np.int64)
     eager = _eager(space, plane, extras)[ran.event[first]]
     normalized = ran.flops * half_equivalents(space, plane, ran.event) if counts.any() else ran.flops
     return OpTable(
@@ -147,6 +152,7 @@ def _table(space: XSpace, plane: Plane, ops: list[_Op], op_of_event: I64, extras
         flops=total([cost.flops for cost in costs], normalized),
         model_flops=total([cost.model_flops for cost in costs], ran.flops),
         bytes=total([cost.bytes for cost in costs], ran.bytes),
+        calls=calls if calls.any() else np.zeros(0, np.int64),
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.common.op_names import short_kernel
 from tpu_profile_plugin.analysis.communication.host import CollectiveSums
 from tpu_profile_plugin.analysis.findings.evidence.device.collectives import (
     Key,
@@ -83,7 +84,7 @@ def judge(run: RunView, gathered: Sequence[Exposed]) -> Finding | Silence:
         *in_timeline(host, op_of(most.key), (most.begin_ps, most.end_ps)),
     )
     return Finding(
-        f"{lost.share:.1%} of the {run.base} is exposed communication, most of it in {label}",
+        f"{lost.share:.1%} of the {run.base} is exposed communication, most of it in {short_kernel(label)}",
         lost.ps,
         "communication while the device computes nothing, without waits for other devices; per step and device",
         "high",
