@@ -247,17 +247,20 @@ export function performance(overview: Overview): Figure[] {
       ],
       false,
     ),
-    ...pair(
-      general,
-      "Eager execution",
-      "Time in eagerly executed ops.\nShare of the op time on the host or device.\nSource: trace.",
-      NOT_MARKED,
-      [
-        ["host_op_time_eager_percent", "host"],
-        ["device_op_time_eager_percent", "device"],
-      ],
-      (overview.extras?.functions.length ?? 0) > 0,
-    ),
+    // PyTorch marks no op as eager: all are, but those that torch.compile makes.
+    ...(overview.extras?.frameworks.includes("PyTorch")
+      ? []
+      : pair(
+          general,
+          "Eager execution",
+          "Time in eagerly executed ops.\nShare of the op time on the host or device.\nSource: trace.",
+          NOT_MARKED,
+          [
+            ["host_op_time_eager_percent", "host"],
+            ["device_op_time_eager_percent", "device"],
+          ],
+          (overview.extras?.functions.length ?? 0) > 0,
+        )),
   ];
 }
 
