@@ -54,6 +54,8 @@ export function summaryOf(source: Source): { headline: string; lines: string[] }
   if (slowest !== null)
     lines[0] +=
       lost > 0 ? ` ${percent(lost, total)} has no location: its ops are in the row "no location".` : " All of it has a source line.";
+  else if (source.ops.some(({ category }) => category.startsWith("aten::")))
+    lines.push("PyTorch's profiler records lines with with_stack=True.");
   if (source.memory !== null) {
     const { program, peakBytes } = source.memory;
     lines.push(

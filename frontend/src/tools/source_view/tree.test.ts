@@ -122,6 +122,8 @@ it("says where the time goes and what the memory is for", () => {
     headline: "No op has a source line: device time by name scope",
     lines: ["100 us of device time over 4 cores."],
   });
+  const pytorch = { ...bare, ops: bare.ops.map((one) => ({ ...one, category: "aten::mm" })) };
+  expect(summaryOf(pytorch).lines.at(-1)).toBe("PyTorch's profiler records lines with with_stack=True.");
 });
 
 it("makes a table of the whole tree with exact values", () => {
