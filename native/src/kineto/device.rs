@@ -9,7 +9,7 @@ use super::event::{Kind, Value};
 use super::facts::{facts, vendor_of_calls};
 use super::names::Texts;
 use super::trace::{self, NONE, Place, Properties, Record, Trace, Track};
-use super::write::{Line, Plane, Start, path_text};
+use super::write::{Line, Plane, Start, begin_of, path_text};
 use crate::wire::tags::xplane::XEvent;
 
 /// Arguments of a kernel that its `kernel_details` say, in this order, and how they are called there.
@@ -39,6 +39,8 @@ const INHERITED: [&str; 11] = [
 /// Frames of Python that are not where a program says what to do.
 const LIBRARY: [&str; 3] = ["torch/", "<", "threading.py"];
 const MOST_FRAMES: usize = 64;
+/// Longest text of a call stack, in bytes.
+const MOST_STACK: usize = 4 << 10;
 
 /// Numbers of the texts that planes of devices need.
 struct Keys {
@@ -128,7 +130,8 @@ impl Made<'_> {
             .filter_map(|frame| place(frame))
             .map(|(file, line, function)| format!("{file}:{line} ({function})"))
             .collect();
-        let made = (source, texts.number(&lines.join("\n")));
+        let lines = lines.join("\n");
+        let made = (source, texts.number(begin_of(&lines, MOST_STACK)));
         self.stacks.insert(stack, made);
         made
     }

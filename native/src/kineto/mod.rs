@@ -1,7 +1,7 @@
 //! Traces of PyTorch's profiler (Kineto's Chrome trace JSON), read as they arrive and written as an XSpace.
 //!
 //! The text is fed in pieces of any size, so that a compressed file is never held as text. Memory: the piece, one
-//! unfinished value of at most `MOST_VALUE` bytes, and about half a byte per byte of text for what the events say. Further
+//! unfinished value of at most `MOST_VALUE` bytes, and about one byte per byte of text for what the events say. Further
 //! texts may follow: traces of the captures of graphs that the run replays.
 
 mod attribute;
@@ -109,6 +109,7 @@ impl Reader {
                 Err(Stop::Incomplete) => break Ok(()),
                 Err(Stop::Syntax(index, what)) => match self.after_damaged(&text, at, (index, what)) {
                     Ok(next) => at = next,
+                    Err(Stop::Incomplete) if text.len() - at > MOST_VALUE => break Err((Problem::TooMany, at)),
                     Err(Stop::Incomplete) => break Ok(()),
                     Err(_) => break Err((Problem::Syntax, at + index)),
                 },

@@ -63,3 +63,35 @@ fn other_texts_are_refused() {
     let (space, left) = to_space(b"{\"traceEvents\":[]}").expect("no events");
     assert!(decodes(&space) && left == Left::default());
 }
+
+#[test]
+fn a_damaged_event_that_never_ends_is_not_kept() {
+    let mut text = br#"{"traceEvents":[{"ph":!, "name":""#.to_vec();
+    text.resize(MOST_VALUE + (1 << 20), b'x');
+    let mut reader = Reader::default();
+    let outcome = text.chunks(1 << 25).try_for_each(|piece| reader.feed(piece));
+    assert_eq!(outcome.expect_err("too long").problem, Problem::TooMany);
+}
+
+#[test]
+fn deep_modules_and_long_names_do_not_multiply() {
+    let nested = |depth: usize, name: &str| {
+        let mut text = String::from(r#"{"traceEvents":["#);
+        for i in 0..depth {
+            let end = 10 * (depth - i);
+            text += &format!(
+                r#"{{"ph":"X","cat":"python_function","name":"nn.Module: {name}{i}","pid":1,"tid":2,"ts":{i},"dur":{end}}},
+{{"ph":"X","cat":"cpu_op","name":"op{i}","pid":1,"tid":2,"ts":{i}.5,"dur":0.1}},"#
+            );
+        }
+        text + r#"{"ph":"M","name":"x","pid":1,"tid":2,"ts":0}]}"#
+    };
+    for (depth, name) in [(3, String::new()), (3000, "m".repeat(40)), (3, "é".repeat(40_000))] {
+        let text = nested(depth, &name);
+        let (space, _) = to_space(text.as_bytes()).expect("a trace");
+        assert!(decodes(&space) && space.len() <= 4096 + 64 * text.len(), "{} of {}", space.len(), text.len());
+        let names = String::from_utf8_lossy(&space).into_owned();
+        assert_eq!(names.contains("0/1/2/op2:PyTorch"), name.is_empty());
+        assert!(names.contains(&format!("/op{}:PyTorch", depth - 1)) || name.len() > 2048);
+    }
+}

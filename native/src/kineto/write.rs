@@ -198,11 +198,29 @@ fn rank(info: &str) -> Option<i64> {
     })
 }
 
+/// Longest path of an op, in bytes: outer modules of a longer one are left out, so that deep ones do not fill memory.
+const MOST_PATH: usize = 2 << 10;
+
 /// The module's path and name of an op, as the framework's name of an op: `Net_0/Linear_1/aten::addmm:PyTorch`.
 pub fn path_text(texts: &Texts, owners: &Owners, path: u32) -> String {
     let (module, middle, name) = owners.paths[path as usize];
-    let mut parts: Vec<&str> = owners.modules.up(module).map(|name| texts.get(name)).collect();
+    let mut parts: Vec<&str> = Vec::new();
+    let mut room = MOST_PATH;
+    let own = [name, middle].into_iter().map(|part| texts.get(part)).filter(|part| !part.is_empty());
+    for (number, part) in own.chain(owners.modules.up(module).map(|name| texts.get(name))).enumerate() {
+        if number > 0 && part.len() >= room {
+            break;
+        }
+        let part = begin_of(part, MOST_PATH);
+        room = room.saturating_sub(part.len() + 1);
+        parts.push(part);
+    }
     parts.reverse();
-    parts.extend([middle, name].into_iter().map(|part| texts.get(part)).filter(|part| !part.is_empty()));
     parts.join("/") + ":PyTorch"
+}
+
+/// At most so many bytes of a text.
+pub fn begin_of(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
+    &text[..end.unwrap_or(0)]
 }
