@@ -48,5 +48,13 @@ export default defineConfig({
     license: { fileName: "licenses.md" },
     chunkSizeWarningLimit: 1200,
   },
-  test: { environment: "jsdom", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true },
+  test: {
+    environment: "jsdom",
+    restoreMocks: true,
+    projects: [
+      // Making a document takes longer than most tests of functions, which leave nothing in it.
+      { extends: true, test: { name: "functions", include: ["src/**/*.test.ts"], isolate: false } },
+      { extends: true, test: { name: "components", include: ["src/**/*.test.tsx"] } },
+    ],
+  },
 });
