@@ -191,11 +191,12 @@ def test_hostile_statements_are_refused(board):
 
 
 def test_endless_and_huge_statements_are_stopped(board, monkeypatch):
-    monkeypatch.setattr(board.plugin.server._sql.queries, "limits", {"seconds": 0.5, "memory_bytes": 100 << 20})
-    for statement, message in STOPPED[::3]:
-        state = ended(board, statement)
-        assert (state["state"], state["error"]["code"]) == ("failed", "query_stopped"), statement
-        assert re.search(message, state["error"]["message"]), statement
+    with monkeypatch.context() as limited:
+        limited.setattr(board.plugin.server._sql.queries, "limits", {"seconds": 0.5, "memory_bytes": 100 << 20})
+        for statement, message in STOPPED[::3]:
+            state = ended(board, statement)
+            assert (state["state"], state["error"]["code"]) == ("failed", "query_stopped"), statement
+            assert re.search(message, state["error"]["message"]), statement
     assert ended(board, "SELECT 1 AS one")["rows"] == 1
 
 

@@ -28,10 +28,11 @@ export function share(node: OpNode, root: OpNode): number | null {
   return node.kind === "part" || root.timePs <= 0 ? null : node.timePs / root.timePs;
 }
 
-/** FLOPS utilisation, not capped, so that an inconsistent trace or peak is visible as a value above 1. */
+/** FLOPS utilisation, not capped, so that an inconsistent trace or peak is visible as a value above 1; null without FLOPs and bytes. */
 export function flopsUse(node: OpNode, root: OpNode, peaks: Peaks): number | null {
   const part = share(node, root);
-  return part === null || part === 0 || node.kind === "idle" || node.contains || !peaks.flops ? null : node.weightedFlops / part;
+  if (part === null || part === 0 || node.kind === "idle" || node.contains || !peaks.flops) return null;
+  return node.flops === 0 && node.bytes.every((bytes) => bytes === 0) ? null : node.weightedFlops / part;
 }
 
 export function memoryUse(node: OpNode, memory: number, peaks: Peaks): number | null {

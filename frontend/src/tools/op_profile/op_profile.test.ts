@@ -84,6 +84,8 @@ describe("numbers of a node", () => {
     expect([share(part, busy), flopsUse(part, busy, peaks), memoryUse(part, 0, peaks)]).toEqual([null, null, null]);
     expect([flopsUse(idle, whole, peaks), memoryUse(idle, 0, peaks)]).toEqual([null, null]);
     expect(wasted({ ...fusion, bandwidth: [0, 0, 0] }, busy, peaks)).toBeNull();
+    const unknown = { ...fusion, flops: 0, weightedFlops: 0 };
+    expect([flopsUse(unknown, busy, peaks), flopsUse({ ...unknown, bytes: [0, 0, 0] }, busy, peaks)]).toEqual([0, null]);
   });
 
   it("have no utilisation without a peak", () => {
