@@ -106,7 +106,7 @@ def build(run: Run, query: Query) -> Json:
         notes.append(_UNKNOWN_CLOCK)
     return Json(
         {
-            "ops": _ops(comm, names, hosts, _programs(run)),
+            "ops": _ops(comm, names, hosts, _programs(run, {one.key.program for one in comm.sums if one.key.program})),
             "cost": {"share": sum(map(budget.share, _COST)), "base": budget.base} if len(budget) else None,
             "steps": _steps(comm),
             "ranks": _ranks(comm, names, hosts),
@@ -134,9 +134,14 @@ def build(run: Run, query: Query) -> Json:
     )
 
 
-def _programs(run: Run) -> dict[int, str]:
-    """Names of the programs by id."""
-    return {number: name for host in run.readable for number, name in programs_of(host).names.items()}
+def _programs(run: Run, wanted: set[int]) -> dict[int, str]:
+    """Names by id of the programs `wanted`, and perhaps of others: hosts are read until all have a name."""
+    names: dict[int, str] = {}
+    for host in run.readable:
+        if wanted <= names.keys():
+            break
+        names = programs_of(host).names | names
+    return names
 
 
 def _ops(comm: RunCommunication, names: Sequence[str], hosts: Sequence[str], programs: dict[int, str]) -> Table:
