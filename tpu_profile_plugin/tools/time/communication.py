@@ -140,7 +140,7 @@ def _programs(run: Run, wanted: set[int]) -> dict[int, str]:
     for host in run.readable:
         if wanted <= names.keys():
             break
-        names = programs_of(host).names | names
+        names = {**programs_of(host).names, **names}
     return names
 
 
