@@ -95,3 +95,11 @@ fn deep_modules_and_long_names_do_not_multiply() {
         assert!(names.contains(&format!("/op{}:PyTorch", depth - 1)) || name.len() > 2048);
     }
 }
+
+#[test]
+fn begins_beyond_the_range_of_picoseconds_are_read() {
+    let text = br#"{"traceEvents":[{"ph":"X","cat":"python_function","name":"b.py(1): g","pid":0,"tid":0,"ts":86666666666666666,"dur":9},
+{"ph":"X","cat":"python_function","name":"b.py(2): h","pid":0,"tid":0,"ts":2,"dur":3}]}"#;
+    let (space, _) = to_space(text).expect("a trace");
+    assert!(decodes(&space));
+}

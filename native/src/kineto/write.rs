@@ -144,7 +144,7 @@ pub fn to_space(mut trace: Trace) -> Vec<u8> {
     };
     let spans = [records(&trace.threads), records(&trace.streams), records(&trace.notes)];
     let (first, last) = spans.iter().fold((i64::MAX, i64::MIN), |(a, b), &(c, d)| (a.min(c), b.max(d)));
-    let first = if first > last { 0 } else { first.div_euclid(1000) * 1000 };
+    let first = if first > last { 0 } else { first.div_euclid(1000).saturating_mul(1000) };
     let origin_ns = trace.origin.unwrap_or_default().ns.saturating_add(trace.base_ns);
     let start = Start { timestamp_ns: origin_ns.saturating_add(first / 1000), base: first };
     let mut out = Vec::new();
