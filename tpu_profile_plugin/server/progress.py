@@ -5,9 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tpu_profile_plugin.errors import ProfileError
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.run.hosts import OnProgress
 
 
 class Abandoned(ProfileError):
@@ -54,7 +57,7 @@ class Progress:
         return bool(clients) and all(gone() for gone in clients)
 
     @contextmanager
-    def watching(self, key: str) -> Iterator[Callable[[int, int, Sequence[str]], None]]:
+    def watching(self, key: str) -> Iterator[OnProgress]:
         """Yields a function that records the parts of `HostsRead`, until the context ends.
 
         It raises Abandoned when all clients have hung up.

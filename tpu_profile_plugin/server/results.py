@@ -139,7 +139,9 @@ class Results:
 
     def run(self, located: LocatedRun) -> Run:
         """A run with all its hosts, for readers other than tools; raises NoData if it has none."""
-        return self._run(Side(located, all_hosts(located.run)), lambda _done, _total, _missing: None)
+        from tpu_profile_plugin.run.hosts import ignore_progress
+
+        return self._run(Side(located, all_hosts(located.run)), ignore_progress)
 
     def _load_or_compute(self, request: ToolRequest, fresh: bool) -> Body:
         if not fresh:

@@ -34,7 +34,8 @@ describe("names of kernels", () => {
   it("have the first named argument where the function is one for everything", () => {
     expect(
       shown(
-        "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128_64x3_tn_align2>(cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128_64x3_tn_align2::Params)",
+        "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128_64x3_tn_align2>" +
+          "(cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128_64x3_tn_align2::Params)",
         "void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, 128, 128, 4, false>, false, true>(pytorch_flash::Flash_fwd_params)",
       ),
     ).toEqual(["Kernel2<cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128_64x3_tn_align2>", "flash_fwd_kernel<Flash_fwd_kernel_traits>"]);

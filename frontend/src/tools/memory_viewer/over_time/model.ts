@@ -33,7 +33,9 @@ function partsOf(found: MemoryOverTime, by: Stack): MemoryParts {
     at: shown,
     heap,
     parts: series.map(({ name, bytes }, i) => ({ name, bytes, colour: by === "category" ? (COLOURS[name] ?? 6) : i })),
-    sentence: `Memory over time: ${String(shown.length)} of ${String(instants)} instants, peak ${formatBytes(found.peakBytes)} at instant ${String(found.peak)}.`,
+    sentence:
+      `Memory over time: ${String(shown.length)} of ${String(instants)} instants, ` +
+      `peak ${formatBytes(found.peakBytes)} at instant ${String(found.peak)}.`,
     titleAt: (place) => (names[place] ? `After ${names[place]}` : "Before the first event"),
     moments: () => [
       numberColumn("instant", "Instant", null, "Events of the heap simulation before it.", shown),

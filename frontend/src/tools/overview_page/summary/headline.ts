@@ -149,7 +149,8 @@ function withoutSteps(overview: Overview): Headline {
     judges: false,
     title: busy ? `Devices busy for ${formatPercent(percent)} of the time; no steps recorded` : "No steps in this profile",
     sentences: [
-      "Mark steps with StepTraceAnnotation, in PyTorch with prof.step() (Keras does so itself), profile for longer, or enter below the name of an event that marks a step.",
+      "Mark steps with StepTraceAnnotation, in PyTorch with prof.step() (Keras does so itself), profile for longer, " +
+        "or enter below the name of an event that marks a step.",
     ],
     barLabel: busy ? "The devices" : "Device time by op",
     parts: busy ? busyParts(percent) : opParts(overview),

@@ -25,7 +25,7 @@ def train_step(x):
 
 
 out = os.dup(1)
-os.dup2(os.open("/dev/null", os.O_WRONLY), 1)  # the prints of the layers go to a log nobody reads
+os.dup2(os.open("/dev/null", os.O_WRONLY), 1)  # what the layers print is discarded
 train_step(x).block_until_ready()
 for steps in windows(15):
     for step in steps:
