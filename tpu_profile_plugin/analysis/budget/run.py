@@ -178,6 +178,8 @@ def merge_budgets(parts: Sequence[HostBudget]) -> RunBudget:
     if not hosts:
         return _empty()
     rows = common_rows([windows for i in hosts if (windows := parts[i].steps) is not None])
+    if not len(rows[0]):
+        return _empty()
     lead = parts[hosts[0]].steps
     assert lead is not None
     chosen = [(parts[i], row) for i, row in zip(hosts, rows, strict=True)]

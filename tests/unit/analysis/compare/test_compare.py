@@ -212,3 +212,18 @@ def test_runs_without_devices_are_not_compared():
     assert found["contributions"]["rows"] == []
     assert found["recorded_steps"] == {"base": None, "run": 4}
     assert found["summary"]["step_time_ps"] == {"base": None, "run": 900 * US, "delta": None, "low": None, "high": None}
+
+
+def test_hosts_without_a_common_step():
+    def steps(*of):
+        begin = 'plane 1 "/device:TPU:0" {device_type_string="TPU v4"}\nline 1 Steps\n'
+        return begin + "\n".join(of) + '\nline 2 "XLA Ops"\n5000us +1us "%a = f32[8] copy(%p)"'
+
+    three = [
+        steps("500us +4000us 7", "5000us +10us 3"),
+        steps("0us +10us 0", "510us +4000us 9"),
+        steps("5000us +300us 5", "10300us +10us 1"),
+    ]
+    found = answer(COMPARE, *three, base=[core(op(100))])
+    assert (found["headline"]["tone"], found["summary"]["compared_ps"]["run"]) == ("unknown", None)
+    assert rows(found["ops"], "name", "kind") == [["fusion.1", "removed"]]
