@@ -184,6 +184,15 @@ def test_details_of_an_event_with_a_flow_are_in_the_order_in_which_they_are_list
     assert list(found) == ["pid", "tid", "name", "ts", "dur", "bind_id", "cat", "flow_in", "ph", "args"]
 
 
+def test_details_of_an_event_of_one_of_several_hosts():
+    asked = {"event_name": "own", "start_time_ms": 0.003, "duration_ms": 0.003, "unique_id": 0}
+    found = streaming(HOST, HOST.replace("inner", "own {note=5}"), **asked)["traceEvents"]
+    assert [e for e in found if e["ph"] != "M"] == [
+        {"pid": 2701, "tid": 7, "name": "own", "ts": 3, "dur": 3, "ph": "X", "args": {"note": 5}}
+    ]
+    assert [e["args"]["name"] for e in found if e["name"] == "process_name"] == ["h0 /host:CPU", "h1 /host:CPU"]
+
+
 def test_flows_carry_id_category_and_direction():
     found = {e["name"]: e for e in events(FLOWS)}
     assert found["out"]["bind_id"] == found["in"]["bind_id"] != found["generic"]["bind_id"]

@@ -89,7 +89,8 @@ def details(
                 event["sf"] = frames.index(frame) + 1
             in_order = {key: event[key] for key in LISTED_FIRST if key in event}
             parts.append(f",{_dump(in_order | event)}".encode())
-    return streaming_with(hosts, selections, parts, _head(hosts, [frames]), window)
+    no_frames: list[list[str]] = [[]] * (len(hosts) - 1)
+    return streaming_with(hosts, selections, parts, _head(hosts, [frames, *no_frames]), window)
 
 
 def fixed_head(hosts: Sequence[Host], args: Sequence[TraceArgs]) -> Text:
