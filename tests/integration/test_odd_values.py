@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.answers import answer
+from builders.answers import answer_of, hosts_of
 from builders.messages import XSpace
 
 from tpu_profile_plugin.errors import ProfileError
@@ -45,10 +45,10 @@ def spoil(space: Any, rng: random.Random) -> None:
 def test_tools_survive(file: Path, seed: int) -> None:
     space = XSpace.FromString(file.read_bytes())
     spoil(space, random.Random(seed))
-    data = space.SerializeToString()
+    hosts = hosts_of(space.SerializeToString())
     wanted = {"extended": "true", "all_rules": "true", "backend": "auto", "unattributed": "true"}
     for name in (*TOOLS, *OP_TOOLS):
         tool = find(name)
         params = {param.name: wanted[param.name] for param in tool.params if param.name in wanted}
         with contextlib.suppress(ProfileError):
-            answer(tool, data, **params)
+            answer_of(tool, hosts, **params)
