@@ -5,23 +5,30 @@ use std::collections::HashMap;
 
 use crate::kernels::rows::Seeded;
 use crate::timeline::answer::arguments::LONGEST_NAME;
+use crate::timeline::model::trace::HIDDEN;
 use crate::wire::tags::perfetto::{InternedData, InternedText};
 use crate::wire::write::{message, number};
 
-/// Numbers that are in the file already.
+/// Numbers that are in the file already: of texts, and what stands for a text that the profile lacks.
 #[derive(Default)]
-struct Seen(Vec<u64>);
+struct Seen {
+    words: Vec<u64>,
+    lacking: bool,
+}
 
 impl Seen {
     /// Whether the number is new; it is not from then on.
     #[inline]
     fn add(&mut self, id: u32) -> bool {
-        let (word, bit) = (id as usize / 64, 1u64 << (id % 64));
-        if word >= self.0.len() {
-            self.0.resize(word + 1, 0);
+        if id == HIDDEN {
+            return !std::mem::replace(&mut self.lacking, true);
         }
-        let new = self.0[word] & bit == 0;
-        self.0[word] |= bit;
+        let (word, bit) = (id as usize / 64, 1u64 << (id % 64));
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        let new = self.words[word] & bit == 0;
+        self.words[word] |= bit;
         new
     }
 }
@@ -125,6 +132,17 @@ mod tests {
         let count = |text: &[u8]| written.windows(text.len()).filter(|part| *part == text).count();
         assert_eq!([count(b"\x12\x01a"), count(b"\x12\x03one"), count(b"\x12\x01c")], [1; 3]);
         assert!(texts.take().is_empty());
+    }
+
+    #[test]
+    fn a_text_that_the_profile_lacks_takes_no_room() {
+        let mut texts = Interned::default();
+        let number = 2 * u64::from(HIDDEN) + 1;
+        assert_eq!(
+            [texts.known(HIDDEN, || b""), texts.known(HIDDEN, || panic!("twice")), texts.known(64, || b"v")],
+            [number, number, 129]
+        );
+        assert_eq!(texts.known.words.len(), 2);
     }
 
     #[test]
