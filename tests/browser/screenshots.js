@@ -31,7 +31,7 @@ async function drawnByTime(tab) {
   await tab.frame().$eval(".graph-toggle", (one) => one.dispatchEvent(new MouseEvent("click", { bubbles: true })));
   await h.until("an open fusion", () => tab.frame().$(".graph-box"));
 }
-const QUERY = `SELECT number AS step, begin_ps, duration_ps, compute_ps, idle_input_ps
+const QUERY = `SELECT step, begin_ps, duration_ps, compute_ps, idle_input_ps
 FROM steps
 ORDER BY duration_ps DESC`;
 /** The rows of the query with a chart of them. */
