@@ -52,9 +52,12 @@ export default defineConfig({
     environment: "jsdom",
     restoreMocks: true,
     projects: [
-      // Making a document takes longer than most tests of functions, which leave nothing in it.
+      // Making a document takes longer than most tests. Modules are those of each file even so.
       { extends: true, test: { name: "functions", include: ["src/**/*.test.ts"], isolate: false } },
-      { extends: true, test: { name: "components", include: ["src/**/*.test.tsx"] } },
+      {
+        extends: true,
+        test: { name: "components", include: ["src/**/*.test.tsx"], isolate: false, setupFiles: "src/base/fresh_document.ts" },
+      },
     ],
   },
 });

@@ -1,4 +1,5 @@
 import { render } from "preact";
+import { act } from "preact/test-utils";
 import { afterEach, expect, it, vi } from "vitest";
 import { unmount } from "../../base/testing";
 import { layoutFlame } from "../../base/flame/flame";
@@ -23,7 +24,8 @@ afterEach(() => {
     root.remove();
   }
 });
-const tick = (): Promise<void> => new Promise((done) => setTimeout(done, 20));
+/** Does something and draws what follows, however slow the machine is. */
+const drawn = (does: () => void): Promise<void> => act(does);
 
 async function show(tree: FlameNode, keys: Record<string, string> = {}): Promise<{ root: HTMLElement; keys: Map<string, string> }> {
   const held = new Map(Object.entries(keys));
@@ -38,15 +40,14 @@ async function show(tree: FlameNode, keys: Record<string, string> = {}): Promise
         else held.set(key, value);
     },
   };
-  render(<FlameGraph root={tree} unit="ps" what="Self time" fileName="f" state={state} placeLink={(place) => ({ line: place })} />, root);
-  await tick();
+  await drawn(() =>
+    render(<FlameGraph root={tree} unit="ps" what="Self time" fileName="f" state={state} placeLink={(place) => ({ line: place })} />, root),
+  );
   return { root, keys: held };
 }
 
-const press = async (root: HTMLElement, key: string): Promise<void> => {
-  root.querySelector("canvas")?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-  await tick();
-};
+const press = (root: HTMLElement, key: string): Promise<void> =>
+  drawn(() => void root.querySelector("canvas")?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })));
 const selected = (root: HTMLElement): string => root.querySelector(".flame-selected")?.textContent ?? "";
 
 it("is moved and zoomed by keyboard, and the address keeps the frame", async () => {

@@ -1,4 +1,5 @@
 import { render } from "preact";
+import { act } from "preact/test-utils";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Cell, ColumnKind, TableColumn, TableData } from "../../base/table/table_data";
 import { unmount } from "../../base/testing";
@@ -58,7 +59,7 @@ beforeEach(async () => {
     this.dispatchEvent(new Event("scroll"));
   };
   document.body.append(root);
-  render(<Table data={data} title="Ops" rowTools={(row) => <button type="button">{`More about ${row}`}</button>} />, root);
+  await act(() => render(<Table data={data} title="Ops" rowTools={(row) => <button type="button">{`More about ${row}`}</button>} />, root));
   await flush();
   root.querySelector<HTMLElement>(".table-scroll")?.focus();
 });
@@ -70,12 +71,10 @@ afterEach(() => {
 
 describe("Table", () => {
   it("prints its first rows, and says how many there are", async () => {
-    window.dispatchEvent(new Event("beforeprint"));
-    await flush();
+    await act(() => void window.dispatchEvent(new Event("beforeprint")));
     expect(all(".table-tr")).toHaveLength(50);
     expect(texts(".table-scroll > p")).toEqual(["50 of 1,000 rows"]);
-    window.dispatchEvent(new Event("afterprint"));
-    await flush();
+    await act(() => void window.dispatchEvent(new Event("afterprint")));
     expect(all(".table-scroll > p")).toEqual([]);
   });
 
