@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { shortKernelNames } from "./kernel_name";
+import { partsOfCollective, partsOfOp, shortKernelNames, shortNamesWithin } from "./kernel_name";
 
 const shown = (...names: string[]): string[] => names.map((name) => shortKernelNames(names).get(name) ?? "");
 const elementwise = (inner: string): string =>
@@ -93,5 +93,34 @@ describe("names of kernels", () => {
     const names = [1, 2].flatMap((x) => ["a", "b"].flatMap((n) => [`void ${n}::f<${x}>(int)`, `void ${n}::f<${x}>(long)`]));
     expect(new Set(shown(...names)).size).toBe(names.length);
     expect(shown("", "<>", "((", "f<")).toHaveLength(4);
+  });
+});
+
+describe("names that a kernel's is part of", () => {
+  const within = (...names: Parameters<typeof shortNamesWithin>[0]): string[] => [...shortNamesWithin(names).values()];
+
+  it("keep the path of the op", () => {
+    const kernel = "void cutlass::Kernel2<cutlass_80_tensorop_bf16_gemm>(cutlass_80_tensorop_bf16_gemm::Params)";
+    expect(
+      within(
+        partsOfOp(`Linear_0/aten::mm/${kernel}`, "aten::mm"),
+        partsOfOp(`aten::mm/${kernel}`, "aten::mm"),
+        partsOfOp("fusion.12", "loop fusion"),
+        partsOfOp("a/fusion/x", ""),
+      ),
+    ).toEqual([
+      "Linear_0/aten::mm/Kernel2<cutlass_80_tensorop_bf16_gemm>",
+      "aten::mm/Kernel2<cutlass_80_tensorop_bf16_gemm>",
+      "fusion.12",
+      "a/fusion/x",
+    ]);
+  });
+
+  it("keep what a collective sends", () => {
+    const name = "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*, unsigned long, ncclWork*)";
+    expect(within(partsOfCollective(`${name} [all-gather, 16 signed char]`), partsOfCollective("all-reduce.1"))).toEqual([
+      "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t [all-gather, 16 signed char]",
+      "all-reduce.1",
+    ]);
   });
 });

@@ -127,3 +127,26 @@ export function shortKernelNames(names: readonly string[]): ReadonlyMap<string, 
   for (const [name, options] of choices) for (const option of options) uses.set(option, (uses.get(option) ?? new Set()).add(name));
   return new Map([...choices].map(([name, options]) => [name, options.find((option) => uses.get(option)?.size === 1) ?? name]));
 }
+
+/** A name that a kernel's is part of: what is before it, the kernel, and what follows. */
+export type NameParts = readonly [before: string, kernel: string, after: string];
+
+/** Short names by full name, of which only the kernel's part is shortened. */
+export function shortNamesWithin(names: readonly NameParts[]): ReadonlyMap<string, string> {
+  const short = shortKernelNames(names.map(([, kernel]) => kernel));
+  return new Map(names.map(([before, kernel, after]) => [before + kernel + after, before + (short.get(kernel) ?? kernel) + after]));
+}
+
+/** The parts of an op's name on GPUs, `Linear_0/aten::addmm/KERNEL`; `kind` is that of the op, `aten::addmm`. Other ops have no kernel. */
+export function partsOfOp(name: string, kind: string): NameParts {
+  const at = kind === "" ? -1 : `/${name}`.indexOf(`/${kind}/`);
+  const cut = at < 0 ? name.length : at + kind.length + 1;
+  return [name.slice(0, cut), name.slice(cut), ""];
+}
+
+/** The parts of a collective's name, `KERNEL [all-reduce, 65536 float]`: its kernel, and what it sends. */
+export function partsOfCollective(name: string): NameParts {
+  const at = name.indexOf(" [");
+  const cut = at < 0 ? name.length : at;
+  return ["", name.slice(0, cut), name.slice(cut)];
+}

@@ -74,6 +74,12 @@ export function sourceOf(cell: string): { place: string; stack: string } {
     : { place: unescapeHtml(cell), stack: "" };
 }
 
+/** The table with texts of a column shortened where they are shown; tooltips, filters and CSV have them in full. */
+export const shortening = (table: TableData, id: string, shorten: (text: string) => string): TableData => ({
+  ...table,
+  columns: table.columns.map((column) => (column.id === id ? { ...column, shorten } : column)),
+});
+
 /** A source without the folders of its file: `a/b/train.py:54` -> `train.py:54`; that of another op is marked. */
 export const shortSource = (source: string): string => source.replace(/ \(of [^()]*\)$/, " (near)").replace(/^.*[\\/]/, "");
 

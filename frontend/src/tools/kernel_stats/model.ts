@@ -5,7 +5,7 @@ import { joinTables, keysOf, pairRows, withoutNumber } from "../../base/table/di
 import type { Keys, Steps } from "../../base/table/difference";
 import { COLUMNS, labelled } from "../../page/op_columns";
 import { cutMiddle, formatPercent, formatTime, plural } from "../../base/format";
-import { constantColumns, withoutUnitLabels, pickRows, rowsWhere } from "../../base/table/transform";
+import { constantColumns, withoutUnitLabels, pickRows, rowsWhere, shortening } from "../../base/table/transform";
 import { shortKernelNames } from "../../base/kernel_name";
 import { sumBy } from "../../base/chart/slices";
 import type { Amount } from "../../base/chart/slices";
@@ -51,11 +51,6 @@ export function readKernels(payload: unknown): Kernels {
     allUs: totalUs.reduce((a, b) => a + b, 0),
   };
 }
-
-const shortening = (table: TableData, id: string, shorten: (text: string) => string): TableData => ({
-  ...table,
-  columns: table.columns.map((column) => (column.id === id ? { ...column, shorten } : column)),
-});
 
 /** Inserts the share of all kernel time after the name. */
 function withShare(table: TableData, totalUs: readonly number[]): TableData {

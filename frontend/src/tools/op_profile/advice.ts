@@ -66,7 +66,7 @@ function wasteLine(profile: OpProfile): string | null {
   if (!worst || worst.waste < 0.02) return null;
   const { node, waste } = worst;
   return (
-    `Largest potential saving: ${node.name} takes ${percent(share(node, busy))} of the busy time at ` +
+    `Largest potential saving: ${node.label} takes ${percent(share(node, busy))} of the busy time at ` +
     `${percent(flopsUse(node, busy, peaks))} of peak FLOPS and ${percent(memoryUse(node, 0, peaks))} of peak HBM ` +
     `bandwidth; at peak it would save ${percent(waste)} of the busy time.`
   );

@@ -14,6 +14,7 @@ const op = (
   kind: NodeKind = "op",
 ): OpNode => ({
   name,
+  label: name,
   kind,
   timePs,
   weightedFlops: 0,

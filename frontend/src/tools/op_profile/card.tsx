@@ -56,13 +56,14 @@ export function Card({ node, root, peaks, device, idle, perStep = false, time, o
   return (
     <aside class={onUnpin ? "opp-card" : "opp-card passing"} aria-label="Details">
       <div class="opp-card-head">
-        <h2>{node.name}</h2>
+        <h2>{node.label}</h2>
         {onUnpin ? (
           <button type="button" class="button ghost icon" aria-label="Close details" onClick={onUnpin}>
             ✕
           </button>
         ) : null}
       </div>
+      {node.label === node.name ? null : <p class="dim opp-full">{node.name}</p>}
       {node.op && node.kind !== "idle" && node.op.category ? <p class="dim">{node.op.category} operation</p> : null}
       {node.op && node.kind !== "idle" ? <SourceLine op={node.op} link={sourceLink} /> : null}
       {node.op?.programId && node.kind !== "idle" ? (

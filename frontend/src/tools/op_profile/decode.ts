@@ -3,6 +3,8 @@ import { asDict, asList, asNumber, asText, badAnswer } from "../../api/payload/f
 import type { Dict } from "../../api/payload/fields";
 import { readNotes } from "../../page/op_request";
 import type { OpNotes } from "../../page/op_request";
+import { partsOfOp, shortNamesWithin } from "../../base/kernel_name";
+import type { NameParts } from "../../base/kernel_name";
 
 export const GROUPINGS = ["program", "category", "provenance"] as const;
 export type Grouping = (typeof GROUPINGS)[number];
@@ -32,6 +34,8 @@ export type NodeKind = "root" | "group" | "duplicates" | "op" | "idle" | "part";
 
 export interface OpNode {
   name: string;
+  /** The name with its kernel shortened. */
+  label: string;
   kind: NodeKind;
   timePs: number;
   /** Share of peak compute, multiplied by the share of all time; not capped. */
@@ -68,11 +72,32 @@ export function readOpProfile(payload: unknown, groupBy: Grouping): OpProfile {
   if (!(key in answer)) throw badAnswer(`the op profile has no tree ${key}`);
   const notes = answer["notes"] === undefined ? {} : asDict(answer["notes"], "notes");
   return {
-    whole: readNode(answer[key], null),
-    busy: readNode(answer[`${key}ExcludeIdle`], null),
+    whole: labelled(readNode(answer[key], null)),
+    busy: labelled(readNode(answer[`${key}ExcludeIdle`], null)),
     device: asText(answer["deviceType"] ?? "", "deviceType"),
     notes: readNotes(Object.fromEntries(Object.entries(notes).map(([name, value]) => [name, String(value)]))),
   };
+}
+
+/** Shortens the kernels in the names of ops, as little as tells them apart. */
+function labelled(root: OpNode): OpNode {
+  const parts = new Map<OpNode, NameParts>();
+  const collect = (node: OpNode): void => {
+    if (node.kind === "op" || node.kind === "duplicates") {
+      const plain = node.kind === "op" ? node.name : node.name.slice(0, -DUPLICATES.length);
+      const [before, kernel] = partsOfOp(plain, node.op?.category ?? "");
+      parts.set(node, [before, kernel, node.name.slice(plain.length)]);
+    }
+    node.children.forEach(collect);
+  };
+  collect(root);
+  const short = shortNamesWithin([...parts.values()]);
+  const withLabel = (node: OpNode): OpNode => ({
+    ...node,
+    label: parts.has(node) ? (short.get(node.name) ?? node.name) : node.name,
+    children: node.children.map(withLabel),
+  });
+  return withLabel(root);
 }
 
 function kindOf(name: string, op: OpFacts | null, parent: OpNode["kind"] | null): NodeKind {
@@ -99,6 +124,7 @@ function readNode(value: unknown, parent: NodeKind | null, contains = false): Op
   const children = [...listed.map((child) => readNode(child, kind)), ...around.map((child) => readNode(child, kind, true))];
   return {
     name,
+    label: name,
     kind,
     timePs: number("rawTime"),
     weightedFlops: number("uncappedFlops"),

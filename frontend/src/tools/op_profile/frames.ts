@@ -7,7 +7,7 @@ import type { OpNode } from "./decode";
 export function framesOf(node: OpNode, basePs: Against["basePs"] | null): FlameNode {
   const base = basePs === null ? undefined : (basePs.get(node) ?? null);
   return {
-    name: node.kind === "root" ? "all" : node.name,
+    name: node.kind === "root" ? "all" : node.label,
     value: node.timePs,
     ...(base === undefined ? {} : { base }),
     children: node.children.filter(({ kind }) => kind !== "part").map((child) => framesOf(child, basePs)),

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { adviceOf } from "./advice";
 import { readOpProfile } from "./decode";
 import type { OpNode } from "./decode";
+import { framesOf } from "./frames";
 import { fit, flopsUse, frameworkOp, memoryUse, peaksOf, share, wasted } from "./formulas";
 import { firstOpen, pathTo, treeTable, visibleRows } from "./rows";
 import type { Options } from "./rows";
@@ -56,6 +57,25 @@ describe("the response", () => {
     expect(find(profile.whole, "f").timePs).toBe(9007199254740992);
     expect(find(profile.whole, "a").kind).toBe("part");
     expect(profile.notes).toMatchObject({ onCpu: true, unattributed: 0.25 });
+  });
+
+  it("shortens kernels in the names of ops, as little as tells them apart", () => {
+    const kernel = (type: string) => `void at::native::vectorized_kernel<4, at::native::${type}Functor<float> >(int, float)`;
+    const op = (name: string) => node(name, { time: 1, category: "aten::add" });
+    const ops = [
+      op(`Net_0/aten::add/${kernel("Add")}`),
+      op(`aten::add/${kernel("Mul")}`),
+      op(`aten::add/${kernel("Mul")} and its duplicate(s)`),
+    ];
+    const answer = { byCategory: node("r", { time: 3 }, ops), byCategoryExcludeIdle: node("r", {}), deviceType: "GPU" };
+    const { whole } = readOpProfile(answer, "category");
+    expect(whole.children.map(({ label }) => label)).toEqual([
+      "Net_0/aten::add/vectorized_kernel<AddFunctor>",
+      "aten::add/vectorized_kernel<MulFunctor>",
+      "aten::add/vectorized_kernel<MulFunctor> and its duplicate(s)",
+    ]);
+    expect(whole.children[0]?.name).toContain("void at::native::");
+    expect(framesOf(whole, null).children?.[0]?.name).toBe("Net_0/aten::add/vectorized_kernel<AddFunctor>");
   });
 
   it("reports malformed responses", () => {

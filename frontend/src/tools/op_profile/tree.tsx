@@ -213,12 +213,12 @@ function Line({ row, basePs, time, root, peaks, open, active, pinned, onPress, o
         style={indent}
         onPointerEnter={() => onPoint(true)}
         onPointerLeave={() => onPoint(false)}
-        data-tip={node.contains ? `${node.name}\n${CONTAINS}` : node.name.length > 24 ? node.name : undefined}
+        data-tip={node.contains ? `${node.name}\n${CONTAINS}` : node.name.length > 24 || node.label !== node.name ? node.name : undefined}
       >
         <i class="opp-arrow" aria-hidden="true">
           {opens ? (open ? "▾" : "▸") : ""}
         </i>
-        <b>{node.name}</b>
+        <b>{node.label}</b>
         {node.contains ? <span class="dim opp-self">self time</span> : null}
       </span>
       <span class="number opp-share" role="gridcell" data-tip={part === null ? PART : formatExact(part, "fraction")}>

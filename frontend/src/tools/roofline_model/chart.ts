@@ -124,9 +124,9 @@ export function rooflineChart(points: readonly Point[], roofline: Roofline, choi
   };
 }
 
-function titleOf({ program, name, step, category }: Point): string {
-  if (program) return `${name}, ${/^\d+$/.test(step) ? `step ${step}` : step.toLowerCase()}`;
-  return category ? `${name} (${category})` : name;
+function titleOf({ program, label, step, category }: Point): string {
+  if (program) return `${label}, ${/^\d+$/.test(step) ? `step ${step}` : step.toLowerCase()}`;
+  return category ? `${label} (${category})` : label;
 }
 
 function pointLines(point: Point): [string, string][] {

@@ -172,3 +172,14 @@ describe("the chart", () => {
     expect(chart.tip(2)).toBeNull();
   });
 });
+
+it("shows kernels by short names, with the full ones in tooltips and CSV", () => {
+  const full = "Net_0/aten::mm/void cutlass::Kernel2<cutlass_80_tensorop_gemm>(cutlass_80_tensorop_gemm::Params)";
+  const short = "Net_0/aten::mm/Kernel2<cutlass_80_tensorop_gemm>";
+  const roofline = readRoofline(payload([...half(true), ["Total", 5, "aten::mm", full, 100, 0.1, 900, 10, 0, 0, 9, 9, "HBM", 0.5, true]]));
+  const column = roofline.table.columns.find(({ id }) => id === "operation");
+  expect([column?.values.at(-1), column?.shorten?.(full), column?.shorten?.("f.1")]).toEqual([full, short, "f.1"]);
+  const spec = rooflineChart(roofline.points, roofline, choice, () => roofline.table);
+  const last = roofline.points.length - 1;
+  expect(spec.tip?.(last)?.title).toBe(`${short} (aten::mm)`);
+});

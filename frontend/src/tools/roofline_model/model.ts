@@ -4,7 +4,8 @@ import { asList, asTable, badAnswer, columnOf, numbersOf, propertyNumber, textsO
 import { beyond, overCores, rateDoubt, readNotes, shareDoubt } from "../../page/op_request";
 import type { OpNotes } from "../../page/op_request";
 import { formatPercent, formatQuantity, formatTime, plural } from "../../base/format";
-import { plainSources, relabelled, withDoubts, withUnits, withoutUnitLabels, withoutZeros } from "../../base/table/transform";
+import { partsOfOp, shortNamesWithin } from "../../base/kernel_name";
+import { plainSources, relabelled, shortening, withDoubts, withUnits, withoutUnitLabels, withoutZeros } from "../../base/table/transform";
 import type { TableData } from "../../base/table/table_data";
 
 export interface Point {
@@ -14,6 +15,8 @@ export interface Point {
   program: boolean;
   category: string;
   name: string;
+  /** The name with its kernel shortened. */
+  label: string;
   bound: string;
   /** FLOP per byte of the bottleneck memory, or of all memory if there is none. */
   intensity: number;
@@ -90,9 +93,12 @@ export function readRoofline(payload: unknown): Roofline {
     return [{ id, name: gpu && id === "vmem_write" ? "Shared memory / L1" : name, bandwidth, ridge: peak / (bandwidth * GIGA_PER_GIBI) }];
   });
   const notes = readNotes(properties);
-  const points = readPoints(raw, peak !== null, notes);
+  const categories = textsOf(raw, "category", WHAT);
+  const names = shortNamesWithin(textsOf(raw, "operation", WHAT).map((name, row) => partsOfOp(name, categories[row] ?? "")));
+  const label = (name: string): string => names.get(name) ?? name;
+  const points = readPoints(raw, peak !== null, notes, label);
   return {
-    table: dressed(raw, peak !== null, roofs, notes),
+    table: shortening(dressed(raw, peak !== null, roofs, notes), "operation", label),
     points,
     roofs,
     peak,
@@ -169,7 +175,7 @@ function marked(table: TableData, { limits }: OpNotes): TableData {
   });
 }
 
-function readPoints(table: TableData, known: boolean, { limits }: OpNotes): Point[] {
+function readPoints(table: TableData, known: boolean, { limits }: OpNotes, label: (name: string) => string): Point[] {
   const number = (id: string): number[] => numbersOf(table, id, WHAT);
   const text = (id: string): string[] => textsOf(table, id, WHAT);
   const [step, category, name, bound] = [text("step"), text("category"), text("operation"), text("bound_by")];
@@ -186,6 +192,7 @@ function readPoints(table: TableData, known: boolean, { limits }: OpNotes): Poin
     program: category[row] === "Program" && rank[row] === 0,
     category: category[row] ?? "",
     name: name[row] ?? "",
+    label: label(name[row] ?? ""),
     bound: bound[row] || "Unknown",
     intensity: binding[row] || overall[row] || 0,
     rate: rate[row] ?? 0,
@@ -296,7 +303,7 @@ export function summaryOf({ points, peak, roofs, notes }: Roofline, transfers: b
     .sort((a, b) => b.share * (1 - Math.min(1, b.efficiency ?? 0)) - a.share * (1 - Math.min(1, a.efficiency ?? 0)))[0];
   if (far)
     lines.push(
-      `Largest potential gain: ${far.name}, with ${formatPercent(far.share * 100)} of all recorded time at ` +
+      `Largest potential gain: ${far.label}, with ${formatPercent(far.share * 100)} of all recorded time at ` +
         `${formatPercent((far.efficiency ?? 0) * 100)} of its roofline limit.`,
     );
   return {
