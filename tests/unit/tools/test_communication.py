@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from builders.asked import ask, rows
 from builders.planes import device_steps, gpu, host, marked, tpu, xla_on_cpu
+from builders.profiles.findings import told
 
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.tools.time.communication import TOOL
@@ -55,6 +56,19 @@ line 1 python
 41us +2us cuLaunchKernel {correlation_id=2}
 70us +2us cuLaunchKernel {correlation_id=3}
 """
+
+
+def test_collectives_are_ranked_without_waits_as_the_finding_ranks_them():
+    """The first reduction takes 100 us on each device, of which the first one waits 80; the gather takes 40."""
+    ops = "0 {0} dot.1 {{run_id=$N}}\n{0} {1} all-reduce.2 {{run_id=$N}}\n150 40 all-gather.3 {{run_id=$N}}"
+    threads = [
+        xla_on_cpu(ops.format(work, 110 - work), device=number, steps=2, period=200)
+        for number, work in enumerate((10, 90))
+    ]
+    profile = host(marked(steps=2, period=200, length=190), *threads)
+    found = rows(ask(TOOL, profile)["ops"], "op", "exposed_ps", "own_exposed_ps")
+    assert found == [("all-gather.3", 160 * US, 160 * US), ("all-reduce.2", 240 * US, 80 * US)]
+    assert told("exposed_communication", profile)["title"].endswith("most of it in all-gather.3")
 
 
 def test_launches_and_clocks_of_a_gpu():

@@ -60,6 +60,11 @@ class CollectiveSums:
     end_ps: int
     device: int
 
+    @property
+    def own_exposed_ps(self) -> int:
+        """Exposed time without waits for late devices: its own cost, by which pages and findings rank."""
+        return self.exposed_ps - min(self.wait_ps, self.exposed_ps)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostCommunication:

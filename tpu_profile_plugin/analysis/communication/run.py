@@ -28,7 +28,7 @@ class RunCommunication:
       number, names, begin_ps: int64[s], names, int64[s, d] of the steps that all hosts have.
       work_ps, communication_ps, exposed_ps, wait_ps: int64[s, d].
       caused_ps: int64[d], time that other devices waited for this one.
-      sums: one entry per collective, most exposed time first.
+      sums: one entry per collective, most exposed time of its own (`own_exposed_ps`) first.
       stragglers: devices that others wait for; host_outliers: hosts (positions) with far more work, and their score.
       offsets: per host in `hosts`, its clock against the first one's; None for the first and where unknown.
       early: runs that ended before the last device began.
@@ -87,7 +87,7 @@ def merge_communication(parts: Sequence[HostCommunication]) -> RunCommunication:
         exposed_ps=exposed,
         wait_ps=together.wait_ps,
         caused_ps=together.caused_ps,
-        sums=tuple(sorted(together.sums, key=lambda one: (-one.exposed_ps, one.key.name))),
+        sums=tuple(sorted(together.sums, key=lambda one: (-one.own_exposed_ps, -one.exposed_ps, one.key.name))),
         stragglers=tuple(stragglers(work.sum(axis=0).tolist(), communication.sum(axis=0).tolist())),
         host_outliers=_host_outliers(devices, hosts, work),
         offsets=together.offsets,

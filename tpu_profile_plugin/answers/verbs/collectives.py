@@ -15,7 +15,10 @@ from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.units import PS_PER_MS
 
 _ID = texts("id", "Id", "Name and program of the collective; start and done are one.")
-_SHOWN = ("kind", "count", "bytes", "total_ps", "exposed_ps", "hidden_percent", "wait_ps", "last", "bus_gbps")
+_SHOWN = (
+    *("kind", "count", "bytes", "total_ps", "exposed_ps", "own_exposed_ps", "hidden_percent", "wait_ps", "last"),
+    "bus_gbps",
+)
 _HIDDEN = "of the total time of the collective, that during which the device computes"
 _MOST_LATE, _MOST_CLOCKS = 5, 16
 
@@ -23,8 +26,9 @@ _MOST_LATE, _MOST_CLOCKS = 5, 16
 def collectives(
     asked: Asked, *, find: Annotated[str, "Only collectives whose name or kind has this text."] = ""
 ) -> Answer:
-    """Collectives with the time that no computation hides, most first, and the device or host that others wait for.
+    """Collectives with the time that no computation hides, and the device or host that others wait for.
 
+    Most exposed time without waits for late devices comes first, as findings rank them.
     Times and counts are summed over the runs on all devices; `clocks` tells what to add to the times of other hosts.
     """
     run = asked.run

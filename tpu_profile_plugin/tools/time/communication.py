@@ -2,7 +2,7 @@
 
 An object; times are whole picoseconds, bandwidths 1e9 bytes per second:
 
-* `ops`: DataTable, one row per collective, most exposed time first;
+* `ops`: DataTable, one row per collective, most exposed time without waits first, as findings rank them;
 * `steps` [{number, name, begin_ps, communication_ps, exposed_ps, hidden_percent}], times summed over devices;
 * `ranks`: DataTable, one row per device;
 * `stragglers` [{device, host, work_ratio, modified_z, waits_ratio}]: devices that the others wait for;
@@ -40,6 +40,7 @@ OPS = (
     numbers("count", "Runs", "", "Runs on all devices."),
     numbers("total_ps", "Total time", "ps", "From start to completion, summed over runs on all devices."),
     numbers("exposed_ps", "Exposed", "ps", "Part of the total time during which the device computes nothing."),
+    numbers("own_exposed_ps", "Exposed, without waits", "ps", "Exposed time without waits for late devices."),
     numbers("hidden_percent", "Hidden", "%", "Share of the total time during which the device computes."),
     numbers("stall_ps", "Stall", "ps",
             "TPUs: time that the TensorCore waits, in the done op or in a synchronous op."),
@@ -160,7 +161,9 @@ def _ops(comm: RunCommunication, names: Sequence[str], hosts: Sequence[str], pro
             "kind": [one.key.kind for one in sums],
             "ranks": [n or None for n in ranks],
             **attributes(
-                sums, "count", "total_ps", "exposed_ps", "stall_ps", "wait_ps", "most_wait_ps", "begin_ps", "end_ps"
+                sums,
+                *("count", "total_ps", "exposed_ps", "own_exposed_ps", "stall_ps", "wait_ps", "most_wait_ps"),
+                *("begin_ps", "end_ps"),
             ),
             "hidden_percent": [_hidden(one.exposed_ps, one.total_ps) for one in sums],
             "last": [names[one.last] if one.last >= 0 else "" for one in sums],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readCommunication } from "./decode";
-import { clocksOf, headline, hiddenChart, hiddenColumns, stepsChart, windowOf, withBaseOps, withBaseRanks } from "./model";
+import { clocksOf, headline, hiddenChart, hiddenColumns, stepsChart, windowOf, withBaseOps, withBaseRanks, withShortNames } from "./model";
 import { NOTHING, OPS, answer } from "./testing";
 
 describe("the summary of communication", () => {
@@ -10,6 +10,19 @@ describe("the summary of communication", () => {
     expect(sentences).toEqual([
       "2 collectives, 1 ns over all devices; computation hides 40.0% of it, and 10.0% is waiting for the last device.",
     ]);
+  });
+
+  it("ranks collectives without waits, as findings do, and names their kernels shortly", () => {
+    const names = [
+      "ncclKernel_AllGather(ncclWork*, int) [all-gather, 8 float]",
+      "ncclKernel_SendRecv(ncclWork*, int) [all-to-all, 8 float]",
+    ];
+    const found = readCommunication(answer({}, { ...OPS, op: names, exposed_ps: [300, 200], own_exposed_ps: [100, 200] }));
+    expect(headline(found).title).toBe(
+      "50.0% of the communication is exposed; most of it, without waits for late devices, is in ncclKernel_SendRecv [all-to-all, 8 float]",
+    );
+    const [op] = withShortNames(found.ops).columns;
+    expect([op?.values[0], op?.shorten?.(names[0] ?? "")]).toEqual([names[0], "ncclKernel_AllGather [all-gather, 8 float]"]);
   });
 
   it("is as severe as what it costs of the step", () => {

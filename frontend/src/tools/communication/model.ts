@@ -1,8 +1,10 @@
 // Summary and charts of communication. Pure.
 import { clocksText } from "../../page/clocks";
 import { columnOf, numbersOf, textsOf } from "../../api/payload/fields";
+import { partsOfCollective, shortNamesWithin } from "../../base/kernel_name";
 import type { BandChart, StackChart } from "../../base/chart/chart_spec";
 import { joinBy, joinTables, keysOf, pairRows, withoutNumber } from "../../base/table/difference";
+import { shortening } from "../../base/table/transform";
 import type { TableData } from "../../base/table/table_data";
 import { filledSeries } from "../../base/chart/chart_data";
 import { formatPercent, formatRatio, formatTime, plural } from "../../base/format";
@@ -15,9 +17,6 @@ const MATTERS = 0.03;
 const SEVERE = 0.1;
 /** Share of the communication, in percent, that may be exposed for it to count as hidden. */
 const HIDDEN = 20;
-
-/** Of a C++ function, which the names of NCCL's kernels end with; what a collective sends may follow. */
-const PARAMETERS = /\([^[]*\)(?= \[|$)/;
 
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
 
@@ -33,7 +32,7 @@ function toneOf(lost: number | null): Headline["tone"] {
   return lost >= SEVERE ? "bad" : lost >= MATTERS ? "fair" : "good";
 }
 
-/** Names the late device if there is one, else the collective with most exposed time; its severity is what communication costs. */
+/** Names the late device if there is one, else the collective with most exposed time of its own; its severity is what communication costs. */
 export function headline(found: Communication): Headline {
   const lost = found.cost?.share ?? null;
   const total = numbersOf(found.ops, "total_ps", WHAT);
@@ -71,11 +70,23 @@ export function headline(found: Communication): Headline {
       title: "No collectives were recorded",
       sentences: ["Either the devices do not communicate, or the recording has no collectives."],
     };
-  const first = exposed.reduce((best, value, i) => (value > (exposed[best] ?? 0) ? i : best), 0);
   const open = (100 * sum(exposed)) / all;
   if (open < HIDDEN) return { tone: "good", title: `Computation hides ${formatPercent(100 - open)} of the communication`, sentences };
-  const name = (names[first] ?? "").replace(PARAMETERS, "");
-  return { tone: toneOf(lost), title: `${formatPercent(open)} of the communication is exposed, most of it in ${name}`, sentences };
+  // As the finding about exposed communication ranks them, so that both name the same collective.
+  const own = numbersOf(found.ops, "own_exposed_ps", WHAT);
+  const first = own.reduce((best, value, i) => (value > (own[best] ?? 0) ? i : best), 0);
+  const name = shortNames(names).get(names[first] ?? "") ?? "";
+  const most = sum(exposed) > sum(own) ? `; most of it, without waits for late devices, is in ${name}` : `, most of it in ${name}`;
+  return { tone: toneOf(lost), title: `${formatPercent(open)} of the communication is exposed${most}`, sentences };
+}
+
+/** Names of collectives with their kernels shortened, by full name. */
+export const shortNames = (names: readonly string[]): ReadonlyMap<string, string> => shortNamesWithin(names.map(partsOfCollective));
+
+/** The table of collectives with short names. */
+export function withShortNames(ops: TableData): TableData {
+  const short = shortNames(textsOf(ops, "op", WHAT));
+  return shortening(ops, "op", (name) => short.get(name) ?? name);
 }
 
 /** Time of collectives by step: hidden by computation, and exposed. */
@@ -132,7 +143,7 @@ export function clocksOf(found: Communication): string {
 
 /** Compared numbers that are shown at first. */
 export const SHOWN_WITH_BASE = ["total_ps", "exposed_ps", "wait_ps", "work_ps", "communication_ps"];
-const SUMS = ["count", "total_ps", "exposed_ps", "stall_ps", "wait_ps"];
+const SUMS = ["count", "total_ps", "exposed_ps", "own_exposed_ps", "stall_ps", "wait_ps"];
 const RATES = ["hidden_percent", "algorithm_gbps", "bus_gbps"];
 
 /** The table of collectives with those of a base: by name and kind, else by kind, ranks and name without its number. */

@@ -17,7 +17,18 @@ import { SummaryBox } from "../../widgets/content/summary_box";
 import { useLoad } from "../../widgets/status/use_load";
 import { readCommunication } from "./decode";
 import type { Communication } from "./decode";
-import { clocksOf, headline, hiddenChart, hiddenColumns, SHOWN_WITH_BASE, stepsChart, windowOf, withBaseOps, withBaseRanks } from "./model";
+import {
+  clocksOf,
+  headline,
+  hiddenChart,
+  hiddenColumns,
+  SHOWN_WITH_BASE,
+  stepsChart,
+  windowOf,
+  withBaseOps,
+  withBaseRanks,
+  withShortNames,
+} from "./model";
 
 const TRACE = "trace_viewer@";
 
@@ -51,7 +62,7 @@ function Content({ page, found }: { page: PageProps; found: Communication }) {
   const stores = useMemo(() => ["t1", "t2", "t3", "t4"].map((name) => storeAt(state, name)), [state]);
   const base = useBase(page, { read: readCommunication, params: { run, tag: page.tool.id, host: host ?? undefined } });
   const comparison = useComparison(page);
-  const ops = useMemo(() => (base.data === null ? found.ops : withBaseOps(found.ops, base.data.ops)), [found, base.data]);
+  const ops = useMemo(() => withShortNames(base.data === null ? found.ops : withBaseOps(found.ops, base.data.ops)), [found, base.data]);
   const ranks = useMemo(() => (base.data === null ? found.ranks : withBaseRanks(found.ranks, base.data.ranks)), [found, base.data]);
   const opStore = useMemo(
     () => stores[0] && hiding(stores[0], [...hiddenColumns(found), ...addedColumns(ops, SHOWN_WITH_BASE)]),
@@ -86,7 +97,7 @@ function Content({ page, found }: { page: PageProps; found: Communication }) {
           <Card
             title="Collectives"
             help={
-              "One row per collective op, most exposed time first.\n" +
+              "One row per collective op, most exposed time without waits for late devices first, as findings rank them.\n" +
               "Exposed: the device computes nothing meanwhile. Stall: the TensorCore waits in the done op.\n" +
               "Double click or Enter: open the longest run in the trace viewer.\n" +
               "Source: trace, HLO."

@@ -19,6 +19,7 @@ export const OPS = {
   kind: ["all-reduce", "all-gather"],
   total_ps: [800, 200],
   exposed_ps: [600, 0],
+  own_exposed_ps: [600, 0],
   wait_ps: [100, 0],
   stall_ps: [null, null],
   host: ["h", "h"],
@@ -46,5 +47,5 @@ export function answer(change: Record<string, unknown> = {}, ops: Record<string,
 
 export const NOTHING = answer(
   { ranks: table({ device: [] }), steps: [] },
-  { op: [], total_ps: [], exposed_ps: [], wait_ps: [], host: [], begin_ps: [], end_ps: [] },
+  { op: [], total_ps: [], exposed_ps: [], own_exposed_ps: [], wait_ps: [], host: [], begin_ps: [], end_ps: [] },
 );

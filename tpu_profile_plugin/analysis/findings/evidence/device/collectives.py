@@ -62,7 +62,7 @@ def origins(host: HostView) -> Mapping[Key, Origin]:
 def _origins(host: HostView) -> Mapping[Key, Origin]:
     known: dict[int, ProgramRows | None] = {}
     found: dict[Key, Origin] = {}
-    for one in sorted(host.communication.sums, key=lambda one: -one.exposed_ps)[:_MOST]:
+    for one in sorted(host.communication.sums, key=lambda one: -one.own_exposed_ps)[:_MOST]:
         name, number = one.key.name, one.key.program
         if number not in known:
             program = host.hlo.programs.program(number)
@@ -72,11 +72,6 @@ def _origins(host: HostView) -> Mapping[Key, Origin]:
         if rows is not None and row is not None:
             found[name, number] = _origin(rows, row)
     return found
-
-
-def own_exposed_ps(sums: CollectiveSums) -> int:
-    """Exposed time of a collective without waits for late devices."""
-    return sums.exposed_ps - min(sums.wait_ps, sums.exposed_ps)
 
 
 def bandwidth(sums: CollectiveSums) -> tuple[float | None, float | None]:

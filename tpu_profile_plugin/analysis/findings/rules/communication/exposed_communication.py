@@ -13,12 +13,7 @@ from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.op_names import short_kernel
 from tpu_profile_plugin.analysis.communication.host import CollectiveSums
-from tpu_profile_plugin.analysis.findings.evidence.device.collectives import (
-    Key,
-    bandwidth,
-    origins,
-    own_exposed_ps,
-)
+from tpu_profile_plugin.analysis.findings.evidence.device.collectives import Key, bandwidth, origins
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
@@ -71,7 +66,7 @@ def judge(run: RunView, gathered: Sequence[Exposed]) -> Finding | Silence:
     if alone < EXPOSED_SHARE:
         others = f"{alone:.1%} while no other device uses the same cores"
         return Silence(f"Exposed communication takes {lost.share:.1%} of the {run.base}; {others}.")
-    most = max(run.communication.sums, key=own_exposed_ps)
+    most = run.communication.sums[0]
     places = {key: place for one in gathered for key, place in one.places.items()}
     place = places.get((most.key.name, most.key.program), "")
     label = f"{most.key.name} ({place})" if place else most.key.name

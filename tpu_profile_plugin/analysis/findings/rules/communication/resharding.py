@@ -13,12 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.communication.host import CollectiveSums
-from tpu_profile_plugin.analysis.findings.evidence.device.collectives import (
-    Key,
-    Origin,
-    origins,
-    own_exposed_ps,
-)
+from tpu_profile_plugin.analysis.findings.evidence.device.collectives import Key, Origin, origins
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
@@ -59,7 +54,7 @@ def judge(run: RunView, parts: Sequence[Resharded]) -> Finding | Silence:
         return Silence("No collectives of known programs recorded.", looked=False)
     inserted = {key: origin for part in parts for key, origin in part.inserted.items()}
     ours = [one for one in sums if (one.key.name, one.key.program) in inserted]
-    total, own = sum(map(own_exposed_ps, sums)), sum(map(own_exposed_ps, ours))
+    total, own = (sum(one.own_exposed_ps for one in some) for some in (sums, ours))
     share = own / total if total else 0.0
     lost = run.lost_in("exposed_communication", ps=share * run.part_ps("exposed_communication"))
     alone = lost.share - share * run.share(sum(part.shared_ps for part in parts) / run.cells)
@@ -68,7 +63,7 @@ def judge(run: RunView, parts: Sequence[Resharded]) -> Finding | Silence:
             f"Exposed collectives that change shardings take {lost.share:.1%} of the {run.base}, {share:.0%} of the "
             "exposed communication."
         )
-    most = max(ours, key=own_exposed_ps)
+    most = max(ours, key=lambda one: one.own_exposed_ps)
     origin = inserted[most.key.name, most.key.program]
     host = run.hosts[run.communication.devices[most.device].host]
     label = f"{most.key.name} ({origin.place})" if origin.place else most.key.name
@@ -97,7 +92,7 @@ def _by_kind(ours: Sequence[CollectiveSums], own_ps: int) -> list[Evidence]:
     """The share of each kind of collective, most first."""
     times: dict[str, int] = {}
     for one in ours:
-        times[one.key.kind] = times.get(one.key.kind, 0) + own_exposed_ps(one)
+        times[one.key.kind] = times.get(one.key.kind, 0) + one.own_exposed_ps
     kinds = sorted(times.items(), key=lambda one: -one[1])
     return [Evidence("By kind of collective", ", ".join(f"{kind} {ps / own_ps:.0%}" for kind, ps in kinds))]
 

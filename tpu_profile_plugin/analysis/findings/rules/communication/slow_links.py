@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tpu_profile_plugin.analysis.communication.host import CollectiveSums
-from tpu_profile_plugin.analysis.findings.evidence.device.collectives import bandwidth, own_exposed_ps
+from tpu_profile_plugin.analysis.findings.evidence.device.collectives import bandwidth
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
@@ -53,8 +53,8 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
         return Silence(f"No collectives {missing} of {LARGE_MIB} MiB and known bandwidth recorded.", looked=False)
     usual = float(np.median([rate for _, rate in inside]))
     slow = [(one, rate) for one, rate in between if rate <= SLOW * usual]
-    total = sum(map(own_exposed_ps, communication.sums))
-    own = sum(own_exposed_ps(one) for one, _ in slow)
+    total = sum(one.own_exposed_ps for one in communication.sums)
+    own = sum(one.own_exposed_ps for one, _ in slow)
     part_ps = run.part_ps("exposed_communication") * own / max(total, 1)
     best = max(rate for _, rate in between)
     if run.share(part_ps) < EXPOSED_SHARE:
@@ -62,7 +62,7 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
             f"Collectives between hosts reach {best:.1f} GB/s, inside a host {usual:.1f}; slow ones take "
             f"{run.share(part_ps):.1%} of the {run.base} exposed."
         )
-    most, rate = max(slow, key=lambda one: own_exposed_ps(one[0]))
+    most, rate = max(slow, key=lambda one: one[0].own_exposed_ps)
     lost = run.lost_in("exposed_communication", ps=part_ps * (1 - rate / usual))
     host = run.hosts[communication.devices[most.device].host]
     return Finding(
