@@ -11,7 +11,7 @@ from tpu_profile_plugin.analysis.devices.cpu_tf import runs_tensorflow
 from tpu_profile_plugin.analysis.devices.cpu_torch import runs_pytorch
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.analysis.serving.events import has_requests
-from tpu_profile_plugin.analysis.summary.torch_recording import not_recorded
+from tpu_profile_plugin.analysis.summary.torch_recording import NO_MEMORY, not_recorded
 from tpu_profile_plugin.analysis.tf_data.pipelines import has_iterators
 from tpu_profile_plugin.columns import Plane, XSpace, load, peek, stats
 from tpu_profile_plugin.formats import Skipped, Unpacked
@@ -38,6 +38,7 @@ def file_facts(host: str, content: Unpacked) -> RunFacts:
     space = load(data, planes=("/device:", "/host:CPU"), events=False)
     programs = HloPrograms(space, {module.program_id: module for module in summary.hlo_modules})
     torch = [plane for plane in space.planes if plane.name == "/host:CPU" and runs_pytorch(plane)]
+    missing = not_recorded(torch[0], (one for one in space.planes if "/device:GPU" in one.name)) if torch else ()
     planes = tuple(PlaneFact(host, plane.name, plane.lines, plane.bytes) for plane in summary.planes)
     return RunFacts(
         hosts=(host,),
@@ -57,9 +58,8 @@ def file_facts(host: str, content: Unpacked) -> RunFacts:
         tf_data=any(plane.name == "/host:CPU" and has_iterators(plane) for plane in space.planes),
         tf_executor=any(plane.name == "/host:CPU" and runs_tensorflow(plane) for plane in space.planes),
         pytorch=bool(torch),
-        not_recorded=not_recorded(torch[0], (one for one in space.planes if "/device:GPU" in one.name))
-        if torch
-        else (),
+        not_recorded=missing,
+        torch_memory=bool(torch) and NO_MEMORY not in missing,
         defects=(
             *_left_out(skipped),
             *_broken_modules(summary.broken_modules),

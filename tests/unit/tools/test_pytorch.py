@@ -15,6 +15,9 @@ from tpu_profile_plugin.analysis.common.op_names import library_collective
 from tpu_profile_plugin.analysis.devices.host import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.environment.gpu_boards import peaks_by_dtype
 from tpu_profile_plugin.analysis.ops.torch_inputs import dtype_of
+from tpu_profile_plugin.formats import unpack
+from tpu_profile_plugin.run.facts import combine_facts
+from tpu_profile_plugin.run.host_facts import file_facts
 from tpu_profile_plugin.tools.registry import find
 
 
@@ -34,6 +37,22 @@ def test_framework_ops_have_shapes_types_and_calls() -> None:
         "train.py:12 (train_step)",
     ]
     assert found["Optimizer.step#SGD.step/aten::add_"] == ["", "", 0, "train.py:12 (train_step)"]
+
+
+def test_pages_say_which_option_gives_what_is_missing() -> None:
+    """Without operands, without allocations, and without input ops, which only tf.data records."""
+    plain = trace(op("aten::mm", 0, 5), launch(1, 1), kernel("gemm", 10, 1000, 1))
+    note = "inputs_note"
+    assert answer(find("framework_op_stats"), plain)[0]["p"][note].startswith("Shapes were not recorded: record_shapes")
+    assert note not in answer(find("framework_op_stats"), kineto.training(1))[0]["p"]
+    without, recorded = (file_facts("rank0", unpack(text)) for text in (plain, kineto.training(1)))
+    reason = find("memory_profile").available(without)
+    assert reason is not None
+    assert "profile_memory=True" in reason
+    both = combine_facts([without, recorded])
+    assert [find("memory_profile").available(facts) for facts in (recorded, both)] == [None, None]
+    page = answer(find("input_pipeline_analyzer"), plain, extended="true")[5]
+    assert page["no_ops"].startswith("PyTorch's DataLoader records how long the program waits for each batch")
 
 
 def test_a_backward_pass_makes_a_program_training() -> None:

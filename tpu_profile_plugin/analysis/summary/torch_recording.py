@@ -5,18 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from tpu_profile_plugin.analysis.common.op_names import PYTORCH
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.columns import Plane
+
+NO_MEMORY = "profile_memory=True: memory over time, and what is live at its peak"
+"""What a recording without allocations lacks."""
 
 _OPTIONS = (
     ("Input Dims", "", "record_shapes=True: shapes of ops, and with them FLOPs and the roofline"),
     ("", "$", "with_stack=True: the lines of Python behind ops, kernels and waits of the host"),
     ("", "nn.Module: ", "with_modules=True: the module of each op, and op profiles by module"),
-    ("", "MemoryAllocation", "profile_memory=True: memory over time, and what is live at its peak"),
+    ("", "MemoryAllocation", NO_MEMORY),
     ("", "ProfilerStep", "prof.step() after each step: steps, their parts and their variation"),
 )
 """A stat or a begin of an event's name that shows that an option was on, and what the option gives."""
 
+_SUFFIX = ":" + PYTORCH
 _GRAPH = re.compile(r"(?:.*/)?(?:CUDA|HIP) graph (?:\d+|of \d+ nodes):PyTorch\Z")
 """The op of work of a graph whose capture is not known, as the importer writes it."""
 
@@ -40,6 +45,15 @@ def graphs_note(ops: OpTable) -> str:
     what = CAPTURE_OF_GRAPHS.rpartition(": ")[0]
     share = f"{time / ops.op_ps:.1%} of the time of kernels and copies is that of replayed graphs"
     return f"{share}, which do not tell their ops. To see them, record {what}."
+
+
+def inputs_note(*tables: OpTable) -> str:
+    """Why ops of PyTorch in these tables have no operands, of a recording without any; "" without such ops."""
+    if not any(name.endswith(_SUFFIX) for table in tables for name in table.provenance):
+        return ""
+    return (
+        "Shapes were not recorded: record_shapes=True of torch.profiler.profile gives rows by op and by input shapes."
+    )
 
 
 def not_recorded(host: Plane, devices: Iterable[Plane] = ()) -> tuple[str, ...]:

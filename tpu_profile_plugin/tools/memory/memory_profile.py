@@ -13,6 +13,7 @@ from tpu_profile_plugin.analysis.memory.allocations import INVALID, Allocations,
 from tpu_profile_plugin.analysis.memory.peak import MemoryPeak, SpecialAllocation, memory_peak
 from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
 from tpu_profile_plugin.errors import BadRequest, NoData
+from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.allocations import host_allocations
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.params import Param
@@ -150,12 +151,20 @@ def _modules(space: XSpace, planes: Iterable[Plane], *, since_recording: bool) -
             count += len(names)
 
 
+def _available(facts: RunFacts) -> str | None:
+    """Of other profilers, the declared events do not tell."""
+    if facts.pytorch and not facts.torch_memory:
+        return "Memory was not recorded: profile_memory=True of torch.profiler.profile records allocations."
+    return None
+
+
 TOOL = Tool(
     id="memory_profile",
     title="Memory Profile",
     group="Memory",
     summary="Memory in use of each allocator over time, and the allocations at the peak.",
     build=build,
+    available=_available,
     hosts=HostChoice.ONE,
     params=(
         Param(

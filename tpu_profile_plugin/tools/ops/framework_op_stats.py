@@ -15,7 +15,7 @@ from tpu_profile_plugin.analysis.ops.table import IDLE, OpTable, framework_ops
 from tpu_profile_plugin.analysis.ops.torch_groups import by_kind, kind_and_inputs
 from tpu_profile_plugin.analysis.ops.torch_inputs import OpInputs
 from tpu_profile_plugin.analysis.summary.framework_ops import FrameworkOps
-from tpu_profile_plugin.analysis.summary.torch_recording import graphs_note
+from tpu_profile_plugin.analysis.summary.torch_recording import graphs_note, inputs_note
 from tpu_profile_plugin.run.figures.framework_ops import run_framework_ops
 from tpu_profile_plugin.run.figures.op_inputs import run_op_groups, run_op_inputs
 from tpu_profile_plugin.run.run import Run
@@ -184,6 +184,8 @@ def _table(
         properties |= {"cores": str(run.environment.device_cores), **peak_properties(run.peaks)}
     if graphs := graphs_note(run.device):
         properties["graphs_note"] = graphs
+    if not inputs and (missing := inputs_note(run.device, run.host.ops)):
+        properties["inputs_note"] = missing
     return Table(columns, {"rank": range(1, len(data["type"]) + 1), **data}, properties)
 
 

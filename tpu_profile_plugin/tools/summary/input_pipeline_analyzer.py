@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW
+from tpu_profile_plugin.analysis.common.op_names import PYTORCH, TENSORFLOW
 from tpu_profile_plugin.analysis.steps.breakdown import TpuBreakdown
 from tpu_profile_plugin.analysis.steps.input_breakdown import InputBreakdown
 from tpu_profile_plugin.analysis.summary.host import RunSummary
@@ -62,7 +62,7 @@ def build(run: Run, query: Query) -> tuple[Table, ...] | Json:
     """Five tables: cores with the longest wait, steps, input ops, recommendations, diagnostics.
 
     With the parameter `extended` a sixth element follows, the object of `step_reading.reading_json`, with `next`: what
-    to do about the input, "" if nothing is to be said.
+    to do about the input, "" if nothing is to be said; and `no_ops`: why there are no input ops.
     """
     summary = run_summary(run)
     analysis = analyse(summary)
@@ -77,7 +77,29 @@ def build(run: Run, query: Query) -> tuple[Table, ...] | Json:
     if not query.flag("extended"):
         return tables
     more = reading_json(run, summary)
-    return Json([*tables, {**more, "next": next_step(more["input"]["level"], summary, analysis.input)}])
+    return Json(
+        [
+            *tables,
+            {
+                **more,
+                "next": next_step(more["input"]["level"], summary, analysis.input),
+                "no_ops": no_input_ops(summary),
+            },
+        ]
+    )
+
+
+def no_input_ops(summary: RunSummary) -> str:
+    """Why a profile without ops of an input pipeline has none."""
+    if PYTORCH in summary.frameworks:
+        return (
+            "PyTorch's DataLoader records how long the program waits for each batch (enumerate(DataLoader) in the "
+            "trace viewer). Its workers are other processes, which are not in the trace."
+        )
+    return (
+        "The profile contains no op of an input pipeline. Only pipelines that record their stages appear here, "
+        "such as tf.data."
+    )
 
 
 def next_step(level: str, summary: RunSummary, source: InputBreakdown) -> str:
@@ -86,6 +108,11 @@ def next_step(level: str, summary: RunSummary, source: InputBreakdown) -> str:
         return ""
     if source.ops:
         return "Section 3 shows which input ops take the time of the host."
+    if PYTORCH in summary.frameworks:
+        return (
+            "Batches are ready earlier with more workers (num_workers), prefetch_factor and pin_memory=True of "
+            "torch.utils.data.DataLoader; without workers the program itself makes each batch."
+        )
     if TENSORFLOW in summary.frameworks:
         return "Input through tf.data is recorded by op; other input pipelines are not, so section 3 is empty."
     return "The profile does not show what prepares the input; the trace viewer shows what the host does meanwhile."

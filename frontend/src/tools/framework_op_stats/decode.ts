@@ -29,6 +29,8 @@ export interface FrameworkOps {
   withoutIdle: OpStats;
   task: string;
   architecture: string;
+  /** Why rows cannot be grouped by op and input shapes, of a recording of PyTorch; "" otherwise. */
+  inputsNote: string;
   notes: OpNotes;
 }
 
@@ -128,6 +130,7 @@ export function readFrameworkOps(value: unknown): FrameworkOps {
     withoutIdle,
     task: properties["task_type"] ?? "",
     architecture: properties["architecture_type"] ?? "",
+    inputsNote: properties["inputs_note"] ?? "",
     notes: readNotes(properties),
   };
 }

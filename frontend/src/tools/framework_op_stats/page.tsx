@@ -127,6 +127,8 @@ function Content({ page, data, state, group, file }: ContentProps) {
               value={group}
               onChange={(value) => state.set({ group: value === "name" ? null : value }, "replace")}
             />
+          ) : data.inputsNote ? (
+            <p class="dim">{data.inputsNote}</p>
           ) : null}
         </div>
         <div class="pies">

@@ -32,7 +32,11 @@ export interface InputPipeline {
   messages: Message[];
   /** What to do about the input; "" where there is nothing to say. In XProf's reading as HTML. */
   next: string;
+  /** Why there are no input ops. */
+  noOps: string;
 }
+
+const NO_OPS = "The profile contains no op of an input pipeline. Only pipelines that record their stages appear here, such as tf.data.";
 
 const TABLES = 5;
 const LABELS = {
@@ -91,6 +95,7 @@ export function readInputPipeline(value: unknown): InputPipeline {
     tips: tips.columns.length ? textsOf(tips, "link", "the table of tips") : [],
     messages: readMessages(parts[4]),
     next: more ? asText(more["next"] ?? "", "the next step") : (xprof.properties["summary_nextstep"] ?? ""),
+    noOps: more ? asText(more["no_ops"] ?? NO_OPS, "why there are no input ops") : NO_OPS,
   };
 }
 

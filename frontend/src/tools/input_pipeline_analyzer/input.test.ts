@@ -72,6 +72,8 @@ describe("input pipeline", () => {
       ["Self time (share)", "fraction"],
     ]);
     expect([data.tips.length, data.next]).toEqual([1, "Look there."]);
+    expect(data.noOps).toContain("such as tf.data");
+    expect(readInputPipeline(answer({ ...readingAnswer(), no_ops: "No stages." })).noOps).toBe("No stages.");
   });
 
   it("summarises the waiting cores", () => {

@@ -169,10 +169,7 @@ function HostSide({ data, file, state, tfData }: PartProps & { tfData: Patch | n
   if (data.ops.rowCount === 0 && parts.length === 0) {
     return (
       <Card title="3. Host-side analysis">
-        <p class="dim">
-          Not available: the profile contains no op of an input pipeline. Only pipelines that record their stages appear here, such as
-          tf.data.
-        </p>
+        <p class="dim">Not available. {data.noOps}</p>
         {tfData ? <TfData to={tfData} /> : null}
       </Card>
     );
