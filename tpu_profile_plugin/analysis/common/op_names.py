@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tpu_profile_plugin.system.name_cache import cached_by_name
@@ -88,6 +90,27 @@ def short_kernel(name: str) -> str:
     inside = _INSTANCE.match(rest)
     short = f"{function}<{inside[1]}>" if function in _WRAPPERS and inside else function
     return f"{short}{bracket}{sent}"
+
+
+_WORD = re.compile(r"[A-Za-z_]\w*|\d+")
+_MOST_WORDS = 3
+
+
+def short_kernels(names: Iterable[str]) -> dict[str, str]:
+    """Short names by name, all different: kernels of one function have the words that not all of them have."""
+    groups: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        groups.setdefault(short_kernel(name), []).append(name)
+    short: dict[str, str] = {}
+    for function, members in groups.items():
+        words = [list(dict.fromkeys(_WORD.findall(name))) for name in members] if len(members) > 1 else [[]]
+        shared = set(words[0]).intersection(*words)
+        telling = [tuple(word for word in own if word not in shared)[:_MOST_WORDS] for own in words]
+        uses = Counter(telling)
+        for name, own in zip(members, telling, strict=True):
+            text = f"{function} ({', '.join(own)})" if own else function
+            short[name] = text if uses[own] == 1 else name
+    return short
 
 
 def memcpy_kind(name: str, *, short: bool = False) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from tpu_profile_plugin.analysis.common.op_names import short_kernel
 from tpu_profile_plugin.analysis.compare.described import CONTAINERS
 from tpu_profile_plugin.analysis.compare.match import Match
 from tpu_profile_plugin.analysis.compare.run import WorkedOp
@@ -41,8 +40,11 @@ def how(match: Match) -> str:
     return f"{old or 'none'} → {new or 'none'}" if old or new else ""
 
 
-def describe(matches: Sequence[Match]) -> str:
-    """A change in words: the op with most time, loops around others last, how many there are, and how they changed."""
+def describe(matches: Sequence[Match], short: Mapping[str, str]) -> str:
+    """A change in words: the op with most time, loops around others last, how many there are, and how they changed.
+
+    `short` are the short names of ops, by name.
+    """
     most = max(matches, key=_weight)
     old, new = most.programs
     text = how(most)
@@ -50,7 +52,7 @@ def describe(matches: Sequence[Match]) -> str:
         text = _shapes(most)
     if most.relation in ("split", "merged") and old and new and ", " in f"{old}{new}":
         return f"{old} → {new}"
-    name = _names(most)
+    name = _names(most, short)
     if len(matches) > 1:
         name = f"{len(matches)} ops such as {name}"
     where = old if old == new or not new else new if not old else f"{old} → {new}"
@@ -62,12 +64,12 @@ def _weight(match: Match) -> tuple[bool, float]:
     return bool(ops), max(sum(op.ps for op in match.base), sum(op.ps for op in match.run))
 
 
-def _names(match: Match) -> str:
+def _names(match: Match, short: Mapping[str, str]) -> str:
     """The ops of a match by the framework's names, else their own."""
 
     def side(ops: Sequence[WorkedOp]) -> str:
         ordered = sorted(ops, key=lambda op: -op.ps)
-        shown = ", ".join(dict.fromkeys(short_kernel(op.name) for op in ordered[:3]))
+        shown = ", ".join(dict.fromkeys(short[op.name] for op in ordered[:3]))
         return f"{shown} and {len(ordered) - 3} more" if len(ordered) > 3 else shown
 
     old, new = side(match.base), side(match.run)

@@ -17,6 +17,7 @@ from tpu_profile_plugin.analysis.budget.categories import (
     IDLE_OTHER,
     IDLE_TRANSFER,
 )
+from tpu_profile_plugin.analysis.common.op_names import short_kernels
 from tpu_profile_plugin.analysis.compare.changes import MORE_OFTEN, Kind, describe, how, kind_of
 from tpu_profile_plugin.analysis.compare.machine import Machine, machine
 from tpu_profile_plugin.analysis.compare.match import Match
@@ -172,10 +173,11 @@ def _of_ops(base: RunWork, run: RunWork, matches: Sequence[Match], floor_ps: flo
         alone = kind in ("slower", "faster", "more_often", "fewer_often", "split", "merged")
         program = "" if kind == "machine" else match.programs[1] or match.programs[0]
         groups[kind, program, how(match), i if alone else -1].append(match)
+    short = short_kernels(op.name for match in matches for op in (*match.base, *match.run))
     for (kind, _, _, _), members in groups.items():
         old = base.total([op for one in members for op in one.base])
         new = run.total([op for one in members for op in one.run])
-        judged = _judged(describe(members), kind, (old, new), floor_ps)
+        judged = _judged(describe(members, short), kind, (old, new), floor_ps)
         if kind == "machine" and common is not None:
             judged = replace(
                 judged,

@@ -10,6 +10,7 @@ from tpu_profile_plugin.analysis.common.op_names import (
     memcpy_kind,
     parse_op,
     short_kernel,
+    short_kernels,
     shown_event,
 )
 
@@ -119,6 +120,22 @@ def test_ops_that_differentiation_made(name, kind, found):
 )
 def test_kernels_in_sentences(name, short):
     assert short_kernel(name) == short
+
+
+def test_kernels_of_one_function_are_told_apart():
+    add, half, mul, other = (
+        f"void at::vectorized_kernel<4, at::{functor}>(int, float)"
+        for functor in ("Add<c>", "Add<c10::Half>", "Mul<c>", "Mul<c, d>")
+    )
+    assert short_kernels([add, mul, add, "fusion.1"]) == {
+        add: "vectorized_kernel (Add)",
+        mul: "vectorized_kernel (Mul)",
+        "fusion.1": "fusion.1",
+    }
+    assert short_kernels([add, half])[half] == "vectorized_kernel (c10, Half)"
+    assert short_kernels([mul, other]) == {mul: "vectorized_kernel", other: "vectorized_kernel (d)"}
+    twice = "void at::vectorized_kernel<at::Mul, 4>(int, float, c)"
+    assert short_kernels([mul, twice]) == {mul: mul, twice: twice}, "the same words in another order"
 
 
 def test_small_helpers():
