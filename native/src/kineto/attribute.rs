@@ -3,11 +3,11 @@
 //! An event belongs to the innermost op that encloses it on its thread. Modules and Python functions are events of the
 //! same thread; ops of the backward pass have those of the forward op with the same sequence number.
 
-use std::collections::HashMap;
+use ahash::AHashMap;
 
 use super::event::{Kind, Value};
 use super::frames;
-use super::graphs::{self, Call, Node};
+use super::graphs::{self, Call, Calls, Node};
 use super::names::Texts;
 use super::trace::{Keys, NONE, Place, Record, Trace, Track};
 
@@ -15,7 +15,7 @@ use super::trace::{Keys, NONE, Place, Record, Trace, Track};
 #[derive(Debug, Default)]
 pub struct Tree {
     nodes: Vec<(u32, u32)>,
-    known: HashMap<(u32, u32), u32>,
+    known: AHashMap<(u32, u32), u32>,
 }
 
 impl Tree {
@@ -56,21 +56,23 @@ pub struct Owners {
     pub modules: Tree,
     pub stacks: Tree,
     pub paths: Vec<Path>,
-    path_numbers: HashMap<Path, u32>,
+    path_numbers: AHashMap<Path, u32>,
     /// By correlation id, and by external id where calls are missing.
-    launches: HashMap<i64, Owner>,
-    externals: HashMap<i64, Owner>,
+    launches: AHashMap<i64, Owner>,
+    externals: AHashMap<i64, Owner>,
     /// Per thread and record, the path of ops and of what happens in them.
     pub of_records: Vec<Vec<u32>>,
     /// Begin and end of each step, in order.
     pub steps: Vec<(i64, i64)>,
     /// Numbers of the steps of a server, by thread and record.
-    server_steps: HashMap<(u32, u32), i64>,
-    by_sequence: HashMap<i64, (u32, u32)>,
+    server_steps: AHashMap<(u32, u32), i64>,
+    by_sequence: AHashMap<i64, (u32, u32)>,
     /// The launches of each graph that a thread captured, in order.
     pub captures: Vec<Vec<Node>>,
+    /// What the calls mean for graphs.
+    pub calls: Calls,
     /// Owners of the work of replays, by stream and number of the record there.
-    pub replayed: HashMap<(Place, u32), Owner>,
+    pub replayed: AHashMap<(Place, u32), Owner>,
 }
 
 const STEP: &str = "ProfilerStep#";
@@ -237,7 +239,7 @@ impl Owners {
                 Kind::Op => {
                     self.enter_op(texts, keys, track, record, &mut inner);
                     inner.op = number as u32;
-                    let name = if texts.get(record.name).starts_with(BACKWARD) { inner.backward } else { record.name };
+                    let name = plain_name(texts, record.name);
                     let middle = if inner.backward == name { 0 } else { inner.backward };
                     paths[number] = self.path((inner.module, middle, name));
                     if how.by_external
@@ -266,7 +268,7 @@ impl Owners {
                     if !how.captured {
                         self.launches.insert(record.link, owner);
                     }
-                    match (Call::of(texts.get(record.name)), &mut capture) {
+                    match (self.calls.of(texts, record.name), &mut capture) {
                         (Call::Begin, _) => capture = Some(Vec::new()),
                         (Call::End, _) => self.captures.extend(capture.take()),
                         (Call::Launch(kind), Some(nodes)) => nodes.push(Node::of(keys, track, record, kind, owner)),
@@ -307,12 +309,18 @@ impl Owners {
             self.by_sequence.entry(record.link).or_insert((inner.module, inner.stack));
             return;
         }
-        let name = texts.get(record.name);
-        let plain = name.strip_prefix(BACKWARD).map(str::to_string);
-        inner.backward = plain.map_or(record.name, |plain| texts.number(&plain));
+        inner.backward = plain_name(texts, record.name);
         if let Some(&(module, stack)) = self.by_sequence.get(&record.link) {
             (inner.module, inner.stack) = (module, stack);
         }
+    }
+}
+
+/// The name of an op without what the engine of the backward pass puts before it.
+fn plain_name(texts: &mut Texts, name: u32) -> u32 {
+    match texts.get(name).strip_prefix(BACKWARD).map(str::to_string) {
+        Some(plain) => texts.number(&plain),
+        None => name,
     }
 }
 

@@ -8,6 +8,8 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use ahash::AHashMap;
+
 use super::attribute::{Owner, Owners};
 use super::event::{Kind, Value};
 use super::names::Texts;
@@ -23,9 +25,12 @@ pub struct Node {
 }
 
 /// What a call means for graphs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     Begin,
     End,
+    /// Launches a graph.
+    Replay,
     Launch(Kind),
     Other,
 }
@@ -35,7 +40,8 @@ impl Call {
         match name {
             _ if name.contains("StreamBeginCapture") => Call::Begin,
             _ if name.contains("StreamEndCapture") => Call::End,
-            _ if launches_graph(name) || name.contains("HostFunc") => Call::Other,
+            _ if name.contains("GraphLaunch") => Call::Replay,
+            _ if name.contains("HostFunc") => Call::Other,
             _ if name.contains("Launch") => Call::Launch(Kind::Kernel),
             _ if name.contains("Memcpy") => Call::Launch(Kind::Memcpy),
             _ if name.contains("Memset") => Call::Launch(Kind::Memset),
@@ -55,9 +61,14 @@ impl Node {
     }
 }
 
-/// Whether the call replays a graph: `cudaGraphLaunch`, `hipGraphLaunch`, `cuGraphLaunch`.
-pub fn launches_graph(name: &str) -> bool {
-    name.contains("GraphLaunch")
+/// What calls mean for graphs, by the number of their name: programs make few different calls, very often.
+#[derive(Debug, Default)]
+pub struct Calls(AHashMap<u32, Call>);
+
+impl Calls {
+    pub fn of(&mut self, texts: &Texts, name: u32) -> Call {
+        *self.0.entry(name).or_insert_with(|| Call::of(texts.get(name)))
+    }
 }
 
 /// Work of a replay: when it begins, its stream, and its number there.
@@ -104,7 +115,7 @@ fn signature(shapes: &[Shape], level: Level) -> u64 {
 pub fn attribute(trace: &mut Trace, owners: &mut Owners) {
     let calls = trace.threads.values().flat_map(|track| &track.records).filter(|record| record.kind == Kind::Call);
     let mut replays: Vec<(i64, i64, u32)> = calls
-        .filter(|record| record.link >= 0 && launches_graph(trace.texts.get(record.name)))
+        .filter(|record| record.link >= 0 && owners.calls.of(&trace.texts, record.name) == Call::Replay)
         .map(|record| (record.begin, record.link, record.name))
         .collect();
     if replays.is_empty() {

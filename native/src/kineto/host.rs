@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use ahash::AHashMap;
+
 use super::attribute::{Owners, step_number};
 use super::device::place;
 use super::event::{Kind, Value};
@@ -67,6 +69,8 @@ struct Writer<'a> {
     memory: Allocated,
     /// Correlation ids of work on devices with the device, ascending.
     links: &'a [(i64, i64)],
+    /// Texts of the paths of allocations.
+    paths: AHashMap<u32, u32>,
 }
 
 /// `links`: correlation ids of work on devices with the device, ascending; `sizes`: the memory of devices.
@@ -82,7 +86,8 @@ pub fn plane(
     let threads = std::mem::take(&mut trace.threads);
     let texts = &mut trace.texts;
     let memory = Allocated { sizes, ..Allocated::default() };
-    let mut writer = Writer { plane: Plane::new(0, "/host:CPU"), keys, owners, memory, links };
+    let (host, paths) = (Plane::new(0, "/host:CPU"), AHashMap::new());
+    let mut writer = Writer { plane: host, keys, owners, memory, links, paths };
     for (number, ((_, tid), track)) in threads.into_iter().enumerate() {
         if track.records.is_empty() {
             continue;
@@ -131,7 +136,8 @@ impl Writer<'_> {
             Kind::Memory => {
                 self.memory.stats(&mut stat, texts, &keys.memory, track, record);
                 if path != NONE {
-                    stat(keys.tf_op, Value::Text(texts.number(&path_text(texts, self.owners, path))));
+                    let text = || texts.number(&path_text(texts, self.owners, path));
+                    stat(keys.tf_op, Value::Text(*self.paths.entry(path).or_insert_with(text)));
                 }
                 return;
             }
@@ -180,10 +186,17 @@ fn without_address(name: &str) -> String {
     }
 }
 
-/// Bytes in use per kind and number of device, now and at most.
+/// The name of an allocator, and its bytes in use, now and at most.
+struct InUse {
+    name: u32,
+    now: i64,
+    most: i64,
+}
+
+/// What is in use per kind and number of device.
 #[derive(Default)]
 struct Allocated {
-    state: HashMap<(i64, i64), (i64, i64)>,
+    state: HashMap<(i64, i64), InUse>,
     /// Memory of each device, if that is known.
     sizes: HashMap<i64, i64>,
 }
@@ -206,14 +219,16 @@ impl Allocated {
         let integer = |key: u32| track.integer(record, key);
         let (kind, ordinal) = (integer(keys.kind).unwrap_or(0), integer(keys.ordinal).unwrap_or(0));
         let bytes = integer(keys.bytes).unwrap_or(0);
-        let (now, most) = self.state.entry((kind, ordinal)).or_default();
+        let InUse { name, now, most } = self.state.entry((kind, ordinal)).or_insert_with(|| {
+            let name = if kind == 0 { "CPU".to_string() } else { format!("GPU_{ordinal}_caching") };
+            InUse { name: texts.number(&name), now: 0, most: 0 }
+        });
         *now = integer(keys.allocated).unwrap_or(now.saturating_add(bytes).max(0));
         *most = (*most).max(*now);
         let managed = if kind == 0 { None } else { self.sizes.get(&ordinal).copied().or(integer(keys.reserved)) };
         let available = managed.unwrap_or(0).saturating_sub(*now).max(0);
         let size = bytes.saturating_abs();
-        let name = if kind == 0 { "CPU".to_string() } else { format!("GPU_{ordinal}_caching") };
-        stat(keys.allocator, Value::Text(texts.number(&name)));
+        stat(keys.allocator, Value::Text(*name));
         let values = [integer(keys.address).unwrap_or(0), size, size, *now, available, *most];
         for (key, value) in keys.stats.into_iter().zip(values) {
             stat(key, Value::Int(value));

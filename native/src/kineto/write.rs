@@ -1,8 +1,7 @@
 //! A trace as an XSpace: a plane of the host's threads, a plane per device with its streams, and one of what is noted
 //! beside them.
 
-use std::collections::HashMap;
-
+use ahash::AHashMap;
 use jiter::JsonValue;
 
 use super::attribute::Owners;
@@ -16,11 +15,10 @@ use crate::wire::xspace::{event_metadata, stat_metadata};
 /// A plane in the making. Names of stats and texts that stats refer to have one table.
 pub struct Plane {
     body: Vec<u8>,
-    events: HashMap<(u32, u32), u64>,
+    events: AHashMap<(u32, u32), u64>,
     event_names: Vec<(String, String)>,
-    stats: HashMap<u32, u64>,
+    stats: AHashMap<u32, u64>,
     stat_texts: Vec<u32>,
-    scratch: Vec<u8>,
 }
 
 impl Plane {
@@ -28,8 +26,8 @@ impl Plane {
         let mut body = Vec::new();
         number(&mut body, XPlane::ID, id);
         message(&mut body, XPlane::NAME, name.as_bytes());
-        let (events, event_names, stats, stat_texts, scratch) = Default::default();
-        Plane { body, events, event_names, stats, stat_texts, scratch }
+        let (events, event_names, stats, stat_texts) = Default::default();
+        Plane { body, events, event_names, stats, stat_texts }
     }
 
     /// The id of an event's name, by a key of the caller; `name` makes name and display name.
@@ -56,19 +54,20 @@ impl Plane {
 
     /// Appends a stat to a message under the field `tag`.
     pub fn stat(&mut self, out: &mut Vec<u8>, tag: u32, key: u32, value: Value) {
-        let mut stat = std::mem::take(&mut self.scratch);
-        stat.clear();
-        number(&mut stat, XStat::METADATA_ID, self.text(key) as i64);
+        varint(out, tag.into());
+        let length = out.len();
+        out.push(0);
+        number(out, XStat::METADATA_ID, self.text(key) as i64);
         match value {
-            Value::Int(value) => number(&mut stat, XStat::INT64_VALUE, value),
-            Value::Text(text) => number(&mut stat, XStat::REF_VALUE, self.text(text) as i64),
+            Value::Int(value) => number(out, XStat::INT64_VALUE, value),
+            Value::Text(text) => number(out, XStat::REF_VALUE, self.text(text) as i64),
             Value::Double(value) => {
-                varint(&mut stat, XStat::DOUBLE_VALUE.into());
-                stat.extend_from_slice(&value.to_le_bytes());
+                varint(out, XStat::DOUBLE_VALUE.into());
+                out.extend_from_slice(&value.to_le_bytes());
             }
         }
-        message(out, tag, &stat);
-        self.scratch = stat;
+        // A key and a number are two tags and two varints, too short for a length of two bytes.
+        out[length] = (out.len() - length - 1) as u8;
     }
 
     /// A stat of the plane itself.

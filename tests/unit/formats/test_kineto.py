@@ -39,6 +39,16 @@ def test_kernels_have_the_op_the_step_and_the_line_that_launched_them() -> None:
     assert (reduction[3]["In msg nelems"], reduction[3]["Group size"]) == (65536, 2)
 
 
+def test_ops_of_the_backward_pass_without_a_forward_op_keep_their_name() -> None:
+    """Gradients are accumulated by nodes that belong to no forward op: they have no sequence number."""
+    node = "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"
+    text = trace(
+        op(node, 10, 20), op("torch::autograd::AccumulateGrad", 12, 10), launch(14, 1), kernel("add", 20, 5, 1)
+    )
+    host = [name for name, *_ in events(loaded(text), "/host:CPU")]
+    assert host[:2] == ["torch::autograd::AccumulateGrad:PyTorch", "torch::autograd::AccumulateGrad:PyTorch"]
+
+
 def test_host_threads_have_ops_frames_calls_steps_and_allocations() -> None:
     space = loaded(TRAINING)
     host = plane(space, "/host:CPU")
