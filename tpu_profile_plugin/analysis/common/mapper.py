@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 Mapper: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 """`map`, or a function like it."""
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+def both(mapper: Mapper, first: Callable[[], S], second: Callable[[], T]) -> tuple[S, T]:
+    """What two independent pieces of an analysis make; `mapper` works on them."""
+    one, other = mapper(lambda make: make(), (first, second))
+    return one, other

@@ -23,12 +23,12 @@ def preprocess(space: XSpace, *, derive: bool = True, mapper: Mapper = map) -> P
     Args:
       space: the host's columns; they are not changed.
       derive: also compute flows and derived lines; if false, only groups, steps, step names and eager execution.
-      mapper: works on the planes, which are independent.
+      mapper: works on the planes, and on independent passes over the events of one.
     """
     if already_grouped(space.planes):
         return _as_in_file(space)
-    planes = list(mapper(lambda plane: look_up_plane(space, plane), space.planes))
-    grouped = group(planes)
+    planes = list(mapper(lambda plane: look_up_plane(space, plane, mapper), space.planes))
+    grouped = group(planes, mapper)
     give_back_memory()  # the forest
     host = HostContext(space, planes, grouped, hlo_programs(space), derive)
     extras = mapper(lambda index: plane_extras(host, index), range(len(planes)))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.mapper import Mapper, both
 from tpu_profile_plugin.analysis.common.planes import tensor_core
 from tpu_profile_plugin.analysis.common.preprocessed import ABSENT
 from tpu_profile_plugin.analysis.grouping import event_names as names
@@ -39,11 +40,11 @@ class Grouped:
     eager: list[Eager]
 
 
-def group(planes: Sequence[PlaneLookup]) -> Grouped:
+def group(planes: Sequence[PlaneLookup], mapper: Mapper = map) -> Grouped:
     """Groups one host's events by root event; profiles with host loops (`HOST_LOOPS`) get no new groups."""
     has_host_loops = any(lookup.events.has(*names.HOST_LOOPS) for lookup in planes)
     if may_be_eager(planes) or (not has_host_loops and _needs_forest(planes)):
-        return _by_forest(planes, has_host_loops)
+        return _by_forest(planes, has_host_loops, mapper)
     return _by_count(planes, [] if has_host_loops else _cores(planes))
 
 
@@ -99,15 +100,22 @@ def _by_count(planes: Sequence[PlaneLookup], cores: list[int]) -> Grouped:
     )
 
 
-def _by_forest(planes: Sequence[PlaneLookup], has_host_loops: bool) -> Grouped:
+def _by_forest(planes: Sequence[PlaneLookup], has_host_loops: bool, mapper: Mapper) -> Grouped:
     forest = HostForest(planes)
     roots = NO_ROOTS if has_host_loops else find_roots(forest)
     forest.connect(roots.links)
-    levels = None if roots.loops else (roots.level_nodes.astype(np.uint32), roots.levels)
-    node_group, opened, above, below = forest.native.group(roots.nodes.astype(np.uint32), levels)
-    heads, links = opened.astype(np.int64), (above, below)
-    if not has_host_loops and not _reach_cores(forest, node_group, roots.level_nodes[roots.levels == 0]):
-        node_group, heads, links = _count_cores(forest, node_group, heads, links)
+
+    def spread() -> tuple[I64, I64, tuple[I64, I64]]:
+        levels = None if roots.loops else (roots.level_nodes.astype(np.uint32), roots.levels)
+        node_group, opened, above, below = forest.native.group(roots.nodes.astype(np.uint32), levels)
+        heads, links = opened.astype(np.int64), (above, below)
+        if not has_host_loops and not _reach_cores(forest, node_group, roots.level_nodes[roots.levels == 0]):
+            return _count_cores(forest, node_group, heads, links)
+        return node_group, heads, links
+
+    eager, (node_group, heads, links) = both(
+        mapper, lambda: eager_events(planes, None if has_host_loops else forest), spread
+    )
     group_names, shows_name = name_groups(forest, heads)
     groups, regions, step_roots = [], [], []
     for nodes, lookup in zip(forest.nodes, planes, strict=True):
@@ -115,9 +123,7 @@ def _by_forest(planes: Sequence[PlaneLookup], has_host_loops: bool) -> Grouped:
         groups.append(column)
         regions.append(region)
         step_roots.append(np.sort(nodes.sources(heads[shows_name & nodes.own(heads)])))
-    return Grouped(
-        groups, regions, group_names, links, step_roots, eager_events(planes, None if has_host_loops else forest)
-    )
+    return Grouped(groups, regions, group_names, links, step_roots, eager)
 
 
 def _core_ranges(forest: HostForest) -> list[tuple[int, int]]:

@@ -65,8 +65,8 @@ def event_stats(plane: Plane, events: EventsByName) -> tuple[str, ...]:
     return (*EVENT_STATS, *LAUNCH_STATS) if launches else EVENT_STATS
 
 
-def mutate(plane: Plane, events: EventsByName, stat_columns: StatColumns) -> Mutated:
-    """Applies all mutators to one plane; values they set replace those in the file."""
+def mutate(plane: Plane, events: EventsByName, stat_columns: StatColumns, own: tuple[Contexts, Contexts]) -> Mutated:
+    """Applies all mutators to one plane; values they set replace those in the file. `own`: its `own_contexts`."""
     produced: list[tuple[int, SparseColumn]] = []
     consumed: list[tuple[int, SparseColumn]] = []
 
@@ -90,7 +90,7 @@ def mutate(plane: Plane, events: EventsByName, stat_columns: StatColumns) -> Mut
         for name, level in names.ROOT_LEVELS.items()
         if len(root_events := events.events(name))
     ]
-    producers, consumers = _own_contexts(plane)
+    producers, consumers = own
     return Mutated(
         _contexts(producers, produced),
         _contexts(consumers, consumed),
@@ -157,7 +157,7 @@ def _roles(plane: Plane) -> U8:
     return np.array(roles, np.uint8)
 
 
-def _own_contexts(plane: Plane) -> tuple[Contexts, Contexts]:
+def own_contexts(plane: Plane) -> tuple[Contexts, Contexts]:
     """What the plane's events produce and consume according to their stats."""
     stats, roles = plane.events.stats, _roles(plane)
     if not len(stats.key) or not bool((roles != _NO_ROLE).any()):

@@ -6,15 +6,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.mapper import Mapper, both
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW, TF_DATA, parse_op
 from tpu_profile_plugin.analysis.common.planes import HOST_THREADS, TPU_PREFIX, grouping_line
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.grouping.event_names import NO_KERNELS, NO_LAUNCHES, EventsByName
-from tpu_profile_plugin.analysis.grouping.mutators import Mutated, Regions, event_stats, mutate, threadpool_regions
+from tpu_profile_plugin.analysis.grouping.mutators import (
+    Mutated,
+    Regions,
+    event_stats,
+    mutate,
+    own_contexts,
+    threadpool_regions,
+)
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I32, I64
 
 NO_OP, TF_OP, DATA_OP = 0, 1, 2
+_MANY_EVENTS = 100_000
+"""With fewer events, a second thread costs more than it saves."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,17 +69,25 @@ class PlaneLookup:
         return self.plane.name == HOST_THREADS
 
 
-def look_up_plane(space: XSpace, plane: Plane) -> PlaneLookup:
-    """Builds the lookups of one plane."""
-    events = EventsByName(plane)
-    stat_columns = StatColumns(space, plane, plane.events.stats, event_stats(plane, events))
+def look_up_plane(space: XSpace, plane: Plane, mapper: Mapper = map) -> PlaneLookup:
+    """Builds the lookups of one plane; `mapper` works on the passes over the events and stats of a large one."""
+
+    def named() -> tuple[EventsByName, StatColumns]:
+        events = EventsByName(plane)
+        return events, StatColumns(space, plane, plane.events.stats, event_stats(plane, events))
+
+    if len(plane.events.begin_ps) < _MANY_EVENTS:
+        mapper = map
+    (events, stat_columns), (own, regions) = both(
+        mapper, named, lambda: (own_contexts(plane), threadpool_regions(plane))
+    )
     process = StatColumns(space, plane, plane.stats, ["process_id"]).ints("process_id")
     return PlaneLookup(
         plane,
         events,
         stat_columns,
-        mutate(plane, events, stat_columns),
-        threadpool_regions(plane),
+        mutate(plane, events, stat_columns, own),
+        regions,
         int(process.value[0]) if len(process) else None,
         grouping_line(plane),
     )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.mapper import Mapper, both
 from tpu_profile_plugin.analysis.common.planes import (
     SPARSE_STEPS,
     STEPS,
@@ -138,39 +140,45 @@ class RunSummary(_Summary):
     host_names: tuple[str, ...] = ()
 
 
-def summarize(space: XSpace, pre: Preprocessed | None) -> HostSummary:
-    """The summary of one host; `pre` may be None if the profile cannot have groups (see `may_have_groups`)."""
+class _OfDevices(NamedTuple):
+    """What is known of a host's devices, or of its CPU where it has none."""
+
+    device: OpTable = OpTable()
+    kernels: KernelTimes = KernelTimes()
+    steps: StepTable = StepTable()
+    merged_steps: StepTable | None = None
+    duty: DutyCycle = DutyCycle()
+    precision: Precision = Precision()
+    work: TpuWork | None = None
+
+
+def summarize(space: XSpace, pre: Preprocessed | None, mapper: Mapper = map) -> HostSummary:
+    """The summary of one host.
+
+    Args:
+      space: its profile.
+      pre: its groups; may be None if the profile cannot have groups (see `may_have_groups`).
+      mapper: works on ops and steps of a host without devices. With devices, memory allows one after the other only.
+    """
     plane = host_plane(space)
     mxu, hbm = utilization(space, plane)
     planes = device_planes(space)
-    tpu = bool(planes) and is_tpu(planes[0])
-    device, kernels, duty = OpTable(), KernelTimes(), DutyCycle()
-    precision, work = Precision(), None
-    steps, merged_steps = StepTable(), None
     space.decode(planes)
-    if tpu:
-        device, steps, duty, precision, work = _tpu(space, planes, pre)
-    elif planes:
-        hlo = HloOps(space)
-        device, kernels = gpu_ops(space, planes, pre, hlo), kernel_times(kernel_rows(space, planes, hlo))
-        precision = gpu_precision(space, planes, hlo)
-        give_back_memory()  # steps need as much as the tables of ops did
-        if pre:
-            steps = gpu_steps(space, pre)
-            merged_steps = gpu_steps(space, pre, merge_host=True, short_memcpy=True)
-    elif pre:
-        steps, merged_steps = cpu_steps(space, pre)
     host = plane if plane is None or pre is not None else ops_only(space, plane)
+    found, ops = both(
+        map if planes else mapper, lambda: _of_devices(space, planes, pre), lambda: thread_ops(space, host, pre)
+    )
+    steps, merged_steps = found.steps, found.merged_steps
     return HostSummary(
         hostname=hostname(space),
         environment=environment(space, is_training(space)),
         peaks=peaks(space),
-        host=thread_ops(space, host, pre),
-        device=device,
-        kernels=kernels,
+        host=ops,
+        device=found.device,
+        kernels=found.kernels,
         steps=steps,
         merged_steps=merged_steps,
-        duty=duty,
+        duty=found.duty,
         cores=_cores(space, planes),
         functions=tf_functions(space, host) if host is not None else (),
         mxu_percent=mxu,
@@ -178,14 +186,32 @@ def summarize(space: XSpace, pre: Preprocessed | None) -> HostSummary:
         errors=tuple(space.errors),
         warnings=tuple(space.warnings),
         implausible=tuple(implausible_times([*planes, *([] if host is None else [host])])),
-        precision=precision,
-        recording=_recording(space, pre, merged_steps if merged_steps else steps, planes, work),
-        frameworks=frameworks(space, [*planes, *([] if host is None else [host])], device.provenance),
+        precision=found.precision,
+        recording=_recording(space, pre, merged_steps if merged_steps else steps, planes, found.work),
+        frameworks=frameworks(space, [*planes, *([] if host is None else [host])], found.device.provenance),
         cpu_ops=has_cpu_ops(host),
         input_events=has_input_events(host),
         host_events=host is not None and bool(host.declared.event_metadata.names),
         python_frames=has_python_frames(host),
     )
+
+
+def _of_devices(space: XSpace, planes: Sequence[Plane], pre: Preprocessed | None) -> _OfDevices:
+    if planes and is_tpu(planes[0]):
+        return _tpu(space, planes, pre)
+    if planes:
+        hlo = HloOps(space)
+        device, kernels = gpu_ops(space, planes, pre, hlo), kernel_times(kernel_rows(space, planes, hlo))
+        found = _OfDevices(device, kernels, precision=gpu_precision(space, planes, hlo))
+        if pre is None:
+            return found
+        give_back_memory()  # steps need as much as the tables of ops did
+        merged_steps = gpu_steps(space, pre, merge_host=True, short_memcpy=True)
+        return found._replace(steps=gpu_steps(space, pre), merged_steps=merged_steps)
+    if pre is None:
+        return _OfDevices()
+    steps, merged = cpu_steps(space, pre)
+    return _OfDevices(steps=steps, merged_steps=merged)
 
 
 def _recording(
@@ -208,10 +234,8 @@ def thread_ops(space: XSpace, plane: Plane | None, pre: Preprocessed | None) -> 
     return host_ops(space, plane, eager)
 
 
-def _tpu(
-    space: XSpace, planes: Sequence[Plane], pre: Preprocessed | None
-) -> tuple[OpTable, StepTable, DutyCycle, Precision, TpuWork]:
-    """Ops, steps, duty cycle, precision and work of TPU planes, which are processed one by one to bound memory."""
+def _tpu(space: XSpace, planes: Sequence[Plane], pre: Preprocessed | None) -> _OfDevices:
+    """Of TPU planes, which are processed one by one to bound memory."""
     tables: list[OpTable] = []
     cores: list[CoreSteps] = []
     works: list[tuple[Plane, CoreWork]] = []
@@ -244,7 +268,9 @@ def _tpu(
     if pre is not None and cpu_plane is not None and len(steps):
         host = host_events(space, cpu_plane, pre.planes[cpu_plane.index])
         steps = idle_to_infeed(steps, host_input_ps(host))
-    return combine(tables), steps, duty_cycle(space, works), precision, busy
+    return _OfDevices(
+        device=combine(tables), steps=steps, duty=duty_cycle(space, works), precision=precision, work=busy
+    )
 
 
 def _cores(space: XSpace, planes: Sequence[Plane]) -> dict[int, tuple[str, int]]:

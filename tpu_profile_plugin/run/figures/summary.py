@@ -19,6 +19,7 @@ from tpu_profile_plugin.run.figures.diagnostics import time_warnings
 from tpu_profile_plugin.run.host import HostProfile, PerHost, derived, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.preprocessing import preprocess
+from tpu_profile_plugin.system.threads import map_threads
 
 
 @derived()
@@ -48,7 +49,7 @@ def host_inference(host: HostProfile) -> Inference:
 @per_host(prefetch=(host_inference,))
 def host_summary(host: HostProfile) -> HostSummary:
     """The summary of one host."""
-    summary = summarize(host.lazy, groups_if_any(host))
+    summary = summarize(host.lazy, groups_if_any(host), map_threads)
     give_back_memory()
     return summary
 
