@@ -4,6 +4,7 @@ import { MISSING, formatExact, formatPercent } from "../../base/format";
 import type { NumberFormat } from "../../base/format";
 import { moveIndex } from "../../base/keys";
 import { Info } from "../../widgets/content/info";
+import { LongName } from "../../widgets/content/long_name";
 import { Meter } from "../../widgets/content/meter";
 import { differencePs } from "./against";
 import type { Against } from "./against";
@@ -218,7 +219,7 @@ function Line({ row, basePs, time, root, peaks, open, active, pinned, onPress, o
         <i class="opp-arrow" aria-hidden="true">
           {opens ? (open ? "▾" : "▸") : ""}
         </i>
-        <b>{node.label}</b>
+        <LongName name={node.label} />
         {node.contains ? <span class="dim opp-self">self time</span> : null}
       </span>
       <span class="number opp-share" role="gridcell" data-tip={part === null ? PART : formatExact(part, "fraction")}>

@@ -4,6 +4,7 @@ import { MISSING, formatCount, formatExact, formatPercent, formatTogether } from
 import type { NumberFormat } from "../../base/format";
 import { moveIndex } from "../../base/keys";
 import { Info } from "../../widgets/content/info";
+import { LongName } from "../../widgets/content/long_name";
 import { useRows } from "../../widgets/table/use_rows";
 import { difference } from "./tree";
 import type { Measure, Node, Row } from "./tree";
@@ -172,7 +173,7 @@ function Line({ row: { node, depth, place, siblings }, index, root, columns, for
         <i class="src-arrow" aria-hidden="true">
           {opens ? (isOpen ? "▾" : "▸") : ""}
         </i>
-        <b>{node.kind === "file" ? shortPath(node.label) : node.label}</b>
+        <LongName name={node.kind === "file" ? shortPath(node.label) : node.label} />
         {node.kind === "buffer" ? <em class="dim">buffer</em> : null}
       </span>
       {measures.flatMap((one) => [
