@@ -1,12 +1,12 @@
 /** A name that keeps its end where there is no room for all of it: paths of modules begin alike and differ at the end. */
 import "./long_name.css";
 
-const MOST_OF_END = 24;
+const MEMBERS_AT_END = 3;
 
-/** The part of a path that is always shown: its last members, as far as there is room for them; "" for other names. */
+/** The last members of a path of more members, such as a module, its op and the op's kernel; "" for other names. */
 export function endOf(name: string): string {
-  const end = name.slice(-MOST_OF_END);
-  return name.length > MOST_OF_END && end.includes("/") ? end.slice(end.indexOf("/")) : "";
+  const members = name.split("/");
+  return members.length > MEMBERS_AT_END + 1 ? `/${members.slice(-MEMBERS_AT_END).join("/")}` : "";
 }
 
 /** The name in bold type's element, as rows of trees show it; its text is the whole name. */
