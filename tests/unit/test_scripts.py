@@ -1,0 +1,41 @@
+"""Names that the Python scripts import from the package and from the builders of tests exist."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+OURS = ("tpu_profile_plugin", "builders")
+
+
+def python_scripts() -> Iterator[Path]:
+    for file in sorted(SCRIPTS.rglob("*")):
+        if file.suffix == ".py" or (file.is_file() and file.read_bytes().startswith(b"#!/usr/bin/env python3")):
+            yield file
+
+
+def exists(module: str, name: str) -> bool:
+    if hasattr(importlib.import_module(module), name):
+        return True
+    try:
+        importlib.import_module(f"{module}.{name}")
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("file", python_scripts(), ids=lambda file: str(file.relative_to(SCRIPTS)))
+def test_imports(file: Path) -> None:
+    missing = [
+        f"{node.lineno}: {node.module}.{alias.name}"
+        for node in ast.walk(ast.parse(file.read_bytes()))
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in OURS
+        for alias in node.names
+        if not exists(node.module, alias.name)
+    ]
+    assert not missing
