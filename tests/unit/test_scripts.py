@@ -29,7 +29,7 @@ def exists(module: str, name: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("file", python_scripts(), ids=lambda file: str(file.relative_to(SCRIPTS)))
+@pytest.mark.parametrize("file", list(python_scripts()), ids=lambda file: str(file.relative_to(SCRIPTS)))
 def test_imports(file: Path) -> None:
     missing = [
         f"{node.lineno}: {node.module}.{alias.name}"
