@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use ahash::{AHashMap, AHashSet};
+use ahash::AHashMap;
 
 use super::attribute::{Owner, Owners};
 use super::costs::{Arguments, Cost, cost};
@@ -106,8 +106,6 @@ struct Made<'a> {
     launched: AHashMap<Run, Launched>,
     /// Costs by name and arguments of an op.
     costs: AHashMap<[u32; 4], Option<Cost>>,
-    /// What `details` made, by what it is made of.
-    details: AHashMap<Detailed, (u32, u32)>,
 }
 
 impl Made<'_> {
@@ -140,23 +138,6 @@ impl Made<'_> {
         made
     }
 
-    /// How work was launched, as `details` says it: few texts for many kernels.
-    fn details(&mut self, texts: &mut Texts, keys: &Keys, track: &Track, record: &Record) -> (u32, u32) {
-        let form = |key: u32| match track.arg(record, key) {
-            None => (0, 0),
-            Some(Value::Int(value)) => (1, value as u64),
-            Some(Value::Double(value)) => (2, value.to_bits()),
-            Some(Value::Text(text)) => (3, text.into()),
-        };
-        let mut forms = [form(keys.bytes); DETAILS.len() + 1];
-        if record.kind == Kind::Kernel {
-            forms[1..].copy_from_slice(&keys.details.map(form));
-        }
-        let name = if record.kind == Kind::Memcpy { record.name } else { 0 };
-        let made = self.details.entry((record.kind, name, forms));
-        *made.or_insert_with(|| details(texts, keys, track, record))
-    }
-
     /// Costs of one run of an op.
     fn cost(&mut self, texts: &Texts, keys: &Keys, track: &Track, op: &Record) -> Option<Cost> {
         let [shapes, types, values] = [0, 1, 2].map(|i| match track.arg(op, keys.inherited[i]) {
@@ -169,9 +150,6 @@ impl Made<'_> {
         })
     }
 }
-
-/// The kind of work, the name of a copy (0 for others), size, and `DETAILS`: form and bits of each.
-type Detailed = (Kind, u32, [(u8, u64); DETAILS.len() + 1]);
 
 /// File, line and function of `train.py(12): step`.
 pub fn place(frame: &str) -> Option<(&str, &str, &str)> {
@@ -187,8 +165,7 @@ pub fn planes(trace: &mut Trace, owners: &Owners, start: Start, out: &mut Vec<u8
     let launched = launched(trace.keys.external, &streams, owners);
     let (texts, own, threads) = trace.parts();
     let (paths, stacks, costs) = (vec![NONE; owners.paths.len()], Default::default(), Default::default());
-    let details = AHashMap::new();
-    let mut made = Made { owners, threads, paths, stacks, launched, costs, details };
+    let mut made = Made { owners, threads, paths, stacks, launched, costs };
     let mut streams = streams.into_iter().peekable();
     while let Some(&((device, _), _)) = streams.peek() {
         let mut plane = Plane::new(device, &format!("/device:GPU:{device}"));
@@ -241,12 +218,7 @@ fn run(owner: &Owner) -> Option<Run> {
 /// What runs on a stream: `Compute,MemcpyD2H`.
 fn contents(texts: &Texts, track: &Track) -> String {
     let mut found: Vec<&str> = Vec::new();
-    let mut seen: AHashSet<(Kind, u32)> = AHashSet::new();
     for record in &track.records {
-        let name = if record.kind == Kind::Memcpy { record.name } else { 0 };
-        if !seen.insert((record.kind, name)) {
-            continue;
-        }
         let one = match record.kind {
             Kind::Kernel => "Compute",
             Kind::Memset => "Memset",
@@ -299,7 +271,7 @@ impl Writer<'_> {
         if record.link >= 0 {
             stat(keys.correlation, Value::Int(record.link));
         }
-        let (key, details) = made.details(texts, keys, track, record);
+        let (key, details) = details(texts, keys, track, record);
         stat(key, Value::Text(details));
         for &(key, value) in track.args_of(record) {
             if !keys.details.contains(&key) && !keys.replaced.contains(&key) {

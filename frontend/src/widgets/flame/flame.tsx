@@ -307,7 +307,10 @@ function Picture(props: PictureProps) {
         ref={canvas}
         tabIndex={0}
         role="img"
-        aria-label={`${plural(flame.count, "frame")}. Selected: ${flame.nodes[selected]?.name ?? ""}, ${describe(flame, selected, unit)}. Arrows move, Enter zooms, t shows the table.`}
+        aria-label={
+          `${plural(flame.count, "frame")}. Selected: ${flame.nodes[selected]?.name ?? ""}, ` +
+          `${describe(flame, selected, unit)}. Arrows move, Enter zooms, t shows the table.`
+        }
         onPointerMove={(event) => {
           const frame = under(event);
           setHovered(frame);
