@@ -231,8 +231,9 @@ class StatMetadata:
     def row(self, name: str) -> int | None:
         """The first row with this name, None if there is none."""
         if not self._rows:
-            # In reverse, so that the first of equal names is written last; one update, so that threads may race.
-            self._rows.update((text, row) for row, text in reversed(list(enumerate(self.names))))
+            # In reverse, so that the first of equal names is written last. Of a dict, so that other threads find all
+            # rows or none: an update of single rows lets them in between.
+            self._rows.update({text: row for row, text in reversed(list(enumerate(self.names)))})
         return self._rows.get(name)
 
 

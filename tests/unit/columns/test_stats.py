@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from builders import xspace_text
 from builders.messages import XSpace
+from builders.racing import racing
 
 from tpu_profile_plugin import columns
 from tpu_profile_plugin.columns import Kind, stats
@@ -103,3 +104,12 @@ def test_the_first_row_of_equal_names_is_used() -> None:
     assert plane.stat_metadata.row("same") == 0
     first = int(plane.stat_metadata.id[0])
     assert stats.ints(space, plane, plane.stats, "same")[0].tolist() == [first]
+
+
+def test_threads_that_look_up_names_at_once_find_all() -> None:
+    names = [f"s{i}" for i in range(2000)]
+    text = f"plane p {{{', '.join(f'{name}=1' for name in names)}}}"
+    for _ in range(5):
+        metadata = columns.load(xspace_text.build(text)).planes[0].stat_metadata
+        found = racing(lambda: [metadata.row(name) for name in names])  # noqa: B023 - called before the next round
+        assert not any(None in rows for rows in found)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from builders.programs.hlo import Op, metadata_plane, op, program
+from builders.racing import racing
 from builders.shown import profile
 
 from tpu_profile_plugin.analysis.hlo.cost.model import Cost, CostModel
@@ -452,3 +453,15 @@ def test_a_value_that_an_update_overwrites_in_part_is_computed_for_the_rest() ->
 def test_nested_fusions_that_fuse_nothing_are_elementwise() -> None:
     body = [op("p", "parameter", "f32[100]"), op("n", "fusion", "f32[100]", "p"), op("r", "negate", "f32[100]", "n")]
     assert fused(*body).flops == 300
+
+
+def test_threads_that_share_a_model_get_the_costs_of_one() -> None:
+    """While one makes the cost of an instruction, none gets the empty cost that ends recursive calls."""
+    entry = [op(f"x{i}", "call", "f32[5]", called=[f"c{i}"]) for i in range(300)]
+    found = hlo_programs(profile(metadata_plane(m=(7, program(entry, **{f"c{i}": TWO for i in range(300)}))))).program(
+        7
+    )
+    assert found is not None
+    instructions = Instructions(found)
+    model = CostModel(instructions)
+    assert racing(lambda: [model.cost(instructions.named(one.name)).flops for one in entry]) == [[15.0] * 300] * 4

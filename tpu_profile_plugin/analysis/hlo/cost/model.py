@@ -8,6 +8,7 @@ operation.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -54,7 +55,7 @@ _SCALE = {4: 4.0, 8: 2.0}
 
 
 class CostModel:
-    """Costs of one program's instructions."""
+    """Costs of one program's instructions. Thread-safe."""
 
     immediate = 8
     """Constants with more elements are read from memory."""
@@ -63,6 +64,7 @@ class CostModel:
         self._program = program
         self._known: dict[int, rules.Properties] = {}
         self._depth = 0
+        self._lock = threading.Lock()  # what is being made is empty until then, see `_properties`
         self._rules: dict[str, rules.Rule] = {
             **rules.RULES,
             "all-reduce": self._all_reduce,
@@ -82,7 +84,8 @@ class CostModel:
 
     def cost(self, instruction: Instruction) -> Cost:
         """Cost of one execution of an instruction."""
-        operands, properties = self._operands(instruction), self._properties(instruction)
+        with self._lock:
+            operands, properties = self._operands(instruction), self._properties(instruction)
         model, accessed = _whole(properties.get(rules.FLOPS, 0.0)), _whole(properties.get(rules.BYTES, 0.0))
         keys = [rules.read(i, part) for i, shape in enumerate(operands) for part in _in_device_memory(shape)]
         result_keys = [rules.written(part) for part in _in_device_memory(instruction.shape)]
