@@ -22,7 +22,7 @@ _LOG = logging.getLogger("tpu_profile_plugin")
 MAX_RUNNING = 4
 """The most simultaneous queries."""
 MAX_KEPT = 8
-"""Queries that have ended; the results of older ones are forgotten."""
+"""Queries that have ended; the results of older ones are forgotten, first those that were told."""
 RESULT_BYTES = 64 * MIB
 """The largest result of one query; the kept ones take `MAX_KEPT` times as much at most."""
 LEASE_S = 120.0
@@ -33,12 +33,18 @@ _ENDED = ("done", "failed", "cancelled")
 
 
 class Held:
-    """A query with its id."""
+    """A query with its id.
+
+    Attributes:
+      asked: when it was last asked for.
+      told: whether anybody has had its result or its error.
+    """
 
     def __init__(self, query: Query) -> None:
         self.id = secrets.token_urlsafe(12)
         self.query = query
         self.asked = time.monotonic()
+        self.told = False
 
     @property
     def ended(self) -> bool:
@@ -51,7 +57,12 @@ class Held:
             self.query.result(seconds)
 
     def result(self) -> Result:
-        """The result; raises what the query raises, BadRequest before its end."""
+        """The result, which counts as told; raises what the query raises, BadRequest before its end."""
+        result = self._result()
+        self.told = True
+        return result
+
+    def _result(self) -> Result:
         try:
             return self.query.result(0)
         except ProfileError:
@@ -78,8 +89,9 @@ class Held:
         if status.state not in _ENDED:
             return facts
         try:
-            result = self.result()
+            result = self._result()
         except ProfileError as error:
+            self.told = True
             return {**facts, "error": {"code": error.code, "message": error.message, "details": error.details}}
         return {**facts, "rows": len(result), "cut": result.cut, "notes": list(result.notes)}
 
@@ -108,6 +120,7 @@ class Queries:
             held = Held(begin(Limits(**self.limits)))
             self._held[held.id] = held
             ended = [other for other in self._held.values() if other is not held and other.ended]
+            ended.sort(key=self._awaited)
             for old in ended[: max(0, len(ended) + 1 - MAX_KEPT)]:
                 del self._held[old.id]
             if self._timer is None:
@@ -129,6 +142,10 @@ class Queries:
             held, self._held = list(self._held.values()), OrderedDict()
         for one in held:
             one.query.cancel()
+
+    def _awaited(self, held: Held) -> bool:
+        """Whether somebody may still come for the result of a query that has ended."""
+        return not held.told and time.monotonic() - held.asked < self._lease_s
 
     def _watch(self, seconds: float) -> None:
         """Looks after queries whose page is gone in so many seconds, on one thread for all of them; needs the lock."""

@@ -95,6 +95,28 @@ def test_results_of_older_queries_are_forgotten():
     assert caught.value.code == "query_not_found"
 
 
+@pytest.mark.parametrize("error", [None, QueryFailed("No table x.")])
+def test_what_nobody_has_had_yet_is_forgotten_last(error):
+    queries = Queries()
+    waiting = queries.start(Made)
+    waiting.query.state = "done"
+    told = []
+    for _ in range(2 * MAX_KEPT):
+        told.append(queries.start(Made))
+        told[-1].query.state, told[-1].query.error = "done", error
+        _had(told[-1])
+    assert _known(queries, waiting.id)
+    assert [one for one in told if _known(queries, one.id)] == told[-MAX_KEPT + 1 :]
+    waiting.asked -= 1000  # its page is gone
+    queries.start(Made)
+    assert not _known(queries, waiting.id)
+
+
+def _had(held):
+    if held.describe()["error"] is None:
+        held.result()
+
+
 def _known(queries, query_id):
     try:
         return bool(queries.find(query_id))
