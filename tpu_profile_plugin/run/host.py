@@ -167,11 +167,13 @@ class HostProfile:
         value: T = self._cache.derived(("per_host", self._identity), step, make, alone=True)
         return value
 
+    def in_memory(self, step: PerHost[Any]) -> bool:
+        """Whether the result of a step is in the cache."""
+        return self._cache.has(("per_host", self._identity), step)
+
     def has(self, step: PerHost[Any]) -> bool:
         """Whether the result of a step is in the cache, or kept."""
-        return self._cache.has(("per_host", self._identity), step) or (
-            self.kept is not None and self.kept.has(self._identity, step)
-        )
+        return self.in_memory(step) or (self.kept is not None and self.kept.has(self._identity, step))
 
     def store(self, step: PerHost[T], value: T, size: int) -> None:
         """Stores a result of another process in the cache; `size` is approximate, in bytes."""

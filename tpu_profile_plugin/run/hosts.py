@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias, TypeVar
 
@@ -129,9 +130,7 @@ class RunHosts:
         chosen = [(i, host) for i, host in enumerate(self.profiles) if i not in self._left_out]
         if not chosen:
             raise NoData(" ".join(self.warnings) or "This run contains no profile.")
-        missing = [host for _, host in chosen if not host.has(step)]
-        executor = self.executor(missing) if missing else _LOCAL
-        outcomes = self._compute_all([host for _, host in chosen], step, executor)
+        outcomes = self._compute_all([host for _, host in chosen], step)
         results: list[T] = []
         failures = []
         for (i, _), outcome in zip(chosen, outcomes, strict=True):
@@ -148,10 +147,12 @@ class RunHosts:
         """Tells which of `total` hosts are still missing; raises what `on_progress` raises."""
         self.on_progress(total - len(missing), total, [host.name for host in islice(missing, _MOST_NAMED)])
 
-    def _compute_all(
-        self, hosts: Sequence[HostProfile], step: PerHost[T], executor: HostExecutor
-    ) -> list[T | _Failure]:
+    def _compute_all(self, hosts: Sequence[HostProfile], step: PerHost[T]) -> list[T | _Failure]:
         """The result for every host, or its failure; an exception of `on_progress` ends the round."""
+        if all(host.in_memory(step) for host in hosts):  # thousands of hosts would take long to hand to threads
+            return [_outcome(host, partial(host.compute, step)) for host in hosts]
+        unknown = [host for host in hosts if not host.has(step)]
+        executor = self.executor(unknown) if unknown else _LOCAL
         self.report_progress(len(hosts), hosts)
         pool = ThreadPoolExecutor(max(1, min(executor.width(hosts), len(hosts))), "profile-hosts")
         try:
@@ -160,11 +161,7 @@ class RunHosts:
             for future in as_completed(futures):
                 del missing[future]
                 self.report_progress(len(hosts), missing.values())
-            outcomes: list[T | _Failure] = []
-            for host, future in zip(hosts, futures, strict=True):
-                outcome: T | _Failure = _outcome(host, future)
-                outcomes.append(outcome)
-            return outcomes
+            return [_outcome(host, future.result) for host, future in zip(hosts, futures, strict=True)]
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -201,13 +198,11 @@ class RunHosts:
         return self.once((step, merge.__qualname__), lambda: merge(results))
 
 
-def _outcome(host: HostProfile, future: Future[T]) -> T | _Failure:
-    error = future.exception()
-    if error is None:
-        return future.result()
-    if isinstance(error, Exception):
+def _outcome(host: HostProfile, result: Callable[[], T]) -> T | _Failure:
+    try:
+        return result()
+    except Exception as error:
         return _Failure(error, _failed_host(host, error))
-    raise error
 
 
 def _failed_host(host: HostProfile, error: Exception) -> LeftOutHost:

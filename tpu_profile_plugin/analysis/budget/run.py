@@ -76,6 +76,12 @@ class RunBudget:
         return [name or str(number) for name, number in zip(self.names, self.number.tolist(), strict=True)]
 
     @cached_property
+    def columns(self) -> dict[int, slice]:
+        """By position of the host, the columns of its devices, which stand together."""
+        hosts, first = np.unique(np.array([device.host for device in self.devices], np.int64), return_index=True)
+        return dict(zip(hosts.tolist(), map(slice, first.tolist(), [*first[1:].tolist(), None]), strict=True))
+
+    @cached_property
     def cells(self) -> int:
         """Pairs of a step and a device that takes part in it: what averages are over."""
         return int(self.takes_part.sum())
@@ -156,8 +162,7 @@ class RunBudget:
 
     def causes_per_step(self) -> list[tuple[int, HostCause, float]]:
         """(position of the host, host code, ps per step on average over its devices that take part), as `causes`."""
-        host = np.array([device.host for device in self.devices], np.int64)
-        cells = {i: max(int(self.takes_part[:, host == i].sum()), 1) for i in self.hosts}
+        cells = {i: max(int(self.takes_part[:, columns].sum()), 1) for i, columns in self.columns.items()}
         return [(i, cause, sum(cause.time_ps) / cells[i]) for i, cause in self.causes]
 
     def _mean(self, ps: I64) -> float:
@@ -182,7 +187,7 @@ def merge_budgets(parts: Sequence[HostBudget]) -> RunBudget:
         return _empty()
     lead = parts[hosts[0]].steps
     assert lead is not None
-    chosen = [(parts[i], row) for i, row in zip(hosts, rows, strict=True)]
+    chosen = [(parts[i], _selection(row)) for i, row in zip(hosts, rows, strict=True)]
     begin = np.concatenate([part.steps.begin_ps[row] for part, row in chosen if part.steps], axis=1)
     end = np.concatenate([part.steps.end_ps[row] for part, row in chosen if part.steps], axis=1)
     steps = [part.steps for part, _ in chosen if part.steps]
@@ -194,7 +199,11 @@ def merge_budgets(parts: Sequence[HostBudget]) -> RunBudget:
         begin_ps=begin,
         duration_ps=end - begin,
         takes_part=_taking_part(np.concatenate([part.busy[row] for part, row in chosen], axis=1)),
-        time_ps=_with_peers(chosen, np.concatenate([part.time_ps[row] for part, row in chosen], axis=1), (begin, end)),
+        time_ps=_with_peers(
+            [part for part, _ in chosen],
+            np.concatenate([part.time_ps[row] for part, row in chosen], axis=1),
+            (begin, end),
+        ),
         between_ps=np.concatenate([part.between_ps for part, _ in chosen]),
         between_time_ps=np.concatenate([part.between_time_ps for part, _ in chosen]),
         causes=_most_first([(i, cause) for i in hosts for cause in parts[i].causes]),
@@ -204,6 +213,11 @@ def merge_budgets(parts: Sequence[HostBudget]) -> RunBudget:
         rows=tuple(rows),
         between_causes=_most_first([(i, cause) for i in hosts for cause in parts[i].between_causes]),
     )
+
+
+def _selection(rows: I64) -> slice | I64:
+    """The rows as a slice if they stand together, which selects them without a copy."""
+    return slice(int(rows[0]), int(rows[-1]) + 1) if bool((np.diff(rows) == 1).all()) else rows
 
 
 def _most_first(causes: Sequence[tuple[int, HostCause]]) -> tuple[tuple[int, HostCause], ...]:
@@ -219,25 +233,24 @@ def _taking_part(busy: Bools) -> Bools:
     return takes_part
 
 
-def _with_peers(parts: Sequence[tuple[HostBudget, I64]], time_ps: I64, window: tuple[I64, I64]) -> I64:
-    """Moves waits for devices of other hosts from communication, where a single host counts them, to waits.
+def _with_peers(parts: Sequence[HostBudget], time_ps: I64, window: tuple[I64, I64]) -> I64:
+    """Moves waits for devices of other hosts, within `time_ps`, from communication to waits.
 
-    A wait counts to the step in which the collective begins.
+    A single host counts them as communication. A wait counts to the step in which the collective begins.
     """
-    runs = [part.runs for part, _ in parts if part.runs is not None]
+    runs = [part.runs for part in parts if part.runs is not None]
     if len(parts) < 2 or len(runs) < len(parts):
         return time_ps
     matched = match_hosts(runs, clock_offsets(runs))
     matched_runs, row = matched.runs, matched.runs.source
     begin = matched_runs.begin_ps - matched.moved_ps[row]
     extra = sum_by_step(*window, matched_runs.device, begin, matched.extra_ps[row])
-    moved: I64 = time_ps.copy()
     for category in (EXPOSED_COMMUNICATION, PEER_TRANSFER):
         waits = np.minimum(extra, time_ps[:, :, category])
-        moved[:, :, category] -= waits
-        moved[:, :, IDLE_PEER] += waits
+        time_ps[:, :, category] -= waits
+        time_ps[:, :, IDLE_PEER] += waits
         extra = extra - waits
-    return moved
+    return time_ps
 
 
 def _empty() -> RunBudget:

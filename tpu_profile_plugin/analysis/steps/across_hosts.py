@@ -34,7 +34,7 @@ def merge_steps(tables: Sequence[StepTable], has_device: Sequence[bool]) -> Step
     if last <= first:
         all_have_steps = any(len(tables[i]) for i in workers) and all(len(tables[i]) for i in workers)
         return StepTable(on_tpu=base.on_tpu, times=tables[chief].times[:0, :0], empty_intersection=bool(all_have_steps))
-    parts = [(i, _within(tables[i], first - offset[i], last - offset[i])) for i in workers]
+    parts = [(i, tables[i].select(slice(first - offset[i], last - offset[i]))) for i in workers]
     return _side_by_side(parts, lead=[i for i, _ in parts].index(chief))
 
 
@@ -53,10 +53,6 @@ def align(spans: Mapping[int, tuple[I64, I64]], chief: int) -> tuple[dict[int, i
             first = max(first, offset[i])
             last = min(last, offset[i] + len(steps[0]))
     return offset, first, last
-
-
-def _within(table: StepTable, begin: int, end: int) -> StepTable:
-    return table if (begin, end) == (0, len(table)) else table.select(slice(begin, end))
 
 
 def _spans(table: StepTable) -> tuple[I64, I64]:

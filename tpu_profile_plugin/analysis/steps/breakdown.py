@@ -131,18 +131,16 @@ class TpuBreakdown:
 
 def tpu_breakdown(steps: StepTable) -> TpuBreakdown:
     """The breakdown of each TPU step; see the class for how cores are combined."""
-    rows = max(1, BLOCK // max(1, len(steps.cores)))
-    if len(steps) <= rows:
-        return _tpu_block(steps)
-    blocks = [_tpu_block(steps.select(slice(at, at + rows))) for at in range(0, len(steps), rows)]
-    return replace(joined(blocks), step_time=statistics(steps.step_ms()))
-
-
-def _tpu_block(steps: StepTable) -> TpuBreakdown:
-    """The breakdown of a block of steps; steps are independent of each other."""
     dense, sparse = steps.dense_cores, steps.sparse_cores
     if not len(steps) or not dense:
         return _empty_breakdown()
+    rows = max(1, BLOCK // len(steps.cores))
+    blocks = [_tpu_block(steps.select(slice(at, at + rows)), dense, sparse) for at in range(0, len(steps), rows)]
+    return replace(joined(blocks), step_time=statistics(steps.step_ms()))
+
+
+def _tpu_block(steps: StepTable, dense: list[int], sparse: list[int]) -> TpuBreakdown:
+    """The breakdown of a block of steps, but for `step_time`; steps are independent of each other."""
     ps, duration = steps.times[:, dense], steps.duration_ps[:, dense]
     part = {kind: ps[:, :, kind] for kind in TpuPart}
     wait = wait_for_sparse_core(part)
@@ -179,7 +177,7 @@ def _tpu_block(steps: StepTable) -> TpuBreakdown:
         infeed_percent_minimum=percent.min(axis=1),
         infeed_percent_maximum=percent.max(axis=1),
         active=active,
-        step_time=statistics(steps.step_ms()),
+        step_time=Statistics(),
         **_sparse(steps, sparse),
     )
 

@@ -163,13 +163,16 @@ class StepTable:
 
     def step_ms(self) -> list[float]:
         """Duration of each step on its slowest core, SparseCores excluded, in ms."""
-        if not len(self) or not self.dense_cores:
+        dense = self.dense_cores
+        if not len(self) or not dense:
             return [0.0] * len(self)
-        longest = self.duration_ps[:, self.dense_cores].max(axis=1)
+        longest = self.duration_ps[:, dense].max(axis=1)
         return [float(ps) / PS_PER_MS for ps in longest]
 
     def select(self, steps: Any) -> StepTable:
         """The steps selected by a slice, mask or indices, on the same cores."""
+        if isinstance(steps, slice) and steps.indices(len(self)) == (0, len(self), 1):
+            return self
         rows = np.arange(len(self))[steps]
         position = np.full(len(self), -1, np.int64)
         position[rows] = np.arange(len(rows))
@@ -177,14 +180,14 @@ class StepTable:
         key = self.collective_key[selected]
         return replace(
             self,
-            number=self.number[rows],
+            number=self.number[steps],
             names=tuple(self.names[i] for i in rows.tolist()),
-            begin_ps=self.begin_ps[rows],
-            duration_ps=self.duration_ps[rows],
-            times=self.times[rows],
-            category_ps=self.category_ps[rows],
-            costs=self.costs[rows] if self.costs.size else self.costs,
-            collective_ps=self.collective_ps[rows] if self.collective_ps.size else self.collective_ps,
+            begin_ps=self.begin_ps[steps],
+            duration_ps=self.duration_ps[steps],
+            times=self.times[steps],
+            category_ps=self.category_ps[steps],
+            costs=self.costs[steps] if self.costs.size else self.costs,
+            collective_ps=self.collective_ps[steps] if self.collective_ps.size else self.collective_ps,
             collective_key=np.stack([position[key[:, 0]], key[:, 1]], axis=1),
             collective_least_ps=self.collective_least_ps[selected],
         )

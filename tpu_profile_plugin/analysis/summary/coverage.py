@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.common.spans import union
 from tpu_profile_plugin.analysis.summary.recording import Recording
@@ -41,11 +39,11 @@ def coverage(budget: RunBudget, recordings: Sequence[Recording | None]) -> Cover
 
 
 def _of_hosts(budget: RunBudget, recordings: Sequence[Recording | None]) -> Iterator[Coverage]:
-    of = np.array([device.host for device in budget.devices], np.int64)
-    for host, recorded in enumerate(recordings):
-        if recorded is None or not len(budget) or not (of == host).any():
+    for host, columns in budget.columns.items():
+        recorded = recordings[host]
+        if recorded is None or not len(budget):
             continue
-        begin, end = budget.begin_ps[:, of == host], (budget.begin_ps + budget.duration_ps)[:, of == host]
-        begin, end = union(begin.min(axis=1), end.max(axis=1))
+        begin, duration = budget.begin_ps[:, columns], budget.duration_ps[:, columns]
+        begin, end = union(begin.min(axis=1), (begin + duration).max(axis=1))
         first, last = min(recorded.begin_ps, int(begin[0])), max(recorded.end_ps, int(end[-1]))
         yield Coverage(host, last - first, int((end - begin).sum()), int(begin[0]) - first, last - int(end[-1]))

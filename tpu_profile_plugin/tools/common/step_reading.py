@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from statistics import median
@@ -55,10 +56,9 @@ def hosts_json(budget: RunBudget, hosts: list[str]) -> dict[str, Any]:
 
     As everywhere, times are means over the devices that take part.
     """
-    of = np.array([device.host for device in budget.devices])
     average, by_step = {}, {}
-    for i in sorted(set(of.tolist())) if len(budget) else ():
-        part, length = budget.takes_part[:, of == i], budget.duration_ps[:, of == i]
+    for i, columns in budget.columns.items() if len(budget) else ():
+        part, length = budget.takes_part[:, columns], budget.duration_ps[:, columns]
         if part.any():
             average[hosts[i]] = exact_sum(length[part]) / int(part.sum()) / PS_PER_MS
             by_step[hosts[i]] = np.where(part, length, 0).sum(axis=1) / np.maximum(part.sum(axis=1), 1)
@@ -81,7 +81,7 @@ def excess_over_others(times: dict[str, float]) -> dict[str, float]:
     ordered = sorted(times.values())
     excess = {}
     for name, time in times.items() if len(ordered) > 1 else ():
-        place = ordered.index(time)
+        place = bisect_left(ordered, time)
         # The median of the sorted rest, without copying it for every host.
         rest, half = len(ordered) - 1, (len(ordered) - 1) // 2
         high = ordered[half + (half >= place)]
