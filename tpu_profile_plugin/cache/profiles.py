@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tpu_profile_plugin.cache.sizes import size_of, sizes_of
+from tpu_profile_plugin.cache.sizes import size_of
 from tpu_profile_plugin.errors import in_file
 from tpu_profile_plugin.system.name_cache import name_bytes
 
@@ -32,7 +32,10 @@ _LARGE_FRACTION = 4
 
 
 class _Entry:
-    """The cached values of one file by key, with a lock per value (each is computed once) and its size in bytes."""
+    """The cached values of one file by key, with a lock per value (each is computed once) and its size in bytes.
+
+    What values share counts for the first: `counted` holds the ids of the objects that the sizes are of.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -40,12 +43,23 @@ class _Entry:
         self.locks: dict[Hashable, threading.RLock] = {}
         self.sizes: dict[Hashable, int] = {}
         self.bytes = 0
+        self.counted: set[int] = set()
 
     def drop(self, names: Collection[str]) -> None:
         """Drops the values under these keys, and under tuples that begin with one of them."""
         for key in list(self.values):
             if (key[0] if isinstance(key, tuple) else key) in names:
                 del self.values[key]
+
+    def measured(self) -> dict[Hashable, int]:
+        """The size of each value."""
+        self.counted = set()
+        return {key: size_of(value, self.counted) for key, value in self.values.items()}
+
+    def measured_with(self, key: Hashable) -> dict[Hashable, int]:
+        """The size of a new value; now and then of all, because they grow."""
+        count = len(self.values)
+        return {key: size_of(self.values[key], self.counted)} if count & (count - 1) else self.measured()
 
     def lock_of(self, key: Hashable) -> threading.RLock:
         with self.lock:
@@ -131,7 +145,7 @@ class ProfileCache:
                 entry.values[key] = value
                 if size is None and alone:
                     size = size_of(value)
-                self._resize(identity, entry, {key: size} if size is not None else sizes_of(entry.values))
+                self._resize(identity, entry, {key: size} if size is not None else entry.measured_with(key))
                 evicted = self._evict(keep=identity)
             self._release_memory(evicted)
             return value
@@ -165,7 +179,7 @@ class ProfileCache:
                 return
             space.unload()
             entry.drop(names)
-            self._resize(identity, entry, sizes_of(entry.values))
+            self._resize(identity, entry, entry.measured())
         self._release_memory(True)
 
     def forget(self, identity: Hashable, *names: str) -> None:
@@ -175,7 +189,7 @@ class ProfileCache:
             if entry is None:
                 return
             entry.drop(names)
-            self._resize(identity, entry, sizes_of(entry.values))
+            self._resize(identity, entry, entry.measured())
 
     def bytes(self) -> int:
         """The current size, in bytes."""
@@ -211,9 +225,10 @@ class ProfileCache:
             if entry is None or _SPACE not in entry.values:
                 return
             # The columns are the first value but the bytes that they refer to: shared arrays count for them.
-            self._resize(
-                identity, entry, sizes_of({k: entry.values[k] for k in (_CONTENT, _SPACE) if k in entry.values})
-            )
+            counted: set[int] = set()
+            known = [key for key in (_CONTENT, _SPACE) if key in entry.values]
+            self._resize(identity, entry, {key: size_of(entry.values[key], counted) for key in known})
+            entry.counted |= counted
             evicted = self._evict(keep=identity)
         self._release_memory(evicted)
 

@@ -16,18 +16,16 @@ _KINDS: dict[type, int | tuple[str, ...]] = {}
 """By type: the method, or the names of a dataclass's fields."""
 
 
-def size_of(value: Any) -> int:
+def size_of(value: Any, seen: set[int] | None = None) -> int:
     """Bytes held by arrays, containers and dataclasses below `value`.
 
     Shared objects count once, file mappings do not; a long list is estimated from its first thousand members.
+
+    Args:
+      value: anything.
+      seen: ids of objects that were counted before, to which those of this value are added.
     """
-    return _size(value, set())
-
-
-def sizes_of(values: Mapping[Any, Any]) -> dict[Any, int]:
-    """Sizes of several values by key; shared objects count for the first."""
-    seen: set[int] = set()
-    return {key: _size(value, seen) for key, value in values.items()}
+    return _size(value, set() if seen is None else seen)
 
 
 def _size(value: Any, seen: set[int]) -> int:
