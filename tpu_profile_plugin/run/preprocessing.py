@@ -1,4 +1,4 @@
-"""Groups and derived lines of one host, computed on several threads."""
+"""Groups and derived lines of one host, computed on several threads if it is large."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.derived import preprocess as analysis
 from tpu_profile_plugin.columns import give_back_memory
-from tpu_profile_plugin.system.threads import map_threads
+from tpu_profile_plugin.system.threads import threads_for
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 
 def preprocess(space: XSpace, *, derive: bool = True) -> Preprocessed:
     """Groups one host's events; see `analysis.derived.preprocess`."""
-    made = analysis.preprocess(space, derive=derive, mapper=map_threads)
+    made = analysis.preprocess(space, derive=derive, mapper=threads_for(len(space.data)))
     give_back_memory()  # about as much was freed as the results take
     return made

@@ -11,6 +11,8 @@ from tpu_profile_plugin.system.process import available_cores
 S = TypeVar("S")
 T = TypeVar("T")
 _MAX_THREADS = 8
+_LEAST_BYTES = 8 << 20
+"""Of a profile; with fewer, threads take longer to start than they save."""
 
 
 def map_threads(fn: Callable[[S], T], items: Iterable[S]) -> list[T]:
@@ -21,3 +23,8 @@ def map_threads(fn: Callable[[S], T], items: Iterable[S]) -> list[T]:
         return [fn(item) for item in items]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(fn, items))
+
+
+def threads_for(size: int) -> Callable[[Callable[[S], T], Iterable[S]], Iterable[T]]:
+    """`map_threads` for the analysis of a profile of `size` bytes; `map` for a small one."""
+    return map_threads if size >= _LEAST_BYTES else map

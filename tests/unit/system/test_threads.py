@@ -21,6 +21,10 @@ def test_one_core_needs_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(threads.map_threads(lambda _: threading.get_ident(), range(3))) == {threading.get_ident()}
 
 
+def test_small_profiles_need_no_threads() -> None:
+    assert [threads.threads_for(size) for size in (0, 2**20, 2**24)] == [map, map, threads.map_threads]
+
+
 @pytest.mark.parametrize("cores", [1, 4])
 def test_the_first_error_is_raised(monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
     monkeypatch.setattr(threads, "available_cores", lambda: cores)

@@ -24,7 +24,7 @@ from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.html_text import bold, numbered, paragraphs, plain
 from tpu_profile_plugin.system.process import available_cores
-from tpu_profile_plugin.system.threads import map_threads
+from tpu_profile_plugin.system.threads import threads_for
 from tpu_profile_plugin.units import duration
 
 _MOST_SHOWN = 5
@@ -68,7 +68,7 @@ class Findings(Report):
 def gathered(host: HostProfile) -> dict[str, Any]:
     """What the rules need of one host, by their ids."""
     host_summary(host)  # the overview waits for it as well: nothing else may delay it
-    values, _ = map_threads(lambda part: part(host), (_gathered, _read_ahead))
+    values, _ = threads_for(len(host.lazy.data))(lambda part: part(host), (_gathered, _read_ahead))
     host.forget(EVENTS, TIME, MAIN, ALLOCATORS)
     assert values is not None
     return values

@@ -19,7 +19,7 @@ from tpu_profile_plugin.run.figures.diagnostics import time_warnings
 from tpu_profile_plugin.run.host import HostProfile, PerHost, derived, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.preprocessing import preprocess
-from tpu_profile_plugin.system.threads import map_threads
+from tpu_profile_plugin.system.threads import threads_for
 
 
 @derived()
@@ -49,7 +49,7 @@ def host_inference(host: HostProfile) -> Inference:
 @per_host(prefetch=(host_inference,))
 def host_summary(host: HostProfile) -> HostSummary:
     """The summary of one host."""
-    summary = summarize(host.lazy, groups_if_any(host), map_threads)
+    summary = summarize(host.lazy, groups_if_any(host), threads_for(len(host.lazy.data)))
     give_back_memory()
     return summary
 
