@@ -26,5 +26,5 @@ def map_threads(fn: Callable[[S], T], items: Iterable[S]) -> list[T]:
 
 
 def threads_for(size: int) -> Callable[[Callable[[S], T], Iterable[S]], Iterable[T]]:
-    """`map_threads` for the analysis of a profile of `size` bytes; `map` for a small one."""
-    return map_threads if size >= _LEAST_BYTES else map
+    """`map_threads` for the analysis of a profile of `size` bytes; `map` for a small one, or on one core."""
+    return map_threads if size >= _LEAST_BYTES and available_cores() > 1 else map

@@ -21,8 +21,11 @@ def test_one_core_needs_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(threads.map_threads(lambda _: threading.get_ident(), range(3))) == {threading.get_ident()}
 
 
-def test_small_profiles_need_no_threads() -> None:
+def test_small_profiles_need_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "available_cores", lambda: 2)
     assert [threads.threads_for(size) for size in (0, 2**20, 2**24)] == [map, map, threads.map_threads]
+    monkeypatch.setattr(threads, "available_cores", lambda: 1)
+    assert threads.threads_for(2**24) is map
 
 
 @pytest.mark.parametrize("cores", [1, 4])

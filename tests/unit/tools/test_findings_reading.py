@@ -14,6 +14,7 @@ from tpu_profile_plugin.columns.lazy import LazyDecoder
 from tpu_profile_plugin.errors import CorruptProfile
 from tpu_profile_plugin.run.figures import findings
 from tpu_profile_plugin.run.host import HostProfile
+from tpu_profile_plugin.system import threads
 
 HOST = """
 plane 9 "/host:CPU"
@@ -44,10 +45,17 @@ def host() -> tuple[HostProfile, ProfileCache]:
     return host_of(TPU + HOST, cache=cache), cache
 
 
-@pytest.fixture(params=(1, 2))
+def as_if_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads work on the host, however small its profile."""
+    monkeypatch.setattr(threads, "available_cores", lambda: 2)
+    monkeypatch.setattr(findings, "threads_for", lambda _: threads.map_threads)
+
+
+@pytest.fixture(params=("small", "large"))
 def decodes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
-    """Event counts of the planes of each partial decode, on one core and on two."""
-    monkeypatch.setattr(findings, "available_cores", lambda: request.param)
+    """Event counts of the planes of each partial decode."""
+    if request.param == "large":
+        as_if_large(monkeypatch)
     counts: list[list[int]] = []
     original = LazyDecoder._decode
 
@@ -75,7 +83,7 @@ def test_what_is_read_ahead_may_be_unreadable(monkeypatch: pytest.MonkeyPatch) -
     def broken(_: object) -> None:
         raise CorruptProfile("cut off", offset=3)
 
-    monkeypatch.setattr(findings, "available_cores", lambda: 2)
+    as_if_large(monkeypatch)
     monkeypatch.setattr(findings, "device_allocators", broken)
     one, _ = host()
     assert findings.gathered(one)["memory_near_limit"].used == 60

@@ -23,7 +23,6 @@ from tpu_profile_plugin.run.figures.summary import groups_if_any, host_summary, 
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.html_text import bold, numbered, paragraphs, plain
-from tpu_profile_plugin.system.process import available_cores
 from tpu_profile_plugin.system.threads import threads_for
 from tpu_profile_plugin.units import duration
 
@@ -68,7 +67,11 @@ class Findings(Report):
 def gathered(host: HostProfile) -> dict[str, Any]:
     """What the rules need of one host, by their ids."""
     host_summary(host)  # the overview waits for it as well: nothing else may delay it
-    values, _ = threads_for(len(host.lazy.data))(lambda part: part(host), (_gathered, _read_ahead))
+    mapper = threads_for(len(host.lazy.data))
+    if mapper is not map:
+        values, _ = mapper(lambda part: part(host), (_gathered, _read_ahead))
+    else:
+        values = _gathered(host)
     host.forget(EVENTS, TIME, MAIN, ALLOCATORS)
     assert values is not None
     return values
@@ -84,12 +87,12 @@ def _gathered(host: HostProfile) -> dict[str, Any] | None:
 
 
 def _read_ahead(host: HostProfile) -> None:
-    """Reads what the host of TPUs without steps did while devices are built, on another core if there is one.
+    """Reads what the host of TPUs without steps did while devices are built on another core.
 
     Steps, and those of other devices in general, may need all events of the host, so that nothing is left to read.
     """
     planes = device_planes(host.lazy)
-    if available_cores() < 2 or not planes or not is_tpu(planes[0]) or may_have_groups(host.lazy):
+    if not planes or not is_tpu(planes[0]) or may_have_groups(host.lazy):
         return
     keep = keeper_of(host)
     with suppress(ProfileError):  # raised again where what cannot be read is needed
