@@ -8,6 +8,7 @@ from tpu_profile_plugin.analysis.hlo.category import category
 from tpu_profile_plugin.analysis.hlo.convolution_layout import Dimension, convolution_layout
 from tpu_profile_plugin.analysis.hlo.cost.cpu import CpuCostModel
 from tpu_profile_plugin.analysis.hlo.cost.model import Cost, CostModel
+from tpu_profile_plugin.analysis.hlo.cost.rules import Properties
 from tpu_profile_plugin.analysis.hlo.instructions import Instruction, Instructions
 from tpu_profile_plugin.analysis.hlo.programs import Program, hlo_programs
 from tpu_profile_plugin.analysis.hlo.source import has_whole_stack, source_of
@@ -38,9 +39,13 @@ class _Module:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.instructions = Instructions(program)
-        self.costs = {False: CostModel(self.instructions), True: CpuCostModel(self.instructions)}
+        self._known_costs: dict[type[CostModel], dict[int, Properties]] = {CostModel: {}, CpuCostModel: {}}
         ids = program.columns["computation_id"].tolist()
         self._names = dict(zip(ids, program.computation_names, strict=True))
+
+    def cost(self, instruction: Instruction, on_cpu: bool) -> Cost:
+        model = CpuCostModel if on_cpu else CostModel
+        return model(self.instructions, self._known_costs[model]).cost(instruction)
 
     def text(self, instruction: Instruction) -> str:
         return instruction_text(instruction, self.instructions, lambda i: self._names.get(i, str(i)))
@@ -58,7 +63,7 @@ class _Module:
                 category=category(inner),
                 provenance=f"{inner.metadata.op_name}:{inner.metadata.op_type}",
                 expression=self.text(inner),
-                flops=self.costs[on_cpu].cost(inner).flops if with_cost else 0.0,
+                flops=self.cost(inner, on_cpu).flops if with_cost else 0.0,
                 inner=self.inside(inner, with_cost=with_cost, on_cpu=on_cpu, depth=depth - 1),
             )
             for inner in computation.instructions[:_MOST_INSIDE]
@@ -88,7 +93,7 @@ class HloOps:
     def cost(self, program_id: int, instruction: Instruction, *, on_cpu: bool = False) -> Cost:
         """Cost of one execution of the program's instruction on a GPU or a CPU."""
         module = self._module(program_id)
-        return Cost() if module is None else module.costs[on_cpu].cost(instruction)
+        return Cost() if module is None else module.cost(instruction, on_cpu)
 
     def text(self, program_id: int, instruction: Instruction) -> str:
         """The program's instruction in full."""

@@ -455,13 +455,9 @@ def test_nested_fusions_that_fuse_nothing_are_elementwise() -> None:
     assert fused(*body).flops == 300
 
 
-def test_threads_that_share_a_model_get_the_costs_of_one() -> None:
+def test_threads_that_share_programs_get_the_costs_of_one() -> None:
     """While one makes the cost of an instruction, none gets the empty cost that ends recursive calls."""
     entry = [op(f"x{i}", "call", "f32[5]", called=[f"c{i}"]) for i in range(300)]
-    found = hlo_programs(profile(metadata_plane(m=(7, program(entry, **{f"c{i}": TWO for i in range(300)}))))).program(
-        7
-    )
-    assert found is not None
-    instructions = Instructions(found)
-    model = CostModel(instructions)
-    assert racing(lambda: [model.cost(instructions.named(one.name)).flops for one in entry]) == [[15.0] * 300] * 4
+    called: dict[str, Any] = {f"c{i}": TWO for i in range(300)}
+    hlo = HloOps(profile(metadata_plane(m=(7, program(entry, **called)))))
+    assert racing(lambda: [hlo.cost(7, hlo.find(7, one.name)).flops for one in entry]) == [[15.0] * 300] * 4

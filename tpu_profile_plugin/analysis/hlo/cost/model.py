@@ -8,8 +8,7 @@ operation.
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,16 +54,17 @@ _SCALE = {4: 4.0, 8: 2.0}
 
 
 class CostModel:
-    """Costs of one program's instructions. Thread-safe."""
+    """Costs of one program's instructions; threads share what they know, each by a model of its own."""
 
     immediate = 8
     """Constants with more elements are read from memory."""
 
-    def __init__(self, program: Instructions) -> None:
+    def __init__(self, program: Instructions, known: MutableMapping[int, rules.Properties] | None = None) -> None:
+        """`known`: of instructions by id, filled by all models that were given it; they must be of one class."""
         self._program = program
-        self._known: dict[int, rules.Properties] = {}
+        self._known = {} if known is None else known
+        self._making: set[int] = set()
         self._depth = 0
-        self._lock = threading.Lock()  # what is being made is empty until then, see `_properties`
         self._rules: dict[str, rules.Rule] = {
             **rules.RULES,
             "all-reduce": self._all_reduce,
@@ -84,8 +84,7 @@ class CostModel:
 
     def cost(self, instruction: Instruction) -> Cost:
         """Cost of one execution of an instruction."""
-        with self._lock:
-            operands, properties = self._operands(instruction), self._properties(instruction)
+        operands, properties = self._operands(instruction), self._properties(instruction)
         model, accessed = _whole(properties.get(rules.FLOPS, 0.0)), _whole(properties.get(rules.BYTES, 0.0))
         keys = [rules.read(i, part) for i, shape in enumerate(operands) for part in _in_device_memory(shape)]
         result_keys = [rules.written(part) for part in _in_device_memory(instruction.shape)]
@@ -106,8 +105,8 @@ class CostModel:
     def _properties(self, instruction: Instruction) -> rules.Properties:
         """Properties of an instruction; none while they are being made, so that recursive calls end."""
         properties = self._known.get(instruction.id)
-        if properties is None and self._depth < _MAX_DEPTH:
-            self._known[instruction.id] = {}
+        if properties is None and instruction.id not in self._making and self._depth < _MAX_DEPTH:
+            self._making.add(instruction.id)
             operands = self._operands(instruction)
             properties = self._default(instruction, operands)
             if rule := self._rules.get(instruction.opcode):
@@ -115,6 +114,7 @@ class CostModel:
                 rule(instruction, operands, properties)
                 self._depth -= 1
             self._known[instruction.id] = properties
+            self._making.discard(instruction.id)
         return properties or {}
 
     def _called(self, instruction: Instruction) -> list[Computation]:
