@@ -57,7 +57,7 @@ class _Entry:
         return {key: size_of(value, self.counted) for key, value in self.values.items()}
 
     def measured_with(self, key: Hashable) -> dict[Hashable, int]:
-        """The size of a new value; now and then of all, because they grow."""
+        """The size of a new value; of all, because values grow, whenever their number is a power of two."""
         count = len(self.values)
         return {key: size_of(self.values[key], self.counted)} if count & (count - 1) else self.measured()
 

@@ -22,7 +22,7 @@ _LOG = logging.getLogger("tpu_profile_plugin")
 MAX_RUNNING = 4
 """The most simultaneous queries."""
 MAX_KEPT = 8
-"""Queries that have ended; the results of older ones are forgotten, first those that were told."""
+"""Queries that have ended; the results of older ones are forgotten, first those that clients have fetched."""
 RESULT_BYTES = 64 * MIB
 """The largest result of one query; the kept ones take `MAX_KEPT` times as much at most."""
 LEASE_S = 120.0
@@ -37,14 +37,14 @@ class Held:
 
     Attributes:
       asked: when it was last asked for.
-      told: whether anybody has had its result or its error.
+      fetched: whether a client has received its result or its error.
     """
 
     def __init__(self, query: Query) -> None:
         self.id = secrets.token_urlsafe(12)
         self.query = query
         self.asked = time.monotonic()
-        self.told = False
+        self.fetched = False
 
     @property
     def ended(self) -> bool:
@@ -57,9 +57,9 @@ class Held:
             self.query.result(seconds)
 
     def result(self) -> Result:
-        """The result, which counts as told; raises what the query raises, BadRequest before its end."""
+        """The result, which counts as fetched; raises what the query raises, BadRequest before its end."""
         result = self._result()
-        self.told = True
+        self.fetched = True
         return result
 
     def _result(self) -> Result:
@@ -91,7 +91,7 @@ class Held:
         try:
             result = self._result()
         except ProfileError as error:
-            self.told = True
+            self.fetched = True
             return {**facts, "error": {"code": error.code, "message": error.message, "details": error.details}}
         return {**facts, "rows": len(result), "cut": result.cut, "notes": list(result.notes)}
 
@@ -120,7 +120,7 @@ class Queries:
             held = Held(begin(Limits(**self.limits)))
             self._held[held.id] = held
             ended = [other for other in self._held.values() if other is not held and other.ended]
-            ended.sort(key=self._awaited)
+            ended.sort(key=self._is_unfetched)
             for old in ended[: max(0, len(ended) + 1 - MAX_KEPT)]:
                 del self._held[old.id]
             if self._timer is None:
@@ -143,9 +143,9 @@ class Queries:
         for one in held:
             one.query.cancel()
 
-    def _awaited(self, held: Held) -> bool:
-        """Whether somebody may still come for the result of a query that has ended."""
-        return not held.told and time.monotonic() - held.asked < self._lease_s
+    def _is_unfetched(self, held: Held) -> bool:
+        """Whether no client has fetched the result of a query that has ended, and its lease has not ended."""
+        return not held.fetched and time.monotonic() - held.asked < self._lease_s
 
     def _watch(self, seconds: float) -> None:
         """Looks after queries whose page is gone in so many seconds, on one thread for all of them; needs the lock."""

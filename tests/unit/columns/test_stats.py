@@ -106,10 +106,9 @@ def test_the_first_row_of_equal_names_is_used() -> None:
     assert stats.ints(space, plane, plane.stats, "same")[0].tolist() == [first]
 
 
-def test_threads_that_look_up_names_at_once_find_all() -> None:
+@pytest.mark.parametrize("_", range(5))
+def test_threads_that_look_up_names_at_once_find_all(_: int) -> None:
     names = [f"s{i}" for i in range(2000)]
     text = f"plane p {{{', '.join(f'{name}=1' for name in names)}}}"
-    for _ in range(5):
-        metadata = columns.load(xspace_text.build(text)).planes[0].stat_metadata
-        found = racing(lambda: [metadata.row(name) for name in names])  # noqa: B023 - called before the next round
-        assert not any(None in rows for rows in found)
+    metadata = columns.load(xspace_text.build(text)).planes[0].stat_metadata
+    assert not any(None in rows for rows in racing(lambda: [metadata.row(name) for name in names]))

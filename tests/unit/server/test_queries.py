@@ -96,23 +96,23 @@ def test_results_of_older_queries_are_forgotten():
 
 
 @pytest.mark.parametrize("error", [None, QueryFailed("No table x.")])
-def test_what_nobody_has_had_yet_is_forgotten_last(error):
+def test_results_that_no_client_has_fetched_are_dropped_last(error):
     queries = Queries()
     waiting = queries.start(Made)
     waiting.query.state = "done"
-    told = []
+    fetched = []
     for _ in range(2 * MAX_KEPT):
-        told.append(queries.start(Made))
-        told[-1].query.state, told[-1].query.error = "done", error
-        _had(told[-1])
+        fetched.append(queries.start(Made))
+        fetched[-1].query.state, fetched[-1].query.error = "done", error
+        _fetch(fetched[-1])
     assert _known(queries, waiting.id)
-    assert [one for one in told if _known(queries, one.id)] == told[-MAX_KEPT + 1 :]
+    assert [one for one in fetched if _known(queries, one.id)] == fetched[-MAX_KEPT + 1 :]
     waiting.asked -= 1000  # its page is gone
     queries.start(Made)
     assert not _known(queries, waiting.id)
 
 
-def _had(held):
+def _fetch(held):
     if held.describe()["error"] is None:
         held.result()
 

@@ -19,7 +19,7 @@ from tpu_profile_plugin.analysis.budget.categories import (
 )
 from tpu_profile_plugin.analysis.common.spans import exact_sum
 from tpu_profile_plugin.analysis.devices.across_hosts import clock_offsets, match_hosts, sum_by_step
-from tpu_profile_plugin.analysis.devices.model import RunDevice
+from tpu_profile_plugin.analysis.devices.model import RunDevice, of_hosts
 from tpu_profile_plugin.analysis.devices.windows import Source, common_rows
 from tpu_profile_plugin.analysis.steps.inferred import Evidence
 from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
@@ -76,10 +76,9 @@ class RunBudget:
         return [name or str(number) for name, number in zip(self.names, self.number.tolist(), strict=True)]
 
     @cached_property
-    def columns(self) -> dict[int, slice]:
-        """By position of the host, the columns of its devices, which stand together."""
-        hosts, first = np.unique(np.array([device.host for device in self.devices], np.int64), return_index=True)
-        return dict(zip(hosts.tolist(), map(slice, first.tolist(), [*first[1:].tolist(), None]), strict=True))
+    def host_columns(self) -> dict[int, slice]:
+        """By position of the host, the columns of its devices."""
+        return of_hosts(self.devices)
 
     @cached_property
     def cells(self) -> int:
@@ -162,7 +161,7 @@ class RunBudget:
 
     def causes_per_step(self) -> list[tuple[int, HostCause, float]]:
         """(position of the host, host code, ps per step on average over its devices that take part), as `causes`."""
-        cells = {i: max(int(self.takes_part[:, columns].sum()), 1) for i, columns in self.columns.items()}
+        cells = {i: max(int(self.takes_part[:, columns].sum()), 1) for i, columns in self.host_columns.items()}
         return [(i, cause, sum(cause.time_ps) / cells[i]) for i, cause in self.causes]
 
     def _mean(self, ps: I64) -> float:
@@ -191,6 +190,8 @@ def merge_budgets(parts: Sequence[HostBudget]) -> RunBudget:
     begin = np.concatenate([part.steps.begin_ps[row] for part, row in chosen if part.steps], axis=1)
     end = np.concatenate([part.steps.end_ps[row] for part, row in chosen if part.steps], axis=1)
     steps = [part.steps for part, _ in chosen if part.steps]
+    time = np.concatenate([part.time_ps[row] for part, row in chosen], axis=1)
+    _move_peer_waits([part for part, _ in chosen], time, (begin, end))
     return RunBudget(
         hosts=tuple(hosts),
         devices=tuple(RunDevice(name, i, kind) for i in hosts for name, kind in parts[i].devices),
@@ -199,11 +200,7 @@ def merge_budgets(parts: Sequence[HostBudget]) -> RunBudget:
         begin_ps=begin,
         duration_ps=end - begin,
         takes_part=_taking_part(np.concatenate([part.busy[row] for part, row in chosen], axis=1)),
-        time_ps=_with_peers(
-            [part for part, _ in chosen],
-            np.concatenate([part.time_ps[row] for part, row in chosen], axis=1),
-            (begin, end),
-        ),
+        time_ps=time,
         between_ps=np.concatenate([part.between_ps for part, _ in chosen]),
         between_time_ps=np.concatenate([part.between_time_ps for part, _ in chosen]),
         causes=_most_first([(i, cause) for i in hosts for cause in parts[i].causes]),
@@ -233,14 +230,14 @@ def _taking_part(busy: Bools) -> Bools:
     return takes_part
 
 
-def _with_peers(parts: Sequence[HostBudget], time_ps: I64, window: tuple[I64, I64]) -> I64:
-    """Moves waits for devices of other hosts, within `time_ps`, from communication to waits.
+def _move_peer_waits(parts: Sequence[HostBudget], time_ps: I64, window: tuple[I64, I64]) -> None:
+    """Moves waits for devices of other hosts, in `time_ps`, from communication to waits.
 
     A single host counts them as communication. A wait counts to the step in which the collective begins.
     """
     runs = [part.runs for part in parts if part.runs is not None]
     if len(parts) < 2 or len(runs) < len(parts):
-        return time_ps
+        return
     matched = match_hosts(runs, clock_offsets(runs))
     matched_runs, row = matched.runs, matched.runs.source
     begin = matched_runs.begin_ps - matched.moved_ps[row]
@@ -250,7 +247,6 @@ def _with_peers(parts: Sequence[HostBudget], time_ps: I64, window: tuple[I64, I6
         time_ps[:, :, category] -= waits
         time_ps[:, :, IDLE_PEER] += waits
         extra = extra - waits
-    return time_ps
 
 
 def _empty() -> RunBudget:

@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.communication.host import CollectiveSums, HostC
 from tpu_profile_plugin.analysis.communication.stragglers import Straggler, outliers, stragglers
 from tpu_profile_plugin.analysis.devices.across_hosts import MatchedHosts, clock_offsets, match_hosts, sum_by_step
 from tpu_profile_plugin.analysis.devices.clocks import ClockOffset
-from tpu_profile_plugin.analysis.devices.model import RunDevice
+from tpu_profile_plugin.analysis.devices.model import RunDevice, of_hosts
 from tpu_profile_plugin.analysis.devices.windows import StepWindows, common_rows
 from tpu_profile_plugin.columns.arrays import I64
 
@@ -102,10 +102,8 @@ def _side_by_side(tables: Sequence[I64]) -> I64:
 
 def _host_outliers(devices: Sequence[RunDevice], hosts: Sequence[int], work: I64) -> tuple[tuple[int, float], ...]:
     """Hosts whose devices have far more work of their own than those of the others."""
-    device_work = work.sum(axis=0)
-    means = [
-        float(device_work[[i for i, device in enumerate(devices) if device.host == host]].mean()) for host in hosts
-    ]
+    device_work, columns = work.sum(axis=0), of_hosts(devices)
+    means = [float(device_work[columns[host]].mean()) for host in hosts]
     return tuple((hosts[at], score) for at, score in outliers(means))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal
@@ -184,6 +185,12 @@ class RunDevice:
     name: str
     host: int
     kind: str
+
+
+def of_hosts(devices: Sequence[RunDevice]) -> dict[int, slice]:
+    """By position of the host, the range of its devices, which stand together."""
+    hosts, first = np.unique(np.array([device.host for device in devices], np.int64), return_index=True)
+    return dict(zip(hosts.tolist(), map(slice, first.tolist(), [*first[1:].tolist(), None]), strict=True))
 
 
 def ordered(spans: OpSpans) -> OpSpans:

@@ -39,7 +39,7 @@ def coverage(budget: RunBudget, recordings: Sequence[Recording | None]) -> Cover
 
 
 def _of_hosts(budget: RunBudget, recordings: Sequence[Recording | None]) -> Iterator[Coverage]:
-    for host, columns in budget.columns.items():
+    for host, columns in budget.host_columns.items():
         recorded = recordings[host]
         if recorded is None or not len(budget):
             continue

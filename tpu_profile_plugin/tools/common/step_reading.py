@@ -57,7 +57,7 @@ def hosts_json(budget: RunBudget, hosts: list[str]) -> dict[str, Any]:
     As everywhere, times are means over the devices that take part.
     """
     average, by_step = {}, {}
-    for i, columns in budget.columns.items() if len(budget) else ():
+    for i, columns in budget.host_columns.items() if len(budget) else ():
         part, length = budget.takes_part[:, columns], budget.duration_ps[:, columns]
         if part.any():
             average[hosts[i]] = exact_sum(length[part]) / int(part.sum()) / PS_PER_MS

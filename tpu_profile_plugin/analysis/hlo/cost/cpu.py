@@ -7,7 +7,7 @@ and an operand of a fusion is read once for all instructions that read it whole.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from tpu_profile_plugin.analysis.hlo.cost.model import CostModel, elements_of
 from tpu_profile_plugin.analysis.hlo.cost.rules import BYTES, FLOPS, Properties, read, written
@@ -32,7 +32,7 @@ class CpuCostModel(CostModel):
 
     immediate = 1
 
-    def __init__(self, program: Instructions, known: MutableMapping[int, Properties] | None = None) -> None:
+    def __init__(self, program: Instructions, known: dict[int, Properties] | None = None) -> None:
         super().__init__(program, known)
         for opcode in _OF_GPUS:
             del self._rules[opcode]

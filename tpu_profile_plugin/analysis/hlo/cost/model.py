@@ -8,7 +8,7 @@ operation.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,13 +54,13 @@ _SCALE = {4: 4.0, 8: 2.0}
 
 
 class CostModel:
-    """Costs of one program's instructions; threads share what they know, each by a model of its own."""
+    """Costs of one program's instructions. Each thread needs its own model; models may share `known`."""
 
     immediate = 8
     """Constants with more elements are read from memory."""
 
-    def __init__(self, program: Instructions, known: MutableMapping[int, rules.Properties] | None = None) -> None:
-        """`known`: of instructions by id, filled by all models that were given it; they must be of one class."""
+    def __init__(self, program: Instructions, known: dict[int, rules.Properties] | None = None) -> None:
+        """`known`: finished properties by id of the instruction, which models of one class and program may share."""
         self._program = program
         self._known = {} if known is None else known
         self._making: set[int] = set()
