@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.columns.arrays import I64, Bools
-
-_MOST_SLOTS = 1 << 22
-"""Size of the tables of `dense_codes`; beyond it, sorting is quicker."""
 
 
 def row_codes(*columns: np.ndarray[tuple[int], np.dtype[np.integer]]) -> tuple[I64, I64]:
@@ -19,16 +14,31 @@ def row_codes(*columns: np.ndarray[tuple[int], np.dtype[np.integer]]) -> tuple[I
     Args:
       columns: at least one, of equal length.
     """
-    _, code = np.unique(columns[0], return_inverse=True)
+    count, code = _codes(columns[0])
     for column in columns[1:]:
-        distinct, column_code = np.unique(column, return_inverse=True)
-        if len(distinct) > 1:
+        distinct, column_code = _codes(column)
+        if distinct > 1:
             # Numbers stay below rows * rows, because the earlier ones are made dense first.
-            _, code = np.unique(code.reshape(-1) * len(distinct) + column_code.reshape(-1), return_inverse=True)
-    code = code.reshape(-1).astype(np.int64)
-    first = np.zeros(int(code.max(initial=-1)) + 1, np.int64)
+            count, code = _codes(code * distinct + column_code)
+    first = np.zeros(count, np.int64)
     first[code[::-1]] = np.arange(len(code) - 1, -1, -1)  # of equal indices the last value stays
     return code, first
+
+
+def _codes(column: np.ndarray[tuple[int], np.dtype[np.integer]]) -> tuple[int, I64]:
+    """How many distinct values there are, and the number of each value among them in ascending order.
+
+    Values that lie close together are numbered by a table, others by sorting.
+    """
+    low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
+    if high - low > 4 * len(column):
+        distinct, code = np.unique(column, return_inverse=True)
+        return len(distinct), code.reshape(-1).astype(np.int64)
+    place = column - low if low else column
+    used = np.zeros(high - low + 1, np.bool_)
+    used[place] = True
+    number = np.cumsum(used) - 1
+    return int(number[-1]) + 1, number[place]
 
 
 def extents(key: I64, begin: I64, end: I64) -> tuple[I64, I64, I64]:
@@ -57,28 +67,3 @@ def pair_in_order(key: I64, opens: Bools) -> tuple[I64, I64]:
       opens: whether it opens; a closing without an open opening, and an opening that is never closed, have no pair.
     """
     return _native.pair_in_order(np.ascontiguousarray(key, np.int64), np.ascontiguousarray(opens))
-
-
-def dense_codes(columns: Sequence[tuple[I64, int]]) -> tuple[I64, I64]:
-    """The number of each row among the distinct rows, which are in ascending order, and a row with each number.
-
-    In time linear in the rows, unlike `row_codes`, where the columns have few distinct values.
-
-    Args:
-      columns: at least one, of equal length: codes from 0, and a bound that they do not reach.
-    """
-    key: I64 = np.zeros(len(columns[0][0]), np.int64)
-    bound = 1
-    for column, size in columns:
-        if bound * size > _MOST_SLOTS:
-            key, _ = row_codes(key, column)
-            bound = int(key.max(initial=-1)) + 1
-            continue
-        key, bound = key * size + column, bound * size
-        used = np.zeros(bound, np.bool_)
-        used[key] = True
-        number = np.cumsum(used) - 1
-        key, bound = number[key], int(used.sum())
-    first = np.zeros(bound, np.int64)
-    first[key] = np.arange(len(key))
-    return key, first

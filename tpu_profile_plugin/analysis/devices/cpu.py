@@ -86,11 +86,11 @@ def _completed(plane: Plane, events: I64, run: I64, producers: tuple[I64, I64], 
     row, produced = producers
     if not len(ends) or not len(row):
         return end
-    _, key = np.unique(np.concatenate([produced, consumed]), return_inverse=True)
+    key, _ = row_codes(np.concatenate([produced, consumed]))
     time = np.concatenate([plane.events.begin_ps[events[row]], plane.events.begin_ps[ends]])
     opens = np.arange(len(time)) < len(row)
     order = np.lexsort((~opens, time))
-    opened, closed = pair_in_order(key.reshape(-1)[order].astype(np.int64), opens[order])
+    opened, closed = pair_in_order(key[order], opens[order])
     producer, finisher = row[order[opened]], ends[order[closed] - len(row)]
     later = plane.events.begin_ps[finisher] > end[producer]
     producer, finisher = producer[later], finisher[later]
@@ -101,17 +101,17 @@ def _completed(plane: Plane, events: I64, run: I64, producers: tuple[I64, I64], 
 
 def _next_begin(plane: Plane, events: I64, run: I64, time: I64, on_thread_of: I64, of_run: I64) -> I64:
     """Per query the begin of the first op of a run at or after `time` on the thread of an event; the largest number
-    without one.
+    without one. The ops (`events`) are in order of begin.
     """
     line = np.searchsorted(plane.lines.event_start, np.concatenate([events, on_thread_of]), side="right")
     key, _ = row_codes(line, np.concatenate([run, of_run]))
-    begin = plane.events.begin_ps[events]
-    times, rank = np.unique(np.concatenate([begin, time]), return_inverse=True)
-    code = key * len(times) + rank.reshape(-1)
-    order = np.argsort(code[: len(events)], kind="stable")
-    position = np.searchsorted(code[order], code[len(events) :])
-    row = order[np.minimum(position, len(order) - 1)]
-    same = (position < len(order)) & (key[row] == key[len(events) :])
+    begin, count = plane.events.begin_ps[events], len(events)
+    order = np.argsort(key[:count], kind="stable")
+    # The events are in order of begin: the wanted one is the first with the key from a certain index on.
+    wanted = key[count:] * count + np.searchsorted(begin, time)
+    position = np.searchsorted(key[order] * count + order, wanted)
+    row = order[np.minimum(position, count - 1)]
+    same = (position < count) & (key[row] == key[count:])
     first: I64 = np.where(same, begin[row], np.iinfo(np.int64).max)
     return first
 

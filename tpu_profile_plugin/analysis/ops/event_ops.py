@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.keys import dense_codes
+from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW, parse_op
 from tpu_profile_plugin.analysis.common.planes import MODULES, SPARSE_MODULES, is_host, lines_named, shown_names
 from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, StatColumns
@@ -78,7 +78,7 @@ def event_ops(space: XSpace, plane: Plane, hlo: HloOps) -> EventOps:
     shared = _of_metadata(space, plane)
     ops = [reader.described(row, facts) for row, facts in enumerate(shared)]
     stats = StatColumns(space, plane, plane.events.stats, (*_TEXTS, *_COSTS, _PROGRAM))
-    events, code, own = _of_events(plane, stats, len(shared))
+    events, code, own = _of_events(plane, stats)
     if len(events):
         op = op.copy()
         op[events] = code + len(ops)
@@ -110,7 +110,7 @@ def _of_metadata(space: XSpace, plane: Plane) -> list[_Facts]:
     return facts
 
 
-def _of_events(plane: Plane, stats: StatColumns, rows: int) -> tuple[I64, I64, list[tuple[int, _Facts]]]:
+def _of_events(plane: Plane, stats: StatColumns) -> tuple[I64, I64, list[tuple[int, _Facts]]]:
     """The events with facts of their own, a code for each, and the metadata row and facts of each code."""
     having = np.zeros(len(plane.events), np.bool_)
     for name in (*_TEXTS, _PROGRAM):
@@ -118,20 +118,20 @@ def _of_events(plane: Plane, stats: StatColumns, rows: int) -> tuple[I64, I64, l
     events = np.flatnonzero(having)
     if not len(events):
         return events, events, []
-    columns: list[tuple[I64, int]] = [(plane.events.metadata[events].astype(np.int64), rows)]
+    columns = [plane.events.metadata[events].astype(np.int64)]
     values: list[Sequence[Any]] = []
     for name in _TEXTS:
         owners, text_code, texts = stats.texts(name)
-        columns.append((_scattered(len(having), owners, text_code, events), len(texts) + 1))
+        columns.append(_scattered(len(having), owners, text_code, events))
         values.append([*texts, ""])
     program = stats.ints(_PROGRAM)
     distinct, code = np.unique(program.value, return_inverse=True)
-    columns.append((_scattered(len(having), program.event, code.reshape(-1), events), len(distinct) + 1))
+    columns.append(_scattered(len(having), program.event, code.reshape(-1), events))
     values.append([*(distinct.view(np.uint64).tolist()), None])
-    codes, first = dense_codes(columns)
+    codes, first = row_codes(*columns)
     own = []
     for at in first.tolist():
-        row, *cells = (int(column[at]) for column, _ in columns)
+        row, *cells = (int(column[at]) for column in columns)
         hlo_op, module, tf_op, number = (texts[cell] for texts, cell in zip(values, cells, strict=True))
         own.append((row, _Facts(number, hlo_op.rpartition("::")[2], module, tf_op)))
     return events, codes, own

@@ -1,8 +1,9 @@
 """Keys made of integer columns."""
 
 import numpy as np
+import pytest
 
-from tpu_profile_plugin.analysis.common.keys import among, dense_codes, row_codes
+from tpu_profile_plugin.analysis.common.keys import among, row_codes
 from tpu_profile_plugin.analysis.grouping.group_names import numbered
 from tpu_profile_plugin.cache.sizes import size_of
 
@@ -17,21 +18,29 @@ def test_among_an_ascending_list():
 def test_rows_are_numbered_in_ascending_order():
     code, first = row_codes(np.array([4, 2, 4, 2]), np.array([1, 9, 1, 8]))
     assert (code.tolist(), first.tolist()) == ([2, 1, 2, 0], [3, 1, 0])
+    code, first = row_codes(np.zeros(0, np.int64), np.zeros(0, np.uint8))
+    assert (code.tolist(), first.tolist()) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([7, 3, 7, 5], np.uint8),  # close together
+        np.array([-2, -9, -2, -8]),
+        np.array([2**63 + 7, 2**63 + 3, 2**63 + 7, 2**63 + 5], np.uint64),
+        np.array([2**40, -(2**62), 2**40, 0]),  # far apart
+        np.array([2**63 - 1, -(2**63), 2**63 - 1, 0]),
+        np.array([2**64 - 1, 0, 2**64 - 1, 1], np.uint64),
+    ],
+)
+def test_numbers_close_together_and_far_apart(values):
+    code, first = row_codes(values)
+    assert (code.dtype, code.tolist(), first.tolist()) == (np.int64, [2, 0, 2, 1], [1, 3, 0])
+    code, first = row_codes(np.array([0, 1, 1, 0]), values)
+    assert (code.tolist(), first.tolist()) == ([1, 2, 3, 0], [3, 0, 1, 2])
 
 
 def test_names_of_groups_are_measured_without_reading_them():
     names = numbered(100_000)
     assert (len(names), names[99_999]) == (100_000, "99999")
     assert names.nbytes == 1_200_000 <= size_of(names) < 1_201_000
-
-
-def test_few_distinct_rows_are_numbered_without_sorting():
-    columns = [(np.array([1, 0, 1, 0]), 2), (np.array([0, 2, 0, 1]), 3)]
-    code, first = dense_codes(columns)
-    assert (code.tolist(), [(int(columns[0][0][i]), int(columns[1][0][i])) for i in first]) == (
-        [2, 1, 2, 0],
-        [(0, 1), (0, 2), (1, 0)],
-    )
-    large = [(np.array([0, 9_999_999, 0]), 10_000_000), (np.array([3, 1, 3]), 4)]
-    assert dense_codes(large)[0].tolist() == [0, 1, 0]
-    assert [part.tolist() for part in dense_codes([(np.zeros(0, np.int64), 5)])] == [[], []]
