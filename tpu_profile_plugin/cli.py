@@ -134,6 +134,9 @@ def _serve(logdir: str, port: int, executor: str, host: str, source_root: str) -
     from tpu_profile_plugin.serving import board, token_for
 
     made = board(logdir, port, executor, host, token_for(host), source_root)
+    # TensorBoard's own handler first writes to stderr. If nobody reads that any more, it raises an OSError instead of
+    # ending the process, and the code that accepts connections drops it.
+    made._install_signal_handler = lambda number, name: None
     exit_on_sigterm()
     return int(made.main() or 0)
 

@@ -137,4 +137,6 @@ def test_serve_command(tmp_path):
             with urllib.request.urlopen(f"http://{address}/data/plugins_listing", timeout=30) as answer:
                 assert list(json.load(answer)) == ["profile"]
         finally:
+            process.stderr.close()  # as of a pipe to a program that has ended: what is written there fails
             process.terminate()
+    assert process.returncode == 0

@@ -18,11 +18,11 @@ _STUCK_S = 1.0
 
 
 def exit_on_sigterm(timeout_s: float = 5.0) -> None:
-    """Makes SIGTERM end this process after at most `timeout_s`; Windows never delivers it.
+    """Makes SIGTERM end this process with status 0, after at most `timeout_s`; Windows never delivers it.
 
-    TensorBoard's own handler, which calls this one, raises SystemExit in the code that is running; in a destructor,
-    Python ignores it and the server would keep running. Where no thread of Python runs any more, as when the
-    interpreter is stuck while it is torn down, the system ends the process `_STUCK_S` later.
+    SystemExit is raised in the code that is running; in a destructor, Python ignores it and the server would keep
+    running. Where no thread of Python runs any more, as when the interpreter is stuck while it is torn down, the system
+    ends the process `_STUCK_S` later.
     """
 
     def handler(number: int, frame: object) -> None:
@@ -32,6 +32,7 @@ def exit_on_sigterm(timeout_s: float = 5.0) -> None:
         timer = threading.Timer(timeout_s, os._exit, (0,))
         timer.daemon = True
         timer.start()
+        sys.exit(0)
 
     signal.signal(signal.SIGTERM, handler)
 
