@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from tpu_profile_plugin.logdir.remote_calls import SilentThreads, with_timeout
 from tpu_profile_plugin.logdir.remote_errors import redacted_url
 from tpu_profile_plugin.version import __version__
-from tpu_profile_plugin.workers.cluster_state import ClusterState, WorkersGone
+from tpu_profile_plugin.workers.cluster_state import ClusterState, SchedulerUnreachable, WorkersGone
 from tpu_profile_plugin.workers.processes import WorkerDied
 
 T = TypeVar("T")
@@ -30,10 +30,6 @@ _MAX_TASKS = 128
 
 _RUN = "__import__('importlib').import_module('tpu_profile_plugin.workers.task').run_task(data)"
 _VERSION = "__import__('importlib').import_module('tpu_profile_plugin.version').__version__"
-
-
-class SchedulerUnreachable(Exception):
-    """The scheduler does not respond, or has no workers that can compute our tasks."""
 
 
 class _NoAnswer(Exception):

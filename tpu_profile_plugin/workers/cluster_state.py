@@ -16,6 +16,10 @@ _EMPTY_S = 5.0
 _TURN_S = 1.0
 
 
+class SchedulerUnreachable(Exception):
+    """The scheduler does not respond, or has no workers that can compute our tasks."""
+
+
 class WorkersGone(Exception):
     """The scheduler has no workers that can compute our tasks."""
 

@@ -7,15 +7,18 @@ import pickle
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from tpu_profile_plugin.errors import Forbidden, NotFound, WorkerLost
 from tpu_profile_plugin.run.host import Engine, HostExecutor, HostProfile, LocalThreads, PerHost
 from tpu_profile_plugin.system.process import available_cores, free_memory
 from tpu_profile_plugin.units import MIB
-from tpu_profile_plugin.workers.cluster import Cluster, SchedulerUnreachable
+from tpu_profile_plugin.workers.cluster_state import SchedulerUnreachable
 from tpu_profile_plugin.workers.processes import WorkerDied, WorkerNotStarted, Workers
 from tpu_profile_plugin.workers.task import Reply, Task, pack_task
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.workers.cluster import Cluster
 
 T = TypeVar("T")
 _LOG = logging.getLogger("tpu_profile_plugin")
@@ -43,6 +46,13 @@ class _Remote(Protocol):
         """Runs a packed task and returns its packed reply, within `limit_s`."""
 
 
+def _cluster(address: str) -> Cluster:
+    # asyncio, which it imports, takes a twentieth of the time of the first call in a script.
+    from tpu_profile_plugin.workers.cluster import Cluster
+
+    return Cluster(address)
+
+
 class Executor:
     """Chooses a `HostExecutor` per step. Workers are started on first use."""
 
@@ -58,7 +68,7 @@ class Executor:
         self._cores = available_cores()
         self._workers = Workers(workers or self._cores)
         self._multiple = (workers or self._cores) > 1
-        self._cluster = Cluster(chosen) if "://" in chosen else None
+        self._cluster = _cluster(chosen) if "://" in chosen else None
 
     def choose(self, hosts: Sequence[HostProfile]) -> HostExecutor:
         """The executor for a step over these hosts."""
