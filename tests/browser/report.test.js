@@ -7,9 +7,7 @@ import { pathToFileURL } from "node:url";
 import * as h from "./harness.js";
 
 const SHARED = path.join(h.ROOT, "..", "shared", "traces", "logdir");
-const skip = existsSync(SHARED)
-  ? false
-  : "the sample profiles (../shared/traces) are not here";
+const skip = existsSync(SHARED) ? false : "the sample profiles (../shared/traces) are not here";
 const at = await h.served({
   demo: h.DEMO,
   hostile: "hostile",
@@ -18,11 +16,7 @@ const at = await h.served({
 const { directory } = h.temporaryDirectory();
 /** Run -> the run that it is compared with, if any. */
 const RUNS = [
-  [
-    "demo",
-    "train_slow_input/2026_11_22_19_04_21",
-    "train_prefetched/2026_11_22_19_04_16",
-  ],
+  ["demo", "train_slow_input/2026_11_22_19_04_21", "train_prefetched/2026_11_22_19_04_16"],
   ["samples", "tpu_v6e_training_2hosts/2026_01_15_10_00_00", null],
   ["samples", "gpu_mi300_conv/2026_02_20_13_53_59", null],
 ].filter(([logdir]) => logdir in at);
@@ -30,14 +24,9 @@ const MARK = "<img src=x onerror=window.hostile=1>";
 
 async function saved(logdir, run, base = null) {
   const query = new URLSearchParams({ run, ...(base ? { base } : {}) });
-  const answer = await fetch(
-    `${at[logdir].url}data/plugin/profile/report?${query}`,
-  );
+  const answer = await fetch(`${at[logdir].url}data/plugin/profile/report?${query}`);
   assert.equal(answer.status, 200);
-  assert.match(
-    answer.headers.get("content-disposition"),
-    /^attachment; filename="profile_[\w.-]+\.html"$/,
-  );
+  assert.match(answer.headers.get("content-disposition"), /^attachment; filename="profile_[\w.-]+\.html"$/);
   const file = path.join(directory, `${run.replaceAll(/\W+/g, "_")}.html`);
   writeFileSync(file, Buffer.from(await answer.arrayBuffer()));
   return file;
@@ -48,18 +37,9 @@ async function openFile(browser, file, fragment = "") {
   const page = await browser.newPage();
   await page.setViewport({ width: 1280, height: 656 });
   const found = { errors: [], foreign: [], failed: [] };
-  page.on(
-    "console",
-    (message) =>
-      message.type() === "error" && found.errors.push(message.text()),
-  );
+  page.on("console", (message) => message.type() === "error" && found.errors.push(message.text()));
   page.on("pageerror", (error) => found.errors.push(String(error)));
-  page.on(
-    "request",
-    (request) =>
-      /^(https?|wss?):/.test(request.url()) &&
-      found.foreign.push(request.url()),
-  );
+  page.on("request", (request) => /^(https?|wss?):/.test(request.url()) && found.foreign.push(request.url()));
   await page.goto(`${pathToFileURL(file)}${fragment && `#${fragment}`}`, {
     waitUntil: "domcontentloaded",
   });
@@ -70,11 +50,7 @@ async function openFile(browser, file, fragment = "") {
 const pageText = (tab) =>
   tab
     .frame()
-    .evaluate(() =>
-      [...document.querySelectorAll("main .page")]
-        .map((one) => one.innerText.replace(/\s+/g, " "))
-        .join(""),
-    );
+    .evaluate(() => [...document.querySelectorAll("main .page")].map((one) => one.innerText.replace(/\s+/g, " ")).join(""));
 
 /** Ids of the tools with data. */
 const toolsOf = (tab) =>
@@ -90,77 +66,45 @@ async function choose(tab, tool) {
   await tab.page.bringToFront(); // a hidden page draws nothing
   await tab.frame().evaluate((wanted) => {
     const links = [...document.querySelectorAll(".rail-tools a[href]")];
-    links
-      .find(
-        (one) =>
-          /[#?&]tool=([^&]+)/.exec(one.getAttribute("href"))[1] === wanted,
-      )
-      .click();
+    links.find((one) => /[#?&]tool=([^&]+)/.exec(one.getAttribute("href"))[1] === wanted).click();
   }, tool);
-  await h
-    .atRest(tab)
-    .catch((error) => assert.fail(`${tool}: ${error.message}`));
+  await h.atRest(tab).catch((error) => assert.fail(`${tool}: ${error.message}`));
 }
 
 h.inEveryBrowser("saved reports", ({ name, browser }) => {
   for (const [logdir, run, base] of RUNS) {
-    test(
-      `${run}: every page is the server's`,
-      { timeout: 240_000 },
-      async () => {
-        const report = await openFile(
-          browser(),
-          await saved(logdir, run, base),
-        );
-        await h.atRest(report);
-        const address = `run=${encodeURIComponent(run)}${base ? `&base=${encodeURIComponent(base)}` : ""}`;
-        const live = await h.openPage(browser(), at[logdir], {
-          query: address,
-        });
-        await h.atRest(live);
-        // As much room for the page as the server's has, below the note: tables draw the rows that fit.
-        const note = await report
-          .frame()
-          .evaluate(
-            () =>
-              document.querySelector(".report-note").getBoundingClientRect()
-                .height,
-          );
-        await report.page.setViewport({
-          width: 1280,
-          height: Math.round(656 + note),
-        });
-        const tools = await toolsOf(report);
-        assert.ok(tools.length > 6, `${tools}`);
-        for (const tool of tools) {
-          for (const tab of [report, live]) await choose(tab, tool);
-          if (tool !== "trace_viewer@") {
-            await h.until(
-              `${tool} as on the server`,
-              async () => (await pageText(report)) === (await pageText(live)),
-              20_000,
-            );
-          }
-          assert.doesNotMatch(
-            await pageText(report),
-            /Not in this report/,
-            tool,
-          );
+    test(`${run}: every page is the server's`, { timeout: 240_000 }, async () => {
+      const report = await openFile(browser(), await saved(logdir, run, base));
+      await h.atRest(report);
+      const address = `run=${encodeURIComponent(run)}${base ? `&base=${encodeURIComponent(base)}` : ""}`;
+      const live = await h.openPage(browser(), at[logdir], {
+        query: address,
+      });
+      await h.atRest(live);
+      // As much room for the page as the server's has, below the note: tables draw the rows that fit.
+      const note = await report.frame().evaluate(() => document.querySelector(".report-note").getBoundingClientRect().height);
+      await report.page.setViewport({
+        width: 1280,
+        height: Math.round(656 + note),
+      });
+      const tools = await toolsOf(report);
+      assert.ok(tools.length > 6, `${tools}`);
+      for (const tool of tools) {
+        for (const tab of [report, live]) await choose(tab, tool);
+        if (tool !== "trace_viewer@") {
+          await h.until(`${tool} as on the server`, async () => (await pageText(report)) === (await pageText(live)), 20_000);
         }
-        h.assertClean(report);
-        await Promise.all([report.page.close(), live.page.close()]);
-      },
-    );
+        assert.doesNotMatch(await pageText(report), /Not in this report/, tool);
+      }
+      h.assertClean(report);
+      await Promise.all([report.page.close(), live.page.close()]);
+    });
   }
 
   test("the timeline zooms, searches, selects, and links from findings lead into it", async () => {
     const [logdir, run] = RUNS[0];
     const file = await saved(logdir, run);
-    const tab = await openFile(
-      browser(),
-      file,
-      `run=${run}&tool=trace_viewer@&find=train`,
-    );
+    const tab = await openFile(browser(), file, `run=${run}&tool=trace_viewer@&find=train`);
     const timeline = () =>
       tab.frame().evaluate(() => {
         const { boxesLoaded, selection, window: shown } = window.__timeline;
@@ -176,13 +120,8 @@ h.inEveryBrowser("saved reports", ({ name, browser }) => {
     const before = await timeline();
     assert.ok(before.boxes > 50, JSON.stringify(before));
     await tab.page.keyboard.press("w");
-    await h.until(
-      "a closer view",
-      async () => (await timeline()).span < before.span,
-    );
-    await h.until("the window in the address", () =>
-      tab.frame().evaluate(() => location.hash.includes("window=")),
-    );
+    await h.until("a closer view", async () => (await timeline()).span < before.span);
+    await h.until("the window in the address", () => tab.frame().evaluate(() => location.hash.includes("window=")));
     h.assertClean(tab);
     await tab.page.close();
   });
@@ -197,9 +136,7 @@ h.inEveryBrowser("saved reports", ({ name, browser }) => {
       `<!doctype html><meta charset="utf-8"><iframe sandbox="allow-scripts" width="1200" height="600" srcdoc="${escaped}"></iframe>`,
     );
     const tab = await openFile(browser(), outer);
-    const frame = await h.until("the frame", () =>
-      tab.page.frames().find((one) => one !== tab.page.mainFrame()),
-    );
+    const frame = await h.until("the frame", () => tab.page.frames().find((one) => one !== tab.page.mainFrame()));
     const inner = { ...tab, frame: () => frame };
     await h.shows(inner, "Performance summary");
     await choose(inner, "op_profile");
@@ -209,18 +146,13 @@ h.inEveryBrowser("saved reports", ({ name, browser }) => {
   });
 
   test("hostile names stay text", async () => {
-    const tab = await openFile(
-      browser(),
-      await saved("hostile", `${MARK} tpu/1`),
-    );
+    const tab = await openFile(browser(), await saved("hostile", `${MARK} tpu/1`));
     await h.shows(tab, MARK);
     for (const tool of await toolsOf(tab)) await choose(tab, tool);
-    const seen = await tab
-      .frame()
-      .evaluate(() => ({
-        ran: window.hostile ?? null,
-        images: document.querySelectorAll("img[onerror], img[src='x']").length,
-      }));
+    const seen = await tab.frame().evaluate(() => ({
+      ran: window.hostile ?? null,
+      images: document.querySelectorAll("img[onerror], img[src='x']").length,
+    }));
     assert.deepEqual(seen, { ran: null, images: 0 });
     h.assertClean(tab);
     await tab.page.close();
