@@ -134,8 +134,8 @@ def _serve(logdir: str, port: int, executor: str, host: str, source_root: str) -
     from tpu_profile_plugin.serving import board, token_for
 
     made = board(logdir, port, executor, host, token_for(host), source_root)
-    # TensorBoard's own handler first writes to stderr. If nobody reads that any more, it raises an OSError instead of
-    # ending the process, and the code that accepts connections drops it.
+    # TensorBoard's own handler writes to stderr before it exits. To a closed pipe, that raises BrokenPipeError, which
+    # socketserver catches where it accepts a connection: the process would keep running.
     made._install_signal_handler = lambda number, name: None
     exit_on_sigterm()
     return int(made.main() or 0)

@@ -451,6 +451,21 @@ time.sleep(60)
     assert (done.stdout, done.returncode) == ("still here\n", 0)
 
 
+def test_a_second_sigterm_ends_the_server_at_once():
+    program = """
+import atexit, signal, time
+from tpu_profile_plugin.cli import exit_on_sigterm
+exit_on_sigterm(60)
+@atexit.register
+def slow():
+    signal.raise_signal(signal.SIGTERM)
+    time.sleep(60)
+signal.raise_signal(signal.SIGTERM)
+"""
+    done = subprocess.run([sys.executable, "-c", program], timeout=30, check=False)
+    assert done.returncode == -signal.SIGTERM
+
+
 def test_sigterm_ends_the_server_when_python_is_stuck_while_it_exits():
     """A destructor of the last objects that waits for ever: no thread of Python runs any more."""
     program = """

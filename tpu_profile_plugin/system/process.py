@@ -22,10 +22,11 @@ def exit_on_sigterm(timeout_s: float = 5.0) -> None:
 
     SystemExit is raised in the code that is running; in a destructor, Python ignores it and the server would keep
     running. Where no thread of Python runs any more, as when the interpreter is stuck while it is torn down, the system
-    ends the process `_STUCK_S` later.
+    ends the process `_STUCK_S` later. A second SIGTERM ends it at once.
     """
 
     def handler(number: int, frame: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if sys.platform != "win32":
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.setitimer(signal.ITIMER_REAL, timeout_s + _STUCK_S)

@@ -30,12 +30,15 @@ def _codes(column: np.ndarray[tuple[int], np.dtype[np.integer]]) -> tuple[int, I
 
     Values that lie close together are numbered by a table, others by sorting.
     """
-    low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
-    if high - low > 4 * len(column):
+    if not len(column):
+        return 0, np.zeros(0, np.int64)
+    spread = int(column.max()) - int(column.min())
+    if spread > 4 * len(column):
         distinct, code = np.unique(column, return_inverse=True)
         return len(distinct), code.reshape(-1).astype(np.int64)
-    place = column - low if low else column
-    used = np.zeros(high - low + 1, np.bool_)
+    # A difference fits the unsigned type, but not always the signed one.
+    place = (column - column.min()).view(f"u{column.itemsize}")
+    used = np.zeros(spread + 1, np.bool_)
     used[place] = True
     number = np.cumsum(used) - 1
     return int(number[-1]) + 1, number[place]

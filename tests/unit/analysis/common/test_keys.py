@@ -40,6 +40,13 @@ def test_numbers_close_together_and_far_apart(values):
     assert (code.tolist(), first.tolist()) == ([1, 2, 3, 0], [3, 0, 1, 2])
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+def test_all_values_of_a_narrow_type_are_numbered(kind):
+    limits = np.iinfo(kind)
+    code, first = row_codes(np.arange(limits.min, limits.max + 1).astype(kind)[::-1])
+    assert (code.tolist(), first.tolist()) == (list(range(255, -1, -1)),) * 2
+
+
 def test_names_of_groups_are_measured_without_reading_them():
     names = numbered(100_000)
     assert (len(names), names[99_999]) == (100_000, "99999")
