@@ -738,6 +738,12 @@ def intersect_times(one: tuple[_I64, _I64], other: tuple[_I64, _I64]) -> tuple[_
 def subtract_times(one: tuple[_I64, _I64], other: tuple[_I64, _I64]) -> tuple[_I64, _I64]:
     """Time in the first set of disjoint ascending spans and not in the second."""
 
+def step_shift(one: tuple[_I64, _I64], other: tuple[_I64, _I64]) -> int:
+    """The index offset (one - other) of two series of steps with the longest overlap; ties in the order 0, 1, -1 last.
+
+    Steps are begins and ends, in any order. With ends out of order, whichever step ends first is left behind.
+    """
+
 def covered_within(begin: _I64, end: _I64, since: _I64, until: _I64) -> _I64:
     """Per window, the time that disjoint ascending spans cover."""
 

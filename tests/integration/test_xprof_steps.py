@@ -11,7 +11,7 @@ from builders.answers import summary
 from builders.messages import XSpace
 
 from tpu_profile_plugin.analysis.steps.breakdown import tpu_breakdown
-from tpu_profile_plugin.analysis.steps.table import CLASS_INDEX, EventClass, TpuPart, drop_incomplete
+from tpu_profile_plugin.analysis.steps.table import EventClass, TpuPart, drop_incomplete
 from tpu_profile_plugin.analysis.summary.host import reduce_summaries
 
 LOGDIR = Path(__file__).parents[3] / "shared" / "traces" / "logdir"
@@ -102,11 +102,11 @@ def test_steps_of_the_tpu_sample() -> None:
         6: (66541052392250, 8018571801000),
     }
     assert steps.cores[0] == 2
-    assert steps.times[0, 0, TpuPart.IDLE] == 155956464250
+    assert steps.times[TpuPart.IDLE][0, 0] == 155956464250
     step = dict(zip(steps.categories, steps.category_ps[0].tolist(), strict=True))
     assert sum(step.values()) == 31989119252000
     assert sum(step.values()) - step["IDLE"] == 31364368947500
-    assert int(steps.times.sum()) == 252911482645766
+    assert int(steps.times.sum().sum()) == 252911482645766
     breakdown = tpu_breakdown(steps)
     assert breakdown.step_time.average == pytest.approx(7899.90, abs=0.005)
     assert breakdown.step_time.deviation == pytest.approx(82.91, abs=0.005)
@@ -145,7 +145,7 @@ def with_roots(wait_ms: int) -> Any:
 
 def test_steps_from_host_markers_merge_the_devices_steps() -> None:
     steps = summary(with_roots(0).SerializeToString()).steps
-    op_ps = steps.times.sum(axis=(1, 2)) - steps.times[:, :, TpuPart.IDLE].sum(axis=1)
+    op_ps = (steps.times.sum() - steps.times[TpuPart.IDLE]).sum(axis=1)
     spans = {
         n: (int(steps.begin_ps[i, 0]), int(steps.duration_ps[i, 0]), int(op_ps[i]))
         for i, n in enumerate(steps.number.tolist())
@@ -160,8 +160,8 @@ def test_steps_from_host_markers_merge_the_devices_steps() -> None:
 
 def test_waiting_of_the_host_becomes_input_of_the_step() -> None:
     steps = summary(with_roots(50).SerializeToString()).steps
-    assert steps.times[0, 0, TpuPart.INFEED] == 49997364414
-    assert steps.times[0, 0, TpuPart.IDLE] == 11931102722414
+    assert steps.times[TpuPart.INFEED][0, 0] == 49997364414
+    assert steps.times[TpuPart.IDLE][0, 0] == 11931102722414
     breakdown = tpu_breakdown(steps)
     assert (breakdown.infeed[0], breakdown.idle[0]) == pytest.approx((50.0, 11931.731664328), rel=1e-5)
     percents = (breakdown.infeed_percent_average, breakdown.infeed_percent_minimum, breakdown.infeed_percent_maximum)
@@ -226,8 +226,8 @@ def test_steps_of_gpus() -> None:
     assert steps.number.tolist() == list(range(7))
     spans = {i: (int(steps.begin_ps[i, 0]), int(steps.duration_ps[i, 0])) for i in (0, 1, 5)}
     assert spans == {0: (45356577000, 139360000), 1: (45540898000, 17157501000), 5: (92732973000, 45429099000)}
-    compute = steps.times[:, 0, CLASS_INDEX[EventClass.DEVICE_COMPUTE_32]]
+    compute = steps.times[EventClass.DEVICE_COMPUTE_32][:, 0]
     assert [int(compute[i]) for i in (0, 1, 5)] == [28520000, 784960000, 771801000]
-    assert steps.times[0, 0, CLASS_INDEX[EventClass.UNKNOWN]] == 110840000
+    assert steps.times[EventClass.UNKNOWN][0, 0] == 110840000
     assert drop_incomplete(steps).number.tolist() == [1, 2, 3, 4, 5]
-    assert np.array_equal(steps.times.sum(axis=2), steps.duration_ps)
+    assert np.array_equal(steps.times.sum(), steps.duration_ps)

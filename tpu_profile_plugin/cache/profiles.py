@@ -123,14 +123,12 @@ class ProfileCache:
         identity: Hashable,
         key: Hashable,
         make: Callable[[], Any],
-        size: int | None = None,
         *,
         alone: bool = False,
     ) -> Any:
         """The value cached under `key` for a file, computed by `make` once even if several threads request it.
 
-        `size` is its size in bytes if known, because measuring small values is not worth the cost. `alone` measures
-        only this value, which shares little with the other values of the file.
+        `alone` measures only this value, which shares little with the other values of the file.
         """
         entry = self._entry(identity)
         if key in entry.values:
@@ -143,12 +141,23 @@ class ProfileCache:
                 return entry.values[key]  # `make` has stored it itself
             with self._lock:
                 entry.values[key] = value
-                if size is None and alone:
-                    size = size_of(value)
-                self._resize(identity, entry, {key: size} if size is not None else entry.measured_with(key))
+                self._resize(identity, entry, {key: size_of(value)} if alone else entry.measured_with(key))
                 evicted = self._evict(keep=identity)
             self._release_memory(evicted)
             return value
+
+    def store(self, identity: Hashable, key: Hashable, value: Any, size: int) -> None:
+        """Caches a value of known size, in bytes; `derived` takes it even while it waits to make the value itself."""
+        entry = self._entry(identity)
+        with self._lock:
+            entry.values[key] = value
+            self._resize(identity, entry, {key: size})
+            evicted = self._evict(keep=identity)
+        self._release_memory(evicted)
+
+    def lock(self, identity: Hashable, key: Hashable) -> threading.RLock:
+        """A lock of a file, for work that several threads should not do at once."""
+        return self._entry(identity).lock_of(key)
 
     def has(self, identity: Hashable, key: Hashable) -> bool:
         """Whether a value is cached under `key` for a file."""

@@ -6,7 +6,7 @@ import functools
 import importlib
 import inspect
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
@@ -177,8 +177,12 @@ class HostProfile:
 
     def store(self, step: PerHost[T], value: T, size: int) -> None:
         """Stores a result of another process in the cache; `size` is approximate, in bytes."""
-        self._cache.derived(("per_host", self._identity), step, lambda: value, size)
+        self._cache.store(("per_host", self._identity), step, value, size)
         self.keep(step, value)
+
+    def visit(self) -> AbstractContextManager[Any]:
+        """Held while another process reads the file, so that requests of one page share what it finds."""
+        return self._cache.lock(("per_host", self._identity), "visit")
 
     def keep(self, step: PerHost[T], value: T) -> None:
         """Passes a result on to `kept`."""
@@ -238,8 +242,8 @@ class PerHost(Generic[T_co]):
       make: (host, *args) -> T. The result must be picklable and immutable, consist of dataclasses of `analysis` and
         `run`, plain data and arrays, and grow with distinct names and steps rather than with events.
       args: further arguments, part of the identity.
-      prefetch: steps likely to be needed next, computed on the same visit to a file that another process decodes.
-        Not part of the identity.
+      prefetch: steps likely to be needed next, computed on the same visit to a file that another process decodes;
+        the step itself may be among them. Not part of the identity.
     """
 
     make: Callable[..., T_co]

@@ -111,6 +111,10 @@ class Executor:
             self._cluster.close()
 
 
+class _NotThere(Exception):
+    """A worker cannot compute a step; the message is the reason."""
+
+
 class RemoteWorkers:
     """Runs steps in worker processes; `fallback` runs them if no worker is available or it cannot access the file."""
 
@@ -134,20 +138,31 @@ class RemoteWorkers:
         """Computes the step in a worker; raises its ProfileError, or WorkerLost if the workers died."""
         if host.origin is None:
             return self._fallback.compute(host, step)
-        steps = (step, *(more for more in step.prefetch if not host.has(more)))
+        try:
+            with host.visit():
+                if not host.in_memory(step):
+                    return self._visit(host, step)
+        except _NotThere as reason:
+            return self._instead(host, step, str(reason))  # not during the visit: it may wait for other steps
+        return host.compute(step)
+
+    def _visit(self, host: HostProfile, step: PerHost[T]) -> T:
+        """Computes the step and those to prefetch in a worker; raises _NotThere if that is to be done here instead."""
+        assert host.origin is not None
+        steps = (step, *(more for more in dict.fromkeys(step.prefetch) if more != step and not host.has(more)))
         try:
             reply, size = self._execute(host, pack_task(Task(host.origin, steps)))
         except (WorkerNotStarted, SchedulerUnreachable) as error:
             self._tell(host, error)
-            return self._instead(host, step, f"{self._where} failed: {error}.")
-        except WorkerLost:
+            raise _NotThere(f"{self._where} failed: {error}.") from error
+        except WorkerLost as error:
             if self._attempts:
                 raise
-            return self._instead(host, step, f"A worker of {self._where} died or did not answer.")
+            raise _NotThere(f"A worker of {self._where} died or did not answer.") from error
         if reply.trace:
             _LOG.error("host %s failed in a worker:\n%s", host.name, reply.trace)
         if isinstance(reply.error, (NotFound, Forbidden)):  # another machine may lack access to the file
-            return self._instead(host, step, f"A worker of {self._where} cannot read the file: {reply.error.message}")
+            raise _NotThere(f"A worker of {self._where} cannot read the file: {reply.error.message}")
         if reply.error is not None:
             raise reply.error
         host.engines[self._engine] = None

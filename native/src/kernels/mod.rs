@@ -11,6 +11,7 @@ pub mod offload;
 pub mod rows;
 pub mod self_time;
 pub mod sets;
+pub mod shift;
 pub mod step_work;
 pub mod sweep;
 pub mod threads;

@@ -6,7 +6,7 @@ use pyo3::types::PyBytes;
 
 use crate::error::{Error, Result};
 use crate::json::columns::{self as json, Column};
-use crate::kernels::{sets, threads};
+use crate::kernels::{sets, shift, threads};
 
 use super::calls::without_gil;
 
@@ -80,6 +80,15 @@ fn intersect_times<'py>(py: Python<'py>, one: TimesIn<'py>, other: TimesIn<'py>)
 #[pyfunction]
 fn subtract_times<'py>(py: Python<'py>, one: TimesIn<'py>, other: TimesIn<'py>) -> PyResult<Spans<'py>> {
     combined(py, (one, other), sets::subtract)
+}
+
+#[pyfunction]
+fn step_shift(py: Python<'_>, one: TimesIn<'_>, other: TimesIn<'_>) -> PyResult<i64> {
+    let (one, other) = ((one.0.as_slice()?, one.1.as_slice()?), (other.0.as_slice()?, other.1.as_slice()?));
+    without_gil(py, || {
+        check(one.0.len() == one.1.len() && other.0.len() == other.1.len(), "columns of different length")?;
+        Ok(shift::step_shift(one, other))
+    })
 }
 
 #[pyfunction]
@@ -172,6 +181,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(covered_after, module)?)?;
     module.add_function(wrap_pyfunction!(intersect_times, module)?)?;
     module.add_function(wrap_pyfunction!(subtract_times, module)?)?;
+    module.add_function(wrap_pyfunction!(step_shift, module)?)?;
     module.add_function(wrap_pyfunction!(covered_within, module)?)?;
     module.add_function(wrap_pyfunction!(thread_levels, module)?)?;
     module.add_function(wrap_pyfunction!(pair_in_order, module)?)?;

@@ -50,6 +50,12 @@ def dies_once(host: HostProfile, marker: str) -> int:
 
 
 @per_host()
+def count(host: HostProfile) -> int:
+    """The number of planes; needs the step `planes`."""
+    return len(planes(host))
+
+
+@per_host()
 def leaves_mark(host: HostProfile, directory: str) -> str:
     """Creates a file, after a delay."""
     time.sleep(0.05)

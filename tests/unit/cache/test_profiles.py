@@ -304,7 +304,7 @@ def test_a_value_measured_alone_counts_and_the_others_keep_their_size():
 def test_entries_that_are_nearly_empty_count_too():
     cache = ProfileCache(1_000_000, load=lambda data: data)
     for number in range(5000):
-        cache.derived(("outdated", number), "key", lambda: 1, size=100)
+        cache.store(("outdated", number), "key", 1, 100)
     assert len(cache._entries) == 5000, "their values fit"
-    cache.derived("large", "key", lambda: 1, size=600_000)
+    cache.store("large", "key", 1, 600_000)
     assert cache.bytes() <= 750_000, "memory of the entries themselves takes its share"

@@ -27,6 +27,6 @@ def test_names_count_in_the_memory_for_columns():
     assert name_bytes() >= before + 2_000_000 or name_bytes() < before
     small = ProfileCache(8_000_000, load=lambda data: data)
     for number in range(6):
-        small.derived(number, "key", lambda: None, size=1_500_000)
+        small.store(number, "key", None, 1_500_000)
     counted = min(name_bytes(), 2_000_000)
     assert small.bytes() <= 8_000_000 - counted

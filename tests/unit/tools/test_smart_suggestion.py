@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
 
 import pytest
 from builders import planes
@@ -150,7 +149,7 @@ class View:
     base_ps = 200
     base = "step"
     budget = merge_budgets([])
-    summary = SimpleNamespace(recordings=())
+    coverage = None
 
 
 def test_findings_about_no_time_and_of_all_hosts():

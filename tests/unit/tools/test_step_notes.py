@@ -7,7 +7,9 @@ import pytest
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_OTHER
 from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.common.part_times import PartTimes
 from tpu_profile_plugin.analysis.devices.model import RunDevice
+from tpu_profile_plugin.analysis.summary.coverage import coverage
 from tpu_profile_plugin.analysis.summary.recording import Recording
 from tpu_profile_plugin.tools.common.decomposition import step_notes
 from tpu_profile_plugin.units import PS_PER_MS
@@ -16,8 +18,6 @@ from tpu_profile_plugin.units import PS_PER_MS
 def budget(*lengths_ms: int, begin_ms: int = 0) -> RunBudget:
     """One device, idle for all of the time; each step begins when the last has ended."""
     duration = np.array(lengths_ms, np.int64)[:, None] * PS_PER_MS
-    time = np.zeros((len(duration), 1, len(CATEGORIES)), np.int64)
-    time[:, :, IDLE_OTHER] = duration
     return RunBudget(
         hosts=(0,),
         devices=(RunDevice("TPU 0", 0, "tpu"),),
@@ -25,7 +25,7 @@ def budget(*lengths_ms: int, begin_ms: int = 0) -> RunBudget:
         names=("",) * len(duration),
         begin_ps=begin_ms * PS_PER_MS + np.cumsum(duration, axis=0) - duration,
         duration_ps=duration,
-        time_ps=time,
+        time_ps=PartTimes(duration.shape, {IDLE_OTHER: duration}),
         takes_part=duration > 0,
         between_ps=np.zeros(1, np.int64),
         between_time_ps=np.zeros((1, len(CATEGORIES)), np.int64),
@@ -34,7 +34,7 @@ def budget(*lengths_ms: int, begin_ms: int = 0) -> RunBudget:
 
 
 def notes(run: RunBudget, length_ms: int) -> list[str]:
-    return step_notes(run, [Recording(0, length_ms * PS_PER_MS)])
+    return step_notes(run, coverage(run, [Recording(0, length_ms * PS_PER_MS)]))
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """Per-host steps in worker processes: choice of executor, retries, left-out hosts, progress, cancellation, shutdown."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,12 +18,13 @@ from builders.servers import host_parts
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import CorruptProfile, NoData, WorkerLost
 from tpu_profile_plugin.logdir import HostFile
+from tpu_profile_plugin.logdir.files import LocalFiles, read_host
 from tpu_profile_plugin.run.host import HostProfile, LocalThreads, Origin
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.workers import processes
 from tpu_profile_plugin.workers.executor import Executor, RemoteWorkers
 from tpu_profile_plugin.workers.processes import WorkerDied, WorkerNotStarted, Workers
-from tpu_profile_plugin.workers.task import Task, pack_task
+from tpu_profile_plugin.workers.task import Task, pack_task, run_task
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +88,43 @@ def test_a_step_and_its_prefetched_steps_are_computed_once(tmp_path, executor):
     unasked = RunHosts("r", hosts, executor=lambda absent: pytest.fail(f"asked again for {absent}"))
     assert unasked.map_hosts(replace(host_parts.process, prefetch=(prefetch,))) == first
     assert len(unasked.map_hosts(prefetch)) == 3
+
+
+def asked_at_once(place, hosts):
+    """What two requests find that would prefetch each other's step; the first one needs that of the second."""
+    steps = (host_parts.count, host_parts.planes)
+    inputs, found = RunHosts("r", hosts, executor=lambda _: place), []
+    with ThreadPoolExecutor(len(steps)) as pool:
+        for step in steps:
+            found.append(pool.submit(inputs.map_hosts, replace(step, prefetch=steps)))
+            time.sleep(0.02)
+        return [one.result(30) for one in found]
+
+
+def test_requests_that_come_together_share_one_visit_to_each_host(tmp_path):
+    visits = []
+
+    class Counting:
+        def execute(self, data, limit_s):
+            visits.append(pickle.loads(data).origin.file.name)
+            time.sleep(0.05)  # for the other request to come
+            return run_task(data)
+
+    hosts = hosts_of(tmp_path, THREE)
+    counts, names = asked_at_once(RemoteWorkers(Counting(), LocalThreads(1), 2, 1), hosts)
+    assert counts == [len(one) for one in names] == [2, 2, 2]
+    assert sorted(visits) == sorted(host.file for host in hosts)
+
+
+def test_steps_that_need_each_other_do_not_wait_for_each_other_without_workers(tmp_path):
+    class Unavailable:
+        def execute(self, data, limit_s):
+            time.sleep(0.05)
+            raise WorkerNotStarted("by the test")
+
+    hosts = hosts_of(tmp_path, THREE, read=lambda file: read_host(LocalFiles(), file))
+    counts, names = asked_at_once(RemoteWorkers(Unavailable(), LocalThreads(2), 2, 1), hosts)
+    assert counts == [len(one) for one in names] == [2, 2, 2]
 
 
 def test_workers_import_only_what_they_need(tmp_path, executor):

@@ -12,6 +12,7 @@ from tpu_profile_plugin.analysis.budget.host_reader import HostReader
 from tpu_profile_plugin.analysis.budget.host_time import HostTime, MainThread
 from tpu_profile_plugin.analysis.budget.idle import NamedTime, idle_parts, name_idle, split_idle
 from tpu_profile_plugin.analysis.common.keys import row_codes
+from tpu_profile_plugin.analysis.common.part_times import PartTimes
 from tpu_profile_plugin.analysis.common.spans import (
     Times,
     covered_within,
@@ -62,7 +63,7 @@ class HostBudget:
       hostname: as recorded.
       devices: (name, kind) of each device; without any the rest is empty.
       steps: windows of the steps.
-      time_ps: int64[s, d, c], by `CATEGORIES`.
+      time_ps: what the steps are spent on, by index in `CATEGORIES`, step and device.
       busy: bool[s, d], the device ran something in the step.
       between_ps, between_time_ps: int64[d] and int64[d, c], the same for the time between successive steps.
       causes, between_causes: host code by idle time in steps and between them, most first.
@@ -75,7 +76,7 @@ class HostBudget:
     hostname: str
     devices: tuple[tuple[str, str], ...]
     steps: StepWindows | None
-    time_ps: I64
+    time_ps: PartTimes
     busy: Bools
     between_ps: I64
     between_time_ps: I64
@@ -95,9 +96,9 @@ def host_budget(
 ) -> HostBudget:
     """The budget of one host's devices, of their steps; empty without devices. `reader` may share what it reads."""
     if not devices or steps is None:
-        none, count = np.zeros(0, np.int64), len(part.CATEGORIES)
-        nothing = none.reshape(0, 0, count)
-        return HostBudget(hostname(space), (), None, nothing, nothing[:, :, 0] > 0, none, none.reshape(0, count))
+        none = np.zeros(0, np.int64)
+        busy = np.zeros((0, 0), np.bool_)
+        return HostBudget(hostname(space), (), None, PartTimes(), busy, none, none.reshape(0, len(part.CATEGORIES)))
     collectives = match_collectives(devices, lambda op: transfer_of(op, programs))
     budget = _budget(hostname(space), devices, steps, collectives, reader or HostReader(space))
     ops = {key_of(op): op for device in reversed(devices) for op in reversed(device.ops) if op.collective}
@@ -120,7 +121,7 @@ def _budget(
     unnamed = sum(total(one.rest) for one in split) > LEAST_UNNAMED * length
     main = reader.main(since, until, steps.evidence) if unnamed else MainThread()
     named = [name_idle(one.rest, main, device) for one, device in zip(split, devices, strict=True)]
-    time = np.zeros((len(steps), len(devices), len(part.CATEGORIES)), np.int64)
+    time = np.zeros((len(part.CATEGORIES), len(steps), len(devices)), np.int64)
     between = np.zeros((len(devices), len(part.CATEGORIES)), np.int64)
     between_length = np.zeros(len(devices), np.int64)
     busy = np.zeros((len(steps), len(devices)), np.bool_)
@@ -131,14 +132,14 @@ def _budget(
         between_steps.append(gaps)
         between_length[i] = total(gaps)
         for category, times in (*work[i].parts.items(), *idle_parts(split[i], named[i])):
-            time[:, i, category] += covered_within(*times, *window)
+            time[category, :, i] += covered_within(*times, *window)
             between[i, category] += covered_within(*times, *gaps).sum()
         busy[:, i] = covered_within(*work[i].any, *window) > 0
     return HostBudget(
         name,
         tuple((device.name, device.kind) for device in devices),
         steps,
-        time,
+        PartTimes.of(part.PARTS, time),
         busy,
         between_length,
         between,

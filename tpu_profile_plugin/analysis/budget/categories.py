@@ -11,7 +11,7 @@ CATEGORIES = (
 )
 (COMPUTE, DATA_MOVEMENT, MOVE_WAIT, EXPOSED_COMMUNICATION, PEER_TRANSFER, EXPOSED_COPY, IDLE_INPUT, INPUT_COPY,
  IDLE_COMPILE, IDLE_HOST, IDLE_TRANSFER, OUTPUT_COPY, IDLE_LAUNCH, IDLE_PEER,
- IDLE_OTHER) = range(len(CATEGORIES))  # fmt: skip
+ IDLE_OTHER) = PARTS = range(len(CATEGORIES))  # fmt: skip
 BETWEEN = "between_steps"
 """Id of the time between the end of a step and the begin of the next."""
 

@@ -14,11 +14,13 @@ from tpu_profile_plugin.analysis.budget.categories import (
     CATEGORIES,
     EXPOSED_COMMUNICATION,
     IDLE_PEER,
+    PARTS,
     PEER_TRANSFER,
     members,
 )
+from tpu_profile_plugin.analysis.common.part_times import PartTimes, side_by_side
 from tpu_profile_plugin.analysis.common.spans import exact_sum
-from tpu_profile_plugin.analysis.devices.across_hosts import clock_offsets, match_hosts, sum_by_step
+from tpu_profile_plugin.analysis.devices.across_hosts import clock_offsets, match_hosts, sums_of_cells
 from tpu_profile_plugin.analysis.devices.model import RunDevice, of_hosts
 from tpu_profile_plugin.analysis.devices.windows import Source, common_rows
 from tpu_profile_plugin.analysis.steps.inferred import Evidence
@@ -39,7 +41,7 @@ class RunBudget:
       devices: host after host.
       number, names: int64[s] and the names of the steps, those of the first host.
       begin_ps, duration_ps: int64[s, d], on each host's own axis.
-      time_ps: int64[s, d, c], by `CATEGORIES`; adds up to `duration_ps`.
+      time_ps: what the steps are spent on, by index in `CATEGORIES`; adds up to `duration_ps`.
       takes_part: bool[s, d], the device works in the step; averages leave out the others. In a step without any
         work all devices count that work in another step, else all.
       between_ps, between_time_ps: int64[d] and int64[d, c], the time between successive steps.
@@ -56,7 +58,7 @@ class RunBudget:
     names: tuple[str, ...]
     begin_ps: I64
     duration_ps: I64
-    time_ps: I64
+    time_ps: PartTimes
     takes_part: Bools
     between_ps: I64
     between_time_ps: I64
@@ -98,12 +100,12 @@ class RunBudget:
     @cached_property
     def parts_ps(self) -> F64:
         """The parts of the average step, float64[c]; they add up to `step_ps`."""
-        return np.array([self._mean(self.time_ps[:, :, i]) for i in range(len(CATEGORIES))])
+        return np.array([self._mean(self.time_ps[i]) for i in PARTS])
 
     @cached_property
     def between_parts_ps(self) -> F64:
         """The parts of the average time between steps, float64[c]."""
-        return np.array([self._mean_gap(self.between_time_ps[:, i]) for i in range(len(CATEGORIES))])
+        return np.array([self._mean_gap(self.between_time_ps[:, i]) for i in PARTS])
 
     @cached_property
     def between_step_ps(self) -> float:
@@ -142,18 +144,23 @@ class RunBudget:
         """A part, group or `BETWEEN` as a share of `base_ps`, 0 to 1; 0 without steps."""
         return self.part_ps(name) / self.base_ps if self.base_ps else 0.0
 
+    @cached_property
     def of_steps_ps(self) -> tuple[F64, F64]:
         """Length float64[s] and parts float64[s, c] of each step, averaged over the devices that take part."""
-        count = self.takes_part.sum(axis=1)
-        length = np.where(self.takes_part, self.duration_ps, 0).sum(axis=1) / count
-        return length, np.where(self.takes_part[:, :, None], self.time_ps, 0).sum(axis=1) / count[:, None]
+        return self._averages(axis=1)
 
+    @cached_property
     def of_devices_ps(self) -> tuple[F64, F64]:
         """Length float64[d] and parts float64[d, c] of each device's average step; NaN if it takes part in none."""
+        return self._averages(axis=0)
+
+    def _averages(self, axis: int) -> tuple[F64, F64]:
+        count = self.takes_part.sum(axis=axis)
+        parts = np.zeros((len(count), len(CATEGORIES)))
         with np.errstate(invalid="ignore"):
-            count = self.takes_part.sum(axis=0).astype(np.float64)
-            length = np.where(self.takes_part, self.duration_ps, 0).sum(axis=0) / count
-            return length, np.where(self.takes_part[:, :, None], self.time_ps, 0).sum(axis=0) / count[:, None]
+            for part, ps in self.time_ps.arrays.items():
+                parts[:, part] = self._taking_part(ps).sum(axis=axis)
+            return self._taking_part(self.duration_ps).sum(axis=axis) / count, parts / count[:, None]
 
     def between_of_devices_ps(self) -> F64:
         """float64[d], each device's average time between steps; 0 if it is too little to be shown."""
@@ -164,8 +171,12 @@ class RunBudget:
         cells = {i: max(int(self.takes_part[:, columns].sum()), 1) for i, columns in self.host_columns.items()}
         return [(i, cause, sum(cause.time_ps) / cells[i]) for i, cause in self.causes]
 
+    def _taking_part(self, ps: I64) -> I64:
+        """int64[s, d]: 0 where the device takes no part."""
+        return ps if self.cells == self.takes_part.size else np.where(self.takes_part, ps, 0)
+
     def _mean(self, ps: I64) -> float:
-        return exact_sum(ps[self.takes_part]) / self.cells if self.cells else 0.0
+        return exact_sum(self._taking_part(ps)) / self.cells if self.cells else 0.0
 
     def _mean_gap(self, ps: I64) -> float:
         """The mean over pairs of successive steps, of which there is one less than steps, so that runs compare."""
@@ -190,8 +201,7 @@ def merge_budgets(parts: Sequence[HostBudget]) -> RunBudget:
     begin = np.concatenate([part.steps.begin_ps[row] for part, row in chosen if part.steps], axis=1)
     end = np.concatenate([part.steps.end_ps[row] for part, row in chosen if part.steps], axis=1)
     steps = [part.steps for part, _ in chosen if part.steps]
-    time = np.concatenate([part.time_ps[row] for part, row in chosen], axis=1)
-    _move_peer_waits([part for part, _ in chosen], time, (begin, end))
+    time = side_by_side([part.time_ps.where(row) for part, row in chosen])
     return RunBudget(
         hosts=tuple(hosts),
         devices=tuple(RunDevice(name, i, kind) for i in hosts for name, kind in parts[i].devices),
@@ -200,7 +210,7 @@ def merge_budgets(parts: Sequence[HostBudget]) -> RunBudget:
         begin_ps=begin,
         duration_ps=end - begin,
         takes_part=_taking_part(np.concatenate([part.busy[row] for part, row in chosen], axis=1)),
-        time_ps=time,
+        time_ps=_with_peer_waits([part for part, _ in chosen], time, (begin, end)),
         between_ps=np.concatenate([part.between_ps for part, _ in chosen]),
         between_time_ps=np.concatenate([part.between_time_ps for part, _ in chosen]),
         causes=_most_first([(i, cause) for i in hosts for cause in parts[i].causes]),
@@ -230,27 +240,26 @@ def _taking_part(busy: Bools) -> Bools:
     return takes_part
 
 
-def _move_peer_waits(parts: Sequence[HostBudget], time_ps: I64, window: tuple[I64, I64]) -> None:
-    """Moves waits for devices of other hosts, in `time_ps`, from communication to waits.
+def _with_peer_waits(parts: Sequence[HostBudget], time_ps: PartTimes, window: tuple[I64, I64]) -> PartTimes:
+    """Waits for devices of other hosts moved from communication to waits.
 
     A single host counts them as communication. A wait counts to the step in which the collective begins.
     """
     runs = [part.runs for part in parts if part.runs is not None]
     if len(parts) < 2 or len(runs) < len(parts):
-        return
+        return time_ps
     matched = match_hosts(runs, clock_offsets(runs))
     matched_runs, row = matched.runs, matched.runs.source
     begin = matched_runs.begin_ps - matched.moved_ps[row]
-    extra = sum_by_step(*window, matched_runs.device, begin, matched.extra_ps[row])
+    *cells, extra = sums_of_cells(*window, matched_runs.device, begin, matched.extra_ps[row])
     for category in (EXPOSED_COMMUNICATION, PEER_TRANSFER):
-        waits = np.minimum(extra, time_ps[:, :, category])
-        time_ps[:, :, category] -= waits
-        time_ps[:, :, IDLE_PEER] += waits
-        extra = extra - waits
+        waits = np.minimum(extra, time_ps[category][tuple(cells)])
+        if waits.any():
+            time_ps, extra = time_ps.moved(waits, category, IDLE_PEER, tuple(cells)), extra - waits
+    return time_ps
 
 
 def _empty() -> RunBudget:
     steps, count = np.zeros((0, 0), np.int64), len(CATEGORIES)
     devices, none = np.zeros((0, count), np.int64), np.zeros(0, np.int64)
-    times = np.zeros((0, 0, count), np.int64)
-    return RunBudget((), (), none, (), steps, steps, times, np.zeros((0, 0), np.bool_), none, devices)
+    return RunBudget((), (), none, (), steps, steps, PartTimes(), np.zeros((0, 0), np.bool_), none, devices)

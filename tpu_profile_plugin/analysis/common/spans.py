@@ -14,6 +14,7 @@ from tpu_profile_plugin.columns.arrays import I64, Bools
 
 Times: TypeAlias = tuple[I64, I64]
 """A set of time: begins and ends."""
+_INT64_MAX = int(np.iinfo(np.int64).max)
 
 
 def no_time() -> Times:
@@ -71,6 +72,8 @@ def total(times: Times) -> int:
 
 def exact_sum(times_ps: I64) -> int:
     """The sum of up to 2**31 times as an int; in damaged profiles an int64 sum could wrap around, even to 0."""
+    if times_ps.size and max(int(times_ps.max()), -int(times_ps.min())) <= _INT64_MAX // times_ps.size:
+        return int(times_ps.sum())
     return int((times_ps & 0xFFFFFFFF).sum()) + (int((times_ps >> 32).sum()) << 32)
 
 

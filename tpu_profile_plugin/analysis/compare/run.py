@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.budget import HostCause
-from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
+from tpu_profile_plugin.analysis.budget.categories import PARTS
 from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.common.op_names import shown_event
 from tpu_profile_plugin.analysis.compare.described import CONTAINERS, DescribedWork
@@ -134,7 +134,7 @@ def run_work(hosts: Sequence[DescribedWork], budget: RunBudget) -> RunWork:
                 *(float(total[i]) / budget.cells, times[i], float(runs[i]) / budget.cells, key[2].source),
             )
             by_key[key] = op if key not in by_key else _sum(by_key[key], op)
-    length, parts = budget.of_steps_ps()
+    length, parts = budget.of_steps_ps
     gaps, steps, shown = _gaps(budget), len(budget), budget.between_step_ps > 0
     outliers = step_outliers(budget)
     single = np.zeros(steps, np.bool_)
@@ -144,7 +144,7 @@ def run_work(hosts: Sequence[DescribedWork], budget: RunBudget) -> RunWork:
     step = sample(budget.step_ps, length, single)
     return RunWork(
         ops=tuple(by_key.values()),
-        parts=tuple(sample(float(budget.parts_ps[i]), parts[:, i], single) for i in range(len(CATEGORIES))),
+        parts=tuple(sample(float(budget.parts_ps[i]), parts[:, i], single) for i in PARTS),
         between=gap if shown else replace(gap, mean=0.0, variance=0.0, excess=0.0),
         step=step,
         length=period if shown else step,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -167,8 +168,12 @@ def step_of(begin_ps: I64, end_ps: I64, device: I64, time_ps: I64) -> I64:
       device, time_ps: of each point.
     """
     steps = np.full(len(time_ps), -1, np.int64)
-    for number in range(begin_ps.shape[1]):
-        rows = np.flatnonzero(device == number)
+    by_device = np.argsort(device, kind="stable")
+    first = np.searchsorted(device[by_device], np.arange(begin_ps.shape[1] + 1)).tolist()
+    for number, bounds in enumerate(pairwise(first)):
+        rows = by_device[slice(*bounds)]
+        if not len(rows):
+            continue
         order = np.argsort(begin_ps[:, number], kind="stable")
         since, until = begin_ps[order, number], end_ps[order, number]
         row = np.searchsorted(since, time_ps[rows], side="right") - 1
@@ -181,8 +186,17 @@ def step_of(begin_ps: I64, end_ps: I64, device: I64, time_ps: I64) -> I64:
 def sum_by_step(begin_ps: I64, end_ps: I64, device: I64, time_ps: I64, value: I64) -> I64:
     """Adds values at points in time to the steps in which they are, int64[s, d]; windows and points as in `step_of`."""
     sums = np.zeros(begin_ps.shape, np.int64)
+    step, device, value = sums_of_cells(begin_ps, end_ps, device, time_ps, value)
+    sums[step, device] = value
+    return sums
+
+
+def sums_of_cells(begin_ps: I64, end_ps: I64, device: I64, time_ps: I64, value: I64) -> tuple[I64, I64, I64]:
+    """As `sum_by_step`, the step, device and sum of each pair of a step and a device that has any."""
     rows = np.flatnonzero(value > 0)
     step = step_of(begin_ps, end_ps, device[rows], time_ps[rows])
     rows, step = rows[step >= 0], step[step >= 0]
-    np.add.at(sums, (step, device[rows]), value[rows])
-    return sums
+    cell, where = np.unique(step * begin_ps.shape[1] + device[rows], return_inverse=True)
+    sums = np.zeros(len(cell), np.int64)
+    np.add.at(sums, where.reshape(-1), value[rows])
+    return (*np.divmod(cell, max(begin_ps.shape[1], 1)), sums)

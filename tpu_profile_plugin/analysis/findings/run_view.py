@@ -17,7 +17,7 @@ from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.lost import Lost, located, lost_to, within
 from tpu_profile_plugin.analysis.findings.use import Use, use_of, use_while_busy
 from tpu_profile_plugin.analysis.steps.numbered import KERAS
-from tpu_profile_plugin.analysis.summary.coverage import coverage
+from tpu_profile_plugin.analysis.summary.coverage import Coverage, coverage
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.analysis.summary.outliers import StepOutliers, step_outliers
 from tpu_profile_plugin.columns.arrays import I64
@@ -102,10 +102,14 @@ class RunView:
         return use_while_busy(self.summary)
 
     @cached_property
+    def coverage(self) -> Coverage | None:
+        """What the steps cover of the recording, on the host where they cover least; None without marked steps."""
+        return coverage(self.budget, self.summary.recordings)
+
+    @property
     def covered(self) -> float:
         """Share of the recording that steps cover, on the host where they cover least; 1 if that is unknown."""
-        found = coverage(self.budget, self.summary.recordings)
-        return 1.0 if self.whole_recording or found is None else found.share
+        return 1.0 if self.whole_recording or self.coverage is None else self.coverage.share
 
     def part_ps(self, name: str) -> float:
         """A part or a group of parts of the average step."""

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.common.part_times import side_by_side
 from tpu_profile_plugin.analysis.steps.table import StepTable, core_in_run
 from tpu_profile_plugin.analysis.steps.tpu import least_by_key
 from tpu_profile_plugin.columns.arrays import I64
@@ -30,12 +32,11 @@ def merge_steps(tables: Sequence[StepTable], has_device: Sequence[bool]) -> Step
     # Steps of TPUs and of GPUs have no parts in common.
     workers = [i for i in workers if tables[i].on_tpu == tables[chief].on_tpu]
     offset, first, last = align({i: spans[i] for i in workers}, chief)
-    base = StepTable(on_tpu=tables[chief].on_tpu)
     if last <= first:
         all_have_steps = any(len(tables[i]) for i in workers) and all(len(tables[i]) for i in workers)
-        return StepTable(on_tpu=base.on_tpu, times=tables[chief].times[:0, :0], empty_intersection=bool(all_have_steps))
-    parts = [(i, tables[i].select(slice(first - offset[i], last - offset[i]))) for i in workers]
-    return _side_by_side(parts, lead=[i for i, _ in parts].index(chief))
+        return StepTable(on_tpu=tables[chief].on_tpu, empty_intersection=bool(all_have_steps))
+    parts = [(i, tables[i], slice(first - offset[i], last - offset[i])) for i in workers]
+    return _side_by_side(parts, tables[chief].select(slice(first, last)))
 
 
 def align(spans: Mapping[int, tuple[I64, I64]], chief: int) -> tuple[dict[int, int], int, int]:
@@ -49,7 +50,7 @@ def align(spans: Mapping[int, tuple[I64, I64]], chief: int) -> tuple[dict[int, i
     offset = {chief: 0}
     for i, steps in spans.items():
         if i != chief:
-            offset[i] = _offset(spans[chief], steps)
+            offset[i] = _native.step_shift(spans[chief], steps)
             first = max(first, offset[i])
             last = min(last, offset[i] + len(steps[0]))
     return offset, first, last
@@ -67,65 +68,29 @@ def _total(spans: tuple[I64, I64]) -> int:
     return int(end.max()) - int(begin.min()) if len(begin) else 0
 
 
-def _offset(chief: tuple[I64, I64], other: tuple[I64, I64]) -> int:
-    """Index offset (chief - other) with the longest overlap; ties in the order 0, 1, 2, ..., -1, -2, ..."""
-    (chief_begin, chief_end), (begin, end) = chief, other
-    if (np.diff(chief_end) <= 0).any() or (np.diff(end) <= 0).any():
-        return _offset_of_any(chief, other)
-    # A merge of two ascending series: at each end time, the current step of each series is the first that ends at or
-    # after it.
-    ends = np.union1d(chief_end, end)
-    c, i = np.searchsorted(chief_end, ends), np.searchsorted(end, ends)
-    both = (c < len(chief_end)) & (i < len(end))
-    c, i = c[both], i[both]
-    common = np.minimum(chief_end[c], end[i]) - np.maximum(chief_begin[c], begin[i])
-    overlap = np.zeros(len(chief_begin) + len(begin), np.int64)
-    np.add.at(overlap, c - i, np.maximum(common, 0))  # negative offsets index from the end
-    ordered = np.concatenate([overlap[: len(chief_begin)], overlap[:0:-1][: max(len(begin) - 1, 0)]])
-    best = int(ordered.argmax()) if len(ordered) else 0
-    return best if best < len(chief_begin) else len(chief_begin) - best - 1
-
-
-def _offset_of_any(chief: tuple[I64, I64], other: tuple[I64, I64]) -> int:
-    """As `_offset`, for steps whose ends are not ascending."""
-    (chief_begin, chief_end), (begin, end) = ([list(map(int, c)) for c in s] for s in (chief, other))
-    overlap: dict[int, int] = {}
-    c = i = 0
-    while c < len(chief_begin) and i < len(begin):
-        common = min(chief_end[c], end[i]) - max(chief_begin[c], begin[i])
-        if common > 0:
-            overlap[c - i] = overlap.get(c - i, 0) + common
-        ahead = chief_end[c] - end[i]
-        c, i = c + (ahead <= 0), i + (ahead >= 0)
-    order = [*range(len(chief_begin)), *range(-1, -len(begin), -1)]
-    return max(order, key=lambda k: overlap.get(k, 0)) if order else 0
-
-
-def _side_by_side(parts: list[tuple[int, StepTable]], lead: int) -> StepTable:
-    tables = [table for _, table in parts]
-    steps = len(tables[0])
-    categories = tuple(dict.fromkeys(c for table in tables for c in table.categories))
-    category_ps = np.zeros((steps, len(categories)), np.int64)
-    for table in tables:
-        category_ps[:, [categories.index(c) for c in table.categories]] += table.category_ps
-    key, least = least_by_key(
-        np.concatenate([table.collective_key for table in tables]),
-        np.concatenate([table.collective_least_ps for table in tables]),
-    )
-    per_core = ["begin_ps", "duration_ps", "times", *(["collective_ps"] if tables[lead].on_tpu else [])]
+def _side_by_side(parts: Sequence[tuple[int, StepTable, slice]], lead: StepTable) -> StepTable:
+    """The hosts' tables, each with the rows of the common steps; what is one for all hosts is that of `lead`."""
+    categories = tuple(dict.fromkeys(c for _, table, _ in parts for c in table.categories))
+    category_ps = np.zeros((len(lead), len(categories)), np.int64)
+    for _, table, rows in parts:
+        category_ps[:, [categories.index(c) for c in table.categories]] += table.category_ps[rows]
+    collectives = [table.collectives(rows) for _, table, rows in parts]
+    key, least = least_by_key(*(np.concatenate(column) for column in zip(*collectives, strict=True)))
+    per_core = ["begin_ps", "duration_ps", *(["collective_ps"] if lead.on_tpu else [])]
     columns: dict[str, Any] = {
-        name: np.concatenate([getattr(table, name) for table in tables], axis=1) for name in per_core
+        name: np.concatenate([getattr(table, name)[rows] for _, table, rows in parts], axis=1) for name in per_core
     }
     return replace(
-        tables[lead],
-        number=np.arange(steps, dtype=np.int64),
-        cores=tuple(core_in_run(host, core) for host, table in parts for core in table.cores),
+        lead,
+        number=np.arange(len(lead), dtype=np.int64),
+        cores=tuple(core_in_run(host, core) for host, table, _ in parts for core in table.cores),
         **columns,
+        times=side_by_side([table.times.where(rows) for _, table, rows in parts]),
         categories=categories,
         category_ps=category_ps,
-        costs=np.sum([table.costs for table in tables], axis=0) if tables[lead].on_tpu else tables[lead].costs,
+        costs=np.sum([table.costs[rows] for _, table, rows in parts], axis=0) if lead.on_tpu else lead.costs,
         collective_key=key,
         collective_least_ps=least,
-        compute_16_ps=sum(table.compute_16_ps for table in tables),
-        compute_32_ps=sum(table.compute_32_ps for table in tables),
+        compute_16_ps=sum(table.compute_16_ps for _, table, _ in parts),
+        compute_32_ps=sum(table.compute_32_ps for _, table, _ in parts),
     )

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.columns import joined
+from tpu_profile_plugin.analysis.common.part_times import PartTimes
 from tpu_profile_plugin.analysis.common.statistics import Statistics, statistics
-from tpu_profile_plugin.analysis.steps.table import CLASS_INDEX, EventClass, StepTable, TpuPart
+from tpu_profile_plugin.analysis.steps.table import EventClass, StepTable, TpuPart
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -32,8 +33,8 @@ GENERIC: Mapping[str, tuple[EventClass, ...]] = {
 
 def generic_ps(steps: StepTable) -> dict[str, I64]:
     """Picoseconds per step in each of the nine categories, on the first core."""
-    times = steps.times[:, 0] if len(steps) else np.zeros((0, len(CLASS_INDEX)), np.int64)
-    return {name: times[:, [CLASS_INDEX[c] for c in classes]].sum(axis=1) for name, classes in GENERIC.items()}
+    times = steps.times.where(devices=slice(1))
+    return {name: times.sum(classes).ravel() for name, classes in GENERIC.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,22 +132,21 @@ class TpuBreakdown:
 
 def tpu_breakdown(steps: StepTable) -> TpuBreakdown:
     """The breakdown of each TPU step; see the class for how cores are combined."""
-    dense, sparse = steps.dense_cores, steps.sparse_cores
-    if not len(steps) or not dense:
+    if not len(steps) or not steps.dense_cores:
         return _empty_breakdown()
     rows = max(1, BLOCK // len(steps.cores))
+    dense, sparse = steps.dense, steps.sparse_cores
     blocks = [_tpu_block(steps.select(slice(at, at + rows)), dense, sparse) for at in range(0, len(steps), rows)]
     return replace(joined(blocks), step_time=statistics(steps.step_ms()))
 
 
-def _tpu_block(steps: StepTable, dense: list[int], sparse: list[int]) -> TpuBreakdown:
+def _tpu_block(steps: StepTable, dense: slice | list[int], sparse: list[int]) -> TpuBreakdown:
     """The breakdown of a block of steps, but for `step_time`; steps are independent of each other."""
-    ps, duration = steps.times[:, dense], steps.duration_ps[:, dense]
-    part = {kind: ps[:, :, kind] for kind in TpuPart}
+    part, duration = steps.times.where(devices=dense), steps.duration_ps[:, dense]
     wait = wait_for_sparse_core(part)
     host = part[TpuPart.HOST_SEND] + part[TpuPart.HOST_RECV]
     infeed, outfeed = part[TpuPart.INFEED], part[TpuPart.OUTFEED]
-    busy = ps.sum(axis=2) - infeed - outfeed - host - part[TpuPart.IDLE] - wait
+    busy = part.sum() - infeed - outfeed - host - part[TpuPart.IDLE] - wait
     # As in XProf, a core whose ops take longer than the step counts as having computed nothing.
     compute = np.where(busy <= duration, busy, 0).min(axis=1) / PS_PER_MS
     # As in XProf, all waiting for a version 0 SparseCore counts as its computation: its input is not recorded.
@@ -160,7 +160,7 @@ def _tpu_block(steps: StepTable, dense: list[int], sparse: list[int]) -> TpuBrea
     all_reduce = steps.collective_ps[:, dense].max(axis=1) / PS_PER_MS
     least = np.bincount(steps.collective_key[:, 0], weights=steps.collective_least_ps, minlength=len(steps))
     fastest = least / PS_PER_MS
-    cores = [steps.cores[i] for i in dense]
+    cores = np.array(steps.cores)[dense].tolist()
     return TpuBreakdown(
         labels=tuple(steps.label(i) for i in range(len(steps))),
         compute=compute,
@@ -182,7 +182,7 @@ def _tpu_block(steps: StepTable, dense: list[int], sparse: list[int]) -> TpuBrea
     )
 
 
-def wait_for_sparse_core(part: Mapping[TpuPart, I64]) -> I64:
+def wait_for_sparse_core(part: PartTimes) -> I64:
     """Time waiting for a version 0 SparseCore; what its input takes longer than its output, where input is recorded."""
     infeed, outfeed = part[TpuPart.SPARSE_INFEED], part[TpuPart.SPARSE_OUTFEED]
     wait: I64 = np.where(infeed > 0, infeed - np.minimum(infeed, outfeed), part[TpuPart.SPARSE_WAIT])
@@ -193,7 +193,7 @@ def _sparse(steps: StepTable, sparse: list[int]) -> dict[str, F64]:
     empty = np.zeros(0)
     if not sparse:
         return dict.fromkeys((name for name in TpuBreakdown.__slots__ if name.startswith("sparse_")), empty)
-    idle = steps.times[:, sparse, TpuPart.IDLE]
+    idle = steps.times[TpuPart.IDLE][:, sparse]
     duration = steps.duration_ps[:, sparse]
     none = np.zeros(len(steps))
     return {
@@ -223,26 +223,21 @@ def idle_to_infeed(steps: StepTable, host_input_ps: Mapping[int, int]) -> StepTa
     if has_infeed or not len(steps) or not steps.on_tpu or not steps.dense_cores:
         return steps
     idle_ms = tpu_breakdown(steps).idle
-    times, category_ps = steps.times.copy(), steps.category_ps.copy()
-    moved_any = False
-    for row, number in enumerate(steps.number.tolist()):
-        waited = host_input_ps.get(number, 0)
-        if waited <= 0 or idle_ms[row] <= 0:
-            continue
-        share = min(1.0, waited / PS_PER_MS / float(idle_ms[row]))
-        for core in steps.dense_cores:
-            moved_ps = int(int(times[row, core, TpuPart.IDLE]) * share)
-            times[row, core, TpuPart.IDLE] -= moved_ps
-            times[row, core, TpuPart.INFEED] += moved_ps
-            category_ps[row, steps.categories.index("IDLE")] -= moved_ps
-            moved_any = True
-    return _replaced(steps, times, category_ps) if moved_any else steps
-
-
-def _replaced(steps: StepTable, times: I64, category_ps: I64) -> StepTable:
-    moved = steps.category_ps - category_ps
-    with_infeed = np.concatenate([category_ps, moved.sum(axis=1, keepdims=True)], axis=1)
-    return replace(steps, times=times, categories=(*steps.categories, "infeed"), category_ps=with_infeed)
+    waited = np.array([host_input_ps.get(number, 0) for number in steps.number.tolist()], np.int64)
+    waits = (waited > 0) & (idle_ms > 0)
+    if not waits.any():
+        return steps
+    share = np.divide(waited / PS_PER_MS, idle_ms, out=np.zeros(len(steps)), where=waits)
+    idle, category_ps = steps.times[TpuPart.IDLE], steps.category_ps.copy()
+    moved, dense = np.zeros(idle.shape, np.int64), steps.dense
+    moved[:, dense] = idle[:, dense] * np.minimum(share, 1.0)[:, None]
+    category_ps[:, steps.categories.index("IDLE")] -= moved.sum(axis=1)
+    return replace(
+        steps,
+        times=steps.times.moved(moved, TpuPart.IDLE, TpuPart.INFEED),
+        categories=(*steps.categories, "infeed"),
+        category_ps=np.column_stack([category_ps, moved.sum(axis=1)]),
+    )
 
 
 POD_CATEGORIES = (
@@ -255,10 +250,9 @@ _POD_COMPUTE, _POD_INPUT = POD_CATEGORIES.index("Device compute"), POD_CATEGORIE
 
 def pod_ps(steps: StepTable) -> I64:
     """Picoseconds in each of `POD_CATEGORIES`, int64[steps, cores, 9], on all cores but SparseCores."""
-    times = steps.times[:, steps.dense_cores]
+    times = steps.times.where(devices=steps.dense)
     if not steps.on_tpu:
-        groups = [[CLASS_INDEX[c] for c in classes] for classes in GENERIC.values()]
-        return np.stack([times[:, :, g].sum(axis=2) for g in groups], axis=2)
+        return np.stack([times.sum(classes) for classes in GENERIC.values()], axis=2)
     parts: dict[int, tuple[TpuPart, ...]] = {
         1: (TpuPart.COMPUTE,),
         2: (TpuPart.SEND, TpuPart.RECV, TpuPart.MEGACORE, TpuPart.ASYNC_DONE),
@@ -267,10 +261,10 @@ def pod_ps(steps: StepTable) -> I64:
         7: (TpuPart.OUTFEED, TpuPart.SPARSE_OUTFEED, TpuPart.HOST_SEND),
         9: (TpuPart.IDLE,),
     }
-    split = np.stack([times[:, :, list(parts.get(i, ()))].sum(axis=2) for i in range(1, 10)], axis=2)
+    split = np.stack([times.sum(parts.get(i, ())) for i in range(1, 10)], axis=2)
     # Where its input is recorded, that is all the waiting for a version 0 SparseCore; other ops count as computation.
-    waiting = times[:, :, [TpuPart.SPARSE_WAIT, TpuPart.SPARSE_TRANSFORM]].sum(axis=2)
-    has_input = times[:, :, TpuPart.SPARSE_INFEED] > 0
+    waiting = times.sum((TpuPart.SPARSE_WAIT, TpuPart.SPARSE_TRANSFORM))
+    has_input = times[TpuPart.SPARSE_INFEED] > 0
     split[:, :, _POD_COMPUTE] += np.where(has_input, waiting, 0)
     split[:, :, _POD_INPUT] += np.where(has_input, 0, waiting)
     return split

@@ -47,8 +47,9 @@ def efficiency(steps: StepTable, device: OpTable, peaks: Peaks) -> Efficiency:
     """Efficiency over the steps if their costs are known (TPUs), else over the whole profile."""
     if len(steps) and steps.costs.size and steps.costs.any():
         flops, accessed, ideal = steps.costs.sum(axis=0).tolist()
-        busy = steps.times[:, steps.dense_cores]
-        return _shares(flops, accessed, ideal, float(busy.sum()) / PS_PER_S, peaks, "steps")
+        dense = steps.dense
+        busy = sum(int(own[:, dense].sum()) for own in steps.times.arrays.values())
+        return _shares(flops, accessed, ideal, float(busy) / PS_PER_S, peaks, "steps")
     leaf = np.array([category not in WITH_INNER_OPS for category in device.category], np.bool_)
     flops, accessed = device.flops[leaf], device.bytes[leaf]
     ideal = float(ideal_seconds(flops, accessed, peaks).sum())

@@ -8,10 +8,11 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.columns import joined, rows_of
+from tpu_profile_plugin.analysis.common.part_times import PartTimes
 from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX, host_plane
 from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
 from tpu_profile_plugin.analysis.steps.markers import NO_SPANS, HostEvents, Spans, gpu_markers, gpu_spans, host_events
-from tpu_profile_plugin.analysis.steps.table import CLASS_INDEX, CLASSES, EventClass, StepTable
+from tpu_profile_plugin.analysis.steps.table import CLASSES, EventClass, StepTable
 from tpu_profile_plugin.columns import XSpace
 from tpu_profile_plugin.columns.arrays import I64
 
@@ -38,7 +39,8 @@ def cpu_steps(space: XSpace, pre: Preprocessed) -> tuple[StepTable, StepTable | 
     if bool((host.spans.end_ps > host.spans.begin_ps).all()):
         return steps, None
     without = assemble(host.spans, times, host.names, with_device=False, instants=False)
-    same = np.array_equal(steps.number, without.number) and np.array_equal(steps.times, without.times)
+    one, other = (table.times.stacked(CLASSES) for table in (steps, without))
+    same = np.array_equal(steps.number, without.number) and np.array_equal(one, other)
     return steps, None if same else without
 
 
@@ -130,8 +132,10 @@ def assemble(
     )
     shape = len(groups), len(CLASSES)
     total_times, times_in_step, present = total.reshape(shape), within.reshape(shape), flags.reshape(shape)
-    half, full = CLASS_INDEX[EventClass.DEVICE_COMPUTE_16], CLASS_INDEX[EventClass.DEVICE_COMPUTE_32]
-    computes = present[:, half] | present[:, full] if with_device else present[:, CLASS_INDEX[EventClass.HOST_COMPUTE]]
+    half, full, on_host = map(
+        CLASSES.index, (EventClass.DEVICE_COMPUTE_16, EventClass.DEVICE_COMPUTE_32, EventClass.HOST_COMPUTE)
+    )
+    computes = present[:, half] | present[:, full] if with_device else present[:, on_host]
     rows = np.flatnonzero(computes)
     return StepTable(
         number=groups[rows],
@@ -139,7 +143,7 @@ def assemble(
         cores=(CORE,) if len(rows) else (),
         begin_ps=window[rows, :1],
         duration_ps=window[rows, 1:] - window[rows, :1],
-        times=times_in_step[rows][:, None, :],
+        times=PartTimes.of(CLASSES, times_in_step[rows].T[:, :, None]),
         category_ps=np.zeros((len(rows), 0), np.int64),
         compute_16_ps=int(total_times[:, half].sum()),
         compute_32_ps=int(total_times[:, full].sum()),

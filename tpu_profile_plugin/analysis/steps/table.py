@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.part_times import PartTimes
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -32,7 +33,6 @@ class EventClass(IntEnum):
 
 
 CLASSES: tuple[EventClass, ...] = tuple(EventClass)
-CLASS_INDEX = {kind: i for i, kind in enumerate(CLASSES)}
 
 
 class TpuPart(IntEnum):
@@ -113,11 +113,11 @@ class StepTable:
     """Steps by number ascending, per core.
 
     Attributes:
-      on_tpu: the third axis of `times` is TpuPart; else it is `CLASSES`.
+      on_tpu: the parts of `times` are of TpuPart; else of EventClass.
       number: int64[s]; names: name of the step marker, "" when only the number is known.
       cores: core ids, ascending; for several hosts as by `core_in_run`.
       begin_ps, duration_ps: int64[s, c], on each host's own time axis.
-      times: int64[s, c, kinds].
+      times: what the steps are spent on, by part, step and core.
       categories, category_ps: self time per HLO category, int64[s, k], summed over TensorCores.
       costs: float64[s, 3], FLOPs, bytes and seconds at peak rates of the ops of all TensorCores.
       collective_ps: int64[s, c], time in collectives with a recorded instance id.
@@ -133,7 +133,7 @@ class StepTable:
     cores: tuple[int, ...] = ()
     begin_ps: I64 = field(default_factory=lambda: _zeros(0, 0))
     duration_ps: I64 = field(default_factory=lambda: _zeros(0, 0))
-    times: I64 = field(default_factory=lambda: _zeros(0, 0, len(CLASSES)))
+    times: PartTimes = field(default_factory=PartTimes)
     categories: tuple[str, ...] = ()
     category_ps: I64 = field(default_factory=lambda: _zeros(0, 0))
     costs: F64 = field(default_factory=lambda: np.zeros((0, 3)))
@@ -146,6 +146,12 @@ class StepTable:
 
     def __len__(self) -> int:
         return len(self.number)
+
+    @property
+    def dense(self) -> slice | list[int]:
+        """Selects the columns of `dense_cores`: by a slice, which copies nothing, if there are no others."""
+        cores = self.dense_cores
+        return slice(None) if len(cores) == len(self.cores) else cores
 
     @property
     def dense_cores(self) -> list[int]:
@@ -174,23 +180,31 @@ class StepTable:
         if isinstance(steps, slice) and steps.indices(len(self)) == (0, len(self), 1):
             return self
         rows = np.arange(len(self))[steps]
-        position = np.full(len(self), -1, np.int64)
-        position[rows] = np.arange(len(rows))
-        selected = position[self.collective_key[:, 0]] >= 0
-        key = self.collective_key[selected]
+        key, least = self.collectives(steps)
         return replace(
             self,
             number=self.number[steps],
             names=tuple(self.names[i] for i in rows.tolist()),
             begin_ps=self.begin_ps[steps],
             duration_ps=self.duration_ps[steps],
-            times=self.times[steps],
+            times=self.times.where(steps),
             category_ps=self.category_ps[steps],
             costs=self.costs[steps] if self.costs.size else self.costs,
             collective_ps=self.collective_ps[steps] if self.collective_ps.size else self.collective_ps,
-            collective_key=np.stack([position[key[:, 0]], key[:, 1]], axis=1),
-            collective_least_ps=self.collective_least_ps[selected],
+            collective_key=key,
+            collective_least_ps=least,
         )
+
+    def collectives(self, steps: Any) -> tuple[I64, I64]:
+        """`collective_key` and `collective_least_ps` of the selected steps, counted among these."""
+        if not len(self.collective_key):
+            return self.collective_key, self.collective_least_ps
+        rows = np.arange(len(self))[steps]
+        position = np.full(len(self), -1, np.int64)
+        position[rows] = np.arange(len(rows))
+        selected = position[self.collective_key[:, 0]] >= 0
+        key = self.collective_key[selected]
+        return np.stack([position[key[:, 0]], key[:, 1]], axis=1), self.collective_least_ps[selected]
 
 
 MOST_KEPT_WHOLE = 5

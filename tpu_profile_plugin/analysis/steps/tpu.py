@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.common.part_times import PartTimes, side_by_side
 from tpu_profile_plugin.analysis.common.planes import SPARSE_STEPS, STEPS, events_of_lines, lines_named
 from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras
 from tpu_profile_plugin.analysis.common.spans import covered_within
@@ -156,7 +157,7 @@ def tpu_steps(cores: list[CoreSteps], sparse_cores: Mapping[int, tuple[I64, I64]
                 times[group] = span
     numbers = np.array(sorted(g for g in steps if g in times), np.int64)
     if not len(numbers):
-        return StepTable(on_tpu=True, times=np.zeros((0, 0, len(TpuPart)), np.int64))
+        return StepTable(on_tpu=True)
     window = np.array([times[g] for g in numbers.tolist()], np.int64)
     table = _table(sorted(cores, key=lambda core: core.core), numbers, window)
     return _with_sparse_cores(table, window, sparse_cores) if sparse_cores else table
@@ -165,7 +166,7 @@ def tpu_steps(cores: list[CoreSteps], sparse_cores: Mapping[int, tuple[I64, I64]
 def _table(cores: list[CoreSteps], numbers: I64, window: I64) -> StepTable:
     names = tuple(dict.fromkeys(c for core in cores for c in core.categories))
     column = {name: i for i, name in enumerate(dict.fromkeys((*names, IDLE)))}
-    parts = np.zeros((len(numbers), len(cores), len(TpuPart)), np.int64)
+    parts = np.zeros((len(TpuPart), len(numbers), len(cores)), np.int64)
     category_ps = np.zeros((len(numbers), len(column)), np.int64)
     costs = np.zeros((len(numbers), 3))
     length = np.maximum(window[:, 1] - window[:, 0], 0)
@@ -173,11 +174,11 @@ def _table(cores: list[CoreSteps], numbers: I64, window: I64) -> StepTable:
     for i, core in enumerate(cores):
         core_ps = core.category_ps[np.searchsorted(core.groups, numbers)] * lasting[:, None]
         for k, category in enumerate(core.categories):
-            parts[:, i, PART_OF_CATEGORY.get(category, TpuPart.COMPUTE)] += core_ps[:, k]
+            parts[PART_OF_CATEGORY.get(category, TpuPart.COMPUTE), :, i] += core_ps[:, k]
             category_ps[:, column[category]] += core_ps[:, k]
         category_ps[:, column[IDLE]] += np.maximum(length - core_ps.sum(axis=1), 0)
-        busy = parts[:, i].sum(axis=1) - parts[:, i, TpuPart.IDLE]
-        parts[:, i, TpuPart.IDLE] = np.maximum(length - busy, 0)
+        busy = parts[:, :, i].sum(axis=0) - parts[TpuPart.IDLE, :, i]
+        parts[TpuPart.IDLE, :, i] = np.maximum(length - busy, 0)
         costs += core.costs[np.searchsorted(core.groups, numbers)] * lasting[:, None]
     total, key, least = _collective_times(cores, numbers)
     return StepTable(
@@ -187,7 +188,7 @@ def _table(cores: list[CoreSteps], numbers: I64, window: I64) -> StepTable:
         cores=tuple(core.core for core in cores),
         begin_ps=np.repeat(window[:, :1], len(cores), axis=1),
         duration_ps=np.repeat(length[:, None], len(cores), axis=1),
-        times=parts,
+        times=PartTimes.of(TpuPart, parts),
         categories=tuple(column),
         category_ps=category_ps,
         costs=costs,
@@ -200,17 +201,15 @@ def _table(cores: list[CoreSteps], numbers: I64, window: I64) -> StepTable:
 def _with_sparse_cores(steps: StepTable, window: I64, busy: Mapping[int, tuple[I64, I64]]) -> StepTable:
     """The steps with SparseCores beside the TensorCores."""
     length = steps.duration_ps[:, 0]
-    compute = [covered_within(*spans, window[:, 0], window[:, 0] + length) for spans in busy.values()]
-    times = np.zeros((len(steps), len(busy), len(TpuPart)), np.int64)
-    times[:, :, TpuPart.COMPUTE] = np.stack(compute, axis=1)
-    times[:, :, TpuPart.IDLE] = length[:, None] - times[:, :, TpuPart.COMPUTE]
-    none = np.zeros((len(steps), len(busy)), np.int64)
+    covered = [covered_within(*spans, window[:, 0], window[:, 0] + length) for spans in busy.values()]
+    compute, none = np.stack(covered, axis=1), np.zeros((len(steps), len(busy)), np.int64)
+    times = PartTimes(none.shape, {TpuPart.COMPUTE: compute, TpuPart.IDLE: length[:, None] - compute})
     return replace(
         steps,
         cores=(*steps.cores, *(SPARSE_CORE_IDS + core for core in busy)),
         begin_ps=np.concatenate([steps.begin_ps, none + window[:, :1]], axis=1),
         duration_ps=np.concatenate([steps.duration_ps, none + length[:, None]], axis=1),
-        times=np.concatenate([steps.times, times], axis=1),
+        times=side_by_side([steps.times, times]),
         collective_ps=np.concatenate([steps.collective_ps, none], axis=1),
     )
 

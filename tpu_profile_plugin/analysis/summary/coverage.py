@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.common.spans import union
 from tpu_profile_plugin.analysis.summary.recording import Recording
@@ -39,11 +41,15 @@ def coverage(budget: RunBudget, recordings: Sequence[Recording | None]) -> Cover
 
 
 def _of_hosts(budget: RunBudget, recordings: Sequence[Recording | None]) -> Iterator[Coverage]:
-    for host, columns in budget.host_columns.items():
+    if not len(budget):
+        return
+    first_device = [columns.start for columns in budget.host_columns.values()]
+    begins = np.minimum.reduceat(budget.begin_ps, first_device, axis=1).T
+    ends = np.maximum.reduceat(budget.begin_ps + budget.duration_ps, first_device, axis=1).T
+    for host, begin, end in zip(budget.host_columns, begins, ends, strict=True):
         recorded = recordings[host]
-        if recorded is None or not len(budget):
+        if recorded is None:
             continue
-        begin, duration = budget.begin_ps[:, columns], budget.duration_ps[:, columns]
-        begin, end = union(begin.min(axis=1), (begin + duration).max(axis=1))
+        begin, end = union(begin, end)
         first, last = min(recorded.begin_ps, int(begin[0])), max(recorded.end_ps, int(end[-1]))
         yield Coverage(host, last - first, int((end - begin).sum()), int(begin[0]) - first, last - int(end[-1]))

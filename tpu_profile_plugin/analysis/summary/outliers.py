@@ -96,7 +96,7 @@ def _idle_ps(budget: RunBudget) -> F64:
     if not len(budget):
         return np.zeros(0)
     works = list(members("device_compute"))
-    inside, parts = budget.of_steps_ps()
+    inside, parts = budget.of_steps_ps
     between, all_between = budget.between_time_ps, float(budget.between_ps.sum())
     idle_between = 1 - float(between[:, works].sum()) / all_between if all_between else 1.0
     idle: F64 = inside - parts[:, works].sum(axis=1) + (lengths_ps(budget) - inside) * idle_between

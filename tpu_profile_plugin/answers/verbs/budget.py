@@ -84,7 +84,7 @@ def _about(part: str) -> tuple[str, str, str]:
 
 def _spread(found: RunBudget, names: Sequence[str]) -> dict[str, tuple[str | None, float | None, float | None]]:
     """By part: the device with most of it, its time per step, and the least time of a device; None if all are alike."""
-    times = np.column_stack([found.of_devices_ps()[1], found.between_of_devices_ps()])
+    times = np.column_stack([found.of_devices_ps[1], found.between_of_devices_ps()])
     at = np.flatnonzero(~np.isnan(times).any(axis=1))
     device, most, least = at[times[at].argmax(axis=0)], times[at].max(axis=0), times[at].min(axis=0)
     alike = most - least < _NOTABLE * found.base_ps
@@ -109,7 +109,7 @@ def _causes(found: RunBudget, hosts: Sequence[str]) -> list[dict[str, Any]]:
 
 def _one_step(run: OpenRun, found: RunBudget, name: str) -> Answer:
     row = row_of(found, name)
-    length, parts = found.of_steps_ps()
+    length, parts = found.of_steps_ps
     window, begin, end = window_of(run, found, row)
     own = dict(zip(CATEGORIES, parts[row].tolist(), strict=True))
     mean = dict(zip(CATEGORIES, found.parts_ps.tolist(), strict=True))

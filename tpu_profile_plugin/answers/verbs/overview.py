@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tpu_profile_plugin.analysis.summary.coverage import coverage
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
 from tpu_profile_plugin.answers.evidence import MOST_NEXT, line_of
 from tpu_profile_plugin.answers.how_to_record import PROFILE
@@ -46,7 +45,7 @@ def overview(asked: Asked) -> Answer:
     if late := asked.run.once("late hosts", lambda: hosts_json(budget, list(view.hosts))["stragglers"]):
         facts["late_hosts"] = late[:_MOST_HOSTS]
     messages = found.diagnostics
-    told = [*step_notes(budget, view.summary.recordings), *messages.errors, *messages.warnings, *asked.run.warnings]
+    told = [*step_notes(budget, view.coverage), *messages.errors, *messages.warnings, *asked.run.warnings]
     if told:
         facts["notes"] = list(dict.fromkeys(told))[:_MOST_MESSAGES]
     rows = [
@@ -72,8 +71,7 @@ def _about(found: Overview) -> dict[str, Any]:
     }
     if not environment.device_cores and (cpus := sum(one.kind == "cpu" for one in found.decomposition.devices)):
         facts["cpu_devices"] = cpus
-    covered = coverage(found.decomposition, found.view.summary.recordings)
-    if covered is not None:
+    if (covered := found.view.coverage) is not None:
         facts |= {"recording_ps": covered.length_ps, "covered_by_steps_ps": covered.steps_ps}
     elif environment.start_ns:
         facts["recording_ms"] = environment.duration_ns // NS_PER_MS

@@ -45,9 +45,9 @@ def steps(asked: Asked, *, sort: Annotated[Order, "Which steps come first."] = "
         "average_step_ps": found.step_ps,
         "far_longer_than_median": len(step_outliers(found)),
     }
-    if notes := [*step_notes(found, run.overview().view.summary.recordings), *run.warnings]:
+    if notes := [*step_notes(found, run.overview().view.coverage), *run.warnings]:
         facts["notes"] = notes
-    slowest = int(np.argmax(found.of_steps_ps()[0]))
+    slowest = int(np.argmax(found.of_steps_ps[0]))
     window, _, _ = window_of(run, found, slowest)
     further = (
         Next("budget", {"step": step_ids(found)[slowest]}, "the parts of the slowest step beside the average"),
@@ -59,7 +59,7 @@ def steps(asked: Asked, *, sort: Annotated[Order, "Which steps come first."] = "
 
 def _table(run: OpenRun, found: RunBudget, sort: Order) -> Table:
     """A row per step."""
-    length, parts = found.of_steps_ps()
+    length, parts = found.of_steps_ps
     excess = parts - found.parts_ps
     most = excess.argmax(axis=1)
     rows = np.arange(len(found))

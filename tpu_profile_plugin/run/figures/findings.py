@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tpu_profile_plugin.analysis.budget.host_reader import EVENTS, MAIN, TIME, HostReader
@@ -18,8 +18,9 @@ from tpu_profile_plugin.run.figures.budget import budget, host_alone, run_decomp
 from tpu_profile_plugin.run.figures.communication import communication, run_communication
 from tpu_profile_plugin.run.figures.devices import host_devices, keeper_of
 from tpu_profile_plugin.run.figures.op_texts import with_op_texts
+from tpu_profile_plugin.run.figures.ops import DEVICE_OPS
 from tpu_profile_plugin.run.figures.programs import hlo_ops
-from tpu_profile_plugin.run.figures.summary import groups_if_any, host_summary, run_summary
+from tpu_profile_plugin.run.figures.summary import groups_if_any, host_inference, host_summary, run_summary
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.html_text import bold, numbered, paragraphs, plain
@@ -63,7 +64,7 @@ class Findings(Report):
         return bold(entry.title), plain(f"{saving}; {finding.confidence} confidence."), plain(advice)
 
 
-@per_host(prefetch=(budget, communication, host_summary))
+@per_host()
 def gathered(host: HostProfile) -> dict[str, Any]:
     """What the rules need of one host, by their ids."""
     host_summary(host)  # the overview waits for it as well: nothing else may delay it
@@ -75,6 +76,10 @@ def gathered(host: HostProfile) -> dict[str, Any]:
     host.forget(EVENTS, TIME, MAIN, ALLOCATORS)
     assert values is not None
     return values
+
+
+ONE_VISIT = (host_summary, host_inference, DEVICE_OPS, budget, communication, gathered)
+"""What the pages of a run need of a host at first, so that another process reads its file once."""
 
 
 def _gathered(host: HostProfile) -> dict[str, Any] | None:
@@ -102,7 +107,7 @@ def _read_ahead(host: HostProfile) -> None:
 
 def run_findings(run: RunHosts) -> tuple[RunView, Report]:
     """The run as the rules see it, and what they say."""
-    of_hosts = run.map_hosts(gathered)
+    of_hosts = run.map_hosts(replace(gathered, prefetch=ONE_VISIT))
     parts = run_summary(run), run_decomposition(run), run_communication(run)
     view = RunView(tuple(host.name for host in run.readable), *parts)
     return view, run.once("findings", lambda: with_op_texts(run, find(view, of_hosts)))

@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.steps.breakdown import (
     tpu_breakdown,
 )
 from tpu_profile_plugin.analysis.steps.input_breakdown import InputBreakdown, input_breakdown
-from tpu_profile_plugin.analysis.steps.table import CLASS_INDEX, EventClass, StepTable
+from tpu_profile_plugin.analysis.steps.table import EventClass, StepTable
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.errors import NoData
@@ -55,7 +55,7 @@ def _transfer_share(steps: StepTable) -> float:
     """Share of host-to-device copies in the step time."""
     if steps.on_tpu or not len(steps):
         return 0.0
-    copies = float(steps.times[:, 0, CLASS_INDEX[EventClass.HOST_TO_DEVICE]].sum())
+    copies = float(steps.times[EventClass.HOST_TO_DEVICE][:, 0].sum())
     return ratio(copies, float(steps.duration_ps[:, 0].sum()))
 
 
@@ -99,4 +99,4 @@ def run_steps(run: RunHosts) -> Steps:
     budget = run_decomposition(run)
     if not len(budget) or "recording" in budget.sources:
         raise NoData(NO_STEP_MARKER)
-    return Steps(tuple(budget.labels), budget.begin_ps[:, 0], budget.of_steps_ps()[0], budget.sources[0])
+    return Steps(tuple(budget.labels), budget.begin_ps[:, 0], budget.of_steps_ps[0], budget.sources[0])

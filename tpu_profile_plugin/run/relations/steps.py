@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, LABELS
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, LABELS, PARTS
 from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.hosts import RunHosts
@@ -45,7 +45,7 @@ def _of_host(run: str, host: str, budget: RunBudget, position: int, source: str)
     """The steps of one host, step after step; `position` is that of the host in the budget."""
     devices = [i for i, device in enumerate(budget.devices) if device.host == position]
     rows = len(budget) * len(devices)
-    times = budget.time_ps[:, devices].reshape(rows, len(CATEGORIES))
+    times = budget.time_ps.where(devices=devices)
     return Table(
         COLUMNS,
         [
@@ -58,7 +58,7 @@ def _of_host(run: str, host: str, budget: RunBudget, position: int, source: str)
             budget.duration_ps[:, devices].ravel(),
             budget.takes_part[:, devices].ravel(),
             same(source, rows),
-            *times.T,
+            *(times[part].ravel() for part in PARTS),
         ],
         name="steps",
     )

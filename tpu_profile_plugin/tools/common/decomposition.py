@@ -22,9 +22,8 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, BETWEEN_LABEL, CATEGORIES, GROUPS, LABELS, Label
 from tpu_profile_plugin.analysis.budget.run import RunBudget
-from tpu_profile_plugin.analysis.summary.coverage import Coverage, coverage
+from tpu_profile_plugin.analysis.summary.coverage import Coverage
 from tpu_profile_plugin.analysis.summary.outliers import step_outliers
-from tpu_profile_plugin.analysis.summary.recording import Recording
 from tpu_profile_plugin.units import duration
 
 _NO_FRAMES = (
@@ -70,9 +69,9 @@ def reading_notes(budget: RunBudget) -> list[str]:
     return sentences
 
 
-def step_notes(budget: RunBudget, recordings: Sequence[Recording | None]) -> list[str]:
+def step_notes(budget: RunBudget, covered: Coverage | None) -> list[str]:
     """What pages and the command say of the steps: where they come from, exceptions, and what they leave out."""
-    return [*reading_notes(budget), *_slow(budget), *_covered(coverage(budget, recordings))]
+    return [*reading_notes(budget), *_slow(budget), *_covered(covered)]
 
 
 def _slow(budget: RunBudget) -> list[str]:
@@ -138,7 +137,7 @@ def _steps(budget: RunBudget) -> dict[str, Any]:
             "begin_ps": [],
             "end_ps": [],
         }
-    length, parts = budget.of_steps_ps()
+    length, parts = budget.of_steps_ps
     slowest = np.where(budget.takes_part, budget.duration_ps, -1).argmax(axis=1)
     step = np.arange(len(budget))
     begin = budget.begin_ps[step, slowest]

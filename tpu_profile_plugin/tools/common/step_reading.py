@@ -36,13 +36,13 @@ def reading_json(run: Run, summary: RunSummary) -> dict[str, Any]:
     """
     budget = run_decomposition(run)
     hosts = [host.name for host in run.readable]
-    verdict = input_of(budget)
+    verdict, covered = input_of(budget), coverage(budget, summary.recordings)
     return {
         "decomposition": decomposition_json(budget, hosts),
         "input": {"bottleneck": verdict.bottleneck, "level": verdict.level, "percent": verdict.percent},
         "hosts": hosts_json(budget, hosts),
-        "recording": recording_json(coverage(budget, summary.recordings), hosts),
-        "notes": step_notes(budget, summary.recordings),
+        "recording": recording_json(covered, hosts),
+        "notes": step_notes(budget, covered),
     }
 
 

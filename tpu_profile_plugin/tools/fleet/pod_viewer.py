@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, PARTS
 from tpu_profile_plugin.analysis.steps.breakdown import POD_CATEGORIES, pod_ps
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.columns.arrays import I64
@@ -58,7 +58,7 @@ def _of_budget(run: Run) -> dict[str, Any]:
             "labels": device_names(budget.devices, hosts, several=len(budget.hosts) > 1),
             "begin_ps": budget.begin_ps.tolist(),
             "takes_part": None if bool(budget.takes_part.all()) else budget.takes_part.tolist(),
-            **_rounded(budget.time_ps),
+            **_rounded(budget.time_ps.stacked(PARTS)),
         },
         "groups": groups_json()[:-1],
         "labels": labels_json(),

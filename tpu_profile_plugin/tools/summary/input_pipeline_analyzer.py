@@ -6,6 +6,7 @@ from tpu_profile_plugin.analysis.common.op_names import PYTORCH, TENSORFLOW
 from tpu_profile_plugin.analysis.steps.breakdown import TpuBreakdown
 from tpu_profile_plugin.analysis.steps.input_breakdown import InputBreakdown
 from tpu_profile_plugin.analysis.summary.host import RunSummary
+from tpu_profile_plugin.run.figures.budget import budget
 from tpu_profile_plugin.run.figures.diagnostics import Diagnostics, step_warnings
 from tpu_profile_plugin.run.figures.steps import analyse
 from tpu_profile_plugin.run.figures.summary import run_summary
@@ -64,7 +65,7 @@ def build(run: Run, query: Query) -> tuple[Table, ...] | Json:
     With the parameter `extended` a sixth element follows, the object of `step_reading.reading_json`, with `next`: what
     to do about the input, "" if nothing is to be said; and `no_ops`: why there are no input ops.
     """
-    summary = run_summary(run)
+    summary = run_summary(run, prefetch=(budget,) if query.flag("extended") else ())
     analysis = analyse(summary)
     warnings = step_warnings(analysis.steps, summary.steps.empty_intersection)
     tables = (

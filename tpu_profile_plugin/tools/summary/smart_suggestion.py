@@ -61,7 +61,7 @@ def report_json(run: RunView, report: Report) -> dict[str, Any]:
         "period_ps": round(run.base_ps),
         "step_ps": round(run.budget.step_ps),
         "steps": len(run.budget),
-        "notes": step_notes(run.budget, run.summary.recordings),
+        "notes": step_notes(run.budget, run.coverage),
         "groups": _groups(run.budget),
         "parts": _flat(run.budget),
         "healthy": report.healthy,

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES
+from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, PARTS
 from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.common.op_names import shown_event
 from tpu_profile_plugin.columns.arrays import I64
@@ -59,7 +59,7 @@ def build(run: Run, query: Query) -> Json:
             "steps": _steps(budget),
             "devices": [{"name": one.name, "host": hosts[one.host], "kind": one.kind} for one in budget.devices],
             "categories": list(CATEGORIES),
-            "time_ps": budget.time_ps,
+            "time_ps": budget.time_ps.stacked(PARTS),
             "average": _average(budget, hosts),
             "between": {"duration_ps": budget.between_ps, "time_ps": budget.between_time_ps},
             "causes": _causes(budget, hosts),
@@ -88,7 +88,7 @@ def _steps(budget: RunBudget) -> Records:
 def _average(budget: RunBudget, hosts: list[str]) -> Table:
     """The parts of each device's average step, then their mean over the devices that take part."""
     names = device_names(budget.devices, hosts, several=len(budget.hosts) > 1)
-    times = np.column_stack([budget.of_devices_ps()[1], budget.between_of_devices_ps()])
+    times = np.column_stack([budget.of_devices_ps[1], budget.between_of_devices_ps()])
     if names:
         names, times = [*names, ALL], np.vstack([times, [*budget.parts_ps, budget.between_step_ps]])
     with np.errstate(divide="ignore", invalid="ignore"):

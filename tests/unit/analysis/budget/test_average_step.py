@@ -36,8 +36,8 @@ def test_devices_without_work_in_a_step_are_not_averaged_in():
     # 60, 70 and 80 us of the first device and 20 of the second, by four; not by the six of steps times devices.
     assert found.part_ps("compute") == (60 + 70 + 80 + 20) / 4 * US
     assert found.share("device_compute") == 0.575
-    assert found.of_steps_ps()[1][:, 0].tolist() == [40 * US, 70 * US, 80 * US]
-    assert found.of_devices_ps()[1][:, 0].tolist() == [70 * US, 20 * US]
+    assert found.of_steps_ps[1][:, 0].tolist() == [40 * US, 70 * US, 80 * US]
+    assert found.of_devices_ps[1][:, 0].tolist() == [70 * US, 20 * US]
 
 
 def test_a_step_without_any_work_counts_for_the_devices_that_work_in_others():

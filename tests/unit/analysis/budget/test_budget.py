@@ -7,7 +7,7 @@ from builders import planes
 from builders.computed import budget
 from builders.planes import host
 
-from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, PARTS
 from tpu_profile_plugin.analysis.budget.run import merge_budgets
 
 US = 10**6
@@ -15,7 +15,7 @@ US = 10**6
 
 def parts(found, step=0, device=0):
     """The parts of a step in us that are not 0; they add up to the step."""
-    values = found.time_ps[step, device].tolist()
+    values = found.time_ps.stacked(PARTS)[step, device].tolist()
     assert sum(values) == int((found.steps.end_ps - found.steps.begin_ps)[step, device])
     return {name: value / US for name, value in zip(CATEGORIES, values, strict=True) if value}
 
@@ -192,7 +192,7 @@ line 2 worker
 
 def test_a_profile_without_devices_has_no_budget():
     found = budget('plane 1 "/host:CPU"\nline 1 python\n0us +5us train {_r=1}')
-    assert (found.devices, found.time_ps.shape) == ((), (0, 0, 15))
+    assert (found.devices, found.time_ps.shape) == ((), (0, 0))
     assert len(merge_budgets([found])) == 0
 
 
@@ -210,8 +210,8 @@ def test_steps_of_hosts_are_matched_by_name_else_by_time():
     merged = merge_budgets([one(3, 3), one(4, 4)])
     assert merged.names == ("train 4", "train 5")
     assert [(device.name, device.host) for device in merged.devices] == [("CPU device 0", 0), ("CPU device 0", 1)]
-    assert (merged.time_ps[:, :, 0] // US).tolist() == [[54, 54], [55, 55]]
-    assert merged.time_ps.sum(axis=2).tolist() == merged.duration_ps.tolist()
+    assert (merged.time_ps[0] // US).tolist() == [[54, 54], [55, 55]]
+    assert merged.time_ps.sum().tolist() == merged.duration_ps.tolist()
     recordings = merge_budgets([budget(one_step(BUSY)), budget(one_step(BUSY, length=90))])
     assert (recordings.duration_ps // US).tolist() == [[100, 90]]
 
@@ -233,10 +233,10 @@ def test_waits_for_devices_of_other_hosts_are_found_on_a_common_clock():
     merged = merge_budgets([early, late])
     found = [
         {name: ps // US for name, ps in zip(CATEGORIES, device, strict=True) if ps}
-        for device in merged.time_ps[0].tolist()
+        for device in merged.time_ps.stacked(PARTS)[0].tolist()
     ]
     assert found == [
         {"compute": 40, "exposed_communication": 80, "idle_peer": 120, "idle_other": 160},
         {"compute": 160, "exposed_communication": 80, "idle_other": 160},
     ]
-    assert merged.time_ps.sum(axis=2).tolist() == merged.duration_ps.tolist()
+    assert merged.time_ps.sum().tolist() == merged.duration_ps.tolist()

@@ -9,7 +9,7 @@ from builders.computed import budget
 from builders.fuzzing.random_devices import HOST_EVENTS, random_profile, role, text_of
 
 from tpu_profile_plugin.analysis.budget import budget as module
-from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, PARTS
 
 PROFILES, BLOCKS = 1000, 10
 COPIES = {"upload": "input_copy", "download": "output_copy", "peer_copy": "peer_transfer"}
@@ -160,7 +160,7 @@ def test_the_parts_of_random_profiles_add_up(block, monkeypatch):
         one = random_profile(seed)
         found = budget(text_of(one))
         begin, end = found.steps.begin_ps, found.steps.end_ps
-        assert found.time_ps.sum(axis=2).tolist() == (end - begin).tolist(), seed
+        assert found.time_ps.sum().tolist() == (end - begin).tolist(), seed
         assert found.between_time_ps.sum(axis=1).tolist() == found.between_ps.tolist(), seed
         since, until = int(begin.min()), int(end.max())
         inferred = found.steps.evidence.event if found.steps.evidence else ""
@@ -170,6 +170,6 @@ def test_the_parts_of_random_profiles_add_up(block, monkeypatch):
             for step in range(len(found.steps)):
                 window = range(int(begin[step, number]), int(end[step, number]))
                 expected = [sum(points[t] == category for t in window) for category in CATEGORIES]
-                assert found.time_ps[step, number].tolist() == expected, (seed, one.kind, number, step)
+                assert found.time_ps.stacked(PARTS)[step, number].tolist() == expected, (seed, one.kind, number, step)
                 seen |= {category for category, ps in zip(CATEGORIES, expected, strict=True) if ps}
     assert seen == set(CATEGORIES)

@@ -79,8 +79,8 @@ def test_what_counts_in_a_step() -> None:
     230us +4us unnumbered {group_id=1}
     """
     steps = summary(core(2, markers, ops)).steps
-    assert (steps.times[:, 0, TpuPart.COMPUTE] // US).tolist() == [8, 8]
-    assert (steps.times[:, 0, TpuPart.IDLE] // US).tolist() == [92, 92]
+    assert (steps.times[TpuPart.COMPUTE][:, 0] // US).tolist() == [8, 8]
+    assert (steps.times[TpuPart.IDLE][:, 0] // US).tolist() == [92, 92]
     columns = dict(zip(steps.categories, (steps.category_ps // US).T.tolist(), strict=True))
     assert columns == {"x": [5, 0], "y": [0, 6], "": [3, 2], "IDLE": [92, 92]}
     assert steps.costs[:, :2].tolist() == [[1000, 100], [10, 1]]
@@ -93,14 +93,14 @@ def test_sparse_cores_have_neither_categories_nor_costs() -> None:
     assert (steps.cores, steps.categories) == ((2, SPARSE_CORE_IDS), ("x", "y", "", "IDLE"))
     assert steps.category_ps.sum() // US == 100
     assert steps.costs[0, 0] == 1000
-    assert (steps.times[0, 1, TpuPart.COMPUTE] // US, steps.step_ms()) == (20, [0.1])
+    assert (steps.times[TpuPart.COMPUTE][0, 1] // US, steps.step_ms()) == (20, [0.1])
 
 
 def test_ops_of_sparse_cores_count_in_the_step_of_the_tensor_core_in_which_they_run() -> None:
     markers = '0us +100us "0" {group_id=0}\n200us +100us "1" {group_id=1}'
     tensor = core(2, markers, "10us +5us a {group_id=0}\n210us +5us a {group_id=1}")
     late = sparse(5, markers, "10us +1us s {group_id=0}\n20us +2us s {group_id=1}\n30us +4us s {group_id=1}")
-    assert (summary(tensor + late).steps.times[:, 1, TpuPart.COMPUTE] // US).tolist() == [7, 0]
+    assert (summary(tensor + late).steps.times[TpuPart.COMPUTE][:, 1] // US).tolist() == [7, 0]
 
 
 def test_sparse_cores_follow_the_steps_of_the_tensor_core_not_their_own() -> None:
@@ -116,7 +116,7 @@ def test_sparse_cores_follow_the_steps_of_the_tensor_core_not_their_own() -> Non
     3200us +160us s
     """
     steps = summary(host + tensor + sparse(5, "150us +1200us 0\n2150us +900us 1", ops)).steps
-    assert (steps.times[:, 1, TpuPart.COMPUTE] // US).tolist() == [10 + 10 + 5, 80]
+    assert (steps.times[TpuPart.COMPUTE][:, 1] // US).tolist() == [10 + 10 + 5, 80]
     assert (steps.begin_ps // US).tolist() == [[100, 100], [2100, 2100]]
     assert (steps.duration_ps // US).tolist() == [[1000, 1000], [1000, 1000]]
 
@@ -152,7 +152,7 @@ def test_steps_of_several_parts_and_on_the_clock_of_the_device() -> None:
     # A step that lasted no time on the device is empty.
     assert (found.number.tolist(), (found.begin_ps[:, 0] // US).tolist()) == ([0, 1, 2], [10, 0, 130])
     assert (found.duration_ps[:, 0] // US).tolist() == [19, 50, 0]
-    assert (found.times[:, 0, TpuPart.COMPUTE] // US).tolist() == [7, 20, 0]
+    assert (found.times[TpuPart.COMPUTE][:, 0] // US).tolist() == [7, 20, 0]
 
 
 def test_cores_without_groups_have_no_steps() -> None:
@@ -196,7 +196,7 @@ def test_events_with_a_group_in_the_file_keep_it() -> None:
     ops = "10us +5us a\n20us +6us a {group_id=1}\n30us +7us a {group_id=9}\n210us +8us a"
     host = 'plane 9 "/host:CPU"\nline 1 main\n0us +1us x\n'
     steps = summary(host + core(2, markers, ops)).steps
-    assert (steps.times[:, 0, TpuPart.COMPUTE] // US).tolist() == [5, 14]
+    assert (steps.times[TpuPart.COMPUTE][:, 0] // US).tolist() == [5, 14]
 
 
 @pytest.mark.parametrize(
@@ -211,4 +211,4 @@ def test_events_with_a_group_in_the_file_keep_it() -> None:
 def test_an_op_around_ops_that_together_take_longer_takes_no_time(ops: str, busy: int) -> None:
     host = 'plane 9 "/host:CPU"\nline 1 main\n0us +1us x\n'
     steps = summary(host + core(2, '0us +1500us "0"', ops)).steps
-    assert (steps.times[:, 0, TpuPart.COMPUTE] // US).tolist() == [busy]
+    assert (steps.times[TpuPart.COMPUTE][:, 0] // US).tolist() == [busy]

@@ -99,7 +99,7 @@ def test_collectives_count_once_more_in_the_time_that_shares_refer_to():
 
 def test_ops_longer_than_the_step_leave_no_idle_time():
     steps = summary(cores_of({0: (("loop fusion", 700), ("infeed", 400))}, step=1000)).steps
-    assert steps.times[0, 0].sum() == 1100 * 10**6
+    assert steps.times.sum()[0, 0] == 1100 * 10**6
     found = tpu_breakdown(steps)
     assert (found.compute[0], found.infeed[0], found.idle[0]) == pytest.approx((0.7, 0.4, 0.0))
     assert found.step_time.average == pytest.approx(1.0)
@@ -143,7 +143,7 @@ def test_ops_of_the_category_idle_are_idle_time():
     assert (found.compute[0], found.idle[0], found.active[0]) == pytest.approx((0.1, 0.9, 0.1))
     assert dict(zip(steps.categories, (steps.category_ps[0] // 10**6).tolist(), strict=True))["IDLE"] == 900
     over = summary(cores_of({0: (("loop fusion", 900), ("IDLE", 300))})).steps
-    assert over.times[0, 0, TpuPart.IDLE] == 100 * 10**6
+    assert over.times[TpuPart.IDLE][0, 0] == 100 * 10**6
 
 
 @pytest.mark.parametrize("name", ["all-gather-async-done", "host-send-done", "host-recv-done"])
@@ -151,7 +151,7 @@ def test_ops_with_the_name_of_a_wait_wait_whatever_their_category(name):
     text = cores_of({0: (("loop fusion", 100), ("infeed", 50), ("while", 20), ("", 10))})
     for op in ("op0", "op1", "op3"):
         text = text.replace(op, f"{name}.{op}")
-    parts = summary(text).steps.times[0, 0] // 10**6
+    parts = summary(text).steps.times.stacked(TpuPart)[0, 0] // 10**6
     assert {kind.name: int(parts[kind]) for kind in TpuPart if parts[kind]} == {
         "COMPUTE": 20, "INFEED": 50, "ASYNC_DONE": 110, "IDLE": 820,
     }  # fmt: skip
@@ -160,7 +160,7 @@ def test_ops_with_the_name_of_a_wait_wait_whatever_their_category(name):
 def test_a_step_whose_marker_has_no_duration_is_empty():
     steps = summary(cores_of({0: (("loop fusion", 100),)}).replace("0us +1000us 0", "0us +0us 0")).steps
     assert (steps.number.tolist(), steps.duration_ps[:, 0].tolist()) == ([0, 1], [0, 10**9])
-    assert (steps.label(0), steps.label(1), steps.times[0].sum()) == ("-1", "1", 0)
+    assert (steps.label(0), steps.label(1), steps.times.sum()[0].sum()) == ("-1", "1", 0)
     found = tpu_breakdown(steps)
     assert (found.compute.tolist(), found.infeed_percent_maximum.tolist()) == ([0.0, 0.1], [0.0, 0.0])
     assert found.step_time.minimum == 0.0
@@ -192,7 +192,7 @@ def test_idle_time_becomes_input_when_the_host_waited_and_there_is_no_infeed():
     assert found.idle.tolist() == pytest.approx([0.3, 0.4])
     assert steps.categories[-1] == "infeed"
     # 300 us of the first step stay idle; what was moved is input, in all of the sums.
-    assert steps.times[0, 0, TpuPart.IDLE] == 300 * 10**6
+    assert steps.times[TpuPart.IDLE][0, 0] == 300 * 10**6
     columns = dict(zip(steps.categories, (steps.category_ps // 10**6).T.tolist(), strict=True))
     assert {name: columns[name] for name in ("IDLE", "infeed")} == {"IDLE": [300, 400], "infeed": [100, 0]}
     fed = tpu_breakdown(summary(cores_of({0: (("loop fusion", 600), ("infeed", 1))}, host=wait)).steps)
@@ -323,7 +323,7 @@ def test_an_op_that_two_rows_share_counts_for_the_category_of_the_first_one_comp
     2000us +100us b
     2200us +50us a
     """
-    parts = summary(text).steps.times[:, 0] // 10**6
+    parts = summary(text).steps.times.stacked(TpuPart)[:, 0] // 10**6
     shown = [{kind.name: int(step[kind]) for kind in TpuPart if step[kind]} for step in parts]
     assert shown == [{"INFEED": 150, "IDLE": 850}, {"COMPUTE": 150, "IDLE": 850}]
 

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from tpu_profile_plugin.analysis.common.part_times import PartTimes
 from tpu_profile_plugin.analysis.steps import breakdown as step_breakdown
 from tpu_profile_plugin.analysis.steps.table import SPARSE_CORE_IDS, StepTable, TpuPart
 
@@ -12,15 +13,15 @@ from tpu_profile_plugin.analysis.steps.table import SPARSE_CORE_IDS, StepTable, 
 def steps(count: int, sparse: bool) -> StepTable:
     random = np.random.default_rng(count)
     cores = (0, 1, 2, 1000, *((SPARSE_CORE_IDS, SPARSE_CORE_IDS + 1) if sparse else ()))
-    times = random.integers(0, 10**9, (count, len(cores), len(TpuPart)))
+    times = random.integers(0, 10**9, (len(TpuPart), count, len(cores)))
     return StepTable(
         on_tpu=True,
         number=np.arange(count, dtype=np.int64),
         names=("",) * count,
         cores=cores,
         begin_ps=np.zeros((count, len(cores)), np.int64),
-        duration_ps=times.sum(axis=2) + 5,
-        times=times,
+        duration_ps=times.sum(axis=0) + 5,
+        times=PartTimes.of(TpuPart, times),
         category_ps=np.zeros((count, 0), np.int64),
         costs=np.zeros((count, 3)),
         collective_ps=random.integers(0, 10**9, (count, len(cores))),

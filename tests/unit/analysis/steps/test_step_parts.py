@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from tpu_profile_plugin.analysis.common.part_times import PartTimes
 from tpu_profile_plugin.analysis.steps.breakdown import TpuBreakdown, tpu_breakdown
 from tpu_profile_plugin.analysis.steps.table import StepTable, TpuPart
 
@@ -16,10 +17,10 @@ PART = TpuPart
 
 def one_step(*cores: tuple[int, dict[TpuPart, int]], collective: tuple[int, ...] = (), least: int = 0) -> TpuBreakdown:
     """The breakdown of one step from the duration and the parts of each core, in ms."""
-    times = np.zeros((1, len(cores), len(TpuPart)), np.int64)
+    times = np.zeros((len(TpuPart), 1, len(cores)), np.int64)
     for core, (_, parts) in enumerate(cores):
         for part, length in parts.items():
-            times[0, core, part] = length * MS
+            times[part, 0, core] = length * MS
     durations = np.array([[duration * MS for duration, _ in cores]], np.int64)
     table = StepTable(
         on_tpu=True,
@@ -28,7 +29,7 @@ def one_step(*cores: tuple[int, dict[TpuPart, int]], collective: tuple[int, ...]
         cores=tuple(range(len(cores))),
         begin_ps=np.zeros(durations.shape, np.int64),
         duration_ps=durations,
-        times=times,
+        times=PartTimes.of(TpuPart, times),
         category_ps=np.zeros((1, 0), np.int64),
         costs=np.zeros((1, 3)),
         collective_ps=np.array([[*collective, *[0] * (len(cores) - len(collective))]], np.int64) * MS,

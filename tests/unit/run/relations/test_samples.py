@@ -10,7 +10,7 @@ import pytest
 from builders.answers import answer, run_of
 from builders.relation_rows import table
 
-from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, PARTS
 from tpu_profile_plugin.analysis.timeline.listing import Wanted, grouped
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.run.figures.budget import run_decomposition
@@ -38,7 +38,7 @@ def _check_steps(run: Run) -> None:
     steps, budget = table(run, "steps"), run_decomposition(run)
     assert len(steps) == budget.duration_ps.size > 0
     parts = [int(steps[f"{category}_ps"].sum()) for category in CATEGORIES]
-    assert parts == budget.time_ps.sum(axis=(0, 1)).tolist()
+    assert parts == budget.time_ps.stacked(PARTS).sum(axis=(0, 1)).tolist()
     assert sum(parts) == steps["duration_ps"].sum() == budget.duration_ps.sum()
 
 

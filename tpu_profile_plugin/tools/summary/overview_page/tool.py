@@ -13,6 +13,7 @@ from tpu_profile_plugin.analysis.serving.requests import Inference, Phase, combi
 from tpu_profile_plugin.analysis.serving.sampling import LATENCY_PERCENTILES, at_percentile
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.run.figures.diagnostics import run_diagnostics, step_warnings
+from tpu_profile_plugin.run.figures.findings import ONE_VISIT
 from tpu_profile_plugin.run.figures.ops import DEVICE_OPS
 from tpu_profile_plugin.run.figures.steps import StepAnalysis, analyse
 from tpu_profile_plugin.run.figures.summary import host_inference, run_summary
@@ -57,7 +58,8 @@ LATENCY_COLUMNS = (
 
 def build(run: Run, query: Query) -> Json:
     """Seven tables; with the parameter `extended` an eighth element (see `overview_page.extras`)."""
-    summary = run_summary(run, prefetch=(DEVICE_OPS,))  # op tools are usually opened after the overview
+    # Op tools are usually opened after the overview, and our page shows findings beside it.
+    summary = run_summary(run, prefetch=ONE_VISIT if query.flag("extended") else (DEVICE_OPS,))
     analysis = analyse(summary)
     serving = _serving(run, summary)
     messages = run_diagnostics(

@@ -13,6 +13,7 @@ from tpu_profile_plugin.analysis.budget.categories import (
     DATA_MOVEMENT,
     EXPOSED_COMMUNICATION,
     MOVE_WAIT,
+    PARTS,
     PEER_TRANSFER,
 )
 from tpu_profile_plugin.analysis.common.spans import Times, covered_within
@@ -80,6 +81,7 @@ class Exceptions:
         time, rows = self.host.time, self.steps.rows
         of_programs = self.more(programs)
         lost, taking = np.zeros(len(rows)), np.zeros(len(rows))
+        times = time.time_ps.stacked(PARTS)
         by_part = np.zeros(len(CATEGORIES) + 1)
         for device in range(time.takes_part.shape[1]):
             part = time.takes_part[:, device]
@@ -88,7 +90,7 @@ class Exceptions:
                 continue
             begin, end = time.begin_ps[:, device], time.begin_ps[:, device] + time.duration_ps[:, device]
             until = until_next(begin, end)
-            inside = np.column_stack([time.time_ps[:, device], until - end]).astype(np.float64)
+            inside = np.column_stack([times[:, device], until - end]).astype(np.float64)
             extra = np.maximum(inside[rows] - inside[usual].mean(axis=0), 0.0)
             works = extra[:, _OF_DEVICES].sum(axis=1)
             extra[:, _OF_DEVICES] *= np.minimum(1.0, of_programs / np.maximum(works, 1.0))[:, None]

@@ -116,7 +116,7 @@ def _late_begin(run: RunView, device: int, lost: Lost) -> Finding:
     """A device without more work than the others, which begins its collectives late: what it is idle for."""
     share = lost.share
     name, hosts = _name(run, [], device)
-    idle = np.nan_to_num(run.budget.of_devices_ps()[1][device])
+    idle = np.nan_to_num(run.budget.of_devices_ps[1][device])
     causes = [i for i, category in enumerate(CATEGORIES) if category.startswith("idle") and i != IDLE_PEER]
     most = max(causes, key=lambda i: float(idle[i]))
     part = CATEGORIES[most]

@@ -69,7 +69,7 @@ def input_wait(host: HostView) -> InputWait:
     steps, lost = host.steps, lost_to(host.time, "input")
     if steps is None or lost.share < INPUT_SHARE:
         return InputWait(host.summary.input_events or lost.ps > 0, lost.ps)
-    waits = np.where(host.time.takes_part, host.time.time_ps[:, :, members("input")].sum(axis=2), -1)
+    waits = np.where(host.time.takes_part, host.time.time_ps.sum(members("input")), -1)
     between = lost.ps > 2 * host.time.part_ps("input")
     if between:
         steps = replace(steps, end_ps=np.maximum(steps.end_ps, np.roll(steps.begin_ps, -1, axis=0)))

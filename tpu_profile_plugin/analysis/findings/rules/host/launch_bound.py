@@ -82,9 +82,9 @@ class Launching:
 def gather(host: HostView) -> Launching | None:
     """Waits for launches on a host; None without devices."""
     steps, time = host.steps, host.budget.time_ps
-    if steps is None or not time.size:
+    if steps is None or 0 in time.shape:
         return None
-    lost = np.where(host.time.takes_part, time[:, :, IDLE_LAUNCH], 0)
+    lost = np.where(host.time.takes_part, time[IDLE_LAUNCH], 0)
     device = int(lost.sum(axis=0).argmax())
     step = int(lost[:, device].argmax())
     window = int(steps.begin_ps[step, device]), int(steps.end_ps[step, device])
