@@ -370,6 +370,19 @@ def heap_replay(
 # ---- forest.rs
 
 @final
+class Contexts:
+    """Links from all producers of a key to all its consumers, unless both are 64 or more."""
+
+    def __init__(
+        self,
+        nodes: int,
+        producer: NDArray[np.uint32],
+        producer_key: NDArray[np.uint64],
+        consumer: NDArray[np.uint32],
+        consumer_key: NDArray[np.uint64],
+    ) -> None:
+        """Of node numbers below `nodes`."""
+
 class Forest:
     """The event forest of one host; nodes are numbered in the order they are added."""
 
@@ -394,14 +407,8 @@ class Forest:
     def link(self, parent: NDArray[np.uint32], child: NDArray[np.uint32]) -> None:
         """Links pairs of nodes, replacing earlier links."""
 
-    def connect(
-        self,
-        producer: NDArray[np.uint32],
-        producer_key: NDArray[np.uint64],
-        consumer: NDArray[np.uint32],
-        consumer_key: NDArray[np.uint64],
-    ) -> None:
-        """Links all producers of a key to all its consumers, unless both are 64 or more."""
+    def connect(self, contexts: Contexts) -> None:
+        """Links producers to consumers, replacing earlier contexts; takes them over. They must be of as many nodes."""
 
     def group(
         self, roots: NDArray[np.uint32], levels: tuple[NDArray[np.uint32], NDArray[np.int64]] | None = None

@@ -16,5 +16,6 @@ if TYPE_CHECKING:
 def preprocess(space: XSpace, *, derive: bool = True) -> Preprocessed:
     """Groups one host's events; see `analysis.derived.preprocess`."""
     made = analysis.preprocess(space, derive=derive, mapper=threads_for(len(space.data)))
-    give_back_memory()  # about as much was freed as the results take
+    if derive:
+        give_back_memory()  # about as much was freed as the results take, and the timeline needs more than other tools
     return made

@@ -1,7 +1,7 @@
 //! Any intervals through the kernels of the analyses: no panic, and what is a share of a time is not more than it.
 
 use _native::decode::stats;
-use _native::grouping::contexts::Side;
+use _native::grouping::contexts::{Contexts, Side};
 use _native::grouping::forest::Forest;
 use _native::grouping::links;
 use _native::grouping::nodes::{Lines, Regions};
@@ -12,7 +12,7 @@ use _native::kernels::core_ops::{ClockStats, OpLine, core_ops};
 use _native::kernels::cover::{Spans, enclosing, overlapping};
 use _native::kernels::expand::{Events, Source, expand};
 use _native::kernels::step_work::{Runs, Sums};
-use _native::kernels::{gather, offload, self_time, sets, sweep, threads, xprof_order};
+use _native::kernels::{gather, offload, self_time, sets, shift, sweep, threads, xprof_order};
 
 /// Mostly small numbers, sometimes extremes.
 fn number(pair: &[u8]) -> i64 {
@@ -132,6 +132,9 @@ pub fn check(data: &[u8]) {
         assert!(found.0.iter().zip(&found.1).all(|(from, to)| from < to) && found.0.is_sorted());
     }
     assert_eq!(sets::covered_within(one, other, length).len(), n);
+    let steps = (begin, &end[..]);
+    assert!(shift::step_shift(steps, two).unsigned_abs() <= n as u64);
+    assert_eq!(shift::step_shift(one, one), 0);
     let (order, start) = threads::levels(begin, &end, 3);
     assert!(order.len() <= n && start.len() <= 4 && start.last() == Some(&(order.len() as i64)));
     let (opened, closed) = threads::pair_in_order(&rows_of(&small), &flags);
@@ -179,7 +182,7 @@ pub fn check(data: &[u8]) {
     let (at, keys): (Vec<u32>, Vec<u64>) = small.iter().zip(&bits).map(|(&at, &key)| (node(at), key % 3)).unzip();
     let (producers, consumers) =
         (Side { node: &at[..n / 2], key: &keys[..n / 2] }, Side { node: &at[n / 2..], key: &keys[n / 2..] });
-    forest.connect(producers, consumers);
+    forest.connect(Contexts::new(forest.nodes(), producers, consumers));
     let roots: Vec<u32> = small.iter().map(|&at| node(at)).collect();
     let grouping = forest.group(&roots, None);
     assert_eq!(grouping.group.len(), nodes as usize);

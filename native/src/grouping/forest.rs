@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::grouping::contexts::{Contexts, Side};
+use crate::grouping::contexts::Contexts;
 use crate::grouping::nodes::{Lines, NONE, Nodes, Regions};
 use crate::kernels::rows::SparseRows;
 
@@ -45,9 +45,9 @@ impl Forest {
         self.link_parent = SparseRows::new(self.nodes(), pairs.iter().map(|&(parent, child)| (child, parent)));
     }
 
-    /// Links every producer of a context key to every consumer of it. Replaces earlier contexts.
-    pub fn connect(&mut self, producers: Side, consumers: Side) {
-        self.contexts = Contexts::new(self.nodes(), producers, consumers);
+    /// Links producers to consumers, of as many nodes. Replaces earlier contexts.
+    pub fn connect(&mut self, contexts: Contexts) {
+        self.contexts = contexts;
     }
 
     fn for_each_parent(&self, node: u32, mut visit: impl FnMut(u32)) {
@@ -224,6 +224,7 @@ impl<'a> LevelSearch<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grouping::contexts::Side;
 
     /// 0 [0,100] > 1 [10,20], 2 [30,60] > 3 [40,50]; another line: 4 [0,10], 5 [20,30] > 6 [21,22]
     fn two_lines() -> Forest {
@@ -238,7 +239,8 @@ mod tests {
     fn connect(forest: &mut Forest, producers: &[(u32, u64)], consumers: &[(u32, u64)]) {
         let (produce, produced): (Vec<u32>, Vec<u64>) = producers.iter().copied().unzip();
         let (consume, consumed): (Vec<u32>, Vec<u64>) = consumers.iter().copied().unzip();
-        forest.connect(Side { node: &produce, key: &produced }, Side { node: &consume, key: &consumed });
+        let sides = (Side { node: &produce, key: &produced }, Side { node: &consume, key: &consumed });
+        forest.connect(Contexts::new(forest.nodes(), sides.0, sides.1));
     }
 
     #[test]

@@ -1,12 +1,18 @@
 //! Links between events of different threads: the contexts in their stats, and regions of threadpool work.
 
+use std::ops::Range;
+
 use crate::kernels::gather::Stats;
+use crate::system::parallel;
 
 /// Roles of a stat, by its key: type and id of what an event produces, type and id of what it consumes.
 pub const ROLES: usize = 4;
 const CONSUMER_ID: u8 = 3;
 const UINT64: u8 = 3;
 const INT64: u8 = 4;
+
+/// With fewer events a second thread is not worth its start.
+const MANY: usize = 1 << 16;
 
 /// One side of the contexts: the events that have type and id, ascending, with both.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -16,14 +22,34 @@ pub struct Found {
     pub id: Vec<i64>,
 }
 
+impl Found {
+    fn append(&mut self, mut other: Found) {
+        self.event.append(&mut other.event);
+        self.kind.append(&mut other.kind);
+        self.id.append(&mut other.id);
+    }
+}
+
 /// The contexts that events produce and consume. The first of equal stats counts; types that are no
 /// int64 and ids that are no integer read as 0. `role_of_key` maps the key of a stat to its role.
 pub fn contexts(stats: Stats, role_of_key: &[u8]) -> [Found; 2] {
+    let events = stats.start.len().saturating_sub(1);
+    let parts: Vec<Range<usize>> = (0..events).step_by(MANY).map(|from| from..(from + MANY).min(events)).collect();
+    let found = parallel::run(2, parts, |part| Ok(contexts_of(stats, part, role_of_key))).unwrap_or_default();
+    let mut found = found.into_iter();
+    let [mut produced, mut consumed] = found.next().unwrap_or_default();
+    for [more_produced, more_consumed] in found {
+        produced.append(more_produced);
+        consumed.append(more_consumed);
+    }
+    [produced, consumed]
+}
+
+/// Those of some events.
+fn contexts_of(stats: Stats, part: Range<usize>, role_of_key: &[u8]) -> [Found; 2] {
     let mut found = [Found::default(), Found::default()];
-    let Some(ends) = stats.start.get(1..) else {
-        return found;
-    };
-    let first = stats.start[0] as usize;
+    let ends = &stats.start[part.start + 1..=part.end];
+    let first = stats.start[part.start] as usize;
     let last = ends.last().map_or(0, |&end| end as usize).min(stats.key.len());
     let mut own = [None; ROLES];
     let (mut owner, mut event) = (0, 0);
@@ -36,7 +62,7 @@ pub fn contexts(stats: Stats, role_of_key: &[u8]) -> [Found; 2] {
             event += 1;
         }
         if event != owner {
-            finish(owner, &mut own, &mut found);
+            finish(part.start + owner, &mut own, &mut found);
             owner = event;
         }
         if own[role].is_none() {
@@ -45,7 +71,7 @@ pub fn contexts(stats: Stats, role_of_key: &[u8]) -> [Found; 2] {
             own[role] = Some(if number { stats.value[at] as i64 } else { 0 });
         }
     }
-    finish(owner, &mut own, &mut found);
+    finish(part.start + owner, &mut own, &mut found);
     found
 }
 
@@ -142,6 +168,19 @@ mod tests {
         let [produced, consumed] = contexts(Stats { start: &start, key: &key, kind: &kind, value: &value }, &ROLE);
         assert_eq!(produced, Found { event: vec![0, 4], kind: vec![2, 1], id: vec![7, -1] });
         assert_eq!(consumed, Found { event: vec![2, 4], kind: vec![0, 6], id: vec![0, 4] });
+    }
+
+    #[test]
+    fn contexts_of_many_events_are_those_of_their_parts() {
+        let events = MANY + 9;
+        let start: Vec<u32> = (0..=events as u32).map(|event| 2 * event).collect();
+        let key: Vec<u32> = (0..2 * events as u32).map(|at| at % 2).collect();
+        let value: Vec<u64> = (0..2 * events as u64).collect();
+        let stats = Stats { start: &start, key: &key, kind: &vec![INT64; 2 * events], value: &value };
+        let [produced, consumed] = contexts(stats, &ROLE);
+        assert!(produced.event.iter().copied().eq(0..events as i64) && consumed == Found::default());
+        assert!(produced.id.iter().zip(&produced.event).all(|(id, event)| *id == 2 * event + 1));
+        assert_eq!(contexts(Stats { start: &[], ..stats }, &ROLE), [Found::default(), Found::default()]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 
-use crate::grouping::contexts::Side;
+use crate::grouping::contexts::{self, Side};
 use crate::grouping::forest;
 use crate::grouping::links;
 use crate::grouping::nodes::{Lines, Regions};
@@ -77,6 +77,32 @@ fn check_lines(line_start: &[i64], events: usize) -> PyResult<()> {
     check(line_start.is_sorted() && inside, "line starts")
 }
 
+/// Links between producers and consumers, until a forest takes them over.
+#[pyclass(module = "tpu_profile_plugin._native")]
+struct Contexts {
+    nodes: usize,
+    contexts: Option<contexts::Contexts>,
+}
+
+#[pymethods]
+impl Contexts {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        nodes: usize,
+        producer: Column<'_, u32>,
+        producer_key: Column<'_, u64>,
+        consumer: Column<'_, u32>,
+        consumer_key: Column<'_, u64>,
+    ) -> PyResult<Self> {
+        check(nodes < u32::MAX as usize, "too many nodes")?;
+        let producers = side(producer.as_slice()?, producer_key.as_slice()?, nodes)?;
+        let consumers = side(consumer.as_slice()?, consumer_key.as_slice()?, nodes)?;
+        let contexts = without_gil(py, || Ok(contexts::Contexts::new(nodes, producers, consumers)))?;
+        Ok(Contexts { nodes, contexts: Some(contexts) })
+    }
+}
+
 /// The event forest of one host; see the stub for the meaning of each method.
 #[pyclass(module = "tpu_profile_plugin._native")]
 #[derive(Default)]
@@ -142,21 +168,10 @@ impl Forest {
         })
     }
 
-    fn connect(
-        &mut self,
-        py: Python<'_>,
-        producer: Column<'_, u32>,
-        producer_key: Column<'_, u64>,
-        consumer: Column<'_, u32>,
-        consumer_key: Column<'_, u64>,
-    ) -> PyResult<()> {
-        let producers = side(producer.as_slice()?, producer_key.as_slice()?, self.forest.nodes())?;
-        let consumers = side(consumer.as_slice()?, consumer_key.as_slice()?, self.forest.nodes())?;
-        let forest = &mut self.forest;
-        without_gil(py, || {
-            forest.connect(producers, consumers);
-            Ok(())
-        })
+    fn connect(&mut self, contexts: &mut Contexts) -> PyResult<()> {
+        check(contexts.nodes == self.forest.nodes(), "contexts of other nodes")?;
+        self.forest.connect(contexts.contexts.take().unwrap_or_default());
+        Ok(())
     }
 
     #[pyo3(signature = (roots, levels=None))]
@@ -209,5 +224,6 @@ impl Forest {
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(event_contexts, module)?)?;
     module.add_function(wrap_pyfunction!(threadpool_regions, module)?)?;
+    module.add_class::<Contexts>()?;
     module.add_class::<Forest>()
 }

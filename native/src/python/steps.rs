@@ -7,11 +7,15 @@ use crate::error::{Error, Result};
 use crate::kernels::contents;
 use crate::kernels::core_ops::{ClockStats, OpLine};
 use crate::kernels::{self_time, sweep};
+use crate::system::parallel;
 
 use super::calls::without_gil;
 
 type Ints<'py> = PyReadonlyArray1<'py, i64>;
 type OutInts<'py> = Bound<'py, PyArray1<i64>>;
+
+/// With fewer activities a second thread is not worth its start.
+const MANY: usize = 1 << 16;
 
 fn same_length(lengths: &[usize]) -> Result<()> {
     if lengths.windows(2).all(|pair| pair[0] == pair[1]) {
@@ -70,14 +74,19 @@ fn activity_self_times<'py>(
         same_length(&[begin.len(), end.len()])?;
         ranges(start, begin.len())?;
         let mut own = vec![self_time::LOST; begin.len()];
-        let (mut first, mut last) = (Vec::new(), Vec::new());
+        let mut rest = own.get_mut(start.first().map_or(0, |&at| at as usize)..).unwrap_or_default();
+        let mut lines = Vec::new();
         for line in start.windows(2) {
             let range = line[0] as usize..line[1] as usize;
-            let (b, e) = (&begin[range.clone()], &end[range.clone()]);
-            let span = self_time::activity_self_times(b, e, &mut own[range]).unwrap_or((0, 0));
-            first.push(span.0);
-            last.push(span.1);
+            let (out, others) = rest.split_at_mut(range.len());
+            lines.push((&begin[range.clone()], &end[range], out));
+            rest = others;
         }
+        let threads = if begin.len() < MANY { 1 } else { 2 };
+        let spans = parallel::run(threads, lines, |(begin, end, out)| {
+            Ok(self_time::activity_self_times(begin, end, out).unwrap_or((0, 0)))
+        })?;
+        let (first, last): (Vec<i64>, Vec<i64>) = spans.into_iter().unzip();
         Ok((own, first, last))
     })?;
     Ok((own.into_pyarray(py), first.into_pyarray(py), last.into_pyarray(py)))

@@ -95,8 +95,8 @@ def plane_extras(host: HostContext, index: int) -> PlaneExtras:
         step_names=tuple(names.texts),
         eager_event=_frozen(grouped.eager[index][0]),
         eager_value=_frozen(grouped.eager[index][1]),
-        run_id_event=_frozen(lookup.mutated.run_id.event.astype(np.uint32)),
-        run_id_value=_frozen(lookup.mutated.run_id.value),
+        run_id_event=_frozen(lookup.run_id.event.astype(np.uint32)),
+        run_id_value=_frozen(lookup.run_id.value),
         lines=tuple(results.lines),
     )
 
@@ -111,7 +111,7 @@ def _flows(host: HostContext, lookup: PlaneLookup) -> tuple[Any, Any]:
     if not host.derive:
         return np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint64)
     named = host.space.hostnames
-    return flows(lookup.plane, lookup.stat_columns, lookup.mutated, named[0] if named else "")
+    return flows(lookup.plane, lookup.stat_columns, lookup.links(), named[0] if named else "")
 
 
 def _tpu_steps(host: HostContext, lookup: PlaneLookup, results: _RoleResults, names: StepNames) -> None:
@@ -169,15 +169,17 @@ def _region_lines(lookup: PlaneLookup, group_id: I64 | None) -> list[ExtraLine]:
     """The threadpool regions of a plane, added to the lines of their stop events."""
     regions, lines = lookup.regions, []
     assert regions is not None
-    for line in np.unique(regions.line).tolist():
-        rows = np.flatnonzero(regions.line == line)
+    first = np.searchsorted(regions.line, np.arange(len(lookup.plane.lines) + 1)).tolist()
+    for line, rows in enumerate(map(slice, first, first[1:])):
+        if rows.start == rows.stop:
+            continue
         lines.append(
             ExtraLine(
                 id=int(lookup.plane.lines.id[line]) & 0xFFFFFFFF,
                 name=lookup.plane.lines.name[line],
                 begin_ps=regions.begin_ps[rows],
                 duration_ps=regions.duration_ps[rows],
-                metadata=np.zeros(len(rows), dtype=np.uint32),
+                metadata=np.zeros(rows.stop - rows.start, dtype=np.uint32),
                 names=(REGION,),
                 display_names=("",),
                 display_id=int(lookup.plane.lines.display_id[line]),

@@ -14,7 +14,7 @@ from tpu_profile_plugin.analysis.derived.plane_extras import HostContext, plane_
 from tpu_profile_plugin.analysis.grouping.groups import group
 from tpu_profile_plugin.analysis.grouping.plane_lookup import look_up_plane
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
-from tpu_profile_plugin.columns import Plane, XSpace, give_back_memory
+from tpu_profile_plugin.columns import Plane, XSpace
 
 
 def preprocess(space: XSpace, *, derive: bool = True, mapper: Mapper = map) -> Preprocessed:
@@ -29,7 +29,6 @@ def preprocess(space: XSpace, *, derive: bool = True, mapper: Mapper = map) -> P
         return _as_in_file(space)
     planes = list(mapper(lambda plane: look_up_plane(space, plane, mapper), space.planes))
     grouped = group(planes, mapper)
-    give_back_memory()  # the forest
     host = HostContext(space, planes, grouped, hlo_programs(space), derive)
     extras = mapper(lambda index: plane_extras(host, index), range(len(planes)))
     return Preprocessed(tuple(extras), grouped.names, grouped.links)

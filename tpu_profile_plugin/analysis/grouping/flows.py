@@ -10,7 +10,7 @@ from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.planes import is_device
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.grouping.event_names import GPU_LAUNCH, LAST_CONTEXT
-from tpu_profile_plugin.analysis.grouping.mutators import Mutated, mix
+from tpu_profile_plugin.analysis.grouping.mutators import Links, mix
 from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.columns.arrays import I64, U32, U64
 
@@ -26,7 +26,7 @@ def flow_values(direction: int, host: int, types: I64, ids: I64) -> U64:
     return value
 
 
-def flows(plane: Plane, stat_columns: StatColumns, mutated: Mutated, hostname: str) -> tuple[U32, U64]:
+def flows(plane: Plane, stat_columns: StatColumns, links: Links, hostname: str) -> tuple[U32, U64]:
     """Flows of a plane of a host, events ascending; per event in the order: file, launch, produced, consumed."""
     # A number per host, the same in every process: equal contexts of two hosts are two flows.
     host = zlib.crc32(hostname.encode("utf-8", "replace"))
@@ -39,7 +39,7 @@ def flows(plane: Plane, stat_columns: StatColumns, mutated: Mutated, hostname: s
         direction = IN if is_device(plane.name) else OUT
         types = np.full(len(launch), GPU_LAUNCH, dtype=np.int64)
         sources.append((launch.event, flow_values(direction, host, types, launch.value)))
-    for direction, side in ((OUT, mutated.producers), (IN, mutated.consumers)):
+    for direction, side in ((OUT, links.producers), (IN, links.consumers)):
         if len(side):
             sources.append((side.event, flow_values(direction, host, side.type, side.id)))
     event, value = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64)

@@ -40,43 +40,47 @@ class PlaneNodes:
 
 
 class HostForest:
-    """Nodes of all planes and the links between them."""
+    """Nodes of all planes and the links between them.
+
+    The nodes have their numbers at once. One thread may `nest` them while another looks for `contexts`.
+    """
 
     def __init__(self, planes: Sequence[PlaneLookup]) -> None:
         self.native = _native.Forest()
         self.planes = planes
-        self.nodes = [self._add(lookup) for lookup in planes]
+        self.nodes: list[PlaneNodes] = []
+        self._count = 0
+        for lookup in planes:
+            self.nodes.append(_numbered(lookup, self._count))
+            self._count += self.nodes[-1].count
 
-    def _add(self, lookup: PlaneLookup) -> PlaneNodes:
-        plane, forest = lookup.plane, self.native
-        start = plane.lines.event_start
-        if lookup.is_tpu:
-            if lookup.grouping_line is None:
-                return PlaneNodes(forest.add_points(0), 0)
-            first, last = int(start[lookup.grouping_line]), int(start[lookup.grouping_line + 1])
-            return PlaneNodes(forest.add_points(last - first), last - first, first)
-        begin, duration = plane.events.begin_ps, plane.events.duration_ps
-        count = len(begin)
-        skip = None
-        async_events = lookup.stat_columns.owners("_a")
-        if len(async_events):
-            skip = np.zeros(count, dtype=np.bool_)
-            skip[async_events[lookup.stat_columns.signed("_a").value != 0]] = True
-        regions = lookup.regions
-        if regions is None:
-            return PlaneNodes(forest.add_lines(start, begin, duration, skip), count)
-        spans = (regions.line, regions.begin_ps, regions.duration_ps)
-        return PlaneNodes(forest.add_lines(start, begin, duration, skip, spans), count + len(regions))
-
-    def connect(self, loop_links: tuple[I64, I64]) -> None:
-        """Links executors to iterators, launches to kernels, loops to iterations, and producers to consumers."""
+    def nest(self, loop_links: tuple[I64, I64]) -> None:
+        """Nests the events of each line, and links executors to iterators, launches to kernels, loops to iterations."""
+        for nodes, lookup in self._pairs():
+            self._add(nodes, lookup)
         parents, children = zip(self._by_iteration(), self._by_correlation(), loop_links, strict=True)
         parent, child = np.concatenate(parents), np.concatenate(children)
         if len(parent):
             self.native.link(parent.astype(np.uint32), child.astype(np.uint32))
-        producer = [self._side(nodes, lookup, lookup.mutated.producers) for nodes, lookup in self._pairs()]
-        consumer = [self._side(nodes, lookup, lookup.mutated.consumers) for nodes, lookup in self._pairs()]
-        self.native.connect(*_joined(producer), *_joined(consumer))
+
+    def _add(self, nodes: PlaneNodes, lookup: PlaneLookup) -> None:
+        if lookup.is_tpu:
+            self.native.add_points(nodes.count)
+            return
+        events, skip = lookup.plane.events, None
+        async_events = lookup.stat_columns.owners("_a")
+        if len(async_events):
+            skip = np.zeros(len(events), dtype=np.bool_)
+            skip[async_events[lookup.stat_columns.signed("_a").value != 0]] = True
+        regions = lookup.regions
+        spans = None if regions is None else (regions.line, regions.begin_ps, regions.duration_ps)
+        self.native.add_lines(lookup.plane.lines.event_start, events.begin_ps, events.duration_ps, skip, spans)
+
+    def contexts(self) -> _native.Contexts:
+        """The links from producers to consumers."""
+        producer = [self._side(nodes, lookup, lookup.links().producers) for nodes, lookup in self._pairs()]
+        consumer = [self._side(nodes, lookup, lookup.links().consumers) for nodes, lookup in self._pairs()]
+        return _native.Contexts(self._count, *_joined(producer), *_joined(consumer))
 
     def _pairs(self) -> list[tuple[PlaneNodes, PlaneLookup]]:
         return list(zip(self.nodes, self.planes, strict=True))
@@ -121,13 +125,23 @@ class HostForest:
         return _last_parent(parents, children)
 
 
+def _numbered(lookup: PlaneLookup, base: int) -> PlaneNodes:
+    """The nodes of a plane, from `base` on: all events and regions of threads, the events of a core's grouping line."""
+    if not lookup.is_tpu:
+        return PlaneNodes(base, len(lookup.plane.events) + (0 if lookup.regions is None else len(lookup.regions)))
+    if lookup.grouping_line is None:
+        return PlaneNodes(base, 0)
+    first, last = lookup.plane.lines.event_start[lookup.grouping_line : lookup.grouping_line + 2].tolist()
+    return PlaneNodes(base, last - first, first)
+
+
 def _processes(lookup: PlaneLookup, side: Contexts) -> I64 | int:
     """The process id of each context's event, ABSENT where unknown and for TPU launches.
 
     The event's own `_pid` overrides the plane's process id, except on producers.
     """
     of_plane = ABSENT if lookup.process_id is None else lookup.process_id
-    sides = (lookup.mutated.producers, lookup.mutated.consumers)
+    sides = (lookup.links().producers, lookup.links().consumers)
     launches = any(bool((other.type == names.TPU_LAUNCH).any()) for other in sides)
     if not lookup.stat_columns.has("_pid") and (of_plane == ABSENT or not launches):
         return of_plane
@@ -137,7 +151,7 @@ def _processes(lookup: PlaneLookup, side: Contexts) -> I64 | int:
     for other in sides:
         kind, present = SparseColumn(other.event, other.type).at(side.event)
         launch |= present & (kind == names.TPU_LAUNCH)
-        if other is lookup.mutated.producers and lookup.process_id is not None:
+        if other is lookup.links().producers and lookup.process_id is not None:
             process = np.where(present, of_plane, process)
     return np.where(launch, ABSENT, process)
 

@@ -15,7 +15,7 @@ from tpu_profile_plugin.analysis.grouping.eager import Eager, eager_events, may_
 from tpu_profile_plugin.analysis.grouping.forest import NO_NODE, HostForest, PlaneNodes
 from tpu_profile_plugin.analysis.grouping.group_names import GroupNames, name_groups, numbered
 from tpu_profile_plugin.analysis.grouping.plane_lookup import PlaneLookup
-from tpu_profile_plugin.analysis.grouping.roots import NO_ROOTS, NONE, find_roots
+from tpu_profile_plugin.analysis.grouping.roots import NO_ROOTS, NONE, Roots, find_roots
 from tpu_profile_plugin.columns.arrays import I64
 
 
@@ -51,14 +51,14 @@ def group(planes: Sequence[PlaneLookup], mapper: Mapper = map) -> Grouped:
 def _needs_forest(planes: Sequence[PlaneLookup]) -> bool:
     """False when there are no roots, and no names or links that would affect the groups of a core."""
     has_roots = any(
-        len(lookup.mutated.root_level) or lookup.events.has(names.TRACE_CONTEXT, names.EXECUTOR)
+        len(lookup.root_level) or lookup.events.has(names.TRACE_CONTEXT, names.EXECUTOR)
         for lookup in planes
         if not lookup.is_tpu
     )
     has_names = any(
         lookup.stat_columns.has(stat) for lookup in planes for stat in ("iter_num", "step_num", "graph_type")
     )
-    has_links = any(lookup.is_tpu and len(lookup.mutated.producers) for lookup in planes)
+    has_links = any(lookup.is_tpu and len(lookup.links().producers) for lookup in planes)
     return has_roots or (bool(_cores(planes)) and (has_names or has_links))
 
 
@@ -102,8 +102,14 @@ def _by_count(planes: Sequence[PlaneLookup], cores: list[int]) -> Grouped:
 
 def _by_forest(planes: Sequence[PlaneLookup], has_host_loops: bool, mapper: Mapper) -> Grouped:
     forest = HostForest(planes)
-    roots = NO_ROOTS if has_host_loops else find_roots(forest)
-    forest.connect(roots.links)
+
+    def nested() -> Roots:
+        roots = NO_ROOTS if has_host_loops else find_roots(forest)
+        forest.nest(roots.links)
+        return roots
+
+    roots, contexts = both(mapper, nested, forest.contexts)
+    forest.native.connect(contexts)
 
     def spread() -> tuple[I64, I64, tuple[I64, I64]]:
         levels = None if roots.loops else (roots.level_nodes.astype(np.uint32), roots.levels)

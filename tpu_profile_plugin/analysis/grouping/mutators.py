@@ -1,4 +1,4 @@
-"""Event mutators: derive root levels, contexts and run ids from event names and stats."""
+"""Event mutators: derive root levels, run ids and links to other threads from event names and stats."""
 
 from __future__ import annotations
 
@@ -45,13 +45,11 @@ class Contexts:
 
 
 @dataclass(frozen=True, slots=True)
-class Mutated:
-    """A plane's contexts, root levels and changed run ids, after all mutators."""
+class Links:
+    """What the events of a plane produce and consume."""
 
     producers: Contexts
     consumers: Contexts
-    root_level: SparseColumn
-    run_id: SparseColumn
 
 
 def mix(*columns: I64 | int) -> U64:
@@ -65,8 +63,18 @@ def event_stats(plane: Plane, events: EventsByName) -> tuple[str, ...]:
     return (*EVENT_STATS, *LAUNCH_STATS) if launches else EVENT_STATS
 
 
-def mutate(plane: Plane, events: EventsByName, stat_columns: StatColumns, own: tuple[Contexts, Contexts]) -> Mutated:
-    """Applies all mutators to one plane; values they set replace those in the file. `own`: its `own_contexts`."""
+def root_levels(events: EventsByName, stat_columns: StatColumns) -> SparseColumn:
+    """Root levels of events; those of names replace those in the file."""
+    of_names = [
+        SparseColumn(root_events, np.full(len(root_events), level, dtype=np.int64))
+        for name, level in names.ROOT_LEVELS.items()
+        if len(root_events := events.events(name))
+    ]
+    return override(stat_columns.signed("_r"), *of_names)
+
+
+def links(plane: Plane, events: EventsByName, stat_columns: StatColumns, run_id: SparseColumn) -> Links:
+    """Links by the contexts in stats, and by names that replace these. `run_id`: as by `masked_run_ids`."""
     produced: list[tuple[int, SparseColumn]] = []
     consumed: list[tuple[int, SparseColumn]] = []
 
@@ -80,23 +88,12 @@ def mutate(plane: Plane, events: EventsByName, stat_columns: StatColumns, own: t
 
     connect(names.LEGACY, [names.EXECUTOR], [names.TPU_EXECUTE], ["id", "iter_num"])
     connect(names.TPU_STREAM, [names.ENQUEUE_REQUEST], names.REQUESTS, ["request_id", "queue_addr"])
-    run_id = _masked_run_ids(events, stat_columns)
     launches = _launches(plane, events, stat_columns, run_id)
     for side, keys in zip((produced, consumed), launches, strict=True):
         if len(keys):
             side.append((names.TPU_LAUNCH, keys))
-    root_levels = [
-        SparseColumn(root_events, np.full(len(root_events), level, dtype=np.int64))
-        for name, level in names.ROOT_LEVELS.items()
-        if len(root_events := events.events(name))
-    ]
-    producers, consumers = own
-    return Mutated(
-        _contexts(producers, produced),
-        _contexts(consumers, consumed),
-        override(stat_columns.signed("_r"), *root_levels),
-        run_id,
-    )
+    producers, consumers = _own_contexts(plane)
+    return Links(_contexts(producers, produced), _contexts(consumers, consumed))
 
 
 def _keys(stat_columns: StatColumns, events: I64, stats: Sequence[str]) -> SparseColumn:
@@ -111,7 +108,7 @@ def _keys(stat_columns: StatColumns, events: I64, stats: Sequence[str]) -> Spars
     return SparseColumn(events, mix(*columns).view(np.int64)) if len(events) else EMPTY
 
 
-def _masked_run_ids(events: EventsByName, stat_columns: StatColumns) -> SparseColumn:
+def masked_run_ids(events: EventsByName, stat_columns: StatColumns) -> SparseColumn:
     """Run ids truncated by RUN_ID_MASK: only the low bits appear in the device's trace."""
     if not stat_columns.has("run_id"):
         return EMPTY
@@ -157,7 +154,7 @@ def _roles(plane: Plane) -> U8:
     return np.array(roles, np.uint8)
 
 
-def own_contexts(plane: Plane) -> tuple[Contexts, Contexts]:
+def _own_contexts(plane: Plane) -> tuple[Contexts, Contexts]:
     """What the plane's events produce and consume according to their stats."""
     stats, roles = plane.events.stats, _roles(plane)
     if not len(stats.key) or not bool((roles != _NO_ROLE).any()):

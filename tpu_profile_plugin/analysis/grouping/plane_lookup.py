@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.mapper import Mapper, both
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW, TF_DATA, parse_op
 from tpu_profile_plugin.analysis.common.planes import HOST_THREADS, TPU_PREFIX, grouping_line
-from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
+from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, StatColumns
 from tpu_profile_plugin.analysis.grouping.event_names import NO_KERNELS, NO_LAUNCHES, EventsByName
 from tpu_profile_plugin.analysis.grouping.mutators import (
-    Mutated,
+    Links,
     Regions,
     event_stats,
-    mutate,
-    own_contexts,
+    links,
+    masked_run_ids,
+    root_levels,
     threadpool_regions,
 )
 from tpu_profile_plugin.columns import Plane, XSpace
@@ -34,10 +35,18 @@ class PlaneLookup:
     plane: Plane
     events: EventsByName
     stat_columns: StatColumns
-    mutated: Mutated
+    root_level: SparseColumn
+    run_id: SparseColumn
     regions: Regions | None
     process_id: int | None
     grouping_line: int | None
+    _links: list[Links] = field(default_factory=list, init=False)
+
+    def links(self) -> Links:
+        """What its events produce and consume; looked for when it is first needed, by whichever thread needs it."""
+        if not self._links:
+            self._links.append(links(self.plane, self.events, self.stat_columns, self.run_id))
+        return self._links[0]
 
     @property
     def is_tpu(self) -> bool:
@@ -78,15 +87,14 @@ def look_up_plane(space: XSpace, plane: Plane, mapper: Mapper = map) -> PlaneLoo
 
     if len(plane.events.begin_ps) < _MANY_EVENTS:
         mapper = map
-    (events, stat_columns), (own, regions) = both(
-        mapper, named, lambda: (own_contexts(plane), threadpool_regions(plane))
-    )
+    (events, stat_columns), regions = both(mapper, named, lambda: threadpool_regions(plane))
     process = StatColumns(space, plane, plane.stats, ["process_id"]).ints("process_id")
     return PlaneLookup(
         plane,
         events,
         stat_columns,
-        mutate(plane, events, stat_columns, own),
+        root_levels(events, stat_columns),
+        masked_run_ids(events, stat_columns),
         regions,
         int(process.value[0]) if len(process) else None,
         grouping_line(plane),

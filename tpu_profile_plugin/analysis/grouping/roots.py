@@ -57,7 +57,7 @@ def _by_level(hosts: Sequence[tuple[PlaneNodes, PlaneLookup]], data_functions: I
     columns: list[tuple[I64, I64, I64, I64]] = [(NONE,) * 4]
     for nodes, lookup in hosts:
         context = lookup.events.events(names.TRACE_CONTEXT)
-        root_levels = override(SparseColumn(context, np.ones(len(context), dtype=np.int64)), lookup.mutated.root_level)
+        root_levels = override(SparseColumn(context, np.ones(len(context), dtype=np.int64)), lookup.root_level)
         function, has_function = lookup.stat_columns.signed("id").at(root_levels.event)
         in_tf_data = has_function & among(function, data_functions)
         begin = lookup.plane.events.begin_ps[root_levels.event]

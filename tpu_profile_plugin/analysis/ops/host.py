@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.common.keys import among, row_codes
 from tpu_profile_plugin.analysis.common.op_names import (
     INPUT_PIPELINE,
     PYTORCH,
@@ -84,7 +85,7 @@ def host_ops(space: XSpace, plane: Plane, eager: I64, regroup: Callable[[Runs], 
     begin = np.ascontiguousarray(plane.events.begin_ps[runs.event])
     end = begin + plane.events.duration_ps[runs.event]
     self_ps, first, last = _native.activity_self_times(start, begin, end)
-    table = _table(runs, begin, end, self_ps, np.isin(runs.event, eager))
+    table = _table(runs, begin, end, self_ps, among(runs.event, eager))
     # Computed per thread: the self times of a thread's ops may exceed the span of the thread.
     valid = np.flatnonzero(self_ps != _DROPPED)
     own_valid = self_ps[valid]
@@ -140,12 +141,12 @@ def _with_stages(plane: Plane, stat_columns: StatColumns, stages: SparseColumn, 
     event, code, ops = named
     unstaged = ~np.isin(event, stages.event)
     event, code = event[unstaged], code[unstaged]
-    used, first = np.unique(code, return_index=True)
+    _, first = row_codes(code)
     metadata = plane.event_metadata
     row_of_event = plane.events.metadata
     claims = [
         (at, int(metadata.id[row_of_event[at]]), op)
-        for at, op in zip(event[first].tolist(), used.tolist(), strict=True)
+        for at, op in zip(event[first].tolist(), code[first].tolist(), strict=True)
     ]
     owners, category, texts = stat_columns.texts("_ipl_stage_cat")
     with_category = np.isin(stages.event, stat_columns.owners("_ipl_stage_cat"))
@@ -176,8 +177,9 @@ def _table(runs: Runs, begin: I64, end: I64, self_ps: I64, eager: np.ndarray[Any
     occurrences, time, self_time, least = _native.totals_by_key(row, duration, self_ps[valid], duration, len(keys))
     types = [""] * len(keys)
     # The type comes from the first run that has one.
-    seen_ops, first = np.unique(runs.op[valid], return_index=True)
-    for op in seen_ops[np.argsort(first)].tolist():
+    ran = runs.op[valid]
+    _, first = row_codes(ran)
+    for op in ran[np.sort(first)].tolist():
         index = int(row_of_op[op])
         types[index] = types[index] or runs.ops[op][1].type
     is_eager = np.bincount(row, weights=eager[valid], minlength=len(keys)) > 0

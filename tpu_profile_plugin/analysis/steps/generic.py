@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.columns import joined, rows_of
+from tpu_profile_plugin.analysis.common.mapper import Mapper, both
 from tpu_profile_plugin.analysis.common.part_times import PartTimes
 from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX, host_plane
 from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
@@ -24,21 +26,21 @@ CORE = 1
 """Id of the single core that all events of a host are assigned to."""
 
 
-def cpu_steps(space: XSpace, pre: Preprocessed) -> tuple[StepTable, StepTable | None]:
+def cpu_steps(space: XSpace, pre: Preprocessed, mapper: Mapper = map) -> tuple[StepTable, StepTable | None]:
     """Steps of a host without devices, from the step markers on its threads.
 
     The first table counts instants until the next end of their class, as XProf does; the second counts only
-    what lasts, and is None if it does not differ.
+    what lasts, and is None if it does not differ. `mapper` works on both.
     """
     plane = host_plane(space)
     if plane is None:
         return StepTable(), None
     host = host_events(space, plane, pre.planes[plane.index])
     times = step_times(None, host.markers)
-    steps = assemble(host.spans, times, host.names, with_device=False)
+    make = partial(assemble, host.spans, times, host.names, with_device=False)
     if bool((host.spans.end_ps > host.spans.begin_ps).all()):
-        return steps, None
-    without = assemble(host.spans, times, host.names, with_device=False, instants=False)
+        return make(), None
+    steps, without = both(mapper, make, partial(make, instants=False))
     one, other = (table.times.stacked(CLASSES) for table in (steps, without))
     same = np.array_equal(steps.number, without.number) and np.array_equal(one, other)
     return steps, None if same else without

@@ -166,7 +166,7 @@ def summarize(space: XSpace, pre: Preprocessed | None, mapper: Mapper = map) -> 
     space.decode(planes)
     host = plane if plane is None or pre is not None else ops_only(space, plane)
     found, ops = both(
-        map if planes else mapper, lambda: _of_devices(space, planes, pre), lambda: thread_ops(space, host, pre)
+        map if planes else mapper, lambda: _of_devices(space, planes, pre, mapper), lambda: thread_ops(space, host, pre)
     )
     steps, merged_steps = found.steps, found.merged_steps
     return HostSummary(
@@ -196,7 +196,7 @@ def summarize(space: XSpace, pre: Preprocessed | None, mapper: Mapper = map) -> 
     )
 
 
-def _of_devices(space: XSpace, planes: Sequence[Plane], pre: Preprocessed | None) -> _OfDevices:
+def _of_devices(space: XSpace, planes: Sequence[Plane], pre: Preprocessed | None, mapper: Mapper) -> _OfDevices:
     if planes and is_tpu(planes[0]):
         return _tpu(space, planes, pre)
     if planes:
@@ -210,7 +210,7 @@ def _of_devices(space: XSpace, planes: Sequence[Plane], pre: Preprocessed | None
         return found._replace(steps=gpu_steps(space, pre), merged_steps=merged_steps)
     if pre is None:
         return _OfDevices()
-    steps, merged = cpu_steps(space, pre)
+    steps, merged = cpu_steps(space, pre, mapper)
     return _OfDevices(steps=steps, merged_steps=merged)
 
 

@@ -22,6 +22,8 @@ from tpu_profile_plugin.columns.arrays import I64
 _CALL = re.compile(r"PjitFunction\((\w+)\)")
 TAIL_SHARE, TAIL_STEPS = 0.2, 1.5
 """Steps are dispatch times if work continues after the last step for this share of all steps, and this many steps."""
+_PART = 1 << 15
+"""Events per addition: a column of all ends would take as long to allocate as to fill."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +107,9 @@ def recording(space: XSpace, steps: StepTable, planes: Sequence[Plane], tpu: Tpu
     extent = tpu.extent if tpu is not None else None
     first, last = extent or _extent([*planes, *([] if host is None else [host])])
     inside = int(begin[0]), int(end[-1])
-    work = [] if tpu is not None else _work(planes, host)
-    dispatch = None if tpu is not None else _dispatch(space, host, work, inside, len(steps))
+    dispatch = None
+    if tpu is None and _goes_on(inside, last):
+        dispatch = _dispatch(space, host, _work(planes, host), inside, len(steps))
     return Recording(min(first, inside[0]), max(last, inside[1]), dispatch)
 
 
@@ -114,8 +117,15 @@ def _extent(planes: Sequence[Plane]) -> tuple[int, int]:
     filled = [plane.events for plane in planes if len(plane.events.begin_ps)]
     if not filled:
         return 0, 0
-    ends = [int((events.begin_ps + events.duration_ps).max()) for events in filled]
-    return min(int(events.begin_ps.min()) for events in filled), max(ends)
+    parts = ((events.begin_ps, events.duration_ps, at) for events in filled for at in range(0, len(events), _PART))
+    last = max(int((begin[at : at + _PART] + length[at : at + _PART]).max()) for begin, length, at in parts)
+    return min(int(events.begin_ps.min()) for events in filled), last
+
+
+def _goes_on(steps: tuple[int, int], last: int) -> bool:
+    """Whether what ends last ends so late after the steps that they may be dispatch times."""
+    begin, end = steps
+    return last - end >= TAIL_SHARE * (end - begin)
 
 
 def _dispatch(
@@ -145,7 +155,7 @@ def _dispatch(
         )
         last = max(last, int(until[same].max()))
         busy_ps, busy_late_ps = busy_ps + busy, busy_late_ps + max(0, late)
-    late_enough = last - end >= TAIL_SHARE * (end - begin) and busy_late_ps * count >= TAIL_STEPS * busy_ps
+    late_enough = _goes_on(steps, last) and busy_late_ps * count >= TAIL_STEPS * busy_ps
     return Dispatch(count, end - begin, last - begin) if busy_late_ps and late_enough else None
 
 
