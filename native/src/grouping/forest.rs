@@ -5,6 +5,10 @@ use std::collections::HashMap;
 use crate::grouping::contexts::Contexts;
 use crate::grouping::nodes::{Lines, NONE, Nodes, Regions};
 use crate::kernels::rows::SparseRows;
+use crate::system::parallel;
+
+/// With fewer nodes a second thread is not worth its start.
+const MANY: usize = 1 << 16;
 
 /// What grouping found: a group per node (-1 none), the roots that opened groups, and which group reached which.
 #[derive(Debug, Default)]
@@ -134,6 +138,13 @@ impl Forest {
     pub fn nearest(&self, nodes: &[u32], marked: &[u32]) -> Vec<u32> {
         let mut is_marked = vec![false; self.nodes()];
         marked.iter().for_each(|&node| is_marked[node as usize] = true);
+        let parts = if nodes.len() < MANY { 1 } else { 2 };
+        let parts = nodes.chunks(nodes.len().div_ceil(parts).max(1)).collect();
+        let found = parallel::run(2, parts, |part| Ok(self.nearest_of(part, &is_marked)));
+        found.unwrap_or_default().concat()
+    }
+
+    fn nearest_of(&self, nodes: &[u32], is_marked: &[bool]) -> Vec<u32> {
         let mut seen = vec![0u32; self.nodes()];
         let mut barren = vec![false; self.nodes()];
         let mut queue: Vec<u32> = Vec::new();
@@ -263,6 +274,19 @@ mod tests {
         connect(&mut forest, &[(1, 77), (3, 5)], &[(5, 77), (4, 6)]);
         assert_eq!(forest.group(&[0], None).group, vec![0, 0, 0, 0, -1, 0, 0]);
         assert_eq!(forest.nearest(&[6, 4], &[1]), vec![1, NONE]);
+    }
+
+    #[test]
+    fn the_nearest_of_many_nodes_are_found_in_parts() {
+        let count = 2 * MANY as u32;
+        let mut forest = Forest::default();
+        forest.add_points(count as usize);
+        forest.link(&(1..count).step_by(2).map(|node| (node - 1, node)).collect::<Vec<_>>());
+        let nodes: Vec<u32> = (0..count).collect();
+        let marked: Vec<u32> = nodes.iter().copied().filter(|node| node % 4 == 0).collect();
+        let expected = nodes.iter().map(|&node| if node % 4 < 2 { node / 4 * 4 } else { NONE });
+        assert!(forest.nearest(&nodes, &marked).into_iter().eq(expected));
+        assert!(forest.nearest(&[], &marked).is_empty());
     }
 
     #[test]

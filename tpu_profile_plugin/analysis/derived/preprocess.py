@@ -28,7 +28,7 @@ def preprocess(space: XSpace, *, derive: bool = True, mapper: Mapper = map) -> P
     if already_grouped(space.planes):
         return _as_in_file(space)
     planes = list(mapper(lambda plane: look_up_plane(space, plane, mapper), space.planes))
-    grouped = group(planes, mapper)
+    grouped = group(planes, mapper, keep_links=derive)
     host = HostContext(space, planes, grouped, hlo_programs(space), derive)
     extras = mapper(lambda index: plane_extras(host, index), range(len(planes)))
     return Preprocessed(tuple(extras), grouped.names, grouped.links)

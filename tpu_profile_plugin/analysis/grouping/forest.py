@@ -76,10 +76,12 @@ class HostForest:
         spans = None if regions is None else (regions.line, regions.begin_ps, regions.duration_ps)
         self.native.add_lines(lookup.plane.lines.event_start, events.begin_ps, events.duration_ps, skip, spans)
 
-    def contexts(self) -> _native.Contexts:
-        """The links from producers to consumers."""
+    def contexts(self, *, keep_links: bool) -> _native.Contexts:
+        """The links from producers to consumers. `keep_links`: those of the planes are needed afterwards."""
         producer = [self._side(nodes, lookup, lookup.links().producers) for nodes, lookup in self._pairs()]
         consumer = [self._side(nodes, lookup, lookup.links().consumers) for nodes, lookup in self._pairs()]
+        for lookup in () if keep_links else self.planes:
+            lookup.forget_links()
         return _native.Contexts(self._count, *_joined(producer), *_joined(consumer))
 
     def _pairs(self) -> list[tuple[PlaneNodes, PlaneLookup]]:

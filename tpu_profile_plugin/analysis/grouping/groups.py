@@ -40,11 +40,14 @@ class Grouped:
     eager: list[Eager]
 
 
-def group(planes: Sequence[PlaneLookup], mapper: Mapper = map) -> Grouped:
-    """Groups one host's events by root event; profiles with host loops (`HOST_LOOPS`) get no new groups."""
+def group(planes: Sequence[PlaneLookup], mapper: Mapper = map, *, keep_links: bool) -> Grouped:
+    """Groups one host's events by root event; profiles with host loops (`HOST_LOOPS`) get no new groups.
+
+    `keep_links`: the planes' links are needed afterwards.
+    """
     has_host_loops = any(lookup.events.has(*names.HOST_LOOPS) for lookup in planes)
     if may_be_eager(planes) or (not has_host_loops and _needs_forest(planes)):
-        return _by_forest(planes, has_host_loops, mapper)
+        return _by_forest(planes, has_host_loops, mapper, keep_links)
     return _by_count(planes, [] if has_host_loops else _cores(planes))
 
 
@@ -100,7 +103,7 @@ def _by_count(planes: Sequence[PlaneLookup], cores: list[int]) -> Grouped:
     )
 
 
-def _by_forest(planes: Sequence[PlaneLookup], has_host_loops: bool, mapper: Mapper) -> Grouped:
+def _by_forest(planes: Sequence[PlaneLookup], has_host_loops: bool, mapper: Mapper, keep_links: bool) -> Grouped:
     forest = HostForest(planes)
 
     def nested() -> Roots:
@@ -108,7 +111,7 @@ def _by_forest(planes: Sequence[PlaneLookup], has_host_loops: bool, mapper: Mapp
         forest.nest(roots.links)
         return roots
 
-    roots, contexts = both(mapper, nested, forest.contexts)
+    roots, contexts = both(mapper, nested, lambda: forest.contexts(keep_links=keep_links))
     forest.native.connect(contexts)
 
     def spread() -> tuple[I64, I64, tuple[I64, I64]]:

@@ -48,6 +48,10 @@ class PlaneLookup:
             self._links.append(links(self.plane, self.events, self.stat_columns, self.run_id))
         return self._links[0]
 
+    def forget_links(self) -> None:
+        """Drops the links, which take about as much memory as the begins of all events."""
+        self._links.clear()
+
     @property
     def is_tpu(self) -> bool:
         """True for planes with a TPU name, including ones that are not cores."""
