@@ -159,8 +159,8 @@ class RunBudget:
         parts = np.zeros((len(count), len(CATEGORIES)))
         with np.errstate(invalid="ignore"):
             for part, ps in self.time_ps.arrays.items():
-                parts[:, part] = self._taking_part(ps).sum(axis=axis)
-            return self._taking_part(self.duration_ps).sum(axis=axis) / count, parts / count[:, None]
+                parts[:, part] = self._counted(ps).sum(axis=axis)
+            return self._counted(self.duration_ps).sum(axis=axis) / count, parts / count[:, None]
 
     def between_of_devices_ps(self) -> F64:
         """float64[d], each device's average time between steps; 0 if it is too little to be shown."""
@@ -171,12 +171,12 @@ class RunBudget:
         cells = {i: max(int(self.takes_part[:, columns].sum()), 1) for i, columns in self.host_columns.items()}
         return [(i, cause, sum(cause.time_ps) / cells[i]) for i, cause in self.causes]
 
-    def _taking_part(self, ps: I64) -> I64:
+    def _counted(self, ps: I64) -> I64:
         """int64[s, d]: 0 where the device takes no part."""
         return ps if self.cells == self.takes_part.size else np.where(self.takes_part, ps, 0)
 
     def _mean(self, ps: I64) -> float:
-        return exact_sum(self._taking_part(ps)) / self.cells if self.cells else 0.0
+        return exact_sum(self._counted(ps)) / self.cells if self.cells else 0.0
 
     def _mean_gap(self, ps: I64) -> float:
         """The mean over pairs of successive steps, of which there is one less than steps, so that runs compare."""

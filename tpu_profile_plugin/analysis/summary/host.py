@@ -66,7 +66,7 @@ from tpu_profile_plugin.analysis.summary.framework import (
 from tpu_profile_plugin.analysis.summary.implausible_times import ImplausibleTimes, implausible_times
 from tpu_profile_plugin.analysis.summary.precision import NO_COMPUTE, Precision, gpu_precision, tpu_precision
 from tpu_profile_plugin.analysis.summary.recording import NO_WORK, Recording, TpuWork, marked_steps, recording
-from tpu_profile_plugin.columns import Plane, XSpace, give_back_memory
+from tpu_profile_plugin.columns import Plane, XSpace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,16 +158,16 @@ def summarize(space: XSpace, pre: Preprocessed | None, mapper: Mapper = map) -> 
     Args:
       space: its profile.
       pre: its groups; may be None if the profile cannot have groups (see `may_have_groups`).
-      mapper: works on ops and steps of a host without devices. With devices, memory allows one after the other only.
+      mapper: works on ops and steps; on those of TPUs, which have most events, memory allows one after the other only.
     """
     plane = host_plane(space)
     mxu, hbm = utilization(space, plane)
     planes = device_planes(space)
     space.decode(planes)
     host = plane if plane is None or pre is not None else ops_only(space, plane)
-    found, ops = both(
-        map if planes else mapper, lambda: _of_devices(space, planes, pre, mapper), lambda: thread_ops(space, host, pre)
-    )
+    if planes and is_tpu(planes[0]):
+        mapper = map
+    found, ops = both(mapper, lambda: _of_devices(space, planes, pre, mapper), lambda: thread_ops(space, host, pre))
     steps, merged_steps = found.steps, found.merged_steps
     return HostSummary(
         hostname=hostname(space),
@@ -199,19 +199,23 @@ def summarize(space: XSpace, pre: Preprocessed | None, mapper: Mapper = map) -> 
 def _of_devices(space: XSpace, planes: Sequence[Plane], pre: Preprocessed | None, mapper: Mapper) -> _OfDevices:
     if planes and is_tpu(planes[0]):
         return _tpu(space, planes, pre)
-    if planes:
-        hlo = HloOps(space)
-        device, kernels = gpu_ops(space, planes, pre, hlo), kernel_times(kernel_rows(space, planes, hlo))
-        found = _OfDevices(device, kernels, precision=gpu_precision(space, planes, hlo))
-        if pre is None:
-            return found
-        give_back_memory()  # steps need as much as the tables of ops did
-        merged_steps = gpu_steps(space, pre, merge_host=True, short_memcpy=True)
-        return found._replace(steps=gpu_steps(space, pre), merged_steps=merged_steps)
     if pre is None:
-        return _OfDevices()
-    steps, merged = cpu_steps(space, pre, mapper)
-    return _OfDevices(steps=steps, merged_steps=merged)
+        return _gpu_ops(space, planes, pre) if planes else _OfDevices()
+    if not planes:
+        steps, merged_steps = cpu_steps(space, pre, mapper)
+        return _OfDevices(steps=steps, merged_steps=merged_steps)
+    found, both_steps = both(mapper, lambda: _gpu_ops(space, planes, pre), lambda: _gpu_steps(space, pre))
+    return found._replace(steps=both_steps[0], merged_steps=both_steps[1])
+
+
+def _gpu_ops(space: XSpace, planes: Sequence[Plane], pre: Preprocessed | None) -> _OfDevices:
+    hlo = HloOps(space)
+    device, kernels = gpu_ops(space, planes, pre, hlo), kernel_times(kernel_rows(space, planes, hlo))
+    return _OfDevices(device, kernels, precision=gpu_precision(space, planes, hlo))
+
+
+def _gpu_steps(space: XSpace, pre: Preprocessed) -> tuple[StepTable, StepTable]:
+    return gpu_steps(space, pre), gpu_steps(space, pre, merge_host=True, short_memcpy=True)
 
 
 def _recording(
