@@ -373,16 +373,17 @@ def heap_replay(
 class Contexts:
     """Links from all producers of a key to all its consumers, unless both are 64 or more."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         nodes: int,
         producer: NDArray[np.uint32],
         producer_key: NDArray[np.uint64],
         consumer: NDArray[np.uint32],
         consumer_key: NDArray[np.uint64],
-    ) -> None:
+    ) -> Contexts:
         """Of node numbers below `nodes`."""
 
+@final
 class Forest:
     """The event forest of one host; nodes are numbered in the order they are added."""
 
