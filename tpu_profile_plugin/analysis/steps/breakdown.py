@@ -160,7 +160,7 @@ def _tpu_block(steps: StepTable, dense: slice | list[int], sparse: list[int]) ->
     all_reduce = steps.collective_ps[:, dense].max(axis=1) / PS_PER_MS
     least = np.bincount(steps.collective_key[:, 0], weights=steps.collective_least_ps, minlength=len(steps))
     fastest = least / PS_PER_MS
-    cores = np.array(steps.cores)[dense].tolist()
+    cores = np.array(steps.cores, object)[dense].tolist()  # ids of planes may have any size
     return TpuBreakdown(
         labels=tuple(steps.label(i) for i in range(len(steps))),
         compute=compute,
