@@ -7,10 +7,10 @@ import pickle
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tpu_profile_plugin.errors import Forbidden, NotFound, WorkerLost
-from tpu_profile_plugin.run.host import Engine, HostExecutor, HostProfile, LocalThreads, PerHost
+from tpu_profile_plugin.run.host import Engine, HostExecutor, HostProfile, LocalThreads, Origin, PerHost
 from tpu_profile_plugin.system.process import available_cores, free_memory
 from tpu_profile_plugin.units import MIB
 from tpu_profile_plugin.workers.cluster_state import SchedulerUnreachable
@@ -151,7 +151,7 @@ class RemoteWorkers:
         assert host.origin is not None
         steps = (step, *(more for more in dict.fromkeys(step.prefetch) if more != step and not host.has(more)))
         try:
-            reply, size = self._execute(host, pack_task(Task(host.origin, steps)))
+            reply, size = self._execute(host, host.origin, steps)
         except (WorkerNotStarted, SchedulerUnreachable) as error:
             self._tell(host, error)
             raise _NotThere(f"{self._where} failed: {error}.") from error
@@ -193,12 +193,13 @@ class RemoteWorkers:
         level = logging.WARNING if first else logging.DEBUG
         _LOG.log(level, "no worker for host %s (%s); reading it in the server", host.name, error)
 
-    def _execute(self, host: HostProfile, data: bytes) -> tuple[Reply, int]:
-        """The reply and its size in bytes; raises WorkerLost."""
+    def _execute(self, host: HostProfile, origin: Origin, steps: tuple[PerHost[Any], ...]) -> tuple[Reply, int]:
+        """The reply and its size in bytes; raises WorkerLost. After a death only the first step is tried again."""
         limit_s = _LIMIT_S + _LIMIT_S_PER_MIB * host.size / MIB
         for attempt in range(1, max(1, self._attempts) + 1):
             try:
-                packed = self._remote.execute(data, limit_s)
+                task = Task(origin, steps if attempt == 1 else steps[:1])
+                packed = self._remote.execute(pack_task(task), limit_s)
                 reply: Reply = pickle.loads(packed)  # noqa: S301 - from our own workers
                 return reply, len(packed)
             except WorkerDied as error:

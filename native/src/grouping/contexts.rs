@@ -7,8 +7,6 @@ use crate::system::parallel;
 
 /// A context shared by this many producers and as many consumers links nothing: the product would be useless and huge.
 pub const CONTEXT_LIMIT: usize = 64;
-/// With fewer links a second thread is not worth its start.
-const MANY: usize = 1 << 15;
 const NONE: u32 = u32::MAX;
 
 /// One side of the contexts: nodes, and the key of each.
@@ -43,7 +41,7 @@ impl Contexts {
                 *context = NONE;
             }
         }
-        let threads = if produced.len() + consumed.len() < MANY { 1 } else { 2 };
+        let threads = parallel::threads_for(produced.len() + consumed.len());
         let side = |(node, context): (&[u32], &[u32])| {
             let by_context = Rows::new(sizes.len(), linked(node, context).map(|(node, context)| (context, node)));
             Ok((by_context, SparseRows::new(nodes, linked(node, context))))
@@ -134,7 +132,7 @@ mod tests {
 
     #[test]
     fn many_links_on_two_threads_are_the_same() {
-        let count = MANY as u32;
+        let count = parallel::MANY as u32;
         let node: Vec<u32> = (0..count).collect();
         let key: Vec<u64> = node.iter().map(|&node| u64::from(node / 2) << 33).collect();
         let side = Side { node: &node, key: &key };

@@ -7,9 +7,6 @@ use crate::grouping::nodes::{Lines, NONE, Nodes, Regions};
 use crate::kernels::rows::SparseRows;
 use crate::system::parallel;
 
-/// With fewer nodes a second thread is not worth its start.
-const MANY: usize = 1 << 16;
-
 /// What grouping found: a group per node (-1 none), the roots that opened groups, and which group reached which.
 #[derive(Debug, Default)]
 pub struct Grouping {
@@ -138,9 +135,9 @@ impl Forest {
     pub fn nearest(&self, nodes: &[u32], marked: &[u32]) -> Vec<u32> {
         let mut is_marked = vec![false; self.nodes()];
         marked.iter().for_each(|&node| is_marked[node as usize] = true);
-        let parts = if nodes.len() < MANY { 1 } else { 2 };
-        let parts = nodes.chunks(nodes.len().div_ceil(parts).max(1)).collect();
-        let found = parallel::run(2, parts, |part| Ok(self.nearest_of(part, &is_marked)));
+        let threads = parallel::threads_for(nodes.len());
+        let parts = nodes.chunks(nodes.len().div_ceil(threads).max(1)).collect();
+        let found = parallel::run(threads, parts, |part| Ok(self.nearest_of(part, &is_marked)));
         found.unwrap_or_default().concat()
     }
 
@@ -278,7 +275,7 @@ mod tests {
 
     #[test]
     fn the_nearest_of_many_nodes_are_found_in_parts() {
-        let count = 2 * MANY as u32;
+        let count = 2 * parallel::MANY as u32;
         let mut forest = Forest::default();
         forest.add_points(count as usize);
         forest.link(&(1..count).step_by(2).map(|node| (node - 1, node)).collect::<Vec<_>>());

@@ -3,16 +3,13 @@
 use std::ops::Range;
 
 use crate::kernels::gather::Stats;
-use crate::system::parallel;
+use crate::system::parallel::{self, MANY};
 
 /// Roles of a stat, by its key: type and id of what an event produces, type and id of what it consumes.
 pub const ROLES: usize = 4;
 const CONSUMER_ID: u8 = 3;
 const UINT64: u8 = 3;
 const INT64: u8 = 4;
-
-/// With fewer events a second thread is not worth its start.
-const MANY: usize = 1 << 16;
 
 /// One side of the contexts: the events that have type and id, ascending, with both.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -14,9 +14,6 @@ use super::calls::without_gil;
 type Ints<'py> = PyReadonlyArray1<'py, i64>;
 type OutInts<'py> = Bound<'py, PyArray1<i64>>;
 
-/// With fewer activities a second thread is not worth its start.
-const MANY: usize = 1 << 16;
-
 fn same_length(lengths: &[usize]) -> Result<()> {
     if lengths.windows(2).all(|pair| pair[0] == pair[1]) {
         Ok(())
@@ -82,8 +79,7 @@ fn activity_self_times<'py>(
             lines.push((&begin[range.clone()], &end[range], out));
             rest = others;
         }
-        let threads = if begin.len() < MANY { 1 } else { 2 };
-        let spans = parallel::run(threads, lines, |(begin, end, out)| {
+        let spans = parallel::run(parallel::threads_for(begin.len()), lines, |(begin, end, out)| {
             Ok(self_time::activity_self_times(begin, end, out).unwrap_or((0, 0)))
         })?;
         let (first, last): (Vec<i64>, Vec<i64>) = spans.into_iter().unzip();

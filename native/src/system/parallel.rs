@@ -5,6 +5,14 @@ use std::thread;
 
 use crate::error::{Error, Result};
 
+/// With fewer events a second thread is not worth its start.
+pub const MANY: usize = 1 << 16;
+
+/// How many threads the work on so many events is worth.
+pub fn threads_for(events: usize) -> usize {
+    if events < MANY { 1 } else { 2 }
+}
+
 /// Applies `work` to every job and gives the results in the order of the jobs.
 ///
 /// All jobs run even if one fails, so that the error (the one with the smallest offset) does not depend on timing.

@@ -211,6 +211,12 @@ def test_a_task_has_a_time_limit(tmp_path):
     assert workers.alive == 0
 
 
+def test_a_prefetched_step_that_crashes_its_worker_costs_nothing_else(tmp_path, executor):
+    inputs = inputs_of(executor, hosts_of(tmp_path, THREE))
+    assert len(inputs.map_hosts(replace(host_parts.process, prefetch=(host_parts.dies.given("b"),)))) == 3
+    assert inputs.left_out == []
+
+
 def test_a_host_that_crashes_two_workers_is_left_out(tmp_path, executor):
     inputs = inputs_of(executor, hosts_of(tmp_path, THREE))
     assert inputs.map_hosts(host_parts.dies.given("b")) == ["a", "c"]

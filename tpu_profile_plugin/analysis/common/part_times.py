@@ -48,12 +48,12 @@ class PartTimes:
         return together
 
     def where(self, steps: Any = slice(None), devices: slice | Sequence[int] = slice(None)) -> PartTimes:
-        """Those of some steps, by a slice, mask or indices, on some devices."""
+        """The times of the steps that a slice, a mask or indices select, on the chosen devices."""
         rows, columns = np.arange(self.shape[0])[steps], np.arange(self.shape[1])[devices]
         return PartTimes((len(rows), len(columns)), {k: own[steps][:, devices] for k, own in self.arrays.items()})
 
     def moved(self, ps: I64, source: int, target: int, cells: Any = ...) -> PartTimes:
-        """With this time moved from one part to another, in all cells or those of an index (steps, devices)."""
+        """A copy with `ps` moved from one part to another: everywhere, or in the cells that (steps, devices) select."""
         less, more = self[source].copy(), self[target].copy()
         less[cells] -= ps
         more[cells] += ps

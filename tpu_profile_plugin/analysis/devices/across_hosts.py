@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.devices.clocks import ClockOffset, best_shift, offset_by_ends
 from tpu_profile_plugin.analysis.devices.collective_ops import Transfer
 from tpu_profile_plugin.analysis.devices.collectives import SYNCHRONIZING, CollectiveKey, CollectiveRuns, match_runs
@@ -196,7 +197,8 @@ def sums_of_cells(begin_ps: I64, end_ps: I64, device: I64, time_ps: I64, value: 
     rows = np.flatnonzero(value > 0)
     step = step_of(begin_ps, end_ps, device[rows], time_ps[rows])
     rows, step = rows[step >= 0], step[step >= 0]
-    cell, where = np.unique(step * begin_ps.shape[1] + device[rows], return_inverse=True)
-    sums = np.zeros(len(cell), np.int64)
-    np.add.at(sums, where.reshape(-1), value[rows])
-    return (*np.divmod(cell, max(begin_ps.shape[1], 1)), sums)
+    device = device[rows]
+    code, first = row_codes(step, device)
+    sums = np.zeros(len(first), np.int64)
+    np.add.at(sums, code, value[rows])
+    return step[first], device[first], sums

@@ -204,8 +204,8 @@ def _of_devices(space: XSpace, planes: Sequence[Plane], pre: Preprocessed | None
     if not planes:
         steps, merged_steps = cpu_steps(space, pre, mapper)
         return _OfDevices(steps=steps, merged_steps=merged_steps)
-    found, both_steps = both(mapper, lambda: _gpu_ops(space, planes, pre), lambda: _gpu_steps(space, pre))
-    return found._replace(steps=both_steps[0], merged_steps=both_steps[1])
+    found, (steps, merged_steps) = both(mapper, lambda: _gpu_ops(space, planes, pre), lambda: _gpu_steps(space, pre))
+    return found._replace(steps=steps, merged_steps=merged_steps)
 
 
 def _gpu_ops(space: XSpace, planes: Sequence[Plane], pre: Preprocessed | None) -> _OfDevices:
@@ -214,7 +214,7 @@ def _gpu_ops(space: XSpace, planes: Sequence[Plane], pre: Preprocessed | None) -
     return _OfDevices(device, kernels, precision=gpu_precision(space, planes, hlo))
 
 
-def _gpu_steps(space: XSpace, pre: Preprocessed) -> tuple[StepTable, StepTable]:
+def _gpu_steps(space: XSpace, pre: Preprocessed) -> tuple[StepTable, StepTable | None]:
     return gpu_steps(space, pre), gpu_steps(space, pre, merge_host=True, short_memcpy=True)
 
 

@@ -22,8 +22,6 @@ from tpu_profile_plugin.columns.arrays import I64
 _CALL = re.compile(r"PjitFunction\((\w+)\)")
 TAIL_SHARE, TAIL_STEPS = 0.2, 1.5
 """Steps are dispatch times if work continues after the last step for this share of all steps, and this many steps."""
-_PART = 1 << 15
-"""Events per addition: a column of all ends would take as long to allocate as to fill."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +115,8 @@ def _extent(planes: Sequence[Plane]) -> tuple[int, int]:
     filled = [plane.events for plane in planes if len(plane.events.begin_ps)]
     if not filled:
         return 0, 0
-    parts = ((events.begin_ps, events.duration_ps, at) for events in filled for at in range(0, len(events), _PART))
-    last = max(int((begin[at : at + _PART] + length[at : at + _PART]).max()) for begin, length, at in parts)
-    return min(int(events.begin_ps.min()) for events in filled), last
+    ends = [int((events.begin_ps + events.duration_ps).max()) for events in filled]
+    return min(int(events.begin_ps.min()) for events in filled), max(ends)
 
 
 def _goes_on(steps: tuple[int, int], last: int) -> bool:

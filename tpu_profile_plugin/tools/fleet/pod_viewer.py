@@ -10,6 +10,7 @@ from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, PARTS
 from tpu_profile_plugin.analysis.steps.breakdown import POD_CATEGORIES, pod_ps
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.run.figures.budget import budget as host_budget
 from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.figures.diagnostics import step_warnings
 from tpu_profile_plugin.run.figures.summary import run_summary
@@ -48,7 +49,8 @@ def _of_budget(run: Run) -> dict[str, Any]:
     throughout. The parts of a column add up to its step, to the nanosecond. `groups` and `labels` as in
     `tools/common/decomposition.py`; `begin_ps` on the time axis of the column's host.
     """
-    budget, summary = run_decomposition(run), run_summary(run)
+    summary = run_summary(run, prefetch=(host_budget,))
+    budget = run_decomposition(run)
     hosts = [host.name for host in run.readable]
     return {
         "steps": {
