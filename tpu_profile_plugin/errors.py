@@ -1,10 +1,15 @@
-"""Public errors: each has a stable code, an HTTP status and an actionable message."""
+"""Public errors: each has a stable code, an HTTP status and an actionable message; and problems, which end nothing."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
+
+EMPTY_FILE = "empty_file"
+"""The code of the problem of a file without a byte."""
 
 
 class ProfileError(Exception):
@@ -154,3 +159,55 @@ class QueryStopped(ProfileError):
 
     code = "query_stopped"
     status = 422
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with a run, a file or the logdir, or was left out, cut or damaged, while the rest is shown.
+
+    Attributes:
+      code: stable identifier, lower_snake_case.
+      message: a sentence: what is wrong; contains no path of the server.
+      file: the file's name, if the problem is about one file.
+      offset: the byte offset at which the damage begins, if it is known.
+      remedy: a sentence: what to do about it; "" if `message` says so, or nothing is known.
+      host: the host whose data it is about; None for the whole run.
+      count: number of events, bytes or parts that were left out, if that is known.
+    """
+
+    code: str
+    message: str
+    file: str | None = None
+    offset: int | None = None
+    remedy: str = ""
+    host: str | None = None
+    count: int | None = None
+
+    @classmethod
+    def of(cls, error: ProfileError, file: str, host: str) -> Problem:
+        """Why the file of a host cannot be read."""
+        details = error.details
+        return cls(error.code, error.message, file, details.get("offset"), str(details.get("remedy", "")), host)
+
+    @property
+    def permanent(self) -> bool:
+        """Whether reading the same file again fails in the same way."""
+        return self.code in (CorruptProfile.code, EMPTY_FILE)
+
+    @property
+    def sentence(self) -> str:
+        """The message with the file or host, the byte and the remedy, as far as the message does not name them."""
+        message = self.message
+        where = self.file or self.host or ""
+        place = "" if where in message else f"{where}: "
+        named = self.offset is None or re.search(rf"\b({self.offset}|{self.offset:,})\b", message)
+        byte = "" if named else f" (byte {self.offset:,})"
+        end = "" if byte or message.endswith((".", "!", "?")) else "."
+        return f"{place}{message}{byte}{end}{' ' if self.remedy else ''}{self.remedy}"
+
+    def describe(self) -> dict[str, Any]:
+        """The problem as JSON; `host`, `offset` and `remedy` only if they are known."""
+        host = {} if self.host is None else {"host": self.host}
+        facts: dict[str, Any] = {**host, "file": self.file, "code": self.code, "message": self.message}
+        more = {"offset": self.offset, "remedy": self.remedy or None}
+        return facts | {name: value for name, value in more.items() if value is not None}

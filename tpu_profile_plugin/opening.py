@@ -50,6 +50,9 @@ _COLUMNS_BYTES = GIB
 _COPIES_BYTES = 4 * GIB
 _SUMMARIES_BYTES = GIB
 _MOST_NAMED = 10
+_MOST_LOSSES = 3
+_REPR_BYTES = 32 * MIB
+"""Larger runs are not read in order to be shown as a text."""
 _BACKEND = "backend"
 NO_RUN = (
     "No profile found: a run is a directory plugins/profile/<session> with <host>.xplane.pb files, "
@@ -96,7 +99,7 @@ class OpenRun(Run):
         if not chosen:
             message = f"There is no host {host!r}; the hosts are {', '.join(self.hosts)}."
             raise NotFound(message, code="host_not_found")
-        return replace(self, profiles=self.source.profiles(chosen))
+        return replace(self, profiles=self.source.profiles(chosen), listed=self.files.problems_of(chosen))
 
     def inspect_files(self) -> tuple[list[RunFacts], dict[str, ProfileError]]:
         """The facts of each readable file, and the errors of the others by file name."""
@@ -221,8 +224,16 @@ class OpenRun(Run):
             data = make(logdir, name, base and base.name, window, redactor)
         return SavedReport(data, self.logdir, f"{REPLACED}; {LEFT}" if redact else "")
 
+    def _told_losses(self) -> tuple[str, ...]:
+        """The first losses as sentences; of remote and large files those that are known, so that nothing waits."""
+        from tpu_profile_plugin.run.losses import known_losses, sentences
+
+        quick = self.size <= _REPR_BYTES and not self.source.address
+        return tuple(sentences(self, self.losses if quick else known_losses(self), _MOST_LOSSES))
+
     def __repr__(self) -> str:
-        return f"<OpenRun {self.name!r}, hosts: {', '.join(self.hosts)}>"
+        losses = " ".join(self._told_losses())
+        return f"<OpenRun {self.name!r}, hosts: {', '.join(self.hosts)}{f'; {losses}' if losses else ''}>"
 
     def _repr_html_(self) -> str:
         names = self.hosts
@@ -230,7 +241,7 @@ class OpenRun(Run):
         hosts = f"{len(names)} host{'' if len(names) == 1 else 's'}: {', '.join(names[:_MOST_NAMED])}{more}"
         written = _written(self.mtime_ms)
         facts = f"{hosts}. {self.size / MIB:,.1f} MiB{f', written {written}' if written else ''}."
-        return paragraphs(bold(f"Run {self.name}"), plain(facts), *map(plain, self.problems))
+        return paragraphs(bold(f"Run {self.name}"), plain(facts), *map(plain, self._told_losses()))
 
 
 class OpenLogdir:
@@ -280,7 +291,11 @@ class OpenLogdir:
     def _open(self, files: RunFiles) -> OpenRun:
         source = self._source
         return OpenRun(
-            files.name, source.profiles(files.hosts), source.executor, files=files, source=source, logdir=self.path
+            *(files.name, source.profiles(files.hosts), source.executor),
+            listed=files.problems,
+            files=files,
+            source=source,
+            logdir=self.path,
         )
 
     def runs(self) -> list[OpenRun]:

@@ -47,6 +47,7 @@ def test_damaged_parts_are_a_problem_of_the_run(board, tmp_path):
         "file": "h.xplane.riegeli",
         "offset": BLOCK + 64,
         "message": f"{size} bytes at offset 65,600 were left out: the data do not match their hash. The rest is shown.",
+        "remedy": "Copy the file again in binary mode, or record again.",
     }
     assert board.get("data", run="parts", tag="trace_viewer@", host="h").status_code == 200
 

@@ -49,9 +49,9 @@ class Codec:
     """Encodes and decodes values whose dataclasses, named tuples and enumerations are defined in certain rooms."""
 
     def __init__(self, package: str, rooms: Sequence[str]) -> None:
-        """`rooms`: packages inside `package` whose classes are permitted; importing them has no effects."""
+        """`rooms`: packages and modules inside `package` whose classes are permitted; importing them has no effects."""
         self._package = package
-        self._permitted = re.compile(rf"({'|'.join(rooms)})(\.\w+)+:[A-Za-z]\w*(\.[A-Za-z]\w*)*")
+        self._permitted = re.compile(rf"({'|'.join(rooms)})(\.\w+)*:[A-Za-z]\w*(\.[A-Za-z]\w*)*")
         self.resolve = functools.cache(self._resolve)
 
     def encode(self, value: Any) -> bytes:

@@ -165,6 +165,12 @@ class ProfileCache:
             entry = self._entries.get(identity)
         return entry is not None and key in entry.values
 
+    def held(self, identity: Hashable) -> tuple[Any, ...]:
+        """The values that are cached for a file at the moment."""
+        with self._lock:
+            entry = self._entries.get(identity)
+            return () if entry is None else tuple(entry.values.values())
+
     def discard(self, identity: Hashable) -> None:
         """Drops the entry of a file."""
         with self._lock:

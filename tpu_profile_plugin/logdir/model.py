@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from tpu_profile_plugin.errors import Forbidden, NoData, ProfileError
+from tpu_profile_plugin.errors import Problem as Problem
 from tpu_profile_plugin.units import NS_PER_MS
 
 FileKind = Literal["xplane", "trace.json.gz"]
@@ -22,30 +23,6 @@ UNREADABLE_DIRECTORY = "unreadable_directory"
 
 _SESSION = re.compile(r"(\d{4})[_-](\d{2})[_-](\d{2})[_-](\d{2})[_:-](\d{2})[_:-](\d{2})", re.ASCII)
 """The local time in the name of a session, as profilers write it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A problem with a run, a file or the logdir.
-
-    Attributes:
-      code: stable identifier, lower_snake_case.
-      message: what is wrong and what to do about it; contains no path of the server.
-      file: the file's name, if the problem is about one file.
-      offset: the byte offset at which decoding failed, if it did.
-    """
-
-    code: str
-    message: str
-    file: str | None = None
-    offset: int | None = None
-
-    def describe(self) -> dict[str, Any]:
-        """The problem as JSON."""
-        facts: dict[str, Any] = {"code": self.code, "message": self.message, "file": self.file}
-        if self.offset is not None:
-            facts["offset"] = self.offset
-        return facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +81,11 @@ class RunFiles:
         text = " ".join(problem.message for problem in self.problems) or "This run contains no profile."
         denied = any(problem.code == UNREADABLE_DIRECTORY for problem in self.problems)
         return Forbidden(text, run=self.name) if denied else NoData(text, run=self.name)
+
+    def problems_of(self, hosts: Collection[HostFile]) -> tuple[Problem, ...]:
+        """The problems of the run as a whole, and of these of its files."""
+        others = {file.name for file in self.hosts} - {file.name for file in hosts}
+        return tuple(problem for problem in self.problems if problem.file not in others)
 
     @property
     def host_names(self) -> tuple[str, ...]:

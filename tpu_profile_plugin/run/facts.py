@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tpu_profile_plugin.errors import Problem
+
 NO_DEVICES = (
     "The profile has neither a TPU nor a GPU, nor programs of XLA's CPU backend or ops of TensorFlow or PyTorch."
 )
@@ -18,15 +20,6 @@ class PlaneFact:
     name: str
     lines: int
     bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Defect:
-    """A damaged part of a file: a stable code, a sentence, and the byte offset if known."""
-
-    code: str
-    message: str
-    offset: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +40,7 @@ class RunFacts:
       pytorch: whether the host plane declares ops of PyTorch, as its own profiler records them.
       not_recorded: options of PyTorch's profiler that were off, each with what it gives.
       torch_memory: whether the host plane has allocations, as PyTorch's profiler records them.
-      defects: damaged parts of a host's file, the rest of which can be shown; empty for a run.
+      losses: what was left out of a host's file, or is damaged in it; empty for a run.
     """
 
     hosts: tuple[str, ...] = ()
@@ -63,7 +56,7 @@ class RunFacts:
     pytorch: bool = False
     not_recorded: tuple[str, ...] = ()
     torch_memory: bool = False
-    defects: tuple[Defect, ...] = ()
+    losses: tuple[Problem, ...] = ()
 
     def has_plane(self, prefix: str) -> bool:
         """True if a host has a plane whose name starts with `prefix`, e.g. "/device:GPU:"."""

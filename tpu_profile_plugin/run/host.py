@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 from tpu_profile_plugin.cache.profiles import ProfileCache
+from tpu_profile_plugin.errors import EMPTY_FILE, Problem
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,7 +84,7 @@ class HostProfile:
         self.index = index
         self.file = file.name
         self.size = file.size
-        self.empty = file.size == 0 and (file.problem is None or file.problem.code == "empty_file")
+        self.empty = file.size == 0 and (file.problem is None or file.problem.code == EMPTY_FILE)
         self.origin = origin
         self.kept = kept
         self.engines: dict[Engine, None] = {}
@@ -167,6 +168,14 @@ class HostProfile:
         value: T = self._cache.derived(("per_host", self._identity), step, make, alone=True)
         return value
 
+    @property
+    def losses(self) -> tuple[Problem, ...]:
+        """What was left out of the file or is damaged in it, by the attribute `losses` of results that are in memory.
+
+        Reads nothing. Results of any per-host step may have this attribute: a tuple of problems.
+        """
+        return losses_in(self._cache.held(("per_host", self._identity)), self._file)
+
     def in_memory(self, step: PerHost[Any]) -> bool:
         """Whether the result of a step is in the cache."""
         return self._cache.has(("per_host", self._identity), step)
@@ -194,6 +203,12 @@ class HostProfile:
         identity = ("hosts", *(host._identity for host in hosts))
         value: T = self._cache.derived(identity, key, make)
         return value
+
+
+def losses_in(results: Iterable[Any], file: HostFile) -> tuple[Problem, ...]:
+    """The losses that results of per-host steps tell of a file, each once."""
+    found = (problem for result in results for problem in getattr(result, "losses", ()))
+    return tuple(dict.fromkeys(replace(one, host=file.host, file=one.file or file.name) for one in found))
 
 
 class Derived(Generic[P, T]):

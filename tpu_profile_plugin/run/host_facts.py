@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,8 +15,9 @@ from tpu_profile_plugin.analysis.serving.events import has_requests
 from tpu_profile_plugin.analysis.summary.torch_recording import NO_MEMORY, not_recorded
 from tpu_profile_plugin.analysis.tf_data.pipelines import has_iterators
 from tpu_profile_plugin.columns import Plane, XSpace, load, peek, stats
+from tpu_profile_plugin.errors import Problem
 from tpu_profile_plugin.formats import Skipped, Unpacked
-from tpu_profile_plugin.run.facts import Defect, PlaneFact, RunFacts, largest_programs
+from tpu_profile_plugin.run.facts import PlaneFact, RunFacts, largest_programs
 from tpu_profile_plugin.run.host import HostProfile, per_host
 
 _COUNTER = "counter_value"
@@ -23,6 +25,7 @@ _DEVICE_TYPE = "device_type_string"
 _MEGASCALE = "MegaScale:"
 _MOST_PARTS = 3
 """Damaged parts of a file that are reported one by one."""
+_COPY_AGAIN = "Copy the file again in binary mode, or record again."
 
 
 @per_host()
@@ -60,34 +63,38 @@ def file_facts(host: str, content: Unpacked) -> RunFacts:
         pytorch=bool(torch),
         not_recorded=missing,
         torch_memory=bool(torch) and NO_MEMORY not in missing,
-        defects=(
-            *_left_out(skipped),
-            *_broken_modules(summary.broken_modules),
-            *(Defect("too_many", text) for text in summary.excess),
+        losses=tuple(
+            replace(problem, host=host)
+            for problem in (
+                *_left_out(skipped),
+                *_broken_modules(summary.broken_modules),
+                *(Problem("too_many", text) for text in summary.excess),
+            )
         ),
     )
 
 
-def _left_out(skipped: Sequence[Skipped]) -> Iterator[Defect]:
+def _left_out(skipped: Sequence[Skipped]) -> Iterator[Problem]:
     """Reports damaged parts of a record file: the first ones each, the rest as a number."""
     for part in skipped[:_MOST_PARTS]:
         text = f"{part.bytes:,} bytes at offset {part.offset:,} were left out: {part.reason}. The rest is shown."
-        yield Defect("skipped_records", text, part.offset)
+        yield Problem("skipped_records", text, offset=part.offset, remedy=_COPY_AGAIN, count=part.bytes)
     more = skipped[_MOST_PARTS:]
     if more:
         lost = sum(part.bytes for part in more)
         text = f"{len(more)} more parts, {lost:,} bytes from offset {more[0].offset:,}, were left out as well."
-        yield Defect("skipped_records", text, more[0].offset)
+        yield Problem("skipped_records", text, offset=more[0].offset, remedy=_COPY_AGAIN, count=lost)
 
 
-def _broken_modules(broken: Sequence[tuple[str, str, int]]) -> Iterator[Defect]:
+def _broken_modules(broken: Sequence[tuple[str, str, int]]) -> Iterator[Problem]:
     """Reports HLO modules that do not decode."""
     if not broken:
         return
     _, message, offset = broken[0]
     names = ", ".join(name for name, _, _ in broken[:3]) + (", ..." if len(broken) > 3 else "")
     subject = f"HLO module {names} does" if len(broken) == 1 else f"{len(broken)} HLO modules ({names}) do"
-    yield Defect("damaged_module", f"{subject} not decode: {message}. The rest of the file is shown.", offset)
+    text = f"{subject} not decode: {message}. The rest of the file is shown."
+    yield Problem("damaged_module", text, offset=offset, remedy=_COPY_AGAIN, count=len(broken))
 
 
 def count_events(data: bytes | memoryview) -> int:

@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
-from tpu_profile_plugin.errors import CorruptProfile, NoData, ProfileError
+from tpu_profile_plugin.errors import EMPTY_FILE, NoData, Problem, ProfileError
 from tpu_profile_plugin.run.host import Engine, HostExecutor, HostProfile, LocalThreads, PerHost
 from tpu_profile_plugin.system.process import available_cores
 
@@ -23,39 +23,11 @@ _LOCAL = LocalThreads(min(8, available_cores()))
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOutHost:
-    """A host that is missing from an answer over several hosts.
-
-    Attributes:
-      host, file: names of the host and its file.
-      code, message, offset: the error; `offset` is None if it does not refer to a byte.
-      permanent: retrying fails in the same way, because the file is corrupt.
-    """
-
-    host: str
-    file: str
-    code: str
-    message: str
-    offset: int | None = None
-    permanent: bool = False
-
-    def describe(self) -> dict[str, Any]:
-        """The host as a JSON object."""
-        description: dict[str, Any] = {"host": self.host, "file": self.file, "code": self.code, "message": self.message}
-        return description if self.offset is None else {**description, "offset": self.offset}
-
-    @property
-    def sentence(self) -> str:
-        """A sentence for the diagnostics of a tool."""
-        return f"Host {self.host} is left out: {self.message}"
-
-
-@dataclass(frozen=True, slots=True)
 class _Failure:
     """Takes the place of a result: the error and its description."""
 
     error: Exception
-    about: LeftOutHost
+    about: Problem
 
 
 def local_threads(_: Sequence[HostProfile]) -> HostExecutor:
@@ -80,19 +52,21 @@ class RunHosts:
       profiles: the chosen hosts, in file-name order; at least one.
       executor: returns the executor of per-host steps for the given hosts.
       on_progress: called whenever a host is finished.
+      listed: problems of the run and its files that were found without opening them.
     """
 
     name: str
     profiles: tuple[HostProfile, ...]
     executor: Callable[[Sequence[HostProfile]], HostExecutor] = local_threads
     on_progress: OnProgress = ignore_progress
-    _left_out: dict[int, LeftOutHost] = field(default_factory=dict, init=False, repr=False)
+    listed: tuple[Problem, ...] = field(default=(), repr=False)
+    _left_out: dict[int, Problem] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Leaves out empty files, unless all are empty: they decode, to a profile without steps."""
         empty = [i for i, host in enumerate(self.profiles) if host.empty]
         if len(empty) < len(self.profiles):
-            self._left_out.update((i, _empty_host(self.profiles[i])) for i in empty)
+            self._left_out.update((i, empty_host(self.profiles[i])) for i in empty)
 
     @property
     def readable(self) -> tuple[HostProfile, ...]:
@@ -100,8 +74,8 @@ class RunHosts:
         return tuple(host for i, host in enumerate(self.profiles) if i not in self._left_out)
 
     @property
-    def left_out(self) -> list[LeftOutHost]:
-        """The hosts that are empty or were found to be unreadable so far."""
+    def left_out(self) -> list[Problem]:
+        """Why hosts are missing from answers: those that are empty or were found to be unreadable so far."""
         return [self._left_out[i] for i in sorted(self._left_out)]
 
     @property
@@ -114,8 +88,8 @@ class RunHosts:
         """Diagnostics about the hosts that are left out: a sentence per host, or a single one if there are many."""
         missing = self.left_out
         if len(missing) <= _MOST_NAMED:
-            return tuple(host.sentence for host in missing)
-        names = ", ".join(host.host for host in missing[:_MOST_NAMED])
+            return tuple(map(left_out_sentence, missing))
+        names = ", ".join(str(host.host) for host in missing[:_MOST_NAMED])
         more = f"{names} and {len(missing) - _MOST_NAMED} more. The first: {missing[0].message}"
         return (f"{len(missing)} of {len(self.profiles)} hosts are left out: {more}",)
 
@@ -142,6 +116,11 @@ class RunHosts:
             raise failures[0][1].error
         self._left_out.update((i, failure.about) for i, failure in failures)
         return results
+
+    def examine_hosts(self, step: PerHost[T]) -> list[T | Problem]:
+        """The result of a step for every host in order, or why there is none; leaves no host out."""
+        outcomes = self._compute_all(self.profiles, step) if self.profiles else []
+        return [outcome.about if isinstance(outcome, _Failure) else outcome for outcome in outcomes]
 
     def report_progress(self, total: int, missing: Collection[HostProfile]) -> None:
         """Tells which of `total` hosts are still missing; raises what `on_progress` raises."""
@@ -205,18 +184,21 @@ def _outcome(host: HostProfile, result: Callable[[], T]) -> T | _Failure:
         return _Failure(error, _failed_host(host, error))
 
 
-def _failed_host(host: HostProfile, error: Exception) -> LeftOutHost:
+def left_out_sentence(host: Problem) -> str:
+    """A sentence for the diagnostics of a tool."""
+    return f"Host {host.host} is left out: {host.message}"
+
+
+def _failed_host(host: HostProfile, error: Exception) -> Problem:
     """Describes a host whose step failed; an unexpected error is logged with its traceback."""
     if not isinstance(error, ProfileError):
         _LOG.error("host %s failed", host.name, exc_info=error)
-        return LeftOutHost(
-            host.name, host.file, "internal", "Internal error while processing this file; see the server log."
-        )
-    offset = error.details.get("offset")
-    return LeftOutHost(host.name, host.file, error.code, error.message, offset, isinstance(error, CorruptProfile))
+        message = "Internal error while processing this file; see the server log."
+        return Problem("internal", message, host.file, host=host.name)
+    return Problem.of(error, host.file, host.name)
 
 
-def _empty_host(host: HostProfile) -> LeftOutHost:
+def empty_host(host: HostProfile) -> Problem:
     """Describes a host whose file has no bytes."""
     message = f"{host.file} is empty (0 bytes): the capture ended before it wrote anything, or is still running."
-    return LeftOutHost(host.name, host.file, "empty_file", message, permanent=True)
+    return Problem(EMPTY_FILE, message, host.file, host=host.name)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("tpu_profile_plugin")
 _FORMAT = 1
-CODEC = Codec("tpu_profile_plugin", ("analysis", "run"))
+CODEC = Codec("tpu_profile_plugin", ("analysis", "run", "errors"))
 
 
 class Summaries:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tpu_profile_plugin.cache.profiles import ProfileCache
-from tpu_profile_plugin.errors import NoData
+from tpu_profile_plugin.errors import NoData, Problem
 from tpu_profile_plugin.logdir import HostFile
 from tpu_profile_plugin.run.facts import NO_DEVICES, RunFacts, combine_facts
 from tpu_profile_plugin.run.host import HostExecutor, HostProfile, KeptResults, Origin
@@ -89,9 +89,10 @@ class Run(RunHosts):
         files: Sequence[HostFile],
         source: Source,
         on_progress: OnProgress = ignore_progress,
+        listed: tuple[Problem, ...] = (),
     ) -> R:
-        """The run whose hosts have these files; nothing is read yet."""
-        return cls(name, source.profiles(files), source.executor, on_progress)
+        """The run whose hosts have these files, with the problems of its listing; nothing is read yet."""
+        return cls(name, source.profiles(files), source.executor, on_progress, listed)
 
     @property
     def hosts(self) -> list[str]:
@@ -102,6 +103,22 @@ class Run(RunHosts):
     def facts(self) -> RunFacts:
         """Planes, modules and device types of all readable hosts. Raises CorruptProfile if there is none."""
         return combine_facts(self.map_hosts(host_facts))
+
+    @property
+    def losses(self) -> tuple[Problem, ...]:
+        """What was left out, cut or damaged, with its remedy; the rest is shown. Raises nothing about a profile.
+
+        Reads the facts of every host, but no events: reading more may find more. Of one host: `run.on(host).losses`.
+        """
+        from tpu_profile_plugin.run.losses import known_losses
+
+        return known_losses(self, self._unreadable)
+
+    @cached_property
+    def _unreadable(self) -> tuple[Problem, ...]:
+        from tpu_profile_plugin.run.losses import unreadable_hosts
+
+        return unreadable_hosts(self)
 
     def steps(self) -> Steps:
         """The steps. Raises NoData without any."""

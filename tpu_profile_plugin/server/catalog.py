@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NotFound, ProfileError
+from tpu_profile_plugin.errors import EMPTY_FILE, BadRequest, CorruptProfile, NotFound, ProfileError
 from tpu_profile_plugin.logdir import AllowedRoots, HostFile, Logdir, Problem, RunFiles
 from tpu_profile_plugin.logdir.files import Files, file_changed, mapping_faults, read_host
 from tpu_profile_plugin.logdir.remote import address_of
@@ -56,12 +56,12 @@ class LocatedRun:
 class InspectedRun:
     """The result of opening a run's files: facts of the readable ones, problems by file name of the others.
 
-    `damages` are problems of files that are readable otherwise.
+    `losses`: of the run and of all its files, the unreadable ones included.
     """
 
     facts: RunFacts
     problems: dict[str, Problem]
-    damages: tuple[Problem, ...] = ()
+    losses: tuple[Problem, ...] = ()
 
 
 class KnownFacts:
@@ -154,10 +154,12 @@ class Catalog:
         """Reads the facts of every file of the run; facts of unchanged files are cached."""
         load_tools()
         from tpu_profile_plugin.run.facts import combine_facts
+        from tpu_profile_plugin.run.host import HostProfile, losses_in
 
-        valid, damages = [], []
+        valid: list[RunFacts] = []
+        damages: list[Problem] = []
         problems = {file.name: file.problem for file in located.run.hosts if file.problem is not None}
-        readable = [file for file in located.run.hosts if file.problem is None or file.problem.code == "empty_file"]
+        readable = [file for file in located.run.hosts if file.problem is None or file.problem.code == EMPTY_FILE]
         before = mapping_faults()
         results = self._facts_of_all(located, readable)
         for file, facts in zip(readable, self._remember(located, readable, results, before), strict=True):
@@ -165,8 +167,10 @@ class Catalog:
                 problems[file.name] = facts
             else:
                 valid.append(facts)
-                damages += [Problem(defect.code, defect.message, file.name, defect.offset) for defect in facts.defects]
-        return InspectedRun(combine_facts(valid), problems, tuple(damages))
+                read = HostProfile(file, 0, located.read, self._columns())
+                damages += dict.fromkeys((*losses_in([facts], file), *read.losses))
+        about_run = [one for one in located.run.problems if one.file is None or one.file not in problems]
+        return InspectedRun(combine_facts(valid), problems, (*about_run, *problems.values(), *damages))
 
     def related(self, place: Place) -> list[tuple[str, float]]:
         """The runs beside one that share programs with it, most first, and how much.
@@ -216,7 +220,7 @@ class Catalog:
             content = self._columns().content(file.identity, lambda: located.read(file), file.name)
             facts = file_facts(file.host, content)
         except ProfileError as error:
-            facts = Problem(error.code, error.message, file.name, error.details.get("offset"))
+            facts = Problem.of(error, file.name, file.host)
         return facts
 
     def _kept(self, located: LocatedRun) -> Summaries | None:
@@ -248,7 +252,7 @@ class Catalog:
                         kept.put_facts(file.identity, facts)
                 else:
                     error = file_changed(file.name)
-                    checked.append(Problem(error.code, error.message, file.name) if broken else facts)
+                    checked.append(Problem.of(error, file.name, file.host) if broken else facts)
         return checked
 
 

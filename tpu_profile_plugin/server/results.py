@@ -13,7 +13,7 @@ from tpu_profile_plugin.cache.bodies import Body
 from tpu_profile_plugin.cache.build import build_identity
 from tpu_profile_plugin.cache.flight import SingleFlight
 from tpu_profile_plugin.cache.store import DiskStore, MemoryStore
-from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NoData, ProfileError
+from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NoData, Problem, ProfileError
 from tpu_profile_plugin.logdir import HostFile
 from tpu_profile_plugin.logdir.files import file_changed, mapping_faults, may_be_mapped
 from tpu_profile_plugin.server.catalog import LocatedRun, all_hosts
@@ -21,7 +21,7 @@ from tpu_profile_plugin.server.progress import Abandoned, Progress
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.cache.profiles import ProfileCache
-    from tpu_profile_plugin.run.hosts import LeftOutHost, OnProgress
+    from tpu_profile_plugin.run.hosts import OnProgress
     from tpu_profile_plugin.run.kept import Summaries
     from tpu_profile_plugin.run.run import Run
     from tpu_profile_plugin.tools.payload import Payload, Raw
@@ -216,10 +216,10 @@ class Results:
         source = Source(
             located.read, self._cache, kept=self._summaries, address=located.address, copies=located.copies, **more
         )
-        return Run.of(located.run.name, side.hosts, source, done)
+        return Run.of(located.run.name, side.hosts, source, done, located.run.problems_of(side.hosts))
 
 
-def _about_hosts(run: Run, missing: Sequence[LeftOutHost]) -> list[tuple[str, str]]:
+def _about_hosts(run: Run, missing: Sequence[Problem]) -> list[tuple[str, str]]:
     """The headers of an answer over several hosts: which are missing, and where the others were read."""
     from tpu_profile_plugin.tools.payload import left_out_header, read_by_header
 

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tpu_profile_plugin.errors import Problem
 from tpu_profile_plugin.run.host import Engine
-from tpu_profile_plugin.run.hosts import LeftOutHost
 from tpu_profile_plugin.tables.datatable import datatable_json
 from tpu_profile_plugin.tables.json_text import Member, integers_as_json, records_as_json
 from tpu_profile_plugin.tables.table import Table
@@ -104,7 +104,7 @@ def tables_in(payload: Payload) -> dict[str, Table]:
     return dict(_tables(payload.value if isinstance(payload, Json) else payload, ""))
 
 
-def left_out_header(left_out: Sequence[LeftOutHost]) -> tuple[str, str]:
+def left_out_header(left_out: Sequence[Problem]) -> tuple[str, str]:
     """The response header (name, value); the value is ASCII JSON, `{"count": n, "hosts": [...]}`."""
     value = {"count": len(left_out), "hosts": [host.describe() for host in left_out[:_MOST_IN_HEADER]]}
     return LEFT_OUT_HEADER, json.dumps(value)
@@ -119,7 +119,7 @@ def read_by_header(engines: Sequence[tuple[Engine, int]]) -> tuple[str, str]:
     return READ_BY_HEADER, json.dumps(value)
 
 
-def with_left_out(payload: Payload, left_out: Sequence[LeftOutHost]) -> Payload:
+def with_left_out(payload: Payload, left_out: Sequence[Problem]) -> Payload:
     """Adds the hosts to a payload: as property `left_out` of its first table, or as that key of a JSON object.
 
     Raw payloads are returned unchanged; the header and the tools' own diagnostics list the hosts.

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.run.hosts import LeftOutHost
+from tpu_profile_plugin.errors import Problem
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.payload import (
     Json,
@@ -123,7 +123,7 @@ def test_tables_are_found_by_name(payload, names):
     assert set(tables_in(payload).values()) <= {TABLE, NAMED}
 
 
-HOST = LeftOutHost("b", "b.xplane.pb", "corrupt_profile", "Torn.", 7)
+HOST = Problem("corrupt_profile", "Torn.", "b.xplane.pb", 7, host="b")
 DESCRIBED = {"host": "b", "file": "b.xplane.pb", "code": "corrupt_profile", "message": "Torn.", "offset": 7}
 
 

@@ -74,10 +74,10 @@ def test_requests_of_model_servers():
 )
 def test_modules_that_do_not_decode_are_named(count, what):
     broken = "\n".join(f'metadata "m{i}" id={i + 1} {{"Hlo Proto"=0x0a7f}}' for i in range(count))
-    (defect,) = facts(f'plane 1 "/host:metadata"\n{broken}').defects
+    (defect,) = facts(f'plane 1 "/host:metadata"\n{broken}').losses
     assert defect.code == "damaged_module"
     assert re.match(what, defect.message), defect.message
-    assert facts(SMALL).defects == ()
+    assert facts(SMALL).losses == ()
 
 
 def test_modules_are_united_over_hosts_and_sorted():

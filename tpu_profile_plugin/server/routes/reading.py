@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import tpu_profile_plugin
@@ -120,8 +121,7 @@ class Routes:
             }
             for file in run.hosts
         ]
-        about_run = [p for p in run.problems if p.file is None or p.file not in inspected.problems]
-        problems = [problem.describe() for problem in (*about_run, *inspected.problems.values(), *inspected.damages)]
+        problems = [replace(problem, host=None).describe() for problem in inspected.losses]
         return json_answer(
             {
                 "run": run.name,
@@ -217,7 +217,7 @@ def _without_run(query: Query) -> Answer | None:
 
 
 def _described(problem: Problem | None) -> dict[str, Any] | None:
-    return None if problem is None else problem.describe() | {"offset": problem.offset}
+    return None if problem is None else replace(problem, host=None).describe() | {"offset": problem.offset}
 
 
 def _run_summary(run: RunFiles) -> dict[str, Any]:
