@@ -197,13 +197,15 @@ class Problem:
     @property
     def sentence(self) -> str:
         """The message with the file or host, the byte and the remedy, as far as the message does not name them."""
-        message = self.message
         where = self.file or self.host or ""
-        place = "" if where in message else f"{where}: "
-        named = self.offset is None or re.search(rf"\b({self.offset}|{self.offset:,})\b", message)
-        byte = "" if named else f" (byte {self.offset:,})"
-        end = "" if byte or message.endswith((".", "!", "?")) else "."
-        return f"{place}{message}{byte}{end}{' ' if self.remedy else ''}{self.remedy}"
+        place = "" if where in self.message else f"{where}: "
+        message = self.message
+        if self.offset is not None:
+            message = message.removesuffix(f" at byte {self.offset}")  # as the decoder ends them
+            named = re.search(rf"\b({self.offset}|{self.offset:,})\b", message)
+            message += "" if named else f" (byte {self.offset:,})"
+        end = "" if message.endswith((".", "!", "?")) or (message.endswith(")") and not self.remedy) else "."
+        return f"{place}{message}{end}{' ' if self.remedy else ''}{self.remedy}"
 
     def describe(self) -> dict[str, Any]:
         """The problem as JSON; `host`, `offset` and `remedy` only if they are known."""

@@ -23,19 +23,15 @@ from typing import TYPE_CHECKING, Any
 from tpu_profile_plugin.cache.files import user_directory
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.columns import XSpace
-from tpu_profile_plugin.errors import BadRequest, NoData, NotFound, ProfileError
+from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
 from tpu_profile_plugin.logdir import ContentCache, Logdir, Problem, RunFiles
 from tpu_profile_plugin.logdir.remote import is_remote
 from tpu_profile_plugin.logdir.single import Memory, SingleFile, SingleRun, as_logdir
 from tpu_profile_plugin.profile_data.given import Given, profile_bytes, recorded_host
-from tpu_profile_plugin.run.facts import RunFacts
-from tpu_profile_plugin.run.host import HostProfile
-from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.html_text import bold, paragraphs, plain, rows
 from tpu_profile_plugin.run.kept import Summaries
 from tpu_profile_plugin.run.run import Run, Source
 from tpu_profile_plugin.sql.limits import Limits
-from tpu_profile_plugin.system.threads import map_threads
 from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import GIB, MIB, MS_PER_S
 from tpu_profile_plugin.workers.executor import Executor
@@ -100,17 +96,6 @@ class OpenRun(Run):
             message = f"There is no host {host!r}; the hosts are {', '.join(self.hosts)}."
             raise NotFound(message, code="host_not_found")
         return replace(self, profiles=self.source.profiles(chosen), listed=self.files.problems_of(chosen))
-
-    def inspect_files(self) -> tuple[list[RunFacts], dict[str, ProfileError]]:
-        """The facts of each readable file, and the errors of the others by file name."""
-        facts: list[RunFacts] = []
-        errors: dict[str, ProfileError] = {}
-        for host, found in zip(self.profiles, map_threads(_facts_or_error, self.profiles), strict=True):
-            if isinstance(found, ProfileError):
-                errors[host.file] = found
-            else:
-                facts.append(found)
-        return facts, errors
 
     def columns(self, host: str | None = None) -> XSpace:
         """The decoded profile of one host as NumPy columns; `host` is optional if there is only one."""
@@ -357,7 +342,7 @@ class OpenLogdir:
         """The runs with these names, or whose names match a pattern; raises NotFound."""
         if not isinstance(names, str):
             return [self.run(name) for name in names]
-        runs = [run for run in self.runs() if run.hosts]  # a run without profiles has no rows
+        runs = [run for run in self.runs() if run.hosts or run.listed]  # others have no rows
         chosen = [run for run in runs if fnmatch.fnmatchcase(run.name, names)]
         if chosen:
             return chosen
@@ -394,13 +379,6 @@ class OpenLogdir:
         )
         about = f"Logdir {self.path}: {len(runs)} run{'' if len(runs) == 1 else 's'}"
         return paragraphs(bold(about)) + (table if runs else paragraphs(plain(self.why_no_run()))) + paragraphs(more)
-
-
-def _facts_or_error(host: HostProfile) -> RunFacts | ProfileError:
-    try:
-        return host_facts(host)
-    except ProfileError as error:
-        return error
 
 
 def _written(mtime_ms: int) -> str:

@@ -2,6 +2,9 @@
 
 {"answer": ..., "units": ..., "base": ..., "from": {"run", "hosts", "tool"}, "link": ..., "next": [...],
  "rows": {"from", "to", "of"} | null, "cursor": ... | null, "cannot_answer": {"reason", "how_to_record"} | null}
+
+Of a run from which something is missing, `from` also has `left_out` (sentences on hosts), `problems` [{host, file, code,
+message, offset, remedy}, ...] and `more_problems`, the number of further ones.
 """
 
 from __future__ import annotations
@@ -35,6 +38,8 @@ _CUTS = ((600, MOST_NEXT), (200, MOST_NEXT), (80, 3), (30, 1), (30, 0))
 _ROWS_AT_ONCE = 32
 _MOST_CHOICES, _CHOICES_BYTES, _LONGEST_MESSAGE = 50, 3_000, 1_000
 """Limits of an error."""
+_MOST_PROBLEMS = 3
+"""Problems of the run that are sent; further ones are counted."""
 _PAGING_BYTES = 60
 """What the range of rows and the cursor add to an answer."""
 
@@ -183,14 +188,18 @@ def _without_rows(answer: Answer, verb: Verb, asked: Asked, door: Door) -> dict[
             hosts = [asked.host]
     keys = {**about, **({"tool": link.tool} if link.tool else {}), **link.query}
     cannot = answer.cannot
-    left_out = {"left_out": list(asked.warnings)} if asked.warnings else {}
+    missing: dict[str, Any] = {"left_out": list(asked.warnings)} if asked.warnings else {}
+    if verb.of_run and (losses := asked.losses):
+        missing["problems"] = [problem.describe() for problem in losses[:_MOST_PROBLEMS]]
+        if len(losses) > _MOST_PROBLEMS:
+            missing["more_problems"] = len(losses) - _MOST_PROBLEMS
     return {
         "answer": sent("", answer.facts),
         "units": _units(answer),
         "base": answer.base
         if isinstance(answer.base, str)
         else {sent_id(id_): text for id_, text in answer.base.items()},
-        "from": {"run": about.get("run"), "hosts": list(hosts[:20]), "tool": link.tool or None, **left_out},
+        "from": {"run": about.get("run"), "hosts": list(hosts[:20]), "tool": link.tool or None, **missing},
         "link": f"{door.address}{_PAGE}{'?' if keys else ''}{urlencode(keys, quote_via=quote, safe='/,~;:@')}",
         "next": [door.deeper(one, {} if one.verb in alone else about) for one in answer.next[:MOST_NEXT]],
         "rows": None,

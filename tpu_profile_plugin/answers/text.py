@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tpu_profile_plugin.errors import Problem
+
 _WIDTH = 100
 _WIDEST = 80
 _WHOLE = ("id", "source")
@@ -51,6 +53,17 @@ def _lines(envelope: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"  {command}" for command in envelope["next"])
     if envelope["cursor"]:
         yield f"More rows: --cursor {envelope['cursor']}"
+    yield from _losses(envelope["from"])
+
+
+def _losses(about: Mapping[str, Any]) -> Iterator[str]:
+    """What was left out of the run, beyond the hosts that are named already."""
+    told = " ".join(about.get("left_out", ()))
+    for problem in about.get("problems", ()):
+        if problem["message"] not in told:
+            yield from textwrap.wrap(f"Problem: {Problem(**problem).sentence}", _WIDTH, subsequent_indent="  ")
+    if more := about.get("more_problems"):
+        yield f"{more} more problem{'' if more == 1 else 's'}: `tpu-profile doctor` lists all."
 
 
 def _table(rows: list[dict[str, Any]], units: Mapping[str, str]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from tpu_profile_plugin.answers.answer import Answer
-from tpu_profile_plugin.errors import BadRequest, NotFound
+from tpu_profile_plugin.errors import BadRequest, NotFound, Problem
 from tpu_profile_plugin.opening import OpenLogdir, OpenRun
 
 MOST_TEXT = 20_000
@@ -111,6 +111,11 @@ class Asked:
         except NotFound as error:
             choices = self.whole_run.hosts
             raise NotFound(error.message, code=error.code, argument="host", choices=choices) from None
+
+    @property
+    def losses(self) -> tuple[Problem, ...]:
+        """What was left out of the run, cut or damaged."""
+        return (self.run if self.whole_run.hosts else self.whole_run).losses
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.commands.answer import define_shared, print_answer
+from tpu_profile_plugin.commands.losses import tell
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.units import PS_PER_MS
 from tpu_profile_plugin.workers.choice import HELP as EXECUTOR
@@ -78,6 +79,7 @@ def run(options: argparse.Namespace) -> int:
                 return status
         else:
             print("\n".join(_FORMATS[options.format](answer, base.name, other.name)))
+            tell(base, other)
     if allowed is None:
         return 0
     if answer["headline"]["tone"] == "unknown":

@@ -56,6 +56,9 @@ def _installation() -> Iterator[tuple[bool, str]]:
 def _logdir(logdir: OpenLogdir) -> Iterator[tuple[bool, str]]:
     """Yields lines, each with whether it reports a problem."""
     from tpu_profile_plugin.opening import NO_RUN
+    from tpu_profile_plugin.run.facts import RunFacts, combine_facts
+    from tpu_profile_plugin.run.host_facts import host_facts
+    from tpu_profile_plugin.tools.registry import TOOLS
 
     runs = logdir.runs()
     yield False, f"{logdir.path}: {len(runs)} runs"
@@ -69,23 +72,14 @@ def _logdir(logdir: OpenLogdir) -> Iterator[tuple[bool, str]]:
         )
     for run in runs:
         yield False, f"\n{run.name}"
-        facts_of_files, errors = run.inspect_files()
+        readable = [facts for facts in run.examine_hosts(host_facts) if isinstance(facts, RunFacts)]
         for file in run.files.hosts:
             yield False, f"  {file.name}: {file.size:,} bytes"
-        for message in dict.fromkeys(run.problems):
-            yield True, f"  WRONG {message}"
-        told = {problem.file for problem in run.files.problems}
-        for file_name, error in errors.items():
-            if file_name in told:
-                continue
-            offset = error.details.get("offset")
-            yield True, f"  WRONG {file_name}: {error.message}" + (f" (byte {offset:,})" if offset is not None else "")
-        if not facts_of_files:
+        for problem in run.losses:
+            yield True, f"  WRONG {problem.sentence}"
+        if not readable:
             continue
-        from tpu_profile_plugin.run.facts import combine_facts
-        from tpu_profile_plugin.tools.registry import TOOLS
-
-        facts = combine_facts(facts_of_files)
+        facts = combine_facts(readable)
         yield False, f"  devices: {', '.join(facts.device_types) or 'none'}; HLO modules: {len(facts.modules)}"
         for module in facts.module_names()[:_MOST_MODULES]:
             yield False, f"    {module}"

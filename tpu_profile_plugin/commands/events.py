@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from tpu_profile_plugin.commands.losses import tell
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.units import PS_PER_US
 
@@ -63,8 +64,7 @@ def run(options: argparse.Namespace) -> int:
         chosen = logdir.run(options.run)
         params = {name: value for name in _PASSED if (value := getattr(options, name))}
         (table,) = chosen.tables("events", options.host, **params).values()  # `name` is a parameter of the tool
-    for left_out in chosen.left_out:
-        print(f"tpu-profile: host {left_out.host} is left out: {left_out.message}", file=sys.stderr)
+        tell(chosen.on(options.host))
     if options.format == "json":
         print(datatable_json(table).decode())
     else:

@@ -7,6 +7,7 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from tpu_profile_plugin.commands.losses import told, warn
 from tpu_profile_plugin.errors import ProfileError
 
 if TYPE_CHECKING:
@@ -49,13 +50,18 @@ def run(options: argparse.Namespace) -> int:
                 return 2 if print_answer(opened, "explain", chosen, options) else 0
             examined = opened.run(options.run)
             found = _ask(examined, options.host)
+            losses = told(examined.on(options.host))
     except ProfileError as error:
         print(f"tpu-profile: {error.message}", file=sys.stderr)
         return 2
     from tpu_profile_plugin.commands.findings_text import as_markdown, as_text
 
-    write = as_markdown if options.format == "markdown" else as_text
-    print(write(examined.name, len(examined.hosts), found, silent=options.all))
+    about = (examined.name, len(examined.hosts), found)
+    if options.format == "markdown":
+        print(as_markdown(*about, silent=options.all, losses=losses))
+    else:
+        print(as_text(*about, silent=options.all))
+        warn(losses)
     return 0
 
 
@@ -73,8 +79,6 @@ def _explain_rule(name: str) -> int:
 
 
 def _ask(chosen: OpenRun, host: str | None) -> dict[str, Any]:
-    """The object of the tool `smart_suggestion`; hosts that it lacks go to stderr."""
+    """The object of the tool `smart_suggestion`."""
     answer: dict[str, Any] = chosen.answer("smart_suggestion", host, all_rules=True)
-    for left_out in chosen.left_out:
-        print(f"tpu-profile: host {left_out.host} is left out: {left_out.message}", file=sys.stderr)
     return answer

@@ -8,6 +8,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+from tpu_profile_plugin.commands.losses import tell
 from tpu_profile_plugin.export.registry import FORMS
 
 HELP = "write a run as files for other programs"
@@ -48,8 +49,7 @@ def run(options: argparse.Namespace) -> int:
             logdir=logdir.path,
             force=options.force,
         )
-    for left_out in chosen.left_out:
-        print(f"tpu-profile: host {left_out.host} is left out: {left_out.message}", file=sys.stderr)
+        tell(chosen)
     for file in files:
         print(f"{file}  {file.stat().st_size:,} bytes")
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tpu_profile_plugin.analysis.findings.model import Rule
@@ -30,9 +30,10 @@ def as_text(run: str, hosts: int, answer: dict[str, Any], silent: bool) -> str:
     return "\n".join(lines)
 
 
-def as_markdown(run: str, hosts: int, answer: dict[str, Any], silent: bool) -> str:
-    """For a pull request; names of the profile keep their characters."""
+def as_markdown(run: str, hosts: int, answer: dict[str, Any], silent: bool, losses: Sequence[str] = ()) -> str:
+    """For a pull request; names of the profile keep their characters. `losses`: sentences on what is not shown."""
     lines = [f"## Profile {_plain(run)}", "", f"**{_plain(answer['headline']['title'])}**", "", *_facts(answer)]
+    lines += [line for text in losses for line in ("", f"> Problem: {_plain(text)}")]
     for number, finding in enumerate(answer["findings"], start=1):
         lines += [
             "",

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tpu_profile_plugin.commands.losses import tell, told
 from tpu_profile_plugin.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -46,11 +47,13 @@ def run(options: argparse.Namespace) -> int:
         base = logdir.run(options.base) if options.base else None
         if options.format == "markdown":
             data = ("\n".join(_markdown(chosen, base, options.link)) + "\n").encode()
+            tell(*([] if base is None else [base]))  # the text has those of the run
         else:
             report = chosen.report(base, window, redact=options.redact)
             data = report.data
             if report.left:
                 print(f"tpu-profile: {report.left}", file=sys.stderr)
+            tell(*filter(None, (chosen, base)))
         if options.output is None:
             sys.stdout.write(data.decode())
             return 0
@@ -78,7 +81,8 @@ def _markdown(run: OpenRun, base: OpenRun | None, link: str | None) -> Iterator[
     from tpu_profile_plugin.commands.findings_text import as_markdown as findings
     from tpu_profile_plugin.tools.payload import encode
 
-    yield findings(run.name, len(run.hosts), run.answer("smart_suggestion", all_rules=True), silent=False)
+    answer = run.answer("smart_suggestion", all_rules=True)
+    yield findings(run.name, len(run.hosts), answer, silent=False, losses=told(run))
     if base is not None:
         yield "\n### What changed\n"
         yield from comparison(json.loads(encode(run.payload("compare", base=base)).body), base.name, run.name)

@@ -8,6 +8,7 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from tpu_profile_plugin.commands.losses import tell
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.workers.choice import HELP as HELP_EXECUTOR
 from tpu_profile_plugin.workers.choice import parse_executor
@@ -53,6 +54,7 @@ def _print(run: OpenRun, options: argparse.Namespace, params: dict[str, str]) ->
     if options.tool is None:
         for tool, reason in run.tools().items():
             print(f"{tool:<26} {'-' if reason else 'yes'}{'   ' + reason if reason else ''}")
+        tell(run)
         return 0
     if options.format == "csv" or options.table:
         table = run.table(options.tool, options.table or 0, options.host, **params)
@@ -61,8 +63,7 @@ def _print(run: OpenRun, options: argparse.Namespace, params: dict[str, str]) ->
         body, content_type = run.encoded(options.tool, options.host, **params)
         sys.stdout.buffer.write(body + (b"\n" if content_type.startswith("application/json") else b""))
         sys.stdout.flush()
-    for left_out in run.left_out:
-        print(f"tpu-profile: host {left_out.host} is left out: {left_out.message}", file=sys.stderr)
+    tell(run.on(options.host))
     return 0
 
 

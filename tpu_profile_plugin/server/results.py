@@ -16,7 +16,7 @@ from tpu_profile_plugin.cache.store import DiskStore, MemoryStore
 from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NoData, Problem, ProfileError
 from tpu_profile_plugin.logdir import HostFile
 from tpu_profile_plugin.logdir.files import file_changed, mapping_faults, may_be_mapped
-from tpu_profile_plugin.server.catalog import LocatedRun, all_hosts
+from tpu_profile_plugin.server.catalog import LocatedRun
 from tpu_profile_plugin.server.progress import Abandoned, Progress
 
 if TYPE_CHECKING:
@@ -138,10 +138,10 @@ class Results:
                         raise  # otherwise this client arrived just after the last other client left
 
     def run(self, located: LocatedRun) -> Run:
-        """A run with all its hosts, for readers other than tools; raises NoData if it has none."""
+        """A run with all its hosts, for readers other than tools."""
         from tpu_profile_plugin.run.hosts import ignore_progress
 
-        return self._run(Side(located, all_hosts(located.run)), ignore_progress)
+        return self._run(Side(located, located.run.hosts), ignore_progress)
 
     def _load_or_compute(self, request: ToolRequest, fresh: bool) -> Body:
         if not fresh:

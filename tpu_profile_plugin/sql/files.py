@@ -16,6 +16,7 @@ from tpu_profile_plugin.cache.build import build_identity
 from tpu_profile_plugin.cache.files import FileCache
 from tpu_profile_plugin.errors import QueryStopped
 from tpu_profile_plugin.run.hosts import RunHosts
+from tpu_profile_plugin.run.losses import known_losses, sentences, unreadable_hosts
 from tpu_profile_plugin.run.relations.relation import Relation
 from tpu_profile_plugin.tables.parquet import write_parquet
 
@@ -23,6 +24,7 @@ _LOG = logging.getLogger("tpu_profile_plugin")
 
 _FORMAT = 1
 _NOTES = "n"
+_MOST_LOSSES = 3
 
 
 class TableFiles:
@@ -47,22 +49,22 @@ class TableFiles:
     def get(
         self, run: RunHosts, relation: Relation, on_rows: Callable[[int], None]
     ) -> tuple[Path, tuple[str, ...], bool]:
-        """The file, sentences about hosts that are missing in it, and whether to pass it to `drop` after use.
+        """The file, sentences about what is missing in it, and whether to pass it to `drop` after use.
 
         Makes the file if there is none: `on_rows` is called with the rows written so far, and may raise to stop.
         Raises what reading the profiles raises, and QueryStopped if the directory cannot be written to.
         """
         key = _key(run, relation)
         with self._turn(key, on_rows):
-            notes = self._known(key)
+            notes = self._known(key) if relation.lasting else None
             if notes is not None:
                 return self._files.path(key), notes, False
             name = f"{key}{uuid.uuid4().hex}"
             try:
                 with self._files.writing(name) as file:
                     write_parquet(relation.of(run), file, on_rows)
-                notes = run.warnings
-                if any(not host.permanent for host in run.left_out):
+                notes = _missing(run) if relation.lasting else ()
+                if not relation.lasting or any(not host.permanent for host in run.left_out):
                     return self._files.path(name), notes, True
                 # Rows first: a file whose notes exist is complete.
                 self._files.path(name).replace(self._files.path(key))
@@ -103,6 +105,13 @@ class TableFiles:
             yield
         finally:
             lock.release()
+
+
+def _missing(run: RunHosts) -> tuple[str, ...]:
+    """Sentences about hosts that are left out, and about what is missing from the others."""
+    failed = {problem.host for problem in run.left_out}
+    losses = [problem for problem in known_losses(run, unreadable_hosts(run)) if problem.host not in failed]
+    return (*run.warnings, *(f"{run.name}: {text}" for text in sentences(run, losses, _MOST_LOSSES)))
 
 
 def too_small(table: str) -> QueryStopped:

@@ -117,7 +117,14 @@ class Query:
         known = {relation.name: relation for relation in schema()}
         checked, _ = self._ask({"do": "check", "statement": self._statement, "tables": list(known)}, rows=False)
         named = checked["tables"]
-        tables = [(run, known[name]) for run in self._runs for name in named if run.name in (named[name] or [run.name])]
+        tables = [
+            (run, known[name])
+            for run in self._runs
+            for name in named
+            if run.name in (named[name] or [run.name])
+            # Without profiles, a run has problems and nothing else.
+            and (run.profiles or not known[name].lasting)
+        ]
         request = {"do": "run", "statement": checked["statement"]}
         for attempt in range(_ATTEMPTS):
             files, notes = self._read(tables)

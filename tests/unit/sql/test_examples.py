@@ -76,7 +76,7 @@ def test_the_tables_of_sql_are_those_of_python() -> None:
     for run in logdir.runs():
         for table in sql.schema():
             numbers = [column.id for column in table.columns if column.dtype == "int64"]
-            sums = ", ".join(f"coalesce(sum({id_}), 0)::VARCHAR AS {id_}" for id_ in numbers)
+            sums = ", ".join(f'coalesce(sum("{id_}"), 0)::VARCHAR AS "{id_}"' for id_ in numbers)
             (row,) = logdir.sql(f"SELECT count(*) AS n, {sums} FROM {table.name}", [run.name])
             there = run.relation(table.name).read()
             expected = {id_: str(sum(value or 0 for value in there.column(id_))) for id_ in numbers}

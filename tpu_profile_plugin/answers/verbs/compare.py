@@ -28,7 +28,7 @@ _COLUMNS = (
 _RENAMED = {"delta_ps_per_step": "delta_ps", "base_ps_per_step": "base_ps", "run_ps_per_step": "run_ps"}
 _BASE = "of the time of all ops of each run, that of ops in programs that both have"
 _NEEDS = "Record a few marked steps of both runs, with the same program on the same kind of devices."
-_MOST_OPS, _MOST_RUNS = 2, 50
+_MOST_OPS, _MOST_RUNS, _MOST_LOSSES = 2, 50, 3
 
 
 def compare(
@@ -89,8 +89,8 @@ def difference(run: OpenRun, base: OpenRun) -> Answer:
     }
     shares = {f"{side}_matched_percent": 100 * share for side, share in page["matched"].items() if share is not None}
     facts |= shares
-    if page["notes"]:
-        facts["notes"] = list(page["notes"])
+    if notes := [*page["notes"], *(f"Base: {problem.sentence}" for problem in base.losses[:_MOST_LOSSES])]:
+        facts["notes"] = notes
     cannot = Cannot(page["headline"]["text"], _NEEDS) if tone == "unknown" else None
     table = _contributions(page["contributions"])
     further = _further(run, base, page, table)

@@ -6,10 +6,11 @@ from tpu_profile_plugin.run.relations.collectives import COLLECTIVES
 from tpu_profile_plugin.run.relations.derived_events import DERIVED_EVENTS
 from tpu_profile_plugin.run.relations.events import EVENTS
 from tpu_profile_plugin.run.relations.ops import OPS
+from tpu_profile_plugin.run.relations.problems import PROBLEMS
 from tpu_profile_plugin.run.relations.relation import Relation
 from tpu_profile_plugin.run.relations.steps import STEPS
 
-RELATIONS: tuple[Relation, ...] = (EVENTS, STEPS, OPS, COLLECTIVES, ALLOCATIONS)
+RELATIONS: tuple[Relation, ...] = (EVENTS, STEPS, OPS, COLLECTIVES, ALLOCATIONS, PROBLEMS)
 """All of them, in the order of the documentation."""
 
 

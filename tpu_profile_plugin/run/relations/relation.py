@@ -25,12 +25,14 @@ class Relation:
       columns: the declarations, `RUN` and `HOST` first.
       batches: its rows in tables of at most a few million rows each, one host after the other; nothing for a run that
         has none. Raises what reading a host raises; hosts that fail among others are left out (`RunHosts.left_out`).
+      lasting: whether the same files give the same rows later.
     """
 
     name: str
     summary: str
     columns: tuple[Column, ...]
     batches: Callable[[RunHosts], Iterator[Table]]
+    lasting: bool = True
 
     def of(self, run: RunHosts) -> TableStream:
         """The table of a run."""

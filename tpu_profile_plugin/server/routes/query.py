@@ -11,7 +11,7 @@ from werkzeug.wrappers import Request
 
 from tpu_profile_plugin.cache.bodies import Body
 from tpu_profile_plugin.errors import BadRequest, NotFound
-from tpu_profile_plugin.server.catalog import Catalog
+from tpu_profile_plugin.server.catalog import Catalog, all_hosts
 from tpu_profile_plugin.server.http.answer import JSON, NEVER, Answer, json_answer
 from tpu_profile_plugin.server.http.body import json_body
 from tpu_profile_plugin.server.http.guard import Guard
@@ -121,11 +121,13 @@ class QueryRoutes:
         return json_answer(held.describe(), cache=NEVER)
 
     def _runs(self, wanted: Any, below: str) -> Sequence[Run]:
-        """The runs that a pattern or a list of names selects; raises NotFound, or BadRequest for anything else."""
+        """The runs that a pattern or a list of names selects; raises NotFound, NoData for a named run without profiles,
+        or BadRequest for anything else.
+        """
         place = Place(None, below=below or None)
         if isinstance(wanted, str):
-            # A run without profiles has no rows: a pattern skips it, a name does not.
-            listed = [run.name for run in self._catalog.runs(place) if run.hosts]
+            # A run without profiles has no rows but those of its problems.
+            listed = [run.name for run in self._catalog.runs(place) if run.hosts or run.problems]
             names = [name for name in listed if fnmatch.fnmatchcase(name, wanted)]
             if not names:
                 message = f"No run matches {wanted[:200]!r}." if listed else "There is no run with a profile."
@@ -137,7 +139,11 @@ class QueryRoutes:
         if len(names) > MOST_RUNS:
             raise BadRequest(f"A query reads {MOST_RUNS} runs at most, not {len(names)}.", parameter="runs")
         results = self._results()
-        return [results.run(self._catalog.locate(Place(name, below=place.below))) for name in names]
+        located = [self._catalog.locate(Place(name, below=place.below)) for name in names]
+        if not isinstance(wanted, str):
+            for one in located:
+                all_hosts(one.run)  # raises NoData
+        return [results.run(one) for one in located]
 
 
 def _exact(table: Table) -> Table:
