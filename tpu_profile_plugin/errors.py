@@ -207,9 +207,9 @@ class Problem:
         end = "" if message.endswith((".", "!", "?")) or (message.endswith(")") and not self.remedy) else "."
         return f"{place}{message}{end}{' ' if self.remedy else ''}{self.remedy}"
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self, *, with_host: bool = True) -> dict[str, Any]:
         """The problem as JSON; `host`, `offset` and `remedy` only if they are known."""
-        host = {} if self.host is None else {"host": self.host}
+        host = {"host": self.host} if with_host and self.host is not None else {}
         facts: dict[str, Any] = {**host, "file": self.file, "code": self.code, "message": self.message}
         more = {"offset": self.offset, "remedy": self.remedy or None}
         return facts | {name: value for name, value in more.items() if value is not None}

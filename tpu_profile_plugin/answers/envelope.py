@@ -3,7 +3,7 @@
 {"answer": ..., "units": ..., "base": ..., "from": {"run", "hosts", "tool"}, "link": ..., "next": [...],
  "rows": {"from", "to", "of"} | null, "cursor": ... | null, "cannot_answer": {"reason", "how_to_record"} | null}
 
-Of a run from which something is missing, `from` also has `left_out` (sentences on hosts), `problems` [{host, file, code,
+Of a run that lacks something, `from` also has `left_out` (sentences on hosts), `problems` [{host, file, code,
 message, offset, remedy}, ...] and `more_problems`, the number of further ones.
 """
 

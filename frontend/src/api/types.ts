@@ -7,6 +7,8 @@ export interface Problem {
   message: string;
   file?: string | null;
   offset?: number | null;
+  /** What to do about it, if the message does not say so. */
+  remedy?: string;
 }
 
 /** One entry of `runs_info`: what is known about a run without opening a file. */

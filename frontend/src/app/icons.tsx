@@ -41,6 +41,7 @@ const PATHS: Readonly<Record<string, string>> = {
   rail: "M2 2.5h12v11H2zM6 2.5v11",
   record: "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2zM8 5.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5z",
   down: "M4 6l4 4 4-4",
+  close: "M4 4l8 8M12 4l-8 8",
   warn: "M8 2 14.5 13.5h-13zM8 6.5v3.2M8 11.2v.8",
   host: "M2 3h12v4H2zM2 9h12v4H2zM4.5 5h.01M4.5 11h.01",
 };

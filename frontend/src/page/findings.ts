@@ -2,6 +2,7 @@
 import { readFindings } from "../api/payload/findings";
 import type { Evidence, Finding, Findings } from "../api/payload/findings";
 import { ALL_HOSTS } from "../api/types";
+import type { Problem } from "../api/types";
 import type { Client } from "../api/client";
 
 const FINDINGS_TOOL = "smart_suggestion";
@@ -9,6 +10,7 @@ const FINDINGS_TOOL = "smart_suggestion";
 export const FINDING_KEY = "finding";
 
 interface Entry {
+  run: string;
   answer: Promise<Findings>;
   /** Once it has arrived. */
   value: Findings | null;
@@ -16,6 +18,7 @@ interface Entry {
 
 const MOST_KEPT = 8;
 const kept = new Map<string, Entry>();
+const watching = new Set<() => void>();
 
 /** Forgets all answers, so that pages ask again; for the reload button. */
 export function forgetFindings(): void {
@@ -35,12 +38,13 @@ export function loadFindings(client: Client, run: string, host: string | null = 
   const key = client.url("data", params);
   const known = kept.get(key);
   if (known) return known.answer;
-  const entry: Entry = { answer: client.json<unknown>("data", params).then(readFindings), value: null };
+  const entry: Entry = { run, answer: client.json<unknown>("data", params).then(readFindings), value: null };
   kept.set(key, entry);
   for (const old of [...kept.keys()].slice(0, -MOST_KEPT)) kept.delete(old);
   entry.answer.then(
     (value) => {
       entry.value = value;
+      for (const arrived of watching) arrived();
     },
     () => {
       if (kept.get(key) === entry) kept.delete(key);
@@ -52,6 +56,17 @@ export function loadFindings(client: Client, run: string, host: string | null = 
 /** The findings if they have arrived already. */
 export function knownFindings(client: Client, run: string): Findings | null {
   return kept.get(client.url("data", paramsOf(run, null)))?.value ?? null;
+}
+
+/** What all answers about a run have found to be left out or damaged. */
+export function problemsFound(run: string): readonly Problem[] {
+  return [...kept.values()].flatMap((entry) => (entry.run === run ? (entry.value?.problems ?? []) : []));
+}
+
+/** Calls back when findings have arrived; returns a function that ends it. */
+export function watchFindings(arrived: () => void): () => void {
+  watching.add(arrived);
+  return () => watching.delete(arrived);
 }
 
 const bare = (id: string): string => id.replace(/[@^#]+$/, "");

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import tpu_profile_plugin
@@ -121,7 +120,7 @@ class Routes:
             }
             for file in run.hosts
         ]
-        problems = [replace(problem, host=None).describe() for problem in inspected.losses]
+        problems = [problem.describe(with_host=False) for problem in inspected.losses]
         return json_answer(
             {
                 "run": run.name,
@@ -217,7 +216,7 @@ def _without_run(query: Query) -> Answer | None:
 
 
 def _described(problem: Problem | None) -> dict[str, Any] | None:
-    return None if problem is None else replace(problem, host=None).describe() | {"offset": problem.offset}
+    return None if problem is None else problem.describe(with_host=False) | {"offset": problem.offset}
 
 
 def _run_summary(run: RunFiles) -> dict[str, Any]:

@@ -19,7 +19,8 @@ an object; times are whole picoseconds:
   display, without empty ones; the time between steps is one of them;
 * `parts` [{category, name, help, share}]: their parts in one list, largest first; `period_ps`: as `base_ps`;
 * `healthy`: neither a finding nor any part but computation takes a tenth of the time, the steps are marked, alike and
-  cover the recording, and the devices' peak rates are used well.
+  cover the recording, and the devices' peak rates are used well;
+* `problems`: what reading the run has found to be left out or damaged, as in `/run_info`; only if there is any.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from tpu_profile_plugin.analysis.findings.find import Report, RuleFinding
 from tpu_profile_plugin.analysis.findings.model import Evidence, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.run.figures.findings import run_findings
+from tpu_profile_plugin.run.losses import known_losses
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.common.barrier_suggestion import suggestions
 from tpu_profile_plugin.tools.common.decomposition import step_notes
@@ -47,7 +49,9 @@ def build(run: Run, query: Query) -> Json:
     """XProf's suggestions, or all findings."""
     if not query.flag("all_rules"):
         return Json({"suggestions": suggestions(run)})
-    return Json(report_json(*run_findings(run)))
+    answer = report_json(*run_findings(run))
+    losses = known_losses(run)
+    return Json({**answer, "problems": [one.describe(with_host=False) for one in losses]} if losses else answer)
 
 
 def report_json(run: RunView, report: Report) -> dict[str, Any]:

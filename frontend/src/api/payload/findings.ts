@@ -1,5 +1,6 @@
 // Decodes the findings of a run: causes of lost time with their evidence, the rules without a finding, and the headline.
 import { asDict, asList, asNumber, asText } from "./fields";
+import type { Problem } from "../types";
 import type { Tone } from "../../base/steps/steps";
 import type { Dict } from "./fields";
 
@@ -71,6 +72,8 @@ export interface Findings {
   silent: readonly Silence[];
   /** What shares are of: "step", "time from step to step" or "recording". */
   base: string;
+  /** What was found to be left out or damaged while the run was read. */
+  problems: readonly Problem[];
 }
 
 const CONFIDENCES: readonly string[] = ["high", "medium", "low"] satisfies Confidence[];
@@ -133,6 +136,18 @@ function readHeadline(value: unknown): RunHeadline {
   };
 }
 
+function readProblem(value: unknown): Problem {
+  const entry = asDict(value, "a problem");
+  const file = entry["file"];
+  return {
+    code: asText(entry["code"], "the code of a problem"),
+    message: asText(entry["message"], "the message of a problem"),
+    file: typeof file === "string" ? file : null,
+    offset: typeof entry["offset"] === "number" ? entry["offset"] : null,
+    remedy: asText(entry["remedy"] ?? "", "the remedy of a problem"),
+  };
+}
+
 function readSilence(value: unknown): Silence {
   const entry = asDict(value, "a rule without a finding");
   const state = asText(entry["state"], "the state of a rule");
@@ -153,5 +168,6 @@ export function readFindings(value: unknown): Findings {
     findings: asList(all["findings"], "the list of findings").map(readFinding),
     silent: asList(all["silent"], "the rules without a finding").map(readSilence),
     base: asText(all["base"], "the base of shares"),
+    problems: asList(all["problems"] ?? [], "the problems of the run").map(readProblem),
   };
 }

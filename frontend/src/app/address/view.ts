@@ -218,14 +218,28 @@ export function groupTools(tools: readonly ToolInfo[]): [string, ToolInfo[]][] {
   return names.map((name): [string, ToolInfo[]] => [name, tools.filter((t) => t.group === name)]).filter(([, list]) => list.length > 0);
 }
 
-/** Problems of a run: its own and those of its files, each once. */
-export function runProblems(info: RunInfo): { where: string; message: string; code: string; offset: number | null }[] {
-  const seen = new Map<string, { where: string; message: string; code: string; offset: number | null }>();
-  const add = (where: string, p: { code: string; message: string; offset?: number | null }): void => {
-    const known = seen.get(`${where}|${p.code}`);
-    if (!known) seen.set(`${where}|${p.code}`, { where, message: p.message, code: p.code, offset: p.offset ?? null });
+export interface RunProblem {
+  /** The file; "" for the run. */
+  where: string;
+  code: string;
+  message: string;
+  remedy: string | undefined;
+  offset: number | null;
+}
+
+/** Problems of a run: its own, those of its files, and `found` while it was read; each once. */
+export function runProblems(info: RunInfo, found: readonly Problem[] = []): RunProblem[] {
+  const seen = new Map<string, RunProblem>();
+  const add = (where: string, { code, message, offset, remedy }: Problem): void => {
+    const name = JSON.stringify([where, message]);
+    if (!seen.has(name)) seen.set(name, { where, code, message, remedy, offset: offset ?? null });
   };
   for (const host of info.hosts) if (host.problem) add(host.problem.file ?? host.name, host.problem);
-  for (const problem of info.problems) add(problem.file ?? "", problem);
+  for (const problem of [...info.problems, ...found]) add(problem.file ?? "", problem);
   return [...seen.values()];
+}
+
+/** Whether the problems of a run are shown above a page, and not in its place. */
+export function showsProblems(info: RunInfo, tool: ToolInfo | null): boolean {
+  return tool !== null && (tool.available || info.hosts.some((host) => host.problem === null));
 }

@@ -55,7 +55,7 @@ function SearchResult({ status }: { status: Status }) {
         <ul class="notes" role="alert">
           {status.problems.map((p) => (
             <li key={`${p.code}${p.file ?? ""}`}>
-              {p.file ? <code>{p.file}</code> : null} {p.message}
+              {p.file ? <code>{p.file}</code> : null} {p.message} {p.remedy}
             </li>
           ))}
         </ul>

@@ -3,6 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { PageProps } from "../../page/page";
 import type { RunInfo, RunSummary, Status, ToolInfo } from "../../api/types";
 import { fakeClient } from "../testing";
+import { forgetFindings, loadFindings } from "../../page/findings";
+import { forgetDismissed } from "./dismissed";
 import { Shell } from "./shell";
 import { makeUrlState, queryBar } from "../address/url_state";
 
@@ -77,7 +79,11 @@ function open(search: string, routes: Record<string, unknown> = {}) {
   return flush();
 }
 
-beforeEach(() => cleanup());
+beforeEach(() => {
+  cleanup();
+  forgetDismissed();
+  forgetFindings();
+});
 
 it("says above every page what the server has to say", async () => {
   await open("");
@@ -210,6 +216,45 @@ describe("shell", () => {
     const problem = { code: "corrupt_profile", message: "bad wire type", file: "h1.xplane.pb", offset: 1234 };
     await open("", { run_info: info("new", { hosts: [{ name: "h1", bytes: 1, mtime_ms: 1, kind: "xplane", problem }] }) });
     expect(text(".problems")).toBe("h1.xplane.pb: bad wire type (byte 1,234)");
+  });
+
+  it("tells a problem with its remedy on every page, until it is dismissed", async () => {
+    const skipped = (offset: number) => ({
+      code: "skipped_records",
+      message: `7 bytes at offset ${String(offset)} were left out.`,
+      file: "h1.xplane.pb",
+      offset,
+      remedy: "Copy the file again.",
+    });
+    const problems = (...offsets: number[]) => ({
+      run_info: (q: URLSearchParams) => info(q.get("run") ?? "", { problems: offsets.map(skipped) }),
+    });
+    await open("?run=new&tool=stats", problems(5));
+    expect(text(".problems")).toBe("h1.xplane.pb: 7 bytes at offset 5 were left out. Copy the file again.");
+    document.querySelector<HTMLButtonElement>('[data-tool="trace_viewer@"]')?.click();
+    await flush();
+    expect(text(".problems")).toContain("at offset 5");
+    document.querySelector<HTMLButtonElement>(".problems button")?.click();
+    await flush();
+    expect(document.querySelector(".problems")).toBeNull();
+    cleanup();
+    await open("?run=new&tool=stats", problems(5, 9));
+    expect(text(".problems")).toBe("h1.xplane.pb: 7 bytes at offset 9 were left out. Copy the file again.");
+    cleanup();
+    await open("?run=old&tool=off", problems(5, 9));
+    expect(text(".problems summary")).toContain("2 problems");
+    expect(document.querySelectorAll(".problems li").length).toBe(2);
+  });
+
+  it("tells what is found while the run is read", async () => {
+    const problem = { code: "clock_skew", message: "The clocks differ by 3 ms.", file: "h1.xplane.pb" };
+    const findings = { headline: { title: "Busy", tone: "none" }, findings: [], silent: [], base: "step", problems: [problem] };
+    const client = fakeClient({ data: findings });
+    await open("?run=new&tool=stats");
+    expect(document.querySelector(".problems")).toBeNull();
+    await loadFindings(client, "new");
+    await flush();
+    expect(text(".problems")).toBe("h1.xplane.pb: The clocks differ by 3 ms.");
   });
 
   it("shows the server's error in place of the page", async () => {

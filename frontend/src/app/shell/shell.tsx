@@ -29,7 +29,17 @@ import { AddressContext } from "../../widgets/content/link";
 import type { Address, Patch } from "../../widgets/content/link";
 import type { AddressState } from "../address/url_state";
 import { useCollapsed, useThemeChoice, useUrl } from "./hooks";
-import { chooseHosts, chooseRun, chooseTool, hostPatch, leavePage, newestFirst, runBefore, unreadable } from "../address/view";
+import {
+  chooseHosts,
+  chooseRun,
+  chooseTool,
+  hostPatch,
+  leavePage,
+  newestFirst,
+  runBefore,
+  showsProblems,
+  unreadable,
+} from "../address/view";
 
 interface Props {
   client: Client;
@@ -183,7 +193,7 @@ export function Shell({ client, state, address, load, report = null }: Props) {
           <main id="content" class="content" tabIndex={-1} aria-label={tool?.title ?? "Profile"}>
             {report ? <ReportNote report={report} /> : null}
             {config.data?.note ? <p class="report-note">{config.data.note}</p> : null}
-            {info.data && tool?.available ? <Problems info={info.data} /> : null}
+            {info.data && showsProblems(info.data, tool) ? <Problems info={info.data} /> : null}
             <div class="page">{content()}</div>
           </main>
         </div>
