@@ -80,10 +80,15 @@ def in_file(name: str) -> Iterator[None]:
 
 
 class NoData(ProfileError):
-    """The profile is valid but has no data for this tool; the message says what is missing and how to capture it."""
+    """The profile is valid but has no data for this tool; the message says what is missing and how to capture it.
+
+    Attributes:
+      reason: the code of what is missing, as `analysis/common/reasons.py` lists them; "" for other reasons.
+    """
 
     code = "no_data"
     status = 404
+    reason = ""
 
 
 class TooLarge(ProfileError):

@@ -93,7 +93,8 @@ def ask(
     try:
         answer = verb.ask(asked, checked)
     except (NoData, NotAvailable) as error:
-        answer = Answer(Link("overview_page" if verb.of_run else ""), cannot=Cannot(error.message, verb.needs))
+        needs = verb.needs.of(asked.frameworks if verb.of_run else ())
+        answer = Answer(Link("overview_page" if verb.of_run else ""), cannot=Cannot(error.message, needs))
     offset = _offset(cursor, verb, checked, asked)
     return _fitting(answer, verb, asked, door, offset, max_bytes, _digest(verb, checked, asked))
 
@@ -189,7 +190,9 @@ def _without_rows(answer: Answer, verb: Verb, asked: Asked, door: Door) -> dict[
     keys = {**about, **({"tool": link.tool} if link.tool else {}), **link.query}
     cannot = answer.cannot
     missing: dict[str, Any] = {"left_out": list(asked.warnings)} if asked.warnings else {}
-    if verb.of_run and (losses := asked.losses):
+    told = "" if answer.cannot is None else answer.cannot.reason
+    losses = [problem for problem in asked.losses if problem.message not in told] if verb.of_run else []
+    if losses:
         missing["problems"] = [problem.describe() for problem in losses[:_MOST_PROBLEMS]]
         if len(losses) > _MOST_PROBLEMS:
             missing["more_problems"] = len(losses) - _MOST_PROBLEMS

@@ -9,7 +9,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.opening import OpenRun
-from tpu_profile_plugin.tools.common.devices import devices_available
+from tpu_profile_plugin.tools.common.devices import lacks_devices
 from tpu_profile_plugin.units import PS_PER_MS
 
 
@@ -32,7 +32,7 @@ def row_of(found: RunBudget, id_: str) -> int:
 def page_of(run: OpenRun, found: RunBudget) -> str:
     """The page with the parts of steps: the overview where no device was recorded."""
     of_devices = any(device.kind != "host" for device in found.devices)
-    return "time_budget" if of_devices and devices_available(run.facts) is None else "overview_page"
+    return "time_budget" if of_devices and lacks_devices(run.facts) is None else "overview_page"
 
 
 def slowest_devices(found: RunBudget) -> np.ndarray[tuple[int], np.dtype[np.intp]]:

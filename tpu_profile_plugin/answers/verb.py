@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from tpu_profile_plugin.answers.answer import Answer
+from tpu_profile_plugin.analysis.common.advice import Advice
+from tpu_profile_plugin.analysis.common.reasons import Reason
+from tpu_profile_plugin.answers.answer import Answer, Cannot
 from tpu_profile_plugin.errors import BadRequest, NotFound, Problem
 from tpu_profile_plugin.opening import OpenLogdir, OpenRun
+from tpu_profile_plugin.run.host_facts import frameworks_of
 
 MOST_TEXT = 20_000
 """The longest text of an argument."""
@@ -113,6 +116,15 @@ class Asked:
             raise NotFound(error.message, code=error.code, argument="host", choices=choices) from None
 
     @property
+    def frameworks(self) -> tuple[str, ...]:
+        """The frameworks that wrote the profile, in whose words advice is given."""
+        return frameworks_of(self.run if self.whole_run.hosts else self.whole_run)
+
+    def cannot(self, reason: Reason) -> Cannot:
+        """Why the profile does not tell, and how to record one that does."""
+        return Cannot(reason.sentence, reason.remedy.of(self.frameworks))
+
+    @property
     def losses(self) -> tuple[Problem, ...]:
         """What was left out of the run, cut or damaged."""
         return (self.run if self.whole_run.hosts else self.whole_run).losses
@@ -130,7 +142,7 @@ class Verb:
     Attributes:
       name: of the command and of the tool for agents.
       summary: one sentence: what the answer tells.
-      needs: what must be recorded for an answer, as an instruction.
+      needs: what must be recorded for an answer, as an instruction in the words of each framework.
       answer: the function.
       parameters: its arguments, without run and host.
       of_run: whether it is about one run, so that it has the arguments run and host.
@@ -138,7 +150,7 @@ class Verb:
 
     name: str
     summary: str
-    needs: str
+    needs: Advice
     answer: Callable[..., Answer]
     parameters: tuple[Parameter, ...]
     of_run: bool
@@ -183,7 +195,7 @@ def check(
     return {given: known[given].checked(value) for given, value in arguments.items()}
 
 
-def verb(function: Callable[..., Answer], *, needs: str, of_run: bool = True) -> Verb:
+def verb(function: Callable[..., Answer], *, needs: Advice | str, of_run: bool = True) -> Verb:
     """The verb that a function answers: `function(asked, *, name: Annotated[type, "sentence"] = default, ...)`.
 
     The first sentence of its documentation is the summary. Raise NoData where the profile does not tell.
@@ -193,7 +205,8 @@ def verb(function: Callable[..., Answer], *, needs: str, of_run: bool = True) ->
         _parameter(one, hints[one.name]) for one in list(inspect.signature(function).parameters.values())[1:]
     )
     summary = (inspect.getdoc(function) or "").partition("\n\n")[0].replace("\n", " ")
-    return Verb(function.__name__.strip("_"), summary, needs, function, parameters, of_run)
+    told = Advice(needs) if isinstance(needs, str) else needs
+    return Verb(function.__name__.strip("_"), summary, told, function, parameters, of_run)
 
 
 def _parameter(one: inspect.Parameter, hint: Any) -> Parameter:

@@ -86,9 +86,9 @@ def _logdir(logdir: OpenLogdir) -> Iterator[tuple[bool, str]]:
         if len(facts.modules) > _MOST_MODULES:
             yield False, f"    and {len(facts.modules) - _MOST_MODULES} more"
         for option in facts.not_recorded:
-            yield False, f"  not recorded: {option}"
-        reasons = {tool.id: tool.available(facts) for tool in TOOLS if tool.offered}
+            yield False, f"  not recorded: {option.remedy.of(facts.frameworks)}"
+        reasons = {tool.id: tool.lacks(facts) for tool in TOOLS if tool.offered}
         yield False, f"  tools with data: {', '.join(tool for tool, reason in reasons.items() if reason is None)}"
         for tool, reason in reasons.items():
             if reason is not None:
-                yield False, f"  no {tool}: {reason}"
+                yield False, f"  no {tool}: {reason.told(facts.frameworks)}"

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.common.reasons import Reason
+from tpu_profile_plugin.analysis.summary.framework import in_order
 from tpu_profile_plugin.errors import Problem
-
-NO_DEVICES = (
-    "The profile has neither a TPU nor a GPU, nor programs of XLA's CPU backend or ops of TensorFlow or PyTorch."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +36,7 @@ class RunFacts:
       tf_data: whether the host plane declares an iterator of tf.data.
       tf_executor: whether the host plane declares that TensorFlow executed graphs or ops on the host.
       pytorch: whether the host plane declares ops of PyTorch, as its own profiler records them.
+      frameworks: that wrote the profile, as far as names tell, the most important first.
       not_recorded: options of PyTorch's profiler that were off, each with what it gives.
       torch_memory: whether the host plane has allocations, as PyTorch's profiler records them.
       losses: what was left out of a host's file, or is damaged in it; empty for a run.
@@ -54,7 +53,8 @@ class RunFacts:
     tf_data: bool = False
     tf_executor: bool = False
     pytorch: bool = False
-    not_recorded: tuple[str, ...] = ()
+    frameworks: tuple[str, ...] = ()
+    not_recorded: tuple[Reason, ...] = ()
     torch_memory: bool = False
     losses: tuple[Problem, ...] = ()
 
@@ -90,5 +90,6 @@ def combine_facts(hosts: Sequence[RunFacts]) -> RunFacts:
         tf_executor=any(host.tf_executor for host in hosts),
         pytorch=any(host.pytorch for host in hosts),
         torch_memory=any(host.torch_memory for host in hosts),
-        not_recorded=tuple(dict.fromkeys(text for host in hosts for text in host.not_recorded)),
+        frameworks=in_order({name for host in hosts for name in host.frameworks}),
+        not_recorded=tuple(dict.fromkeys(option for host in hosts for option in host.not_recorded)),
     )

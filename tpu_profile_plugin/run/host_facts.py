@@ -7,18 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.op_names import PYTORCH
+from tpu_profile_plugin.analysis.common.reasons import TORCH_MEMORY
 from tpu_profile_plugin.analysis.compare.fingerprint import program_name
 from tpu_profile_plugin.analysis.devices.cpu_tf import runs_tensorflow
 from tpu_profile_plugin.analysis.devices.cpu_torch import runs_pytorch
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.analysis.serving.events import has_requests
-from tpu_profile_plugin.analysis.summary.torch_recording import NO_MEMORY, not_recorded
+from tpu_profile_plugin.analysis.summary.framework import declared_frameworks, in_order, names_pytorch
+from tpu_profile_plugin.analysis.summary.torch_recording import not_recorded
 from tpu_profile_plugin.analysis.tf_data.pipelines import has_iterators
 from tpu_profile_plugin.columns import Plane, XSpace, load, peek, stats
 from tpu_profile_plugin.errors import Problem
 from tpu_profile_plugin.formats import Skipped, Unpacked
-from tpu_profile_plugin.run.facts import PlaneFact, RunFacts, largest_programs
+from tpu_profile_plugin.run.facts import PlaneFact, RunFacts, combine_facts, largest_programs
 from tpu_profile_plugin.run.host import HostProfile, per_host
+from tpu_profile_plugin.run.hosts import RunHosts
 
 _COUNTER = "counter_value"
 _DEVICE_TYPE = "device_type_string"
@@ -40,7 +44,11 @@ def file_facts(host: str, content: Unpacked) -> RunFacts:
     summary = peek(data)
     space = load(data, planes=("/device:", "/host:CPU"), events=False)
     programs = HloPrograms(space, {module.program_id: module for module in summary.hlo_modules})
-    torch = [plane for plane in space.planes if plane.name == "/host:CPU" and runs_pytorch(plane)]
+    threads = [plane for plane in space.planes if plane.name == "/host:CPU"]
+    torch = [plane for plane in threads if runs_pytorch(plane)]
+    wrote = declared_frameworks(threads, [module.name for module in summary.hlo_modules])
+    if any(names_pytorch(plane) for plane in space.planes if "/device:GPU" in plane.name):
+        wrote |= {PYTORCH}
     missing = not_recorded(torch[0], (one for one in space.planes if "/device:GPU" in one.name)) if torch else ()
     planes = tuple(PlaneFact(host, plane.name, plane.lines, plane.bytes) for plane in summary.planes)
     return RunFacts(
@@ -53,16 +61,14 @@ def file_facts(host: str, content: Unpacked) -> RunFacts:
             plane.name.startswith("/device:TPU:") and plane.stat_metadata.row(_COUNTER) is not None
             for plane in space.planes
         ),
-        megascale=any(
-            plane.name == "/host:CPU" and any(name.startswith(_MEGASCALE) for name in plane.event_metadata.names)
-            for plane in space.planes
-        ),
-        requests=any(plane.name == "/host:CPU" and has_requests(plane) for plane in space.planes),
-        tf_data=any(plane.name == "/host:CPU" and has_iterators(plane) for plane in space.planes),
-        tf_executor=any(plane.name == "/host:CPU" and runs_tensorflow(plane) for plane in space.planes),
+        megascale=any(name.startswith(_MEGASCALE) for plane in threads for name in plane.event_metadata.names),
+        requests=any(map(has_requests, threads)),
+        tf_data=any(map(has_iterators, threads)),
+        tf_executor=any(map(runs_tensorflow, threads)),
         pytorch=bool(torch),
+        frameworks=in_order(wrote),
         not_recorded=missing,
-        torch_memory=bool(torch) and NO_MEMORY not in missing,
+        torch_memory=bool(torch) and TORCH_MEMORY not in missing,
         losses=tuple(
             replace(problem, host=host)
             for problem in (
@@ -72,6 +78,11 @@ def file_facts(host: str, content: Unpacked) -> RunFacts:
             )
         ),
     )
+
+
+def frameworks_of(run: RunHosts) -> tuple[str, ...]:
+    """The frameworks that wrote the profiles of a run, the most important first."""
+    return combine_facts([facts for facts in run.examine_hosts(host_facts) if isinstance(facts, RunFacts)]).frameworks
 
 
 def _left_out(skipped: Sequence[Skipped]) -> Iterator[Problem]:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.reasons import NO_DEVICES
 from tpu_profile_plugin.cache.profiles import ProfileCache
-from tpu_profile_plugin.errors import NoData, Problem
+from tpu_profile_plugin.errors import Problem
 from tpu_profile_plugin.logdir import HostFile
-from tpu_profile_plugin.run.facts import NO_DEVICES, RunFacts, combine_facts
+from tpu_profile_plugin.run.facts import RunFacts, combine_facts
 from tpu_profile_plugin.run.host import HostExecutor, HostProfile, KeptResults, Origin
 from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.hosts import OnProgress, RunHosts, ignore_progress, local_threads
@@ -186,7 +187,7 @@ class Run(RunHosts):
 
         budget = run_budget(self)
         if not budget.devices:
-            raise NoData(NO_DEVICES)
+            raise NO_DEVICES.error()
         return budget
 
     def decomposition(self) -> RunBudget:
@@ -195,7 +196,7 @@ class Run(RunHosts):
 
         found = run_decomposition(self)
         if not len(found) or not found.devices:
-            raise NoData(NO_DEVICES)
+            raise NO_DEVICES.error()
         return found
 
     def overview(self) -> Overview:
@@ -229,7 +230,7 @@ class Run(RunHosts):
 
         communication = run_communication(self)
         if not communication.devices:
-            raise NoData(NO_DEVICES)
+            raise NO_DEVICES.error()
         return communication
 
     def memory(self) -> Memory:

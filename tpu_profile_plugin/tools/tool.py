@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
 
+from tpu_profile_plugin.analysis.common.reasons import Reason
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.params import Param, ParamValue
@@ -27,7 +28,7 @@ class HostChoice(str, Enum):
     """As ONE_OR_ALL, but pages only offer all hosts merged."""
 
 
-def _always(_: RunFacts) -> str | None:
+def _nothing(_: RunFacts) -> Reason | None:
     return None
 
 
@@ -44,8 +45,8 @@ class Tool:
       hosts: which hosts a request may name.
       params: the query parameters it reads; others are ignored and not part of the cache key.
       version: to be incremented whenever the same input gives another answer; invalidates cached answers.
-      available: returns None if the run has the data the tool needs, else the reason, as one sentence. A tool that is
-        not available is not listed but still answers requests.
+      lacks: returns None if the run has the data that the tool needs, else the reason. A tool that lacks data is not
+        listed but still answers requests.
       aliases: older ids of this tool.
       offered: False for a tool that answers requests but is never listed.
       compares: a request names a second run as `base`; it is `Query.base`.
@@ -62,12 +63,17 @@ class Tool:
     hosts: HostChoice = HostChoice.ONE_OR_ALL
     params: tuple[Param, ...] = ()
     version: int = 1
-    available: Callable[[RunFacts], str | None] = _always
+    lacks: Callable[[RunFacts], Reason | None] = _nothing
     aliases: tuple[str, ...] = ()
     offered: bool = True
     compares: bool = False
     extras: Collection[str] = ()
     without_run: Callable[[Mapping[str, ParamValue]], Payload | None] | None = None
+
+    def available(self, facts: RunFacts) -> str | None:
+        """None if the run has the data that the tool needs, else the reason, as one sentence."""
+        reason = self.lacks(facts)
+        return None if reason is None else reason.sentence
 
     def query(self, given: Mapping[str, str | None], base: Run | None = None) -> Query:
         """The parsed parameters, defaults filled in; others are ignored. Raises BadRequest."""

@@ -47,6 +47,8 @@ export interface ToolInfo {
   host_names: string[];
   available: boolean;
   reason: string | null;
+  /** How to record what the tool lacks, if `reason` does not say so. */
+  remedy?: string;
   params: ToolParam[];
 }
 

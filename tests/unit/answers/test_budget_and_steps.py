@@ -12,7 +12,7 @@ from builders.profiles.verdicts import LOADER, NOTHING, UNMARKED
 from builders.xspace_text import build
 
 import tpu_profile_plugin
-from tpu_profile_plugin.answers.how_to_record import PROFILE, STEPS
+from tpu_profile_plugin.analysis.common.reasons import PROFILE, STEPS
 from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.opening import OpenLogdir
 
@@ -130,11 +130,11 @@ def test_without_steps_the_recording_has_parts_but_no_steps() -> None:
     assert asked(opened, "budget")["answer"]["shares_of"] == "recording"
     envelope = asked(opened, "steps")
     assert envelope["answer"] == {}
-    assert envelope["cannot_answer"]["how_to_record"] == STEPS
+    assert envelope["cannot_answer"]["how_to_record"] == STEPS.general
     assert [one["verb"] for one in envelope["next"]] == ["budget", "explain"]
 
 
-@pytest.mark.parametrize(("verb", "how"), [("budget", PROFILE), ("steps", STEPS)])
+@pytest.mark.parametrize(("verb", "how"), [("budget", PROFILE.general), ("steps", STEPS.general)])
 def test_without_devices_and_steps_they_say_what_to_record(verb: str, how: str) -> None:
     cannot = asked(tpu_profile_plugin.open(build(NOTHING)), verb)["cannot_answer"]
     assert cannot["how_to_record"] == how

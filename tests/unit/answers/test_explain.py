@@ -12,10 +12,10 @@ from builders.profiles.verdicts import LOADER, NOTHING
 from builders.xspace_text import build
 
 import tpu_profile_plugin
+from tpu_profile_plugin.analysis.common.reasons import PROFILE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding
 from tpu_profile_plugin.answers.answer import Next
 from tpu_profile_plugin.answers.evidence import first, further, line_of
-from tpu_profile_plugin.answers.how_to_record import PROFILE, STEPS, how_to_record
 from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.opening import OpenLogdir
 
@@ -126,7 +126,7 @@ def test_without_devices_it_says_so() -> None:
     envelope = asked(tpu_profile_plugin.open(build(NOTHING)), "explain")
     assert envelope["cannot_answer"] == {
         "reason": "No device in the profile: its time cannot be accounted for.",
-        "how_to_record": PROFILE,
+        "how_to_record": PROFILE.general,
     }
     assert [one["id"] for one in envelope["answer"]["findings"]] == ["steps_not_marked"]
 
@@ -205,18 +205,3 @@ def test_the_most_precise_question_of_each_verb_comes_first() -> None:
 def test_the_line_of_code_that_a_finding_names(text: str, line: str | None) -> None:
     assert line_of(finding(title=text)) == line
     assert line_of(finding(Evidence("Function", text))) == line
-
-
-@pytest.mark.parametrize(
-    ("reason", "told"),
-    [
-        ("Python functions were not recorded.", "--python-tracer 1"),
-        ("Waits 0.1%. Not recorded: `tpu-profile capture --x`.", "Not recorded: `tpu-profile capture --x`."),
-        ("3 steps recorded: too few to tell a typical one.", STEPS),
-        ("No device allocators and no programs with known memory recorded.", "allocations"),
-        ("The use of matrix units and memory bandwidth is unknown.", "peak rates"),
-        ("No devices recorded.", PROFILE),
-    ],
-)
-def test_what_to_record_follows_from_what_is_missing(reason: str, told: str) -> None:
-    assert told in how_to_record(reason)

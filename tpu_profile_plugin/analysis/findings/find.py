@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tpu_profile_plugin.analysis.common.reasons import FAILED
 from tpu_profile_plugin.analysis.findings.evidence.device.busy_with import BusyWith, busy_with, compiling, in_words
 from tpu_profile_plugin.analysis.findings.headline import CLEAR_SHARE, Headline, headline, is_healthy
 from tpu_profile_plugin.analysis.findings.host_view import HostView
@@ -132,13 +133,14 @@ def _verdict(rule: Rule, run: RunView, gathered: Sequence[Any]) -> Finding | Sil
     failures = [(host, part) for host, part in zip(run.hosts, gathered, strict=True) if isinstance(part, Failure)]
     if failures:
         host, failure = failures[0]
-        return Silence(f"The rule failed on {host}: {failure.error}.", looked=False, failed=True)
+        return Silence(f"The rule failed on {host}: {failure.error}.", looked=False, failed=True, missing=FAILED)
     try:
         return rule.judge(run, gathered)
     except (ProfileError, MemoryError):
         raise
     except Exception as error:
-        return Silence(f"The rule failed: {_failure(rule.id, error).error}.", looked=False, failed=True)
+        reason = f"The rule failed: {_failure(rule.id, error).error}."
+        return Silence(reason, looked=False, failed=True, missing=FAILED)
 
 
 def _failure(rule: str, error: Exception) -> Failure:

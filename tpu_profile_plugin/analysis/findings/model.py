@@ -10,10 +10,10 @@ from functools import cache
 from inspect import cleandoc
 from typing import Any, Literal
 
-from tpu_profile_plugin.analysis.common.op_names import JAX, PYTORCH, TENSORFLOW
+from tpu_profile_plugin.analysis.common.advice import Advice as Advice
+from tpu_profile_plugin.analysis.common.reasons import Reason
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.summary.framework import PYTORCH_XLA
 
 Confidence = Literal["high", "medium", "low"]
 State = Literal["passed", "unknown", "failed"]
@@ -80,28 +80,6 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Advice:
-    """What to do, in two sentences: for a framework, else in general; `keras` for programs that Keras runs.
-
-    PyTorch/XLA has the advice for PyTorch unless it differs.
-    """
-
-    general: str
-    jax: str = ""
-    tensorflow: str = ""
-    pytorch: str = ""
-    pytorch_xla: str = ""
-    keras: str = ""
-
-    def of(self, frameworks: Sequence[str], *, keras: bool = False) -> str:
-        """For the first framework of the run that has advice of its own."""
-        tensorflow = self.keras if keras and self.keras else self.tensorflow
-        advice = {JAX: self.jax, TENSORFLOW: tensorflow, PYTORCH: self.pytorch}
-        advice[PYTORCH_XLA] = self.pytorch_xla or self.pytorch
-        return next((advice[name] for name in frameworks if advice.get(name)), self.general)
-
-
-@dataclass(frozen=True, slots=True)
 class Finding:
     """A cause of lost time or memory.
 
@@ -135,16 +113,24 @@ class Silence:
       reason: a sentence with the number that the rule looked at.
       looked: the profile has what the rule needs.
       failed: the rule raised an error.
+      missing: what the profile lacks, with how to record it; None if `looked`.
     """
 
     reason: str
     looked: bool = True
     failed: bool = False
+    missing: Reason | None = None
 
     @property
     def state(self) -> State:
         """`passed`: the cause is not there; `unknown`: the profile cannot tell; `failed`: the rule has a defect."""
         return "failed" if self.failed else "passed" if self.looked else "unknown"
+
+
+def lacks(missing: Reason, sentence: str = "", *, unless: bool = False) -> Silence:
+    """The silence of a rule that could not look, in the words of the reason or others; `unless` it could."""
+    reason = sentence or missing.sentence
+    return Silence(reason) if unless else Silence(reason, looked=False, missing=missing)
 
 
 @dataclass(frozen=True, slots=True)

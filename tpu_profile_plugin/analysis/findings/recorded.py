@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from tpu_profile_plugin.analysis.common.reasons import NO_DEVICES, NO_FRAMES, NO_HOST_EVENTS, Reason
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
-from tpu_profile_plugin.analysis.findings.model import Advice, Silence
+from tpu_profile_plugin.analysis.findings.model import Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 
@@ -23,7 +24,7 @@ class Need:
     """
 
     recorded: Callable[[RunView], bool]
-    missing: Advice
+    missing: Reason
 
 
 def _waits_are_short(run: RunView) -> bool:
@@ -33,25 +34,11 @@ def _waits_are_short(run: RunView) -> bool:
     return run.has_devices and run.base_ps > 0 and 1 - known < LEAST_SHARE
 
 
-DEVICES = Need(lambda run: run.has_devices, Advice("No device was recorded: capture while the program computes."))
-HOST = Need(
-    lambda run: run.summary.host_events or _waits_are_short(run),
-    Advice(
-        "No events of the host were recorded: `tpu-profile capture --host-tracer 2` records them.",
-        pytorch="No events of the host were recorded: ProfilerActivity.CPU of torch.profiler.profile records them.",
-        pytorch_xla="No events of the host were recorded: `tpu-profile capture --host-tracer 2` records them.",
-    ),
+DEVICES = Need(
+    lambda run: run.has_devices, NO_DEVICES.said("No device was recorded: capture while the program computes.")
 )
-_NO_FRAMES = "Python functions were not recorded: "
-FRAMES = Need(
-    lambda run: run.summary.python_frames or _waits_are_short(run),
-    Advice(
-        f"{_NO_FRAMES}`tpu-profile capture --python-tracer 1` records them.",
-        tensorflow=f"{_NO_FRAMES}with `tpu-profile capture --python-tracer 1`, TensorFlow up to 2.15 records them.",
-        pytorch=f"{_NO_FRAMES}with_stack=True of torch.profiler.profile records them.",
-        pytorch_xla=f"{_NO_FRAMES}`tpu-profile capture --python-tracer 1` records them.",
-    ),
-)
+HOST = Need(lambda run: run.summary.host_events or _waits_are_short(run), NO_HOST_EVENTS)
+FRAMES = Need(lambda run: run.summary.python_frames or _waits_are_short(run), NO_FRAMES)
 INPUT = replace(FRAMES, recorded=lambda run: run.summary.input_events or FRAMES.recorded(run))
 NEEDS: Mapping[str, tuple[Need, ...]] = {
     "recompilation": (HOST,),
@@ -77,4 +64,6 @@ def qualified(rule: str, run: RunView, silence: Silence) -> Silence:
     missing = next((need for need in NEEDS.get(rule, ()) if not need.recorded(run)), None)
     if missing is None or silence.failed or (missing is DEVICES and not silence.looked):
         return silence
-    return replace(silence, reason=f"{silence.reason} {missing.missing.of(run.frameworks)}", looked=False)
+    lacked = missing.missing
+    told = lacked.sentence if missing is DEVICES else lacked.in_full(run.frameworks)
+    return replace(silence, reason=f"{silence.reason} {told}", looked=False, missing=lacked)

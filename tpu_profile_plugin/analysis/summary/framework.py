@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
+from tpu_profile_plugin.analysis.common.advice import PYTORCH_XLA
 from tpu_profile_plugin.analysis.common.op_names import JAX, PYTORCH, TENSORFLOW, is_infeed_enqueue, parse_op
 from tpu_profile_plugin.columns import Plane, XSpace, hlo_modules
 
-PYTORCH_XLA = "PyTorch/XLA"
 NAMES = {JAX: "JAX", TENSORFLOW: "TensorFlow", PYTORCH: "PyTorch", PYTORCH_XLA: "PyTorch/XLA"}
 _EVENTS = {
     JAX: ("PjitFunction(", "$pjit.py", "jit_", "pmap_"),
     TENSORFLOW: ("EagerExecute", "EagerLocalExecute", "FunctionRun", "ExecutorState::Process", "TFE_Py_", "Iterator::"),
     PYTORCH_XLA: ("torch_xla", "aten::", "SyncTensorsGraph"),
 }
+_OF_PYTORCH = ":" + PYTORCH
 _INPUT = ("iteratorgetnext", "iterator::")
 _MODULES = {
     JAX: ("jit_", "pjit_", "pmap_", "xmap_"),
@@ -25,16 +26,32 @@ _MODULES = {
 
 def frameworks(space: XSpace, planes: Iterable[Plane], provenances: Iterable[str]) -> tuple[str, ...]:
     """Keys of `NAMES`: those of the given planes' events, of the HLO modules, and of most ops by provenance."""
-    names = [name for plane in planes for name in plane.declared.event_metadata.names]
-    others = [name for name in names if parse_op(name).category != PYTORCH]
-    keys = {PYTORCH} if len(others) < len(names) else set()
-    keys |= {name for name, prefixes in _EVENTS.items() if any(event.startswith(prefixes) for event in others)}
-    modules = [module.name for module in hlo_modules(space)]
-    keys |= {name for name, prefixes in _MODULES.items() if any(module.startswith(prefixes) for module in modules)}
+    keys = declared_frameworks(planes, [module.name for module in hlo_modules(space)])
     kinds = Counter(parse_op(text).category for text in set(provenances) if text)
     most = max(NAMES, key=lambda kind: kinds[kind])  # the first among equals
     if kinds[most] and kinds[most] == max(kinds.values()):
         keys.add(most)
+    return in_order(keys)
+
+
+def declared_frameworks(planes: Iterable[Plane], modules: Collection[str]) -> set[str]:
+    """Keys of `NAMES`: those of the events that planes declare, and of HLO modules by name; reads metadata alone."""
+    names = [name for plane in planes for name in plane.declared.event_metadata.names]
+    others = [name for name in names if parse_op(name).category != PYTORCH]
+    keys = {PYTORCH} if len(others) < len(names) else set()
+    keys |= {name for name, prefixes in _EVENTS.items() if any(event.startswith(prefixes) for event in others)}
+    return keys | {
+        name for name, prefixes in _MODULES.items() if any(module.startswith(prefixes) for module in modules)
+    }
+
+
+def names_pytorch(device: Plane) -> bool:
+    """Whether ops of PyTorch are named as the origin of work of a device; reads metadata alone."""
+    return any(text.endswith(_OF_PYTORCH) for text in device.declared.stat_metadata.names)
+
+
+def in_order(keys: Collection[str]) -> tuple[str, ...]:
+    """Frameworks, the most important first."""
     return tuple(name for name in NAMES if name in keys)
 
 

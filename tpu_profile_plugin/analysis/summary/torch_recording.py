@@ -6,30 +6,30 @@ import re
 from collections.abc import Iterable
 
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH
+from tpu_profile_plugin.analysis.common.reasons import (
+    TORCH_GRAPHS,
+    TORCH_MEMORY,
+    TORCH_MODULES,
+    TORCH_SHAPES,
+    TORCH_STACKS,
+    TORCH_STEPS,
+    Reason,
+)
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.columns import Plane
 
-NO_MEMORY = "profile_memory=True: memory over time, and what is live at its peak"
-"""What a recording without allocations lacks."""
-
 _OPTIONS = (
-    ("Input Dims", "", "record_shapes=True: shapes of ops, and with them FLOPs and the roofline"),
-    ("", "$", "with_stack=True: the lines of Python behind ops, kernels and waits of the host"),
-    ("", "nn.Module: ", "with_modules=True: the module of each op, and op profiles by module"),
-    ("", "MemoryAllocation", NO_MEMORY),
-    ("", "ProfilerStep", "prof.step() after each step: steps, their parts and their variation"),
+    ("Input Dims", "", TORCH_SHAPES),
+    ("", "$", TORCH_STACKS),
+    ("", "nn.Module: ", TORCH_MODULES),
+    ("", "MemoryAllocation", TORCH_MEMORY),
+    ("", "ProfilerStep", TORCH_STEPS),
 )
-"""A stat or a begin of an event's name that shows that an option was on, and what the option gives."""
+"""A stat or a begin of an event's name that shows that an option was on, and what is missing if it was off."""
 
 _SUFFIX = ":" + PYTORCH
 _GRAPH = re.compile(r"(?:.*/)?(?:CUDA|HIP) graph (?:\d+|of \d+ nodes):PyTorch\Z")
 """The op of work of a graph whose capture is not known, as the importer writes it."""
-
-CAPTURE_OF_GRAPHS = (
-    "a trace of the capture of the graphs, in the directory capture_traces beside this one "
-    "(vLLM: --profiler-config.capture_torch_profiler, SGLang: --enable-profile-cuda-graph), "
-    "or some steps without graphs: the ops behind the kernels of a graph, which a replay does not tell"
-)
 
 
 def replays_unknown_graphs(device: Plane) -> bool:
@@ -42,7 +42,7 @@ def graphs_note(ops: OpTable) -> str:
     time = sum(ps for name, ps in zip(ops.provenance, ops.self_ps.tolist(), strict=True) if _GRAPH.match(name))
     if not time:
         return ""
-    what = CAPTURE_OF_GRAPHS.rpartition(": ")[0]
+    what = TORCH_GRAPHS.remedy.general.rpartition(": ")[0]
     share = f"{time / ops.op_ps:.1%} of the time of kernels and copies is that of replayed graphs"
     return f"{share}, which do not tell their ops. To see them, record {what}."
 
@@ -56,7 +56,7 @@ def inputs_note(*tables: OpTable) -> str:
     )
 
 
-def not_recorded(host: Plane, devices: Iterable[Plane] = ()) -> tuple[str, ...]:
+def not_recorded(host: Plane, devices: Iterable[Plane] = ()) -> tuple[Reason, ...]:
     """Options of `torch.profiler.profile` that were off, each with what it gives.
 
     Args:
@@ -65,10 +65,10 @@ def not_recorded(host: Plane, devices: Iterable[Plane] = ()) -> tuple[str, ...]:
     """
     names, stats = host.declared.event_metadata.names, host.declared.stat_metadata
     missing = []
-    for stat, begin, gives in _OPTIONS:
+    for stat, begin, lacking in _OPTIONS:
         recorded = stats.row(stat) is not None if stat else any(name.startswith(begin) for name in names)
         if not recorded:
-            missing.append(gives)
+            missing.append(lacking)
     if any(replays_unknown_graphs(device) for device in devices):
-        missing.append(CAPTURE_OF_GRAPHS)
+        missing.append(TORCH_GRAPHS)
     return tuple(missing)

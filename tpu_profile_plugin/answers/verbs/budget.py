@@ -9,17 +9,17 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, GROUP_OF, label_of
 from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.common.reasons import PROFILE
 from tpu_profile_plugin.analysis.summary.outliers import step_outliers
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.evidence import MOST_NEXT
-from tpu_profile_plugin.answers.how_to_record import PROFILE
 from tpu_profile_plugin.answers.shares import base_sentence
 from tpu_profile_plugin.answers.steps import page_of, row_of, step_ids, window_of
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.run.figures.overview import PART_IDS, Spent, most_first
 from tpu_profile_plugin.tables.table import Table, numbers, texts
-from tpu_profile_plugin.tools.common.decomposition import reading_notes
+from tpu_profile_plugin.tools.common.decomposition import run_notes
 from tpu_profile_plugin.tools.common.devices import device_names
 
 _PART = (
@@ -70,7 +70,7 @@ def _average(run: OpenRun, found: RunBudget) -> Answer:
     page = page_of(run, found)
     if page == "time_budget" and (causes := _causes(found, hosts)):
         facts["host_code"] = causes
-    if notes := [*reading_notes(found), *run.warnings]:
+    if notes := [*run_notes(run, found), *run.warnings]:
         facts["notes"] = notes
     table = Table(columns, list(zip(*rows, strict=True)) if rows else [()] * len(columns), name="parts")
     return Answer(Link(page), facts, table, base_sentence(found), tuple(_next(found, spent))[:MOST_NEXT])

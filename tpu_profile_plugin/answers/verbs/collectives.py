@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.reasons import COMMUNICATION
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.ids import distinct_ids, op_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
@@ -114,5 +115,5 @@ def _further(run: OpenRun, ops: Table, page: dict[str, Any]) -> tuple[Next, ...]
 
 VERB = verb(
     collectives,
-    needs="Record several devices while they communicate; for waits between hosts, record all hosts in one session.",
+    needs=COMMUNICATION,
 )

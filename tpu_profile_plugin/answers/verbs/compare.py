@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
+from tpu_profile_plugin.analysis.common.reasons import COMPARABLE
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
 from tpu_profile_plugin.answers.ids import distinct_ids, op_ids
 from tpu_profile_plugin.answers.related import related_runs
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
 from tpu_profile_plugin.opening import OpenRun
+from tpu_profile_plugin.run.host_facts import frameworks_of
 from tpu_profile_plugin.tables.table import Table, flags, numbers, texts
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.summary.compare.texts import LEAST_MATCHED
@@ -27,7 +29,6 @@ _COLUMNS = (
 )
 _RENAMED = {"delta_ps_per_step": "delta_ps", "base_ps_per_step": "base_ps", "run_ps_per_step": "run_ps"}
 _BASE = "of the time of all ops of each run, that of ops in programs that both have"
-_NEEDS = "Record a few marked steps of both runs, with the same program on the same kind of devices."
 _MOST_OPS, _MOST_RUNS, _MOST_LOSSES = 2, 50, 3
 
 
@@ -91,7 +92,7 @@ def difference(run: OpenRun, base: OpenRun) -> Answer:
     facts |= shares
     if notes := [*page["notes"], *(f"Base: {problem.sentence}" for problem in base.losses[:_MOST_LOSSES])]:
         facts["notes"] = notes
-    cannot = Cannot(page["headline"]["text"], _NEEDS) if tone == "unknown" else None
+    cannot = Cannot(page["headline"]["text"], COMPARABLE.of(frameworks_of(run))) if tone == "unknown" else None
     table = _contributions(page["contributions"])
     further = _further(run, base, page, table)
     return Answer(Link("compare", {"base": base.name}), facts, table, dict.fromkeys(shares, _BASE), further, cannot)
@@ -130,4 +131,4 @@ def _further(run: OpenRun, base: OpenRun, page: Mapping[str, Any], table: Table)
     return tuple(further)
 
 
-VERB = verb(compare, needs=_NEEDS)
+VERB = verb(compare, needs=COMPARABLE)

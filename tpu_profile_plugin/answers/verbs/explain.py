@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from tpu_profile_plugin.analysis.budget.categories import label_of
+from tpu_profile_plugin.analysis.common.reasons import PROFILE
 from tpu_profile_plugin.analysis.findings.find import RuleFinding
 from tpu_profile_plugin.analysis.findings.model import OpOf, Rule, Silence
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
 from tpu_profile_plugin.answers.evidence import MOST_NEXT, first, further, line_of, value_text
-from tpu_profile_plugin.answers.how_to_record import PROFILE, how_to_record
 from tpu_profile_plugin.answers.shares import base_sentence
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import NoData, NotFound
@@ -61,7 +61,7 @@ def _all(run: OpenRun, found: Overview) -> Answer:
     asked_next = [Next("explain", {"finding": one.id}, f"all evidence: {one.title}") for one in report.findings[:5]]
     if budget.base_ps:
         asked_next.append(Next("budget", {}, "all parts of the average step"))
-    cannot = None if budget.base_ps else Cannot(f"{report.headline.title}.", PROFILE)
+    cannot = None if budget.base_ps else Cannot(f"{report.headline.title}.", PROFILE.of(found.view.frameworks))
     base = base_sentence(budget) if budget.base_ps else ""
     return Answer(Link("overview_page"), facts, table, base, tuple(asked_next[:MOST_NEXT]), cannot)
 
@@ -98,7 +98,8 @@ def _one(run: OpenRun, found: Overview, name: str) -> Answer:
         raise NotFound(message, argument="finding", choices=ids)
     rule, silence = known[name]
     facts = {"id": name, "looks_for": rule.looks_for, "state": silence.state, "reason": silence.reason}
-    cannot = None if silence.looked else Cannot(silence.reason, how_to_record(silence.reason))
+    remedy = PROFILE if silence.missing is None else silence.missing.remedy
+    cannot = None if silence.looked else Cannot(silence.reason, remedy.of(found.view.frameworks))
     more = (Next("explain", {}, "what does slow the run down"),)
     return Answer(Link("overview_page"), facts, next=more, cannot=cannot)
 

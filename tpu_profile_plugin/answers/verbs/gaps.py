@@ -6,6 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.reasons import GAPS
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.run.figures.gaps import Gaps
@@ -97,5 +98,5 @@ def _further(found: Gaps, rows: list[int]) -> tuple[Next, ...]:
 
 VERB = verb(
     gaps,
-    needs="Record while programs run on a device; for host calls with Python functions, set python_tracer_level to 1.",
+    needs=GAPS,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from tpu_profile_plugin.analysis.common.reasons import HLO
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.answers.verbs.op_pages import next_op, next_source
@@ -59,4 +60,4 @@ def _next(found: HloAround) -> tuple[Next, ...]:
     return tuple(further)
 
 
-VERB = verb(hlo, needs="Record with HLO protos in the profile, the default of JAX and of TensorFlow with XLA.")
+VERB = verb(hlo, needs=HLO)

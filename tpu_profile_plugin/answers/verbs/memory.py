@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+from tpu_profile_plugin.analysis.common.reasons import MEMORY, NO_CAPACITY, NO_MEMORY
 from tpu_profile_plugin.analysis.findings.rules.memory.memory_near_limit import MEMORY_SHARE
-from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
+from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.ids import distinct_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.answers.verbs.op_pages import next_source
@@ -16,12 +17,6 @@ from tpu_profile_plugin.run.figures.memory_peak import AllocatorUse, AtPeak, Pro
 from tpu_profile_plugin.tables.table import Table, integers, texts
 from tpu_profile_plugin.units import PS_PER_MS
 
-_NEEDS = (
-    "Record on a TPU or GPU with the level of host tracing at 2 or more, which has allocations, "
-    "and with HLO protos, the default, which have the buffers of programs."
-)
-_NO_CAPACITY = "The capacity is not recorded: programs on CPUs share the memory of the host."
-_FOR_CAPACITY = "Record on a TPU or GPU; on a CPU, compare the peak with the memory that is free on the host."
 _COLUMNS = (
     texts(
         "id", "Id", "What holds the memory: an instruction and its program, for the verb hlo, or the framework's op."
@@ -47,11 +42,11 @@ def memory(
     run = asked.run
     if not program:
         try:
-            return _of_allocators(run, run.allocator_uses())
+            return _of_allocators(asked, run.allocator_uses())
         except NoData:
             pass
     try:
-        return _of_program(run, run.program_peak(program or _largest(run)))
+        return _of_program(asked, run.program_peak(program or _largest(run)))
     except NotFound as error:
         if error.code != "module_not_found":
             raise
@@ -65,7 +60,7 @@ def _largest(run: OpenRun) -> str:
     return max(peaks, key=lambda name: peaks[name], default="")
 
 
-def _of_allocators(run: OpenRun, uses: Sequence[AllocatorUse]) -> Answer:
+def _of_allocators(asked: Asked, uses: Sequence[AllocatorUse]) -> Answer:
     """What was recorded: the fullest allocator."""
     use = uses[0]
     facts: dict[str, Any] = {
@@ -80,11 +75,13 @@ def _of_allocators(run: OpenRun, uses: Sequence[AllocatorUse]) -> Answer:
         "allocators": [f"{one.allocator} of {one.host}" for one in uses[:8]],
     }
     link = Link("memory_profile", {"host": use.host, "memory_id": use.allocator})
-    further = [Next("memory", {"program": name}, "the buffers of the program that needs most") for name in _needy(run)]
+    further = [
+        Next("memory", {"program": name}, "the buffers of the program that needs most") for name in _needy(asked.run)
+    ]
     moment = use.time_ps / PS_PER_MS
     window = {"from": max(0.0, round(moment - 1, 3)), "to": round(moment + 1, 3)}
     further.append(Next("timeline", window, "what ran at the peak"))
-    cannot = None if use.capacity_bytes else Cannot(_NO_CAPACITY, _FOR_CAPACITY)
+    cannot = None if use.capacity_bytes else asked.cannot(NO_CAPACITY)
     return Answer(link, facts, _table(use.allocations, "allocations"), next=tuple(further), cannot=cannot)
 
 
@@ -96,11 +93,12 @@ def _needy(run: OpenRun) -> list[str]:
     return [name] if name else []
 
 
-def _of_program(run: OpenRun, found: ProgramPeak) -> Answer:
+def _of_program(asked: Asked, found: ProgramPeak) -> Answer:
     """What XLA planned."""
     if not found.peak_bytes:
-        reason = f"The profile has no buffer assignment of {found.program}."
-        return Answer(Link("memory_viewer", _query(found)), {"program": found.program}, cannot=Cannot(reason, _NEEDS))
+        lacking = NO_MEMORY.said(f"The profile has no buffer assignment of {found.program}.")
+        about = {"program": found.program}
+        return Answer(Link("memory_viewer", _query(found)), about, cannot=asked.cannot(lacking))
     facts: dict[str, Any] = {
         **_verdict(found.peak_bytes, found.device_bytes, "the program"),
         "program": found.program,
@@ -116,7 +114,7 @@ def _of_program(run: OpenRun, found: ProgramPeak) -> Answer:
     held = [one.name for one in found.buffers if one.kind == "Temporary"][:2]
     further += [Next("hlo", {"op": f"{name}@{found.program}"}, "what makes and uses this buffer") for name in held]
     further.append(Next("programs", {}, "the other programs"))
-    cannot = None if found.device_bytes else Cannot(_NO_CAPACITY, _FOR_CAPACITY)
+    cannot = None if found.device_bytes else asked.cannot(NO_CAPACITY)
     table = _table(found.buffers, "buffers", f"@{found.program}")
     return Answer(Link("memory_viewer", _query(found)), facts, table, next=tuple(further), cannot=cannot)
 
@@ -142,4 +140,4 @@ def _table(held: Sequence[AtPeak], name: str, end: str = "") -> Table:
     return Table((_COLUMNS[0], *shown), data, name=name)
 
 
-VERB = verb(memory, needs=_NEEDS)
+VERB = verb(memory, needs=MEMORY)

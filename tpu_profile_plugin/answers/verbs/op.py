@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+from tpu_profile_plugin.analysis.common.reasons import OPS
 from tpu_profile_plugin.analysis.ops.rates import Resource
 from tpu_profile_plugin.answers.answer import Answer, Next
 from tpu_profile_plugin.answers.verb import Asked, verb
@@ -97,4 +98,4 @@ def _next(found: Op) -> list[Next]:
     return further
 
 
-VERB = verb(op, needs="Record while the program runs on a device or on XLA's CPU backend, after it has compiled.")
+VERB = verb(op, needs=OPS)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.reasons import OPS
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.answers.verbs.op_pages import BASES, next_op, next_source, page_of
@@ -85,4 +86,4 @@ def _next(found: OpRates, chosen: np.ndarray[tuple[int], np.dtype[np.intp]], fin
     return tuple(further)
 
 
-VERB = verb(ops, needs="Record while the program runs on a device or on XLA's CPU backend, after it has compiled.")
+VERB = verb(ops, needs=OPS)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tpu_profile_plugin.analysis.common.reasons import PROFILE
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
 from tpu_profile_plugin.answers.evidence import MOST_NEXT, line_of
-from tpu_profile_plugin.answers.how_to_record import PROFILE
 from tpu_profile_plugin.answers.runs import run_before
 from tpu_profile_plugin.answers.shares import base_sentence
 from tpu_profile_plugin.answers.verb import Asked, verb
@@ -45,7 +45,12 @@ def overview(asked: Asked) -> Answer:
     if late := asked.run.once("late hosts", lambda: hosts_json(budget, list(view.hosts))["stragglers"]):
         facts["late_hosts"] = late[:_MOST_HOSTS]
     messages = found.diagnostics
-    told = [*step_notes(budget, view.coverage), *messages.errors, *messages.warnings, *asked.run.warnings]
+    told = [
+        *step_notes(budget, view.coverage, view.frameworks),
+        *messages.errors,
+        *messages.warnings,
+        *asked.run.warnings,
+    ]
     if told:
         facts["notes"] = list(dict.fromkeys(told))[:_MOST_MESSAGES]
     rows = [
@@ -54,7 +59,7 @@ def overview(asked: Asked) -> Answer:
     ]
     table = Table(_COLUMNS, list(zip(*rows, strict=True)) if rows else [()] * len(_COLUMNS), name="findings")
     base = base_sentence(budget) if known else ""
-    cannot = None if known else Cannot(f"{found.report.headline.title}.", PROFILE)
+    cannot = None if known else Cannot(f"{found.report.headline.title}.", PROFILE.of(view.frameworks))
     before = run_before(asked.run.name, [run.name for run in asked.logdir.runs()])
     further = tuple(_next(found, before))[:MOST_NEXT]
     return Answer(Link("overview_page"), facts, table, base, further, cannot)

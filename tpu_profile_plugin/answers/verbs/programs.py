@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tpu_profile_plugin.analysis.common.reasons import PROGRAMS
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.tables.table import Table, flags, integers, texts
@@ -43,5 +44,5 @@ def programs(asked: Asked) -> Answer:
 
 VERB = verb(
     programs,
-    needs="Record programs that XLA compiles, with HLO protos in the profile: the default of JAX and TensorFlow.",
+    needs=PROGRAMS,
 )

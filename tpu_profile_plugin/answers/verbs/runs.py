@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
+from tpu_profile_plugin.analysis.common.reasons import RUN
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.runs import run_before
 from tpu_profile_plugin.answers.verb import Asked, verb
@@ -46,4 +47,4 @@ def _written(mtime_ms: int) -> str | None:
     return datetime.fromtimestamp(mtime_ms / MS_PER_S).astimezone().isoformat(" ", "seconds") if mtime_ms else None
 
 
-VERB = verb(runs, needs="Capture one with `tpu-profile capture HOST:PORT LOGDIR` or jax.profiler.trace.", of_run=False)
+VERB = verb(runs, needs=RUN, of_run=False)

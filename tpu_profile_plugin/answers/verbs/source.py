@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.reasons import SOURCES
 from tpu_profile_plugin.analysis.findings.places import cell
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.verb import Asked, verb
@@ -71,6 +72,5 @@ def _ops(found: SourceLines) -> Table:
 
 VERB = verb(
     source,
-    needs="Record programs that XLA compiles, with HLO protos in the profile (the default of JAX and TensorFlow), "
-    "from a source file rather than a console.",
+    needs=SOURCES,
 )

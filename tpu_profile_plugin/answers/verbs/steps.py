@@ -8,9 +8,9 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, label_of
 from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.common.reasons import NO_STEPS, STEPS
 from tpu_profile_plugin.analysis.summary.outliers import step_outliers
-from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
-from tpu_profile_plugin.answers.how_to_record import STEPS
+from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.steps import page_of, slowest_devices, step_ids, window_of
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.opening import OpenRun
@@ -28,7 +28,6 @@ _COLUMNS: tuple[Column, ...] = (
     numbers("part_ps", "This part", "ps", "Its time in this step."),
     numbers("part_average_ps", "Its average", "ps", "Its time in the average step."),
 )
-_NO_STEPS = "No step was marked, and no event repeats from which steps could be inferred."
 _SLOWEST = texts("slowest_device", "Slowest device", "The device with the longest step.")
 
 
@@ -37,7 +36,7 @@ def steps(asked: Asked, *, sort: Annotated[Order, "Which steps come first."] = "
     run, found = asked.run, asked.run.decomposition()
     if "recording" in found.sources:
         of_recording = Next("budget", {}, "the recording as one step"), Next("explain", {}, "what slows the run down")
-        return Answer(Link(page_of(run, found)), next=of_recording, cannot=Cannot(_NO_STEPS, STEPS))
+        return Answer(Link(page_of(run, found)), next=of_recording, cannot=asked.cannot(NO_STEPS))
     table = run.once(("verb steps", sort), lambda: _table(run, found, sort))
     facts: dict[str, Any] = {
         "steps_recorded": len(found),
@@ -45,7 +44,8 @@ def steps(asked: Asked, *, sort: Annotated[Order, "Which steps come first."] = "
         "average_step_ps": found.step_ps,
         "far_longer_than_median": len(step_outliers(found)),
     }
-    if notes := [*step_notes(found, run.overview().view.coverage), *run.warnings]:
+    view = run.overview().view
+    if notes := [*step_notes(found, view.coverage, view.frameworks), *run.warnings]:
         facts["notes"] = notes
     slowest = int(np.argmax(found.of_steps_ps[0]))
     window, _, _ = window_of(run, found, slowest)

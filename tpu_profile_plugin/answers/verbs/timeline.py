@@ -7,6 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.reasons import SESSION
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.ids import distinct_ids, op_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
@@ -98,4 +99,4 @@ def _further(run: OpenRun, found: Timeline, find: str) -> tuple[Next, ...]:
     return tuple(further)
 
 
-VERB = verb(timeline, needs="Record with a profiler session that is open while the program runs, for a few steps.")
+VERB = verb(timeline, needs=SESSION)

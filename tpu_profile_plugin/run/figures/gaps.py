@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.gaps import HostGaps, host_gaps
+from tpu_profile_plugin.analysis.common.reasons import NO_DEVICES
 from tpu_profile_plugin.columns.arrays import I64, Bools
-from tpu_profile_plugin.errors import NoData
-from tpu_profile_plugin.run.facts import NO_DEVICES
 from tpu_profile_plugin.run.figures.devices import device_steps, host_devices, reader_of
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
@@ -107,7 +106,7 @@ def run_gaps(run: RunHosts) -> Gaps:
     hosts = run.map_hosts(gaps)
     parts = [(i, host, device) for i, host in enumerate(hosts) for device in host.devices]
     if not parts:
-        raise NoData(NO_DEVICES)
+        raise NO_DEVICES.error()
     sizes = [len(device.begin_ps) for _, _, device in parts]
     names = [host.name for host in run.readable]
 

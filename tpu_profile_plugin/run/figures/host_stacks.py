@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import host_plane
+from tpu_profile_plugin.analysis.common.reasons import NO_PYTHON
 from tpu_profile_plugin.analysis.timeline.stacks import Stacks, thread_stacks
-from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.run.host import HostProfile, per_host
+from tpu_profile_plugin.run.host_facts import frameworks_of
 from tpu_profile_plugin.run.hosts import RunHosts
 
-NO_PYTHON = "No call of Python was recorded: capture with the Python tracer on, for a short time."
 _FRAME = "$"
 """Names of Python frames begin with it."""
 
@@ -47,5 +47,5 @@ def run_python_stacks(run: RunHosts) -> HostStacks:
     # Only now it is known which hosts can be read.
     hosts = tuple((host.name, stacks) for host, stacks in zip(run.readable, each, strict=True) if len(stacks))
     if not hosts:
-        raise NoData(NO_PYTHON)
+        raise NO_PYTHON.error(frameworks_of(run))
     return HostStacks(hosts)

@@ -6,16 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.reasons import NO_GPU, NO_KERNELS
 from tpu_profile_plugin.analysis.ops.gpu.kernel_table import KernelRow, combine_kernel_rows, kernel_rows
 from tpu_profile_plugin.columns.arrays import I64
-from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.units import PS_PER_NS
 
 GPU = "/device:GPU:"
-NO_KERNELS = "The profile has no GPU: kernels are recorded on GPUs only."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +51,7 @@ def run_kernels(run: RunHosts) -> Kernels:
     rows = tuple(combine_kernel_rows(run.map_hosts(host_kernels)))
     if not rows:
         gpus = any(plane.name.startswith(GPU) for host in run.readable for plane in host.lazy.planes)
-        raise NoData("No kernel of a GPU was recorded." if gpus else NO_KERNELS)
+        raise (NO_KERNELS if gpus else NO_GPU).error()
     numbers = np.array([(row.runs, row.total_ns, row.min_ns, row.max_ns) for row in rows], np.int64)
     return Kernels(
         name=tuple(row.kernel.name for row in rows),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.common.reasons import NO_MEMORY
 from tpu_profile_plugin.analysis.memory.capacity import DeviceMemory, device_allocators, device_memory
-from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.run.figures.comparison import run_side
 from tpu_profile_plugin.run.host import HostProfile, derived, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
@@ -66,5 +66,5 @@ def run_memory(run: RunHosts) -> Memory:
         programs=run_side(run).memory,
     )
     if not memory.allocators and not memory.programs and not any(one.bytes for one in memory.devices.values()):
-        raise NoData("The profile has neither allocations, nor programs with buffers, nor devices of known memory.")
+        raise NO_MEMORY.error()
     return memory

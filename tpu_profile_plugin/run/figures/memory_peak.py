@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.common.reasons import NO_ALLOCATIONS
 from tpu_profile_plugin.analysis.hlo.source import source_of
 from tpu_profile_plugin.analysis.memory.allocations import INVALID
 from tpu_profile_plugin.analysis.memory.capacity import device_allocators
 from tpu_profile_plugin.analysis.memory.layout import DEFAULT_SPACE, MemoryLayout, by_size
 from tpu_profile_plugin.analysis.memory.peak import MemoryPeak, memory_peak
-from tpu_profile_plugin.errors import NoData, in_file
+from tpu_profile_plugin.errors import in_file
 from tpu_profile_plugin.run.figures.allocations import host_allocations
 from tpu_profile_plugin.run.figures.memory import host_device_memory
 from tpu_profile_plugin.run.figures.programs import chosen_program, is_program_id, programs_of
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 
-NO_ALLOCATIONS = "The profile has no allocations."
 _MOST = 500
 """Allocations at a peak that are kept, the largest."""
 
@@ -182,5 +182,5 @@ def run_allocator_uses(run: RunHosts) -> tuple[AllocatorUse, ...]:
     """The peaks of all allocators: of devices, the fullest first, then of hosts. Raises NoData without any."""
     uses = [use for of_host in run.map_hosts(host_allocator_uses) for use in of_host if use.in_use_bytes > 0]
     if not uses:
-        raise NoData(NO_ALLOCATIONS)
+        raise NO_ALLOCATIONS.error()
     return tuple(sorted(uses, key=lambda use: (not use.of_device, -use.share, -use.in_use_bytes)))

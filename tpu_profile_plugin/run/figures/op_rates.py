@@ -9,18 +9,17 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.reasons import NO_OPS
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.ops.rates import Rates, divide, rates
 from tpu_profile_plugin.analysis.ops.table import IDLE, OpTable, framework_ops
 from tpu_profile_plugin.analysis.ops.tree import rows_of
 from tpu_profile_plugin.analysis.summary.ops import OpSummary, supported_peaks
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
-from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.run.figures.framework_ops import run_framework_ops
 from tpu_profile_plugin.run.figures.ops import op_summary, with_near_sources
 from tpu_profile_plugin.run.hosts import RunHosts
 
-NO_OPS = "The profile has no op: neither devices, nor XLA's CPU backend, nor TensorFlow recorded any."
 Texts = np.ndarray[Any, np.dtype[np.object_]]
 Place = Literal["device", "cpu", "framework device", "framework host"]
 """Where ops ran; those of a framework have neither program, nor rates, nor source."""
@@ -115,7 +114,7 @@ def run_op_rates(run: RunHosts) -> OpRates:
     place: Place = "framework device" if len(framework.device) else "framework host"
     table = framework_ops(framework.device) if len(framework.device) else framework.host.ops
     if not len(table):
-        raise NoData(NO_OPS)
+        raise NO_OPS.error()
     return run.once("framework_op_rates", lambda: _of_framework(table, place))
 
 

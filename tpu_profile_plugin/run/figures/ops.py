@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import device_planes
+from tpu_profile_plugin.analysis.common.reasons import NO_OPS
 from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.convolution_layout import Dimension
 from tpu_profile_plugin.analysis.hlo.ops import Fused
@@ -17,7 +18,6 @@ from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.summary.cpu_ops import cpu_summary
 from tpu_profile_plugin.analysis.summary.ops import OpSummary, reduce_op_summaries, summarize_ops
 from tpu_profile_plugin.columns.arrays import F64, I64
-from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.run.figures.framework_ops import run_framework_ops
 from tpu_profile_plugin.run.figures.programs import hlo_ops, hlo_ops_without_events
 from tpu_profile_plugin.run.figures.summary import groups_if_any
@@ -212,7 +212,7 @@ def run_ops(run: RunHosts, backend: Backend = "auto") -> Ops:
     framework = run_framework_ops(run)
     table = framework.device if len(framework.device) else framework.host.ops
     if not len(table):
-        raise NoData("The profile has no op: neither devices, nor XLA's CPU backend, nor TensorFlow recorded any.")
+        raise NO_OPS.error()
     return _ops(table, {}, ("",) * len(table), table.bytes)
 
 

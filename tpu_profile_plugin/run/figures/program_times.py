@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS
 from tpu_profile_plugin.analysis.ops.tree import NO_PROGRAM, PROGRAM, op_tree
-from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.run.figures.ops import op_summary
 from tpu_profile_plugin.run.figures.programs import programs_of
 from tpu_profile_plugin.run.hosts import RunHosts
 
-NO_PROGRAMS = "The profile contains no HLO module, and no op names a program."
+_NO_PROGRAMS = NO_PROGRAMS.said("The profile contains no HLO module, and no op names a program.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def run_program_times(run: RunHosts) -> ProgramTimes:
     known = {name for _, programs in run.iterate_hosts(programs_of) for name in programs.names.values()}
     records = op_summary(run, "auto").records
     if not known and not any(records.table.module):
-        raise NoData(NO_PROGRAMS)
+        raise _NO_PROGRAMS.error()
     return run.once("program_times", lambda: _times(run, known))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tpu_profile_plugin import errors
+from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, Program, hlo_programs
 from tpu_profile_plugin.run.host import HostProfile, derived
@@ -100,7 +101,7 @@ def _find(run: RunHosts, name: str, number: str) -> tuple[HostProfile, int]:
         for position, program_id in enumerate(programs.modules)
     ]
     if not sizes:
-        raise errors.NoData("The profile contains no HLO module.")
+        raise NO_PROGRAMS.error()
     return max(sizes, key=lambda entry: entry[:3])[3:]
 
 
@@ -166,6 +167,6 @@ def run_programs(run: RunHosts) -> Programs:
         for number, name in programs.names.items():
             places.setdefault(name, (number, host.name))
     if not places:
-        raise errors.NoData("The profile contains no HLO module.")
+        raise NO_PROGRAMS.error()
     names = sorted(places)
     return Programs(tuple(names), tuple(places[n][0] for n in names), tuple(places[n][1] for n in names))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.op_names import parse_op
+from tpu_profile_plugin.analysis.common.reasons import NO_ALLOCATIONS
 from tpu_profile_plugin.analysis.memory.allocations import INVALID, TextColumn
 from tpu_profile_plugin.analysis.memory.peak import timeline
 from tpu_profile_plugin.analysis.memory.recorded import OP, REGION, STEP, RecordedMemory, recorded_memory
@@ -18,7 +19,7 @@ from tpu_profile_plugin.run.hosts import RunHosts
 
 STACKS = (REGION, OP, STEP)
 MOST_LIVE = 500
-NO_ALLOCATIONS = "The host recorded no allocations of memory."
+_NO_ALLOCATIONS = NO_ALLOCATIONS.said("The host recorded no allocations of memory.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ def host_recorded_memory(host: HostProfile, memory: str, instant: int) -> Record
     """
     memories = _memories(host)
     if not memories:
-        raise NoData(NO_ALLOCATIONS)
+        raise _NO_ALLOCATIONS.error()
     name = memory or max(memories, key=lambda one: int(memories[one].heap.max()))
     if name not in memories:
         raise BadRequest(f"There is no allocator {memory[:80]!r}.", parameter="memory_id", choices=list(memories)[:200])

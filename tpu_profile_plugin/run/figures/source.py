@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.reasons import NO_SOURCE
 from tpu_profile_plugin.analysis.hlo.frames import written_stack
 from tpu_profile_plugin.columns.arrays import F64, I64
-from tpu_profile_plugin.errors import NoData, NotFound
+from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.run.figures.op_rates import OpRates, Texts, objects, run_op_rates
 from tpu_profile_plugin.run.hosts import RunHosts
 
-NO_SOURCE = "No op has a source line: the profile has no HLO program with them."
 _CHOICES = 20
 
 
@@ -49,7 +49,7 @@ def run_source(run: RunHosts, place: str = "") -> SourceLines:
     ops = run_op_rates(run)
     has_source = np.flatnonzero(ops.source != "")
     if not len(has_source):
-        raise NoData(NO_SOURCE)
+        raise NO_SOURCE.error()
     if not place:
         return _lines(ops, has_source, by_stack=False)
     at = np.array([row for row in has_source.tolist() if _is_of(ops.source[row], place)], np.int64)

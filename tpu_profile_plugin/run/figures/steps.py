@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.common.reasons import NO_STEPS
 from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.steps.bottleneck import Verdict, generic_verdict, tpu_verdict
 from tpu_profile_plugin.analysis.steps.breakdown import (
@@ -16,7 +17,6 @@ from tpu_profile_plugin.analysis.steps.input_breakdown import InputBreakdown, in
 from tpu_profile_plugin.analysis.steps.table import EventClass, StepTable
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.columns.arrays import F64, I64
-from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.figures.diagnostics import NO_STEP_MARKER
 from tpu_profile_plugin.run.hosts import RunHosts
@@ -98,5 +98,5 @@ def run_steps(run: RunHosts) -> Steps:
     """The steps of the chosen hosts. Raises NoData without any."""
     budget = run_decomposition(run)
     if not len(budget) or "recording" in budget.sources:
-        raise NoData(NO_STEP_MARKER)
+        raise NO_STEPS.said(NO_STEP_MARKER).error()
     return Steps(tuple(budget.labels), budget.begin_ps[:, 0], budget.of_steps_ps[0], budget.sources[0])

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.reasons import NO_EVENTS
 from tpu_profile_plugin.analysis.timeline.in_window import InWindow, extent, in_window
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
-from tpu_profile_plugin.errors import BadRequest, NoData
+from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.tables.table import Table, integers, numbers, texts
@@ -92,7 +93,7 @@ def run_extent(run: RunHosts) -> tuple[int, int]:
     """The first begin and the last end of the events of the chosen hosts, in ps. Raises NoData without any."""
     known = [one for one in run.map_hosts(host_extent) if one is not None]
     if not known:
-        raise NoData("The profile has no event.")
+        raise NO_EVENTS.error()
     return min(begin for begin, _ in known), max(end for _, end in known)
 
 

@@ -244,7 +244,9 @@ def _tools(
     for tool in TOOLS:
         if not tool.offered:
             continue
-        reason = unreadable or tool.available(inspected.facts)
+        lacks = tool.lacks(inspected.facts)
+        reason = unreadable or (lacks and lacks.sentence)
+        remedy = "" if unreadable or not lacks else lacks.remedy.of(inspected.facts.frameworks)
         tools.append(
             {
                 "id": tool.id,
@@ -255,6 +257,7 @@ def _tools(
                 "host_names": hosts_offered(run, tool.hosts) if run is not None else [],
                 "available": reason is None,
                 "reason": reason,
+                **({"remedy": remedy} if remedy else {}),
                 "params": [param.describe() for param in tool.params],
             }
         )

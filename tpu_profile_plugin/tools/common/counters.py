@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.analysis.common.planes import TPU_PREFIX
+from tpu_profile_plugin.analysis.common.reasons import NO_COUNTERS, NO_TPU_COUNTERS, Reason
 from tpu_profile_plugin.analysis.counters.samples import declares_values
 from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.run.facts import RunFacts
@@ -12,13 +13,11 @@ from tpu_profile_plugin.tables.table import texts
 HOST_NAME = texts("hostname", "Host name", "Host of the sample.", extra=True)
 
 
-def counters_recorded(facts: RunFacts) -> str | None:
+def lacks_counters(facts: RunFacts) -> Reason | None:
     """None if a TPU has values of counters, else the reason."""
     if facts.counter_values:
         return None
-    if not facts.has_plane(TPU_PREFIX):
-        return "The profile has no TPU: performance counters exist on TPUs only."
-    return "No performance counters were recorded: the capture did not request them."
+    return NO_COUNTERS if facts.has_plane(TPU_PREFIX) else NO_TPU_COUNTERS
 
 
 def tpu_planes(host: HostProfile) -> tuple[Plane, ...]:

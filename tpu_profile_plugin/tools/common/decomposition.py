@@ -22,21 +22,16 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, BETWEEN_LABEL, CATEGORIES, GROUPS, LABELS, Label
 from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.common.reasons import UNMARKED, UNTRACED_IDLE_TIME
 from tpu_profile_plugin.analysis.summary.coverage import Coverage
 from tpu_profile_plugin.analysis.summary.outliers import step_outliers
+from tpu_profile_plugin.run.host_facts import frameworks_of
+from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.units import duration
 
-_NO_FRAMES = (
-    "No Python functions were recorded, so that idle time cannot be traced to host code. "
-    "`tpu-profile capture --python-tracer 1` records them, or `with_stack=True` of PyTorch."
-)
 _DISPATCH = (
     "Work goes on after the last step ended: the markers enclose its dispatch only. The time from the first step to "
     "the end of the work is divided evenly among the steps."
-)
-_RECORDING = (
-    "The profile has no steps; all of the recording counts as one. Mark steps with StepTraceAnnotation, in PyTorch "
-    "with prof.step()."
 )
 _INFERRED = "The profile has no step markers. Steps are inferred from {event}, which repeats {count} times."
 _SHARED = (
@@ -53,25 +48,30 @@ _UNEXPLAINED = 0.1
 """Least share of unexplained time in the steps for a note."""
 
 
-def reading_notes(budget: RunBudget) -> list[str]:
-    """Sentences on where the steps come from, and on unexplained time."""
+def reading_notes(budget: RunBudget, frameworks: Sequence[str] = ()) -> list[str]:
+    """Sentences on where the steps come from, and on unexplained time; `frameworks`: in whose words."""
     sentences = []
     if "dispatch" in budget.sources:
         sentences.append(_DISPATCH)
     if "recording" in budget.sources:
-        sentences.append(_RECORDING)
+        sentences.append(UNMARKED.told(frameworks))
     if budget.evidence is not None and budget.inferred:
         sentences.append(_INFERRED.format(event=budget.evidence.event, count=budget.evidence.occurrences))
     if budget.share("idle_other") >= _UNEXPLAINED:
         on_cpu = [device.host for device in budget.devices if device.kind == "cpu"]
         sentences += [_SHARED] if len(on_cpu) > len(set(on_cpu)) else []
-        sentences += [_NO_FRAMES] if False in budget.traced else []
+        sentences += [UNTRACED_IDLE_TIME.told(frameworks)] if False in budget.traced else []
     return sentences
 
 
-def step_notes(budget: RunBudget, covered: Coverage | None) -> list[str]:
+def run_notes(run: RunHosts, budget: RunBudget) -> list[str]:
+    """The same in the words of the run's framework, which is looked up only if there is something to say."""
+    return reading_notes(budget, frameworks_of(run)) if reading_notes(budget) else []
+
+
+def step_notes(budget: RunBudget, covered: Coverage | None, frameworks: Sequence[str] = ()) -> list[str]:
     """What pages and the command say of the steps: where they come from, exceptions, and what they leave out."""
-    return [*reading_notes(budget), *_slow(budget), *_covered(covered)]
+    return [*reading_notes(budget, frameworks), *_slow(budget), *_covered(covered)]
 
 
 def _slow(budget: RunBudget) -> list[str]:

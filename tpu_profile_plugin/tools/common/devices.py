@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tpu_profile_plugin.analysis.common.reasons import NO_COLLECTING_DEVICES, NO_DEVICES, Reason
 from tpu_profile_plugin.analysis.devices.model import RunDevice
-from tpu_profile_plugin.run.facts import NO_DEVICES, RunFacts
+from tpu_profile_plugin.run.facts import RunFacts
 
 
 def device_names(devices: Sequence[RunDevice], hosts: Sequence[str], *, several: bool) -> list[str]:
@@ -13,15 +14,15 @@ def device_names(devices: Sequence[RunDevice], hosts: Sequence[str], *, several:
     return [f"{hosts[one.host]}: {one.name}" if several else one.name for one in devices]
 
 
-def devices_available(facts: RunFacts) -> str | None:
+def lacks_devices(facts: RunFacts) -> Reason | None:
     """None if the profile may have devices, else the reason why it has none."""
-    if facts.tf_executor or facts.pytorch or communication_available(facts) is None:
+    if facts.tf_executor or facts.pytorch or lacks_communication(facts) is None:
         return None
     return NO_DEVICES
 
 
-def communication_available(facts: RunFacts) -> str | None:
+def lacks_communication(facts: RunFacts) -> Reason | None:
     """None if the profile may have devices that communicate, else the reason; ops of frameworks on the CPU do not."""
     if facts.has_plane("/device:TPU:") or facts.has_plane("/device:GPU:") or facts.modules:
         return None
-    return "The profile has neither a TPU nor a GPU nor a program of XLA's CPU backend."
+    return NO_COLLECTING_DEVICES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tpu_profile_plugin.analysis.common.reasons import NO_MODULES, NO_MODULES_IN_PYTORCH, Reason
 from tpu_profile_plugin.analysis.hlo.programs import Program
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.programs import chosen_program
@@ -16,16 +17,11 @@ PARAMS = (
 )
 
 
-def no_modules(facts: RunFacts) -> str | None:
+def lacks_modules(facts: RunFacts) -> Reason | None:
     """The reason why tools about HLO modules are unavailable for a run; None if they are available."""
     if facts.modules:
         return None
-    if facts.pytorch:
-        return "PyTorch without XLA runs ops one by one: there are no HLO programs. Its ops are in Framework Op Stats."
-    return (
-        "The profile contains no HLO module (an event of the plane /host:metadata with the stat 'Hlo Proto'); "
-        "profilers of XLA devices write them unless their HLO option is off."
-    )
+    return NO_MODULES_IN_PYTORCH if facts.pytorch else NO_MODULES
 
 
 def requested_program(run: Run, query: Query) -> tuple[HostProfile, Program]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import cast
 
+from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE_OPS_IN_PYTORCH, Reason
 from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
 from tpu_profile_plugin.analysis.ops.records import OpText
 from tpu_profile_plugin.analysis.summary.ops import OpSummary
@@ -104,8 +105,8 @@ def _escaped(text: str) -> str:
     return escape(text, quote=True).replace("&#x27;", "&#39;")
 
 
-def device_ops_available(facts: RunFacts) -> str | None:
+def lacks_device_ops(facts: RunFacts) -> Reason | None:
     """None if devices may have run ops, else the reason: of PyTorch without a GPU only the host's ops are recorded."""
     if facts.pytorch and not facts.has_plane("/device:GPU:"):
-        return "PyTorch ran on the CPU: its ops are in Framework Op Stats."
+        return NO_DEVICE_OPS_IN_PYTORCH
     return None

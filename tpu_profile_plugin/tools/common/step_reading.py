@@ -42,7 +42,7 @@ def reading_json(run: Run, summary: RunSummary) -> dict[str, Any]:
         "input": {"bottleneck": verdict.bottleneck, "level": verdict.level, "percent": verdict.percent},
         "hosts": hosts_json(budget, hosts),
         "recording": recording_json(covered, hosts),
-        "notes": step_notes(budget, covered),
+        "notes": step_notes(budget, covered, summary.frameworks),
     }
 
 

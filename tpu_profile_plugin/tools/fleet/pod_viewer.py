@@ -15,7 +15,7 @@ from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.figures.diagnostics import step_warnings
 from tpu_profile_plugin.run.figures.summary import run_summary
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tools.common.decomposition import groups_json, labels_json, reading_notes
+from tpu_profile_plugin.tools.common.decomposition import groups_json, labels_json, run_notes
 from tpu_profile_plugin.tools.common.devices import device_names
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
@@ -64,7 +64,7 @@ def _of_budget(run: Run) -> dict[str, Any]:
         },
         "groups": groups_json()[:-1],
         "labels": labels_json(),
-        "notes": reading_notes(budget),
+        "notes": run_notes(run, budget),
         "deviceType": summary.environment.device_type,
     }
 

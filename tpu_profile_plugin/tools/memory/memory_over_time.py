@@ -24,7 +24,7 @@ from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.figures.memory_over_time import MemoryOverTime, Piece, host_memory_over_time
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, attributes, flags, integers, texts
-from tpu_profile_plugin.tools.common.hlo_modules import PARAMS, no_modules, requested_program
+from tpu_profile_plugin.tools.common.hlo_modules import PARAMS, lacks_modules, requested_program
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
@@ -120,6 +120,6 @@ TOOL = Tool(
         Param("fixed", "string", "", "Numbers of buffers that do not grow with the batch, separated by commas."),
         Param("scaled", "string", "", "Numbers of buffers that grow with the batch, separated by commas."),
     ),
-    available=no_modules,
+    lacks=lacks_modules,
     offered=False,
 )

@@ -9,6 +9,7 @@ from itertools import chain
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import events_of_lines, offsets_in_line
+from tpu_profile_plugin.analysis.common.reasons import NO_ALLOCATIONS_IN_PYTORCH, Reason
 from tpu_profile_plugin.analysis.memory.allocations import INVALID, Allocations, TextColumn
 from tpu_profile_plugin.analysis.memory.peak import MemoryPeak, SpecialAllocation, memory_peak
 from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
@@ -151,11 +152,9 @@ def _modules(space: XSpace, planes: Iterable[Plane], *, since_recording: bool) -
             count += len(names)
 
 
-def _available(facts: RunFacts) -> str | None:
+def _lacks(facts: RunFacts) -> Reason | None:
     """Of other profilers, the declared events do not tell."""
-    if facts.pytorch and not facts.torch_memory:
-        return "Memory was not recorded: profile_memory=True of torch.profiler.profile records allocations."
-    return None
+    return NO_ALLOCATIONS_IN_PYTORCH if facts.pytorch and not facts.torch_memory else None
 
 
 TOOL = Tool(
@@ -164,7 +163,7 @@ TOOL = Tool(
     group="Memory",
     summary="Memory in use of each allocator over time, and the allocations at the peak.",
     build=build,
-    available=_available,
+    lacks=_lacks,
     hosts=HostChoice.ONE,
     params=(
         Param(

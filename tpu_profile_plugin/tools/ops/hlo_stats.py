@@ -16,7 +16,7 @@ from tpu_profile_plugin.analysis.summary.ops import OpSummary, supported_peaks
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, numbers, texts
-from tpu_profile_plugin.tools.common.hlo_modules import no_modules
+from tpu_profile_plugin.tools.common.hlo_modules import lacks_modules
 from tpu_profile_plugin.tools.common.ops import OP_EXTRAS, OP_PARAMS, chosen_ops, notes_of, peaks_of, source_cell
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
@@ -143,6 +143,6 @@ TOOL = Tool(
     build=build,
     params=OP_PARAMS,
     extras=OP_EXTRAS,
-    available=lambda facts: no_modules(facts) if facts.pytorch else None,
+    lacks=lambda facts: lacks_modules(facts) if facts.pytorch else None,
     aliases=("hlo_op_stats",),
 )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tpu_profile_plugin.analysis.common.reasons import NO_GPU, Reason
 from tpu_profile_plugin.analysis.ops.gpu.kernel_table import combine_kernel_rows
 from tpu_profile_plugin.analysis.ops.torch_inputs import dtype_of
 from tpu_profile_plugin.run.facts import RunFacts
-from tpu_profile_plugin.run.figures.kernels import GPU, NO_KERNELS, host_kernels
+from tpu_profile_plugin.run.figures.kernels import GPU, host_kernels
 from tpu_profile_plugin.run.figures.op_inputs import run_op_inputs
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, flags, numbers, texts
@@ -68,8 +69,8 @@ def build(run: Run, query: Query) -> Table:
     )
 
 
-def _available(facts: RunFacts) -> str | None:
-    return None if facts.has_plane(GPU) else NO_KERNELS
+def _lacks(facts: RunFacts) -> Reason | None:
+    return None if facts.has_plane(GPU) else NO_GPU
 
 
 TOOL = Tool(
@@ -78,5 +79,5 @@ TOOL = Tool(
     group="Ops",
     summary="Time of GPU kernels, their launch parameters and use of tensor cores.",
     build=build,
-    available=_available,
+    lacks=_lacks,
 )

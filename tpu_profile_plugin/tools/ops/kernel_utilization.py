@@ -12,7 +12,7 @@ from typing import Any
 from tpu_profile_plugin.analysis.counters.kernels import Asked, DeviceKernels, Kernel, kernels
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tools.common.counters import counters_recorded, tpu_planes
+from tpu_profile_plugin.tools.common.counters import lacks_counters, tpu_planes
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
@@ -82,6 +82,6 @@ TOOL = Tool(
         ),
         Param("device_id", "int", _NO_DEVICE, "The device to show; all by default."),
     ),
-    available=counters_recorded,
+    lacks=lacks_counters,
     extras=("host", "sample"),
 )

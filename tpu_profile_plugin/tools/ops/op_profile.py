@@ -24,7 +24,7 @@ from tpu_profile_plugin.analysis.ops.tree import (
 from tpu_profile_plugin.analysis.summary.ops import OpSummary
 from tpu_profile_plugin.run.figures.ops import OpKey, run_op_details
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, device_ops_available, notes_of, peaks_of
+from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, lacks_device_ops, notes_of, peaks_of
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
@@ -206,6 +206,6 @@ TOOL = Tool(
         *OP_PARAMS,
     ),
     aliases=("hlo_op_profile",),
-    available=device_ops_available,
+    lacks=lacks_device_ops,
     extras=("notes", "selfTimeOps", "fused", "utilization"),
 )

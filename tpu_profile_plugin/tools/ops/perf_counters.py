@@ -16,7 +16,7 @@ from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, numbers, texts
-from tpu_profile_plugin.tools.common.counters import counters_recorded
+from tpu_profile_plugin.tools.common.counters import lacks_counters
 from tpu_profile_plugin.tools.params import Param, ParamValue
 from tpu_profile_plugin.tools.payload import Json, Payload
 from tpu_profile_plugin.tools.query import Query
@@ -89,6 +89,6 @@ TOOL = Tool(
         Param("names_only", "string", "", "`1`: the names and ids of all counters of `device_type`."),
         Param("device_type", "string", "", "With `names_only`: the type of TPU.", ("v6e", "v7x")),
     ),
-    available=counters_recorded,
+    lacks=lacks_counters,
     without_run=names,
 )

@@ -24,7 +24,7 @@ from tpu_profile_plugin.tools.common.ops import (
     OP_EXTRAS,
     OP_PARAMS,
     chosen_ops,
-    device_ops_available,
+    lacks_device_ops,
     notes_of,
     peaks_of,
     source_cell,
@@ -272,5 +272,5 @@ TOOL = Tool(
     build=build,
     params=OP_PARAMS,
     extras=OP_EXTRAS,
-    available=device_ops_available,
+    lacks=lacks_device_ops,
 )

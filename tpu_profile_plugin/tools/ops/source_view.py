@@ -27,7 +27,7 @@ from tpu_profile_plugin.run.figures.program_memory import MemoryAtPeak, run_prog
 from tpu_profile_plugin.run.figures.source_profile import SourceProfile
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, integers, numbers, texts
-from tpu_profile_plugin.tools.common.devices import devices_available
+from tpu_profile_plugin.tools.common.devices import lacks_devices
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
@@ -198,5 +198,5 @@ TOOL = Tool(
             "module_name", "string", "", "Program whose memory is shown, `name(program id)`; the largest peak without."
         ),
     ),
-    available=devices_available,
+    lacks=lacks_devices,
 )

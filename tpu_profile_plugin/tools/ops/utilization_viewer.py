@@ -21,7 +21,7 @@ from tpu_profile_plugin.analysis.counters.utilization import Work, utilization
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
-from tpu_profile_plugin.tools.common.counters import HOST_NAME, counters_recorded, tpu_planes
+from tpu_profile_plugin.tools.common.counters import HOST_NAME, lacks_counters, tpu_planes
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 
@@ -84,5 +84,5 @@ TOOL = Tool(
     group="Ops",
     summary="Achieved and peak work of each unit of a TPU, from performance counters.",
     build=build,
-    available=counters_recorded,
+    lacks=lacks_counters,
 )

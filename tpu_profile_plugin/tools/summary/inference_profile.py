@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.common.reasons import NO_REQUESTS, Reason
 from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.serving.batching_parameters import BatchingParameters
 from tpu_profile_plugin.analysis.serving.requests import ALL_MODELS, Batch, Inference, Phase, Request
@@ -261,10 +262,8 @@ def _rates(items: Sequence[Request] | Sequence[Batch]) -> dict[str, str]:
     return {"throughput": f"{_throughput(items):.1f}", "averageLatencyMs": f"{latency:.3f}"}
 
 
-def _available(facts: RunFacts) -> str | None:
-    if facts.requests:
-        return None
-    return "No request of a model server was recorded. Profile a server while it handles requests."
+def _lacks(facts: RunFacts) -> Reason | None:
+    return None if facts.requests else NO_REQUESTS
 
 
 TOOL = Tool(
@@ -274,7 +273,7 @@ TOOL = Tool(
     summary="Latency of the requests and batches of a model server, by part.",
     build=build,
     hosts=HostChoice.ONE,
-    available=_available,
+    lacks=_lacks,
     params=(
         Param("request_column", "string", "Latency", "Label of the column that orders the requests for percentiles."),
         Param("batch_column", "string", "Latency", "Label of the column that orders the batches for percentiles."),

@@ -35,7 +35,6 @@ from tpu_profile_plugin.analysis.findings.find import Report, RuleFinding
 from tpu_profile_plugin.analysis.findings.model import Evidence, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.run.figures.findings import run_findings
-from tpu_profile_plugin.run.losses import known_losses
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.common.barrier_suggestion import suggestions
 from tpu_profile_plugin.tools.common.decomposition import step_notes
@@ -50,7 +49,7 @@ def build(run: Run, query: Query) -> Json:
     if not query.flag("all_rules"):
         return Json({"suggestions": suggestions(run)})
     answer = report_json(*run_findings(run))
-    losses = known_losses(run)
+    losses = [problem for host in run.profiles for problem in host.losses]
     return Json({**answer, "problems": [one.describe(with_host=False) for one in losses]} if losses else answer)
 
 
@@ -65,7 +64,7 @@ def report_json(run: RunView, report: Report) -> dict[str, Any]:
         "period_ps": round(run.base_ps),
         "step_ps": round(run.budget.step_ps),
         "steps": len(run.budget),
-        "notes": step_notes(run.budget, run.coverage),
+        "notes": step_notes(run.budget, run.coverage, run.frameworks),
         "groups": _groups(run.budget),
         "parts": _flat(run.budget),
         "healthy": report.healthy,

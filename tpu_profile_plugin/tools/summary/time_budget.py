@@ -32,8 +32,8 @@ from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, numbers, texts
-from tpu_profile_plugin.tools.common.decomposition import decomposition_json, labels_json, reading_notes
-from tpu_profile_plugin.tools.common.devices import device_names, devices_available
+from tpu_profile_plugin.tools.common.decomposition import decomposition_json, labels_json, run_notes
+from tpu_profile_plugin.tools.common.devices import device_names, lacks_devices
 from tpu_profile_plugin.tools.payload import Json, Records
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
@@ -68,7 +68,7 @@ def build(run: Run, query: Query) -> Json:
             "labels": labels_json(),
             "steps_from": next((source for source in budget.sources), None),
             "largest": _largest(budget),
-            "notes": [*reading_notes(budget), *run.warnings],
+            "notes": [*run_notes(run, budget), *run.warnings],
         }
     )
 
@@ -132,5 +132,5 @@ TOOL = Tool(
     group="Summary",
     summary="What a step consists of: computation, exposed communication and copies, and idle time by cause.",
     build=build,
-    available=devices_available,
+    lacks=lacks_devices,
 )

@@ -28,7 +28,7 @@ from tpu_profile_plugin.run.figures.communication import communication, run_comm
 from tpu_profile_plugin.run.figures.programs import programs_of
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
-from tpu_profile_plugin.tools.common.devices import communication_available, device_names
+from tpu_profile_plugin.tools.common.devices import device_names, lacks_communication
 from tpu_profile_plugin.tools.payload import Json, Records
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
@@ -260,5 +260,5 @@ TOOL = Tool(
     group="Time",
     summary="Collectives: hidden and exposed time, bandwidth, and the devices that others wait for.",
     build=build,
-    available=communication_available,
+    lacks=lacks_communication,
 )

@@ -14,6 +14,8 @@ import { folderOf, loadPage } from "./pages";
 import { ReadByLine } from "./read_by";
 import { useTracking } from "./tracking";
 
+const NO_DATA_TODO = "Choose another tool on the left, or capture a profile that contains this data.";
+
 interface Props extends PageProps {
   /** Changing it makes the page reload its data. */
   round: number;
@@ -29,7 +31,7 @@ export function PageHost({ round, load = loadPage, ...props }: Props) {
         tone="empty"
         title={`${tool.title}: no data in this session`}
         why={tool.reason ?? ""}
-        todo={["Choose another tool on the left, or capture a profile that contains this data."]}
+        todo={tool.remedy ? [tool.remedy, "Choose another tool on the left."] : [NO_DATA_TODO]}
       />
     );
   }

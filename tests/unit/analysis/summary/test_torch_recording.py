@@ -15,7 +15,7 @@ def missing(text: bytes) -> list[str]:
     space = columns.load(unpack(text).space)
     plane = host_plane(space)
     assert plane is not None
-    return [gives.partition(": ")[0] for gives in not_recorded(plane, device_planes(space))]
+    return [lacking.remedy.general.partition(": ")[0] for lacking in not_recorded(plane, device_planes(space))]
 
 
 def test_options_that_were_off() -> None:

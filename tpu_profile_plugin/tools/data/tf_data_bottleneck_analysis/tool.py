@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
+from tpu_profile_plugin.analysis.common.reasons import NO_TF_DATA, Reason
 from tpu_profile_plugin.analysis.tf_data.model import IteratorTimes, Pipeline, Settings
 from tpu_profile_plugin.analysis.tf_data.model import Run as PipelineRun
 from tpu_profile_plugin.analysis.tf_data.pipelines import SLOW_CALL_PS
@@ -236,8 +237,8 @@ def _bottleneck_html(name: str, long_name: str, latency_us: int) -> str:
     )
 
 
-def _available(facts: RunFacts) -> str | None:
-    return None if facts.tf_data else "The profile contains no tf.data activity."
+def _lacks(facts: RunFacts) -> Reason | None:
+    return None if facts.tf_data else NO_TF_DATA
 
 
 TOOL = Tool(
@@ -246,7 +247,7 @@ TOOL = Tool(
     group="Data",
     summary="Slow tf.data input pipelines, their bottlenecks, and suggestions.",
     build=build,
-    available=_available,
+    lacks=_lacks,
     extras=("pipelines_with_more_runs", "iterators_left_out", "pipelines_left_out", "problems"),
     params=(
         Param("part", "string", "", "run: one run of a pipeline in detail instead of the tables.", choices=("run",)),

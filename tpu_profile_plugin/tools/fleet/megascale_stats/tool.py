@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tpu_profile_plugin.analysis.common.planes import tensor_core
+from tpu_profile_plugin.analysis.common.reasons import NO_MEGASCALE, Reason
 from tpu_profile_plugin.analysis.megascale.flows import flows
 from tpu_profile_plugin.analysis.megascale.handovers import add_flows
 from tpu_profile_plugin.analysis.megascale.hidden import hide_tiny_events
@@ -154,10 +155,8 @@ def bytes_text(count: int) -> str:
     return f"{count / 1024:.{1 if unit == 0 else 2}f}{'KMGTPE'[unit]}"
 
 
-def _available(facts: RunFacts) -> str | None:
-    if facts.megascale:
-        return None
-    return "The run has no collectives between slices: no host recorded an event named `MegaScale:`."
+def _lacks(facts: RunFacts) -> Reason | None:
+    return None if facts.megascale else NO_MEGASCALE
 
 
 TOOL = Tool(
@@ -177,5 +176,5 @@ TOOL = Tool(
             "Answer the parts of the collectives and the flows between them instead of the table.",
         ),
     ),
-    available=_available,
+    lacks=_lacks,
 )

@@ -12,7 +12,7 @@ from tpu_profile_plugin.errors import in_file
 from tpu_profile_plugin.run.figures.memory import host_device_memory
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tools.common.hlo_modules import PARAMS, no_modules, requested_program
+from tpu_profile_plugin.tools.common.hlo_modules import PARAMS, lacks_modules, requested_program
 from tpu_profile_plugin.tools.memory.memory_viewer.block_drawing import drawing
 from tpu_profile_plugin.tools.memory.memory_viewer.palette import PALETTE
 from tpu_profile_plugin.tools.params import Param
@@ -232,6 +232,6 @@ TOOL = Tool(
         Param("extended", "bool", False, "Add the device's memory and the program's memory spaces."),
         Param("view_memory_allocation_timeline", "string", "", "If set: answer a drawing of memory over time as HTML."),
     ),
-    available=no_modules,
+    lacks=lacks_modules,
     extras=("module",),
 )

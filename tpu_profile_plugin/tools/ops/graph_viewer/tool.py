@@ -21,7 +21,7 @@ from tpu_profile_plugin.errors import BadRequest, NotFound
 from tpu_profile_plugin.protos.text import text_form
 from tpu_profile_plugin.run.figures.programs import program_with
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tools.common.hlo_modules import PARAMS, no_modules, requested_program
+from tpu_profile_plugin.tools.common.hlo_modules import PARAMS, lacks_modules, requested_program
 from tpu_profile_plugin.tools.ops.graph_viewer.dot import dot
 from tpu_profile_plugin.tools.ops.graph_viewer.output import Picture, picture_json
 from tpu_profile_plugin.tools.ops.graph_viewer.page import page
@@ -231,5 +231,5 @@ TOOL = Tool(
         Param("expand", "string", "", "Fusions to open despite merge_fusion=true; comma-separated names."),
         Param("max_nodes", "int", 2000, "Maximum number of nodes in JSON and HTML.", minimum=1, maximum=_MOST_NODES),
     ),
-    available=no_modules,
+    lacks=lacks_modules,
 )

@@ -45,7 +45,7 @@ from tpu_profile_plugin.run.figures.comparison import RunSide, compare_runs
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, attributes
 from tpu_profile_plugin.tools.common.decomposition import groups_json
-from tpu_profile_plugin.tools.common.devices import devices_available
+from tpu_profile_plugin.tools.common.devices import lacks_devices
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.summary.compare.columns import CONTRIBUTIONS, ENVIRONMENT, MEMORY, OPS, PROGRAMS
@@ -278,6 +278,6 @@ TOOL = Tool(
     summary="What changed against another run: where the step got slower or faster, and by how much.",
     build=build,
     hosts=HostChoice.ALL_ONLY,
-    available=devices_available,
+    lacks=lacks_devices,
     compares=True,
 )

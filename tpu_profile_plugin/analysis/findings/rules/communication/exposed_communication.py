@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.op_names import short_kernel
+from tpu_profile_plugin.analysis.common.reasons import ONE_DEVICE
 from tpu_profile_plugin.analysis.communication.host import CollectiveSums
 from tpu_profile_plugin.analysis.findings.evidence.device.collectives import Key, bandwidth, origins
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import per_step, share_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
@@ -59,7 +60,7 @@ def judge(run: RunView, gathered: Sequence[Exposed]) -> Finding | Silence:
     """The verdict on the exposed communication of the time budget."""
     lost = run.lost_in("exposed_communication", "peer_transfer")
     if not run.communication.sums:
-        return Silence("No collectives recorded.", looked=run.has_devices)
+        return lacks(ONE_DEVICE, "No collectives recorded.", unless=run.has_devices)
     if lost.share < EXPOSED_SHARE:
         return Silence(f"Exposed communication takes {lost.share:.1%} of the {run.base}.")
     alone = run.share(lost.ps - sum(one.shared_ps for one in gathered) / run.cells)

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS, ONE_DEVICE
 from tpu_profile_plugin.analysis.communication.host import CollectiveSums
 from tpu_profile_plugin.analysis.findings.evidence.device.collectives import Key, Origin, origins
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 ADVICE = Advice(
@@ -49,9 +50,9 @@ def judge(run: RunView, parts: Sequence[Resharded]) -> Finding | Silence:
     """The verdict on the collectives that the compiler inserted."""
     sums = run.communication.sums
     if not sums:
-        return Silence("No collectives recorded.", looked=run.has_devices)
+        return lacks(ONE_DEVICE, "No collectives recorded.", unless=run.has_devices)
     if not any(part.known for part in parts):
-        return Silence("No collectives of known programs recorded.", looked=False)
+        return lacks(NO_PROGRAMS, "No collectives of known programs recorded.")
     inserted = {key: origin for part in parts for key, origin in part.inserted.items()}
     ours = [one for one in sums if (one.key.name, one.key.program) in inserted]
     total, own = (sum(one.own_exposed_ps for one in some) for some in (sums, ours))

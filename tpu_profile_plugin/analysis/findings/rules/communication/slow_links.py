@@ -12,11 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.reasons import ONE_DEVICE, ONE_HOST
 from tpu_profile_plugin.analysis.communication.host import CollectiveSums
 from tpu_profile_plugin.analysis.findings.evidence.device.collectives import bandwidth
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import MIB
 
@@ -40,7 +41,7 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     """The verdict on the collectives between hosts."""
     communication = run.communication
     if len(communication.hosts) < 2:
-        return Silence("No collectives of several hosts recorded.", looked=len(run.hosts) > 1)
+        return lacks(ONE_HOST, "No collectives of several hosts recorded.", unless=len(run.hosts) > 1)
     between: list[tuple[CollectiveSums, float]] = []
     inside: list[tuple[CollectiveSums, float]] = []
     for one in communication.sums:
@@ -50,7 +51,7 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
             (between if hosts > 1 else inside).append((one, rate))
     if not between or not inside:
         missing = "between hosts" if not between else "inside a host"
-        return Silence(f"No collectives {missing} of {LARGE_MIB} MiB and known bandwidth recorded.", looked=False)
+        return lacks(ONE_DEVICE, f"No collectives {missing} of {LARGE_MIB} MiB and known bandwidth recorded.")
     usual = float(np.median([rate for _, rate in inside]))
     slow = [(one, rate) for one, rate in between if rate <= SLOW * usual]
     total = sum(one.own_exposed_ps for one in communication.sums)

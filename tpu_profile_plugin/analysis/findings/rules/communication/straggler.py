@@ -15,13 +15,14 @@ from math import isfinite
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_PEER, LABELS
+from tpu_profile_plugin.analysis.common.reasons import ONE_DEVICE
 from tpu_profile_plugin.analysis.common.spans import exact_sum
 from tpu_profile_plugin.analysis.communication.stragglers import LEAST_RATIO
 from tpu_profile_plugin.analysis.findings.evidence.device.balance import Balance, balance_of
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE, LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import Lost
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import per_step, share_of
 from tpu_profile_plugin.analysis.findings.rules.communication.uneven_work import explains
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -54,7 +55,7 @@ def judge(run: RunView, parts: Sequence[Balance | None]) -> Finding | Silence:
     share = lost.share
     communication = run.communication
     if len(communication.devices) < 2 or not communication.sums:
-        return Silence("No collectives of several devices recorded.", looked=len(run.budget.devices) > 1)
+        return lacks(ONE_DEVICE, "No collectives of several devices recorded.", unless=len(run.budget.devices) > 1)
     work = communication.work_ps.sum(axis=0)
     late = [one.index for one in communication.stragglers if _has_more(run, parts, one.index)] or _of_late_hosts(run)
     device = None if share < EXPOSED_SHARE or late or explains(run, parts) else _arrives_late(run)

@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.common.reasons import ONE_DEVICE
 from tpu_profile_plugin.analysis.findings.evidence.device.balance import Balance, balance_of
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_collective
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
 from tpu_profile_plugin.analysis.findings.lost import Lost
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import per_step, share_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS
@@ -97,7 +98,7 @@ def _cause(run: RunView, parts: Sequence[Balance | None]) -> tuple[_Cause, Lost]
     lost = run.lost_to("idle_peer")
     known = run.present(parts)
     if len(run.budget.devices) < 2 or not run.communication.sums:
-        return Silence("No collectives of several devices recorded.", looked=len(run.budget.devices) > 1)
+        return lacks(ONE_DEVICE, "No collectives of several devices recorded.", unless=len(run.budget.devices) > 1)
     if lost.share < EXPOSED_SHARE or not known:
         return Silence(f"Devices wait {lost.share:.1%} of the {run.base} for others.")
     causes = [_of_host(one, host) for one, host in known]

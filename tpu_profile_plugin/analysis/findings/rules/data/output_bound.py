@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.devices.model import Work
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import per_step, share_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
@@ -34,7 +35,7 @@ def gather(host: HostView) -> bool:
 def judge(run: RunView, gathered: Sequence[bool | None]) -> Finding | Silence:
     """The verdict on the time budget's output."""
     if not run.has_devices:
-        return Silence("No devices recorded.", looked=False)
+        return lacks(NO_DEVICE)
     lost = run.lost_to("output" if any(gathered) else "output_copy")
     if lost.share < OUTPUT_SHARE:
         return Silence(f"Output takes {lost.share:.1%} of the {run.base}.")

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.reasons import FEW_STEPS, NO_DEVICE
 from tpu_profile_plugin.analysis.findings.evidence.host.uploads import UPLOAD_SHARE, Uploads, uploads
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import MIB, PS_PER_MS, PS_PER_S
@@ -59,10 +60,10 @@ NEW_DATA = Advice(
 def judge(run: RunView, gathered: Sequence[Uploads | None]) -> Finding | Silence:
     """The verdict on the uploads of all hosts."""
     if not run.has_devices:
-        return Silence("No devices recorded.", looked=False)
+        return lacks(NO_DEVICE)
     known = run.present(gathered)
     if run.steps < UPLOADS_SEEN or run.whole_recording:
-        return Silence(f"Fewer than {UPLOADS_SEEN} steps recorded.", looked=False)
+        return lacks(FEW_STEPS, f"Fewer than {UPLOADS_SEEN} steps recorded.")
     if not known:
         return Silence(f"Input takes less than {UPLOAD_SHARE:.0%} of the {run.base}.")
     lost = run.lost_in("input", ps=lost_ps(run, gathered))

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tpu_profile_plugin.analysis.common.reasons import NO_INPUT
 from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import Slowest, slowest_stage
 from tpu_profile_plugin.analysis.findings.limits import INPUT_SHARE
 from tpu_profile_plugin.analysis.findings.lost import Lost
-from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, share_of, timeline
 from tpu_profile_plugin.analysis.findings.rules.data.tf_data_advice import PAGE, advice_of, settings_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -26,13 +27,13 @@ BOTTLENECK_SHARE = 0.30
 def judge(run: RunView, gathered: Sequence[Slowest | None]) -> Finding | Silence:
     """The verdict on the pipeline that the program waits for longest."""
     if not run.summary.input_events:
-        return Silence("No input events recorded.", looked=False)
+        return lacks(NO_INPUT)
     lost = run.lost_to("input")
     known = run.present(gathered)
     if lost.share < INPUT_SHARE:
         return Silence(f"{run.waiting} {lost.share:.1%} of the {run.base} for input.")
     if not known:
-        return Silence("No tf.data pipeline with a bottleneck recorded.", looked=False)
+        return lacks(NO_INPUT, "No tf.data pipeline with a bottleneck recorded.")
     worst, host = max(known, key=lambda one: one[0].calls * one[0].mean_ps)
     if worst.share < BOTTLENECK_SHARE or not (worst.alone or worst.late):
         where = f"{worst.name} takes {worst.share:.1%} of the longest call of {worst.pipeline}"

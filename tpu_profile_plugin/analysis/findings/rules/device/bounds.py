@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.common.reasons import NO_PEAKS
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 BUSY_PERCENT, FREE_PERCENT = 70.0, 50.0
@@ -62,7 +63,7 @@ def _judge(run: RunView, busy: _Limit, free: _Limit) -> Finding | Silence:
     """Fires if the one resource is busy and the other is not."""
     use = run.use
     if use is None:
-        return Silence("The use of matrix units and memory bandwidth is unknown.", looked=False)
+        return lacks(NO_PEAKS, "The use of matrix units and memory bandwidth is unknown.")
     used = {_MATRIX.limit: use.matrix, _HBM.limit: use.hbm}
     if used[busy.limit] <= BUSY_PERCENT or used[free.limit] >= FREE_PERCENT:
         return Silence(f"The matrix units are used to {use.matrix:.1f}% of their peak, HBM to {use.hbm:.1f}%.")

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.common.reasons import NO_COSTS
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.buffer_copies import copies_in
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
@@ -21,7 +22,7 @@ from tpu_profile_plugin.analysis.findings.evidence.device.op_places import Place
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp, OpWork, ReadOp, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 SHARE_OF_STEP = 0.25
@@ -105,7 +106,7 @@ def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
     """The verdict on the ops of all hosts."""
     counted, moved = sum(part.counted_ps for part in parts), sum(part.movement_ps for part in parts)
     if 2 * sum(part.unknown_ps for part in parts) >= counted:
-        return Silence("No ops with known work recorded.", looked=False)
+        return lacks(NO_COSTS, "No ops with known work recorded.")
     of_ops, matrix = moved / counted, sum(part.matrix_ps for part in parts) / counted
     lost = run.lost_in("device_compute", ps=of_ops * (run.part_ps("compute") + run.part_ps("data_movement")))
     share = lost.share

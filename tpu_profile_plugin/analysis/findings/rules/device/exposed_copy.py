@@ -12,13 +12,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.common.reasons import NOT_TPU
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
 from tpu_profile_plugin.analysis.findings.evidence.device.op_places import Place, longest_run
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp, named_op
 from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import per_step, share_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
@@ -115,7 +116,7 @@ def judge(run: RunView, parts: Sequence[Waited]) -> Finding | Silence:
     known = [(part, part.copies, host) for part, host in zip(parts, run.hosts, strict=True) if part.copies]
     if lost.share < EXPOSED_COPY_SHARE or not known:
         if not run.has_devices or run.hardware is not Hardware.TPU:
-            return Silence("Only TPUs record copies between memories inside programs.", looked=False)
+            return lacks(NOT_TPU, "Only TPUs record copies between memories inside programs.")
         return Silence(f"{_PARTS[part_id].capitalize()} take {lost.share:.1%} of the {run.base}.")
     part, copies, host = max(known, key=lambda one: one[1].time_ps)
     label = _PARTS[part_id].capitalize()

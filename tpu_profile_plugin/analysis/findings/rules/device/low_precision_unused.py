@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
 from tpu_profile_plugin.analysis.common.planes import host_plane
+from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS, NO_TYPES
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.matrix_units import matrix_unit, roof
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_op
@@ -24,7 +25,7 @@ from tpu_profile_plugin.analysis.findings.evidence.device.torch_ops import typed
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import Lost
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import cell
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.ops.torch_inputs import records_inputs
@@ -203,7 +204,7 @@ def judge(run: RunView, parts: Sequence[Widths]) -> Finding | Silence:
     counted = sum(part.counted_ps for part in parts)
     if not counted:
         is_pytorch = list(run.frameworks[:1]) == [PYTORCH]
-        return Silence("No data types of ops recorded." if is_pytorch else "No HLO program recorded.", looked=False)
+        return lacks(NO_TYPES if is_pytorch else NO_PROGRAMS.said("No HLO program recorded."))
     double, single = ([getattr(part, name) for part in parts] for name in ("double", "products"))
     shares = [sum(one.time_ps for one in found) / counted for found in (double, single)]
     for wide, share, least in ((double, shares[0], DOUBLE_SHARE), (single, shares[1], WIDE_SHARE)):

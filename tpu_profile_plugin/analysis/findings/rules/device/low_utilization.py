@@ -15,13 +15,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.reasons import NO_PEAKS
 from tpu_profile_plugin.analysis.environment.environment import Peaks
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
 from tpu_profile_plugin.analysis.findings.evidence.device.op_nature import Nature
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp, OpWork, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.use import KNOWN_SHARE, LOW_HBM, LOW_MATRIX, Use
 from tpu_profile_plugin.columns.arrays import F64
@@ -114,7 +115,7 @@ def judge(run: RunView, parts: Sequence[Slack]) -> Finding | Silence:
     use = run.use_while_busy
     counted, known = sum(part.counted_ps for part in parts), sum(part.known_ps for part in parts)
     if use is None or not counted or (not use.recorded and known < KNOWN_SHARE * counted):
-        return Silence("The peak rates of the devices, or the costs of their ops, are unknown.", looked=False)
+        return lacks(NO_PEAKS, "The peak rates of the devices, or the costs of their ops, are unknown.")
     numbers = f"matrix units are used to {use.matrix:.1f}% of their peak, HBM to {use.hbm:.1f}%"
     compute_ps = run.part_ps("compute")
     busy = run.share(compute_ps)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.common.reasons import NO_COSTS, NO_PEAKS
 from tpu_profile_plugin.analysis.findings.evidence.device.matrix_units import MatrixUnit, matrix_unit, roof
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
 from tpu_profile_plugin.analysis.findings.evidence.device.op_nature import Nature
@@ -19,7 +20,7 @@ from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp
 from tpu_profile_plugin.analysis.findings.evidence.device.products import Product, products_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 PADDING_SHARE = 0.2
@@ -92,9 +93,9 @@ def _cost(host: HostView, unit: MatrixUnit, op: ReadOp, products: Sequence[Produ
 def judge(run: RunView, parts: Sequence[Padded]) -> Finding | Silence:
     """The verdict on the padding of all hosts."""
     if not any(part.unit for part in parts):
-        return Silence("The size of this device's matrix units is unknown.", looked=False)
+        return lacks(NO_PEAKS, "The size of this device's matrix units is unknown.")
     if not any(part.known for part in parts):
-        return Silence("No matrix products of known size and cost recorded.", looked=False)
+        return lacks(NO_COSTS, "No matrix products of known size and cost recorded.")
     counted = sum(part.counted_ps for part in parts)
     of_ops = sum(part.saving_ps for part in parts) / counted if counted else 0.0
     lost = run.lost_in("compute", ps=run.part_ps("compute") * of_ops)

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS
 from tpu_profile_plugin.analysis.findings.evidence.device.op_shares import OpShare, op_share, run_share
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import work_of
 from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import layout_of
 from tpu_profile_plugin.analysis.findings.evidence.device.recomputed import by_the_compiler, recomputed
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.memory.capacity import device_memory
 from tpu_profile_plugin.units import MIB
@@ -70,7 +71,7 @@ def judge(run: RunView, parts: Sequence[Recomputed | None]) -> Finding | Silence
     """The verdict on the recomputed ops of all hosts."""
     known = run.present(parts)
     if not known:
-        return Silence("No ops with known programs recorded.", looked=False)
+        return lacks(NO_PROGRAMS, "No ops with known programs recorded.")
     found = run_share(run, [None if part is None else part.share for part in parts])
     if found is None or found.lost.share < RECOMPUTED_SHARE:
         share = found.lost.share if found else 0.0

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.reasons import FEW_DEVICES
 from tpu_profile_plugin.analysis.findings.evidence.device.balance import FEWEST_DEVICES, FEWEST_OPS, Balance, balance_of
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 SLOWER = 1.1
@@ -31,7 +32,7 @@ ADVICE = Advice(
 def judge(run: RunView, parts: Sequence[Balance | None]) -> Finding | Silence:
     """The verdict on the device that is slowest beside the others of its host."""
     if sum(device.kind in ("tpu", "gpu") for device in run.budget.devices) < FEWEST_DEVICES:
-        return Silence(f"No host with {FEWEST_DEVICES} TPUs or GPUs recorded.", looked=False)
+        return lacks(FEW_DEVICES, f"No host with {FEWEST_DEVICES} TPUs or GPUs recorded.")
     known = [
         (one, host)
         for one, host in run.present(parts)

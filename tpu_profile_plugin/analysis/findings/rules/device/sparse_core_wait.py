@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.common.reasons import NO_STEPS
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import per_step, share_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.steps.table import PART_OF_CATEGORY, TpuPart
@@ -54,7 +55,7 @@ def judge(run: RunView, parts: Sequence[Waited | None]) -> Finding | Silence:
     if run.hardware is not Hardware.TPU:
         return Silence("Only TPUs have SparseCores.")
     if run.whole_recording or not run.steps:
-        return Silence("No steps recorded.", looked=False)
+        return lacks(NO_STEPS, "No steps recorded.")
     known = run.present(parts)
     wait, counted = sum(part.wait_ps for part, _ in known), sum(part.counted_ps for part, _ in known)
     lost = run.lost_in("compute", ps=run.part_ps("compute") * wait / max(wait + counted, 1))

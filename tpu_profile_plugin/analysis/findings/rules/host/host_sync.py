@@ -15,12 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
 from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_parts
 from tpu_profile_plugin.analysis.findings.evidence.host.spans import HostCode
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import Lost
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.columns.arrays import I64
@@ -153,7 +154,7 @@ ADVICE = Advice(
 def judge(run: RunView, gathered: Sequence[Fetches | None]) -> Finding | Silence:
     """The verdict on the host with most idle time after waits."""
     if not run.has_devices:
-        return Silence("No devices recorded.", looked=False)
+        return lacks(NO_DEVICE)
     known = run.present(gathered)
     if not known:
         return Silence("No idle time follows a wait for results.")

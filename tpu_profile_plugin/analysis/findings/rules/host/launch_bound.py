@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_LAUNCH
+from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.common.spans import contains, times_of
 from tpu_profile_plugin.analysis.communication.launches import LaunchSummary
 from tpu_profile_plugin.analysis.findings.evidence.device.torch_ops import optimizer_launches
@@ -24,7 +25,7 @@ from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_p
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import synced
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import within
-from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.columns.arrays import I64
@@ -123,7 +124,7 @@ def judge(run: RunView, gathered: Sequence[Launching | None]) -> Finding | Silen
     """The verdict on the time budget's waits for launches."""
     known = run.present(gathered)
     if not run.has_devices or not known:
-        return Silence("No devices recorded.", looked=False)
+        return lacks(NO_DEVICE)
     waits, glue = run.lost_in("idle_launch"), run.located([one.glue for one, _ in known])
     segments = dict.fromkeys((*waits.segments, *(glue.segments if glue.ps else ())))
     lost = within(run.budget, waits.ps + glue.ps, tuple(segments)) if glue.ps else waits

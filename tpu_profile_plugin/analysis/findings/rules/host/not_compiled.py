@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.findings.evidence.host.callers import calling_function
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import (
     BETWEEN_PROGRAMS,
@@ -23,7 +24,7 @@ from tpu_profile_plugin.analysis.findings.evidence.host.launched import (
 from tpu_profile_plugin.analysis.findings.evidence.host.slow_code import slow_code
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, share_of, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_US
@@ -73,7 +74,7 @@ def gather(host: HostView) -> Tiny | None:
 def judge(run: RunView, gathered: Sequence[Tiny | None]) -> Finding | Silence:
     """The verdict on the host with most launches per step."""
     if not run.has_devices:
-        return Silence("No devices recorded.", looked=False)
+        return lacks(NO_DEVICE)
     busy = run.share(sum(map(run.part_ps, BUSY)))
     known = run.present(gathered)
     if not known:

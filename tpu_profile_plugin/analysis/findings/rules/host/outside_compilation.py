@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.common.op_names import is_outside_compilation
+from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.common.statistics import ratio
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import cell
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
@@ -27,7 +28,7 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     """The verdict on the ops of all devices."""
     table = run.summary.device
     if not table.op_ps:
-        return Silence("No device ops recorded.", looked=False)
+        return lacks(NO_DEVICE, "No device ops recorded.")
     rows = [
         row
         for row, (provenance, category) in enumerate(zip(table.provenance, table.category, strict=True))

@@ -14,13 +14,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tpu_profile_plugin.analysis.common.reasons import DISPATCHED_STEPS, FEW_STEPS, NO_FRAMES
 from tpu_profile_plugin.analysis.common.spans import no_time
 from tpu_profile_plugin.analysis.findings.evidence.host.periodic import Kind, PeriodicWork, periodic_work
 from tpu_profile_plugin.analysis.findings.evidence.host.purpose import Purpose
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import Lost
-from tpu_profile_plugin.analysis.findings.model import Confidence, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Confidence, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, shown, timeline
 from tpu_profile_plugin.analysis.findings.rules.host.periodic_advice import advice, again
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -98,11 +99,11 @@ def judge(run: RunView, gathered: Sequence[Slow | None]) -> Finding | Silence:
     """The verdict on the host whose exceptions cost most."""
     steps = run.outliers
     if "dispatch" in run.budget.sources:
-        return Silence(
-            "Steps are equal parts of the whole time: their markers enclose only the dispatch.", looked=False
+        return lacks(
+            DISPATCHED_STEPS, "Steps are equal parts of the whole time: their markers enclose only the dispatch."
         )
     if not steps.judged:
-        return Silence(f"{_count(len(steps.length_ps))} recorded: too few to tell a typical one.", looked=False)
+        return lacks(FEW_STEPS, f"{_count(len(steps.length_ps))} recorded: too few to tell a typical one.")
     known = run.present(gathered)
     if not known:
         return Silence(_slow(len(steps), len(steps.length_ps), steps.share, steps.median_ps))
@@ -145,7 +146,7 @@ def _unexplained(worst: Slow, what: str) -> Silence:
     if work.single:
         return Silence(f"{what}; the work that runs only there does not recur.")
     if not work.traced:
-        return Silence(f"{what}; Python functions were not recorded, so the cause is unknown.", looked=False)
+        return lacks(NO_FRAMES, f"{what}; Python functions were not recorded, so the cause is unknown.")
     return Silence(f"{what}, but nothing runs in them that does not run in others.")
 
 

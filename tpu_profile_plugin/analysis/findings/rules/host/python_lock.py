@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.budget.host_names import is_frame
+from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE, NO_FRAMES
 from tpu_profile_plugin.analysis.findings.evidence.host.lock import (
     DENSE_PER_MS,
     EXPLAINED,
@@ -23,7 +24,7 @@ from tpu_profile_plugin.analysis.findings.evidence.host.lock import (
 )
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS
@@ -51,9 +52,9 @@ def gather(host: HostView) -> tuple[bool, LockWaits | None]:
 def judge(run: RunView, gathered: Sequence[tuple[bool, LockWaits | None]]) -> Finding | Silence:
     """The verdict on the host whose pauses cost most."""
     if not run.has_devices:
-        return Silence("No devices recorded.", looked=False)
+        return lacks(NO_DEVICE)
     if not any(traced for traced, _ in gathered):
-        return Silence("Python functions were not recorded.", looked=False)
+        return lacks(NO_FRAMES)
     known = run.present([waits for _, waits in gathered])
     lost = run.located([one.by_part for one, _ in known])
     if not known or lost.share < LEAST_SHARE:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import uncompiled
 from tpu_profile_plugin.analysis.findings.evidence.host.lock import lock_waits
 from tpu_profile_plugin.analysis.findings.evidence.host.purpose import Purpose
@@ -19,7 +20,7 @@ from tpu_profile_plugin.analysis.findings.evidence.host.slow_code import SlowCod
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import Lost
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, shown, timeline
 from tpu_profile_plugin.analysis.findings.rules.host.periodic_advice import BY_PURPOSE, again
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -96,7 +97,7 @@ def judge(run: RunView, gathered: Sequence[tuple[SlowCode | None, bool]]) -> Fin
     """The verdict on the host whose code costs most."""
     known = run.present([code for code, _ in gathered])
     if not run.has_devices and not known:
-        return Silence("No devices recorded.", looked=False)
+        return lacks(NO_DEVICE)
     lost = run.located([one.by_part for one, _ in known])
     if lost.share < LEAST_SHARE or not known:
         return Silence(f"Code on the host takes {lost.share:.1%} of the {run.base} while devices are idle.")

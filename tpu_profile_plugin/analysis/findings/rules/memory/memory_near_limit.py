@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from tpu_profile_plugin.analysis.common.reasons import NO_LIMIT
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import work_of
 from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import MOST_PROGRAMS, layout_of, programs_by_time
 from tpu_profile_plugin.analysis.findings.evidence.device.recomputed import recomputed
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.memory.allocations import MemoryUse
 from tpu_profile_plugin.analysis.memory.capacity import device_memory
@@ -96,7 +97,7 @@ def judge(run: RunView, parts: Sequence[Use | None]) -> Finding | Silence:
     """The verdict on the fullest allocator or program."""
     known = run.present(parts)
     if not known:
-        return Silence("No device allocators and no programs with known memory recorded.", looked=False)
+        return lacks(NO_LIMIT)
     most, host = max(known, key=lambda one: one[0].share)
     what = f"program {most.name}" if most.module else f"allocator {most.name}"
     if most.share < MEMORY_SHARE:

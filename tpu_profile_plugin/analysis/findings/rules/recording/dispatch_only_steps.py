@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -26,7 +27,7 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     known = [(one.dispatch, name) for one, name in zip(run.summary.recordings, run.hosts, strict=False)
              if one is not None and one.dispatch is not None]  # fmt: skip
     if "dispatch" not in run.budget.sources and ("host" in run.budget.sources or not known):
-        return Silence("Work ends with the markers of the steps.", looked=run.steps > 0)
+        return lacks(NO_DEVICE, "Work ends with the markers of the steps.", unless=run.steps > 0)
     evidence = [Evidence("Average step, from the devices' work", run.budget.step_ps / PS_PER_MS, "ms", "time_budget")]
     if known:
         dispatch, host = max(known, key=lambda one: one[0].work_ps)

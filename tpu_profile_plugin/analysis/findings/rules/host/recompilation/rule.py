@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.common.reasons import NO_STEPS
 from tpu_profile_plugin.analysis.common.spans import covered_within
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import Lost, lost_to
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, timeline
 from tpu_profile_plugin.analysis.findings.rules.host.recompilation.compiles import (
     Change,
@@ -129,7 +130,7 @@ def judge(run: RunView, gathered: Sequence[Compilation | None]) -> Finding | Sil
     """The verdict on the host that loses most to compilation."""
     known = run.present(gathered)
     if not run.steps or (run.whole_recording and not run.has_devices):
-        return Silence("No steps recorded.", looked=False)
+        return lacks(NO_STEPS, "No steps recorded.")
     if not known:
         return Silence(f"Nothing was compiled in {run.steps} steps.")
     worst, host = max(known, key=lambda one: (one[0].lost_ps, one[0].in_steps))

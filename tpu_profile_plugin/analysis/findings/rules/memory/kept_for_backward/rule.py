@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS
 from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import MOST_PROGRAMS, layout_of, programs_by_time
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.rules.memory.kept_for_backward.buffers import (
     Kept,
     has_backward_pass,
@@ -71,7 +72,7 @@ def gather(host: HostView) -> Looked:
 def judge(run: RunView, parts: Sequence[Looked]) -> Finding | Silence:
     """The verdict on the program that keeps most."""
     if not any(part.programs for part in parts):
-        return Silence("No program with a backward pass recorded.", looked=False)
+        return lacks(NO_PROGRAMS, "No program with a backward pass recorded.")
     known = [
         (part.most, host, part.capacity) for part, host in zip(parts, run.hosts, strict=True) if part.most is not None
     ]
