@@ -77,10 +77,12 @@ def make_parser(command: str | None = None) -> Parser:
     parser = Parser(prog="tpu-profile", description="Browse and capture XSpace profiles.")
     parser.add_argument("--version", action="version", version=__version__, help="print the version")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    serve = commands.add_parser("serve", help="serve a logdir, on this machine or with --host to others")
+    serve = commands.add_parser("serve", help="serve a logdir or a profile, on this machine or with --host to others")
     serve.epilog = "TPU_PROFILE_TOKEN sets the access token; without it, servers that others reach make a new one"
     where = serve.add_mutually_exclusive_group(required=True)
-    where.add_argument("logdir", nargs="?", metavar="LOGDIR", help="directory or URL with plugins/profile/<session>")
+    where.add_argument(
+        "logdir", nargs="?", metavar="LOGDIR", help="directory or URL with plugins/profile/<session>, or a profile file"
+    )
     where.add_argument("--logdir", dest="logdir_flag", metavar="LOGDIR", help="LOGDIR as a flag, as in TensorBoard")
     serve.add_argument("--port", type=int, default=6006, help="TCP port; 0 selects a free port (default: 6006)")
     serve.add_argument(

@@ -26,7 +26,7 @@ from tpu_profile_plugin.columns import XSpace
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
 from tpu_profile_plugin.logdir import ContentCache, Logdir, Problem, RunFiles
 from tpu_profile_plugin.logdir.remote import is_remote
-from tpu_profile_plugin.logdir.single import Memory, SingleFile, SingleRun, as_logdir
+from tpu_profile_plugin.logdir.single import Memory, SingleFile, SingleRun, is_local_file
 from tpu_profile_plugin.profile_data.given import Given, profile_bytes, recorded_host
 from tpu_profile_plugin.run.html_text import bold, paragraphs, plain, rows
 from tpu_profile_plugin.run.kept import Summaries
@@ -205,9 +205,16 @@ class OpenRun(Run):
         from tpu_profile_plugin.report.saved import SavedReport
 
         redactor = Redactor(names_of([self] if base is None else [self, base])) if redact else None
-        with as_logdir(self.logdir, self.name, self.files.hosts, self.source.read) as (logdir, name):
-            data = make(logdir, name, base and base.name, window, redactor)
+        data = make(self._place, self.name, base and base.name, window, redactor)
         return SavedReport(data, self.logdir, f"{REPLACED}; {LEFT}" if redact else "")
+
+    @property
+    def _place(self) -> str | SingleRun:
+        """Where a server finds the run."""
+        if is_local_file(self.logdir):
+            return SingleFile(self.logdir)
+        in_memory = self.source.address is None and not Path(self.logdir).is_dir()
+        return Memory(self.profiles[0].data, self.hosts[0]) if in_memory else self.logdir
 
     def _told_losses(self) -> tuple[str, ...]:
         """The first losses as sentences; of remote and large files those that are known, so that nothing waits."""
@@ -387,4 +394,4 @@ def _written(mtime_ms: int) -> str:
 
 
 def _names_file(path: str) -> bool:
-    return path.endswith((".pb", ".riegeli")) or ("://" not in path and Path(path).is_file())
+    return path.endswith((".pb", ".riegeli")) or is_local_file(path)

@@ -14,6 +14,7 @@ from tensorboard.plugins import base_plugin
 from tpu_profile_plugin.other_plugins import BESIDE_NAME, BESIDE_TAB, conflict_message, conflicting_plugins
 
 if TYPE_CHECKING:
+    from tpu_profile_plugin.logdir.single import SingleRun
     from tpu_profile_plugin.report.redact import Redactor
     from tpu_profile_plugin.server.app import Server, WsgiApp
 
@@ -23,20 +24,26 @@ class ProfilePlugin(base_plugin.TBPlugin):  # type: ignore[misc]
 
     plugin_name = "profile"
 
-    def __init__(self, context: Any, note: str = "") -> None:
-        """`note`: a sentence above the pages."""
+    def __init__(self, context: Any, note: str = "", file: str = "") -> None:
+        """`note`: a sentence above the pages; `file`: the one profile that is shown, in place of a logdir."""
         self._context = context
         self._note = note
+        self._file = file
 
     @functools.cached_property
     def server(self) -> Server:
         """The HTTP server, created on first use."""
+        from tpu_profile_plugin.logdir.single import SingleFile
         from tpu_profile_plugin.server.app import Server
         from tpu_profile_plugin.server.options import from_context
         from tpu_profile_plugin.system.allocator import few_areas
 
         few_areas()
-        return Server(dataclasses.replace(from_context(self._context), note=self._note))
+        options = dataclasses.replace(from_context(self._context), note=self._note)
+        if not self._file:
+            return Server(options)
+        options = dataclasses.replace(options, logdir=self._file, capture_hosts="off")  # nothing is stored beside it
+        return Server(options, logdir=SingleFile(self._file))
 
     def get_plugin_apps(self) -> Mapping[str, WsgiApp]:
         """The routes below `/data/plugin/` and the plugin's name."""
@@ -62,7 +69,7 @@ class BesidePlugin(ProfilePlugin):
 
 
 def report_of(
-    logdir: str,
+    logdir: str | SingleRun,
     run: str,
     base: str | None = None,
     window: tuple[float, float] | None = None,
@@ -80,7 +87,10 @@ def report_of(
     from tpu_profile_plugin.server.app import Server
     from tpu_profile_plugin.server.options import Options
 
-    server = Server(Options(logdir=logdir))
+    if isinstance(logdir, str):
+        server = Server(Options(logdir=logdir))
+    else:
+        server = Server(Options(logdir=logdir.path), logdir=logdir)
     try:
         return server.reports.make(run, base, window, redactor)
     finally:
@@ -90,8 +100,10 @@ def report_of(
 class ProfilePluginLoader(base_plugin.TBLoader):  # type: ignore[misc]
     """The loader of the entry point; `alone` ignores conflicts: TensorBoard then loads no other dynamic plugins."""
 
-    def __init__(self, *, alone: bool = False) -> None:
+    def __init__(self, *, alone: bool = False, file: str = "") -> None:
+        """`file`: the one profile that is shown, in place of a logdir."""
         self.alone = alone
+        self.file = file
 
     def define_flags(self, parser: argparse.ArgumentParser) -> None:
         """Adds our flags to TensorBoard's command line."""
@@ -106,4 +118,4 @@ class ProfilePluginLoader(base_plugin.TBLoader):  # type: ignore[misc]
             message = conflict_message(conflicts)
             logging.getLogger("tpu_profile_plugin").warning("%s", message)
             return BesidePlugin(context, message)
-        return ProfilePlugin(context)
+        return ProfilePlugin(context, file=self.file)

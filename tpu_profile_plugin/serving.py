@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from tpu_profile_plugin.errors import NotAvailable
+from tpu_profile_plugin.logdir.single import is_local_file
 
 TOKEN_VARIABLE = "TPU_PROFILE_TOKEN"  # noqa: S105 - its name
 _lock = threading.Lock()
@@ -39,6 +40,7 @@ def board(
     """A TensorBoard with this plugin only; `main()` runs it, `launch()` starts a thread.
 
     Args:
+      logdir: a directory, a URL, or a profile that is shown alone.
       host: the address that it is bound to.
       token: what requests must have (`server/http/token.py`); "" for none.
       source_root: directory below which source files are shown; "" for none.
@@ -48,10 +50,13 @@ def board(
 
     from tpu_profile_plugin.plugin import ProfilePluginLoader
 
-    loaders = [CorePluginLoader(), ProfilePluginLoader(alone=True)]
+    file = logdir if is_local_file(logdir) else ""
+    loaders = [CorePluginLoader(), ProfilePluginLoader(alone=True, file=file)]
     server = _with_token(token) if token else None
     made = program.TensorBoard(loaders, assets.get_default_assets_zip_provider(), server)
-    argv = ["tpu-profile", "--logdir", logdir, "--port", str(port), "--host", host, "--load_fast", "false"]
+    # TensorBoard reads directories only: in place of a file it is given one that does not exist.
+    place = str(Path(file, "none")) if file else logdir
+    argv = ["tpu-profile", "--logdir", place, "--port", str(port), "--host", host, "--load_fast", "false"]
     if executor:
         argv += ["--profile_executor", executor]
     if source_root:
@@ -121,6 +126,5 @@ def shown(logdir: str, keys: Mapping[str, str], height: int) -> Frame:
     if "://" not in logdir:
         if not path.exists():
             raise NotAvailable("Pages are shown of files: write the bytes to DIRECTORY/HOST.xplane.pb and open that.")
-        # The directory of a file is a logdir of one run, which is called as if the file were opened alone.
-        logdir = str((path.parent if path.is_file() else path).resolve())
+        logdir = str(path.resolve())
     return Frame(f"{address(logdir)}data/plugin/profile/index.html?{urlencode(keys)}", height)

@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import FileChanged, Forbidden, NotFound, ProfileError
 from tpu_profile_plugin.logdir.content import ContentCache
 from tpu_profile_plugin.logdir.files import Files, LocalFiles, read_host
-from tpu_profile_plugin.logdir.model import UNREADABLE, HostFile, Problem, RunFiles
+from tpu_profile_plugin.logdir.model import LOGDIR_IS_FILE, UNREADABLE, HostFile, Problem, RunFiles
 from tpu_profile_plugin.logdir.remote import RemoteFiles, address_of, is_remote, open_remote
 from tpu_profile_plugin.logdir.remote_errors import redacted_url
 from tpu_profile_plugin.logdir.scan import RunLocation, Scan, Scanner
@@ -206,8 +207,10 @@ class Logdir:
             )
             return Scan({}, 0, called, time.monotonic(), (problem,))
         try:
+            files = self._get_files()
+            if isinstance(files, LocalFiles) and Path(self._root).is_file():
+                return Scan({}, 0, called, time.monotonic(), (_is_file(Path(self._root).name),))
             if self._scanner is None:
-                files = self._get_files()
                 self._scanner = Scanner(files, self._root, self._limit_s)
             return self._scanner.scan()
         except ProfileError as error:
@@ -237,6 +240,15 @@ class Logdir:
                 self._root = paths.absolute(self._path)
                 self._files = LocalFiles()
         return self._files
+
+
+def _is_file(name: str) -> Problem:
+    """The problem of a logdir that is a profile, or another file."""
+    remedy = (
+        f"`tpu-profile serve {name}` shows a profile alone. Or put it into a directory, as "
+        f"plugins/profile/<session>/{name}, and give that directory."
+    )
+    return Problem(LOGDIR_IS_FILE, f"The logdir is a file, {name}, not a directory.", name, remedy=remedy)
 
 
 def _fulfil(future: Future[Scan], walk: Callable[[float], Scan], called: float) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from tpu_profile_plugin.errors import Forbidden, NoData, ProfileError
+from tpu_profile_plugin.errors import EMPTY_FILE, Forbidden, NoData, ProfileError
 from tpu_profile_plugin.errors import Problem as Problem
 from tpu_profile_plugin.units import NS_PER_MS
 
@@ -17,6 +17,9 @@ FileKind = Literal["xplane", "trace.json.gz"]
 
 UNREADABLE = "unreadable_file"
 """The code of a file that is listed and cannot be opened: not permitted, a broken link, or no regular file."""
+
+LOGDIR_IS_FILE = "logdir_is_file"
+"""The code of a logdir that is no directory."""
 
 UNREADABLE_DIRECTORY = "unreadable_directory"
 """The code of a run whose directory cannot be listed."""
@@ -110,6 +113,12 @@ class RunFiles:
             with contextlib.suppress(ValueError, OverflowError, OSError):  # digits that are no time
                 return round(datetime(*map(int, named.groups())).timestamp() * 1000)  # type: ignore[arg-type]
         return self.mtime_ms
+
+
+def empty_file(name: str, host: str | None = None) -> Problem:
+    """The problem of a file without a byte."""
+    message = f"{name} is empty (0 bytes): the capture ended before it wrote anything, or is still running."
+    return Problem(EMPTY_FILE, message, name, host=host)
 
 
 def unreadable_directory(what: str, error: OSError) -> str:

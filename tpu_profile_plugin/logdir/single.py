@@ -5,17 +5,16 @@ from __future__ import annotations
 import abc
 import functools
 import hashlib
-import re
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.logdir import names
 from tpu_profile_plugin.logdir.files import LocalFiles, read_host
-from tpu_profile_plugin.logdir.model import HostFile, RunFiles
+from tpu_profile_plugin.logdir.model import HostFile, RunFiles, empty_file
+from tpu_profile_plugin.logdir.scan import RunLocation, Scan
+from tpu_profile_plugin.system import paths
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 _HOST = "host"
-_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 class SingleRun(abc.ABC):
@@ -43,9 +41,28 @@ class SingleRun(abc.ABC):
     def read(self, file: HostFile) -> Bytes:
         """The bytes of its host."""
 
+    @property
+    def absolute_path(self) -> str:
+        """The path from the root."""
+        return self.path
+
     def newest_first(self) -> list[RunFiles]:
         """The run; raises NotFound."""
         return [self.newest()]
+
+    runs = newest_first
+
+    def has_runs(self) -> bool:
+        """Whether there is the run."""
+        try:
+            return bool(self.newest().hosts)
+        except NotFound:
+            return False
+
+    def scan(self) -> Scan:
+        """The run as the result of a walk; raises NotFound."""
+        name, now = self.newest().name, time.monotonic()
+        return Scan({name: RunLocation(name, ".", self.absolute_path)}, 0, now, now)
 
     def run(self, name: str) -> RunFiles:
         """The run, if it is called `name`."""
@@ -54,13 +71,18 @@ class SingleRun(abc.ABC):
             return run
         raise NotFound(f"{self.path} is a single file, so there is no run {name!r} to choose.", code="run_not_found")
 
-    def names(self) -> Sequence[str]:
+    def names(self) -> list[str]:
         """The name of the run."""
         return [self.newest().name]
 
 
 class SingleFile(SingleRun):
     """A file as a logdir of one run."""
+
+    @property
+    def absolute_path(self) -> str:
+        """The path from the root."""
+        return paths.absolute(self.path)
 
     def newest(self) -> RunFiles:
         """The run of the file; raises NotFound."""
@@ -71,8 +93,10 @@ class SingleFile(SingleRun):
             raise NotFound(f"There is no file {file.name}.") from None
         known = names.host_and_kind(file.name)
         host = known[0] if known else file.name.removesuffix(".pb").removesuffix(".riegeli") or _HOST
-        entry = HostFile(host, str(file), status.st_size, status.st_mtime_ns, "xplane", file.name)
-        return RunFiles(file.parent.name or file.name, file.parent.name, "", (entry,))
+        problem = None if status.st_size else empty_file(file.name)
+        entry = HostFile(host, str(file), status.st_size, status.st_mtime_ns, "xplane", file.name, problem=problem)
+        problems = () if problem is None else (problem,)
+        return RunFiles(file.parent.name or file.name, file.parent.name, "", (entry,), problems)
 
     def read(self, file: HostFile) -> Bytes:
         """The bytes of the file."""
@@ -101,19 +125,6 @@ class Memory(SingleRun):
         return hashlib.sha256(self._data.data).hexdigest()
 
 
-@contextmanager
-def as_logdir(
-    path: str, run: str, hosts: Sequence[HostFile], read: Callable[[HostFile], Bytes]
-) -> Iterator[tuple[str, str]]:
-    """A logdir with a run of `path`, and its name there: bytes and single files are written to a temporary one."""
-    if "://" in path or Path(path).is_dir():
-        yield path, run
-        return
-    with tempfile.TemporaryDirectory(prefix="tpu_profile_") as root:
-        session = Path(root, "plugins", "profile", _UNSAFE.sub("_", run).strip(".") or "run")
-        session.mkdir(parents=True)
-        for host in hosts:
-            name = Path(host.name).name
-            place = session / (name if names.is_xplane(name) else f"{_UNSAFE.sub('_', host.host)}{names.XPLANE}")
-            place.write_bytes(read(host).tobytes())
-        yield root, session.name
+def is_local_file(path: str) -> bool:
+    """Whether a path names a file of this machine, which is no logdir."""
+    return "://" not in path and Path(path).is_file()

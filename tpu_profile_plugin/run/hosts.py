@@ -11,7 +11,8 @@ from functools import partial
 from itertools import islice
 from typing import TypeAlias, TypeVar
 
-from tpu_profile_plugin.errors import EMPTY_FILE, NoData, Problem, ProfileError
+from tpu_profile_plugin.errors import NoData, Problem, ProfileError
+from tpu_profile_plugin.logdir.model import empty_file
 from tpu_profile_plugin.run.host import Engine, HostExecutor, HostProfile, LocalThreads, PerHost
 from tpu_profile_plugin.system.process import available_cores
 
@@ -66,7 +67,7 @@ class RunHosts:
         """Leaves out empty files, unless all are empty: they decode, to a profile without steps."""
         empty = [i for i, host in enumerate(self.profiles) if host.empty]
         if len(empty) < len(self.profiles):
-            self._left_out.update((i, empty_host(self.profiles[i])) for i in empty)
+            self._left_out.update((i, empty_file(self.profiles[i].file, self.profiles[i].name)) for i in empty)
 
     @property
     def readable(self) -> tuple[HostProfile, ...]:
@@ -196,9 +197,3 @@ def _failed_host(host: HostProfile, error: Exception) -> Problem:
         message = "Internal error while processing this file; see the server log."
         return Problem("internal", message, host.file, host=host.name)
     return Problem.of(error, host.file, host.name)
-
-
-def empty_host(host: HostProfile) -> Problem:
-    """Describes a host whose file has no bytes."""
-    message = f"{host.file} is empty (0 bytes): the capture ended before it wrote anything, or is still running."
-    return Problem(EMPTY_FILE, message, host.file, host=host.name)

@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from tpu_profile_plugin.errors import Problem
+from tpu_profile_plugin.logdir.model import empty_file
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.host_facts import host_facts
-from tpu_profile_plugin.run.hosts import RunHosts, empty_host, left_out_sentence
+from tpu_profile_plugin.run.hosts import RunHosts, left_out_sentence
 
 
 def unreadable_hosts(run: RunHosts) -> tuple[Problem, ...]:
@@ -42,7 +43,7 @@ def _found(run: RunHosts, unreadable: Collection[Problem]) -> Iterator[tuple[Pro
     yield from ((problem, True) for problem in (*run.left_out, *unreadable))
     for profile in run.profiles:
         if profile.empty:
-            yield empty_host(profile), True
+            yield empty_file(profile.file, profile.name), True
         yield from ((problem, False) for problem in profile.losses)
 
 

@@ -17,6 +17,7 @@ from tpu_profile_plugin.cache.store import DiskStore, MemoryStore
 from tpu_profile_plugin.errors import NotFound, ProfileError, WrongMethod
 from tpu_profile_plugin.logdir import AllowedRoots, ContentCache, Logdir
 from tpu_profile_plugin.logdir.remote import is_remote
+from tpu_profile_plugin.logdir.single import SingleRun
 from tpu_profile_plugin.server.ahead import JobQueue, NewestSession
 from tpu_profile_plugin.server.catalog import Catalog
 from tpu_profile_plugin.server.http.answer import Answer, StartResponse, content_policy, error_answer, send
@@ -51,7 +52,9 @@ _WRITE = ("POST",)
 class Server:
     """The plugin's HTTP server. The constructor accesses neither the logdir nor the cache."""
 
-    def __init__(self, options: Options, *, logdir: Logdir | None = None, assets: Assets | None = None) -> None:
+    def __init__(
+        self, options: Options, *, logdir: Logdir | SingleRun | None = None, assets: Assets | None = None
+    ) -> None:
         self._options = options
         remote = any(is_remote(path) for path in (options.logdir, *options.allowed_roots))
         copies = ContentCache(self._private("content") if remote else None, options.remote_bytes)

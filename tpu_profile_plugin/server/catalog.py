@@ -14,6 +14,7 @@ from tpu_profile_plugin.errors import EMPTY_FILE, BadRequest, CorruptProfile, No
 from tpu_profile_plugin.logdir import AllowedRoots, HostFile, Logdir, Problem, RunFiles
 from tpu_profile_plugin.logdir.files import Files, file_changed, mapping_faults, read_host
 from tpu_profile_plugin.logdir.remote import address_of
+from tpu_profile_plugin.logdir.single import SingleRun
 from tpu_profile_plugin.server.http.query import Place
 from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.system.process import available_cores
@@ -98,7 +99,7 @@ class Catalog:
 
     def __init__(
         self,
-        logdir: Logdir,
+        logdir: Logdir | SingleRun,
         allowed: AllowedRoots,
         columns: Callable[[], ProfileCache],
         copies: tuple[str, int] | None = None,

@@ -1,14 +1,12 @@
-"""Single files as logdirs: their hosts, and a logdir for what needs a directory."""
+"""Single files as logdirs: their hosts, and what a server asks of them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from tpu_profile_plugin.logdir.files import LocalFiles
-from tpu_profile_plugin.logdir.single import SingleFile, as_logdir
+from tpu_profile_plugin.logdir.single import SingleFile, is_local_file
 
 
 @pytest.mark.parametrize(
@@ -27,21 +25,27 @@ def test_the_host_is_named_after_the_file(tmp_path: Path, file: str, host: str) 
     assert SingleFile(str(tmp_path / file)).newest().host_names == (host,)
 
 
-def test_a_single_file_is_put_into_a_session(tmp_path: Path) -> None:
-    path = tmp_path / "rank-3.pt.trace.json.gz"
+def test_what_a_server_asks_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "odd name (1).json"
     path.write_bytes(b"content")
-    run = SingleFile(str(path)).newest()
-
-    def read(file):
-        return np.array(LocalFiles().read(file.path, file.size, file.mtime_ns, file.tag))
-
-    with as_logdir(str(path), "../odd name", run.hosts, read) as (logdir, name):
-        (stored,) = Path(logdir).rglob("*.gz")
-        assert stored.relative_to(logdir) == Path("plugins/profile") / name / path.name
-        assert (name, stored.read_bytes()) == ("_odd_name", b"content")
-    assert not Path(logdir).exists()
+    single = SingleFile(str(path))
+    run = single.newest()
+    assert (single.names(), single.runs(), single.newest_first()) == ([run.name], [run], [run])
+    assert list(single.scan().locations) == [run.name]
+    assert (single.has_runs(), single.absolute_path) == (True, str(path))
+    assert bytes(single.read(run.hosts[0])) == b"content"
+    path.unlink()
+    assert not single.has_runs()
 
 
-def test_a_directory_is_a_logdir_already(tmp_path: Path) -> None:
-    with as_logdir(str(tmp_path), "run", (), lambda _: np.zeros(0, np.uint8)) as found:
-        assert found == (str(tmp_path), "run")
+def test_an_empty_file_has_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "h.xplane.pb").touch()
+    run = SingleFile(str(tmp_path / "h.xplane.pb")).newest()
+    assert [problem.code for problem in run.problems] == ["empty_file"]
+    assert run.hosts[0].problem == run.problems[0]
+
+
+def test_a_file_is_told_from_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "f").touch()
+    names = (str(tmp_path / "f"), str(tmp_path), str(tmp_path / "none"), f"file://{tmp_path / 'f'}")
+    assert [is_local_file(name) for name in names] == [True, False, False, False]

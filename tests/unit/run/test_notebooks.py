@@ -81,7 +81,7 @@ def test_a_page_is_a_frame_of_one_server_per_logdir(tmp_path: Path, monkeypatch:
     assert run.show(host="h", height=300).url.endswith("?run=s&tool=overview_page&host=h")
     file = tp.open(tmp_path / PLACE / "s" / "h.xplane.pb").run()
     assert "run=s&" in file.show().url
-    assert started == [(str(tmp_path.resolve()), 0), (str((tmp_path / PLACE / "s").resolve()), 0)]
+    assert started == [(str(tmp_path.resolve()), 0), (str((tmp_path / PLACE / "s" / "h.xplane.pb").resolve()), 0)]
     with pytest.raises(NotFound, match="no tool 'trace'"):
         run.show("trace")
     with pytest.raises(NotFound, match="no host 'x'"):

@@ -212,6 +212,16 @@ describe("shell", () => {
     expect(text(".doc pre")).toMatch(/StepTraceAnnotation\(.*\):\n {12}state = .*\n {12}jax\.block_until_ready\(state\)/);
   });
 
+  it("says what to do with a file in place of a log directory", async () => {
+    const path = "/home/logs/odd name.json";
+    const problem = { code: "logdir_is_file", message: "The logdir is a file.", file: "odd name.json", remedy: "Serve it." };
+    await open("", { runs_info: [], status: { ...status, logdir: path, absolute_logdir: path, problems: [problem] } });
+    expect(text(".doc h1")).toBe("The log directory is a file");
+    expect(text(".doc pre")).toBe("tpu-profile serve '/home/logs/odd name.json'");
+    expect(text(".doc")).toContain("<logdir>/plugins/profile/<session>/<host>.xplane.pb");
+    expect(text(".doc")).not.toContain("Capture one from your program");
+  });
+
   it("warns of files that could not be read", async () => {
     const problem = { code: "corrupt_profile", message: "bad wire type", file: "h1.xplane.pb", offset: 1234 };
     await open("", { run_info: info("new", { hosts: [{ name: "h1", bytes: 1, mtime_ms: 1, kind: "xplane", problem }] }) });
