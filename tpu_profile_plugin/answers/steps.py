@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,13 @@ def row_of(found: RunBudget, id_: str) -> int:
         message = f"There is no step {id_[:80]!r}; the verb steps lists the ids of all."
         raise NotFound(message, code="step_not_found", argument="step", choices=ids)
     return ids.index(id_)
+
+
+def left_out(found: RunBudget) -> dict[str, Any]:
+    """How many steps were marked, if the first and last are not among these because the recording may have cut them."""
+    if not found.left_out:
+        return {}
+    return {"steps_marked": len(found) + found.left_out, "steps_left_out": "the first and last"}
 
 
 def page_of(run: OpenRun, found: RunBudget) -> str:

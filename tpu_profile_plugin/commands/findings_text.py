@@ -63,9 +63,15 @@ def _facts(answer: dict[str, Any]) -> list[str]:
     between = answer["base_ps"] - answer["step_ps"]
     how = f" ({duration(answer['step_ps'])} step, {duration(between)} between steps)" if between else ""
     groups = ", ".join(map(_group, answer["groups"]))
-    counted = f"{answer['steps']} step{'' if answer['steps'] == 1 else 's'} recorded."
+    counted = f"{answer['steps']} step{'' if answer['steps'] == 1 else 's'} recorded{_left_out(answer)}."
     about = [*([] if answer["base"] == "recording" else [counted]), *answer["notes"]]
     return [f"{of} takes {duration(answer['base_ps'])}{how}: {groups}.", *filter(None, [" ".join(about)])]
+
+
+def _left_out(answer: dict[str, Any]) -> str:
+    """How many steps were marked, if not all of them count."""
+    left_out = answer.get("steps_left_out", 0)
+    return f": {answer['steps'] + left_out} marked, the first and last left out" if left_out else ""
 
 
 def _group(group: dict[str, Any]) -> str:

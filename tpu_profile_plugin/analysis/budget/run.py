@@ -50,6 +50,7 @@ class RunBudget:
       evidence: of the first host whose steps are inferred.
       traced: per host, whether Python functions were recorded; None if that was not looked for.
       rows: int64[s] per host, which of its own steps these are.
+      left_out: number of marked steps that are not among these because the recording may have cut them.
     """
 
     hosts: tuple[int, ...]
@@ -68,6 +69,7 @@ class RunBudget:
     traced: tuple[bool | None, ...] = ()
     rows: tuple[I64, ...] = ()
     between_causes: tuple[tuple[int, HostCause], ...] = ()
+    left_out: int = 0
 
     def __len__(self) -> int:
         return len(self.number)
@@ -219,6 +221,7 @@ def merge_budgets(parts: Sequence[HostBudget]) -> RunBudget:
         traced=tuple(part.traced for part, _ in chosen),
         rows=tuple(rows),
         between_causes=_most_first([(i, cause) for i in hosts for cause in parts[i].between_causes]),
+        left_out=max(one.left_out for one in steps),
     )
 
 

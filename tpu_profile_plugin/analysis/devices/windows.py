@@ -36,6 +36,7 @@ class StepWindows:
       source: "device": markers or groups of device events; "host": markers around the host's code; "inferred": from a
         repeating event (`evidence`); "dispatch": host markers during which work was only handed to the devices, so that
         the time from the first step to the end of the work is divided evenly; "recording": no steps, one window.
+      left_out: number of marked steps that are not among these: the first and the last, or none.
     """
 
     number: I64
@@ -44,6 +45,7 @@ class StepWindows:
     end_ps: I64
     source: Source
     evidence: Evidence | None = None
+    left_out: int = 0
 
     def __len__(self) -> int:
         return len(self.number)
@@ -90,7 +92,8 @@ def _complete(steps: StepWindows) -> StepWindows:
         return steps
     inner = slice(1, -1)
     return StepWindows(
-        *(steps.number[inner], steps.names[inner], steps.begin_ps[inner], steps.end_ps[inner], steps.source)
+        *(steps.number[inner], steps.names[inner], steps.begin_ps[inner], steps.end_ps[inner], steps.source),
+        left_out=2,
     )
 
 

@@ -14,7 +14,7 @@ from tpu_profile_plugin.analysis.summary.outliers import step_outliers
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.evidence import MOST_NEXT
 from tpu_profile_plugin.answers.shares import base_sentence
-from tpu_profile_plugin.answers.steps import page_of, row_of, step_ids, window_of
+from tpu_profile_plugin.answers.steps import left_out, page_of, row_of, step_ids, window_of
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.run.figures.overview import PART_IDS, Spent, most_first
@@ -60,6 +60,7 @@ def _average(run: OpenRun, found: RunBudget) -> Answer:
     hosts = [host.name for host in run.readable]
     facts: dict[str, Any] = {"shares_of": found.base, "base_ps": found.base_ps, "step_ps": found.step_ps}
     facts |= {"steps": 0 if "recording" in found.sources else len(found), "devices": len(found.devices)}
+    facts |= left_out(found)
     spent = most_first(found, PART_IDS)
     rows: list[tuple[Any, ...]] = [(*_about(one.id), one.ps, 100 * one.share) for one in spent]
     columns: tuple[Any, ...] = _AVERAGE

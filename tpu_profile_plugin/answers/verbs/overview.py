@@ -10,6 +10,7 @@ from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
 from tpu_profile_plugin.answers.evidence import MOST_NEXT, line_of
 from tpu_profile_plugin.answers.runs import run_before
 from tpu_profile_plugin.answers.shares import base_sentence
+from tpu_profile_plugin.answers.steps import left_out
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.run.figures.overview import Overview
 from tpu_profile_plugin.tables.table import Table, numbers, texts
@@ -38,6 +39,7 @@ def overview(asked: Asked) -> Answer:
     if known:
         facts |= {"shares_of": budget.base, "base_ps": round(budget.base_ps), "step_ps": round(budget.step_ps)}
         facts |= {"steps": 0 if view.whole_recording else len(budget), "steps_from": budget.sources[0]}
+        facts |= left_out(budget)
         facts["spent_on"] = [
             {"id": one.id, "name": one.name, "per_step_ps": round(one.ps), "share_percent": 100 * one.share}
             for one in found.spent

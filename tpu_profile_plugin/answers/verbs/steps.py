@@ -11,7 +11,7 @@ from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.common.reasons import NO_STEPS, STEPS
 from tpu_profile_plugin.analysis.summary.outliers import step_outliers
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
-from tpu_profile_plugin.answers.steps import page_of, slowest_devices, step_ids, window_of
+from tpu_profile_plugin.answers.steps import left_out, page_of, slowest_devices, step_ids, window_of
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.tables.table import Column, Table, numbers, texts
@@ -40,6 +40,7 @@ def steps(asked: Asked, *, sort: Annotated[Order, "Which steps come first."] = "
     table = run.once(("verb steps", sort), lambda: _table(run, found, sort))
     facts: dict[str, Any] = {
         "steps_recorded": len(found),
+        **left_out(found),
         "steps_from": found.sources[0],
         "average_step_ps": found.step_ps,
         "far_longer_than_median": len(step_outliers(found)),

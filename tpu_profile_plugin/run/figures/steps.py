@@ -68,12 +68,14 @@ class Steps:
       begin_ps: int64[s], on the axis of the first device's host.
       duration_ps: float64[s], averaged over the devices that take part.
       source: where the steps come from: "device", "host", "inferred" or "dispatch".
+      left_out: number of marked steps that are not among these: the first and the last, which may be cut, or none.
     """
 
     name: tuple[str, ...]
     begin_ps: I64
     duration_ps: F64
     source: str
+    left_out: int = 0
 
     def __len__(self) -> int:
         return len(self.name)
@@ -99,4 +101,5 @@ def run_steps(run: RunHosts) -> Steps:
     budget = run_decomposition(run)
     if not len(budget) or "recording" in budget.sources:
         raise NO_STEPS.said(NO_STEP_MARKER).error()
-    return Steps(tuple(budget.labels), budget.begin_ps[:, 0], budget.of_steps_ps[0], budget.sources[0])
+    times = budget.begin_ps[:, 0], budget.of_steps_ps[0]
+    return Steps(tuple(budget.labels), *times, budget.sources[0], budget.left_out)

@@ -4,6 +4,7 @@ An object; times are picoseconds, averaged over the devices that take part:
 
 * `base`: what every share is of: "step", "time from step to step" or "recording"; `base_ps`: its length on average;
 * `step_ps`: the average step; `source`: "device", "host", "inferred", "dispatch" or "recording"; "" without steps;
+* `left_out`: number of marked steps that are not among `steps` because the recording may have cut them, if any;
 * `groups` [{id, name, help, parts: [ids]}]: the categories in the order of display; the last is `between_steps`, which
   has no parts; `labels` {id: {name, help}} of the parts;
 * `average_ps` {id: ps} of the parts and of `between_steps`, without those that are 0; they add up to `base_ps`;
@@ -105,6 +106,7 @@ def decomposition_json(budget: RunBudget, hosts: Sequence[str]) -> dict[str, Any
         "base_ps": budget.base_ps,
         "step_ps": budget.step_ps,
         "source": next(iter(budget.sources), ""),
+        **({"left_out": budget.left_out} if budget.left_out else {}),
         "groups": groups_json(),
         "labels": labels_json(),
         "average_ps": {key: ps for key, ps in average.items() if ps},

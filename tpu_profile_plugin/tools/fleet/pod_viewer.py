@@ -44,10 +44,11 @@ def build(run: Run, query: Query) -> Json:
 def _of_budget(run: Run) -> dict[str, Any]:
     """The steps of the time budget with a column per device, for pods of hundreds of hosts.
 
-    `steps`: `numbers` and `names` of the steps; `hosts`, `labels` per column; `total_ns[step][column]`; `takes_part` of
-    the same shape, null if all devices take part in all steps; `parts_ns` by id of the part, without parts that are 0
-    throughout. The parts of a column add up to its step, to the nanosecond. `groups` and `labels` as in
-    `tools/common/decomposition.py`; `begin_ps` on the time axis of the column's host.
+    `steps`: `numbers` and `names` of the steps; `left_out`, the number of marked ones beside them, if any; `hosts` and
+    `labels` per column; `total_ns[step][column]`; `takes_part` of the same shape, null if all devices take part in all
+    steps; `parts_ns` by id of the part, without parts that are 0 throughout. The parts of a column add up to its step,
+    to the nanosecond. `groups` and `labels` as in `tools/common/decomposition.py`; `begin_ps` on the time axis of the
+    column's host.
     """
     summary = run_summary(run, prefetch=(host_budget,))
     budget = run_decomposition(run)
@@ -56,6 +57,7 @@ def _of_budget(run: Run) -> dict[str, Any]:
         "steps": {
             "numbers": budget.number.tolist(),
             "names": budget.labels,
+            **({"left_out": budget.left_out} if budget.left_out else {}),
             "hosts": [hosts[device.host] for device in budget.devices],
             "labels": device_names(budget.devices, hosts, several=len(budget.hosts) > 1),
             "begin_ps": budget.begin_ps.tolist(),

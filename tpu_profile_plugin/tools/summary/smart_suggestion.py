@@ -14,7 +14,8 @@ an object; times are whole picoseconds:
   "passed" (the cause is not there), "unknown" (the profile lacks what the rule needs) or "failed" (the rule raised an
   error); `looked` is true for "passed";
 * `base`: what every share is of: "step", "time from step to step" or "recording"; `base_ps`: its length on average;
-  `step_ps`: the average step; `steps`: how many there are; `notes` [sentences] about them, as on the overview;
+  `step_ps`: the average step; `steps`: how many there are; `steps_left_out`: number of marked steps that are not among
+  them because the recording may have cut them, only if there are any; `notes` [sentences], as on the overview;
 * `groups` [{id, name, help, ps, share, parts: [the same without parts]}]: the time budget by category, in the order of
   display, without empty ones; the time between steps is one of them;
 * `parts` [{category, name, help, share}]: their parts in one list, largest first; `period_ps`: as `base_ps`;
@@ -64,6 +65,7 @@ def report_json(run: RunView, report: Report) -> dict[str, Any]:
         "period_ps": round(run.base_ps),
         "step_ps": round(run.budget.step_ps),
         "steps": len(run.budget),
+        **({"steps_left_out": run.budget.left_out} if run.budget.left_out else {}),
         "notes": step_notes(run.budget, run.coverage, run.frameworks),
         "groups": _groups(run.budget),
         "parts": _flat(run.budget),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { baseText, breakdownOf, idleDevices, segmentsOf, segmentWith, traceOf } from "../../base/steps/decomposition";
+import { baseText, breakdownOf, countSteps, idleDevices, segmentsOf, segmentWith, traceOf } from "../../base/steps/decomposition";
 import { CATEGORIES, lookOf } from "../../base/steps/step_category";
 import { decompositionAnswer, NOTHING } from "../../base/steps/testing";
 import { readDecomposition } from "./decomposition";
@@ -34,6 +34,11 @@ describe("the decomposition of step time", () => {
       ["Input", [6, 8]],
       ["All others", [1, 1]],
     ]);
+  });
+
+  it("counts the marked steps that are left out", () => {
+    expect([found.leftOut, readDecomposition(decompositionAnswer({ left_out: 2 })).leftOut]).toEqual([0, 2]);
+    expect([countSteps(8, 2), countSteps(1, 0)]).toEqual(["8 steps (10 marked, the first and last left out)", "1 step"]);
   });
 
   it("shows a recording without steps in the bar, not as a step", () => {

@@ -58,6 +58,7 @@ export function readDecomposition(value: unknown): Decomposition {
     basePs: asNumber(dict["base_ps"], `the base of ${WHAT}`),
     stepPs: asNumber(dict["step_ps"], `the step of ${WHAT}`),
     source: asText(dict["source"] ?? "", `the source of ${WHAT}`),
+    leftOut: asNumber(dict["left_out"] ?? 0, "the number of steps left out"),
     groups: readGroups(dict["groups"], dict["labels"]),
     averagePs: new Map(entries(dict["average_ps"], "the average step").map(([id, ps]) => [id, asNumber(ps, `${id} of the average step`)])),
     steps: readSteps(asDict(dict["steps"] ?? {}, "the steps")),

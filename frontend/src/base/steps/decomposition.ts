@@ -1,5 +1,5 @@
 // The decomposition of step time that all pages show: categories with their parts, of the average step and of each step. Pure.
-import { formatTime } from "../format";
+import { formatTime, plural } from "../format";
 import { lookOf } from "./step_category";
 import type { Look } from "./step_category";
 import { statisticsOf } from "./steps";
@@ -27,6 +27,11 @@ export interface DecomposedSteps {
   endPs: readonly number[];
 }
 
+/** A number of steps: "8 steps (10 marked, the first and last left out)". */
+export function countSteps(count: number, leftOut: number): string {
+  return plural(count, "step") + (leftOut > 0 ? ` (${count + leftOut} marked, the first and last left out)` : "");
+}
+
 export interface Decomposition {
   /** What every share is of: "step", "time from step to step" or "recording". */
   base: string;
@@ -34,6 +39,8 @@ export interface Decomposition {
   stepPs: number;
   /** "device", "host", "inferred", "dispatch" or "recording"; "" without steps. */
   source: string;
+  /** Number of marked steps that are not among `steps`: the first and the last, or none. */
+  leftOut: number;
   /** In the order of display; the last is between steps. */
   groups: readonly Group[];
   /** Of the average step, by id of the part, and of `BETWEEN`. */

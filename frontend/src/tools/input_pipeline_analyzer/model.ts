@@ -3,7 +3,7 @@ import { makeTable, textColumn } from "../../base/table/columns";
 import type { BandChart } from "../../base/chart/chart_spec";
 import { formatPercent, formatQuantity, formatTime, plural } from "../../base/format";
 import { CATEGORIES } from "../../base/steps/step_category";
-import { segmentsOf } from "../../base/steps/decomposition";
+import { countSteps, segmentsOf } from "../../base/steps/decomposition";
 import type { Segment } from "../../base/steps/decomposition";
 import { caveats } from "../../base/steps/reading";
 import { inputLimit, statisticsOf } from "../../base/steps/steps";
@@ -67,7 +67,7 @@ export function stepFigures(data: InputPipeline): Figure[] {
       value: formatQuantity(steps.time.average, "ms"),
       exact: `${steps.time.average} ms`,
       better: "lower",
-      detail: `${plural(steps.labels.length, "step")}, ${spread(steps.time, "ms")}`,
+      detail: `${countSteps(steps.labels.length, reading?.decomposition.leftOut ?? 0)}, ${spread(steps.time, "ms")}`,
       help:
         `Duration of a step.\nMean over the steps${reading ? " and the devices that take part" : ", as XProf computes it"}; ` +
         "σ is the sample deviation.\nSource: trace.",

@@ -52,6 +52,8 @@ export interface Pod {
   parts: Part[];
   workers: Worker[];
   steps: PodStep[];
+  /** Number of marked steps that are not among `steps`. */
+  leftOut: number;
   messages: Message[];
 }
 
@@ -218,6 +220,7 @@ export function readPod(value: unknown): Pod {
     parts,
     workers: labelled(workersById.values(), /tpu/i.test(device)),
     steps,
+    leftOut: pod["steps"] === undefined ? 0 : asNumber(asDict(pod["steps"], "the steps")["left_out"] ?? 0, "the number of steps left out"),
     messages: [...readMessages(pod["diagnostics"]), ...notes],
   };
 }

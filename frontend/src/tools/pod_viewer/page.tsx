@@ -5,6 +5,7 @@ import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { plural } from "../../base/format";
+import { countSteps } from "../../base/steps/decomposition";
 import { Callouts } from "../../widgets/status/callouts";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { Card } from "../../widgets/content/card";
@@ -156,7 +157,7 @@ function StepSlider({ pod, at, onChange }: { pod: Pod; at: number; onChange: (at
         {name}
       </output>
       <span class="dim number">
-        {plural(pod.steps.length, "step")}, {pod.steps[0]?.name} to {pod.steps.at(-1)?.name}
+        {countSteps(pod.steps.length, pod.leftOut)}, {pod.steps[0]?.name} to {pod.steps.at(-1)?.name}
       </span>
     </div>
   );

@@ -2,7 +2,7 @@
 import type { StackChart } from "../../base/chart/chart_spec";
 import { filledSeries } from "../../base/chart/chart_data";
 import { formatPercent, formatTime, plural } from "../../base/format";
-import { BETWEEN, idleDevices, segmentsOf } from "../../base/steps/decomposition";
+import { BETWEEN, countSteps, idleDevices, segmentsOf } from "../../base/steps/decomposition";
 import type { Decomposition, Segment } from "../../base/steps/decomposition";
 import { lookOf } from "../../base/steps/step_category";
 import { SIDE, joinBy } from "../../base/table/difference";
@@ -59,7 +59,7 @@ export function headline(budget: Budget): { tone: "good" | "fair" | "bad"; title
   const [cause] = budget.causes;
   const idle = idleDevices(decomposition);
   const sentences = [
-    `A step takes ${formatTime(stepPs)} on average over ${plural(steps.names.length, "step")} and ${plural(count, "device")}.`,
+    `A step takes ${formatTime(stepPs)} on average over ${countSteps(steps.names.length, decomposition.leftOut)} and ${plural(count, "device")}.`,
   ];
   if (largest?.part === HOST && cause)
     sentences.push(`${causeName(cause.name)} accounts for ${formatPercent(cause.percent)} of the ${base}.`);

@@ -1,6 +1,6 @@
 // The summary of the overview: what limits the program, as a title, sentences and one bar.
 import { formatPercent, formatQuantity, plural } from "../../../base/format";
-import { baseText, segmentsOf } from "../../../base/steps/decomposition";
+import { baseText, countSteps, segmentsOf } from "../../../base/steps/decomposition";
 import type { Segment } from "../../../base/steps/decomposition";
 import { CATEGORIES, lookOf } from "../../../base/steps/step_category";
 import { caveats } from "../../../base/steps/reading";
@@ -40,8 +40,8 @@ function limitOf({ decomposition, input }: StepReading, segments: readonly Segme
 }
 
 /** The base and the number of steps: "10 steps, 36.49 ms on average (...)." */
-function stepsText({ steps }: Pick<Overview, "steps">): string[] {
-  return steps.time ? [`${plural(steps.labels.length, "step")}, ${describeTime(steps.time)}.`] : [];
+function stepsText({ steps }: Pick<Overview, "steps">, leftOut = 0): string[] {
+  return steps.time ? [`${countSteps(steps.labels.length, leftOut)}, ${describeTime(steps.time)}.`] : [];
 }
 
 function ofDecomposition(overview: Overview, reading: StepReading): Headline {
@@ -52,7 +52,7 @@ function ofDecomposition(overview: Overview, reading: StepReading): Headline {
   return {
     ...limitOf(reading, segments),
     judges: true,
-    sentences: [...stepsText(overview), ...caveats(reading), ...(session ? [describeSession(session)] : [])],
+    sentences: [...stepsText(overview, decomposition.leftOut), ...caveats(reading), ...(session ? [describeSession(session)] : [])],
     barLabel: `Of the ${baseText(decomposition)}${mean}`,
     parts: [],
     segments,

@@ -56,7 +56,7 @@ def judge(run: RunView, gathered: Sequence[bool]) -> Finding | Silence:
         return Silence("Steps are marked.") if marked else _found("The profile has no steps", ())
     if evidence is not None:
         if any(gathered) or not run.inferred:
-            return Silence(f"{evidence.event} marks {run.steps} steps.")
+            return Silence(f"{evidence.event} marks {run.steps + run.budget.left_out} steps.")
         proofs = (
             Evidence("Event that steps are inferred from", evidence.event, "", "time_budget"),
             Evidence("Occurrences of this event", evidence.occurrences, "", "overview_page"),
@@ -65,7 +65,7 @@ def judge(run: RunView, gathered: Sequence[bool]) -> Finding | Silence:
     if "recording" in sources:
         length = Evidence("Length of the recording", run.budget.step_ps / PS_PER_MS, "ms", "time_budget")
         return _found("Steps are not marked; the whole recording counts as one step", (length,))
-    return Silence(f"{run.steps} steps are marked.")
+    return Silence(f"{run.steps + run.budget.left_out} steps are marked.")
 
 
 def _found(title: str, evidence: tuple[Evidence, ...]) -> Finding:
