@@ -236,6 +236,7 @@ NO_MEMORY = Reason(
     "The profile has neither allocations, nor programs with buffers, nor devices of known memory.",
     MEMORY,
 )
+NO_BUFFERS = Reason("no_memory", "The profile has neither allocations nor programs with buffers.", MEMORY)
 NO_LIMIT = Reason(
     "no_memory_limit",
     "No device allocators and no programs with known memory recorded.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from tpu_profile_plugin.analysis.common.reasons import MEMORY, NO_CAPACITY, NO_MEMORY
+from tpu_profile_plugin.analysis.common.reasons import MEMORY, NO_BUFFERS, NO_CAPACITY, NO_MEMORY, NO_PROGRAMS
 from tpu_profile_plugin.analysis.findings.rules.memory.memory_near_limit import MEMORY_SHARE
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.ids import distinct_ids
@@ -46,18 +46,16 @@ def memory(
         except NoData:
             pass
     try:
-        return _of_program(asked, run.program_peak(program or _largest(run)))
+        return _of_program(asked, run.program_peak(program))
     except NotFound as error:
         if error.code != "module_not_found":
             raise
         choices = error.details.get("modules", [])
         raise NotFound(error.message, code=error.code, argument="program", choices=choices) from None
-
-
-def _largest(run: OpenRun) -> str:
-    """The program that needs most memory of those that ran; "" if none of these is known."""
-    peaks = run.memory().programs
-    return max(peaks, key=lambda name: peaks[name], default="")
+    except NoData as error:
+        if program or error.reason != NO_PROGRAMS.code:
+            raise
+        raise NO_BUFFERS.error() from None
 
 
 def _of_allocators(asked: Asked, uses: Sequence[AllocatorUse]) -> Answer:
@@ -87,7 +85,7 @@ def _of_allocators(asked: Asked, uses: Sequence[AllocatorUse]) -> Answer:
 
 def _needy(run: OpenRun) -> list[str]:
     try:
-        name = _largest(run)
+        name = run.memory().largest_program
     except NoData:
         return []
     return [name] if name else []

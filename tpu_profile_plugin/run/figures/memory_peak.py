@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.common.reasons import NO_ALLOCATIONS
+from tpu_profile_plugin.analysis.common.reasons import NO_ALLOCATIONS, NO_CAPACITY
 from tpu_profile_plugin.analysis.hlo.source import source_of
 from tpu_profile_plugin.analysis.memory.allocations import INVALID
 from tpu_profile_plugin.analysis.memory.capacity import device_allocators
@@ -12,7 +12,7 @@ from tpu_profile_plugin.analysis.memory.layout import DEFAULT_SPACE, MemoryLayou
 from tpu_profile_plugin.analysis.memory.peak import MemoryPeak, memory_peak
 from tpu_profile_plugin.errors import in_file
 from tpu_profile_plugin.run.figures.allocations import host_allocations
-from tpu_profile_plugin.run.figures.memory import host_device_memory
+from tpu_profile_plugin.run.figures.memory import host_device_memory, run_memory
 from tpu_profile_plugin.run.figures.programs import chosen_program, is_program_id, programs_of
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
@@ -58,6 +58,11 @@ class ProgramPeak:
     device_bytes: int
     device_source: str
     buffers: tuple[AtPeak, ...]
+
+    @property
+    def caution(self) -> str:
+        """Why it is unknown whether memory is a limit, as a sentence; "" if the memory of the device is known."""
+        return "" if self.device_bytes else NO_CAPACITY.sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +135,11 @@ def host_program_peak(host: HostProfile, program_id: int) -> ProgramPeak:
 
 
 def run_program_peak(run: RunHosts, program: str) -> ProgramPeak:
-    """The peak of a program by its name with id, or its id. Raises NoData without any, NotFound for an unknown one."""
+    """The peak of a program by its name with id, or its id; "": the one that needs most of those that ran.
+
+    Raises NoData without any, NotFound for an unknown one.
+    """
+    program = program or run_memory(run).largest_program
     number = program if is_program_id(program) else ""
     host, chosen = chosen_program(run, "" if number else program, number)
     return host_program_peak(host, chosen.program_id)
