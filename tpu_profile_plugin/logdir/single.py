@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.logdir import names
 from tpu_profile_plugin.logdir.files import LocalFiles, read_host
-from tpu_profile_plugin.logdir.model import HostFile, RunFiles, empty_file
+from tpu_profile_plugin.logdir.model import HostFile, Problem, RunFiles, empty_file
 from tpu_profile_plugin.logdir.scan import RunLocation, Scan
 from tpu_profile_plugin.system import paths
 
@@ -60,8 +60,12 @@ class SingleRun(abc.ABC):
             return False
 
     def scan(self) -> Scan:
-        """The run as the result of a walk; raises NotFound."""
-        name, now = self.newest().name, time.monotonic()
+        """The run as the result of a walk, or why there is none."""
+        now = time.monotonic()
+        try:
+            name = self.newest().name
+        except NotFound as error:
+            return Scan({}, 0, now, now, (Problem(error.code, error.message),))
         return Scan({name: RunLocation(name, ".", self.absolute_path)}, 0, now, now)
 
     def run(self, name: str) -> RunFiles:
