@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.reasons import NO_CAPACITY, NO_MEMORY
 from tpu_profile_plugin.analysis.environment.environment import Hardware
+from tpu_profile_plugin.analysis.memory.allocations import Allocations, MemoryUse
 from tpu_profile_plugin.analysis.memory.capacity import DeviceMemory, device_allocators, device_memory
+from tpu_profile_plugin.analysis.memory.peak import memory_peak
+from tpu_profile_plugin.run.figures.allocations import host_allocations
 from tpu_profile_plugin.run.figures.comparison import run_side
 from tpu_profile_plugin.run.host import HostProfile, derived, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
@@ -57,38 +60,38 @@ def host_device_memory(host: HostProfile) -> DeviceMemory:
 
 @per_host()
 def host_memory(host: HostProfile) -> tuple[DeviceMemory, dict[str, AllocatorPeak]]:
-    """The memory of one host's devices, and the peaks of their allocators."""
-    peaks = {}
-    for name, rows in device_allocators(host.lazy).items():
-        if len(rows.in_use):
-            peak = int(rows.in_use.argmax())
-            peaks[name] = AllocatorPeak(int(rows.in_use[peak]), int(rows.in_use[peak] + rows.free[peak]))
-    return host_device_memory(host), peaks
+    """The memory of one host's devices, and the peaks of their allocators; of the host's, if it has no devices."""
+    device = host_device_memory(host)
+    return device, _of_host(host) if device.hardware is Hardware.CPU_ONLY else _of_devices(host)
 
 
-def _of_cpus(run: RunHosts) -> dict[tuple[str, str], AllocatorPeak]:
-    """The peaks of the allocators of hosts."""
-    from tpu_profile_plugin.run.figures.memory_peak import host_allocator_uses
+def _of_devices(host: HostProfile) -> dict[str, AllocatorPeak]:
+    found = device_allocators(host.lazy).items()
+    return {name: _peak(rows, int(rows.in_use.argmax())) for name, rows in found if len(rows.in_use)}
 
-    uses = [use for of_host in run.map_hosts(host_allocator_uses) for use in of_host if use.in_use_bytes > 0]
-    return {
-        (use.host, use.allocator): AllocatorPeak(use.in_use_bytes, use.in_use_bytes + use.free_bytes) for use in uses
-    }
+
+def _of_host(host: HostProfile) -> dict[str, AllocatorPeak]:
+    recorded, _ = host_allocations(host, since_recording=True)
+    found = {} if recorded is None else {name: memory_peak(rows) for name, rows in recorded.by_memory().items()}
+    peaks = {name: _peak(one.rows, one.peak) for name, one in found.items() if one.peak is not None}
+    return {name: peak for name, peak in peaks.items() if peak.in_use_bytes}
+
+
+def _peak(rows: Allocations | MemoryUse, at: int) -> AllocatorPeak:
+    return AllocatorPeak(int(rows.in_use[at]), int(rows.in_use[at] + rows.free[at]))
 
 
 def run_memory(run: RunHosts) -> Memory:
     """The memory of the chosen hosts. Raises NoData if nothing about memory was recorded."""
     of_hosts = run.map_hosts(host_memory)
     names = [host.name for host in run.readable]
-    on_cpu = all(device.hardware is Hardware.CPU_ONLY for device, _ in of_hosts)
     memory = Memory(
         devices={name: device for name, (device, _) in zip(names, of_hosts, strict=True)},
         allocators={
             (name, allocator): peak
             for name, (_, peaks) in zip(names, of_hosts, strict=True)
             for allocator, peak in peaks.items()
-        }
-        | (_of_cpus(run) if on_cpu else {}),
+        },
         programs=run_side(run).memory,
     )
     if not memory.allocators and not memory.programs and not any(one.bytes for one in memory.devices.values()):
