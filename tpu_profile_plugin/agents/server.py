@@ -29,7 +29,8 @@ _INSTRUCTIONS = """\
 Profiles of programs on TPUs, GPUs and CPUs. Read the resource tpu-profile://guide first.
 Order: runs, overview, explain (causes with evidence and saving), then follow `next` of each answer: it has the tool and
 its arguments. Percentages are of what `base` says. If `cannot_answer` is set, the profile does not tell: no data is not
-zero and not "fine". Rows come in pages: call again with `cursor`. A wrong argument gives an error with its choices.
+zero and not "fine". If `from.problems` is set, parts of the profile are missing: say so. Rows come in pages: call again
+with `cursor`. A wrong argument gives an error with its choices.
 """
 
 

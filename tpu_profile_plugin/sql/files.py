@@ -17,6 +17,7 @@ from tpu_profile_plugin.cache.files import FileCache
 from tpu_profile_plugin.errors import QueryStopped
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.losses import known_losses, sentences, unreadable_hosts
+from tpu_profile_plugin.run.relations.common import frugal
 from tpu_profile_plugin.run.relations.relation import Relation
 from tpu_profile_plugin.tables.parquet import write_parquet
 
@@ -110,7 +111,7 @@ class TableFiles:
 def _missing(run: RunHosts) -> tuple[str, ...]:
     """Sentences about hosts that are left out, and about what is missing from the others."""
     failed = {problem.host for problem in run.left_out}
-    losses = [problem for problem in known_losses(run, unreadable_hosts(run)) if problem.host not in failed]
+    losses = [problem for problem in known_losses(run, unreadable_hosts(frugal(run))) if problem.host not in failed]
     return (*run.warnings, *(f"{run.name}: {text}" for text in sentences(run, losses, _MOST_LOSSES)))
 
 

@@ -22,6 +22,7 @@ from tpu_profile_plugin.run.figures.ops import DEVICE_OPS
 from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.figures.summary import groups_if_any, host_inference, host_summary, run_summary
 from tpu_profile_plugin.run.host import HostProfile, per_host
+from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.html_text import bold, numbered, paragraphs, plain
 from tpu_profile_plugin.system.threads import threads_for
@@ -78,7 +79,7 @@ def gathered(host: HostProfile) -> dict[str, Any]:
     return values
 
 
-ONE_VISIT = (host_summary, host_inference, DEVICE_OPS, budget, communication, gathered)
+ONE_VISIT = (host_summary, host_inference, DEVICE_OPS, budget, communication, gathered, host_facts)
 """What the pages of a run need of a host at first, so that another process reads its file once."""
 
 

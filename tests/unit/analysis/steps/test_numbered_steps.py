@@ -59,7 +59,7 @@ def test_they_come_before_what_repeats_more_regularly():
 
 def test_findings_count_them_as_marked():
     text = cpu("0 9 PjitFunction(f)", "9 500 dot.1", steps=8).replace(" train {_r=1, ", ' "Profiled batch" {')
-    assert reason("steps_not_marked", text) == "6 steps are marked."
+    assert reason("steps_not_marked", text) == "8 steps are marked."
     waits = cpu("0 400 $queue.py:154 get\n400 20 PjitFunction(f)\n402 5 DevicePut", "420 570 dot.1")
     found = finding("input_bound", waits.replace(" train {_r=1, ", ' "Profiled batch" {'))
     assert found["title"].startswith("Devices wait 40.5% of the step for input")
