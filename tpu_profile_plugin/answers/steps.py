@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 
@@ -30,11 +29,11 @@ def row_of(found: RunBudget, id_: str) -> int:
     return ids.index(id_)
 
 
-def left_out(found: RunBudget) -> dict[str, Any]:
+def left_out(found: RunBudget) -> dict[str, str]:
     """How many steps were marked, if the first and last are not among these because the recording may have cut them."""
     if not found.left_out:
         return {}
-    return {"steps_marked": len(found) + found.left_out, "steps_left_out": "the first and last"}
+    return {"steps_marked": f"{len(found) + found.left_out}, the first and last left out"}
 
 
 def page_of(run: OpenRun, found: RunBudget) -> str:
