@@ -44,6 +44,8 @@ let logdir;
 let nothing;
 let server;
 let bare;
+let file;
+let single;
 before(async () => {
   logdir = h.temporaryDirectory();
   for (const [name, { bytes }] of Object.entries(BROKEN)) {
@@ -82,14 +84,20 @@ before(async () => {
     '{"schemaVersion": 1, "traceEvents": [{"ph": "X"',
   );
   nothing = h.temporaryDirectory();
-  [server, bare] = await Promise.all([
+  file = path.join(
+    logdir.directory,
+    "program/plugins/profile/2026_01_01_00_00_00/some-host.xplane.pb",
+  );
+  [server, bare, single] = await Promise.all([
     h.startTensorBoard(logdir.directory),
     h.startTensorBoard(nothing.directory),
+    h.startTensorBoard(file),
   ]);
 });
 after(async () => {
   await server?.stop();
   await bare?.stop();
+  await single?.stop();
   logdir?.remove();
   nothing?.remove();
 });
@@ -133,6 +141,35 @@ h.inEveryBrowser("nothing to show", ({ name, browser }) => {
     await h.screenshot(tab, `damaged-program-${name}`);
     h.assertClean(tab);
     await tab.page.close();
+  });
+
+  test("what is missing is said on every page, until it is dismissed", async () => {
+    const query = "run=program/2026_01_01_00_00_00&tool=profile_contents";
+    const banner = (tab) =>
+      tab.frame().evaluate(() => document.querySelector(".problems")?.innerText ?? "");
+    const tab = await h.openPage(browser(), server, { query });
+    await h.until("the banner", async () => /does not decode/.test(await banner(tab)));
+    await tab.frame().click('[data-tool="trace_viewer@"]');
+    await h.until("the other page", () =>
+      tab.frame().evaluate(() => document.querySelector(".tv-toolbar, canvas") !== null),
+    );
+    assert.match(await banner(tab), /Copy the file again/);
+    await tab.frame().click(".problems button");
+    assert.equal(await banner(tab), "");
+    await tab.page.reload();
+    await h.shows(tab, "Trace viewer");
+    assert.equal(await banner(tab), "", "it is dismissed for the session of the tab");
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("a logdir that is a file says what to do", async () => {
+    const page = await h.openProfile(browser(), single);
+    const seen = await h.shows(page, "The log directory is a file");
+    assert.ok(seen.includes(`tpu-profile serve ${file}`), seen);
+    await h.screenshot(page, `logdir-is-file-${name}`);
+    h.assertClean(page);
+    await page.page.close();
   });
 
   test("a logdir without profiles says what was looked for and where", async () => {
