@@ -15,7 +15,7 @@ from tpu_profile_plugin.columns.load import (
     load_metadata,
     peek,
 )
-from tpu_profile_plugin.columns.space import EventFilter, Plane, XSpace
+from tpu_profile_plugin.columns.space import EventFilter, ImpossibleTimes, Plane, XSpace
 from tpu_profile_plugin.columns.tables import NO_TEXT, EventMetadata, Events, Kind, Lines, StatMetadata, Stats
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "EventMetadata",
     "Events",
     "HloModule",
+    "ImpossibleTimes",
     "Kind",
     "Lines",
     "Plane",

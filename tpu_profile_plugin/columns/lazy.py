@@ -52,9 +52,16 @@ class LazyDecoder:
     """Decodes the planes of one profile on demand. Thread-safe: each plane is decoded once."""
 
     def __init__(
-        self, data: NDArray[np.uint8], names: Sequence[str], threads: int, make: MakeTables, hooks: DecodeHooks
+        self,
+        data: NDArray[np.uint8],
+        names: Sequence[str],
+        threads: int,
+        make: MakeTables,
+        hooks: DecodeHooks,
+        times: _native.PossibleTimes | None = None,
     ) -> None:
         self._data, self._names, self._threads, self._make, self._hooks = data, names, threads, make, hooks
+        self._times = times
         self._lock = threading.Lock()
         self._declared_planes: dict[int, Plane] | None = None
         self._decode_count = 0
@@ -148,7 +155,7 @@ class LazyDecoder:
         selected = set(indices)
         keep = [index in selected for index in range(len(self._names))]
         with decoding(self._hooks.file):
-            raw = _native.decode_space(self._data, self._threads, keep, True, list(filters))
+            raw = _native.decode_space(self._data, self._threads, keep, True, list(filters), self._times)
         lines = {index: frozenset(stats[0]) for index, _, _, stats in filters if stats is not None}
         tables = {plane.index: self._tables(plane, lines.get(plane.index)) for plane in raw.planes}
         return [tables[index] for index in indices]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,13 @@ from tpu_profile_plugin import _native
 from tpu_profile_plugin.columns.arrays import Bytes, byte_array
 from tpu_profile_plugin.columns.hlo import HloModule, broken_modules, hlo_modules, is_metadata_plane
 from tpu_profile_plugin.columns.lazy import DecodeHooks, LazyDecoder, decoding
-from tpu_profile_plugin.columns.space import Plane, XSpace
+from tpu_profile_plugin.columns.space import ImpossibleTimes, Plane, XSpace
 from tpu_profile_plugin.columns.tables import EventMetadata, Events, Lines, PlaneTables, StatMetadata, Stats, Texts
 from tpu_profile_plugin.system.process import available_cores
 
 _T = TypeVar("_T", bound=np.generic)
 PlaneFilter: TypeAlias = Callable[[str], bool] | Sequence[str] | None
+Impossible = Literal["unknown", "kept", "left_out"]
 
 
 MAX_PLANES = 4096
@@ -70,24 +71,45 @@ def load(data: Bytes, *, threads: int = 0, planes: PlaneFilter = None, events: b
         return _space(array, _native.decode_space(array, threads or available_cores(), keep, events, []), outline)
 
 
-def load_lazily(data: Bytes, *, threads: int = 0, hooks: DecodeHooks | None = None) -> XSpace:
+def load_lazily(
+    data: Bytes, *, threads: int = 0, hooks: DecodeHooks | None = None, impossible: Impossible = "unknown"
+) -> XSpace:
     """A profile whose planes are decoded on first access; see `load`.
 
     Only the extents of the planes and the bytes outside of them are checked here.
+
+    Args:
+      data, threads: as for `load`.
+      hooks: see `DecodeHooks`.
+      impossible: what happens to events with impossible times, which a pass over the file finds unless "unknown": they
+        are in the columns ("kept"), or not ("left_out"). An event is impossible if it is far from the bulk of all
+        events, or ends before it begins. On a stream of a GPU, one that would have lasted over many later events then
+        ends where the next begins.
     """
     array = byte_array(data)
-    hooks = hooks or DecodeHooks()
+    hooks, threads = hooks or DecodeHooks(), threads or available_cores()
     with decoding(hooks.file):
         outline = _outline(array)
-        decoder = LazyDecoder(array, [name for name, _ in outline.planes], threads or available_cores(), _tables, hooks)
+        times = None if impossible == "unknown" else _native.possible_times(array, threads)
+        lines = () if times is None else tuple(_impossible(array, times, kept=impossible == "kept"))
+        times = times if impossible == "left_out" else None
+        decoder = LazyDecoder(array, [name for name, _ in outline.planes], threads, _tables, hooks, times)
+        if _native.has_far_line(array):
+            # The origin of event times then depends on all lines: rare, and not worth decoding lazily.
+            raw = _native.decode_space(array, threads, None, True, [], times)
+            return replace(_space(array, raw, outline), impossible=lines)
         space = _space(array, _native.decode_space(array, 1, [], False, []), outline)
         listed = enumerate(outline.planes)
         planes = tuple(Plane(plane.id, name, index, None, decoder) for index, (name, plane) in listed)
         decoder.register(planes)
-        if not _native.has_far_line(array):
-            return replace(space, planes=planes, decoder=decoder)
-    # The origin of event times then depends on all lines: rare, and not worth decoding lazily.
-    return load(array, threads=threads)
+        return replace(space, planes=planes, decoder=decoder, impossible=lines)
+
+
+def _impossible(array: NDArray[np.uint8], times: _native.PossibleTimes, *, kept: bool) -> Iterator[ImpossibleTimes]:
+    planes, lines, left_out, shortened = zip(*times.losses, strict=True)
+    names = [_native.texts(array, np.array(values, np.uint64)) for values in (planes, lines)]
+    for plane, line, lost, cut in zip(*names, left_out, shortened, strict=True):
+        yield ImpossibleTimes(plane, line, lost, cut, kept)
 
 
 def give_back_memory() -> None:

@@ -143,6 +143,23 @@ class EventFilter:
         return None if self.lines is None else list(self.lines)
 
 
+@dataclass(frozen=True, slots=True)
+class ImpossibleTimes:
+    """Events of a line with impossible times.
+
+    Attributes:
+      plane, line: names of both.
+      left_out, shortened: how many are left out, and how many end earlier than recorded.
+      kept: the columns have all of them as recorded.
+    """
+
+    plane: str
+    line: str
+    left_out: int
+    shortened: int
+    kept: bool = False
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class XSpace:
     """A decoded profile, or a lazy one whose planes are decoded on first access.
@@ -154,6 +171,7 @@ class XSpace:
         events of those lines count from it.
       data: uint8, the bytes of the profile, which text values refer to.
       decoder: decodes the planes of a lazy profile; None when all are decoded.
+      impossible: the lines with events of impossible times, if these were looked for.
     """
 
     planes: tuple[Plane, ...]
@@ -163,6 +181,7 @@ class XSpace:
     origin_ns: int
     data: U8 = field(repr=False)
     decoder: PlaneDecoder | None = field(default=None, repr=False)
+    impossible: tuple[ImpossibleTimes, ...] = ()
 
     def decode(self, planes: Iterable[Plane] | None = None) -> None:
         """Decodes planes (None: all) in one pass, which is faster than one by one."""
