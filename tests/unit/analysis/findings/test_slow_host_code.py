@@ -14,11 +14,11 @@ def loading(duration, name="$train.py:42 load_batch", inner="$augment.py:7 crop"
 
 def test_names_the_function_and_the_longest_wait():
     found = finding("slow_host_code", cpu(*loading(600)))
-    assert found["title"] == "Devices wait 60.1% of the step for code on the host: augment.py:7 crop"
+    assert found["title"] == "Devices wait 60.0% of the step for code on the host: augment.py:7 crop"
     assert found["confidence"] == "high"
     assert found["saving_ps_per_step"] == 600 * 10**6
     assert evidence(found) == {
-        "Devices idle because of code on the host, of the step": 60.06,
+        "Devices idle because of code on the host, of the step": 60.0,
         "Devices idle because of code on the host per step": 0.6,
         "Function": "augment.py:7 crop",
         "Because of this function, of that time": 100.0,
@@ -61,7 +61,7 @@ def test_what_the_code_is_for_decides_the_advice(call, title, advice):
     """A library of an unknown file writes inside of the call: the program's frame around the call is named."""
     main = f"0 600 $train.py:12 save\n1 598 {call}\n2 590 $inner.py:7 write\n600 10 PjitFunction(f)"
     found = finding("slow_host_code", cpu(main, "600 400 dot.1"))
-    assert found["title"] == f"Devices wait 60.1% of the step for {title}"
+    assert found["title"] == f"Devices wait 60.0% of the step for {title}"
     assert found["advice"].startswith(advice)
 
 
