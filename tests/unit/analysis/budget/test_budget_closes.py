@@ -6,12 +6,14 @@ from collections import defaultdict, deque
 
 import pytest
 from builders.computed import budget
-from builders.fuzzing.random_devices import HOST_EVENTS, random_profile, role, text_of
+from builders.fuzzing.random_devices import HOST_EVENTS, call_length, random_profile, role, text_of
 
 from tpu_profile_plugin.analysis.budget import budget as module
+from tpu_profile_plugin.analysis.budget import idle
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, PARTS
 
 PROFILES, BLOCKS = 1000, 10
+LATENCY = 4
 COPIES = {"upload": "input_copy", "download": "output_copy", "peer_copy": "peer_transfer"}
 
 
@@ -26,16 +28,23 @@ class Slow:
         self.programs = one.programs[number]
         if one.kind == "cpu":
             self.programs = [(min(op[1] for op in self.ops), max(op[2] for op in self.ops), 5)]
-        starts = sorted((b, k) for b, _, k in self.programs) if one.kind == "tpu" else []
+        starts = sorted((b, k, "") for b, _, k in self.programs) if one.kind == "tpu" else []
         if one.kind == "cpu":
             # The devices run the same program; to the host it is launched when the first of them begins.
             one.launches[5] = min(op[1] for ops in one.devices for op in ops)
-            starts = [(self.programs[0][0], 5)]
+            starts = [(self.programs[0][0], 5, "")]
         if one.kind == "gpu":
-            starts = [(op[1], key) for op, key in zip(self.ops, one.keys[number], strict=True)]
+            starts = [(op[1], key, role(op[0])) for op, key in zip(self.ops, one.keys[number], strict=True)]
         self.launch = {}
-        for at, key in starts:
-            self.launch.setdefault(at, one.launches.get(key))
+        for at, key, kind in starts:
+            call = (one.launches[key], self._called(key), kind) if key in one.launches else (None, None, "")
+            self.launch.setdefault(at, call)
+
+    def _called(self, key):
+        """When the call of a launch ends; of the CPU it is the first op itself."""
+        if self.one.kind != "cpu":
+            return self.one.launches[key] + call_length(key)
+        return next(e for ops in self.one.devices for _, b, e in ops if b == self.one.launches[5])
 
     def _windows(self, number):
         waiting, found = deque(), []
@@ -90,22 +99,27 @@ class Slow:
     def parts(self, since, until, marker):
         """Category of every point between first and last step; events named `marker` are the steps."""
         found = {t: self.at(t) for t in range(since, until)}
-        idle = [t for t, category in found.items() if category is None]
-        for t in idle:
+        unused = [t for t, category in found.items() if category is None]
+        for t in unused:
             found[t] = "idle_other"
         inside = set() if self.one.kind == "gpu" else {t for b, e, _ in self.programs for t in range(b, e)}
         rest = []
-        for gap in runs_of([t for t in idle if t not in inside]):
-            launched = self.launch.get(gap[-1] + 1)
+        for gap in runs_of([t for t in unused if t not in inside]):
+            launched, called, kind = self.launch.get(gap[-1] + 1, (None, None, ""))
             blocked = self.main_does(gap[0], "transfer") and (launched is None or launched > gap[0])
             for t in gap:
                 if launched is not None and t >= launched:
                     if self.one.kind == "cpu" and self.others_work(t):
                         continue  # waits for a core
-                    if self.anyone_does(t, "upload"):
+                    alone = launched >= gap[0]
+                    if self.anyone_does(t, "upload") or (kind == "upload" and t < called):
                         found[t] = "idle_input"
-                        continue
-                    found[t] = "idle_transfer" if blocked else "idle_launch"
+                    elif kind == "download" and (t < called or self.main_does(t, "transfer")):
+                        found[t] = "idle_transfer"
+                    elif alone and t < max(called, launched + LATENCY):
+                        found[t] = "idle_transfer" if blocked else "idle_launch"
+                    elif alone and self.main_does(t, "transfer"):
+                        found[t] = "idle_transfer"
                 elif self.anyone_does(t, "compile"):
                     found[t] = "idle_compile"
                 elif self.anyone_does(t, "upload"):
@@ -155,6 +169,7 @@ def runs_of(points):
 def test_the_parts_of_random_profiles_add_up(block, monkeypatch):
     monkeypatch.setattr(module, "LEAST_IDLE", -1)
     monkeypatch.setattr(module, "LEAST_UNNAMED", -1)
+    monkeypatch.setattr(idle, "LAUNCH_PS", LATENCY)
     seen = set()
     for seed in range(block * PROFILES // BLOCKS, (block + 1) * PROFILES // BLOCKS):
         one = random_profile(seed)
