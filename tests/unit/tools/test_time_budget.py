@@ -40,7 +40,7 @@ def test_steps_parts_and_their_average():
     assert found["categories"] == [
         "compute", "data_movement", "move_wait", "exposed_communication", "peer_transfer", "exposed_copy", "idle_input",
         "input_copy", "idle_compile", "idle_host", "idle_transfer", "output_copy", "idle_launch", "idle_peer",
-        "idle_other",
+        "idle_gap", "idle_other", "not_recorded",
     ]  # fmt: skip
     assert set(found["labels"]) == set(found["categories"])
     named = (

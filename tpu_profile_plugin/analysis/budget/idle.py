@@ -119,7 +119,7 @@ def idle_parts(idle: IdleTime, named: NamedTime) -> Iterator[tuple[int, Times]]:
     yield part.IDLE_HOST, named.host
     yield part.IDLE_TRANSFER, idle.transfer
     yield part.IDLE_LAUNCH, idle.launch
-    yield part.IDLE_OTHER, idle.within
+    yield part.IDLE_GAP, idle.within
     yield part.IDLE_OTHER, named.other
 
 

@@ -160,7 +160,7 @@ def _of_marks(space: XSpace, pre: Preprocessed | None, marks: Marks, devices: Se
 
 def _overlaps(own: OwnWork, begin: I64) -> bool:
     """Whether much of what steps launched runs when the device has come to the next one."""
-    late = np.maximum(own.last_ps[:-1] - begin[1:], 0)
+    late = np.where(own.some[:-1], np.maximum(own.last_ps[:-1], begin[1:]) - begin[1:], 0)
     return bool(late.sum() > LEAST_OVERLAP * (int(begin[-1]) - int(begin[0])))
 
 

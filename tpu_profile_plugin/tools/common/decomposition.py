@@ -6,7 +6,8 @@ An object; times are picoseconds, averaged over the devices that take part:
 * `step_ps`: the average step; `source`: "device", "host", "inferred", "dispatch" or "recording"; "" without steps;
 * `groups` [{id, name, help, parts: [ids]}]: the categories in the order of display; the last is `between_steps`, which
   has no parts; `labels` {id: {name, help}} of the parts;
-* `average_ps` {id: ps} of the parts and of `between_steps`, without those that are 0; they add up to `base_ps`;
+* `average_ps` {id: ps} of the parts and of `between_steps`, without those that are 0; without
+  `not_recorded` they add up to `base_ps`;
 * `steps` {name, number, duration_ps, parts_ps: {id: [ps]}, devices, slowest, begin_ps, end_ps}: lists with an entry
   per step. `devices` counts those that take part; `slowest` is the index of the one with the longest step, and
   `begin_ps` and `end_ps` are that step on the time axis of its host;
@@ -41,7 +42,11 @@ _RECORDING = (
 _INFERRED = "The profile has no step markers. Steps are inferred from {event}, which repeats {count} times."
 _SHARED = (
     "The devices of the CPU backend share the host's cores. The time that a device waits for a core while others are "
-    "at work counts as unexplained."
+    "at work counts as gaps between ops."
+)
+_MISSING = (
+    "{time} of the {of} of {whole} was not recorded: the host launched work of which no device event is there. "
+    "Percentages are of the rest."
 )
 _SLOW = "The median step takes {median}; {count} of {steps} steps {take} longer than {limit}, up to {longest}."
 _COVERED = "The steps cover {share:.1%} of the recording. Not in steps: {rest}."
@@ -62,10 +67,14 @@ def reading_notes(budget: RunBudget) -> list[str]:
         sentences.append(_RECORDING)
     if budget.evidence is not None and budget.inferred:
         sentences.append(_INFERRED.format(event=budget.evidence.event, count=budget.evidence.occurrences))
-    if budget.share("idle_other") >= _UNEXPLAINED:
-        on_cpu = [device.host for device in budget.devices if device.kind == "cpu"]
-        sentences += [_SHARED] if len(on_cpu) > len(set(on_cpu)) else []
-        sentences += [_NO_FRAMES] if False in budget.traced else []
+    on_cpu = [device.host for device in budget.devices if device.kind == "cpu"]
+    if budget.share("idle_gap") >= _UNEXPLAINED and len(on_cpu) > len(set(on_cpu)):
+        sentences.append(_SHARED)
+    if budget.share("idle_other") >= _UNEXPLAINED and False in budget.traced:
+        sentences.append(_NO_FRAMES)
+    if budget.not_recorded_ps:
+        whole = budget.base_ps + budget.not_recorded_ps
+        sentences.append(_MISSING.format(time=duration(budget.not_recorded_ps), whole=duration(whole), of=budget.base))
     return sentences
 
 
@@ -99,7 +108,7 @@ def _covered(found: Coverage | None) -> list[str]:
 
 def decomposition_json(budget: RunBudget, hosts: Sequence[str]) -> dict[str, Any]:
     """The object described above; `hosts` are the names of the run's hosts."""
-    average = {BETWEEN: budget.between_step_ps} | dict(zip(CATEGORIES, budget.parts_ps.tolist(), strict=True))
+    average = {name: budget.part_ps(name) for name in (BETWEEN, *CATEGORIES)}
     return {
         "base": budget.base,
         "base_ps": budget.base_ps,

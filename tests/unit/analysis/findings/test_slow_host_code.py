@@ -157,13 +157,13 @@ def test_without_python_functions_the_advice_is_to_record_them():
     assert reason("slow_host_code", busy) == "Code on the host takes 0.0% of the step while devices are idle."
 
 
-@pytest.mark.parametrize(("within", "title"), [(290, "59.1%"), (300, "60.1%"), (310, "30.0%")])
-def test_all_unexplained_time_is_reported_if_half_of_it_comes_before_late_launches(within, title):
+@pytest.mark.parametrize("within", [200, 300, 400])
+def test_gaps_in_programs_are_not_unexplained(within):
     """A gap in a run of a program, and 300 us until the next launch."""
     main = "0 10 PjitFunction(f) {run_id=$N1}\n900 10 PjitFunction(f) {run_id=$N2}"
     ops = f"0 {600 - within} fusion.1\n900 99 fusion.2"
     text = tpu(main, ops, modules="0 600 f(7) {run_id=$N1}\n900 99 f(7) {run_id=$N2}")
-    assert finding("slow_host_code", text)["title"].startswith(f"Devices idle {title} of the step")
+    assert finding("slow_host_code", text)["title"].startswith("Devices idle 30.0% of the step")
 
 
 def test_a_tensor_core_waits():

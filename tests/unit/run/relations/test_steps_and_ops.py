@@ -32,7 +32,7 @@ def test_a_step_of_a_device_is_a_row_and_its_parts_add_up_to_it() -> None:
     ]
     steps = table(run, "steps")
     parts = [id_ for id_ in steps.ids if id_.endswith("_ps") and id_ not in ("begin_ps", "duration_ps")]
-    assert len(parts) == 15
+    assert len(parts) == 17
     assert sum(steps[id_] for id_ in parts).tolist() == steps["duration_ps"].tolist()
     assert set(rows(run, "steps", "takes_part", "source", "name")) == {(True, "device", None)}
 
