@@ -39,8 +39,10 @@ class RecordedCollectives:
 
 
 def may_communicate(devices: Sequence[Device]) -> bool:
-    """Whether there are devices that can run collectives; CPU ops of TensorFlow and PyTorch do not."""
-    return bool(devices) and devices[0].name not in RUNS_WITHIN_HOST_CALLS
+    """Whether there are devices that can run collectives; CPUs on which a framework runs ops need to have run some."""
+    if not devices or devices[0].name not in RUNS_WITHIN_HOST_CALLS:
+        return bool(devices)
+    return any(op.work == Work.COMMUNICATION for device in devices for op in device.ops)
 
 
 def recorded_collectives(devices: Sequence[Device], programs: HloPrograms) -> RecordedCollectives:
