@@ -8,6 +8,7 @@ from itertools import starmap
 import numpy as np
 
 from tpu_profile_plugin.analysis.compare.fingerprint import program_name
+from tpu_profile_plugin.analysis.devices.cpu_collectives import is_collective
 from tpu_profile_plugin.analysis.devices.cpu_tf import runs_tensorflow
 from tpu_profile_plugin.analysis.devices.cpu_torch import runs_pytorch
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
@@ -60,6 +61,7 @@ def file_facts(host: str, content: Unpacked, impossible: Sequence[ImpossibleTime
         tf_data=any(plane.name == "/host:CPU" and has_iterators(plane) for plane in space.planes),
         tf_executor=any(plane.name == "/host:CPU" and runs_tensorflow(plane) for plane in space.planes),
         pytorch=bool(torch),
+        torch_collectives=any(is_collective(name) for plane in torch for name in plane.event_metadata.names),
         not_recorded=missing,
         torch_memory=bool(torch) and NO_MEMORY not in missing,
         defects=(

@@ -107,7 +107,7 @@ def op_collective(op: str) -> str:
 
 
 def range_of(name: str) -> tuple[str, str]:
-    """Library and call in the name of a range that marks a collective, `gloo:all_reduce`; two empty texts for others."""
+    """Library and call in the name of a range that marks a collective, `gloo:all_reduce`; else two empty texts."""
     library, colon, call = name.strip().partition(":")
     rules = _rules()
     known = rules.library.fullmatch(library) or rules.host.fullmatch(library)

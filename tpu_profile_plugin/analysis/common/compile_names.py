@@ -14,7 +14,8 @@ _RANGE = re.compile(
     r"|OutputGraph\.call_user_compiler|create_aot_dispatcher_function|aot_(?:collect_metadata|trace_joint_graph)"
     r"|GraphLowering\.\w+|Scheduler\.(?:__init__|codegen)|(?:PyCodeCache|FxGraphCache|AOTAutogradCache)\.\w+"
     r"|inductor_codecache\w*|async_compile(?:\.\w+)?|compile_file|CompiledFxGraph compile\w*"
-    r"|.*\b(?:torch ?dynamo|inductor|aot ?autograd|aot ?dispatch\w*)\b.*\b(?:compil(?:e|er|ing|ation)|tracing|codegen)\b.*"
+    r"|.*\b(?:torch ?dynamo|inductor|aot ?autograd|aot ?dispatch\w*)\b.*\b(?:compil(?:e|er|ing|ation)|tracing|codegen)"
+    r"\b.*"
     r"|.*\btriton\b.*\bcompil(?:e|er|ing|ation)\b.*|.*TritonCompil.*",
     re.IGNORECASE | re.DOTALL,
 )

@@ -22,8 +22,9 @@ from tpu_profile_plugin.analysis.common.spans import Times
 from tpu_profile_plugin.analysis.devices.model import WAIT, Op, OpSpans, Work, ordered
 from tpu_profile_plugin.analysis.devices.thread_axis import ThreadAxis
 from tpu_profile_plugin.analysis.devices.torch_collectives import ARGUMENT, sent_by
-from tpu_profile_plugin.columns import XSpace
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.columns.stats import text_of
 from tpu_profile_plugin.system.name_cache import cached_by_name
 
 _WAIT = re.compile(
@@ -31,6 +32,11 @@ _WAIT = re.compile(
     r"|<built-in method wait(?:_tensor)? of (?:PyCapsule|pybind11_builtins\.\S+|torch\._C\._distributed_c10d\.\w+)"
     r"(?: object)?.*>"
 )
+
+
+_BACKWARD = re.compile(r"<built-in method run_backward of torch\._C\._EngineBase object.*>\Z")
+_GRADIENTS = "gradients of other ranks (run_backward)"
+_WORLD = re.compile(r'"world_size": (\d{1,9})\b')
 
 
 class _Role(IntEnum):
@@ -72,8 +78,10 @@ def host_collectives(space: XSpace, axis: ThreadAxis, recorded: Bools) -> HostCo
     role = np.where(recorded, of_name[plane.events.metadata], _Role.NONE)
     calls, ranges, waits = (np.flatnonzero(role == one) for one in (_Role.CALL, _Role.RANGE, _Role.WAIT))
     blocking = np.concatenate([calls, waits])
-    if not len(blocking) + len(ranges) or bool((role == _Role.LAUNCH).any()):
+    if bool((role == _Role.LAUNCH).any()):
         return HostCollectives((), OpSpans(), blocking)
+    if not len(blocking) + len(ranges):
+        return _backward_waits(space, plane) if _distributed(space) else HostCollectives((), OpSpans(), blocking)
     calls, arguments = _outer(axis, calls)
     begin, end = spans_at(plane, calls)
     ranges = ranges[np.argsort(plane.events.begin_ps[ranges], kind="stable")]
@@ -99,6 +107,38 @@ def host_collectives(space: XSpace, axis: ThreadAxis, recorded: Bools) -> HostCo
     return HostCollectives(
         *_named(space, axis, named, np.where(arguments >= 0, arguments, named), (begin, end)), blocking
     )
+
+
+def _distributed(space: XSpace) -> bool:
+    """Whether the recording is of one of several ranks."""
+    texts = (
+        text_of(space, plane, plane.stats, 0, "distributedInfo")
+        for plane in space.planes
+        if plane.name == "Task Environment"
+    )
+    size = next((match for text in texts if (match := _WORLD.search(text))), None)
+    return size is not None and int(size[1]) > 1
+
+
+def _backward_waits(space: XSpace, plane: Plane) -> HostCollectives:
+    """Of one of several ranks without a recorded collective: the end of each backward pass, in which no op runs.
+
+    DistributedDataParallel waits there until all ranks have sent their gradients.
+    """
+    names, metadata = plane.event_metadata.names, plane.events.metadata
+    passes = np.flatnonzero(np.array([_BACKWARD.match(name) is not None for name in names], np.bool_)[metadata])
+    ops = np.flatnonzero(np.array([parse_op(name).category == PYTORCH for name in names], np.bool_)[metadata])
+    begin, end = spans_at(plane, passes)
+    ends = np.sort(spans_at(plane, ops)[1])
+    last = np.searchsorted(ends, end, side="right") - 1
+    since = np.maximum(begin, ends[last]) if len(ends) else begin
+    since = np.where(last < 0, begin, since)
+    keep = end > since
+    op = Op(_GRADIENTS, 0, Work.COMMUNICATION, WAIT)
+    count = int(keep.sum())
+    work = np.full(count, Work.COMMUNICATION, np.uint8)
+    spans = OpSpans(since[keep], end[keep], np.zeros(count, np.int32), work, passes[keep])
+    return HostCollectives((op,) if count else (), ordered(spans), passes[:0])
 
 
 @cached_by_name

@@ -1,4 +1,4 @@
-"""Communication by names: kernels of libraries, of serving engines and of experts; and kernels that only sound like it."""
+"""Communication by names: of libraries, serving engines and experts; and kernels that only sound like it."""
 
 from __future__ import annotations
 
@@ -141,5 +141,6 @@ def test_kinds() -> None:
 
 def test_what_an_op_of_a_collective_computes_itself() -> None:
     assert computes_only("void at::native::vectorized_elementwise_kernel<4>(int)")
-    assert computes_only("ampere_gemm_128x64_tn") and computes_only("lamport_initialize_kernel<half>(half*)")
+    assert computes_only("ampere_gemm_128x64_tn")
+    assert computes_only("lamport_initialize_kernel<half>(half*)")
     assert not computes_only("one_shot_kernel")

@@ -34,7 +34,8 @@ from tpu_profile_plugin.analysis.common.compile_names import compiles_torch
     ],
 )
 def test_compilation(name: str) -> None:
-    assert compiles_torch(name) and activity(name) == Activity.COMPILE
+    assert compiles_torch(name)
+    assert activity(name) == Activity.COMPILE
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import pytest
 
 from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, gigabytes_per_second, message_bytes
 from tpu_profile_plugin.analysis.communication.launches import LaunchSummary, launch_summary
-from tpu_profile_plugin.analysis.communication.stragglers import modified_z, outliers, stragglers
+from tpu_profile_plugin.analysis.communication.stragglers import modified_z, stragglers, with_more_work
 from tpu_profile_plugin.analysis.devices.clocks import ClockOffset, best_shift, device_offset, offset_by_ends
 from tpu_profile_plugin.analysis.devices.launches import Launches
-from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work
+from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, RunDevice, Work
 
 US, MS = 10**6, 10**9
 MIB = 1 << 20
@@ -47,14 +47,59 @@ def test_unknown_sizes_have_no_bandwidth():
     assert bus_factor("all-reduce", 0) == 1.0
 
 
-def test_a_straggler_works_longer_and_the_others_wait():
-    (one,) = stragglers([56.4, 15.3, 15.0, 15.6], [5.5, 27.8, 27.5, 28.1])
+def test_a_device_works_longer_while_the_others_are_in_collectives():
+    (one,) = with_more_work([56.4, 15.3, 15.0, 15.6], [5.5, 27.8, 27.5, 28.1])
     assert (one.index, round(one.ratio, 2), round(one.waits, 2), one.z) == (0, 3.65, 5.05, None)
-    assert stragglers([56.4, 15.3, 15.0, 15.6], [20, 27.8, 27.5, 28.1]) == []  # the others hardly wait
-    assert stragglers([20, 15.3, 15.0, 15.6], [5.5, 27.8, 27.5, 28.1]) == []  # 1.3 times the median
-    (one,) = stragglers([30, 10], [0, 20])
+    assert with_more_work([56.4, 15.3, 15.0, 15.6], [20, 27.8, 27.5, 28.1]) == []  # the others hardly wait
+    assert with_more_work([20, 15.3, 15.0, 15.6], [5.5, 27.8, 27.5, 28.1]) == []  # 1.3 times the median
+    (one,) = with_more_work([30, 10], [0, 20])
     assert (one.index, one.ratio, one.waits) == (0, 3.0, None)
-    assert stragglers([5], [1]) == stragglers([], []) == stragglers([0, 0], [1, 1]) == []
+    assert with_more_work([5], [1]) == with_more_work([], []) == with_more_work([0, 0], [1, 1]) == []
+
+
+def late(caused, *, kind="gpu", hosts=None, waits=None, work=None, talk=None):
+    """Indices of the stragglers of devices with equal work, one per host, of which others wait `caused` for each."""
+    count = len(caused)
+    devices = [RunDevice("D", host, kind) for host in hosts or range(count)]
+    columns = (waits or [0] * count, work or [100] * count, talk or [sum(caused)] * count)
+    return [one.index for one in stragglers(devices, ints(*caused), *(ints(*column) for column in columns))]
+
+
+def test_who_is_waited_for_is_late():
+    assert late([0, 0, 0, 0, 0, 0, 0, 80]) == [7]
+    # Device 3 has twice the work, and nobody waits for it.
+    assert late([0, 0, 0, 1, 0, 0, 0, 80], work=[100, 100, 100, 200, 100, 100, 100, 100]) == [7]
+    assert late([80, 20]) == [0]
+    assert late([79, 21]) == []
+
+
+def test_waits_that_are_spread_have_no_culprit():
+    assert late([20, 10, 15, 12, 18, 9, 11, 14]) == []
+    assert late([30, 40, 35]) == []
+    assert late([0, 0]) == []
+    # Two of eight devices cause nearly all of them.
+    assert late([0, 50, 0, 0, 0, 45, 0, 5]) == [1, 5]
+    assert late([0, 50, 45, 5]) == []
+
+
+def test_short_waits_in_long_collectives_have_no_culprit():
+    assert late([10, 0], talk=[50, 50]) == [0]
+    assert late([9, 0], talk=[50, 50]) == []
+
+
+def test_all_devices_of_a_host_are_late_together():
+    hosts = [0, 0, 1, 1, 2, 2]
+    # Which of the two comes last is chance; the others wait for both.
+    assert late([0, 60, 0, 0, 0, 0], hosts=hosts, waits=[1, 0, 15, 15, 15, 15]) == [1, 0]
+    assert late([30, 30, 1, 1, 0, 0], hosts=hosts, waits=[1, 1, 15, 15, 15, 15]) == [0, 1]
+    # The other device of the host waits as well.
+    assert late([0, 60, 0, 0, 0, 0], hosts=hosts, waits=[15, 0, 15, 15, 15, 15]) == [1]
+
+
+def test_devices_that_share_cores_are_late_only_with_more_work():
+    assert late([80, 0, 0], kind="cpu", hosts=[0, 0, 0]) == []
+    assert late([80, 0, 0], kind="cpu", hosts=[0, 0, 0], work=[300, 100, 100], talk=[10, 40, 40]) == [0]
+    assert late([80, 0, 0], kind="cpu") == [0]
 
 
 def test_modified_z_scores():
@@ -67,7 +112,6 @@ def test_modified_z_scores():
     ]
     assert modified_z(np.array([1.0, 1.0, 1.0, 9.0])) is None
     assert modified_z(np.array([1.0, 1.0, 1.0, 1.0, 9.0])) is None  # more than half are equal
-    assert outliers([10.0, 11.0, 9.0, 10.5, 30.0]) == [(4, pytest.approx(26.3055))]
 
 
 def test_hosts_are_aligned_by_the_ends_of_collectives():
