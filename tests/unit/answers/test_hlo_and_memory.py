@@ -176,8 +176,8 @@ def test_memory_of_devices_comes_before_fuller_memory_of_the_host() -> None:
 
 
 def test_memory_of_a_program_instead_of_allocations() -> None:
-    for program in ("jit_step(7)", "7"):
-        found = asked(RECORDED, "memory", program=program)["answer"]
+    for asked_for in ("jit_step(7)", "7"):
+        found = asked(RECORDED, "memory", program=asked_for)["answer"]
         assert (found["program"], found["device_bytes"]) == ("jit_step(7)", 10_000_000)
 
 
@@ -199,7 +199,8 @@ def test_memory_of_a_program_without_hlo() -> None:
     share = found["answer"].pop("share_percent")
     assert found["answer"] == {"program": "jit_step(7)"}
     assert found["cannot_answer"]["reason"] == (
-        f"The program that ran {share:.1f}% of the time, jit_step(7), has no HLO in this recording: its memory is unknown."
+        f"The program that ran {share:.1f}% of the time, jit_step(7), has no HLO in this recording: "
+        "its memory is unknown."
     )
     assert found["cannot_answer"]["how_to_record"].startswith("Record the HLO of programs with the profile")
     assert found["next"][0]["arguments"] == {"run": "memory", "program": "jit_eval(8)"}

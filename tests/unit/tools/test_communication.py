@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from builders.asked import ask, rows
 from builders.planes import device_steps, gpu, host, marked, tpu, xla_on_cpu
@@ -60,14 +62,13 @@ line 1 python
 
 
 def test_the_first_wait_for_other_ranks_is_set_aside():
-    """Only this rank was recorded: its first reduction waits 15 s until the others have started, the others take 30 us."""
+    """Only this rank was recorded: its first reduction waits 15 s until others have started, all others take 30 us."""
     kernels = [(0, 60, "gemm"), (60, 15_000_000, REDUCE)]
     for step in range(1, 4):
         kernels += [(15_000_000 + 100 * step, 60, "gemm"), (15_000_060 + 100 * step, 30, REDUCE)]
     begins = [0, *(15_000_000 + 100 * step for step in range(1, 5))]
     steps = "\n".join(
-        f"{begin}us +{end - begin}us train {{_r=1, step_num={i}}}"
-        for i, (begin, end) in enumerate(zip(begins, begins[1:], strict=False))
+        f"{begin}us +{end - begin}us train {{_r=1, step_num={i}}}" for i, (begin, end) in enumerate(pairwise(begins))
     )
     text = "\n".join(f"{begin}us +{length}us {name} {{group_id={0}}}" for begin, length, name in kernels)
     profile = f'plane 1 "/device:GPU:0"\nline 1 "Stream #1"\n{text}\nplane 2 "/host:CPU"\nline 1 python\n{steps}'
