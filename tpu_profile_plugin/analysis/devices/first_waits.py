@@ -6,9 +6,13 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.units import PS_PER_MS
 
 TIMES = 10
 """A first run that takes this many times the median of the others waited: a cold start alone costs less."""
+
+LEAST_PS = PS_PER_MS
+"""Processes start further apart than this; a shorter first run is slow for other reasons."""
 
 
 def first_waits(key: I64, device: I64, begin: I64, end: I64, meets: Bools) -> I64:
@@ -31,14 +35,15 @@ def first_waits(key: I64, device: I64, begin: I64, end: I64, meets: Bools) -> I6
     excess = duration[first] - typical
     of_device = np.bincount(device, weights=duration)[device[first]]
     # All runs of the device together take more than twice as long as without the wait.
-    far = known & (duration[first] >= TIMES * typical) & (2 * excess > of_device)
+    long = known & (duration[first] >= TIMES * typical) & (excess >= LEAST_PS)
+    far = long & (2 * excess > of_device)
     if not far.any():
         return wait
     for number in np.unique(device[first[far]]).tolist():
         mine = device[first] == number
         earliest = first[mine][int(begin[first[mine]].argmin())]
         if far[code[earliest]]:
-            early = first[mine & known & (begin[first] < end[earliest]) & (duration[first] >= TIMES * typical)]
+            early = first[mine & long & (begin[first] < end[earliest])]
             wait[early] = excess[code[early]]
     return wait
 
