@@ -26,7 +26,7 @@ from tpu_profile_plugin.analysis.devices.collectives import (
     waits_for_start,
 )
 from tpu_profile_plugin.analysis.devices.kinds import async_role
-from tpu_profile_plugin.analysis.devices.launches import launches_of
+from tpu_profile_plugin.analysis.devices.launches import Launches, launches_of
 from tpu_profile_plugin.analysis.devices.model import Device, Work, busy
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.environment.environment import hostname
@@ -89,6 +89,7 @@ class HostCommunication:
       early: runs that ended before the last device began.
       runs: runs of collectives, for matching with other hosts, with their whole waits.
       work_before_ps, idle_before_ps: int64[n], per row of `runs` what its device did since the collective before.
+      queued_ps: int64[n], from the launch of the run on the host to its begin; -1 if the launch is not known.
       clocks: per device, how far its clock is behind the host's; None if that is unknown.
       launches: per device, None if it is no GPU.
     """
@@ -107,6 +108,7 @@ class HostCommunication:
     runs: HostRuns
     work_before_ps: I64
     idle_before_ps: I64
+    queued_ps: I64
     clocks: tuple[ClockOffset | None, ...]
     launches: tuple[LaunchSummary | None, ...]
 
@@ -126,7 +128,7 @@ def host_communication(
         none, table = np.zeros(0, np.int64), np.zeros((0, 0), np.int64)
         empty = HostRuns((), (), 0, *(none,) * 7)
         tables = table, table, table, table
-        return HostCommunication(hostname(space), (), None, (), *tables, none, (), 0, empty, none, none, (), ())
+        return HostCommunication(hostname(space), (), None, (), *tables, none, (), 0, empty, none, none, none, (), ())
     recorded = recorded_collectives(devices, programs)
     runs, exposed = recorded.runs, recorded.exposed_ps
     sums = _sums(devices, recorded)
@@ -149,6 +151,7 @@ def host_communication(
         runs=keep_runs(runs, exposed, recorded.transfers, len(devices)),
         work_before_ps=before[0][kept],
         idle_before_ps=before[1][kept],
+        queued_ps=_queued(launches, runs)[kept],
         clocks=tuple(device_offset(one.call_ps, one.begin_ps) for one in launches),
         launches=tuple(
             launch_summary(device, one, steps.begin_ps[:, i], steps.end_ps[:, i])
@@ -172,6 +175,19 @@ def _before(devices: Sequence[Device], runs: CollectiveRuns) -> tuple[I64, I64]:
         work[rows] = covered_within(*device.compute(), since, until)
         idle[rows] = until - since - covered_within(*busy(device), since, until)
     return work, idle
+
+
+def _queued(launches: Sequence[Launches], runs: CollectiveRuns) -> I64:
+    """Per run the time from its launch to its begin, -1 if that is unknown."""
+    queued = np.full(len(runs.key), -1)
+    for number, one in enumerate(launches):
+        rows = np.flatnonzero(runs.device == number)
+        if not len(one) or not len(rows):
+            continue
+        at = np.minimum(np.searchsorted(one.begin_ps, runs.begin_ps[rows]), len(one) - 1)
+        known = one.begin_ps[at] == runs.begin_ps[rows]
+        queued[rows[known]] = np.maximum(one.delay_ps[at[known]], 0)
+    return queued
 
 
 def _per_step(devices: Sequence[Device], steps: StepWindows, runs: CollectiveRuns) -> tuple[I64, I64, I64]:
@@ -217,7 +233,7 @@ def _sum(
     instance = runs.instance[rows]
     alone = instance < 0
     _, quickest, _ = extents(instance[~alone], duration[~alone], duration[~alone])
-    waiting, longest = int(waits.argmax()), rows[int(duration.argmax())]
+    waiting, longest = int(waits.argmax()), rows[int((duration - (start > 0)).argmax())]
     return CollectiveSums(
         key=key,
         transfer=transfer,

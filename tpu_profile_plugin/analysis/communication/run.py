@@ -130,10 +130,11 @@ def _stragglers(
     runs = together.runs
     matched = [part for i, part in enumerate(parts) if not i or together.offsets[i] is not None]
     before = (
-        np.concatenate([getattr(part, name) for part in matched]) for name in ("work_before_ps", "idle_before_ps")
+        np.concatenate([getattr(part, name) for part in matched])[runs.source]
+        for name in ("work_before_ps", "idle_before_ps", "queued_ps")
     )
-    did, idle = (column[runs.source] for column in before)
-    return tuple(replace(one, before=before_last(runs, did, idle, one.index)) for one in late)
+    did, idle, queued = before
+    return tuple(replace(one, before=before_last(runs, did, idle, queued, one.index)) for one in late)
 
 
 def _from_one_host(parts: Sequence[HostCommunication], rows: Sequence[I64]) -> _AllHosts:

@@ -53,6 +53,7 @@ class Before:
     Attributes:
       times: how often it came last.
       work_ps, idle_ps: of that device; others_work_ps, others_idle_ps: of the devices that waited for it.
+      launched_after_ps: how much later its host launched it; None if launches are not known.
     """
 
     times: int
@@ -60,6 +61,7 @@ class Before:
     idle_ps: int
     others_work_ps: int
     others_idle_ps: int
+    launched_after_ps: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +128,13 @@ def _late(devices: Sequence[RunDevice], caused: I64, waits: I64) -> list[int]:
     return []
 
 
-def before_last(runs: CollectiveRuns, work: I64, idle: I64, device: int) -> Before | None:
+def before_last(runs: CollectiveRuns, work: I64, idle: I64, queued: I64, device: int) -> Before | None:
     """What a device and the others did before the collectives in which others waited for it.
 
     Args:
       runs: of all devices, matched.
       work, idle: int64[n], per run the work and the idle time of its device since the collective before.
+      queued: int64[n], from the launch of each to its begin, -1 if that is unknown.
       device: the device that came last.
     """
     for_it = (runs.last == device) & (runs.instance >= 0)
@@ -140,8 +143,23 @@ def before_last(runs: CollectiveRuns, work: I64, idle: I64, device: int) -> Befo
     others = for_it & among(runs.instance, instances) & (runs.device != device)
     if not own.any() or not others.any():
         return None
-    times = (work[own], idle[own], work[others], idle[others])
-    return Before(len(instances), *(exact_sum(ps) // len(ps) for ps in times))
+    launched = None
+    if bool((queued[own] >= 0).all()) and bool((queued[others] >= 0).all()):
+        call = runs.begin_ps - queued
+        first = int(call[own | others].min())
+        launched = _mean(call[own] - first) - _mean(call[others] - first)
+    return Before(
+        times=len(instances),
+        work_ps=_mean(work[own]),
+        idle_ps=_mean(idle[own]),
+        others_work_ps=_mean(work[others]),
+        others_idle_ps=_mean(idle[others]),
+        launched_after_ps=launched,
+    )
+
+
+def _mean(ps: I64) -> int:
+    return exact_sum(ps) // len(ps)
 
 
 def _shares_cores(devices: Sequence[RunDevice], index: int) -> bool:

@@ -7,8 +7,16 @@ import pytest
 
 from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, gigabytes_per_second, message_bytes
 from tpu_profile_plugin.analysis.communication.launches import LaunchSummary, launch_summary
-from tpu_profile_plugin.analysis.communication.stragglers import modified_z, stragglers, with_more_work
+from tpu_profile_plugin.analysis.communication.stragglers import (
+    Before,
+    before_last,
+    modified_z,
+    stragglers,
+    with_more_work,
+)
 from tpu_profile_plugin.analysis.devices.clocks import ClockOffset, best_shift, device_offset, offset_by_ends
+from tpu_profile_plugin.analysis.devices.collective_ops import Transfer
+from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey, match_runs
 from tpu_profile_plugin.analysis.devices.launches import Launches
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, RunDevice, Work
 
@@ -100,6 +108,21 @@ def test_devices_that_share_cores_are_late_only_with_more_work():
     assert late([80, 0, 0], kind="cpu", hosts=[0, 0, 0]) == []
     assert late([80, 0, 0], kind="cpu", hosts=[0, 0, 0], work=[300, 100, 100], talk=[10, 40, 40]) == [0]
     assert late([80, 0, 0], kind="cpu") == [0]
+
+
+def test_what_a_late_device_did_before():
+    """Three devices meet twice; device 2 begins at 50 and 150, the others at 10 and 110; once more device 0 is last."""
+    key, device = ints(*[0] * 9), ints(0, 0, 0, 1, 1, 1, 2, 2, 2)
+    begin = ints(10, 110, 220, 10, 110, 210, 50, 150, 210)
+    runs = match_runs(
+        (CollectiveKey("r", 0, "all-reduce"),), (key, device, begin, begin + 60, key), [Transfer(1, ())], 3
+    )
+    work, idle = ints(5, 5, 5, 7, 7, 5, 9, 9, 5), ints(1, 1, 1, 1, 1, 1, 30, 40, 1)
+    queued = ints(3, 3, 3, 3, 3, 3, 8, 8, 3)
+    assert before_last(runs, work, idle, queued, 2) == Before(2, 9, 35, 6, 1, launched_after_ps=35)
+    # Its work alone made the last one late; nobody waits for device 1.
+    assert before_last(runs, work, idle, ints(-1, *[0] * 8), 2) == Before(2, 9, 35, 6, 1)
+    assert before_last(runs, work, idle, queued, 1) is None
 
 
 def test_modified_z_scores():

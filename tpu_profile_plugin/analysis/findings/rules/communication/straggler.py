@@ -165,12 +165,13 @@ def _before(before: Before | None) -> list[Evidence]:
     if before is None:
         return []
     numbers = (
+        ("Launched after the others, on average", before.launched_after_ps),
         ("Idle before it arrives, on average", before.idle_ps),
         ("The others, idle before they arrive", before.others_idle_ps),
         ("Its work before it arrives", before.work_ps),
         ("Work of the others before they arrive", before.others_work_ps),
     )
-    return [Evidence(label, ps / PS_PER_MS, "ms") for label, ps in numbers]
+    return [Evidence(label, ps / PS_PER_MS, "ms") for label, ps in numbers if ps is not None]
 
 
 def _in_budget(run: RunView, index: int) -> int:
