@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.columns import joined
 from tpu_profile_plugin.analysis.common.compile_names import compiles_torch
 from tpu_profile_plugin.analysis.common.keys import among
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
@@ -32,8 +33,9 @@ def pytorch_devices(space: XSpace, plane: Plane) -> list[Device]:
     """The host's CPU as one device, if PyTorch ran ops on it; else none.
 
     Its runs are the ops that no other op encloses on their thread, without those that run while PyTorch compiles, and
-    without the parts in which they wait for a collective or for compilation. Ops that a DataLoader runs in the
-    program's own process are part of it: the range of the next batch is `Work.INPUT`.
+    without the parts in which they wait for a collective or for compilation; and collectives, during which other ops
+    may run. Ops that a DataLoader runs in the program's own process are part of it: the range of the next batch is
+    `Work.INPUT`.
     """
     if not runs_pytorch(plane) or not fits_one_axis(plane):
         return []
@@ -48,11 +50,10 @@ def pytorch_devices(space: XSpace, plane: Plane) -> list[Device]:
     spans = _without(axis, events, np.concatenate([collectives.blocking, compiling]))
     op = op_of_row[metadata[spans.event]]
     work = np.array([one.work for one in ops], np.uint8)[op]
-    runs = ordered(OpSpans(spans.begin_ps, spans.end_ps, op.astype(np.int32), work, spans.event))
-    exchanged = collectives.spans
-    exchanged = replace(exchanged, op=(exchanged.op + len(ops)).astype(np.int32))
-    device = Device(NAME, "cpu", 0, plane.index, (*ops, *collectives.ops), runs, windows=exchanged)
-    return [device] if len(runs) + len(exchanged) else []
+    runs = OpSpans(spans.begin_ps, spans.end_ps, op.astype(np.int32), work, spans.event)
+    exchanged = replace(collectives.spans, op=(collectives.spans.op + len(ops)).astype(np.int32))
+    runs = ordered(joined([runs, exchanged]))
+    return [Device(NAME, "cpu", 0, plane.index, (*ops, *collectives.ops), runs)] if len(runs) else []
 
 
 def _without(axis: ThreadAxis, events: I64, cuts: I64) -> OpSpans:
