@@ -79,8 +79,8 @@ def host_collectives(space: XSpace, axis: ThreadAxis, recorded: Bools) -> HostCo
     calls, ranges, waits = (np.flatnonzero(role == one) for one in (_Role.CALL, _Role.RANGE, _Role.WAIT))
     blocking = np.concatenate([calls, waits])
     if bool((role == _Role.LAUNCH).any()):
-        return HostCollectives((), OpSpans(), blocking)
-    if not len(blocking) + len(ranges):
+        calls, waits = calls[:0], waits[:0]  # of collectives of devices, as far as the library has no range
+    elif not len(blocking) + len(ranges):
         return _backward_waits(space, plane) if _distributed(space) else HostCollectives((), OpSpans(), blocking)
     calls, arguments = _outer(axis, calls)
     begin, end = spans_at(plane, calls)

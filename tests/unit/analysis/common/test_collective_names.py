@@ -111,6 +111,7 @@ def test_kernels_that_compute(kernel: str) -> None:
         ("gloo:recvAnySource", "recv"),
         ("symm_mem::fused_all_gather_matmul", ""),
         ("aten::scatter_reduce", ""),
+        ("fsdp::all_gather_copy_in", ""),
         ("aten::add", ""),
         ("torch::distributed::reducer::mul_out", ""),
         ("stage:all_reduce", ""),

@@ -117,8 +117,10 @@ def test_arguments_tell_the_group() -> None:
 
 
 def test_collectives_of_devices_that_were_not_recorded() -> None:
-    found = device(op("aten::mm", 0, 10), op("c10d::allreduce_", 10, 2), op("nccl:all_reduce", 11, 1))
-    assert len(exchanged(found)) == 0
+    launched = [op("aten::mm", 0, 10), op("c10d::allreduce_", 10, 2), op("nccl:all_reduce", 11, 1)]
+    assert len(exchanged(device(*launched))) == 0
+    found = device(*launched, gloo("all_gather", 14, 5))
+    assert told(found, exchanged(found)) == [("gloo:all_gather", "all-gather", 14, 19)]
 
 
 BACKWARD_PASS = "<built-in method run_backward of torch._C._EngineBase object at 0x7f87af74ef30>"

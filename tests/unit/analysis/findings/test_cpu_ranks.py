@@ -15,7 +15,7 @@ GLOO = 30
 
 
 def rank(number: int, *, sleeps: float = 0, works: float = 2000, ranges: bool = True) -> bytes:
-    """Steps of 10 ms (each a little longer than the one before): work, sleep, and an all-reduce that ends after 7 ms."""
+    """Steps of 10 ms, each a little longer than the one before: work, sleep, an all-reduce that ends after 7 ms."""
     events: list[Event] = []
     at = 1000.0
     for i in range(STEPS):
