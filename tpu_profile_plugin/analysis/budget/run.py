@@ -24,7 +24,7 @@ from tpu_profile_plugin.analysis.common.part_times import PartTimes, side_by_sid
 from tpu_profile_plugin.analysis.common.spans import exact_sum
 from tpu_profile_plugin.analysis.devices.across_hosts import clock_offsets, match_hosts, sums_of_cells
 from tpu_profile_plugin.analysis.devices.model import RunDevice, of_hosts
-from tpu_profile_plugin.analysis.devices.windows import Source, common_rows
+from tpu_profile_plugin.analysis.devices.windows import Source, StartUp, common_rows
 from tpu_profile_plugin.analysis.steps.inferred import Evidence
 from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
 from tpu_profile_plugin.analysis.steps.numbered import KERAS
@@ -52,6 +52,7 @@ class RunBudget:
       evidence: of the first host whose steps are inferred.
       traced: per host, whether Python functions were recorded; None if that was not looked for.
       rows: int64[s] per host, which of its own steps these are.
+      start_up: (position of the host, step) of those that are left out for what happens once.
     """
 
     hosts: tuple[int, ...]
@@ -70,6 +71,7 @@ class RunBudget:
     traced: tuple[bool | None, ...] = ()
     rows: tuple[I64, ...] = ()
     between_causes: tuple[tuple[int, HostCause], ...] = ()
+    start_up: tuple[tuple[int, StartUp], ...] = ()
 
     def __len__(self) -> int:
         return len(self.number)
@@ -235,6 +237,7 @@ def merge_budgets(parts: Sequence[HostBudget]) -> RunBudget:
         traced=tuple(part.traced for part, _ in chosen),
         rows=tuple(rows),
         between_causes=_most_first([(i, cause) for i in hosts for cause in parts[i].between_causes]),
+        start_up=tuple((i, one) for i, part in zip(hosts, steps, strict=True) for one in part.start_up),
     )
 
 

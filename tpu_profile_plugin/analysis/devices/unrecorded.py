@@ -85,17 +85,24 @@ def unrecorded(space: XSpace, host: Plane | None, devices: Sequence[Device]) -> 
     return made
 
 
+def launches_of_host(host: Plane) -> I64:
+    """The events that launch kernels or graphs; what a thread only captures into a graph is no launch."""
+    rows = np.flatnonzero(_named(_LAUNCH, host)[host.events.metadata])
+    rows = rows[recorded_lines(host)[line_of(host, rows)]]
+    return rows[~_captured(host, rows)]
+
+
 def _launches(space: XSpace, host: Plane) -> tuple[I64, Bools, I64]:
     """Events that launch kernels or graphs, whether a graph, and their correlation ids, `NO_LAUNCH` without one."""
-    names = host.event_metadata.names
-    launches, graphs = (
-        np.array([pattern.match(name) is not None for name in names], np.bool_) for pattern in (_LAUNCH, _GRAPH)
-    )
-    metadata = host.events.metadata
-    rows = np.flatnonzero(launches[metadata] & recorded_lines(host)[line_of(host, np.arange(len(metadata)))])
-    rows = rows[~_captured(host, rows)]
+    rows = launches_of_host(host)
     value, known = read.ints(space, host, host.events.stats, KEYS["gpu"])
-    return rows, graphs[metadata[rows]], np.where(known[rows], value[rows], NO_LAUNCH)
+    graphs = _named(_GRAPH, host)[host.events.metadata[rows]]
+    return rows, graphs, np.where(known[rows], value[rows], NO_LAUNCH)
+
+
+def _named(pattern: re.Pattern[str], host: Plane) -> Bools:
+    """Whether the pattern matches the begin of the name, per row of the event metadata."""
+    return np.array([pattern.match(name) is not None for name in host.event_metadata.names], np.bool_)
 
 
 def _captured(host: Plane, rows: I64) -> Bools:

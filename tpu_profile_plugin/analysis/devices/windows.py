@@ -29,6 +29,25 @@ LEAST_OVERLAP = 0.02
 """Least share of the time that work of steps may run into the next ones before they count as overlapping."""
 
 
+@dataclass(frozen=True, slots=True)
+class StartUp:
+    """A step that is left out because a wait that happens once takes most of it.
+
+    Attributes:
+      label: of the step; device: index, on its host, of the one that waits longest.
+      what: the call or the collective that lasts so long; first_collective: it is a collective.
+      calls: how many of them are in the step; wait_ps: how long they take; length_ps: of the step.
+    """
+
+    label: str
+    device: int
+    what: str
+    first_collective: bool
+    calls: int
+    wait_ps: int
+    length_ps: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class StepWindows:
     """Steps in time order; those of one device do not overlap.
@@ -42,6 +61,7 @@ class StepWindows:
         steps, one window.
       left_out: steps at the begin and end that are marked and left out, because the recording may have cut them.
       without_work: steps at the begin and end that are marked, but of which no device work was recorded.
+      start_up: steps that are left out for what happens once.
     """
 
     number: I64
@@ -52,6 +72,12 @@ class StepWindows:
     evidence: Evidence | None = None
     left_out: int = 0
     without_work: int = 0
+    start_up: tuple[StartUp, ...] = ()
+
+    @property
+    def labels(self) -> list[str]:
+        """The steps' names, or numbers where they have none."""
+        return [name or str(number) for name, number in zip(self.names, self.number.tolist(), strict=True)]
 
     def __len__(self) -> int:
         return len(self.number)

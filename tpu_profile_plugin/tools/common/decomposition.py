@@ -23,6 +23,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, BETWEEN_LABEL, CATEGORIES, GROUPS, LABELS, Label
 from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.devices.windows import StartUp
 from tpu_profile_plugin.analysis.summary.coverage import Coverage
 from tpu_profile_plugin.analysis.summary.outliers import step_outliers
 from tpu_profile_plugin.units import duration
@@ -48,6 +49,11 @@ _MISSING = (
     "{time} of the {of} of {whole} was not recorded: the host launched work of which no device event is there. "
     "Percentages are of the rest."
 )
+_START = {
+    True: "{label} ({length}) is left out: its first {what} waited {wait} until other ranks had started.",
+    False: "{label} ({length}) is left out: {count} of {what} lasted {wait}, as when kernels are loaded at first use.",
+}
+"""Why a step counts nowhere, by whether collectives are the cause."""
 _SLOW = "The median step takes {median}; {count} of {steps} steps {take} longer than {limit}, up to {longest}."
 _COVERED = "The steps cover {share:.1%} of the recording. Not in steps: {rest}."
 _MEAN = 1.1
@@ -72,10 +78,28 @@ def reading_notes(budget: RunBudget) -> list[str]:
         sentences.append(_SHARED)
     if budget.share("idle_other") >= _UNEXPLAINED and False in budget.traced:
         sentences.append(_NO_FRAMES)
+    sentences += _start_up(budget)
     if budget.not_recorded_ps:
         whole = budget.base_ps + budget.not_recorded_ps
         sentences.append(_MISSING.format(time=duration(budget.not_recorded_ps), whole=duration(whole), of=budget.base))
     return sentences
+
+
+def _start_up(budget: RunBudget) -> list[str]:
+    longest: dict[str, StartUp] = {}
+    for _, one in budget.start_up:
+        if one.label not in longest or one.wait_ps > longest[one.label].wait_ps:
+            longest[one.label] = one
+    return [
+        _START[one.first_collective].format(
+            label=one.label if one.label[:1].isalpha() else f"Step {one.label}",
+            what=one.what,
+            count="one call" if one.calls == 1 else f"{one.calls} calls",
+            length=duration(one.length_ps),
+            wait=duration(one.wait_ps),
+        )
+        for one in longest.values()
+    ]
 
 
 def step_notes(budget: RunBudget, covered: Coverage | None) -> list[str]:
