@@ -55,7 +55,8 @@ def test_the_first_launch_loads_kernels() -> None:
     assert labels == ["train 1", "train 2", "train 3"]
     assert step_ms == pytest.approx(1, abs=0.01)
     assert notes == [
-        "train 0 (301 ms) is left out: one call of cudaLaunchKernel lasted 300 ms, as when kernels are loaded at first use."
+        "train 0 (301 ms) is left out: one call of cudaLaunchKernel lasted 300 ms, as when kernels are loaded at first"
+        " use."
     ]
 
 
@@ -77,7 +78,7 @@ def test_the_first_collective_waits_for_other_ranks() -> None:
         run_with([301, 1, 1, 1]),  # the host does something else
         run_with([2, 1, 1, 1], {0: (0.4, 0.2)}),  # a launch of less than 1 ms
         run_with(
-            [1, 1, 20, 20, 20, 1, 1, 1, 1], {i: (19, 0.2) for i in (2, 3, 4)}
+            [1, 1, 20, 20, 20, 1, 1, 1, 1], dict.fromkeys((2, 3, 4), (19, 0.2))
         ),  # too many launches to be exceptions
         run_with([700, 301, 301, 301], {0: (300, 0.2)}),  # less than half of the step
     ],
