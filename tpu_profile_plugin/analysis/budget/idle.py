@@ -9,7 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.host_time import HostTime, MainThread
-from tpu_profile_plugin.analysis.common.spans import Times, contains, intersect, join, subtract, times_of
+from tpu_profile_plugin.analysis.common.spans import Times, contains, intersect, join, no_time, subtract, times_of
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Work
 from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.units import PS_PER_MS
@@ -42,8 +42,8 @@ def split_idle(idle: Times, device: Device, host: HostTime, others: Times | None
     that wait: with nothing left to do the device had to wait for the host to go on.
 
     Launched work that has not begun waits for an upload under way, for a copy to the host that blocks the host, or, if
-    nothing was queued before it, for its launch: while the call lasts, and a moment more. Then a host that is blocked
-    waits for results; anything else is the device's own.
+    nothing was queued before it, for its launch: while the call lasts, and a moment more. If it begins later still, a
+    host that is blocked waits for results; anything else is the device's own.
 
     Args:
       idle: when the device does nothing.
@@ -63,15 +63,15 @@ def split_idle(idle: Times, device: Device, host: HostTime, others: Times | None
     rest = subtract(rest, compiling)
     feeding = join(intersect(join(waiting_work, rest), host.upload), intersect(waiting_work, queued.sending))
     waiting_work, rest = subtract(waiting_work, feeding), subtract(rest, feeding)
-    waiting = intersect(rest, host.transfer)
+    fetches = join(host.transfer, _downloads(device, host))
+    waiting = intersect(rest, fetches)
     rest = subtract(rest, waiting)
     fetching = intersect(rest, host.input)
     rest = subtract(rest, fetching)
     dispatching = intersect(rest, host.launch)
-    blocked = intersect(waiting_work, queued.receiving)
+    blocked = intersect(intersect(waiting_work, join(queued.receiving, queued.late)), fetches)
     starting = intersect(subtract(waiting_work, blocked), queued.starting)
     stalled = subtract(subtract(waiting_work, blocked), starting)
-    blocked = join(blocked, intersect(intersect(stalled, queued.alone), host.transfer))
     after = _after_transfer(gaps, device, host)
     launching = join(starting, dispatching)
     return IdleTime(
@@ -79,7 +79,7 @@ def split_idle(idle: Times, device: Device, host: HostTime, others: Times | None
         input=join(feeding, fetching),
         transfer=join(join(waiting, blocked), intersect(launching, after)),
         launch=subtract(launching, after),
-        within=join(within, subtract(stalled, blocked)),
+        within=join(within, stalled),
         rest=_cut_at(subtract(rest, dispatching), host.handover),
     )
 
@@ -143,15 +143,15 @@ def _cut(rest: Times, main: MainThread) -> Times:
 class _Queued:
     """Sets of time in which the work that ends a gap is launched and has not begun.
 
-    `all` of it; while the host sends data to the device or is blocked until it receives some (`sending`, `receiving`);
-    while it is being launched (`starting`); and behind no other work (`alone`).
+    `all` of it; while the host sends data to the device (`sending`); if the device then sends data (`receiving`); while
+    it is being launched (`starting`); and later than launches take (`late`).
     """
 
     all: Times
     sending: Times
     receiving: Times
     starting: Times
-    alone: Times
+    late: Times
 
 
 def _queued(gaps: Times, device: Device, host: HostTime) -> _Queued:
@@ -160,17 +160,23 @@ def _queued(gaps: Times, device: Device, host: HostTime) -> _Queued:
     known = launched != NO_LAUNCH
     begin, end, launched, called = (times[known] for times in (*gaps, launched, called))
     work = device.runs.work[index[known]] if device.kind == "gpu" else np.full(len(begin), Work.COMPUTE)
-    since, alone = np.maximum(begin, launched), launched >= begin
-    until = np.minimum(called, end)
-    ready = np.minimum(np.maximum(called, launched + LAUNCH_PS), end)
-    receives = work == Work.DOWNLOAD
+    since, until = np.maximum(begin, launched), np.minimum(called, end)
+    ready = np.minimum(np.maximum(called, since + LAUNCH_PS), end)
     return _Queued(
         all=times_of(since, end),
         sending=times_of(since, until, work == Work.UPLOAD),
-        receiving=join(times_of(since, until, receives), intersect(times_of(since, end, receives), host.transfer)),
-        starting=times_of(since, ready, alone),
-        alone=times_of(since, end, alone),
+        receiving=times_of(since, end, work == Work.DOWNLOAD),
+        starting=times_of(since, ready, launched >= begin),
+        late=times_of(ready, end),
     )
+
+
+def _downloads(device: Device, host: HostTime) -> Times:
+    """The calls that copy from a GPU: as far as they last, the host waits for the data."""
+    if device.kind != "gpu":
+        return no_time()
+    begin, end = host.launches_of(device.launch_key[device.runs.work == Work.DOWNLOAD])
+    return times_of(begin, end, begin != NO_LAUNCH)
 
 
 def _launch_of(gaps: Times, device: Device, host: HostTime) -> tuple[I64, I64, I64]:

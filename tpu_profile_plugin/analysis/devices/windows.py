@@ -121,8 +121,11 @@ def _of_events(space: XSpace, steps: InferredSteps, devices: Sequence[Device]) -
         names = tuple(f"{steps.evidence.event} {number}" for number in steps.number.tolist())
         return _of_marks(space, None, Marks(steps.number, names, begin, end), devices)
     number = np.arange(len(end), dtype=np.int64)
-    found = _same_for_all(number, ("",) * len(number), (begin, end), devices, "inferred")
-    return replace(found, evidence=steps.evidence)
+    if steps.of_host:
+        found = _of_marks(space, None, Marks(number, ("",) * len(number), begin, end), devices)
+    else:
+        found = _same_for_all(number, ("",) * len(number), (begin, end), devices, "inferred")
+    return replace(found, source="inferred", evidence=steps.evidence)
 
 
 def _complete(steps: StepWindows, *, overlapping: bool = False) -> StepWindows:

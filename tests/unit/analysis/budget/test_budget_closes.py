@@ -115,17 +115,17 @@ class Slow:
                     alone = launched >= gap[0]
                     if self.anyone_does(t, "upload") or (kind == "upload" and t < called):
                         found[t] = "idle_input"
-                    elif kind == "download" and (t < called or self.main_does(t, "transfer")):
+                    elif kind == "download" and self.fetches(t):
                         found[t] = "idle_transfer"
-                    elif alone and t < max(called, launched + LATENCY):
-                        found[t] = "idle_transfer" if blocked else "idle_launch"
-                    elif alone and self.main_does(t, "transfer"):
+                    elif t < max(called, max(launched, gap[0]) + LATENCY):
+                        found[t] = found[t] if not alone else "idle_transfer" if blocked else "idle_launch"
+                    elif self.fetches(t):
                         found[t] = "idle_transfer"
                 elif self.anyone_does(t, "compile"):
                     found[t] = "idle_compile"
                 elif self.anyone_does(t, "upload"):
                     found[t] = "idle_input"
-                elif self.main_does(t, "transfer"):
+                elif self.fetches(t):
                     found[t] = "idle_transfer"
                 elif self.main_does(t, "input"):
                     found[t] = "idle_input"
@@ -142,6 +142,11 @@ class Slow:
             if any(count >= 0.8 * len(piece) for count in covered):
                 found.update(dict.fromkeys(piece, "idle_host"))
         return found
+
+    def fetches(self, t):
+        """Whether the host waits for results."""
+        calls = [(begin, end) for begin, end, kind in self.launch.values() if kind == "download"]
+        return self.main_does(t, "transfer") or any(begin <= t < end for begin, end in calls)
 
     def others_work(self, t):
         return any(b <= t < e for ops in self.one.devices if ops is not self.ops for _, b, e in ops)
