@@ -111,7 +111,7 @@ class ProfileCache:
     def lazy(self, identity: Hashable, read: ReadFile, file: str, *, as_recorded: bool = False) -> XSpace:
         """The columns of a file, with each plane decoded on first access.
 
-        Events with impossible times are left out unless `as_recorded`; the two have different identities.
+        Times are mended unless `as_recorded` (see `load_lazily`); the two have different identities.
         """
         space: XSpace = self.derived(identity, _SPACE, lambda: self._open(identity, read, file, as_recorded))
         return space
@@ -222,7 +222,7 @@ class ProfileCache:
 
             data = self.content(identity, read, file).space
             hooks = DecodeHooks(file, lambda: self._grown(identity, data))
-            return load_lazily(data, hooks=hooks, impossible="kept" if as_recorded else "left_out")
+            return load_lazily(data, hooks=hooks, reading="recorded" if as_recorded else "mended")
 
     def _open_metadata(self, identity: Hashable, read: ReadFile, file: str) -> XSpace:
         from tpu_profile_plugin.columns import load_metadata

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -62,6 +62,7 @@ class LazyDecoder:
     ) -> None:
         self._data, self._names, self._threads, self._make, self._hooks = data, names, threads, make, hooks
         self._times = times
+        self._moved: Mapping[int, int] = {}
         self._lock = threading.Lock()
         self._declared_planes: dict[int, Plane] | None = None
         self._decode_count = 0
@@ -74,6 +75,10 @@ class LazyDecoder:
         the next garbage collection.
         """
         self._planes = tuple(weakref.ref(plane) for plane in planes)
+
+    def move(self, moved_ps: Mapping[int, int]) -> None:
+        """Adds to the times of planes, by index, whenever they are decoded from now on."""
+        self._moved = moved_ps
 
     def decode(self, planes: Iterable[Plane]) -> None:
         """Decodes the planes that are not decoded yet, in one pass on all threads.
@@ -162,7 +167,7 @@ class LazyDecoder:
 
     def _tables(self, plane: _native.PlaneArrays, lines: frozenset[str] | None) -> PlaneTables:
         """The tables of a plane; stats may be limited to lines with the given names."""
-        tables = self._make(self._data, plane)
+        tables = self._make(self._data, plane).moved(self._moved.get(plane.index, 0))
         if not plane.partial or lines is None:
             return tables
         others = OtherStats(lines, partial(self._all_stats, plane.index))

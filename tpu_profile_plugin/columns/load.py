@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.columns.arrays import Bytes, byte_array
+from tpu_profile_plugin.columns.clocks import device_clocks, moved_planes
 from tpu_profile_plugin.columns.hlo import HloModule, broken_modules, hlo_modules, is_metadata_plane
 from tpu_profile_plugin.columns.lazy import DecodeHooks, LazyDecoder, decoding
 from tpu_profile_plugin.columns.space import ImpossibleTimes, Plane, XSpace
@@ -19,7 +20,7 @@ from tpu_profile_plugin.system.process import available_cores
 
 _T = TypeVar("_T", bound=np.generic)
 PlaneFilter: TypeAlias = Callable[[str], bool] | Sequence[str] | None
-Impossible = Literal["unknown", "kept", "left_out"]
+Reading = Literal["raw", "recorded", "mended"]
 
 
 MAX_PLANES = 4096
@@ -71,9 +72,7 @@ def load(data: Bytes, *, threads: int = 0, planes: PlaneFilter = None, events: b
         return _space(array, _native.decode_space(array, threads or available_cores(), keep, events, []), outline)
 
 
-def load_lazily(
-    data: Bytes, *, threads: int = 0, hooks: DecodeHooks | None = None, impossible: Impossible = "unknown"
-) -> XSpace:
+def load_lazily(data: Bytes, *, threads: int = 0, hooks: DecodeHooks | None = None, reading: Reading = "raw") -> XSpace:
     """A profile whose planes are decoded on first access; see `load`.
 
     Only the extents of the planes and the bytes outside of them are checked here.
@@ -81,28 +80,37 @@ def load_lazily(
     Args:
       data, threads: as for `load`.
       hooks: see `DecodeHooks`.
-      impossible: what happens to events with impossible times, which a pass over the file finds unless "unknown": they
-        are in the columns ("kept"), or not ("left_out"). An event is impossible if it is far from the bulk of all
-        events, or ends before it begins. On a stream of a GPU, one that would have lasted over many later events then
-        ends where the next begins.
+      reading: times are as in the file. A pass over it finds events with impossible times unless the reading is "raw":
+        those that are far from the bulk of all events, or end before they begin. If it is "mended", they are not in the
+        columns, an event on a stream of a GPU that would have lasted over many later ones ends where the next begins,
+        and clocks of devices agree with their host's (`columns.clocks`).
     """
     array = byte_array(data)
     hooks, threads = hooks or DecodeHooks(), threads or available_cores()
     with decoding(hooks.file):
         outline = _outline(array)
-        times = None if impossible == "unknown" else _native.possible_times(array, threads)
-        lines = () if times is None else tuple(_impossible(array, times, kept=impossible == "kept"))
-        times = times if impossible == "left_out" else None
+        times = None if reading == "raw" else _native.possible_times(array, threads)
+        lines = () if times is None else tuple(_impossible(array, times, kept=reading == "recorded"))
+        times = times if reading == "mended" else None
         decoder = LazyDecoder(array, [name for name, _ in outline.planes], threads, _tables, hooks, times)
         if _native.has_far_line(array):
             # The origin of event times then depends on all lines: rare, and not worth decoding lazily.
             raw = _native.decode_space(array, threads, None, True, [], times)
-            return replace(_space(array, raw, outline), impossible=lines)
+            space = replace(_space(array, raw, outline), impossible=lines)
+            clocks = device_clocks(space) if reading == "mended" else ()
+            moved = moved_planes(clocks, space.planes)
+            planes = tuple(
+                plane.shifted(moved[plane.index]) if plane.index in moved else plane for plane in space.planes
+            )
+            return replace(space, planes=planes, clocks=clocks)
         space = _space(array, _native.decode_space(array, 1, [], False, []), outline)
         listed = enumerate(outline.planes)
         planes = tuple(Plane(plane.id, name, index, None, decoder) for index, (name, plane) in listed)
         decoder.register(planes)
-        return replace(space, planes=planes, decoder=decoder, impossible=lines)
+        space = replace(space, planes=planes, decoder=decoder, impossible=lines)
+        clocks = device_clocks(space) if reading == "mended" else ()
+        decoder.move(moved_planes(clocks, planes))
+        return replace(space, clocks=clocks)
 
 
 def _impossible(array: NDArray[np.uint8], times: _native.PossibleTimes, *, kept: bool) -> Iterator[ImpossibleTimes]:

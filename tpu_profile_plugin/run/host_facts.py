@@ -13,10 +13,10 @@ from tpu_profile_plugin.analysis.devices.cpu_tf import runs_tensorflow
 from tpu_profile_plugin.analysis.devices.cpu_torch import runs_pytorch
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.analysis.serving.events import has_requests
-from tpu_profile_plugin.analysis.summary.impossible_times import impossible_times
+from tpu_profile_plugin.analysis.summary.mended_times import mended_times
 from tpu_profile_plugin.analysis.summary.torch_recording import NO_MEMORY, not_recorded
 from tpu_profile_plugin.analysis.tf_data.pipelines import has_iterators
-from tpu_profile_plugin.columns import ImpossibleTimes, Plane, XSpace, load, peek, stats
+from tpu_profile_plugin.columns import Plane, XSpace, load, peek, stats
 from tpu_profile_plugin.formats import Skipped, Unpacked
 from tpu_profile_plugin.run.facts import Defect, PlaneFact, RunFacts, largest_programs
 from tpu_profile_plugin.run.host import HostProfile, per_host
@@ -31,11 +31,11 @@ _MOST_PARTS = 3
 @per_host()
 def host_facts(host: HostProfile) -> RunFacts:
     """The facts of one host."""
-    return file_facts(host.name, host.content, host.lazy.impossible)
+    return file_facts(host.name, host.content, host.lazy)
 
 
-def file_facts(host: str, content: Unpacked, impossible: Sequence[ImpossibleTimes] = ()) -> RunFacts:
-    """The facts of one host's file; `impossible` are events with impossible times. Raises CorruptProfile."""
+def file_facts(host: str, content: Unpacked, times: XSpace | None = None) -> RunFacts:
+    """The facts of one host's file; `times`: columns that tell what is with its times. Raises CorruptProfile."""
     data, skipped = content
     summary = peek(data)
     space = load(data, planes=("/device:", "/host:CPU"), events=False)
@@ -66,7 +66,7 @@ def file_facts(host: str, content: Unpacked, impossible: Sequence[ImpossibleTime
         torch_memory=bool(torch) and NO_MEMORY not in missing,
         defects=(
             *_left_out(skipped),
-            *starmap(Defect, impossible_times(impossible)),
+            *(() if times is None else starmap(Defect, mended_times(times.impossible, times.clocks))),
             *_broken_modules(summary.broken_modules),
             *(Defect("too_many", text) for text in summary.excess),
         ),

@@ -121,8 +121,8 @@ class RunHosts:
         return (f"{len(missing)} of {len(self.profiles)} hosts are left out: {more}",)
 
     def as_recorded(self: H) -> H:
-        """The run with events of impossible times, as XProf reads it; itself if there are none."""
-        if not any(self.map_hosts(has_impossible_times)):
+        """The run with all times as recorded, as XProf reads it; itself if none are mended."""
+        if not any(self.map_hosts(is_mended)):
             return self
         return replace(self, profiles=tuple(host.recorded for host in self.profiles))
 
@@ -206,9 +206,9 @@ class RunHosts:
 
 
 @per_host()
-def has_impossible_times(host: HostProfile) -> bool:
-    """Whether events of a host were left out because of their times."""
-    return bool(host.lazy.impossible)
+def is_mended(host: HostProfile) -> bool:
+    """Whether times of a host were mended: events left out, or clocks moved."""
+    return bool(host.lazy.impossible) or any(clock.offset_ps for clock in host.lazy.clocks)
 
 
 def _outcome(host: HostProfile, result: Callable[[], T]) -> T | _Failure:

@@ -214,7 +214,7 @@ class Catalog:
 
         try:
             columns, of_file = self._columns(), (file.identity, lambda: located.read(file), file.name)
-            facts = file_facts(file.host, columns.content(*of_file), columns.lazy(*of_file).impossible)
+            facts = file_facts(file.host, columns.content(*of_file), columns.lazy(*of_file))
         except ProfileError as error:
             facts = Problem(error.code, error.message, file.name, error.details.get("offset"))
         return facts

@@ -28,7 +28,7 @@ def profile(*more: str, on: str = "gpu", at: str = "1700000000s") -> bytes:
 
 
 def opened(data: bytes, *, as_recorded: bool = False) -> XSpace:
-    return load_lazily(np.frombuffer(data, np.uint8), impossible="kept" if as_recorded else "left_out")
+    return load_lazily(np.frombuffer(data, np.uint8), reading="recorded" if as_recorded else "mended")
 
 
 def columns(space: XSpace) -> list[list[object]]:

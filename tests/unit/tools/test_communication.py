@@ -103,10 +103,8 @@ def test_launches_and_clocks_of_a_gpu():
     assert rows(found["launches"], "device", "launches", "most_queued", "tiny", "launch_bound_percent") == [
         ("GPU 0", 3, 1, 1, pytest.approx(100 * 25 / 70))
     ]
-    # The second kernel begins 1 us before the call that launches it.
-    assert rows(found["clocks"], "clock", "reference", "offset_ps", "pairs", "violations") == [
-        ("GPU 0", "h0", US, 3, 1)
-    ]
+    # The second kernel begins 1 us before the call that launches it: too little to prove anything.
+    assert rows(found["clocks"], "clock", "reference", "offset_ps", "pairs", "violations") == [("GPU 0", "h0", 0, 3, 0)]
     ((kind, ranks, bytes_, bus),) = rows(found["ops"], "kind", "ranks", "bytes", "bus_gbps")
     assert (kind, ranks, bytes_, bus) == ("all-gather", None, None, None)
 

@@ -33,6 +33,7 @@ from tpu_profile_plugin.analysis.environment.environment import hostname
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.columns.clocks import clock_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,10 @@ def host_communication(
         work_before_ps=before[0][kept],
         idle_before_ps=before[1][kept],
         queued_ps=_queued(launches, runs)[kept],
-        clocks=tuple(device_offset(one.call_ps, one.begin_ps) for one in launches),
+        clocks=tuple(
+            device_offset(one.delay_ps, clock_of(space.clocks, space.planes[device.plane].name))
+            for device, one in zip(devices, launches, strict=True)
+        ),
         launches=tuple(
             launch_summary(device, one, steps.begin_ps[:, i], steps.end_ps[:, i])
             for i, (device, one) in enumerate(zip(devices, launches, strict=True))

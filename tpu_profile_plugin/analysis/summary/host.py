@@ -65,7 +65,7 @@ from tpu_profile_plugin.analysis.summary.framework import (
 )
 from tpu_profile_plugin.analysis.summary.precision import NO_COMPUTE, Precision, gpu_precision, tpu_precision
 from tpu_profile_plugin.analysis.summary.recording import NO_WORK, Recording, TpuWork, marked_steps, recording
-from tpu_profile_plugin.columns import ImpossibleTimes, Plane, XSpace
+from tpu_profile_plugin.columns import DeviceClock, ImpossibleTimes, Plane, XSpace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +98,7 @@ class _Summary:
     errors: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     impossible: tuple[ImpossibleTimes, ...] = ()
+    clocks: tuple[DeviceClock, ...] = ()
     precision: Precision = NO_COMPUTE
     frameworks: tuple[str, ...] = ()
     cpu_ops: bool = False
@@ -185,6 +186,7 @@ def summarize(space: XSpace, pre: Preprocessed | None, mapper: Mapper = map) -> 
         errors=tuple(space.errors),
         warnings=tuple(space.warnings),
         impossible=space.impossible,
+        clocks=space.clocks,
         precision=found.precision,
         recording=_recording(space, pre, merged_steps if merged_steps else steps, planes, found.work),
         frameworks=frameworks(space, [*planes, *([] if host is None else [host])], found.device.provenance),
@@ -315,6 +317,7 @@ def reduce_summaries(parts: Sequence[HostSummary], *, drop_edges: bool = True) -
         errors=tuple(text for part in parts for text in part.errors),
         warnings=tuple(text for part in parts for text in part.warnings),
         impossible=tuple(line for part in parts for line in part.impossible),
+        clocks=tuple(clock for part in parts for clock in part.clocks),
         precision=sum((part.precision for part in parts), NO_COMPUTE),
         recordings=tuple(part.recording for part in parts),
         host_names=names,

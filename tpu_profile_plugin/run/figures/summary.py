@@ -14,7 +14,7 @@ from tpu_profile_plugin.analysis.summary.host import (
     reduce_summaries,
     summarize,
 )
-from tpu_profile_plugin.analysis.summary.impossible_times import impossible_times
+from tpu_profile_plugin.analysis.summary.mended_times import mended_times
 from tpu_profile_plugin.columns import give_back_memory
 from tpu_profile_plugin.run.host import HostProfile, PerHost, derived, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
@@ -64,5 +64,5 @@ def run_summary(run: RunHosts, *, drop_edges: bool = True, prefetch: tuple[PerHo
     """
     hosts = run.map_hosts(replace(host_summary, prefetch=(*host_summary.prefetch, *prefetch)))
     summary = run.once(("run_summary", drop_edges), lambda: reduce_summaries(hosts, drop_edges=drop_edges))
-    about_times = (sentence for _, sentence in impossible_times(summary.impossible))
+    about_times = (sentence for _, sentence in mended_times(summary.impossible, summary.clocks))
     return replace(summary, warnings=(*summary.warnings, *about_times, *run.warnings))

@@ -19,6 +19,7 @@ from tpu_profile_plugin.analysis.devices.collective_ops import Transfer
 from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey, match_runs
 from tpu_profile_plugin.analysis.devices.launches import Launches
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, RunDevice, Work
+from tpu_profile_plugin.columns import DeviceClock
 
 US, MS = 10**6, 10**9
 MIB = 1 << 20
@@ -155,11 +156,10 @@ def test_recordings_that_begin_at_different_times_are_shifted():
     assert best_shift(reference, reference + 7) == 0
 
 
-def test_a_device_cannot_begin_before_the_launch():
-    calls = ints(10, 20, 30, 40)
-    assert device_offset(calls, calls + ints(5, 7, 6, 9)) == ClockOffset(0, 1, 4, 0)
-    assert device_offset(calls, calls + ints(5, -3, 6, -1)) == ClockOffset(3, 6, 4, 2)
-    assert device_offset(ints(1, 2), ints(2, 3)) is None
+def test_the_offset_of_a_device_is_that_by_which_its_times_were_moved():
+    assert device_offset(ints(5, 7, 6, 9), None) == ClockOffset(0, 1, 4, 0)
+    assert device_offset(ints(8, 0, 9, 2), DeviceClock("/device:GPU:0", 3, 5, 2)) == ClockOffset(3, 6, 4, 2)
+    assert device_offset(ints(1, 2), None) is None
 
 
 def gpu(*runs):

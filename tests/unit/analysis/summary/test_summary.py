@@ -10,7 +10,7 @@ from builders.programs.hlo import op, program
 
 from tpu_profile_plugin.analysis.steps.table import SPARSE_CORE_IDS
 from tpu_profile_plugin.analysis.summary.host import reduce_summaries
-from tpu_profile_plugin.analysis.summary.impossible_times import impossible_times
+from tpu_profile_plugin.analysis.summary.mended_times import mended_times
 from tpu_profile_plugin.columns import ImpossibleTimes
 from tpu_profile_plugin.tools.ops import hlo_stats
 from tpu_profile_plugin.tools.ops.roofline_model import TOOL as ROOFLINE
@@ -130,8 +130,8 @@ def test_a_profile_without_a_host_has_no_ops_of_the_cpu() -> None:
     ],
 )
 def test_impossible_times_are_told(lines: list[tuple[str, str, int, int]], sentences: list[str]) -> None:
-    found = dict(impossible_times([ImpossibleTimes(*line) for line in lines]))
+    found = dict(mended_times([ImpossibleTimes(*line) for line in lines], ()))
     assert list(found.values()) == sentences
-    kept = dict(impossible_times([ImpossibleTimes(*line, kept=True) for line in lines]))
+    kept = dict(mended_times([ImpossibleTimes(*line, kept=True) for line in lines], ()))
     assert kept.keys() == found.keys()
     assert all("left out" not in text and "cut short" not in text for text in kept.values())
