@@ -37,6 +37,7 @@ class RunFacts:
       tf_executor: whether the host plane declares that TensorFlow executed graphs or ops on the host.
       pytorch: whether the host plane declares ops of PyTorch, as its own profiler records them.
       frameworks: that wrote the profile, as far as names tell, the most important first.
+      torch_collectives: whether the host plane declares collectives of PyTorch that processors run.
       not_recorded: options of PyTorch's profiler that were off, each with what it gives.
       torch_memory: whether the host plane has allocations, as PyTorch's profiler records them.
       losses: what was left out of a host's file, or is damaged in it; empty for a run.
@@ -54,6 +55,7 @@ class RunFacts:
     tf_executor: bool = False
     pytorch: bool = False
     frameworks: tuple[str, ...] = ()
+    torch_collectives: bool = False
     not_recorded: tuple[Reason, ...] = ()
     torch_memory: bool = False
     losses: tuple[Problem, ...] = ()
@@ -89,6 +91,7 @@ def combine_facts(hosts: Sequence[RunFacts]) -> RunFacts:
         tf_data=any(host.tf_data for host in hosts),
         tf_executor=any(host.tf_executor for host in hosts),
         pytorch=any(host.pytorch for host in hosts),
+        torch_collectives=any(host.torch_collectives for host in hosts),
         torch_memory=any(host.torch_memory for host in hosts),
         frameworks=in_order({name for host in hosts for name in host.frameworks}),
         not_recorded=tuple(dict.fromkeys(option for host in hosts for option in host.not_recorded)),

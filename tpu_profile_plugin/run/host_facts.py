@@ -10,11 +10,13 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH
 from tpu_profile_plugin.analysis.common.reasons import TORCH_MEMORY
 from tpu_profile_plugin.analysis.compare.fingerprint import program_name
+from tpu_profile_plugin.analysis.devices.cpu_collectives import is_collective
 from tpu_profile_plugin.analysis.devices.cpu_tf import runs_tensorflow
 from tpu_profile_plugin.analysis.devices.cpu_torch import runs_pytorch
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.analysis.serving.events import has_requests
 from tpu_profile_plugin.analysis.summary.framework import declared_frameworks, in_order, names_pytorch
+from tpu_profile_plugin.analysis.summary.mended_times import mended_times
 from tpu_profile_plugin.analysis.summary.torch_recording import not_recorded
 from tpu_profile_plugin.analysis.tf_data.pipelines import has_iterators
 from tpu_profile_plugin.columns import Plane, XSpace, load, peek, stats
@@ -35,11 +37,11 @@ _COPY_AGAIN = "Copy the file again in binary mode, or record again."
 @per_host()
 def host_facts(host: HostProfile) -> RunFacts:
     """The facts of one host."""
-    return file_facts(host.name, host.content)
+    return file_facts(host.name, host.content, host.lazy)
 
 
-def file_facts(host: str, content: Unpacked) -> RunFacts:
-    """The facts of one host's file. Raises CorruptProfile."""
+def file_facts(host: str, content: Unpacked, times: XSpace | None = None) -> RunFacts:
+    """The facts of one host's file; `times`: columns that tell what is with its times. Raises CorruptProfile."""
     data, skipped = content
     summary = peek(data)
     space = load(data, planes=("/device:", "/host:CPU"), events=False)
@@ -67,12 +69,14 @@ def file_facts(host: str, content: Unpacked) -> RunFacts:
         tf_executor=any(map(runs_tensorflow, threads)),
         pytorch=bool(torch),
         frameworks=in_order(wrote),
+        torch_collectives=any(is_collective(name) for plane in torch for name in plane.event_metadata.names),
         not_recorded=missing,
         torch_memory=bool(torch) and TORCH_MEMORY not in missing,
         losses=tuple(
             replace(problem, host=host)
             for problem in (
                 *_left_out(skipped),
+                *(() if times is None else mended_times(times.impossible, times.clocks)),
                 *_broken_modules(summary.broken_modules),
                 *(Problem("too_many", text) for text in summary.excess),
             )

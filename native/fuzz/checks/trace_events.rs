@@ -8,7 +8,7 @@ pub fn check(text: &[u8]) {
         Err(error) => assert!(error.offset <= text.len() as u64, "{error}"),
         Ok(space) => {
             assert!(space.len() <= 4096 + 64 * text.len(), "{} bytes of {}", space.len(), text.len());
-            decode(&space, 0, Options { threads: 1, keep: None, events: true, filters: &[] }).unwrap();
+            decode(&space, 0, Options::ALL).unwrap();
         }
     }
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::decode::columns::{Options, decode};
 
 fn decodes(space: &[u8]) -> bool {
-    decode(space, 0, Options { threads: 1, keep: None, events: true, filters: &[] }).is_ok()
+    decode(space, 0, Options::ALL).is_ok()
 }
 
 const TRACE: &str = r#"{"schemaVersion":1,"deviceProperties":[{"id":0,"name":"NVIDIA H100 80GB HBM3","numSms":132}],

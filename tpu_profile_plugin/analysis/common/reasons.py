@@ -127,9 +127,10 @@ NO_DEVICES = Reason(
 )
 NO_DEVICE = Reason("no_devices", "No devices recorded.", PROFILE)
 NO_COLLECTING_DEVICES = Reason(
-    "no_collecting_devices", "The profile has neither a TPU nor a GPU nor a program of XLA's CPU backend.",
+    "no_collecting_devices",
+    "The profile has neither a TPU nor a GPU nor a program of XLA's CPU backend, nor collectives of PyTorch.",
     SEVERAL_DEVICES,
-)  # fmt: skip
+)
 NO_HOST_EVENTS = Reason(
     "no_host_events",
     "No events of the host were recorded.",
@@ -222,6 +223,14 @@ NO_DEVICE_OPS_IN_PYTORCH = Reason(
     "no_device_ops",
     "PyTorch ran on the CPU: its ops are in Framework Op Stats.",
     Advice("Record with ProfilerActivity.CUDA of torch.profiler.profile, on a machine with a GPU."),
+)
+UNKNOWN_PROGRAM = Reason(
+    "unknown_program",
+    "A program that ran has no HLO in this recording.",
+    Advice(
+        "Record the HLO of programs with the profile (enable_hlo_proto, on by default in JAX and TensorFlow), "
+        "on a host that runs the program."
+    ),
 )
 NO_SOURCE = Reason("no_source", "No op has a source line: the profile has no HLO program with them.", SOURCES)
 NO_OPS = Reason(

@@ -5,18 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from tpu_profile_plugin.analysis.common.reasons import MEMORY, NO_BUFFERS, NO_CAPACITY, NO_MEMORY, NO_PROGRAMS
+from tpu_profile_plugin.analysis.common.reasons import (
+    MEMORY,
+    NO_BUFFERS,
+    NO_CAPACITY,
+    NO_MEMORY,
+    NO_PROGRAMS,
+    UNKNOWN_PROGRAM,
+)
 from tpu_profile_plugin.analysis.findings.rules.memory.memory_near_limit import MEMORY_SHARE
+from tpu_profile_plugin.analysis.memory.ran import unknown_memory
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.ids import distinct_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.answers.verbs.op_pages import next_source
 from tpu_profile_plugin.errors import NoData, NotFound
 from tpu_profile_plugin.opening import OpenRun
+from tpu_profile_plugin.run.figures.memory import run_programs_ran
 from tpu_profile_plugin.run.figures.memory_peak import AllocatorUse, AtPeak, ProgramPeak
 from tpu_profile_plugin.tables.table import Table, integers, texts
 from tpu_profile_plugin.units import PS_PER_MS
 
+_DID_NOT_RUN = "This program did not run in the recording."
 _COLUMNS = (
     texts(
         "id", "Id", "What holds the memory: an instruction and its program, for the verb hlo, or the framework's op."
@@ -46,7 +56,9 @@ def memory(
         except NoData:
             pass
     try:
-        return _of_program(asked, run.program_peak(program))
+        if program:
+            return _of_program(asked, run.program_peak(program))
+        return _of_largest(asked)
     except NotFound as error:
         if error.code != "module_not_found":
             raise
@@ -56,6 +68,23 @@ def memory(
         if program or error.reason != NO_PROGRAMS.code:
             raise
         raise NO_BUFFERS.error() from None
+
+
+def _of_largest(asked: Asked) -> Answer:
+    """The program that needs most memory of those that ran, unless that with most time is not known."""
+    run = asked.run
+    found = run.memory()
+    if reason := unknown_memory(found.ran):
+        most = found.ran[0]
+        facts = {"program": most.name, "share_percent": 100 * most.share}
+        base = {"share_percent": "of the time of all programs on devices"}
+        others = [Next("memory", {"program": one.name}, "a program that ran less") for one in found.ran if one.known][
+            :1
+        ]
+        further = (*others, Next("programs", {}, "the programs, and which have HLO"))
+        lacking = asked.cannot(UNKNOWN_PROGRAM.said(reason))
+        return Answer(Link("op_profile"), facts, base=base, next=further, cannot=lacking)
+    return _of_program(asked, run.program_peak(found.largest_program))
 
 
 def _of_allocators(asked: Asked, uses: Sequence[AllocatorUse]) -> Answer:
@@ -97,8 +126,10 @@ def _of_program(asked: Asked, found: ProgramPeak) -> Answer:
         lacking = NO_MEMORY.said(f"The profile has no buffer assignment of {found.program}.")
         about = {"program": found.program}
         return Answer(Link("memory_viewer", _query(found)), about, cannot=asked.cannot(lacking))
+    ran = run_programs_ran(asked.run)
+    did_not_run = bool(ran) and all(one.name != found.program for one in ran)
     facts: dict[str, Any] = {
-        **_verdict(found.peak_bytes, found.device_bytes, "the program"),
+        **({} if did_not_run else _verdict(found.peak_bytes, found.device_bytes, "the program")),
         "program": found.program,
         "peak_bytes": found.peak_bytes,
         "without_padding_bytes": found.unpadded_bytes,
@@ -107,6 +138,8 @@ def _of_program(asked: Asked, found: ProgramPeak) -> Answer:
     }
     if found.device_bytes:
         facts |= {"device_bytes": found.device_bytes, "device_memory": _SOURCES.get(found.device_source, "")}
+    if did_not_run:
+        facts["notes"] = list(filter(None, (_DID_NOT_RUN, unknown_memory(ran))))
     lines = dict.fromkeys(one.source for one in found.buffers if one.source)
     further = [next_source(line) for line in list(lines)[:2]]
     held = [one.name for one in found.buffers if one.kind == "Temporary"][:2]

@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.reasons import NO_CAPACITY, NO_MEMORY
+from tpu_profile_plugin.analysis.devices.program_times import programs_of_devices
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.memory.allocations import Allocations, MemoryUse
 from tpu_profile_plugin.analysis.memory.capacity import DeviceMemory, device_allocators, device_memory
 from tpu_profile_plugin.analysis.memory.peak import memory_peak
+from tpu_profile_plugin.analysis.memory.ran import ProgramRan, programs_ran
 from tpu_profile_plugin.run.figures.allocations import host_allocations
 from tpu_profile_plugin.run.figures.comparison import run_side
+from tpu_profile_plugin.run.figures.devices import host_devices
+from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.host import HostProfile, derived, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 
@@ -32,12 +36,14 @@ class Memory:
       devices: by host, the memory of one of its devices.
       allocators: by host and allocator of a device, its peak; of hosts where no device was recorded; empty if
         allocations were not.
-      programs: by `module(program id)`, the peak memory of the programs that ran, as XLA planned it.
+      programs: by `module(program id)`, the peak memory of the program, as XLA planned it.
+      ran: the programs that devices ran, most time first; without ops that name their program empty.
     """
 
     devices: Mapping[str, DeviceMemory]
     allocators: Mapping[tuple[str, str], AllocatorPeak]
     programs: Mapping[str, int]
+    ran: tuple[ProgramRan, ...] = ()
 
     @property
     def caution(self) -> str:
@@ -81,6 +87,17 @@ def _peak(rows: Allocations | MemoryUse, at: int) -> AllocatorPeak:
     return AllocatorPeak(int(rows.in_use[at]), int(rows.in_use[at] + rows.free[at]))
 
 
+@per_host()
+def host_programs_ran(host: HostProfile) -> tuple[ProgramRan, ...]:
+    """The programs that one host's devices ran."""
+    return programs_of_devices(host.lazy, host_devices(host), hlo_ops(host).programs)
+
+
+def run_programs_ran(run: RunHosts) -> tuple[ProgramRan, ...]:
+    """The programs that the devices of the chosen hosts ran, most time first."""
+    return programs_ran(run.map_hosts(host_programs_ran))
+
+
 def run_memory(run: RunHosts) -> Memory:
     """The memory of the chosen hosts. Raises NoData if nothing about memory was recorded."""
     of_hosts = run.map_hosts(host_memory)
@@ -93,7 +110,13 @@ def run_memory(run: RunHosts) -> Memory:
             for allocator, peak in peaks.items()
         },
         programs=run_side(run).memory,
+        ran=run_programs_ran(run),
     )
-    if not memory.allocators and not memory.programs and not any(one.bytes for one in memory.devices.values()):
+    if (
+        not memory.allocators
+        and not memory.programs
+        and not memory.ran
+        and not any(one.bytes for one in memory.devices.values())
+    ):
         raise NO_MEMORY.error()
     return memory

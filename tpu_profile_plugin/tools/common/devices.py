@@ -22,7 +22,6 @@ def lacks_devices(facts: RunFacts) -> Reason | None:
 
 
 def lacks_communication(facts: RunFacts) -> Reason | None:
-    """None if the profile may have devices that communicate, else the reason; ops of frameworks on the CPU do not."""
-    if facts.has_plane("/device:TPU:") or facts.has_plane("/device:GPU:") or facts.modules:
-        return None
-    return NO_COLLECTING_DEVICES
+    """None if the profile may have devices that communicate, else the reason; of ops on the CPU, PyTorch's may."""
+    devices = facts.has_plane("/device:TPU:") or facts.has_plane("/device:GPU:") or facts.modules
+    return None if devices or facts.torch_collectives else NO_COLLECTING_DEVICES
