@@ -69,15 +69,19 @@ def file_facts(host: str, content: Unpacked) -> RunFacts:
 
 
 def _left_out(skipped: Sequence[Skipped]) -> Iterator[Defect]:
-    """Reports damaged parts of a record file: the first ones each, the rest as a number."""
-    for part in skipped[:_MOST_PARTS]:
-        text = f"{part.bytes:,} bytes at offset {part.offset:,} were left out: {part.reason}. The rest is shown."
-        yield Defect("skipped_records", text, part.offset)
-    more = skipped[_MOST_PARTS:]
-    if more:
-        lost = sum(part.bytes for part in more)
-        text = f"{len(more)} more parts, {lost:,} bytes from offset {more[0].offset:,}, were left out as well."
-        yield Defect("skipped_records", text, more[0].offset)
+    """Reports parts of a file that were left out or repaired: of a kind the first ones each, the rest as a number."""
+    for code in dict.fromkeys(part.code for part in skipped):
+        parts = [part for part in skipped if part.code == code]
+        yield from (Defect(code, part.sentence, part.offset) for part in parts[:_MOST_PARTS])
+        if more := parts[_MOST_PARTS:]:
+            lost = sum(part.bytes for part in more)
+            what = (
+                f"parts, {lost:,} bytes from offset {more[0].offset:,}, were left out as well"
+                if lost
+                else "of the kind"
+            )
+            text = f"{len(more)} more {what}."
+            yield Defect(code, text, more[0].offset)
 
 
 def _broken_modules(broken: Sequence[tuple[str, str, int]]) -> Iterator[Defect]:

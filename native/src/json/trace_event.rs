@@ -27,11 +27,34 @@ pub enum Plain<'j> {
     Double(f64),
 }
 
+/// A time of an event as it is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Time {
+    #[default]
+    Missing,
+    /// Another value, infinite or not a number.
+    NoNumber,
+    At(Moment),
+}
+
+impl Time {
+    /// The time, 0 for none.
+    pub fn or_zero(self) -> Moment {
+        match self {
+            Time::At(moment) => moment,
+            Time::Missing | Time::NoNumber => Moment::default(),
+        }
+    }
+}
+
 /// Where the texts of an event go; other fields are in `Head`.
 pub trait Texts {
     fn name(&mut self, text: &str);
 
     fn category(&mut self, _text: &str) {}
+
+    /// A number for a process or thread whose number is a text.
+    fn place(&mut self, text: &str) -> i64;
 
     /// The name of an argument; whether its value is wanted.
     fn key(&mut self, key: &str) -> bool;
@@ -40,14 +63,14 @@ pub trait Texts {
     fn value(&mut self, value: Plain);
 }
 
-/// Phase, place and time of an event; what it lacks, or has in another form, is None or 0.
+/// Phase, place and time of an event; a phase of 0 is none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Head {
     pub phase: u8,
     pub pid: Option<i64>,
     pub tid: Option<i64>,
-    pub begin: Moment,
-    pub duration: Moment,
+    pub begin: Time,
+    pub duration: Time,
 }
 
 /// Reads the next event.
@@ -60,16 +83,26 @@ pub fn read(json: &mut Jiter, texts: &mut impl Texts) -> JiterResult<Head> {
             (Field::Name, Peek::String) => texts.name(json.known_str()?),
             (Field::Phase, Peek::String) => head.phase = json.known_str()?.bytes().next().unwrap_or(0),
             (Field::Category, Peek::String) => texts.category(json.known_str()?),
-            (Field::Process, _) => head.pid = integer(raw(json, peek)?),
-            (Field::Thread, _) => head.tid = integer(raw(json, peek)?),
-            (Field::Time, _) => head.begin = moment(raw(json, peek)?),
-            (Field::Duration, _) => head.duration = moment(raw(json, peek)?),
+            (Field::Process, _) => head.pid = place(json, peek, texts)?,
+            (Field::Thread, _) => head.tid = place(json, peek, texts)?,
+            (Field::Time, _) => head.begin = time(raw(json, peek)?),
+            (Field::Duration, _) => head.duration = time(raw(json, peek)?),
             (Field::Args, Peek::Object) => read_args(json, texts)?,
             _ => json.known_skip(peek)?,
         }
         key = json.next_key()?.map(Field::of);
     }
     Ok(head)
+}
+
+/// A process or thread: a number, quoted or not, or another value by its text; null is none.
+fn place(json: &mut Jiter, peek: Peek, texts: &mut impl Texts) -> JiterResult<Option<i64>> {
+    let text = match peek {
+        Peek::Null => return json.known_null().map(|()| None),
+        Peek::String => json.known_str()?,
+        _ => raw(json, peek)?,
+    };
+    Ok(Some(integer(text).unwrap_or_else(|| texts.place(text))))
 }
 
 fn read_args(json: &mut Jiter, texts: &mut impl Texts) -> JiterResult<()> {
@@ -154,23 +187,36 @@ pub fn integer(text: &str) -> Option<i64> {
     text.parse().ok().or_else(large).or_else(real)
 }
 
-/// Microseconds as ns and ps, exact for up to six digits behind the point.
-pub fn moment(text: &str) -> Moment {
+/// Microseconds as ns and ps, quoted or not, exact for up to six digits behind the point.
+pub fn time(text: &str) -> Time {
     let text = text.trim_matches('"');
     let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
     let plain = rest.len() <= 6 && rest.bytes().all(|byte| byte.is_ascii_digit());
     if let (Ok(whole), true) = (whole.parse::<i64>(), plain && !whole.starts_with('-')) {
         let rest = rest.parse::<i64>().unwrap_or(0) * 10i64.pow(6 - rest.len() as u32);
-        return Moment { ns: whole.saturating_mul(1000).saturating_add(rest / 1000), ps: rest % 1000 };
+        return Time::At(Moment { ns: whole.saturating_mul(1000).saturating_add(rest / 1000), ps: rest % 1000 });
     }
-    let ns = text.parse::<f64>().unwrap_or(0.0) * 1e3;
+    let Some(us) = text.parse::<f64>().ok().filter(|us| us.is_finite()) else { return Time::NoNumber };
+    let ns = us * 1e3;
     let ns = if ns.is_finite() { ns } else { 0.0 };
-    Moment { ns: ns.floor() as i64, ps: ((ns - ns.floor()) * 1e3).round() as i64 }
+    Time::At(Moment { ns: ns.floor() as i64, ps: ((ns - ns.floor()) * 1e3).round() as i64 })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn moment(text: &str) -> Moment {
+        time(text).or_zero()
+    }
+
+    #[test]
+    fn times_that_are_no_number_are_told_from_missing_ones() {
+        for text in ["NaN", "null", "\"\"", "\"soon\"", "[1]", "1e400", "-Infinity", "true"] {
+            assert_eq!(time(text), Time::NoNumber, "{text}");
+        }
+        assert_eq!((time("0"), Time::default()), (Time::At(Moment::default()), Time::Missing));
+    }
 
     #[test]
     fn times_are_exact() {

@@ -10,7 +10,7 @@ use super::costs::{Arguments, Cost, cost};
 use super::event::{Kind, Value};
 use super::facts::{facts, vendor_of_calls};
 use super::names::Texts;
-use super::trace::{self, NONE, Place, Properties, Record, Trace, Track};
+use super::trace::{self, Document, NONE, Place, Properties, Record, Trace, Track};
 use super::write::{Line, Plane, Start, begin_of, path_text};
 use crate::wire::tags::xplane::XEvent;
 
@@ -160,7 +160,11 @@ pub fn place(frame: &str) -> Option<(&str, &str, &str)> {
 
 pub fn planes(trace: &mut Trace, owners: &Owners, start: Start, out: &mut Vec<u8>) {
     let keys = Keys::of(&mut trace.texts);
-    let (streams, devices) = (std::mem::take(&mut trace.streams), std::mem::take(&mut trace.devices));
+    let streams = std::mem::take(&mut trace.streams);
+    let own = streams.keys().filter_map(|place| Some((place.0, properties(trace, place.0)?.clone())));
+    let described: BTreeMap<i64, Properties> = own.collect();
+    let named = streams.keys().filter_map(|place| Some((place.1, trace.places.named(place.1)?.text.clone())));
+    let named: BTreeMap<i64, String> = named.collect();
     let vendor = vendor_of_calls(&trace.texts, trace.threads.values());
     let launched = launched(trace.keys.external, &streams, owners);
     let (texts, own, threads) = trace.parts();
@@ -169,9 +173,10 @@ pub fn planes(trace: &mut Trace, owners: &Owners, start: Start, out: &mut Vec<u8
     let mut streams = streams.into_iter().peekable();
     while let Some(&((device, _), _)) = streams.peek() {
         let mut plane = Plane::new(device, &format!("/device:GPU:{device}"));
-        facts(&mut plane, texts, properties(&devices, device), vendor);
+        facts(&mut plane, texts, described.get(&device), vendor);
         while let Some((place, track)) = streams.next_if(|((own, _), _)| *own == device) {
-            let name = format!("Stream #{}({})", place.1, contents(texts, &track));
+            let stream = named.get(&place.1).cloned().unwrap_or_else(|| format!("#{}", place.1));
+            let name = format!("Stream {stream}({})", contents(texts, &track));
             let mut line = Line::new(place.1, &name, start.timestamp_ns, start.base);
             let mut writer = Writer { plane: &mut plane, line: &mut line, keys: &keys, own, place, track: &track };
             for number in 0..track.records.len() {
@@ -185,7 +190,9 @@ pub fn planes(trace: &mut Trace, owners: &Owners, start: Start, out: &mut Vec<u8
 
 /// The properties of a device. AMD's runtime also numbers devices otherwise than it lists them; then all are alike or
 /// nothing is known.
-fn properties(devices: &BTreeMap<i64, Properties>, device: i64) -> Option<&Properties> {
+fn properties(document: &Document, device: i64) -> Option<&Properties> {
+    let devices = &document.devices;
+    let device = document.renumbered.get(&device).map_or(device, |own| own.1);
     let kind = |list: &Properties| list.iter().find(|(key, _)| key == "name").map(|(_, name)| name.clone());
     let first = || devices.values().next().filter(|first| devices.values().all(|other| kind(other) == kind(first)));
     devices.get(&device).or_else(first)
@@ -377,7 +384,8 @@ pub fn notes(trace: &mut Trace, start: Start, out: &mut Vec<u8>) {
         let mut plane = Plane::new(device, &format!("/device:CUSTOM:GPU {device} annotations"));
         while let Some(((_, stream), mut track)) = notes.next_if(|((own, _), _)| *own == device) {
             track.records.sort_by_key(|record| (record.begin, std::cmp::Reverse(record.duration)));
-            let mut line = Line::new(stream, &format!("Annotations #{stream}"), start.timestamp_ns, start.base);
+            let name = trace.places.named(stream).map_or_else(|| stream.to_string(), |named| named.text.clone());
+            let mut line = Line::new(stream, &format!("Annotations #{name}"), start.timestamp_ns, start.base);
             for record in &track.records {
                 let name = record.name;
                 let metadata = plane.event((0, name), || (trace.texts.get(name).to_string(), String::new()));

@@ -1,6 +1,8 @@
 //! A trace as an XSpace: a plane of the host's threads, a plane per device with its streams, and one of what is noted
 //! beside them.
 
+use std::collections::BTreeMap;
+
 use ahash::AHashMap;
 use jiter::JsonValue;
 
@@ -134,8 +136,10 @@ pub struct Start {
     pub base: i64,
 }
 
-pub fn to_space(mut trace: Trace) -> Vec<u8> {
+/// The XSpace, and how many events of which kinds are not read.
+pub fn to_space(mut trace: Trace) -> (Vec<u8>, BTreeMap<String, u64>) {
     trace.end();
+    let unread = std::mem::take(&mut trace.unread);
     let owners = Owners::of(&mut trace);
     let records = |tracks: &std::collections::BTreeMap<(i64, i64), Track>| {
         let all = tracks.values().flat_map(|track| &track.records);
@@ -154,13 +158,10 @@ pub fn to_space(mut trace: Trace) -> Vec<u8> {
     }
     links.sort_unstable();
     links.dedup_by_key(|link| link.0);
-    let size =
-        |facts: &super::trace::Properties| facts.iter().find(|(name, _)| name == "totalGlobalMem")?.1.parse().ok();
-    let sizes = trace.devices.iter().filter_map(|(&device, facts)| Some((device, size(facts)?))).collect();
     super::device::planes(&mut trace, &owners, start, &mut out);
-    super::host::plane(&mut trace, &owners, &links, sizes, start, &mut out);
+    super::host::plane(&mut trace, &owners, &links, start, &mut out);
     super::device::notes(&mut trace, start, &mut out);
-    out
+    (out, unread)
 }
 
 /// The plane of when the recording ran and what it says of itself; and the host's name.
@@ -181,7 +182,8 @@ fn environment(trace: &mut Trace, start: Start, duration: i64, out: &mut Vec<u8>
     }
     plane.finish(&trace.texts, out);
     let text = |wanted: &str| header.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
-    let rank = text("distributedInfo").and_then(rank).map(|rank| format!("rank {rank}"));
+    let rank = text("distributedInfo").filter(|_| trace.ranks.is_empty()).and_then(rank);
+    let rank = rank.map(|rank| format!("rank {rank}"));
     let parts: Vec<&str> = [text("host_name"), rank.as_deref()].into_iter().flatten().collect();
     if !parts.is_empty() {
         message(out, XSpace::HOSTNAMES, parts.join(" ").as_bytes());
