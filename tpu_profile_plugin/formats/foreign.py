@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import codecs
 import re
 from typing import NoReturn
 
@@ -23,6 +24,7 @@ _LEAST = 8
 _UNPACK = "unpack it, and open the profile within"
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"version https://git-lfs", "a Git LFS pointer, not the profile that it stands for: fetch it by `git lfs pull`"),
+    (b"\x1f\x8b", "compressed twice: decompress it once by `gunzip`"),
     (b"PK\x03\x04", f"a zip archive: {_UNPACK}"),
     (b"7z\xbc\xaf\x27\x1c", f"a 7-Zip archive: {_UNPACK}"),
     (b"Rar!\x1a\x07", f"a RAR archive: {_UNPACK}"),
@@ -113,7 +115,7 @@ def _guess(sample: bytes) -> str | None:
         return "damaged by text mode, which wrote \\r\\n for each \\n: copy it again in binary mode"
     if sample.count(_REPLACEMENT) >= _LEAST and _is_text(sample):
         return "damaged: bytes that are no UTF-8 were replaced by U+FFFD. Copy it again in binary mode"
-    if _TEXT.match(sample[:_HEAD]):
+    if _TEXT.match(sample[:_HEAD]) and _is_text(sample):
         return "text, not a profile"
     return None
 
@@ -121,9 +123,9 @@ def _guess(sample: bytes) -> str | None:
 def _is_text(sample: bytes) -> bool:
     """Whether the sample is UTF-8, but for a character that its end cuts."""
     try:
-        sample[:-4].decode()
-    except UnicodeDecodeError as error:
-        return error.start >= len(sample) - 8
+        codecs.getincrementaldecoder("utf-8")().decode(sample)
+    except UnicodeDecodeError:
+        return False
     return True
 
 

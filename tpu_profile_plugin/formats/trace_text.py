@@ -61,7 +61,7 @@ def _read(pieces: Iterable[U8], pytorch: bool) -> Unpacked:
 
 def _skipped(kind: str, begin: int, at: int, what: str, count: int, size: int, length: int) -> Skipped:
     """What one kind of damage has cost."""
-    more = f", nor are {count - 1} later ones" if count > 1 else ""
+    more = ("", ", nor is a later one")[count - 1] if count < 3 else f", nor are {count - 1} later ones"
     several = count > 1
     match kind:
         case "damaged":

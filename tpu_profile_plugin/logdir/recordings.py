@@ -21,7 +21,7 @@ MOST_SNIFFED = 256
 
 _PHASE = re.compile(r"(?:fit|validate|test|predict|sanity_check)-")
 """Lightning names traces by phase and action: `fit-training_step`, `fit-0-validation_step`."""
-_PHASE_RANK = re.compile(r"[a-z_]+-(\d+)-")
+_PHASE_RANK = re.compile(r"([a-z_]+)-(\d+)-")
 _UNITS = (10**18, 10**15, 10**12, 10**9)
 """Times in names are in ns, us, ms or s since 1970, by their size."""
 
@@ -34,22 +34,29 @@ class TraceFile:
       name: of the file.
       host: the host that it becomes.
       rank: what it is of: the worker, None if the rank alone tells, and the rank, None if it is not known.
-      written: the time in its name, 0 for none, and its modification time; comparable within a rank.
+      time: when it was written by its name; 0 if the name does not tell.
+      what: what it is of by its name, without the rank: equal for all ranks.
     """
 
     name: str
     host: str
     rank: tuple[str | None, int | None]
-    written: tuple[int, int]
+    time: int
+    what: str
+
+    @property
+    def age(self) -> tuple[bool, int, list[tuple[str, int]]]:
+        """Earlier recordings of a rank come first; of Lightning's phases that of training last."""
+        phase = _PHASE.match(self.what) is not None
+        return (phase and "train" in self.what, self.time, _natural(self.what))
 
     @property
     def stamp(self) -> str:
         """When it was written, as sessions are named; "" if the name does not tell."""
-        time = self.written[0]
-        unit = next((unit for unit in _UNITS if time >= unit), None)
+        unit = next((unit for unit in _UNITS if self.time >= unit), None)
         if unit is not None:
             with contextlib.suppress(ValueError, OverflowError, OSError):  # digits that are no time
-                return f"{datetime.fromtimestamp(time * 10**9 // unit):%Y_%m_%d_%H_%M_%S}"
+                return f"{datetime.fromtimestamp(self.time * 10**9 // unit):%Y_%m_%d_%H_%M_%S}"
         return ""
 
 
@@ -70,8 +77,9 @@ def trace_files(files: Files, path: str, listed: Mapping[str, FileStat]) -> list
         phase = _PHASE.match(worker) is not None
         rank = told.get(files.join(path, name), Sniffed()).rank
         if phase and rank is None and (named := _PHASE_RANK.match(worker)):
-            rank = int(named[1])
-        found.append(TraceFile(name, worker, (None if phase else worker, rank), (time, listed[name].mtime_ns)))
+            rank = int(named[2])
+        what = _PHASE_RANK.sub(r"\1-", worker) if phase else worker
+        found.append(TraceFile(name, worker, (None if phase else worker, rank), time, what))
     return _by_rank(found)
 
 
@@ -88,8 +96,9 @@ def sniffed_files(files: Files, path: str, listed: Mapping[str, FileStat]) -> tu
         if sniffed is None:
             sniffed = alike.get(_without_numbers(name), Sniffed())._replace(rank=names.rank_of(name))
         if sniffed.is_trace and sniffed.is_pytorch:
+            host = names.likely_host(name)
             rank = (name if sniffed.rank is None else None, sniffed.rank)
-            found.append(TraceFile(name, names.likely_host(name), rank, (0, listed[name].mtime_ns)))
+            found.append(TraceFile(name, host, rank, 0, _without_rank(host, sniffed.rank)))
         elif sniffed.is_trace:
             others.append(name)
     return found, others
@@ -97,6 +106,19 @@ def sniffed_files(files: Files, path: str, listed: Mapping[str, FileStat]) -> tu
 
 def _without_numbers(name: str) -> str:
     return re.sub(r"\d+", "#", name)
+
+
+def _without_rank(host: str, rank: int | None) -> str:
+    """The name of a trace without the rank in it, `rank0_step_10` as `step_10`."""
+    if rank is None:
+        return host
+    short = re.sub(rf"(?i)[._-]*(?:rank|tp|gpu|worker)[._-]?0*{rank}(?!\d)", "", host)
+    return short.strip("._-") or host
+
+
+def _natural(text: str) -> list[tuple[str, int]]:
+    """A text's parts, so that `step_9` comes before `step_10`."""
+    return [(word, int(digits or 0)) for word, digits in re.findall(r"(\D*)(\d*)", text)]
 
 
 def _by_rank(found: list[TraceFile]) -> list[TraceFile]:
@@ -124,13 +146,13 @@ def recordings(traces: Iterable[TraceFile], listed: Mapping[str, FileStat]) -> d
         of_rank.setdefault(trace.rank, []).append(trace)
     by_age: list[list[TraceFile]] = []
     for of_one in of_rank.values():
-        order = sorted(of_one, key=lambda trace: (listed[trace.name].usable, *trace.written, trace.name))
+        order = sorted(of_one, key=lambda trace: (listed[trace.name].usable, *trace.age, trace.name))
         for age, trace in enumerate(reversed(order)):
             if age and not listed[trace.name].usable:
                 continue
             by_age += [[] for _ in range(age + 1 - len(by_age))]
             by_age[age].append(trace)
-    newest = {trace.host for trace in by_age[0]} if by_age else set()
+    newest = {trace.what for trace in by_age[0]} if by_age else set()
     found: dict[str, list[TraceFile]] = {}
     for age, group in enumerate(by_age):
         found[_label(group, newest, found) if age else ""] = group
@@ -139,6 +161,6 @@ def recordings(traces: Iterable[TraceFile], listed: Mapping[str, FileStat]) -> d
 
 def _label(group: list[TraceFile], newest: set[str], taken: Iterable[str]) -> str:
     """A name for an earlier recording: what it is of, unless the newest is of the same, and when it was written."""
-    last = max(group, key=lambda trace: trace.written)
-    name = "" if last.host in newest and last.stamp else last.host
+    last = max(group, key=lambda trace: (*trace.age, trace.name))
+    name = "" if last.what in newest and last.stamp else last.what
     return names.unique_name(" ".join(filter(None, (name, last.stamp))), taken)

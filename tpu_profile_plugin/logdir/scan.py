@@ -146,7 +146,7 @@ class Scanner:
         """The content of a directory; a few files are read where names do not tell what it holds."""
         is_run = holds_run(self._files, path, listing.files, self._tries)
         if is_run is None:  # looked into next time
-            return _Cached(replace(listing, stamp=None), now, untold=True)
+            return _Cached(replace(listing, stamp=None), now, untold=self._tries.left < 0)
         earlier = earlier_recordings(self._files, path, listing.files) if is_run else ()
         return _Cached(listing, now, is_run, earlier)
 

@@ -23,7 +23,7 @@ from tpu_profile_plugin.logdir.recordings import (
     sniffed_files,
     trace_files,
 )
-from tpu_profile_plugin.logdir.sniff import Tries, is_known, sniff
+from tpu_profile_plugin.logdir.sniff import Tries, is_known, sniff, sniff_all
 
 _MOST_TRIED = 16
 """Files of a directory that are looked into to tell whether it is a run."""
@@ -66,6 +66,8 @@ def open_run(files: Files, path: str, name: str, directory: str, recording: str 
         elif file.problem is not None and file.kind == "xplane":
             problems.append(file.problem)
         (hosts if file.kind == "xplane" and file_name not in replaced else others).append(file)
+    if not found.likely and own:
+        problems += _other_traces(files, path, listed)
     shown = _with_trace_json(_with_captures(files, path, hosts), others)
     problems += _run_problems(listed, any(file.kind == "xplane" for file in shown), bool(shown or others))
     return RunFiles(name, session, directory, tuple(shown), tuple(problems))
@@ -81,20 +83,21 @@ def earlier_recordings(files: Files, path: str, file_names: Sequence[str]) -> tu
 def holds_run(files: Files, path: str, file_names: Sequence[str], tries: Tries | None = None) -> bool | None:
     """Whether a directory with these files is a run: a name tells, or the content of a few. Raises OSError.
 
-    None if `tries` are used up before.
+    None if that may change without another name: `tries` are used up, or a file holds nothing yet.
     """
     if any(map(names.is_xplane, file_names)):
         return True
     if not _only_likely(file_names):
         return False
     listed = files.stat_files(path).files
-    for name in [name for name in file_names if names.is_likely(name) and name in listed][:_MOST_TRIED]:
+    likely = [name for name in file_names if names.is_likely(name) and name in listed][:_MOST_TRIED]
+    for name in likely:
         place, status = files.join(path, name), listed[name]
         if tries is not None and not is_known(files, place, status) and not tries.take():
             return None
         if sniff(files, place, status).is_trace:
             return True
-    return False
+    return None if any(not listed[name].size for name in likely) else False
 
 
 def _only_likely(file_names: Iterable[str]) -> bool:
@@ -261,6 +264,19 @@ def _run_problems(listed: Mapping[str, FileStat], hosts: bool, others: bool) -> 
             "This run is empty: its directory has no <host>.xplane.pb file. The capture failed, or is still running.",
         )
     ]
+
+
+def _other_traces(files: Files, path: str, listed: Mapping[str, FileStat]) -> list[Problem]:
+    """Names traces of PyTorch that other names hide behind those that profilers give."""
+    likely = [name for name in sorted(listed) if names.is_likely(name)][:_MOST_TRIED]
+    told = sniff_all(files, {files.join(path, name): listed[name] for name in likely})
+    found = [names.printable(name) for name, one in zip(likely, told.values(), strict=True) if one.is_pytorch]
+    if not found:
+        return []
+    message = (
+        f"{', '.join(found)}: not shown, because other traces are named as PyTorch names them. Open it by its path."
+    )
+    return [Problem("other_traces", message, found[0])]
 
 
 def _not_read(left: str, read: str, recording: str, run: str) -> Problem:

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, HashMap};
 use jiter::{Jiter, JiterResult};
 
 use crate::error::Result;
-use crate::json::reader::{self, Left};
+use crate::json::left::Left;
+use crate::json::reader;
 use crate::json::trace_event::{self, Head, Moment, Plain, Time};
 use crate::wire::tags::xplane::{XEvent, XLine, XPlane, XSpace, XStat};
 use crate::wire::write::{message, number, varint};

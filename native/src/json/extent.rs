@@ -5,6 +5,15 @@
 /// Keys that events begin with.
 const EVENT_KEYS: [&[u8]; 12] =
     [b"ph", b"cat", b"name", b"pid", b"tid", b"ts", b"dur", b"args", b"id", b"s", b"bp", b"tts"];
+/// Keys of the outermost object that no value within it has.
+const OUTERMOST_KEYS: [&[u8]; 6] = [
+    b"traceEvents",
+    b"schemaVersion",
+    b"deviceProperties",
+    b"distributedInfo",
+    b"displayTimeUnit",
+    b"baseTimeNanoseconds",
+];
 /// Longer keys are none.
 const MOST_KEY: usize = 128;
 /// Deeper brackets count as braces.
@@ -94,10 +103,17 @@ impl View<'_> {
         }
     }
 
-    /// Whether text has the keys of an event, such as what a name without its closing quote swallows.
-    pub fn holds_event_key(&self) -> bool {
-        let quotes = (0..self.text.len()).filter(|&at| self.text[at] == b'"');
-        quotes.into_iter().any(|at| self.key(at).is_ok_and(|(key, _)| EVENT_KEYS.contains(&key)))
+    /// Where a key stands that the outermost object alone has.
+    pub fn outermost_key(&self) -> Option<usize> {
+        let mut quotes = (0..self.text.len()).filter(|&at| self.text[at] == b'"');
+        quotes.find(|&at| self.key(at).is_ok_and(|(key, _)| OUTERMOST_KEYS.contains(&key)))
+    }
+
+    /// Whether text has keys of events or of the outermost object, as what a text without its closing quote swallows.
+    pub fn holds_key(&self) -> bool {
+        let is_known = |key: &[u8]| EVENT_KEYS.contains(&key) || OUTERMOST_KEYS.contains(&key);
+        let mut quotes = (0..self.text.len()).filter(|&at| self.text[at] == b'"');
+        quotes.any(|at| self.key(at).is_ok_and(|(key, _)| is_known(key)))
     }
 }
 
@@ -207,14 +223,16 @@ pub fn next_event(view: View, from: usize, in_list: bool) -> End {
     if view.whole { End::Open } else { End::More }
 }
 
-/// Where reading goes on behind a damaged key or value of the outermost object: at the comma before the next key, at the key
-/// of the list of events, or within that list. The value is at `from`, unless only blanks and keys follow.
+/// Where reading goes on behind a damaged key or value of the outermost object: at the comma before the next key, at a key
+/// that the outermost object alone has, or within the list of events.
 pub fn next_key(view: View, from: usize) -> End {
     let mut nesting = Nesting::default();
     let mut before = b' ';
     for (at, &byte) in view.text.iter().enumerate().skip(from) {
+        let outermost = nesting.depth == 0 && !nesting.quoted;
         let (found, end) = match byte {
-            b',' if nesting.depth == 0 && !nesting.quoted => {
+            // Neither a list nor a text goes on with a key.
+            b',' if outermost || nesting.quoted || nesting.in_list() => {
                 let found = match view.next(at + 1) {
                     Ok((quote, b'"')) => view.is_key(quote),
                     Ok(_) => Seen::No,
@@ -222,8 +240,11 @@ pub fn next_key(view: View, from: usize) -> End {
                 };
                 (found, End::Closed(at))
             }
-            b'}' if nesting.depth == 0 && !nesting.quoted => (Seen::Yes, End::Closed(at)),
-            b'"' => (view.is_list_of_events(at), End::Closed(at)),
+            b'}' if outermost => (Seen::Yes, End::Closed(at)),
+            b'"' => match view.key(at) {
+                Ok((key, _)) => (Seen::of(OUTERMOST_KEYS.contains(&key)), End::Closed(at)),
+                Err(seen) => (seen, End::Open),
+            },
             // The devices of the outermost object have ids and names as well.
             b'{' if before != b':' => match view.event_key(at) {
                 Ok(key) => (Seen::of(key != b"id" && key != b"name"), End::Event(at)),
@@ -242,19 +263,6 @@ pub fn next_key(view: View, from: usize) -> End {
         }
     }
     if view.whole { End::Open } else { End::More }
-}
-
-impl View<'_> {
-    fn is_list_of_events(&self, at: usize) -> Seen {
-        match self.key(at) {
-            Ok((b"traceEvents", value)) => match self.next(value) {
-                Ok((_, byte)) => Seen::of(byte == b'['),
-                Err(seen) => seen,
-            },
-            Ok(_) => Seen::No,
-            Err(seen) => seen,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -288,7 +296,10 @@ mod tests {
     fn keys_follow_damaged_values() {
         let next = |text: &str| next_key(View { text: text.as_bytes(), whole: true }, 0);
         assert_eq!(next(r#"N/A, "b": 1}"#), End::Closed(3));
-        assert_eq!(next(r#"[{"id": 0, "x": "a"b"}], "traceEvents": [{"ph": 1}]"#), End::Closed(25));
+        assert_eq!(next(r#"[{"id": 0, "x": "a"b"}], "traceEvents": [{"ph": 1}]"#), End::Closed(23));
         assert_eq!(next(r#"!}"#), End::Closed(1));
+        assert_eq!(next(r#"{"a": 1, "traceEvents": [{"ph": 1}]"#), End::Closed(9));
+        assert_eq!(next(r#"[1, 2, "traceName": 1"#), End::Closed(5));
+        assert_eq!(next(r#""abc, "b": 1"#), End::Closed(4));
     }
 }

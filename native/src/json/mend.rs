@@ -157,7 +157,7 @@ impl Mender<'_> {
             match self.close(begin, role, any) {
                 Ok(end) => {
                     let text = &self.view.text[begin..end];
-                    if !(View { text, whole: true }).holds_event_key() {
+                    if !(View { text, whole: true }).holds_key() {
                         self.out.push(b'"');
                         escape(&mut self.out, text);
                         self.out.push(b'"');

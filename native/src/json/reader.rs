@@ -4,16 +4,17 @@
 //! unfinished value of at most `MOST_VALUE` bytes. A damaged value costs itself at most: it is mended where its meaning is
 //! plain (`mend`), else reading goes on behind it (`extent`), and what was left out is told.
 
-use std::collections::BTreeMap;
-
 use jiter::{Jiter, JiterError, JiterErrorType, JiterResult, JsonErrorType};
 
 use super::extent::{End, Seen, View, end_of_object, next_event, next_key};
+use super::left::{Damaged, Left};
 use super::mend::{Hopeless, mended};
 use crate::error::{Error, Problem, Result};
 
 /// A value of the text, such as an event, that is longer than this is refused.
 pub const MOST_VALUE: usize = 64 << 20;
+/// A value that is longer is looked through for a begin of the next one: brackets that are missing may hide it.
+const LONG_VALUE: usize = 8 << 20;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Where the contents of the text go.
@@ -26,43 +27,6 @@ pub trait Document {
 
     /// Another text begins behind the one that has ended.
     fn next_text(&mut self);
-}
-
-/// What was left out or mended.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Left {
-    /// Byte of the text at which it ends in the middle.
-    pub cut: Option<u64>,
-    /// Events that are no JSON and were left out.
-    pub damaged: Option<Damaged>,
-    /// Events that are no JSON, and were mended; `bytes` are theirs.
-    pub mended: Option<Damaged>,
-    /// Text between events that belongs to none.
-    pub stray: Option<Damaged>,
-    /// Values of the outermost object that were left out; `what` is the first key.
-    pub keys: Option<Damaged>,
-    /// Kinds of events that the document does not read, and how many there are.
-    pub unread: BTreeMap<String, u64>,
-}
-
-impl Left {
-    /// How many parts were left out.
-    fn parts(&self) -> u64 {
-        [&self.damaged, &self.stray, &self.keys].into_iter().flatten().map(|one| one.events).sum()
-    }
-}
-
-/// Damaged parts of the text.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Damaged {
-    /// The first byte of the first one, and that at which it cannot be read.
-    pub begin: u64,
-    pub at: u64,
-    /// What is wrong there.
-    pub what: String,
-    /// How many there are, with how many bytes.
-    pub events: u64,
-    pub bytes: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -184,6 +148,10 @@ impl<D: Document> Reader<D> {
         let mut at = 0;
         let outcome = loop {
             let step = match self.step(view, at) {
+                Err(Stop::Incomplete) if whole || text.len() - at > LONG_VALUE => match self.after_unclosed(view, at) {
+                    Some(next) => Ok(Some(next)),
+                    None => Err(Stop::Incomplete),
+                },
                 Err(Stop::Wrong(wrong)) if self.place != Place::Start => {
                     let first = (wrong.problem, self.begin + wrong.at.min(text.len()) as u64);
                     let before = self.left.parts();
@@ -275,6 +243,12 @@ impl<D: Document> Reader<D> {
         if end == text.len() && !view.whole {
             return Err(Stop::Incomplete); // A number may go on.
         }
+        let within = View { text: &text[begin..end], whole: true };
+        if let Some(next) = within.outermost_key().filter(|_| text[begin] == b'{') {
+            // An object without its end holds what follows it.
+            self.leave_out(at, begin + next, begin, key).count(&mut self.left.keys);
+            return Ok(begin + next);
+        }
         self.document.header(&key, &text[begin..end]);
         Ok(end)
     }
@@ -300,6 +274,23 @@ impl<D: Document> Reader<D> {
             (Place::Keys, _) => self.after_keys(view, begin, begin, String::new()),
             _ => self.after_stray(view, begin),
         }
+    }
+
+    /// Behind a value that does not end, if another one begins within it.
+    fn after_unclosed(&mut self, view: View, at: usize) -> Option<usize> {
+        let (begin, byte) = view.next(at).ok()?;
+        let wrong = Wrong { at: begin, problem: Problem::Truncated, what: "no end".to_string() };
+        let next = match (self.place, byte) {
+            (Place::Events, b'{') if matches!(end_of_object(view, begin), End::Event(_) | End::List(_)) => {
+                self.after_event(view, begin, wrong)
+            }
+            (Place::Keys, b'"') => {
+                let (key, value) = self.key_at(view, begin).ok()?;
+                self.after_keys(view, begin, value, key)
+            }
+            _ => return None,
+        };
+        next.ok()
     }
 
     /// Behind a damaged event; it is left out, unless its texts alone are no UTF-8, or it can be mended.
@@ -380,19 +371,5 @@ impl<D: Document> Reader<D> {
     fn leave_out(&self, begin: usize, end: usize, at: usize, what: String) -> Damaged {
         let [begin, end, at] = [begin, end, at].map(|byte| self.begin + byte as u64);
         Damaged { begin, at, what, events: 1, bytes: end - begin }
-    }
-}
-
-impl Damaged {
-    /// Adds these parts to all.
-    fn count(self, all: &mut Option<Damaged>) {
-        match all {
-            _ if self.bytes == 0 => {}
-            Some(all) => {
-                all.events += self.events;
-                all.bytes += self.bytes;
-            }
-            None => *all = Some(self),
-        }
     }
 }

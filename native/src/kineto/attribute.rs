@@ -8,9 +8,10 @@ use ahash::AHashMap;
 use super::event::{Kind, STEP, Value};
 use super::frames;
 use super::graphs::{self, Call, Calls, Node};
+use super::keys::Keys;
 use super::names::Texts;
 use super::steps::Steps;
-use super::trace::{Keys, NONE, Place, Record, Trace, Track};
+use super::trace::{NONE, Place, Record, Trace, Track};
 
 /// A tree of names; each node is reached by its parent and its name.
 #[derive(Debug, Default)]

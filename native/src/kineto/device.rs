@@ -10,7 +10,7 @@ use super::costs::{Arguments, Cost, cost};
 use super::event::{Kind, Value};
 use super::facts::{facts, vendor_of_calls};
 use super::names::Texts;
-use super::trace::{self, Document, NONE, Place, Properties, Record, Trace, Track};
+use super::trace::{Document, NONE, Place, Properties, Record, Trace, Track};
 use super::write::{Line, Plane, Start, begin_of, path_text};
 use crate::wire::tags::xplane::XEvent;
 
@@ -261,7 +261,7 @@ struct Writer<'a> {
     plane: &'a mut Plane,
     line: &'a mut Line,
     keys: &'a Keys,
-    own: &'a trace::Keys,
+    own: &'a super::keys::Keys,
     place: Place,
     track: &'a Track,
 }

@@ -2,6 +2,7 @@
 
 use jiter::{Jiter, JiterResult};
 
+use super::keys::Keys;
 use super::names::Texts;
 use super::places::Places;
 use crate::json::trace_event::{self, Head, Plain};
@@ -88,11 +89,17 @@ pub struct Fields {
 }
 
 /// Reads the next event into `fields`, whose memory is used again.
-pub fn read(json: &mut Jiter, texts: &mut Texts, places: &mut Places, fields: &mut Fields) -> JiterResult<()> {
+pub fn read(
+    json: &mut Jiter,
+    keys: &Keys,
+    texts: &mut Texts,
+    places: &mut Places,
+    fields: &mut Fields,
+) -> JiterResult<()> {
     let mut args = std::mem::take(&mut fields.args);
     args.clear();
     *fields = Fields { args, kind: Kind::Unknown, ..Fields::default() };
-    let head = trace_event::read(json, &mut Reading { texts, places, fields, key: 0 })?;
+    let head = trace_event::read(json, &mut Reading { keys, texts, places, fields, key: 0 })?;
     fields.head = head;
     if fields.is_step && matches!(fields.kind, Kind::Op | Kind::Other | Kind::Unknown) {
         fields.kind = Kind::Annotation;
@@ -106,6 +113,7 @@ pub fn read(json: &mut Jiter, texts: &mut Texts, places: &mut Places, fields: &m
 
 /// Gives texts their numbers.
 struct Reading<'t> {
+    keys: &'t Keys,
     texts: &'t mut Texts,
     places: &'t mut Places,
     fields: &'t mut Fields,
@@ -141,6 +149,7 @@ impl trace_event::Texts for Reading<'_> {
             Plain::Text("") => return,
             Plain::Json(text) if text.contains('\n') => Value::Text(self.texts.number(&on_one_line(text))),
             Plain::Text(text) | Plain::Json(text) => Value::Text(self.texts.number(text)),
+            Plain::Bool(_) if self.keys.are_numbers(self.key) => return,
             Plain::Bool(value) => Value::Int(value.into()),
             Plain::Int(value) => Value::Int(value),
             Plain::Uint(value) => Value::Int(value as i64),

@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use ahash::AHashSet;
 
 use super::event::Kind;
+use super::keys::{Keys, number_of};
 use super::names::Texts;
 use super::places::Places;
-use super::trace::{Document, Keys, Place, Record, Track, number_of};
+use super::trace::{Document, Place, Record, Track};
 
 /// Where an event of an unknown category belongs.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -13,6 +13,7 @@ mod facts;
 mod frames;
 mod graphs;
 mod host;
+mod keys;
 mod names;
 mod places;
 mod ranks;
@@ -21,7 +22,8 @@ mod trace;
 mod write;
 
 use crate::error::Result;
-use crate::json::reader::{self, Left};
+use crate::json::left::Left;
+use crate::json::reader;
 use trace::Trace;
 
 pub struct Reader(reader::Reader<Trace>);

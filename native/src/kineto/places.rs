@@ -4,9 +4,9 @@
 
 use ahash::AHashMap;
 
-/// Numbers of texts count down from here, those of devices from `FIRST_DEVICE`.
-const FIRST_TEXT: i64 = -(1 << 40);
-const FIRST_DEVICE: i64 = -(1 << 50);
+/// Numbers of texts count up from here, those of devices from `FIRST_DEVICE`.
+const FIRST_TEXT: i64 = -(1 << 50);
+const FIRST_DEVICE: i64 = -(1 << 60);
 /// The kinds of parallelism by which ranks are named.
 const PARALLEL: [&str; 8] = ["TP", "DP", "PP", "EP", "CP", "SP", "MP", "DCP"];
 
@@ -42,6 +42,8 @@ pub type Device = (i64, Option<i64>, Option<u32>);
 pub struct Places {
     numbers: AHashMap<String, i64>,
     named: Vec<Named>,
+    /// The first text that names each rank.
+    ranks: AHashMap<String, u32>,
     devices: AHashMap<Device, i64>,
     listed: Vec<Device>,
 }
@@ -52,14 +54,18 @@ impl Places {
         if let Some(&known) = self.numbers.get(text) {
             return known;
         }
-        let number = FIRST_TEXT - self.named.len() as i64;
-        self.named.push(Named::of(text));
+        let number = FIRST_TEXT + self.named.len() as i64;
+        let named = Named::of(text);
+        if let Some(rank) = &named.rank {
+            self.ranks.entry(rank.clone()).or_insert(self.named.len() as u32);
+        }
+        self.named.push(named);
         self.numbers.insert(text.to_string(), number);
         number
     }
 
     pub fn named(&self, number: i64) -> Option<&Named> {
-        self.named.get(usize::try_from(FIRST_TEXT.checked_sub(number)?).ok()?)
+        self.named.get(place_from(FIRST_TEXT, number)?)
     }
 
     /// The rank that a number's text names.
@@ -77,13 +83,11 @@ impl Places {
 
     /// What stands for a device: its number, unless its process has another one.
     pub fn device(&mut self, pid: i64, device: Option<i64>, tid: i64) -> i64 {
-        let by_thread = tid <= FIRST_TEXT && self.rank(tid).is_some();
-        if !by_thread && pid > FIRST_TEXT && device.is_none_or(|device| device == pid) {
+        let rank = self.rank(tid).and_then(|rank| self.ranks.get(rank)).copied();
+        if rank.is_none() && self.named(pid).is_none() && device.is_none_or(|device| device == pid) {
             return pid;
         }
-        let rank = by_thread.then(|| u32::try_from(FIRST_TEXT - tid).unwrap_or(u32::MAX));
-        let rank = rank.map(|own| self.first_with_rank(own));
-        let next = FIRST_DEVICE - self.listed.len() as i64;
+        let next = FIRST_DEVICE + self.listed.len() as i64;
         let listed = &mut self.listed;
         *self.devices.entry((pid, device, rank)).or_insert_with(|| {
             listed.push((pid, device, rank));
@@ -91,15 +95,9 @@ impl Places {
         })
     }
 
-    /// The first text that names the same rank as another.
-    fn first_with_rank(&self, own: u32) -> u32 {
-        let rank = &self.named[own as usize].rank;
-        self.named.iter().position(|named| named.rank == *rank).map_or(own, |first| first as u32)
-    }
-
     /// What events say of a device.
     pub fn described(&self, device: i64) -> Device {
-        let listed = FIRST_DEVICE.checked_sub(device).and_then(|place| self.listed.get(usize::try_from(place).ok()?));
+        let listed = place_from(FIRST_DEVICE, device).and_then(|place| self.listed.get(place));
         listed.copied().unwrap_or((device, Some(device), None))
     }
 
@@ -107,6 +105,11 @@ impl Places {
     pub fn rank_of(&self, device: Device) -> Option<&str> {
         device.2.and_then(|named| self.named.get(named as usize)?.rank.as_deref()).or_else(|| self.rank(device.0))
     }
+}
+
+/// The place in a list whose items are numbered from `first` on.
+fn place_from(first: i64, number: i64) -> Option<usize> {
+    usize::try_from(number.checked_sub(first)?).ok()
 }
 
 /// Where a rank is named, and its name: `[TP01]`, `rank 3`, `TP-0-DP-1`.

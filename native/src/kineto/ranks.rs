@@ -1,4 +1,5 @@
-//! Traces of several ranks that were merged into one text, or written into one file: each process of the host is a rank.
+//! Traces of several ranks that were merged into one text, or written into one file: each process of the host is a rank,
+//! if processes count the same things.
 //!
 //! Correlation ids, external ids, sequence numbers and ids of Python functions are counted by each rank, and so are its
 //! devices. They get numbers of their own here, so that everything else sees one process with many devices. Which rank a
@@ -9,9 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ahash::AHashMap;
 
+use super::attribute::step_number;
 use super::event::{Kind, Value};
+use super::keys::Keys;
+use super::names::Texts;
 use super::places::{Device, Places, natural};
-use super::trace::{Document, Keys, Place, Track};
+use super::trace::{Document, Place, Track};
 
 /// Larger ids are left as they are: they are no counts.
 const MOST_ID: i64 = 1 << 40;
@@ -46,8 +50,8 @@ impl Rank {
 }
 
 /// Gives each rank of the text ids and devices of its own.
-pub fn tell_apart(document: &mut Document, keys: &Keys, places: &Places) {
-    let ranks = ranks(document, places);
+pub fn tell_apart(document: &mut Document, texts: &Texts, keys: &Keys, places: &Places) {
+    let ranks = ranks(document, texts, places);
     let devices: BTreeSet<i64> = document.streams.keys().chain(document.notes.keys()).map(|place| place.0).collect();
     let plain = |device: &i64| places.described(*device) == (*device, Some(*device), None);
     let mut streams = document.streams.keys().chain(document.notes.keys()).map(|place| place.1);
@@ -83,13 +87,49 @@ pub fn tell_apart(document: &mut Document, keys: &Keys, places: &Places) {
 }
 
 /// The ranks of the threads that run ops, call the runtime or mark steps, in order.
-fn ranks(document: &Document, places: &Places) -> Vec<Rank> {
+fn ranks(document: &Document, texts: &Texts, places: &Places) -> Vec<Rank> {
     let works =
         |track: &Track| track.records.iter().any(|one| matches!(one.kind, Kind::Op | Kind::Call | Kind::Annotation));
     let threads = document.threads.iter().filter(|(_, track)| works(track));
     let found: BTreeSet<Rank> = threads.map(|(place, _)| Rank::of(*place, places)).collect();
-    let found = if found.is_empty() { ranks_of_devices(document, places) } else { found };
-    found.into_iter().collect()
+    if found.is_empty() {
+        return ranks_of_devices(document, places).into_iter().collect();
+    }
+    let found: Vec<Rank> = found.into_iter().collect();
+    if found.len() > 1 && !count_the_same(document, &found, texts, places) { Vec::new() } else { found }
+}
+
+/// Whether several ranks have calls, steps or Python functions of the same number, or devices of one number. A process that
+/// an event names by mistake has not.
+fn count_the_same(document: &Document, ranks: &[Rank], texts: &Texts, places: &Places) -> bool {
+    let mut owners: AHashMap<(Kind, i64), u32> = AHashMap::new();
+    for (place, track) in &document.threads {
+        let rank = rank_of_thread(*place, ranks, places);
+        for record in &track.records {
+            let number = match record.kind {
+                Kind::Annotation => step_number(texts.get(record.name)),
+                Kind::Call | Kind::Frame => Some(record.link).filter(|link| *link > 0),
+                _ => None,
+            };
+            if number.is_some_and(|number| *owners.entry((record.kind, number)).or_insert(rank) != rank) {
+                return true;
+            }
+        }
+    }
+    let mut devices: BTreeMap<i64, BTreeSet<Option<Rank>>> = BTreeMap::new();
+    for ((device, _), track) in &document.streams {
+        let mut launches: BTreeMap<u32, usize> = BTreeMap::new();
+        for record in &track.records {
+            if let Some(rank) = owners.get(&(Kind::Call, record.link)) {
+                *launches.entry(*rank).or_default() += 1;
+            }
+        }
+        let described = places.described(*device);
+        let most = launches.into_iter().max_by_key(|(_, count)| *count).map(|(rank, _)| ranks[rank as usize].clone());
+        let owner = places.rank_of(described).map(Rank::text).or(most);
+        devices.entry(own_number(*device, places)).or_default().insert(owner);
+    }
+    devices.values().any(|owners| owners.iter().flatten().count() > 1)
 }
 
 /// The ranks of devices where no host was recorded: by name, else the processes of those with one number.
@@ -121,12 +161,20 @@ fn owners(document: &Document, places: &Places, ranks: &[Rank], devices: &BTreeS
     let hosts: BTreeSet<i64> =
         document.threads.iter().filter(|(_, track)| !track.records.is_empty()).map(|(place, _)| place.0).collect();
     let shared = processes.iter().all(|pid| hosts.contains(pid));
+    let mut stems: AHashMap<&str, BTreeSet<usize>> = AHashMap::new();
+    for place in document.threads.keys() {
+        if let Some(named) = places.named(place.0).filter(|_| hosts.contains(&place.0)) {
+            stems.entry(named.stem()).or_default().insert(rank_of_thread(*place, ranks, places) as usize);
+        }
+    }
     for &device in devices {
         let own = places.described(device);
         let by_name = places.rank_of(own).map(Rank::text);
         let by_process = (shared || places.named(own.0).is_some()).then(|| Rank::of((own.0, 0), places));
-        let found = by_name.or(by_process).and_then(|rank| ranks.iter().position(|one| *one == rank));
-        if let Some(rank) = found.or_else(|| by_stem(own, document, places, ranks)) {
+        let found = by_name.or(by_process).and_then(|rank| ranks.binary_search(&rank).ok());
+        // Else the only rank whose process is a text that differs from that of the device in its number.
+        let by_stem = places.named(own.0).and_then(|named| stems.get(named.stem())).filter(|alike| alike.len() == 1);
+        if let Some(rank) = found.or_else(|| by_stem.and_then(|alike| alike.first().copied())) {
             owners.insert(device, rank);
         }
     }
@@ -134,18 +182,11 @@ fn owners(document: &Document, places: &Places, ranks: &[Rank], devices: &BTreeS
     owners
 }
 
-/// The only rank whose process is a text that differs from that of the device in its number.
-fn by_stem(device: Device, document: &Document, places: &Places, ranks: &[Rank]) -> Option<usize> {
-    let stem = places.named(device.0)?.stem();
-    let alike = document.threads.iter().filter(|((pid, _), track)| {
-        !track.records.is_empty() && places.named(*pid).is_some_and(|named| named.stem() == stem)
-    });
-    let found: BTreeSet<u32> = alike.map(|(place, _)| rank_of_thread(*place, ranks, places)).collect();
-    if found.len() == 1 { found.first().map(|rank| *rank as usize) } else { None }
-}
+/// The calls with a correlation id: their rank, and when they begin.
+type Calls = AHashMap<i64, Vec<(usize, i64)>>;
 
-/// The calls of a rank: when they begin, by correlation id.
-type Calls = AHashMap<i64, i64>;
+/// At most so many ranks that use one correlation id are compared.
+const MOST_CALLERS: usize = 64;
 
 /// Gives the devices that are left to the ranks that launched most of their work; of equal ones to the one that waits least
 /// for it, has no device yet, or is the next in order. Devices whose process is shifted alike stay together.
@@ -169,30 +210,44 @@ fn by_launches(
     if groups.is_empty() {
         return;
     }
-    let mut calls: Vec<Calls> = vec![Calls::new(); ranks.len()];
+    let mut calls = Calls::new();
     for (place, track) in &document.threads {
-        let own = &mut calls[rank_of_thread(*place, ranks, places) as usize];
-        let records = track.records.iter().filter(|record| record.kind == Kind::Call && record.link >= 0);
-        own.extend(records.map(|record| (record.link, record.begin)));
+        let rank = rank_of_thread(*place, ranks, places) as usize;
+        for record in track.records.iter().filter(|record| record.kind == Kind::Call && record.link >= 0) {
+            let callers = calls.entry(record.link).or_default();
+            if callers.len() < MOST_CALLERS {
+                callers.push((rank, record.begin));
+            }
+        }
     }
+    let taken: BTreeSet<usize> = owners.values().copied().collect();
+    let mut free: BTreeSet<usize> = (0..ranks.len()).filter(|rank| !taken.contains(rank)).collect();
     for group in groups.into_values() {
-        let best = (0..ranks.len()).max_by_key(|&rank| {
-            let (matched, waited) = launches(document, &group, &calls[rank]);
-            let free = !owners.values().any(|owner| *owner == rank);
-            (matched, std::cmp::Reverse(waited), free, std::cmp::Reverse(rank))
+        let found = launches(document, &group, &calls).into_iter();
+        let best = found.max_by_key(|&(rank, (count, waited))| {
+            (count, std::cmp::Reverse(waited), free.contains(&rank), std::cmp::Reverse(rank))
         });
-        owners.extend(group.into_iter().map(|device| (device, best.unwrap_or(0))));
+        let rank = best.map(|(rank, _)| rank).or_else(|| free.first().copied()).unwrap_or(0);
+        free.remove(&rank);
+        owners.extend(group.into_iter().map(|device| (device, rank)));
     }
 }
 
-/// How much of the work of devices begins behind a call with its correlation id, and how long behind it.
-fn launches(document: &Document, devices: &[i64], calls: &Calls) -> (u64, i128) {
-    let tracks = document.streams.iter().filter(|(place, _)| devices.contains(&place.0));
-    let waits = tracks.flat_map(|(_, track)| &track.records).filter_map(|record| {
-        let begin = calls.get(&record.link)?;
-        record.begin.checked_sub(*begin).filter(|wait| *wait >= 0)
-    });
-    waits.fold((0, 0), |(count, sum), wait| (count + 1, sum + i128::from(wait)))
+/// By rank how much of the work of devices begins behind a call with its correlation id, and how long behind it.
+fn launches(document: &Document, devices: &[i64], calls: &Calls) -> BTreeMap<usize, (u64, i128)> {
+    let mut found: BTreeMap<usize, (u64, i128)> = BTreeMap::new();
+    for &device in devices {
+        let tracks = document.streams.range((device, i64::MIN)..=(device, i64::MAX));
+        for record in tracks.flat_map(|(_, track)| &track.records) {
+            for &(rank, begin) in calls.get(&record.link).into_iter().flatten() {
+                if let Some(wait) = record.begin.checked_sub(begin).filter(|wait| *wait >= 0) {
+                    let known = found.entry(rank).or_default();
+                    *known = (known.0 + 1, known.1 + i128::from(wait));
+                }
+            }
+        }
+    }
+    found
 }
 
 /// The number of a device in its rank.

@@ -1,7 +1,8 @@
 use super::*;
 use crate::decode::columns::{Options, decode};
 use crate::error::Problem;
-use crate::json::reader::{Damaged, MOST_VALUE};
+use crate::json::left::Damaged;
+use crate::json::reader::MOST_VALUE;
 
 fn decodes(space: &[u8]) -> bool {
     decode(space, 0, Options { threads: 1, keep: None, events: true, filters: &[] }).is_ok()

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use jiter::{Jiter, JiterResult, JsonValue};
 
 use super::event::{self, Fields, Kind, Value};
+use super::keys::{Keys, integer_of, number_of};
 use super::names::Texts;
-use super::places::{self, Places};
+use super::places::Places;
 use super::{evidence, graphs, ranks};
 use crate::json::reader;
 use crate::json::trace_event::{Head, Moment, integer};
@@ -78,43 +79,6 @@ impl Track {
         match self.arg(record, key) {
             Some(Value::Int(value)) => Some(value),
             _ => None,
-        }
-    }
-}
-
-/// Numbers of the names of arguments that are read here.
-#[derive(Debug)]
-pub struct Keys {
-    pub correlation: u32,
-    pub device: u32,
-    pub stream: u32,
-    pub sequence: u32,
-    pub forward_thread: u32,
-    pub external: u32,
-    pub name: u32,
-    /// The kernel that a call launches, and its grid.
-    pub kernel: u32,
-    pub grid: u32,
-    pub graph: u32,
-    pub frame: u32,
-    pub parent_frame: u32,
-}
-
-impl Keys {
-    fn of(texts: &mut Texts) -> Keys {
-        Keys {
-            correlation: texts.number("correlation"),
-            device: texts.number("device"),
-            stream: texts.number("stream"),
-            sequence: texts.number("Sequence number"),
-            forward_thread: texts.number("Fwd thread id"),
-            external: texts.number("External id"),
-            name: texts.number("name"),
-            kernel: texts.number("kernel"),
-            grid: texts.number("grid"),
-            graph: texts.number("graph id"),
-            frame: texts.number("Python id"),
-            parent_frame: texts.number("Python parent id"),
         }
     }
 }
@@ -194,7 +158,7 @@ impl Trace {
         let (texts, keys, places) = (&self.texts, &self.keys, &mut self.places);
         for document in &mut self.earlier {
             evidence::sort_out(document, texts, keys, places);
-            ranks::tell_apart(document, keys, places);
+            ranks::tell_apart(document, texts, keys, places);
         }
         let work = |one: &Document| one.streams.values().map(|track| track.records.len()).sum::<usize>();
         let run = (0..self.earlier.len()).rev().max_by_key(|&number| work(&self.earlier[number]));
@@ -348,23 +312,6 @@ impl Trace {
     }
 }
 
-/// An argument that is an integer, perhaps in quotes.
-fn integer_of(texts: &Texts, value: Option<Value>) -> Option<i64> {
-    match value? {
-        Value::Int(value) => Some(value),
-        Value::Text(text) => texts.get(text).trim().parse().ok(),
-        Value::Double(value) => (value.fract() == 0.0 && value.abs() < 9e15).then_some(value as i64),
-    }
-}
-
-/// The number of a device or stream among the arguments, which may be within a text.
-pub fn number_of(texts: &Texts, value: Option<Value>) -> Option<i64> {
-    integer_of(texts, value).or_else(|| match value? {
-        Value::Text(text) => places::last_number(texts.get(text)),
-        _ => None,
-    })
-}
-
 impl reader::Document for Trace {
     fn header(&mut self, key: &str, text: &[u8]) {
         let value = String::from_utf8_lossy(text);
@@ -381,7 +328,7 @@ impl reader::Document for Trace {
 
     fn event(&mut self, json: &mut Jiter) -> JiterResult<bool> {
         let mut fields = std::mem::take(&mut self.fields);
-        let read = event::read(json, &mut self.texts, &mut self.places, &mut fields);
+        let read = event::read(json, &self.keys, &mut self.texts, &mut self.places, &mut fields);
         if read.is_ok() {
             self.keep(&fields);
         }

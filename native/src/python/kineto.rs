@@ -6,11 +6,12 @@ use std::thread::JoinHandle;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 use super::calls::without_gil;
 use crate::decode::trace_events;
 use crate::error::{Error, Problem, Result};
-use crate::json::reader::{Damaged, Left};
+use crate::json::left::{Damaged, Left};
 use crate::json::sniff;
 use crate::kineto;
 
@@ -127,11 +128,13 @@ fn finished() -> Error {
     Error::argument("a reader that is finished")
 }
 
-type Decoder = ruzstd::decoding::StreamingDecoder<Cursor<Vec<u8>>, ruzstd::decoding::FrameDecoder>;
+/// An empty block that is the last one, and room for a check sum.
+const LAST_BLOCK: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
 
 #[pyclass(module = "tpu_profile_plugin._native")]
 pub struct ZstdReader {
-    decoder: Box<Decoder>,
+    data: Cursor<Vec<u8>>,
+    decoder: Box<FrameDecoder>,
     read: u64,
     damaged: bool,
 }
@@ -140,23 +143,39 @@ pub struct ZstdReader {
 impl ZstdReader {
     #[new]
     fn new(data: PyReadonlyArray1<'_, u8>) -> PyResult<Self> {
-        let decoder = Decoder::new(Cursor::new(data.as_slice()?.to_vec()));
-        let decoder = decoder.map_err(|_| Error::new(Problem::Syntax, "Zstandard file", 0))?;
-        Ok(ZstdReader { decoder: Box::new(decoder), read: 0, damaged: false })
+        let (mut data, mut decoder) = (Cursor::new(data.as_slice()?.to_vec()), Box::new(FrameDecoder::new()));
+        decoder.init(&mut data).map_err(|_| Error::new(Problem::Syntax, "Zstandard file", 0))?;
+        Ok(ZstdReader { data, decoder, read: 0, damaged: false })
     }
 
     /// The next bytes, at most `most`, none at the end; raises DecodeError behind the last byte that can be read.
     fn read<'py>(&mut self, py: Python<'py>, most: usize) -> PyResult<Bound<'py, PyArray1<u8>>> {
-        let piece = without_gil(py, || {
-            let mut piece = Vec::new();
-            if !self.damaged {
-                self.damaged = (&mut *self.decoder).take(most as u64).read_to_end(&mut piece).is_err();
-            }
-            let ended = self.damaged && piece.is_empty();
-            if ended { Err(Error::new(Problem::Syntax, "Zstandard file", self.read)) } else { Ok(piece) }
-        })?;
+        let piece = without_gil(py, || self.piece(most))?;
         self.read += piece.len() as u64;
         Ok(piece.into_pyarray(py))
+    }
+}
+
+impl ZstdReader {
+    fn piece(&mut self, most: usize) -> Result<Vec<u8>> {
+        let decoder = &mut self.decoder;
+        while decoder.can_collect() < most && !decoder.is_finished() {
+            let missing = BlockDecodingStrategy::UptoBytes(most - decoder.can_collect());
+            if decoder.decode_blocks(&mut self.data, missing).is_err() {
+                self.damaged = true;
+                // The decoder holds back what later blocks may refer to; behind the last one nothing does.
+                if decoder.decode_blocks(&LAST_BLOCK[..], BlockDecodingStrategy::UptoBlocks(1)).is_err() {
+                    break;
+                }
+            }
+        }
+        let mut piece = vec![0; decoder.can_collect().min(most)];
+        let read = decoder.read(&mut piece).unwrap_or(0);
+        piece.truncate(read);
+        match (self.damaged, piece.is_empty()) {
+            (true, true) => Err(Error::new(Problem::Syntax, "Zstandard file", self.read)),
+            _ => Ok(piece),
+        }
     }
 }
 
