@@ -243,6 +243,11 @@ impl<D: Document> Reader<D> {
         if end == text.len() && !view.whole {
             return Err(Stop::Incomplete); // A number may go on.
         }
+        match view.next(end) {
+            Ok((_, b',' | b'}')) | Err(Seen::No) => {}
+            Ok((behind, _)) => return Err(Stop::at(behind)), // a text that a quote within it has ended
+            Err(_) => return Err(Stop::Incomplete),
+        }
         let within = View { text: &text[begin..end], whole: true };
         if let Some(next) = within.outermost_key().filter(|_| text[begin] == b'{') {
             // An object without its end holds what follows it.

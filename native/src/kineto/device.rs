@@ -1,6 +1,6 @@
 //! Planes of devices: kernels and copies on their streams, with the ops that launched them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use ahash::AHashMap;
@@ -161,10 +161,10 @@ pub fn place(frame: &str) -> Option<(&str, &str, &str)> {
 pub fn planes(trace: &mut Trace, owners: &Owners, start: Start, out: &mut Vec<u8>) {
     let keys = Keys::of(&mut trace.texts);
     let streams = std::mem::take(&mut trace.streams);
-    let own = streams.keys().filter_map(|place| Some((place.0, properties(trace, place.0)?.clone())));
+    let devices: BTreeSet<i64> = streams.keys().map(|place| place.0).collect();
+    let own = devices.into_iter().filter_map(|device| Some((device, properties(trace, device)?.clone())));
     let described: BTreeMap<i64, Properties> = own.collect();
-    let named = streams.keys().filter_map(|place| Some((place.1, trace.places.named(place.1)?.text.clone())));
-    let named: BTreeMap<i64, String> = named.collect();
+    let named = trace.places.lines(streams.keys());
     let vendor = vendor_of_calls(&trace.texts, trace.threads.values());
     let launched = launched(trace.keys.external, &streams, owners);
     let (texts, own, threads) = trace.parts();
@@ -175,9 +175,9 @@ pub fn planes(trace: &mut Trace, owners: &Owners, start: Start, out: &mut Vec<u8
         let mut plane = Plane::new(device, &format!("/device:GPU:{device}"));
         facts(&mut plane, texts, described.get(&device), vendor);
         while let Some((place, track)) = streams.next_if(|((own, _), _)| *own == device) {
-            let stream = named.get(&place.1).cloned().unwrap_or_else(|| format!("#{}", place.1));
+            let (id, stream) = named.get(&place.1).cloned().unwrap_or_else(|| (place.1, format!("#{}", place.1)));
             let name = format!("Stream {stream}({})", contents(texts, &track));
-            let mut line = Line::new(place.1, &name, start.timestamp_ns, start.base);
+            let mut line = Line::new(id, &name, start.timestamp_ns, start.base);
             let mut writer = Writer { plane: &mut plane, line: &mut line, keys: &keys, own, place, track: &track };
             for number in 0..track.records.len() {
                 writer.work(texts, &mut made, number);
@@ -374,26 +374,4 @@ fn details(texts: &mut Texts, keys: &Keys, track: &Track, record: &Record) -> (u
         }
     };
     (key, texts.number(&text))
-}
-
-/// What Kineto repeats beside streams: ranges that the program marked, synchronisation. Planes of their own, because
-/// these events overlap the kernels.
-pub fn notes(trace: &mut Trace, start: Start, out: &mut Vec<u8>) {
-    let mut notes = std::mem::take(&mut trace.notes).into_iter().peekable();
-    while let Some(&((device, _), _)) = notes.peek() {
-        let mut plane = Plane::new(device, &format!("/device:CUSTOM:GPU {device} annotations"));
-        while let Some(((_, stream), mut track)) = notes.next_if(|((own, _), _)| *own == device) {
-            track.records.sort_by_key(|record| (record.begin, std::cmp::Reverse(record.duration)));
-            let name = trace.places.named(stream).map_or_else(|| stream.to_string(), |named| named.text.clone());
-            let mut line = Line::new(stream, &format!("Annotations #{name}"), start.timestamp_ns, start.base);
-            for record in &track.records {
-                let name = record.name;
-                let metadata = plane.event((0, name), || (trace.texts.get(name).to_string(), String::new()));
-                line.begin(record, metadata);
-                line.end();
-            }
-            plane.line(line.bytes());
-        }
-        plane.finish(&trace.texts, out);
-    }
 }

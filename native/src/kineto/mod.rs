@@ -15,6 +15,7 @@ mod graphs;
 mod host;
 mod keys;
 mod names;
+mod notes;
 mod places;
 mod ranks;
 mod steps;

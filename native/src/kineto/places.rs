@@ -2,11 +2,15 @@
 //!
 //! A text gets a number that no event has; what it says of itself is its rank and its own number.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use ahash::AHashMap;
 
 /// Numbers of texts count up from here, those of devices from `FIRST_DEVICE`.
 const FIRST_TEXT: i64 = -(1 << 50);
 const FIRST_DEVICE: i64 = -(1 << 60);
+/// Ids of lines of streams that are texts without a number.
+const FIRST_LINE: i64 = 1 << 20;
 /// The kinds of parallelism by which ranks are named.
 const PARALLEL: [&str; 8] = ["TP", "DP", "PP", "EP", "CP", "SP", "MP", "DCP"];
 
@@ -79,6 +83,14 @@ impl Places {
             Some(named) => named.number,
             None => Some(number),
         }
+    }
+
+    /// Ids and names for the lines of streams that are texts without a number.
+    pub fn lines<'p>(&self, places: impl Iterator<Item = &'p (i64, i64)>) -> BTreeMap<i64, (i64, String)> {
+        let streams: BTreeSet<i64> =
+            places.map(|place| place.1).filter(|stream| self.named(*stream).is_some()).collect();
+        let named = streams.into_iter().zip(FIRST_LINE..);
+        named.filter_map(|(stream, id)| Some((stream, (id, self.named(stream)?.text.clone())))).collect()
     }
 
     /// What stands for a device: its number, unless its process has another one.

@@ -160,7 +160,7 @@ pub fn to_space(mut trace: Trace) -> (Vec<u8>, BTreeMap<String, u64>) {
     links.dedup_by_key(|link| link.0);
     super::device::planes(&mut trace, &owners, start, &mut out);
     super::host::plane(&mut trace, &owners, &links, start, &mut out);
-    super::device::notes(&mut trace, start, &mut out);
+    super::notes::planes(&mut trace, start, &mut out);
     (out, unread)
 }
 

@@ -128,7 +128,7 @@ def test_what_cannot_be_repaired_costs_itself(text: str, code: str) -> None:
         '{"a": 1',
         '"C:\\Users"',
         '"a\x01"',
-        "a b",
+        "a b", '"abc', '"a"b"',
     ],
 )  # fmt: skip
 def test_a_damaged_value_of_the_header_costs_itself(value: str, behind: bool) -> None:
