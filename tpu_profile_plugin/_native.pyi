@@ -186,13 +186,19 @@ class StatArrays:
     kind: _U8
     value: _U64
 
+@final
+class PossibleTimes:
+    losses: list[tuple[int, int, int, int]]
+
 def decode_space(
     data: _U8,
     threads: int,
     keep: list[bool] | None,
     events: bool,
     filters: list[tuple[int, list[str] | None, tuple[list[int], list[int]] | None, tuple[list[str], list[str]] | None]],
+    times: PossibleTimes | None = None,
 ) -> SpaceColumns: ...
+def possible_times(data: _U8, threads: int) -> PossibleTimes | None: ...
 def has_far_line(data: _U8) -> bool: ...
 def outline_space(data: _U8) -> list[PlaneSummary]: ...
 def texts(data: _U8, values: _U64) -> list[str]: ...

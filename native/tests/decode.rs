@@ -6,7 +6,7 @@ use _native::decode::xspace::CHUNK_EVENTS;
 use _native::error::{Problem, Result};
 use _native::wire::text;
 
-const ALL: Options = Options { threads: 1, keep: None, events: true, filters: &[] };
+const ALL: Options = Options::ALL;
 
 fn varint(mut value: u64) -> Vec<u8> {
     let mut bytes = Vec::new();

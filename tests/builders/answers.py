@@ -18,6 +18,7 @@ from tpu_profile_plugin.logdir import HostFile
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.payload import encode
+from tpu_profile_plugin.tools.registry import has_extras
 from tpu_profile_plugin.tools.tool import Tool
 
 Profile = str | bytes | Path
@@ -32,7 +33,9 @@ def body(tool: Tool, *profiles: Profile, base: Sequence[Profile] = (), **params:
     """The bytes of the same, which are not JSON for every tool."""
     cache = ProfileCache(1 << 28)
     other = run_of(*base, name="base", cache=cache) if base else None
-    return bytes(encode(payload(tool, run_of(*profiles, cache=cache), other, **params)).body)
+    run = run_of(*profiles, cache=cache)
+    as_xprof = has_extras(tool) and params.get("extended") != "true"
+    return bytes(encode(payload(tool, run.as_recorded() if as_xprof else run, other, **params)).body)
 
 
 def payload(tool: Tool, run: Run, base: Run | None = None, **params: str) -> Any:

@@ -102,15 +102,18 @@ class ProfileCache:
             made: Unpacked = self.derived(identity, _CONTENT, convert, alone=True)
             return made
 
-    def space(self, identity: Hashable, read: ReadFile, file: str) -> XSpace:
+    def space(self, identity: Hashable, read: ReadFile, file: str, *, as_recorded: bool = False) -> XSpace:
         """The columns of a file, decoded on first use."""
-        space = self.lazy(identity, read, file)
+        space = self.lazy(identity, read, file, as_recorded=as_recorded)
         space.decode()
         return space
 
-    def lazy(self, identity: Hashable, read: ReadFile, file: str) -> XSpace:
-        """The columns of a file, with each plane decoded on first access."""
-        space: XSpace = self.derived(identity, _SPACE, lambda: self._open(identity, read, file))
+    def lazy(self, identity: Hashable, read: ReadFile, file: str, *, as_recorded: bool = False) -> XSpace:
+        """The columns of a file, with each plane decoded on first access.
+
+        Times are mended unless `as_recorded` (see `load_lazily`); the two have different identities.
+        """
+        space: XSpace = self.derived(identity, _SPACE, lambda: self._open(identity, read, file, as_recorded))
         return space
 
     def metadata(self, identity: Hashable, read: ReadFile, file: str) -> XSpace:
@@ -211,14 +214,15 @@ class ProfileCache:
             self._entries.clear()
             self._total = 0
 
-    def _open(self, identity: Hashable, read: ReadFile, file: str) -> XSpace:
+    def _open(self, identity: Hashable, read: ReadFile, file: str, as_recorded: bool) -> XSpace:
         with in_file(file):
             if self._load is not None:
                 return self._load(read())
             from tpu_profile_plugin.columns import DecodeHooks, load_lazily
 
             data = self.content(identity, read, file).space
-            return load_lazily(data, hooks=DecodeHooks(file, lambda: self._grown(identity, data)))
+            hooks = DecodeHooks(file, lambda: self._grown(identity, data))
+            return load_lazily(data, hooks=hooks, reading="recorded" if as_recorded else "mended")
 
     def _open_metadata(self, identity: Hashable, read: ReadFile, file: str) -> XSpace:
         from tpu_profile_plugin.columns import load_metadata

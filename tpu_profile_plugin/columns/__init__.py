@@ -15,16 +15,18 @@ from tpu_profile_plugin.columns.load import (
     load_metadata,
     peek,
 )
-from tpu_profile_plugin.columns.space import EventFilter, Plane, XSpace
+from tpu_profile_plugin.columns.space import DeviceClock, EventFilter, ImpossibleTimes, Plane, XSpace
 from tpu_profile_plugin.columns.tables import NO_TEXT, EventMetadata, Events, Kind, Lines, StatMetadata, Stats
 
 __all__ = [
     "NO_TEXT",
     "DecodeHooks",
+    "DeviceClock",
     "EventFilter",
     "EventMetadata",
     "Events",
     "HloModule",
+    "ImpossibleTimes",
     "Kind",
     "Lines",
     "Plane",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -52,9 +52,17 @@ class LazyDecoder:
     """Decodes the planes of one profile on demand. Thread-safe: each plane is decoded once."""
 
     def __init__(
-        self, data: NDArray[np.uint8], names: Sequence[str], threads: int, make: MakeTables, hooks: DecodeHooks
+        self,
+        data: NDArray[np.uint8],
+        names: Sequence[str],
+        threads: int,
+        make: MakeTables,
+        hooks: DecodeHooks,
+        times: _native.PossibleTimes | None = None,
     ) -> None:
         self._data, self._names, self._threads, self._make, self._hooks = data, names, threads, make, hooks
+        self._times = times
+        self._moved: Mapping[int, int] = {}
         self._lock = threading.Lock()
         self._declared_planes: dict[int, Plane] | None = None
         self._decode_count = 0
@@ -67,6 +75,10 @@ class LazyDecoder:
         the next garbage collection.
         """
         self._planes = tuple(weakref.ref(plane) for plane in planes)
+
+    def move(self, moved_ps: Mapping[int, int]) -> None:
+        """Adds to the times of planes, by index, whenever they are decoded from now on."""
+        self._moved = moved_ps
 
     def decode(self, planes: Iterable[Plane]) -> None:
         """Decodes the planes that are not decoded yet, in one pass on all threads.
@@ -148,14 +160,14 @@ class LazyDecoder:
         selected = set(indices)
         keep = [index in selected for index in range(len(self._names))]
         with decoding(self._hooks.file):
-            raw = _native.decode_space(self._data, self._threads, keep, True, list(filters))
+            raw = _native.decode_space(self._data, self._threads, keep, True, list(filters), self._times)
         lines = {index: frozenset(stats[0]) for index, _, _, stats in filters if stats is not None}
         tables = {plane.index: self._tables(plane, lines.get(plane.index)) for plane in raw.planes}
         return [tables[index] for index in indices]
 
     def _tables(self, plane: _native.PlaneArrays, lines: frozenset[str] | None) -> PlaneTables:
         """The tables of a plane; stats may be limited to lines with the given names."""
-        tables = self._make(self._data, plane)
+        tables = self._make(self._data, plane).moved(self._moved.get(plane.index, 0))
         if not plane.partial or lines is None:
             return tables
         others = OtherStats(lines, partial(self._all_stats, plane.index))

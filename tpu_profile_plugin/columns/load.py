@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.columns.arrays import Bytes, byte_array
+from tpu_profile_plugin.columns.clocks import device_clocks, moved_planes
 from tpu_profile_plugin.columns.hlo import HloModule, broken_modules, hlo_modules, is_metadata_plane
 from tpu_profile_plugin.columns.lazy import DecodeHooks, LazyDecoder, decoding
-from tpu_profile_plugin.columns.space import Plane, XSpace
+from tpu_profile_plugin.columns.space import ImpossibleTimes, Plane, XSpace
 from tpu_profile_plugin.columns.tables import EventMetadata, Events, Lines, PlaneTables, StatMetadata, Stats, Texts
 from tpu_profile_plugin.system.process import available_cores
 
 _T = TypeVar("_T", bound=np.generic)
 PlaneFilter: TypeAlias = Callable[[str], bool] | Sequence[str] | None
+Reading = Literal["raw", "recorded", "mended"]
 
 
 MAX_PLANES = 4096
@@ -70,24 +72,52 @@ def load(data: Bytes, *, threads: int = 0, planes: PlaneFilter = None, events: b
         return _space(array, _native.decode_space(array, threads or available_cores(), keep, events, []), outline)
 
 
-def load_lazily(data: Bytes, *, threads: int = 0, hooks: DecodeHooks | None = None) -> XSpace:
+def load_lazily(data: Bytes, *, threads: int = 0, hooks: DecodeHooks | None = None, reading: Reading = "raw") -> XSpace:
     """A profile whose planes are decoded on first access; see `load`.
 
     Only the extents of the planes and the bytes outside of them are checked here.
+
+    Args:
+      data, threads: as for `load`.
+      hooks: see `DecodeHooks`.
+      reading: times are as in the file. A pass over it finds events with impossible times unless the reading is "raw":
+        those that are far from the bulk of all events, or end before they begin. If it is "mended", they are not in the
+        columns, an event on a stream of a GPU that would have lasted over many later ones ends where the next begins,
+        and clocks of devices agree with their host's (`columns.clocks`).
     """
     array = byte_array(data)
-    hooks = hooks or DecodeHooks()
+    hooks, threads = hooks or DecodeHooks(), threads or available_cores()
     with decoding(hooks.file):
         outline = _outline(array)
-        decoder = LazyDecoder(array, [name for name, _ in outline.planes], threads or available_cores(), _tables, hooks)
+        times = None if reading == "raw" else _native.possible_times(array, threads)
+        lines = () if times is None else tuple(_impossible(array, times, kept=reading == "recorded"))
+        times = times if reading == "mended" else None
+        decoder = LazyDecoder(array, [name for name, _ in outline.planes], threads, _tables, hooks, times)
+        if _native.has_far_line(array):
+            # The origin of event times then depends on all lines: rare, and not worth decoding lazily.
+            raw = _native.decode_space(array, threads, None, True, [], times)
+            space = replace(_space(array, raw, outline), impossible=lines)
+            clocks = device_clocks(space) if reading == "mended" else ()
+            moved = moved_planes(clocks, space.planes)
+            planes = tuple(
+                plane.shifted(moved[plane.index]) if plane.index in moved else plane for plane in space.planes
+            )
+            return replace(space, planes=planes, clocks=clocks)
         space = _space(array, _native.decode_space(array, 1, [], False, []), outline)
         listed = enumerate(outline.planes)
         planes = tuple(Plane(plane.id, name, index, None, decoder) for index, (name, plane) in listed)
         decoder.register(planes)
-        if not _native.has_far_line(array):
-            return replace(space, planes=planes, decoder=decoder)
-    # The origin of event times then depends on all lines: rare, and not worth decoding lazily.
-    return load(array, threads=threads)
+        space = replace(space, planes=planes, decoder=decoder, impossible=lines)
+        clocks = device_clocks(space) if reading == "mended" else ()
+        decoder.move(moved_planes(clocks, planes))
+        return replace(space, clocks=clocks)
+
+
+def _impossible(array: NDArray[np.uint8], times: _native.PossibleTimes, *, kept: bool) -> Iterator[ImpossibleTimes]:
+    planes, lines, left_out, shortened = zip(*times.losses, strict=True)
+    names = [_native.texts(array, np.array(values, np.uint64)) for values in (planes, lines)]
+    for plane, line, lost, cut in zip(*names, left_out, shortened, strict=True):
+        yield ImpossibleTimes(plane, line, lost, cut, kept)
 
 
 def give_back_memory() -> None:

@@ -116,10 +116,7 @@ class Plane:
 
     def shifted(self, shift_ps: int) -> Plane:
         """The plane with `shift_ps` added to the begin of all events."""
-        tables = self.tables
-        events = replace(tables.events, begin_ps=tables.events.begin_ps + shift_ps)
-        events.begin_ps.flags.writeable = False
-        return Plane(self.id, self.name, self.index, replace(tables, events=events))
+        return Plane(self.id, self.name, self.index, self.tables.moved(shift_ps))
 
     @property
     def nbytes(self) -> int:
@@ -143,6 +140,39 @@ class EventFilter:
         return None if self.lines is None else list(self.lines)
 
 
+@dataclass(frozen=True, slots=True)
+class ImpossibleTimes:
+    """Events of a line with impossible times.
+
+    Attributes:
+      plane, line: names of both.
+      left_out, shortened: how many are left out, and how many end earlier than recorded.
+      kept: the columns have all of them as recorded.
+    """
+
+    plane: str
+    line: str
+    left_out: int
+    shortened: int
+    kept: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceClock:
+    """A clock of a device that disagrees with its host's.
+
+    Attributes:
+      device: begin of the names of its planes.
+      offset_ps: what is added to its times; 0 if no offset makes the two agree.
+      pairs: launches and waits that were compared; impossible: those that cannot have been as recorded.
+    """
+
+    device: str
+    offset_ps: int
+    pairs: int
+    impossible: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class XSpace:
     """A decoded profile, or a lazy one whose planes are decoded on first access.
@@ -154,6 +184,8 @@ class XSpace:
         events of those lines count from it.
       data: uint8, the bytes of the profile, which text values refer to.
       decoder: decodes the planes of a lazy profile; None when all are decoded.
+      impossible: the lines with events of impossible times, if these were looked for.
+      clocks: devices whose clocks disagreed with their host's, if these were looked for.
     """
 
     planes: tuple[Plane, ...]
@@ -163,6 +195,8 @@ class XSpace:
     origin_ns: int
     data: U8 = field(repr=False)
     decoder: PlaneDecoder | None = field(default=None, repr=False)
+    impossible: tuple[ImpossibleTimes, ...] = ()
+    clocks: tuple[DeviceClock, ...] = ()
 
     def decode(self, planes: Iterable[Plane] | None = None) -> None:
         """Decodes planes (None: all) in one pass, which is faster than one by one."""

@@ -7,7 +7,7 @@ text is absent or empty. `XSpace.texts` reads them; names of metadata are read o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import IntEnum
 from typing import Any
 
@@ -246,6 +246,14 @@ class PlaneTables:
     event_metadata: EventMetadata
     stat_metadata: StatMetadata
     stats: Stats
+
+    def moved(self, ps: int) -> PlaneTables:
+        """The tables with `ps` added to the begin of all events."""
+        if not ps:
+            return self
+        events = replace(self.events, begin_ps=self.events.begin_ps + ps)
+        events.begin_ps.flags.writeable = False
+        return replace(self, events=events)
 
     @property
     def nbytes(self) -> int:

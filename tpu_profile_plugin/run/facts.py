@@ -45,6 +45,7 @@ class RunFacts:
       tf_data: whether the host plane declares an iterator of tf.data.
       tf_executor: whether the host plane declares that TensorFlow executed graphs or ops on the host.
       pytorch: whether the host plane declares ops of PyTorch, as its own profiler records them.
+      torch_collectives: whether the host plane declares collectives of PyTorch that processors run.
       not_recorded: options of PyTorch's profiler that were off, each with what it gives.
       torch_memory: whether the host plane has allocations, as PyTorch's profiler records them.
       defects: damaged parts of a host's file, the rest of which can be shown; empty for a run.
@@ -61,6 +62,7 @@ class RunFacts:
     tf_data: bool = False
     tf_executor: bool = False
     pytorch: bool = False
+    torch_collectives: bool = False
     not_recorded: tuple[str, ...] = ()
     torch_memory: bool = False
     defects: tuple[Defect, ...] = ()
@@ -96,6 +98,7 @@ def combine_facts(hosts: Sequence[RunFacts]) -> RunFacts:
         tf_data=any(host.tf_data for host in hosts),
         tf_executor=any(host.tf_executor for host in hosts),
         pytorch=any(host.pytorch for host in hosts),
+        torch_collectives=any(host.torch_collectives for host in hosts),
         torch_memory=any(host.torch_memory for host in hosts),
         not_recorded=tuple(dict.fromkeys(text for host in hosts for text in host.not_recorded)),
     )

@@ -33,11 +33,13 @@ class Origin:
       address: the URL of the filesystem, "" for local files.
       file: the file within it, as it was when the run was listed.
       copies: directory and limit in bytes of the cache of remote files (`ContentCache.location`); None: no cache.
+      recorded: the profile has events with impossible times, too.
     """
 
     address: str
     file: HostFile
     copies: tuple[str, int] | None = None
+    recorded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class Engine:
 
 class HostProfile:
     """One host's profile; its columns are decoded on first use and shared by everything in the process.
+
+    Events with impossible times are not in the columns; `recorded` has all events.
 
     Attributes:
       name: the host.
@@ -78,16 +82,19 @@ class HostProfile:
         *,
         origin: Origin | None = None,
         kept: KeptResults | None = None,
+        recorded: bool = False,
     ) -> None:
+        """`recorded`: with events that have impossible times."""
         self.name = file.host
         self.index = index
         self.file = file.name
         self.size = file.size
         self.empty = file.size == 0 and (file.problem is None or file.problem.code == "empty_file")
-        self.origin = origin
+        self.origin = replace(origin, recorded=recorded) if origin else None
         self.kept = kept
         self.engines: dict[Engine, None] = {}
-        self._identity = file.identity
+        self._identity = (file.identity, "recorded") if recorded else file.identity
+        self._as_recorded = recorded
         self._file = file
         self._read_file = read
         self._cache = cache
@@ -110,12 +117,19 @@ class HostProfile:
     @property
     def space(self) -> XSpace:
         """The decoded columns. Raises CorruptProfile with the file's name when the bytes do not decode."""
-        return self._cache.space(self._identity, lambda: self.data, self.file)
+        return self._cache.space(self._identity, lambda: self.data, self.file, as_recorded=self._as_recorded)
 
     @property
     def lazy(self) -> XSpace:
         """The columns, each plane decoded on first access."""
-        return self._cache.lazy(self._identity, lambda: self.data, self.file)
+        return self._cache.lazy(self._identity, lambda: self.data, self.file, as_recorded=self._as_recorded)
+
+    @property
+    def recorded(self) -> HostProfile:
+        """The profile with all events, also those with impossible times."""
+        return HostProfile(
+            *(self._file, self.index, self._read_file, self._cache), origin=self.origin, kept=self.kept, recorded=True
+        )
 
     @property
     def metadata(self) -> XSpace:

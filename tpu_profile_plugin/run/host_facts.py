@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import starmap
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.compare.fingerprint import program_name
+from tpu_profile_plugin.analysis.devices.cpu_collectives import is_collective
 from tpu_profile_plugin.analysis.devices.cpu_tf import runs_tensorflow
 from tpu_profile_plugin.analysis.devices.cpu_torch import runs_pytorch
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.analysis.serving.events import has_requests
+from tpu_profile_plugin.analysis.summary.mended_times import mended_times
 from tpu_profile_plugin.analysis.summary.torch_recording import NO_MEMORY, not_recorded
 from tpu_profile_plugin.analysis.tf_data.pipelines import has_iterators
 from tpu_profile_plugin.columns import Plane, XSpace, load, peek, stats
@@ -28,11 +31,11 @@ _MOST_PARTS = 3
 @per_host()
 def host_facts(host: HostProfile) -> RunFacts:
     """The facts of one host."""
-    return file_facts(host.name, host.content)
+    return file_facts(host.name, host.content, host.lazy)
 
 
-def file_facts(host: str, content: Unpacked) -> RunFacts:
-    """The facts of one host's file. Raises CorruptProfile."""
+def file_facts(host: str, content: Unpacked, times: XSpace | None = None) -> RunFacts:
+    """The facts of one host's file; `times`: columns that tell what is with its times. Raises CorruptProfile."""
     data, skipped = content
     summary = peek(data)
     space = load(data, planes=("/device:", "/host:CPU"), events=False)
@@ -58,10 +61,12 @@ def file_facts(host: str, content: Unpacked) -> RunFacts:
         tf_data=any(plane.name == "/host:CPU" and has_iterators(plane) for plane in space.planes),
         tf_executor=any(plane.name == "/host:CPU" and runs_tensorflow(plane) for plane in space.planes),
         pytorch=bool(torch),
+        torch_collectives=any(is_collective(name) for plane in torch for name in plane.event_metadata.names),
         not_recorded=missing,
         torch_memory=bool(torch) and NO_MEMORY not in missing,
         defects=(
             *_left_out(skipped),
+            *(() if times is None else starmap(Defect, mended_times(times.impossible, times.clocks))),
             *_broken_modules(summary.broken_modules),
             *(Defect("too_many", text) for text in summary.excess),
         ),

@@ -6,17 +6,18 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias, TypeVar
 
 from tpu_profile_plugin.errors import CorruptProfile, NoData, ProfileError
-from tpu_profile_plugin.run.host import Engine, HostExecutor, HostProfile, LocalThreads, PerHost
+from tpu_profile_plugin.run.host import Engine, HostExecutor, HostProfile, LocalThreads, PerHost, per_host
 from tpu_profile_plugin.system.process import available_cores
 
 T = TypeVar("T")
 S = TypeVar("S")
+H = TypeVar("H", bound="RunHosts")
 _LOG = logging.getLogger("tpu_profile_plugin")
 _MOST_NAMED = 3
 _LOCAL = LocalThreads(min(8, available_cores()))
@@ -119,6 +120,12 @@ class RunHosts:
         more = f"{names} and {len(missing) - _MOST_NAMED} more. The first: {missing[0].message}"
         return (f"{len(missing)} of {len(self.profiles)} hosts are left out: {more}",)
 
+    def as_recorded(self: H) -> H:
+        """The run with all times as recorded, as XProf reads it; itself if none are mended."""
+        if not any(self.map_hosts(is_mended)):
+            return self
+        return replace(self, profiles=tuple(host.recorded for host in self.profiles))
+
     def map_hosts(self, step: PerHost[T]) -> list[T]:
         """The result of a step for every readable host, in order.
 
@@ -196,6 +203,12 @@ class RunHosts:
         """`merge(results)` of a step over the readable hosts, computed once per process for this set of hosts."""
         results = self.map_hosts(step)
         return self.once((step, merge.__qualname__), lambda: merge(results))
+
+
+@per_host()
+def is_mended(host: HostProfile) -> bool:
+    """Whether times of a host were mended: events left out, or clocks moved."""
+    return bool(host.lazy.impossible) or any(clock.offset_ps for clock in host.lazy.clocks)
 
 
 def _outcome(host: HostProfile, result: Callable[[], T]) -> T | _Failure:

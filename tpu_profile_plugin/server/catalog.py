@@ -213,8 +213,8 @@ class Catalog:
         from tpu_profile_plugin.run.host_facts import file_facts
 
         try:
-            content = self._columns().content(file.identity, lambda: located.read(file), file.name)
-            facts = file_facts(file.host, content)
+            columns, of_file = self._columns(), (file.identity, lambda: located.read(file), file.name)
+            facts = file_facts(file.host, columns.content(*of_file), columns.lazy(*of_file))
         except ProfileError as error:
             facts = Problem(error.code, error.message, file.name, error.details.get("offset"))
         return facts

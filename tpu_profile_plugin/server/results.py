@@ -186,7 +186,8 @@ class Results:
         from tpu_profile_plugin.tools.query import Query
 
         with self.progress.watching(request.key) as done:
-            run, *bases = (self._run(side, done) for side in request.sides)
+            runs = (self._run(side, done) for side in request.sides)
+            run, *bases = runs if request.extended else (run.as_recorded() for run in runs)
             payload = request.tool.build(run, Query(request.params, *bases))
         missing = [*run.left_out]
         missing += [replace(host, host=f"{host.host} (base)") for base in bases for host in base.left_out]

@@ -91,7 +91,7 @@ def _host(origin: Origin) -> HostProfile:
     def read(file: HostFile) -> Any:
         return read_host(files, file)
 
-    return HostProfile(file, 0, read, _cache())
+    return HostProfile(file, 0, read, _cache(), recorded=origin.recorded)
 
 
 @functools.cache

@@ -9,7 +9,7 @@ use _native::wire::tags::xplane::{XEvent, XLine, XStat};
 use _native::wire::{Reader, Span, text};
 
 pub fn check(data: &[u8]) {
-    let options = Options { threads: 1, keep: None, events: true, filters: &[] };
+    let options = Options::ALL;
     let first = decode(data, 0, options);
     // Threads cost more than the decoding of small inputs; some are enough.
     if data.len() % 16 == 0 {
@@ -116,7 +116,7 @@ fn filtered(data: &[u8], all: &Columns) {
     if filters.is_empty() {
         return;
     }
-    let found = decode(data, 0, Options { threads: 1, keep: None, events: true, filters: &filters }).unwrap();
+    let found = decode(data, 0, Options { filters: &filters, ..Options::ALL }).unwrap();
     assert_eq!(found.planes.len(), all.planes.len());
     for (index, wanted) in expected {
         let plane = found.planes.iter().find(|plane| plane.index == index).unwrap();

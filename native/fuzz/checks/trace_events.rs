@@ -16,7 +16,7 @@ pub fn check(text: &[u8]) {
         Ok(read) => {
             let (space, _) = &read;
             assert!(space.len() <= 4096 + 64 * text.len(), "{} bytes of {}", space.len(), text.len());
-            decode(space, 0, Options { threads: 1, keep: None, events: true, filters: &[] }).unwrap();
+            decode(space, 0, Options::ALL).unwrap();
             assert_eq!(parts.unwrap(), read);
         }
     }

@@ -6,6 +6,7 @@ use crate::decode::chunks::{ChunkMissing, Job, decode_chunk};
 use crate::decode::filter::PlaneFilter;
 use crate::decode::metadata::{self, EventMetadata, PlaneMetadata, StatMetadata};
 use crate::decode::stats::{self, StatColumns};
+use crate::decode::times::{Times, leave_out};
 use crate::decode::xspace::{LARGEST_NS, LineOutline, outline, scan_line, total};
 use crate::error::Result;
 use crate::system::memory::zeros;
@@ -23,6 +24,13 @@ pub struct Options<'a> {
     pub events: bool,
     /// Planes of which only some events or stats are decoded.
     pub filters: &'a [PlaneFilter],
+    /// Events with other times are left out; None: all are decoded as they are.
+    pub times: Option<&'a Times>,
+}
+
+impl Options<'_> {
+    /// Everything, on one thread.
+    pub const ALL: Options<'static> = Options { threads: 1, keep: None, events: true, filters: &[], times: None };
 }
 
 /// A decoded profile. Text values count from the start of the profile.
@@ -102,8 +110,8 @@ pub fn decode(data: &[u8], base: u64, options: Options) -> Result<Columns> {
     if options.events {
         scan_lines(whole, options, kept.iter().map(|plane| plane.lines.as_slice()), &mut planes)?;
     }
-    let origin_ns = origin(&planes);
-    let planes = decode_events(whole, options.threads, planes, origin_ns)?;
+    let origin_ns = options.times.map_or_else(|| origin(&planes), |times| times.origin_ns);
+    let planes = decode_events(whole, options, planes, origin_ns)?;
     let (errors, warnings, hostnames) = (outline.errors, outline.warnings, outline.hostnames);
     Ok(Columns { planes, errors, warnings, hostnames, origin_ns })
 }
@@ -157,14 +165,14 @@ fn origin(planes: &[Plane]) -> i64 {
     lines.map(|line| line.timestamp_ns).filter(|ns| ns.unsigned_abs() > LARGEST_NS).min().unwrap_or(0)
 }
 
-fn decode_events(whole: Reader, threads: usize, mut planes: Vec<Plane>, origin_ns: i64) -> Result<Vec<PlaneColumns>> {
+fn decode_events(whole: Reader, options: Options, mut planes: Vec<Plane>, origin_ns: i64) -> Result<Vec<PlaneColumns>> {
     let mut columns = planes.iter().map(|plane| allocate(plane, whole)).collect::<Result<Vec<_>>>()?;
     let mut jobs = Vec::new();
     for (plane, events) in planes.iter().zip(&mut columns) {
-        share(plane, events, origin_ns, &mut jobs);
+        share(plane, events, |timestamp_ns| since(timestamp_ns, origin_ns, options.times.is_some()), &mut jobs);
     }
     let owners: Vec<usize> = jobs.iter().map(|job| job.plane).collect();
-    let missing = parallel::run(threads, jobs, |job| {
+    let missing = parallel::run(options.threads, jobs, |job| {
         let (plane, line) = (job.plane, job.line);
         decode_chunk(whole, job).map_err(|error| error.in_line(line).in_plane(plane))
     })?;
@@ -178,9 +186,23 @@ fn decode_events(whole: Reader, threads: usize, mut planes: Vec<Plane>, origin_n
     }
     let finished = planes.drain(..).zip(columns).map(|(plane, events)| {
         let missing = std::mem::take(&mut per_plane[plane.index]);
-        finish(plane, events, missing)
+        let mut made = finish(plane, events, missing);
+        if let Some(times) = options.times {
+            leave_out(whole, made.name, &mut made.events, &mut made.lines, times.possible);
+        }
+        made
     });
     Ok(finished.collect())
+}
+
+/// A line's timestamp in ps since the origin. Where only possible times count, those far from it stay far: all are counted from
+/// it, and none turns into another one by an overflow.
+fn since(timestamp_ns: i64, origin_ns: i64, possible: bool) -> i64 {
+    if possible {
+        return timestamp_ns.saturating_sub(origin_ns).saturating_mul(1000);
+    }
+    let large = timestamp_ns.unsigned_abs() > LARGEST_NS;
+    timestamp_ns.wrapping_sub(if large { origin_ns } else { 0 }).wrapping_mul(1000)
 }
 
 /// Zeroed columns of the exact size; the pages are touched first by the threads that fill them.
@@ -201,7 +223,7 @@ fn allocate(plane: &Plane, whole: Reader) -> Result<EventColumns> {
 }
 
 /// Gives every chunk of a plane its own part of the columns.
-fn share<'a>(plane: &'a Plane, columns: &'a mut EventColumns, origin_ns: i64, jobs: &mut Vec<Job<'a>>) {
+fn share<'a>(plane: &'a Plane, columns: &'a mut EventColumns, since: impl Fn(i64) -> i64, jobs: &mut Vec<Job<'a>>) {
     let (mut first_event, mut first_stat) = (0, 0);
     let (mut metadata, mut begin, mut duration) =
         (&mut columns.metadata[..], &mut columns.begin_ps[..], &mut columns.duration_ps[..]);
@@ -209,15 +231,13 @@ fn share<'a>(plane: &'a Plane, columns: &'a mut EventColumns, origin_ns: i64, jo
     let StatColumns { start, key, kind, value } = &mut columns.stats;
     let (mut start, mut key, mut kind, mut value) = (&mut start[..], &mut key[..], &mut kind[..], &mut value[..]);
     for (line_index, line) in plane.lines.iter().enumerate() {
-        let large = line.timestamp_ns.unsigned_abs() > LARGEST_NS;
-        let since = line.timestamp_ns.wrapping_sub(if large { origin_ns } else { 0 });
         for chunk in &line.chunks {
             jobs.push(Job {
                 plane: plane.index,
                 line: line_index,
                 place: &chunk.place,
                 bare: chunk.bare,
-                begin_ps: since.wrapping_mul(1000),
+                begin_ps: since(line.timestamp_ns),
                 event_ids: &plane.tables.event_ids,
                 stat_ids: &plane.tables.stat_ids,
                 first_event,

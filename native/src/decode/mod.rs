@@ -6,5 +6,6 @@ pub mod filter;
 pub mod ids;
 pub mod metadata;
 pub mod stats;
+pub mod times;
 pub mod trace_events;
 pub mod xspace;

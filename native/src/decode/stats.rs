@@ -84,6 +84,28 @@ impl StatColumns {
         Ok(())
     }
 
+    /// Drops the stats of the owners that are not kept.
+    pub fn retain_owners(&mut self, keep: &[bool]) {
+        let of_owners = keep.iter().zip(self.start.windows(2));
+        let kept: Vec<bool> =
+            of_owners.flat_map(|(&keep, bounds)| std::iter::repeat_n(keep, (bounds[1] - bounds[0]) as usize)).collect();
+        let counts: Vec<u32> = keep
+            .iter()
+            .zip(self.start.windows(2))
+            .filter(|(keep, _)| **keep)
+            .map(|(_, bounds)| bounds[1] - bounds[0])
+            .collect();
+        self.start = std::iter::once(0)
+            .chain(counts.iter().scan(0, |sum, count| {
+                *sum += count;
+                Some(*sum)
+            }))
+            .collect();
+        retain(&mut self.key, &kept);
+        retain(&mut self.kind, &kept);
+        retain(&mut self.value, &kept);
+    }
+
     /// Writes the rows that `row` gives to the places of `missing`.
     pub fn patch(&mut self, missing: &Missing, row: impl Fn(i64) -> u32) {
         for &(slot, id) in &missing.keys {
@@ -93,6 +115,12 @@ impl StatColumns {
             self.value[slot] = u64::from(row(id));
         }
     }
+}
+
+/// Drops the values that are not kept.
+pub fn retain<T>(column: &mut Vec<T>, keep: &[bool]) {
+    let mut keep = keep.iter();
+    column.retain(|_| keep.next().is_none_or(|keep| *keep));
 }
 
 /// The ids of `missing`, ascending and each once.

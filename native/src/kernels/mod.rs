@@ -8,6 +8,7 @@ pub mod expand;
 pub mod gather;
 pub mod nesting;
 pub mod offload;
+pub mod possible;
 pub mod rows;
 pub mod self_time;
 pub mod sets;

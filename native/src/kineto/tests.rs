@@ -5,7 +5,7 @@ use crate::json::left::Damaged;
 use crate::json::reader::MOST_VALUE;
 
 fn decodes(space: &[u8]) -> bool {
-    decode(space, 0, Options { threads: 1, keep: None, events: true, filters: &[] }).is_ok()
+    decode(space, 0, Options::ALL).is_ok()
 }
 
 const TRACE: &str = r#"{"schemaVersion":1,"deviceProperties":[{"id":0,"name":"NVIDIA H100 80GB HBM3","numSms":132}],

@@ -9,6 +9,7 @@ use crate::decode::columns::{Columns, EventColumns, LineColumns, Options, PlaneC
 use crate::decode::filter::{self, EventFilter, PlaneFilter, StatFilter};
 use crate::decode::metadata::{EventMetadata, StatMetadata};
 use crate::decode::stats::{self, StatColumns};
+use crate::decode::times::{self, Times};
 use crate::decode::xspace;
 use crate::records::{self, Limit};
 use crate::wire::tags::hlo::{HloModuleProto, HloProto};
@@ -167,9 +168,31 @@ fn plane_arrays(py: Python<'_>, plane: PlaneColumns) -> PyResult<Py<PlaneArrays>
 /// their stats, and of those that make all lines keep theirs. None: all.
 type FilterArguments = (usize, Option<Vec<String>>, Option<(Vec<i64>, Vec<i64>)>, Option<(Vec<String>, Vec<String>)>);
 
-/// Decodes a profile. `keep[i]` says whether plane i is decoded (None: all); without `events` planes have no lines.
+/// The possible times of a profile that has events with others.
+#[pyclass(frozen, module = "tpu_profile_plugin._native")]
+pub struct PossibleTimes(Times);
+
+#[pymethods]
+impl PossibleTimes {
+    /// Per line with impossible times: the names of plane and line as text values, how many events are left out, and how
+    /// many end earlier than recorded.
+    #[getter]
+    fn losses(&self) -> Vec<(u64, u64, u64, u64)> {
+        self.0.losses.iter().map(|loss| (loss.plane, loss.line, loss.left_out, loss.shortened)).collect()
+    }
+}
+
+/// The possible times, if some event of the profile has others.
 #[pyfunction]
-#[pyo3(signature = (data, threads, keep, events, filters))]
+fn possible_times(py: Python<'_>, data: PyReadonlyArray1<'_, u8>, threads: usize) -> PyResult<Option<PossibleTimes>> {
+    let bytes = data.as_slice()?;
+    Ok(without_gil(py, || times::survey(bytes, threads))?.map(PossibleTimes))
+}
+
+/// Decodes a profile. `keep[i]` says whether plane i is decoded (None: all); without `events` planes have no lines; events
+/// that have none of the possible `times` are left out.
+#[pyfunction]
+#[pyo3(signature = (data, threads, keep, events, filters, times=None))]
 fn decode_space(
     py: Python<'_>,
     data: PyReadonlyArray1<'_, u8>,
@@ -177,6 +200,7 @@ fn decode_space(
     keep: Option<Vec<bool>>,
     events: bool,
     filters: Vec<FilterArguments>,
+    times: Option<PyRef<'_, PossibleTimes>>,
 ) -> PyResult<SpaceColumns> {
     let bytes = data.as_slice()?;
     let names = |names: Vec<String>| names.into_iter().map(String::into_bytes).collect();
@@ -189,7 +213,8 @@ fn decode_space(
             stats: stats.map(|(lines, unless)| StatFilter { lines: names(lines), unless: names(unless) }),
         })
         .collect();
-    let options = Options { threads, keep: keep.as_deref(), events, filters: &filters };
+    let times = times.as_ref().map(|times| &times.0);
+    let options = Options { threads, keep: keep.as_deref(), events, filters: &filters, times };
     let Columns { planes, errors, warnings, hostnames, origin_ns } = without_gil(py, || decode(bytes, 0, options))?;
     let planes = planes.into_iter().map(|plane| plane_arrays(py, plane)).collect::<PyResult<Vec<_>>>()?;
     Ok(SpaceColumns {
@@ -334,6 +359,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PlaneSummary>()?;
     module.add_class::<SpaceColumns>()?;
     module.add_class::<PlaneArrays>()?;
+    module.add_class::<PossibleTimes>()?;
     module.add_class::<LineArrays>()?;
     module.add_class::<EventArrays>()?;
     module.add_class::<EventMetadataArrays>()?;
@@ -341,6 +367,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<StatArrays>()?;
     module.add_function(wrap_pyfunction!(decode_space, module)?)?;
     module.add_function(wrap_pyfunction!(outline_space, module)?)?;
+    module.add_function(wrap_pyfunction!(possible_times, module)?)?;
     module.add_function(wrap_pyfunction!(has_far_line, module)?)?;
     module.add_function(wrap_pyfunction!(texts, module)?)?;
     module.add_function(wrap_pyfunction!(blob, module)?)?;

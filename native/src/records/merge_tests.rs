@@ -53,7 +53,7 @@ type Row = (i64, i64, String, Vec<(String, String)>);
 
 /// The number of planes, and every event.
 fn read(space: &[u8]) -> (usize, Vec<Row>) {
-    let columns = decode(space, 0, Options { threads: 1, keep: None, events: true, filters: &[] }).unwrap();
+    let columns = decode(space, 0, Options::ALL).unwrap();
     let text = |value: u64| String::from_utf8(crate::wire::text::slice(space, value).unwrap().to_vec()).unwrap();
     let mut rows = Vec::new();
     for plane in &columns.planes {
@@ -104,7 +104,7 @@ fn the_same_event_under_another_id_is_found_and_known_ids_need_no_metadata() {
     let merged = merge(&[&first, &second]);
     let names: Vec<String> = read(&merged).1.into_iter().map(|row| row.2).collect();
     assert_eq!(names, ["a", "a", "b"]);
-    let columns = decode(&merged, 0, Options { threads: 1, keep: None, events: true, filters: &[] }).unwrap();
+    let columns = decode(&merged, 0, Options::ALL).unwrap();
     assert_eq!(columns.planes[0].event_metadata.id, [1, 2]);
     assert_eq!(columns.hostnames.len(), 1);
 }
@@ -113,7 +113,7 @@ fn the_same_event_under_another_id_is_found_and_known_ids_need_no_metadata() {
 fn lines_of_one_id_in_one_record_stay_apart() {
     let one = space(&[line(3, 0, &[event(1, 1, None)]), line(3, 0, &[event(1, 2, None)])], &[(1, "a")], &[]);
     let merged = merge(&[&one, &one]);
-    let columns = decode(&merged, 0, Options { threads: 1, keep: None, events: true, filters: &[] }).unwrap();
+    let columns = decode(&merged, 0, Options::ALL).unwrap();
     assert_eq!(columns.planes[0].lines.event_start, [0, 2, 4]);
     assert_eq!(columns.planes[0].events.begin_ps, [1, 1, 2, 2]);
 }
@@ -123,7 +123,7 @@ fn lines_too_far_apart_stay_apart() {
     let near = space(&[line(3, 0, &[event(1, 1, None)])], &[(1, "a")], &[]);
     let far = space(&[line(3, i64::MAX / 1000, &[event(1, 2, None)])], &[(1, "a")], &[]);
     let merged = merge(&[&near, &far]);
-    let columns = decode(&merged, 0, Options { threads: 1, keep: None, events: true, filters: &[] }).unwrap();
+    let columns = decode(&merged, 0, Options::ALL).unwrap();
     assert_eq!(columns.planes[0].lines.id.len(), 2);
 }
 

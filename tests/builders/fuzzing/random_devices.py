@@ -117,7 +117,9 @@ def text_of(one):
     lines += [f"{begin}ps +{-end - begin}ps {name}" for begin, end, name in sorted(events)]
     lines += ["55ps +40ps train {_r=1, step_num=1}"]
     lines += ["line 2 worker"] + [f'{begin}ps +{end - begin}ps "{name}"' for name, begin, end in one.other]
-    lines += ["line 3 launcher"] + [f"{at}ps +1ps x {{{stat}={key}}}" for key, at in sorted(one.launches.items())]
+    lines += ["line 3 launcher"] + [
+        f"{at}ps +{call_length(key)}ps x {{{stat}={key}}}" for key, at in sorted(one.launches.items())
+    ]
     if one.kind == "cpu":
         for number, ops in enumerate(one.devices):
             lines.append(f"line {number + 4} pool")
@@ -127,6 +129,11 @@ def text_of(one):
                 for name, begin, end in ops
             ]
     return "\n".join(lines)
+
+
+def call_length(key):
+    """How long the call of a launch takes."""
+    return 1 + key % 5
 
 
 def kernel(name):

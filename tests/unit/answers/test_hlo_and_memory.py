@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 from builders.asking import asked, page
-from builders.profiles.two_programs import ALLOCATIONS, MIB, TPU, opened
+from builders.profiles.two_programs import ALLOCATIONS, BUFFERS, DEVICE, FUSED, MIB, OF, STEP, TPU, opened
+from builders.programs.buffers import assignment
+from builders.programs.hlo import metadata_plane, op, program
 
 from tpu_profile_plugin.errors import BadRequest, NotFound
 
@@ -174,8 +176,8 @@ def test_memory_of_devices_comes_before_fuller_memory_of_the_host() -> None:
 
 
 def test_memory_of_a_program_instead_of_allocations() -> None:
-    for program in ("jit_step(7)", "7"):
-        found = asked(RECORDED, "memory", program=program)["answer"]
+    for asked_for in ("jit_step(7)", "7"):
+        found = asked(RECORDED, "memory", program=asked_for)["answer"]
         assert (found["program"], found["device_bytes"]) == ("jit_step(7)", 10_000_000)
 
 
@@ -186,6 +188,25 @@ def test_memory_that_is_not_known() -> None:
     with pytest.raises(NotFound) as caught:
         ask("memory", program="jit_other(1)")
     assert caught.value.details == {"argument": "program", "choices": ["jit_eval(8)", "jit_step(7)"]}
+
+
+def test_memory_of_a_program_without_hlo() -> None:
+    """The step ran 48 of 53 us, and only the HLO of the other program, which ran, and of one that did not is there."""
+    other = program([op("x", "parameter", OF), op("copy.2", "copy", OF, "x")], module="jit_eval")
+    silent = program(STEP, module="jit_old", main="main", fused=FUSED) + assignment(*BUFFERS)
+    logdir = opened(metadata_plane(second=(8, other), third=(9, silent)) + "\n" + DEVICE)
+    found = asked(logdir, "memory")
+    share = found["answer"].pop("share_percent")
+    assert found["answer"] == {"program": "jit_step(7)"}
+    assert found["cannot_answer"]["reason"] == (
+        f"The program that ran {share:.1f}% of the time, jit_step(7), has no HLO in this recording: "
+        "its memory is unknown."
+    )
+    assert found["cannot_answer"]["how_to_record"].startswith("Record the HLO of programs with the profile")
+    assert found["next"][0]["arguments"] == {"run": "memory", "program": "jit_eval(8)"}
+    old = asked(logdir, "memory", program="jit_old(9)")["answer"]
+    assert (old["peak_bytes"], "verdict" in old) == (14 * MIB, False)
+    assert old["notes"] == ["This program did not run in the recording.", found["cannot_answer"]["reason"]]
 
 
 def test_memory_of_an_unknown_capacity() -> None:

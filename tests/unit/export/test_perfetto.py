@@ -241,15 +241,6 @@ def test_any_number_of_overlapping_events_is_written(tmp_path: Path) -> None:
     assert {(lane.descriptor.name, lane.descriptor.sibling_merge_key) for lane in lanes} == {("Stream #1", "0")}
 
 
-def test_times_beyond_the_range_of_the_file_are_its_ends(tmp_path: Path) -> None:
-    most = 2**63 - 1
-    text = f'plane 1 "/device:GPU:0"\nline 1 "Stream #1"\n-{most}ps +1ps early\n{most}ps +{most}ps late\n0ps +-5ps mark'
-    early, mark, late = made(tmp_path, text).lines()["/device:GPU:0", "Stream #1"]
-    assert (early.begin_ns, early.end_ns) == (0, 0)
-    assert (mark.begin_ns, mark.end_ns) == (DAY_NS, None)
-    assert late.begin_ns == DAY_NS + most // 1000
-
-
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path / "logs", {f"plugins/profile/s/{host}.xplane.pb": _rank(at) for host, at in (("a", 0), ("b", 700))})
     for name in ("perfetto", "chrome"):

@@ -74,8 +74,8 @@ def test_each_part_of_the_host_is_read_once(decodes: list[list[int]]) -> None:
     found = findings.gathered(one)
     use = found["memory_near_limit"]
     assert (use.name, use.used, use.capacity) == ("0", 60, 100)
-    # Ops of the host, for the summary; what tells something; events of the allocator; the main thread.
-    assert sorted(decodes) == [[0], [2], [2], [2]]
+    # Ops of the host, for the summary; calls, for steps; what tells something; the allocator's; the main thread.
+    assert sorted(decodes) == [[0], [1], [2], [2], [2]]
     assert not any(cache.has(one._identity, key) for key in KEYS)
 
 

@@ -11,7 +11,7 @@ from builders.kineto import event, frame, kernel, launch, op, trace
 from builders.spaces import events as host_events
 from builders.spaces import loaded
 
-from tpu_profile_plugin.analysis.common.op_names import library_collective
+from tpu_profile_plugin.analysis.common.op_names import xprof_collective
 from tpu_profile_plugin.analysis.devices.host import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.environment.gpu_boards import peaks_by_dtype
 from tpu_profile_plugin.analysis.ops.torch_inputs import dtype_of
@@ -132,10 +132,12 @@ def test_type_of_the_first_tensor() -> None:
         ("void ncclGenericKernel<1>", True),
         ("rcclGenericKernel_Broadcast", True),
         ("gemm_nccl_like", False),
+        # Our own reading knows more (`collective_names`).
+        ("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>", False),
     ],
 )
-def test_kernels_of_libraries_of_collectives(kernel_name: str, is_one: bool) -> None:
-    assert library_collective(kernel_name) == is_one
+def test_kernels_that_xprof_takes_for_collectives(kernel_name: str, is_one: bool) -> None:
+    assert xprof_collective(kernel_name) == is_one
 
 
 def test_devices_that_run_within_calls_of_the_host_are_both_cpus() -> None:

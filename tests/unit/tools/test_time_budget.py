@@ -40,7 +40,7 @@ def test_steps_parts_and_their_average():
     assert found["categories"] == [
         "compute", "data_movement", "move_wait", "exposed_communication", "peer_transfer", "exposed_copy", "idle_input",
         "input_copy", "idle_compile", "idle_host", "idle_transfer", "output_copy", "idle_launch", "idle_peer",
-        "idle_other",
+        "idle_gap", "idle_other", "not_recorded",
     ]  # fmt: skip
     assert set(found["labels"]) == set(found["categories"])
     named = (
@@ -108,8 +108,9 @@ plane 1 "/host:CPU"
 line 1 python
 0us +2us train {_r=1, step_num=0}
 3us +2us train {_r=1, step_num=1}
-line 2 worker
-0us +100us dot.1 {hlo_op="dot.1", device_ordinal=0, run_id=1, program_id=3}
+plane 2 "/device:GPU:0"
+line 1 "Stream #1"
+0us +100us kernel
 """
     found = ask(TOOL, dispatch)
     assert (found["steps_from"], [step["duration_ps"] for step in found["steps"]]) == ("dispatch", [[50 * US]] * 2)

@@ -27,6 +27,7 @@ from tpu_profile_plugin.analysis.devices.across_hosts import HostRuns, keep_runs
 from tpu_profile_plugin.analysis.devices.collective_ops import transfer_of
 from tpu_profile_plugin.analysis.devices.collectives import CollectiveRuns, exposed_runs, key_of, match_collectives
 from tpu_profile_plugin.analysis.devices.model import Device, OpSpans, Work, busy
+from tpu_profile_plugin.analysis.devices.unrecorded import Unrecorded, unknown_time, unrecorded
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.environment.environment import hostname
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
@@ -71,6 +72,7 @@ class HostBudget:
       traced: Python functions were recorded; None if the main thread was not searched.
       shared_ps: exposed communication of CPU devices, summed over steps and devices, while others compute on the cores
         that they share.
+      unrecorded: per device the launches without events; empty if the device is hardly idle.
     """
 
     hostname: str
@@ -85,6 +87,7 @@ class HostBudget:
     traced: bool | None = None
     shared_ps: int = 0
     between_causes: tuple[HostCause, ...] = ()
+    unrecorded: tuple[Unrecorded, ...] = ()
 
 
 def host_budget(
@@ -115,7 +118,11 @@ def _budget(
     length = (until - since) * len(devices)
     work = [device_work(device, _waits(device, i, collectives)) for i, device in enumerate(devices)]
     idle = [subtract(whole, one.any) for one in work]
-    host = reader.time if sum(map(total, idle)) > LEAST_IDLE * length else HostTime()
+    look = sum(map(total, idle)) > LEAST_IDLE * length or steps.without_work
+    host = reader.time if look else HostTime()
+    lost = [Unrecorded() for _ in devices] if not look else unrecorded(reader.space, reader.events, devices)
+    unknown = [_unknown(*one, host) for one in zip(idle, devices, lost, strict=True)]
+    idle = [subtract(one, missing) for one, missing in zip(idle, unknown, strict=True)]
     others = sharing(devices)
     split = [split_idle(one, device, host, others) for one, device in zip(idle, devices, strict=True)]
     unnamed = sum(total(one.rest) for one in split) > LEAST_UNNAMED * length
@@ -131,7 +138,8 @@ def _budget(
         gaps = subtract(whole, times_of(*window))
         between_steps.append(gaps)
         between_length[i] = total(gaps)
-        for category, times in (*work[i].parts.items(), *idle_parts(split[i], named[i])):
+        spent = (*work[i].parts.items(), *idle_parts(split[i], named[i]), (part.NOT_RECORDED, unknown[i]))
+        for category, times in spent:
             time[category, :, i] += covered_within(*times, *window)
             between[i, category] += covered_within(*times, *gaps).sum()
         busy[:, i] = covered_within(*work[i].any, *window) > 0
@@ -147,7 +155,15 @@ def _budget(
         traced=main.traced if unnamed else None,
         shared_ps=0 if others is None else _shared_ps(work, steps),
         between_causes=_causes(named, between_steps, main),
+        unrecorded=tuple(lost),
     )
+
+
+def _unknown(idle: Times, device: Device, lost: Unrecorded, host: HostTime) -> Times:
+    """The part of the idle time in which work without events may have run."""
+    if not len(lost):
+        return no_time()
+    return unknown_time(idle, device, lost, host.launches_of(device.launch_key)[0], host.transfer)
 
 
 def _shared_ps(work: Sequence[DeviceWork], steps: StepWindows) -> int:

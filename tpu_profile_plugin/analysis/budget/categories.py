@@ -7,13 +7,13 @@ from dataclasses import dataclass
 CATEGORIES = (
     *("compute", "data_movement", "move_wait", "exposed_communication", "peer_transfer", "exposed_copy"),
     *("idle_input", "input_copy", "idle_compile", "idle_host", "idle_transfer", "output_copy"),
-    *("idle_launch", "idle_peer", "idle_other"),
+    *("idle_launch", "idle_peer", "idle_gap", "idle_other", "not_recorded"),
 )
 (COMPUTE, DATA_MOVEMENT, MOVE_WAIT, EXPOSED_COMMUNICATION, PEER_TRANSFER, EXPOSED_COPY, IDLE_INPUT, INPUT_COPY,
- IDLE_COMPILE, IDLE_HOST, IDLE_TRANSFER, OUTPUT_COPY, IDLE_LAUNCH, IDLE_PEER,
- IDLE_OTHER) = PARTS = range(len(CATEGORIES))  # fmt: skip
-BETWEEN = "between_steps"
-"""Id of the time between the end of a step and the begin of the next."""
+ IDLE_COMPILE, IDLE_HOST, IDLE_TRANSFER, OUTPUT_COPY, IDLE_LAUNCH, IDLE_PEER, IDLE_GAP, IDLE_OTHER,
+ NOT_RECORDED) = PARTS = range(len(CATEGORIES))  # fmt: skip
+BETWEEN, UNKNOWN = "between_steps", "not_recorded"
+"""Ids of the time between the end of a step and the begin of the next, and of the part that no share counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +64,17 @@ LABELS = {
         "The device is idle because the host waits for results and only then launches the next work.",
     ),
     "output_copy": Label("Copies to the host", "Copies of results to the host while the device computes nothing."),
-    "idle_launch": Label("Waits for launches", "The host launches work, or launched work has not begun."),
+    "idle_launch": Label("Waits for launches", "The host launches work, or work that was just launched has not begun."),
     "idle_peer": Label("Waits for late devices", "The device is in a collective that another device has not reached."),
-    "idle_other": Label(
-        "Unexplained", "No event tells why the device is idle, or it is a gap between ops of a program."
+    "idle_gap": Label(
+        "Gaps between ops",
+        "The device is idle between ops of a running program, or before work that is queued already.",
+    ),
+    "idle_other": Label("Unexplained", "No event tells why the device is idle."),
+    "not_recorded": Label(
+        "Not recorded",
+        "The host launched work, but the recording has no event of it: whether the device was idle is unknown. "
+        "Percentages leave this time out.",
     ),
 }
 """By id of the part."""
@@ -103,8 +110,13 @@ GROUPS = (
     Group("compilation", Label("Compilation", "The device waits for compilation of a program."), ("idle_compile",)),
     Group(
         "other",
-        Label("All others", "Host copies inside programs, and idle time that no event explains."),
-        ("exposed_copy", "idle_other"),
+        Label("All others", "Host copies inside programs, gaps between ops, and idle time that no event explains."),
+        ("exposed_copy", "idle_gap", "idle_other"),
+    ),
+    Group(
+        UNKNOWN,
+        Label("Not recorded", "Events of the device are missing. Percentages leave this time out."),
+        (UNKNOWN,),
     ),
 )
 """Every part belongs to one group."""

@@ -6,6 +6,7 @@ import re
 from enum import IntEnum
 
 from tpu_profile_plugin.analysis.budget.library_files import NO_FILES, SourceFiles, is_library
+from tpu_profile_plugin.analysis.common.compile_names import compiles_torch
 from tpu_profile_plugin.system.name_cache import cached_by_name
 
 
@@ -31,8 +32,7 @@ _PLAIN = r"(?:\$\S+ )?"
 _COMPILE = re.compile(
     r"backend_compile|XlaCompil|compile_or_get_cached|::Compile(?:AndLoad)?\b|CpuCompiler|(?:GPU|NVPTX|AMDGPU)Compiler"
     r"|TpuCompile|LoadProgram|XLA::TPU (?:run|lowering|code|emitting)|trace_to_jaxpr|lower_sharding_computation"
-    r"|lower_jaxpr_to_module|^tf\.function-graph_building\Z|TritonCompil|torch\.compile|CompiledFxGraph compile"
-    r"|\(dynamo_timed\)|\$torch/_dynamo/convert_frame\.py:\d+ _compile\Z"
+    r"|lower_jaxpr_to_module|^tf\.function-graph_building\Z"
     rf"|^{_PLAIN}(?:_pjit_lower|_cached_lowering_to_hlo|_resolve_and_lower|_compile_and_write_cache)\Z"
 )
 _TRANSFER = re.compile(
@@ -76,6 +76,8 @@ _NOISE = ("ThreadpoolListener::", "end: ")
 @cached_by_name
 def activity(name: str) -> Activity:
     """What an event of that name tells."""
+    if compiles_torch(name):
+        return Activity.COMPILE
     return next((kind for kind, pattern in _PATTERNS if pattern.search(name)), Activity.OTHER)
 
 

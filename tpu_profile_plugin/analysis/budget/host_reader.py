@@ -27,30 +27,30 @@ class HostReader:
     def __init__(
         self, space: XSpace, keep: Keep | None = None, programs: Callable[[], HloPrograms] | None = None
     ) -> None:
-        self._space = space
+        self.space = space
         self._programs = programs or (lambda: hlo_programs(space))
         self._keep = _memory() if keep is None else keep
 
     @property
     def events(self) -> Plane | None:
         """The host plane with at least the events that tell what the host does, and all that launch work."""
-        plane = host_plane(self._space)
+        plane = host_plane(self.space)
         if plane is None or plane.decoded:
             return plane
-        read: Plane | None = self._keep(EVENTS, lambda: telling_events(self._space))
+        read: Plane | None = self._keep(EVENTS, lambda: telling_events(self.space))
         return read
 
     @property
     def time(self) -> HostTime:
         """What the host did when."""
-        time: HostTime = self._keep(TIME, lambda: host_time(self._space, self.events))
+        time: HostTime = self._keep(TIME, lambda: host_time(self.space, self.events))
         return time
 
     def main(self, since: int, until: int, evidence: Evidence | None = None) -> MainThread:
         """The main thread; arguments as those of `main_thread`."""
         main: MainThread = self._keep(
             (MAIN, since, until, evidence),
-            lambda: main_thread(self._space, self.time, since, until, evidence, self._files),
+            lambda: main_thread(self.space, self.time, since, until, evidence, self._files),
         )
         return main
 

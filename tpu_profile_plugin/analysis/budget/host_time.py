@@ -84,7 +84,8 @@ class HostTime:
         uploads to a device on any thread, the rest on the main thread.
       handover: when the main thread waited for another thread or process, but not for input; batching: the part of it
         that are waits with a time limit for several results in turn before the next launch.
-      launch_key, launch_ps: what launches on the host refer to (correlation or run id, ascending), and their begin.
+      launch_key, launch_ps, launched_ps: what launches on the host refer to (correlation or run id, ascending), and
+        begin and end of the calls.
       main: id and name of the main thread's line; None without any.
     """
 
@@ -97,14 +98,16 @@ class HostTime:
     batching: Times = field(default_factory=no_time)
     launch_key: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     launch_ps: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    launched_ps: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     main: tuple[int, str] | None = None
 
-    def launches_of(self, key: I64) -> I64:
-        """When the host launched what has each key; `NO_LAUNCH` if that is unknown."""
+    def launches_of(self, key: I64) -> tuple[I64, I64]:
+        """Begin and end of the call that launched what has each key; `NO_LAUNCH` if that is unknown."""
         if not len(self.launch_key):
-            return np.full(len(key), NO_LAUNCH)
+            return np.full(len(key), NO_LAUNCH), np.full(len(key), NO_LAUNCH)
         index = np.minimum(np.searchsorted(self.launch_key, key), len(self.launch_key) - 1)
-        return np.where(self.launch_key[index] == key, self.launch_ps[index], NO_LAUNCH)
+        known = self.launch_key[index] == key
+        return np.where(known, self.launch_ps[index], NO_LAUNCH), np.where(known, self.launched_ps[index], NO_LAUNCH)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -302,8 +305,8 @@ def _begins(plane: Plane, test: Callable[[str], bool], within: tuple[int, int] |
     return begins
 
 
-def _launches(space: XSpace, plane: Plane) -> tuple[I64, I64]:
-    """Key and begin of the first event of each launch, by key."""
+def _launches(space: XSpace, plane: Plane) -> tuple[I64, I64, I64]:
+    """Key, begin and end of the first event of each launch, by key."""
     for stat in LAUNCH_STATS:
         if plane.stat_metadata.row(stat) is None:
             continue
@@ -312,6 +315,6 @@ def _launches(space: XSpace, plane: Plane) -> tuple[I64, I64]:
         if len(events):
             events = events[np.lexsort((plane.events.begin_ps[events], key[events]))]
             events = events[np.append(True, np.diff(key[events]) != 0)]
-            return key[events], plane.events.begin_ps[events]
+            return key[events], *spans_at(plane, events)
     none = np.zeros(0, np.int64)
-    return none, none
+    return none, none, none

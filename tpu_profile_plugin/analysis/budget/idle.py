@@ -9,9 +9,13 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.host_time import HostTime, MainThread
-from tpu_profile_plugin.analysis.common.spans import Times, contains, intersect, join, subtract, times_of
-from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device
+from tpu_profile_plugin.analysis.common.spans import Times, contains, intersect, join, no_time, subtract, times_of
+from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Work
 from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.units import PS_PER_MS
+
+LAUNCH_PS = PS_PER_MS
+"""Launched work that begins later on an idle device does not wait for its launch."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,11 +36,14 @@ class IdleTime:
 def split_idle(idle: Times, device: Device, host: HostTime, others: Times | None = None) -> IdleTime:
     """The idle time by cause, where events tell it.
 
-    Gaps within a run of a program are the program's own. Once the work that ends a gap is launched, the host is not the
-    cause any more: the rest of the gap is the launch's, or that of an upload under way. Before that compilation counts
-    first, then uploads, as a host that waits for results waits for what they need, then waiting for results, for input,
-    and launching. What follows a wait for results until the next work
-    begins belongs to that wait: with nothing left to do the device had to wait for the host to go on.
+    Gaps within a run of a program are the program's own. Until the work that ends a gap is launched, the host is the
+    cause: compilation counts first, then uploads, as a host that waits for results waits for what they need, then
+    waiting for results, for input, and launching. What follows a wait for results until the next work begins belongs to
+    that wait: with nothing left to do the device had to wait for the host to go on.
+
+    Launched work that has not begun waits for an upload under way, for a copy to the host that blocks the host, or, if
+    nothing was queued before it, for its launch: while the call lasts, and a moment more. If it begins later still, a
+    host that is blocked waits for results; anything else is the device's own.
 
     Args:
       idle: when the device does nothing.
@@ -47,27 +54,32 @@ def split_idle(idle: Times, device: Device, host: HostTime, others: Times | None
     gaps = idle if device.programs is None or device.kind == "gpu" else subtract(idle, device.programs)
     within = subtract(idle, gaps)
     queued = _queued(gaps, device, host)
-    rest = subtract(gaps, queued)
+    rest = subtract(gaps, queued.all)
+    waiting_work = queued.all
     if others is not None:
-        within = join(within, intersect(queued, others))
-        queued = subtract(queued, others)
+        within = join(within, intersect(waiting_work, others))
+        waiting_work = subtract(waiting_work, others)
     compiling = intersect(rest, host.compile_)
     rest = subtract(rest, compiling)
-    feeding = intersect(join(queued, rest), host.upload)
-    queued, rest = subtract(queued, feeding), subtract(rest, feeding)
-    waiting = intersect(rest, host.transfer)
+    feeding = join(intersect(join(waiting_work, rest), host.upload), intersect(waiting_work, queued.sending))
+    waiting_work, rest = subtract(waiting_work, feeding), subtract(rest, feeding)
+    fetches = join(host.transfer, _downloads(device, host))
+    waiting = intersect(rest, fetches)
     rest = subtract(rest, waiting)
     fetching = intersect(rest, host.input)
     rest = subtract(rest, fetching)
     dispatching = intersect(rest, host.launch)
+    blocked = intersect(intersect(waiting_work, join(queued.receiving, queued.late)), fetches)
+    starting = intersect(subtract(waiting_work, blocked), queued.starting)
+    stalled = subtract(subtract(waiting_work, blocked), starting)
     after = _after_transfer(gaps, device, host)
-    launching = join(queued, dispatching)
+    launching = join(starting, dispatching)
     return IdleTime(
         compile_=compiling,
         input=join(feeding, fetching),
-        transfer=join(waiting, intersect(launching, after)),
+        transfer=join(join(waiting, blocked), intersect(launching, after)),
         launch=subtract(launching, after),
-        within=within,
+        within=join(within, stalled),
         rest=_cut_at(subtract(rest, dispatching), host.handover),
     )
 
@@ -107,7 +119,7 @@ def idle_parts(idle: IdleTime, named: NamedTime) -> Iterator[tuple[int, Times]]:
     yield part.IDLE_HOST, named.host
     yield part.IDLE_TRANSFER, idle.transfer
     yield part.IDLE_LAUNCH, idle.launch
-    yield part.IDLE_OTHER, idle.within
+    yield part.IDLE_GAP, idle.within
     yield part.IDLE_OTHER, named.other
 
 
@@ -127,20 +139,55 @@ def _cut(rest: Times, main: MainThread) -> Times:
     return begin[inside], end[inside]
 
 
-def _queued(gaps: Times, device: Device, host: HostTime) -> Times:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Queued:
+    """Sets of time in which the work that ends a gap is launched and has not begun.
+
+    `all` of it; while the host sends data to the device (`sending`); if the device then sends data (`receiving`); while
+    it is being launched (`starting`); and later than launches take (`late`).
+    """
+
+    all: Times
+    sending: Times
+    receiving: Times
+    starting: Times
+    late: Times
+
+
+def _queued(gaps: Times, device: Device, host: HostTime) -> _Queued:
     """In each gap the time from the launch of the work that ends it; all of it if the work was launched before."""
-    launched = _launch_of(gaps, device, host)
+    index, launched, called = _launch_of(gaps, device, host)
     known = launched != NO_LAUNCH
-    return times_of(np.maximum(gaps[0], launched)[known], gaps[1][known])
+    begin, end, launched, called = (times[known] for times in (*gaps, launched, called))
+    work = device.runs.work[index[known]] if device.kind == "gpu" else np.full(len(begin), Work.COMPUTE)
+    since, until = np.maximum(begin, launched), np.minimum(called, end)
+    ready = np.minimum(np.maximum(called, since + LAUNCH_PS), end)
+    return _Queued(
+        all=times_of(since, end),
+        sending=times_of(since, until, work == Work.UPLOAD),
+        receiving=times_of(since, end, work == Work.DOWNLOAD),
+        starting=times_of(since, ready, launched >= begin),
+        late=times_of(ready, end),
+    )
 
 
-def _launch_of(gaps: Times, device: Device, host: HostTime) -> I64:
-    """When the work that ends each gap was launched; `NO_LAUNCH` if unknown."""
+def _downloads(device: Device, host: HostTime) -> Times:
+    """The calls that copy from a GPU: as far as they last, the host waits for the data."""
+    if device.kind != "gpu":
+        return no_time()
+    begin, end = host.launches_of(device.launch_key[device.runs.work == Work.DOWNLOAD])
+    return times_of(begin, end, begin != NO_LAUNCH)
+
+
+def _launch_of(gaps: Times, device: Device, host: HostTime) -> tuple[I64, I64, I64]:
+    """The start that ends each gap, and begin and end of the call that launched it; `NO_LAUNCH` if unknown."""
     if not len(device.starts):
-        return np.full(len(gaps[0]), NO_LAUNCH)
+        unknown = np.full(len(gaps[0]), NO_LAUNCH)
+        return unknown, unknown, unknown
     index = np.minimum(np.searchsorted(device.starts, gaps[1]), len(device.starts) - 1)
-    launched = host.launches_of(device.launch_key[index])
-    return np.where(device.starts[index] == gaps[1], launched, NO_LAUNCH)
+    launched, called = host.launches_of(device.launch_key[index])
+    ends_gap = device.starts[index] == gaps[1]
+    return index, np.where(ends_gap, launched, NO_LAUNCH), np.where(ends_gap, called, NO_LAUNCH)
 
 
 def _after_transfer(gaps: Times, device: Device, host: HostTime) -> Times:
@@ -150,6 +197,6 @@ def _after_transfer(gaps: Times, device: Device, host: HostTime) -> Times:
 
 
 def _launched_before(gaps: Times, device: Device, host: HostTime) -> Bools:
-    launched = _launch_of(gaps, device, host)
+    _, launched, _ = _launch_of(gaps, device, host)
     before: Bools = (launched != NO_LAUNCH) & (launched <= gaps[0])
     return before

@@ -14,15 +14,17 @@ from tpu_profile_plugin.analysis.budget.categories import (
     CATEGORIES,
     EXPOSED_COMMUNICATION,
     IDLE_PEER,
+    NOT_RECORDED,
     PARTS,
     PEER_TRANSFER,
+    UNKNOWN,
     members,
 )
 from tpu_profile_plugin.analysis.common.part_times import PartTimes, side_by_side
 from tpu_profile_plugin.analysis.common.spans import exact_sum
 from tpu_profile_plugin.analysis.devices.across_hosts import clock_offsets, match_hosts, sums_of_cells
 from tpu_profile_plugin.analysis.devices.model import RunDevice, of_hosts
-from tpu_profile_plugin.analysis.devices.windows import Source, common_rows
+from tpu_profile_plugin.analysis.devices.windows import Source, StartUp, common_rows
 from tpu_profile_plugin.analysis.steps.inferred import Evidence
 from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
 from tpu_profile_plugin.analysis.steps.numbered import KERAS
@@ -50,6 +52,7 @@ class RunBudget:
       evidence: of the first host whose steps are inferred.
       traced: per host, whether Python functions were recorded; None if that was not looked for.
       rows: int64[s] per host, which of its own steps these are.
+      start_up: (position of the host, step) of those that are left out for what happens once.
     """
 
     hosts: tuple[int, ...]
@@ -68,6 +71,7 @@ class RunBudget:
     traced: tuple[bool | None, ...] = ()
     rows: tuple[I64, ...] = ()
     between_causes: tuple[tuple[int, HostCause], ...] = ()
+    start_up: tuple[tuple[int, StartUp], ...] = ()
 
     def __len__(self) -> int:
         return len(self.number)
@@ -117,10 +121,19 @@ class RunBudget:
         """The average time between steps, however little; 0 with one step."""
         return self._mean_gap(self.between_ps)
 
-    @property
+    @cached_property
     def base_ps(self) -> float:
-        """What shares are of: the average time from step to step, or the average step if nothing is between steps."""
-        return self.step_ps + self.between_step_ps
+        """What shares are of: the average time from step to step, or the average step if nothing is between steps.
+
+        Without what was not recorded.
+        """
+        return self.step_ps + self.between_step_ps - self.not_recorded_ps
+
+    @cached_property
+    def not_recorded_ps(self) -> float:
+        """The part of the average step, and of the time until the next, of which events of the device are missing."""
+        between = float(self.between_parts_ps[NOT_RECORDED]) if self.between_step_ps else 0.0
+        return float(self.parts_ps[NOT_RECORDED]) + between
 
     @property
     def base(self) -> str:
@@ -137,12 +150,16 @@ class RunBudget:
         )
 
     def part_ps(self, name: str) -> float:
-        """A part, a group of parts or `BETWEEN` of the average step, by id."""
-        return self.between_step_ps if name == BETWEEN else float(self.parts_ps[list(members(name))].sum())
+        """A part, a group of parts or `BETWEEN` of the average step, by id; `BETWEEN` without what was not recorded."""
+        if name == UNKNOWN:
+            return self.not_recorded_ps
+        if name == BETWEEN:
+            return self.between_step_ps - (self.not_recorded_ps - float(self.parts_ps[NOT_RECORDED]))
+        return float(self.parts_ps[list(members(name))].sum())
 
     def share(self, name: str) -> float:
-        """A part, group or `BETWEEN` as a share of `base_ps`, 0 to 1; 0 without steps."""
-        return self.part_ps(name) / self.base_ps if self.base_ps else 0.0
+        """A part, group or `BETWEEN` as a share of `base_ps`, 0 to 1; 0 without steps, and of what is `UNKNOWN`."""
+        return self.part_ps(name) / self.base_ps if self.base_ps and name != UNKNOWN else 0.0
 
     @cached_property
     def of_steps_ps(self) -> tuple[F64, F64]:
@@ -163,8 +180,9 @@ class RunBudget:
             return self._counted(self.duration_ps).sum(axis=axis) / count, parts / count[:, None]
 
     def between_of_devices_ps(self) -> F64:
-        """float64[d], each device's average time between steps; 0 if it is too little to be shown."""
-        return self.between_ps / max(len(self) - 1, 1) * bool(self.between_step_ps)
+        """float64[d], each device's average time between steps, as far as recorded; 0 if too little to be shown."""
+        known = self.between_ps - self.between_time_ps[:, NOT_RECORDED]
+        return known / max(len(self) - 1, 1) * bool(self.between_step_ps)
 
     def causes_per_step(self) -> list[tuple[int, HostCause, float]]:
         """(position of the host, host code, ps per step on average over its devices that take part), as `causes`."""
@@ -219,6 +237,7 @@ def merge_budgets(parts: Sequence[HostBudget]) -> RunBudget:
         traced=tuple(part.traced for part, _ in chosen),
         rows=tuple(rows),
         between_causes=_most_first([(i, cause) for i in hosts for cause in parts[i].between_causes]),
+        start_up=tuple((i, one) for i, part in zip(hosts, steps, strict=True) for one in part.start_up),
     )
 
 

@@ -122,14 +122,13 @@ def memcpy_kind(name: str, *, short: bool = False) -> str:
     return kind
 
 
-# Kernels of NCCL and RCCL of all generations, and of libraries like them: ncclKernel_AllReduce_RING_LL_Sum_float,
-# ncclDevKernel_SendRecv, void rcclGenericKernel<...>, ...
-_LIBRARY_COLLECTIVE = re.compile(r"(?:void )?(?:nccl|rccl|hccl|msccl)", re.IGNORECASE)
+# As XProf classifies kernels of GPUs; `collective_names` is our own reading.
+_XPROF_COLLECTIVE = re.compile(r"(?:void )?(?:nccl|rccl|hccl|msccl)", re.IGNORECASE)
 
 
-def library_collective(kernel: str) -> bool:
-    """True for kernels of libraries of collectives."""
-    return _LIBRARY_COLLECTIVE.match(kernel) is not None
+def xprof_collective(kernel: str) -> bool:
+    """True for kernels that XProf takes for collectives: those of NCCL and of libraries that are called like it."""
+    return _XPROF_COLLECTIVE.match(kernel) is not None
 
 
 def is_infeed_enqueue(op_type: str) -> bool:

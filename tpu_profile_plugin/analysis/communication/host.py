@@ -8,30 +8,39 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.keys import extents
-from tpu_profile_plugin.analysis.common.spans import covered_within, no_time, subtract
+from tpu_profile_plugin.analysis.common.spans import covered_within, no_time, subtract, times_of
 from tpu_profile_plugin.analysis.communication.launches import LaunchSummary, launch_summary
 from tpu_profile_plugin.analysis.communication.recorded import (
     RecordedCollectives,
     may_communicate,
     recorded_collectives,
 )
-from tpu_profile_plugin.analysis.devices.across_hosts import HostRuns, keep_runs, sum_by_step
+from tpu_profile_plugin.analysis.devices.across_hosts import HostRuns, keep_runs, kept_rows, sum_by_step
 from tpu_profile_plugin.analysis.devices.clocks import ClockOffset, device_offset
 from tpu_profile_plugin.analysis.devices.collective_ops import Transfer
-from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey, CollectiveRuns, key_of
+from tpu_profile_plugin.analysis.devices.collectives import (
+    CollectiveKey,
+    CollectiveRuns,
+    FirstWait,
+    key_of,
+    waits_for_start,
+)
 from tpu_profile_plugin.analysis.devices.kinds import async_role
-from tpu_profile_plugin.analysis.devices.launches import launches_of
-from tpu_profile_plugin.analysis.devices.model import Device, Work
+from tpu_profile_plugin.analysis.devices.launches import Launches, launches_of
+from tpu_profile_plugin.analysis.devices.model import Device, Work, busy
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.environment.environment import hostname
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.columns.clocks import clock_of
 
 
 @dataclass(frozen=True, slots=True)
 class CollectiveSums:
     """One collective on one host, over all its runs on all devices; times in picoseconds.
+
+    Waits for other devices to start, which happen once, are left out (`HostCommunication.first_waits`).
 
     Attributes:
       key, transfer: its identity, and the data it transfers.
@@ -77,8 +86,11 @@ class HostCommunication:
       work_ps, communication_ps, exposed_ps, wait_ps: int64[s, d], per step and device the time in which it computes, in
         which a collective is under way, in which one is and it does not compute, and its waits for other devices.
       caused_ps: int64[d], time that other devices of the host waited for this one.
+      first_waits: runs in which a device waited for others to start; no other time here includes those waits.
       early: runs that ended before the last device began.
-      runs: runs of collectives, for matching with other hosts.
+      runs: runs of collectives, for matching with other hosts, with their whole waits.
+      work_before_ps, idle_before_ps: int64[n], per row of `runs` what its device did since the collective before.
+      queued_ps: int64[n], from the launch of the run on the host to its begin; -1 if the launch is not known.
       clocks: per device, how far its clock is behind the host's; None if that is unknown.
       launches: per device, None if it is no GPU.
     """
@@ -92,8 +104,12 @@ class HostCommunication:
     exposed_ps: I64
     wait_ps: I64
     caused_ps: I64
+    first_waits: tuple[FirstWait, ...]
     early: int
     runs: HostRuns
+    work_before_ps: I64
+    idle_before_ps: I64
+    queued_ps: I64
     clocks: tuple[ClockOffset | None, ...]
     launches: tuple[LaunchSummary | None, ...]
 
@@ -112,38 +128,82 @@ def host_communication(
     if steps is None or not may_communicate(devices):
         none, table = np.zeros(0, np.int64), np.zeros((0, 0), np.int64)
         empty = HostRuns((), (), 0, *(none,) * 7)
-        return HostCommunication(hostname(space), (), None, (), table, table, table, table, none, 0, empty, (), ())
+        tables = table, table, table, table
+        return HostCommunication(hostname(space), (), None, (), *tables, none, (), 0, empty, none, none, none, (), ())
     recorded = recorded_collectives(devices, programs)
     runs, exposed = recorded.runs, recorded.exposed_ps
     sums = _sums(devices, recorded)
     launches = launches_of(space, devices, host())
-    work, communication, shown = _per_step(devices, steps)
+    work, communication, shown = _per_step(devices, steps, runs)
+    kept = kept_rows(runs, len(devices))
+    before = _before(devices, runs)
     return HostCommunication(
-        hostname(space),
-        tuple((device.name, device.kind) for device in devices),
-        steps,
-        sums,
-        work,
-        communication,
-        shown,
-        sum_by_step(steps.begin_ps, steps.end_ps, runs.device, runs.begin_ps, runs.wait_ps),
-        _caused(runs, len(devices)),
-        int(runs.early.sum()),
-        keep_runs(runs, exposed, recorded.transfers, len(devices)),
-        tuple(device_offset(one.call_ps, one.begin_ps) for one in launches),
-        tuple(
+        hostname=hostname(space),
+        devices=tuple((device.name, device.kind) for device in devices),
+        steps=steps,
+        sums=sums,
+        work_ps=work,
+        communication_ps=communication,
+        exposed_ps=shown,
+        wait_ps=sum_by_step(steps.begin_ps, steps.end_ps, runs.device, runs.begin_ps, runs.repeated_ps),
+        caused_ps=_caused(runs, len(devices)),
+        first_waits=waits_for_start(runs),
+        early=int(runs.early.sum()),
+        runs=keep_runs(runs, exposed, recorded.transfers, len(devices)),
+        work_before_ps=before[0][kept],
+        idle_before_ps=before[1][kept],
+        queued_ps=_queued(launches, runs)[kept],
+        clocks=tuple(
+            device_offset(one.delay_ps, clock_of(space.clocks, space.planes[device.plane].name))
+            for device, one in zip(devices, launches, strict=True)
+        ),
+        launches=tuple(
             launch_summary(device, one, steps.begin_ps[:, i], steps.end_ps[:, i])
             for i, (device, one) in enumerate(zip(devices, launches, strict=True))
         ),
     )
 
 
-def _per_step(devices: Sequence[Device], steps: StepWindows) -> tuple[I64, I64, I64]:
+def _before(devices: Sequence[Device], runs: CollectiveRuns) -> tuple[I64, I64]:
+    """Per run the work and the idle time of its device since all collectives that began before ended."""
+    work, idle = np.zeros(len(runs.key), np.int64), np.zeros(len(runs.key), np.int64)
+    for number, device in enumerate(devices):
+        rows = np.flatnonzero(runs.device == number)
+        if not len(rows):
+            continue
+        rows = rows[np.argsort(runs.begin_ps[rows], kind="stable")]
+        span = device.span()
+        first = runs.begin_ps[rows[0]] if span is None else min(span[0], int(runs.begin_ps[rows[0]]))
+        until = runs.begin_ps[rows]
+        since = np.minimum(np.append(first, np.maximum.accumulate(runs.end_ps[rows])[:-1]), until)
+        work[rows] = covered_within(*device.compute(), since, until)
+        idle[rows] = until - since - covered_within(*busy(device), since, until)
+    return work, idle
+
+
+def _queued(launches: Sequence[Launches], runs: CollectiveRuns) -> I64:
+    """Per run the time from its launch to its begin, -1 if that is unknown."""
+    queued = np.full(len(runs.key), -1)
+    for number, one in enumerate(launches):
+        rows = np.flatnonzero(runs.device == number)
+        if not len(one) or not len(rows):
+            continue
+        at = np.minimum(np.searchsorted(one.begin_ps, runs.begin_ps[rows]), len(one) - 1)
+        known = one.begin_ps[at] == runs.begin_ps[rows]
+        queued[rows[known]] = np.maximum(one.delay_ps[at[known]], 0)
+    return queued
+
+
+def _per_step(devices: Sequence[Device], steps: StepWindows, runs: CollectiveRuns) -> tuple[I64, I64, I64]:
     shape = len(steps), len(devices)
     work, communication, shown = (np.zeros(shape, np.int64) for _ in range(3))
     for i, device in enumerate(devices):
         window = steps.begin_ps[:, i], steps.end_ps[:, i]
         compute, talk = device.compute(), device.communication()
+        starting = (runs.device == i) & (runs.start_ps > 0)
+        if starting.any():
+            begin = runs.begin_ps[starting]
+            talk = subtract(talk, times_of(begin, begin + runs.start_ps[starting]))
         work[:, i] = covered_within(*compute, *window)
         communication[:, i] = covered_within(*talk, *window)
         shown[:, i] = covered_within(*(subtract(talk, compute) if len(talk[0]) else no_time()), *window)
@@ -153,7 +213,7 @@ def _per_step(devices: Sequence[Device], steps: StepWindows) -> tuple[I64, I64, 
 def _caused(runs: CollectiveRuns, devices: int) -> I64:
     caused = np.zeros(devices, np.int64)
     known = runs.last >= 0
-    np.add.at(caused, runs.last[known], runs.wait_ps[known])
+    np.add.at(caused, runs.last[known], runs.repeated_ps[known])
     return caused
 
 
@@ -172,24 +232,25 @@ def _sums(devices: Sequence[Device], recorded: RecordedCollectives) -> tuple[Col
 def _sum(
     key: CollectiveKey, transfer: Transfer, stall_ps: int | None, runs: CollectiveRuns, exposed: I64, rows: I64
 ) -> CollectiveSums:
-    duration = runs.end_ps[rows] - runs.begin_ps[rows]
+    start, waits = runs.start_ps[rows], runs.repeated_ps[rows]
+    duration = runs.end_ps[rows] - runs.begin_ps[rows] - start
     instance = runs.instance[rows]
     alone = instance < 0
     _, quickest, _ = extents(instance[~alone], duration[~alone], duration[~alone])
-    waiting, longest = rows[int(runs.wait_ps[rows].argmax())], rows[int(duration.argmax())]
+    waiting, longest = int(waits.argmax()), rows[int((duration - (start > 0)).argmax())]
     return CollectiveSums(
         key=key,
         transfer=transfer,
         count=len(rows),
         instances=len(quickest) + int(alone.sum()),
         total_ps=int(duration.sum()),
-        exposed_ps=int(exposed[rows].sum()),
+        exposed_ps=int(np.maximum(exposed[rows] - start, 0).sum()),
         stall_ps=stall_ps,
         latency_ps=int(quickest.sum()) + int(duration[alone].sum()),
         ranks=int(runs.ranks[rows].max()),
-        wait_ps=int(runs.wait_ps[rows].sum()),
-        most_wait_ps=int(runs.wait_ps[waiting]),
-        last=int(runs.last[waiting]) if runs.wait_ps[waiting] else -1,
+        wait_ps=int(waits.sum()),
+        most_wait_ps=int(waits[waiting]),
+        last=int(runs.last[rows[waiting]]) if waits[waiting] else -1,
         begin_ps=int(runs.begin_ps[longest]),
         end_ps=int(runs.end_ps[longest]),
         device=int(runs.device[longest]),

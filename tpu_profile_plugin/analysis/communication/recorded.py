@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.devices import cpu_tf
 from tpu_profile_plugin.analysis.devices.across_hosts import HostRuns, clock_offsets, match_hosts
 from tpu_profile_plugin.analysis.devices.collective_ops import Transfer, transfer_of
 from tpu_profile_plugin.analysis.devices.collectives import (
@@ -16,7 +17,6 @@ from tpu_profile_plugin.analysis.devices.collectives import (
     key_of,
     match_collectives,
 )
-from tpu_profile_plugin.analysis.devices.host import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.devices.kinds import async_role
 from tpu_profile_plugin.analysis.devices.model import Device, Op, Work
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
@@ -39,8 +39,8 @@ class RecordedCollectives:
 
 
 def may_communicate(devices: Sequence[Device]) -> bool:
-    """Whether there are devices that can run collectives; CPU ops of TensorFlow and PyTorch do not."""
-    return bool(devices) and devices[0].name not in RUNS_WITHIN_HOST_CALLS
+    """Whether there are devices that can run collectives; CPUs on which TensorFlow runs ops do not."""
+    return bool(devices) and devices[0].name != cpu_tf.NAME
 
 
 def recorded_collectives(devices: Sequence[Device], programs: HloPrograms) -> RecordedCollectives:

@@ -10,10 +10,11 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.keys import extents
 from tpu_profile_plugin.analysis.communication.host import CollectiveSums, HostCommunication
-from tpu_profile_plugin.analysis.communication.stragglers import Straggler, outliers, stragglers
+from tpu_profile_plugin.analysis.communication.stragglers import Straggler, before_last, stragglers
 from tpu_profile_plugin.analysis.devices.across_hosts import MatchedHosts, clock_offsets, match_hosts, sum_by_step
 from tpu_profile_plugin.analysis.devices.clocks import ClockOffset
-from tpu_profile_plugin.analysis.devices.model import RunDevice, of_hosts
+from tpu_profile_plugin.analysis.devices.collectives import CollectiveRuns, FirstWait, waits_for_start
+from tpu_profile_plugin.analysis.devices.model import RunDevice
 from tpu_profile_plugin.analysis.devices.windows import StepWindows, common_rows
 from tpu_profile_plugin.columns.arrays import I64
 
@@ -28,8 +29,10 @@ class RunCommunication:
       number, names, begin_ps: int64[s], names, int64[s, d] of the steps that all hosts have.
       work_ps, communication_ps, exposed_ps, wait_ps: int64[s, d].
       caused_ps: int64[d], time that other devices waited for this one.
+      first_waits: runs in which a device waited for others to start, times on its own host's axis, longest first; no
+        other time here includes those waits.
       sums: one entry per collective, most exposed time of its own (`own_exposed_ps`) first.
-      stragglers: devices that others wait for; host_outliers: hosts (positions) with far more work, and their score.
+      stragglers: devices that others wait for, most first; the one answer to who is late.
       offsets: per host in `hosts`, its clock against the first one's; None for the first and where unknown.
       early: runs that ended before the last device began.
       whole: waits between hosts are of all runs.
@@ -45,12 +48,22 @@ class RunCommunication:
     exposed_ps: I64
     wait_ps: I64
     caused_ps: I64
+    first_waits: tuple[FirstWait, ...]
     sums: tuple[CollectiveSums, ...]
     stragglers: tuple[Straggler, ...]
-    host_outliers: tuple[tuple[int, float], ...]
     offsets: tuple[ClockOffset | None, ...]
     early: int
     whole: bool = True
+
+    @property
+    def late_host(self) -> int | None:
+        """The position of the host whose devices, of which there are several, are all late; None without one."""
+        late = {one.index for one in self.stragglers}
+        hosts = {self.devices[index].host for index in late}
+        if len(self.hosts) < 2 or len(hosts) != 1 or len(late) < 2:
+            return None
+        (host,) = hosts
+        return host if sum(device.host == host for device in self.devices) == len(late) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,8 +73,10 @@ class _AllHosts:
     sums: tuple[CollectiveSums, ...]
     wait_ps: I64
     caused_ps: I64
+    first_waits: tuple[FirstWait, ...]
     early: int
     offsets: tuple[ClockOffset | None, ...]
+    runs: CollectiveRuns | None = None
 
 
 def merge_communication(parts: Sequence[HostCommunication]) -> RunCommunication:
@@ -87,9 +102,9 @@ def merge_communication(parts: Sequence[HostCommunication]) -> RunCommunication:
         exposed_ps=exposed,
         wait_ps=together.wait_ps,
         caused_ps=together.caused_ps,
+        first_waits=together.first_waits,
         sums=tuple(sorted(together.sums, key=lambda one: (-one.own_exposed_ps, -one.exposed_ps, one.key.name))),
-        stragglers=tuple(stragglers(work.sum(axis=0).tolist(), communication.sum(axis=0).tolist())),
-        host_outliers=_host_outliers(devices, hosts, work),
+        stragglers=_stragglers(chosen, devices, together, work, communication),
         offsets=together.offsets,
         early=together.early,
         whole=len(chosen) < 2 or all(part.runs.whole for part in chosen),
@@ -100,19 +115,35 @@ def _side_by_side(tables: Sequence[I64]) -> I64:
     return np.concatenate(tables, axis=1) if tables else np.zeros((0, 0), np.int64)
 
 
-def _host_outliers(devices: Sequence[RunDevice], hosts: Sequence[int], work: I64) -> tuple[tuple[int, float], ...]:
-    """Hosts whose devices have far more work of their own than those of the others."""
-    device_work, columns = work.sum(axis=0), of_hosts(devices)
-    means = [float(device_work[columns[host]].mean()) for host in hosts]
-    return tuple((hosts[at], score) for at, score in outliers(means))
+def _stragglers(
+    parts: Sequence[HostCommunication],
+    devices: Sequence[RunDevice],
+    together: _AllHosts,
+    work: I64,
+    communication: I64,
+) -> tuple[Straggler, ...]:
+    """The devices that others wait for, with what they did before."""
+    caused, waits = together.caused_ps, together.wait_ps.sum(axis=0)
+    late = stragglers(devices, caused, waits, work.sum(axis=0), communication.sum(axis=0))
+    if not late or together.runs is None:
+        return late
+    runs = together.runs
+    matched = [part for i, part in enumerate(parts) if not i or together.offsets[i] is not None]
+    before = (
+        np.concatenate([getattr(part, name) for part in matched])[runs.source]
+        for name in ("work_before_ps", "idle_before_ps", "queued_ps")
+    )
+    did, idle, queued = before
+    return tuple(replace(one, before=before_last(runs, did, idle, queued, one.index)) for one in late)
 
 
 def _from_one_host(parts: Sequence[HostCommunication], rows: Sequence[I64]) -> _AllHosts:
     """A single host, or none."""
     if not parts:
-        return _AllHosts((), np.zeros((0, 0), np.int64), np.zeros(0, np.int64), 0, ())
+        return _AllHosts((), np.zeros((0, 0), np.int64), np.zeros(0, np.int64), (), 0, ())
     (part,) = parts
-    return _AllHosts(part.sums, part.wait_ps[rows[0]], part.caused_ps, part.early, (None,))
+    runs = match_hosts([part.runs], (None,)).runs
+    return _AllHosts(part.sums, part.wait_ps[rows[0]], part.caused_ps, part.first_waits, part.early, (None,), runs)
 
 
 def _from_hosts(parts: Sequence[HostCommunication], steps: Sequence[StepWindows], rows: Sequence[I64]) -> _AllHosts:
@@ -127,19 +158,25 @@ def _from_hosts(parts: Sequence[HostCommunication], steps: Sequence[StepWindows]
             merged[number].append(_renumbered(replace(sums, key=matched.keys[number]), first))
     caused = np.zeros(sum(len(part.devices) for part in parts), np.int64)
     known = runs.last >= 0
-    np.add.at(caused, runs.last[known], runs.wait_ps[known])
+    np.add.at(caused, runs.last[known], runs.repeated_ps[known])
     window = (
         _side_by_side([one.begin_ps[row] for one, row in zip(steps, rows, strict=True)]),
         _side_by_side([one.end_ps[row] for one, row in zip(steps, rows, strict=True)]),
     )
-    wait = sum_by_step(*window, runs.device, runs.begin_ps - matched.moved_ps[runs.source], runs.wait_ps)
+    own_axis = runs.begin_ps - matched.moved_ps[runs.source]
+    wait = sum_by_step(*window, runs.device, own_axis, runs.repeated_ps)
+    ended = runs.end_ps - matched.moved_ps[runs.source]
+    starts = list(waits_for_start(replace(runs, begin_ps=own_axis, end_ps=ended)))
     for position in matched.alone:
         first = int(matched.first_device[position])
         devices = slice(first, first + len(parts[position].devices))
-        caused[devices], wait[:, devices] = parts[position].caused_ps, parts[position].wait_ps[rows[position]]
+        caused[devices] += parts[position].caused_ps
+        wait[:, devices] = parts[position].wait_ps[rows[position]]
+        starts += [replace(one, device=one.device + first) for one in parts[position].first_waits]
     early = int(runs.early.sum()) + sum(parts[position].early for position in matched.alone)
     joined = tuple(map(_joined, merged, _rows_of_keys(matched, len(merged)), repeat(matched)))
-    return _AllHosts(joined, wait, caused, early, offsets)
+    starts.sort(key=lambda one: -one.wait_ps)
+    return _AllHosts(joined, wait, caused, tuple(starts), early, offsets, runs)
 
 
 def _renumbered(sums: CollectiveSums, first: int) -> CollectiveSums:
@@ -176,15 +213,16 @@ def _joined(entries: Sequence[CollectiveSums], rows: I64, matched: MatchedHosts)
     )
     if matched.alone or not len(rows):
         return merged
-    most = rows[int(runs.wait_ps[rows].argmax())]
-    duration = runs.end_ps[rows] - runs.begin_ps[rows]
+    waits = runs.repeated_ps
+    most = rows[int(waits[rows].argmax())]
+    duration = runs.end_ps[rows] - runs.begin_ps[rows] - runs.start_ps[rows]
     _, quickest, _ = extents(runs.instance[rows], duration, duration)
     return replace(
         merged,
         instances=len(quickest),
         latency_ps=int(quickest.sum()),
         ranks=int(runs.ranks[rows].max()),
-        wait_ps=int(runs.wait_ps[rows].sum()),
-        most_wait_ps=int(runs.wait_ps[most]),
-        last=int(runs.last[most]) if runs.wait_ps[most] else -1,
+        wait_ps=int(waits[rows].sum()),
+        most_wait_ps=int(waits[most]),
+        last=int(runs.last[most]) if waits[most] else -1,
     )

@@ -16,6 +16,7 @@ from tpu_profile_plugin.analysis.budget.categories import (
     IDLE_LAUNCH,
     IDLE_OTHER,
     IDLE_TRANSFER,
+    UNKNOWN,
 )
 from tpu_profile_plugin.analysis.common.op_names import short_kernels
 from tpu_profile_plugin.analysis.compare.changes import MORE_OFTEN, Kind, describe, how, kind_of
@@ -67,7 +68,7 @@ class Contribution:
     @property
     def nameless(self) -> bool:
         """Whether it names no change of the program: idle time that nothing explains, and the machine's speed."""
-        return self.part == CATEGORIES[IDLE_OTHER] or self.kind == "machine"
+        return self.part in (CATEGORIES[IDLE_OTHER], UNKNOWN) or self.kind == "machine"
 
 
 def contributions(base: RunWork, run: RunWork, matches: Sequence[Match], floor_ps: float) -> list[Contribution]:

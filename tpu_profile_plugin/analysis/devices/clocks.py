@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.columns import DeviceClock
 from tpu_profile_plugin.columns.arrays import I64
 
 LEAST_PAIRS = 3
@@ -62,15 +63,13 @@ def best_shift(reference_end: I64, end: I64, most: int = 64) -> int:
     return 0 if best is None else best[1]
 
 
-def device_offset(call_ps: I64, begin_ps: I64) -> ClockOffset | None:
-    """How far a device's clock is behind its host's: work cannot begin before it is launched.
+def device_offset(delay_ps: I64, clock: DeviceClock | None) -> ClockOffset | None:
+    """How far a device's clock was behind its host's, if `clock` says that it disagreed.
 
-    The offset is 0 if no launch is violated, else the least that makes the earliest one begin with its launch. Spread
-    is that of the delays between launch and begin; violations are counted without the offset.
+    Spread is that of the delays between launch and begin. Violations are counted without the offset.
     """
-    if len(call_ps) < LEAST_PAIRS:
+    if len(delay_ps) < LEAST_PAIRS:
         return None
-    delay = begin_ps - call_ps
-    low, high = np.quantile(delay, (0.25, 0.75), method="nearest").tolist()
-    least = int(delay.min())
-    return ClockOffset(max(0, -least), int(high - low), len(delay), int((delay < 0).sum()))
+    low, high = np.quantile(delay_ps, (0.25, 0.75), method="nearest").tolist()
+    offset, violations = (0, 0) if clock is None else (clock.offset_ps, clock.impossible)
+    return ClockOffset(offset, int(high - low), len(delay_ps), violations)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,12 +11,15 @@ from tpu_profile_plugin.analysis.common.columns import joined
 from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.spans import covered_within
 from tpu_profile_plugin.analysis.devices.collective_ops import Transfer
+from tpu_profile_plugin.analysis.devices.first_waits import first_waits
 from tpu_profile_plugin.analysis.devices.kinds import async_role
-from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work
+from tpu_profile_plugin.analysis.devices.model import WAIT, Device, Op, OpSpans, Work
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
-SYNCHRONIZING = frozenset(("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "ragged-all-to-all"))
+SYNCHRONIZING = frozenset(("barrier", "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "ragged-all-to-all"))
 """Collectives that no device completes before all have come."""
+_MEETINGS = ("barrier", WAIT)
+"""Kinds that move no data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,9 @@ class CollectiveRuns:
       occurrence: int64[n], number of the run among those of its collective and device, aligned over the devices.
       instance: int64[n], number of the execution that the devices took part in together; -1 if they cannot be matched.
       ranks: int64[n], devices that take part in the instance, 1 without an instance.
-      wait_ps: int64[n], from the run's begin to that of the last device, at most the run's duration.
+      wait_ps: int64[n], from the run's begin to that of the last device, at most the run's duration; what it waited
+        for devices that were not recorded, as far as that shows.
+      start_ps: int64[n], the part of `wait_ps` that is for devices which had not started to run yet; see `first_waits`.
       last: int64[n], the device that began last, -1 without an instance.
       early: runs that ended before the last device began, in collectives where this cannot be: clocks disagree.
     """
@@ -55,8 +60,38 @@ class CollectiveRuns:
     instance: I64
     ranks: I64
     wait_ps: I64
+    start_ps: I64
     last: I64
     early: Bools
+
+    @property
+    def repeated_ps(self) -> I64:
+        """int64[n], waits without those for the start of other devices, which happen once."""
+        return self.wait_ps - self.start_ps
+
+
+@dataclass(frozen=True, slots=True)
+class FirstWait:
+    """A run of a collective in which a device waited until others had started; times in ps, on the device's axis.
+
+    Attributes:
+      key, device: the collective and the device, as its owner counts them.
+      begin_ps, end_ps: of the run; wait_ps: the part of it that was the wait.
+    """
+
+    key: CollectiveKey
+    device: int
+    begin_ps: int
+    end_ps: int
+    wait_ps: int
+
+
+def waits_for_start(runs: CollectiveRuns) -> tuple[FirstWait, ...]:
+    """The runs that waited until other devices had started, longest wait first."""
+    rows = np.flatnonzero(runs.start_ps)
+    rows = rows[np.argsort(-runs.start_ps[rows], kind="stable")]
+    columns = (column[rows].tolist() for column in (runs.device, runs.begin_ps, runs.end_ps, runs.start_ps))
+    return tuple(FirstWait(runs.keys[key], *one) for key, *one in zip(runs.key[rows].tolist(), *columns, strict=True))
 
 
 def collective_spans(device: Device) -> tuple[OpSpans, I64]:
@@ -113,7 +148,8 @@ def match_runs(
     group = _groups_of(key, device, devices, transfers)
     occurrence = _occurrences(key, device, end)
     synchronizing = np.array([one.kind in SYNCHRONIZING for one in keys], np.bool_)
-    return _instances(keys, (key, device, begin, end, source), (group, occurrence, group >= 0), synchronizing)
+    runs = _instances(keys, (key, device, begin, end, source), (group, occurrence, group >= 0), synchronizing)
+    return _with_other_waits(runs, devices)
 
 
 def exposed_runs(devices: Sequence[Device], runs: CollectiveRuns) -> I64:
@@ -194,4 +230,18 @@ def _instances(
         came = begin[latest[which]]
         wait[shared] = np.minimum(came - begin[shared], end[shared] - begin[shared])
         early[shared] = synchronizing[key[shared]] & (end[shared] < came)
-    return CollectiveRuns(keys, key, device, begin, end, source, occurrence, instance, ranks, wait, last, early)
+    none = np.zeros(count, np.int64)
+    return CollectiveRuns(keys, key, device, begin, end, source, occurrence, instance, ranks, wait, none, last, early)
+
+
+def _with_other_waits(runs: CollectiveRuns, devices: int) -> CollectiveRuns:
+    """The runs with waits that the begins of other devices do not tell: for their start, and without a collective."""
+    kinds = np.array([one.kind for one in runs.keys], object)
+    meets, waits = (np.isin(kinds, some)[runs.key] for some in (_MEETINGS, (WAIT,)))
+    start = first_waits(runs.key, runs.device, runs.begin_ps, runs.end_ps, meets)
+    start = np.where(start > 0, np.maximum(start, runs.wait_ps), 0)
+    # A wait that no other device shares is for a device that does not wait: of two, for the other one.
+    alone = waits & (runs.instance < 0) & (start == 0)
+    wait = np.where(alone, runs.end_ps - runs.begin_ps, np.maximum(runs.wait_ps, start))
+    last = np.where(alone, 1 - runs.device, runs.last) if devices == 2 else runs.last
+    return replace(runs, wait_ps=wait, start_ps=start, last=last)

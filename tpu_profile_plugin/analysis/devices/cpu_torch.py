@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.columns import joined
+from tpu_profile_plugin.analysis.common.compile_names import compiles_torch
+from tpu_profile_plugin.analysis.common.keys import among
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
-from tpu_profile_plugin.analysis.common.planes import line_of, recorded_lines, spans_at
+from tpu_profile_plugin.analysis.common.planes import on_recorded_line
+from tpu_profile_plugin.analysis.common.spans import contains, subtract, times_of
+from tpu_profile_plugin.analysis.devices.cpu_collectives import host_collectives, is_collective
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work, ordered
 from tpu_profile_plugin.analysis.devices.thread_axis import ThreadAxis, fits_one_axis
-from tpu_profile_plugin.columns import Plane
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
 NAME = "CPU (PyTorch)"
@@ -23,24 +29,49 @@ def runs_pytorch(plane: Plane) -> bool:
     return any(parse_op(name).category == PYTORCH for name in plane.declared.event_metadata.names)
 
 
-def pytorch_devices(plane: Plane) -> list[Device]:
+def pytorch_devices(space: XSpace, plane: Plane) -> list[Device]:
     """The host's CPU as one device, if PyTorch ran ops on it; else none.
 
-    Its runs are the ops that no other op encloses on their thread. Those that a DataLoader runs in the program's own
-    process are part of it: the range of the next batch is `Work.INPUT`.
+    Its runs are the ops that no other op encloses on their thread, without those that run while PyTorch compiles, and
+    without the parts in which they wait for a collective or for compilation; and collectives, during which other ops
+    may run. Ops that a DataLoader runs in the program's own process are part of it: the range of the next batch is
+    `Work.INPUT`.
     """
     if not runs_pytorch(plane) or not fits_one_axis(plane):
         return []
-    ops, op_of_row = _ops(plane.event_metadata.names)
-    metadata = plane.events.metadata
-    events = np.flatnonzero(
-        (op_of_row >= 0)[metadata] & recorded_lines(plane)[line_of(plane, np.arange(len(metadata)))]
-    )
-    events = events[_outermost(ThreadAxis(plane).begin(events), plane.events.duration_ps[events])]
-    op = op_of_row[metadata[events]]
+    names, metadata = plane.event_metadata.names, plane.events.metadata
+    ops, op_of_row = _ops(names)
+    axis, recorded = ThreadAxis(plane), on_recorded_line(plane)
+    compiling = np.flatnonzero(np.array([compiles_torch(name) for name in names], np.bool_)[metadata] & recorded)
+    collectives = host_collectives(space, axis, recorded)
+    events = np.flatnonzero((op_of_row >= 0)[metadata] & recorded)
+    events = events[~axis.inside(events, compiling)]
+    events = events[_outermost(axis.begin(events), plane.events.duration_ps[events])]
+    spans = _without(axis, events, np.concatenate([collectives.blocking, compiling]))
+    op = op_of_row[metadata[spans.event]]
     work = np.array([one.work for one in ops], np.uint8)[op]
-    spans = ordered(OpSpans(*spans_at(plane, events), op.astype(np.int32), work, events))
-    return [Device(NAME, "cpu", 0, plane.index, ops, spans)] if len(spans) else []
+    runs = OpSpans(spans.begin_ps, spans.end_ps, op.astype(np.int32), work, spans.event)
+    exchanged = replace(collectives.spans, op=(collectives.spans.op + len(ops)).astype(np.int32))
+    runs = ordered(joined([runs, exchanged]))
+    return [Device(NAME, "cpu", 0, plane.index, (*ops, *collectives.ops), runs)] if len(runs) else []
+
+
+def _without(axis: ThreadAxis, events: I64, cuts: I64) -> OpSpans:
+    """The events, none of which overlap on their thread, without the parts that others cut out; no ops yet."""
+    plane = axis.plane
+    begin = axis.begin(events)
+    order = np.argsort(begin, kind="stable")
+    events, begin = events[order], begin[order]
+    whole = begin, begin + plane.events.duration_ps[events]
+    cut = axis.begin(cuts)
+    since, until = subtract(whole, times_of(cut, cut + plane.events.duration_ps[cuts]))
+    # Events that follow each other without a gap are one span of the difference.
+    inner = begin[contains((since, until), begin) & ~among(begin, since)]
+    since, until = np.sort(np.concatenate([since, inner])), np.sort(np.concatenate([until, inner]))
+    event = events[np.searchsorted(begin, since, side="right") - 1] if len(events) else events
+    shift = plane.events.begin_ps[event] - axis.begin(event)
+    none = np.zeros(len(event), np.int32)
+    return OpSpans(since + shift, until + shift, none, none.astype(np.uint8), event)
 
 
 def _ops(names: Sequence[str]) -> tuple[tuple[Op, ...], I64]:
@@ -51,7 +82,7 @@ def _ops(names: Sequence[str]) -> tuple[tuple[Op, ...], I64]:
         parsed = parse_op(name)
         if name.startswith(_NEXT):
             op = Op(name, 0, Work.INPUT)
-        elif parsed.category == PYTORCH:
+        elif parsed.category == PYTORCH and not is_collective(name) and not compiles_torch(name):
             op = Op(parsed.name, 0, Work.COMPUTE)
         else:
             continue

@@ -67,7 +67,7 @@ def _ops(space: XSpace, plane: Plane, events: I64) -> tuple[I32, tuple[Op, ...]]
     ops = []
     for row, text, number, size in zip(*(column[first].tolist() for column in columns), strict=True):
         hlo_op = texts[text] if text >= 0 else ""
-        work, collective = gpu_work(names[row], hlo_op)
+        work, collective = gpu_work(names[row], hlo_op, sizes[size].launches if size >= 0 else "")
         name = names[row] if work in _COPIES else hlo_op.rpartition("::")[2] or names[row]
         one = Op(name, number % 2**64, work, collective)
         ops.append(sizes[size].of(one) if size >= 0 and work == Work.COMMUNICATION else one)

@@ -34,5 +34,7 @@ def devices_of(space: XSpace, programs: HloPrograms) -> tuple[Device, ...]:
     if host is None:
         return ()
     return tuple(
-        cpu_devices(space, host, programs) or cpu_tf.tensorflow_devices(space, host) or cpu_torch.pytorch_devices(host)
+        cpu_devices(space, host, programs)
+        or cpu_tf.tensorflow_devices(space, host)
+        or cpu_torch.pytorch_devices(space, host)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tpu_profile_plugin.analysis.common.op_names import library_collective
+from tpu_profile_plugin.analysis.common.collective_names import UNKNOWN_KIND, computes_only, kernel_collective
 from tpu_profile_plugin.analysis.devices.model import Work
 from tpu_profile_plugin.analysis.ops.text import WITH_INNER_OPS
 
@@ -23,11 +23,6 @@ _OPCODE = re.compile(r"[ )]([a-z][a-z0-9-]*)\(")
 _ASYNC_NAME = re.compile(r"(?P<base>.+)-(?P<role>start|done)(?P<number>\.\d+)?\Z")
 _SEND_RECV = re.compile(r"(?P<base>send|recv)(?P<number>\.\d+)?\Z")
 
-_LIBRARY_KINDS = (
-    *(("reducescatter", "reduce-scatter"), ("allreduce", "all-reduce"), ("allgather", "all-gather")),
-    *(("alltoall", "all-to-all"), ("broadcast", "collective-broadcast"), ("sendrecv", "send/recv")),
-    *(("send", "send"), ("recv", "recv"), ("reduce", "reduce")),
-)
 _GPU_COPY = re.compile(
     r"mem(?:cpy|set)(?:\W|\Z|[adhp](?:to|2)?[adhp])|.*rocclr_(?:copy|fill)Buffer"
     r"|copy(?:host|device|peer)to(?:host|device|peer)",
@@ -111,18 +106,24 @@ def _asynchronous(name: str, text: str) -> tuple[Work, str]:
     return (_copy(text) if any(part in name for part in _NAMED_COPIES) else Work.COMPUTE), ""
 
 
-def gpu_work(kernel: str, hlo_op: str) -> tuple[Work, str]:
-    """Work of an event on a GPU stream: by the collective library's kernel name, the HLO op, or as a copy."""
+def gpu_work(kernel: str, hlo_op: str, launched_by: str = "") -> tuple[Work, str]:
+    """Work of an event on a GPU stream: by the HLO op, the kernel's name, or as a copy.
+
+    `launched_by` is the kind of the collective whose op or range launched it, "" for other ops.
+    """
     opcode = stem(hlo_op.rpartition("::")[2])
     op = collective_of(opcode)
-    if library_collective(kernel):
-        plain = kernel.lower().replace("_", "").replace("-", "")
-        return Work.COMMUNICATION, op or next((kind for part, kind in _LIBRARY_KINDS if part in plain), "collective")
+    # XLA names the kernels of a fusion after the fusion, which it names after what it fuses.
+    named = "" if opcode.endswith("fusion") and kernel.startswith(opcode) else kernel_collective(kernel)
+    if named:
+        return Work.COMMUNICATION, op or (launched_by if named == UNKNOWN_KIND else "") or named
     if _GPU_COPY.match(kernel):
         return _gpu_copy(kernel, bool(hlo_op)), ""
     if opcode == "copy":
         return Work.MOVE, ""
-    return (Work.COMMUNICATION, op) if op else (Work.COMPUTE, "")
+    if op or (launched_by and not computes_only(kernel)):
+        return Work.COMMUNICATION, op or launched_by
+    return Work.COMPUTE, ""
 
 
 def _gpu_copy(kernel: str, in_program: bool) -> Work:

@@ -69,6 +69,15 @@ def _calls(space: XSpace, stat: str, plane: Plane | None) -> tuple[I64, I64, I64
     return value[rows], *spans_at(plane, rows)
 
 
+def launch_begins(space: XSpace, device: Device) -> I64:
+    """When the host launched what begins at each of the device's `starts`; `NO_LAUNCH` if that is unknown."""
+    key, begin, _ = _calls(space, KEYS[device.kind], None)
+    if not len(key):
+        return np.full(len(device.starts), NO_LAUNCH)
+    call = np.minimum(np.searchsorted(key, device.launch_key), len(key) - 1)
+    return np.where((key[call] == device.launch_key) & (device.launch_key != NO_LAUNCH), begin[call], NO_LAUNCH)
+
+
 def _matched(device: Device, key: I64, begin: I64, end: I64) -> Launches:
     launch_key = device.launch_key
     if not len(key) or not len(launch_key):

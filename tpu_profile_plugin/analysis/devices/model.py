@@ -46,6 +46,8 @@ ASYNCHRONOUS = (Work.COMMUNICATION, Work.COPY, Work.MOVE_WAIT)
 """Work that starts with one op and is waited for by another."""
 POINT_TO_POINT = ("send", "recv", "send/recv")
 """Kinds of `Op.collective` between two devices."""
+WAIT = "wait"
+"""Kind of `Op.collective`: a wait for other devices whose collective was not recorded."""
 
 
 NO_LAUNCH = -(2**63)

@@ -1,32 +1,32 @@
-"""What collectives of PyTorch send, from the arguments that its profiler records with their kernels."""
+"""What collectives of PyTorch send, from the arguments that its profiler records and the ops that launched them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.collective_names import UNKNOWN_KIND, collective_kind, op_collective, range_of
 from tpu_profile_plugin.analysis.common.keys import row_codes
+from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
 from tpu_profile_plugin.analysis.devices.model import Op
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
 
-_TEXTS = ("Collective name", "dtype", "Process Group Name", "Process Group Ranks", "Input Dims", "Input type", "tf_op")
-_MARK = "nccl:"
+ARGUMENT = "Collective name"
+"""The stat that events with the arguments of a collective have."""
+_OP = "tf_op"
+_TEXTS = (ARGUMENT, "dtype", "Process Group Name", "Process Group Ranks", "Input Dims", "Input type")
 _INTS = ("In msg nelems", "Group size")
 _WIDTHS = {
     "double": 8, "long": 8, "long int": 8, "float": 4, "int": 4, "half": 2, "bfloat16": 2, "c10::half": 2,
     "c10::bfloat16": 2, "short": 2, "byte": 1, "char": 1, "bool": 1, "unsigned char": 1, "signed char": 1,
     "float8_e4m3fn": 1, "float8_e5m2": 1, "c10::float8_e4m3fn": 1, "c10::float8_e5m2": 1,
 }  # fmt: skip
-_KINDS = (
-    ("reducescatter", "reduce-scatter"), ("allreduce", "all-reduce"), ("allgather", "all-gather"),
-    ("alltoall", "all-to-all"), ("broadcast", "collective-broadcast"), ("send", "send"), ("recv", "recv"),
-    ("reduce", "reduce"),
-)  # fmt: skip
 _UNEVEN = ("all-to-all", "send", "recv")
 """Ranks may send different amounts, so that the amount does not tell which of their kernels belong together."""
 _SHAPE, _TEXT = re.compile(r"\[([\d, ]+)\]"), re.compile(r'"([^"]+)"')
@@ -34,16 +34,28 @@ _SHAPE, _TEXT = re.compile(r"\[([\d, ]+)\]"), re.compile(r'"([^"]+)"')
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A collective's kind, operands on one rank, and group; 0 and "" if unknown."""
+    """A collective's kind, operands on one rank, and group; 0 and "" if unknown.
+
+    `told`: its arguments or its range say so; else the op around the launch starts a collective, of which the event may
+    be a part.
+    """
 
     kind: str = ""
     elements: int = 0
     dtype: str = ""
     group: str = ""
     ranks: int = 0
+    told: bool = True
+
+    @property
+    def launches(self) -> str:
+        """The kind of collective that a kernel with an unknown name is part of; `of` adds the kind that is told."""
+        return UNKNOWN_KIND if self.told else self.kind
 
     def of(self, op: Op) -> Op:
         """The op with what it sends; collectives of different kinds, sizes or groups are different ops."""
+        if not self.told:
+            return op
         said = [self.kind] if self.kind and self.kind != op.collective else []
         said += [] if self.kind in _UNEVEN or not self.elements else [f"{self.elements} {self.dtype}".strip()]
         said += [f"group {self.group}"] if self.group else []
@@ -53,11 +65,18 @@ class Sent:
 
 
 def torch_collectives(space: XSpace, plane: Plane, events: I64) -> tuple[I64, list[Sent]]:
-    """Per event the index of what it sends, -1 if nothing is recorded."""
+    """Per event of a GPU the index of what it sends, -1 if neither its arguments nor its op are of a collective."""
     declared = plane.stat_metadata
-    if declared.row("Collective name") is None and declared.row("Input Dims") is None:
+    # Ops of PyTorch are written as references.
+    if declared.row(ARGUMENT) is None and not any(_starts_collective(name) for name in declared.names):
         return np.full(len(events), -1, np.int64), []
-    columns, texts = [], []
+    code, ops = read.strings(space, plane, plane.events.stats, _OP)
+    return sent_by(space, plane, events, code[events].astype(np.int64), ops)
+
+
+def sent_by(space: XSpace, plane: Plane, events: I64, op: I64, ops: Sequence[str]) -> tuple[I64, list[Sent]]:
+    """As `torch_collectives`, of any events: `op` is the index of each in `ops`, -1 without an op."""
+    columns, texts = [op], [ops]
     for name in _TEXTS:
         code, found = read.strings(space, plane, plane.events.stats, name)
         columns.append(code[events].astype(np.int64))
@@ -70,26 +89,28 @@ def torch_collectives(space: XSpace, plane: Plane, events: I64) -> tuple[I64, li
     for i, row in enumerate(first.tolist()):
         known = [found[column[row]] if column[row] >= 0 else "" for column, found in zip(columns, texts, strict=False)]
         one = _sent(known, *(int(column[row]) for column in columns[len(texts) :]))
-        if one != Sent():
+        if one is not None:
             number[i] = len(made)
             made.append(one)
     return number[index], made
 
 
-def _sent(texts: list[str], elements: int, ranks: int) -> Sent:
-    collective, dtype, group, members, shapes, types, op = texts
+def _starts_collective(name: str) -> bool:
+    """Whether a name is the path of an op of PyTorch that starts a collective."""
+    parsed = parse_op(name)
+    return parsed.category == PYTORCH and bool(op_collective(parsed.type))
+
+
+def _sent(texts: list[str], elements: int, ranks: int) -> Sent | None:
+    op, collective, dtype, group, members, shapes, types = texts
     if collective:
         group = f"{group}: {members}" if members else group
-        return Sent(_kind(collective), elements, dtype, group.strip(": "), ranks)
-    # Older versions mark the launch as `nccl:all_reduce`, with shapes as those of an op.
-    name = op.rpartition("/")[2]
-    if not name.startswith(_MARK):
-        return Sent()
-    sizes = [list(map(int, found.split(","))) for found in _SHAPE.findall(shapes)]
-    first = _TEXT.search(types)
-    return Sent(_kind(name.removeprefix(_MARK)), sum(map(prod, sizes)), first[1] if first else "")
-
-
-def _kind(name: str) -> str:
-    plain = name.lower().replace("_", "")
-    return next((kind for part, kind in _KINDS if part in plain), "")
+        return Sent(collective_kind(collective), elements, dtype, group.strip(": "), ranks)
+    op = parse_op(op).type if op.endswith(PYTORCH) else op.rpartition("/")[2].strip()
+    # Older versions, and libraries of processors, mark a range (`nccl:all_reduce`), with shapes as those of an op.
+    if range_of(op)[0]:
+        sizes = [list(map(int, found.split(","))) for found in _SHAPE.findall(shapes)]
+        first = _TEXT.search(types)
+        return Sent(op_collective(op), sum(map(prod, sizes)), first[1] if first else "")
+    kind = op_collective(op)
+    return Sent(kind, told=False) if kind else None

@@ -13,29 +13,55 @@ from tpu_profile_plugin.analysis.common.planes import STEPS, events_of_lines, ho
 from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras, Preprocessed
 from tpu_profile_plugin.analysis.common.spans import covered_within, union
 from tpu_profile_plugin.analysis.devices.model import Device, busy, busy_after
+from tpu_profile_plugin.analysis.devices.own_work import Marks, OwnWork, own_work
 from tpu_profile_plugin.analysis.steps.across_hosts import align
 from tpu_profile_plugin.analysis.steps.generic import gpu_steps, step_times
 from tpu_profile_plugin.analysis.steps.inferred import Evidence, InferredSteps, infer_steps
 from tpu_profile_plugin.analysis.steps.markers import host_events
 from tpu_profile_plugin.analysis.steps.table import MOST_KEPT_WHOLE, StepTable
 from tpu_profile_plugin.columns import Plane, XSpace
-from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.columns.arrays import I64, Bools
 
 Source = Literal["device", "host", "inferred", "dispatch", "recording"]
 LATE_WORK = 0.1
 """Least share of device work after the last step that makes steps dispatch times."""
+LEAST_OVERLAP = 0.02
+"""Least share of the time that work of steps may run into the next ones before they count as overlapping."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartUp:
+    """A step that is left out because a wait that happens once takes most of it.
+
+    Attributes:
+      label: of the step; device: index, on its host, of the one that waits longest.
+      what: the call or the collective that lasts so long; first_collective: it is a collective.
+      calls: how many of them are in the step; wait_ps: how long they take; length_ps: of the step.
+    """
+
+    label: str
+    device: int
+    what: str
+    first_collective: bool
+    calls: int
+    wait_ps: int
+    length_ps: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepWindows:
-    """Steps in time order.
+    """Steps in time order; those of one device do not overlap.
 
     Attributes:
       number: int64[s]; names: the marker's name, "" when only the number is known.
       begin_ps, end_ps: int64[s, d], per step and device, on the axis of the file.
-      source: "device": markers or groups of device events; "host": markers around the host's code; "inferred": from a
-        repeating event (`evidence`); "dispatch": host markers during which work was only handed to the devices, so that
-        the time from the first step to the end of the work is divided evenly; "recording": no steps, one window.
+      source: "device": marked, and work of the devices is linked to the marks; "host": markers around the host's code;
+        "inferred": from a repeating event (`evidence`); "dispatch": host markers during which work was only handed to
+        the devices, so that the time from the first step to the end of the work is divided evenly; "recording": no
+        steps, one window.
+      left_out: steps at the begin and end that are marked and left out, because the recording may have cut them.
+      without_work: steps at the begin and end that are marked, but of which no device work was recorded.
+      start_up: steps that are left out for what happens once.
     """
 
     number: I64
@@ -44,9 +70,25 @@ class StepWindows:
     end_ps: I64
     source: Source
     evidence: Evidence | None = None
+    left_out: int = 0
+    without_work: int = 0
+    start_up: tuple[StartUp, ...] = ()
+
+    @property
+    def labels(self) -> list[str]:
+        """The steps' names, or numbers where they have none."""
+        return [name or str(number) for name, number in zip(self.names, self.number.tolist(), strict=True)]
 
     def __len__(self) -> int:
         return len(self.number)
+
+    def where(self, rows: slice | Bools) -> StepWindows:
+        """The steps selected by a slice or mask."""
+        chosen = np.arange(len(self))[rows]
+        names = tuple(self.names[row] for row in chosen.tolist())
+        return replace(
+            self, number=self.number[rows], names=names, begin_ps=self.begin_ps[rows], end_ps=self.end_ps[rows]
+        )
 
 
 def step_windows(space: XSpace, pre: Preprocessed | None, devices: Sequence[Device]) -> StepWindows | None:
@@ -59,55 +101,57 @@ def step_windows(space: XSpace, pre: Preprocessed | None, devices: Sequence[Devi
       pre: its groups; None if it has no step markers.
       devices: at least one.
     """
-    marked = _marked(space, pre, devices) if pre is not None else None
-    if marked is None:
+    steps = _marked(space, pre, devices) if pre is not None else None
+    if steps is None:
         inferred = infer_steps(space, busy=False)
         if inferred is None:
             return whole_recording(devices)
-        marked = _of_events(inferred, devices)
-    if not len(marked):
+        steps = _of_events(space, inferred, devices)
+    if not len(steps):
         return whole_recording(devices)
-    steps = marked if marked.source == "device" else _undivided(marked, devices)
-    return _complete(steps) if steps.source == "host" or devices[0].kind == "gpu" else steps
+    return _undivided(steps, devices) if steps.source == "host" else steps
 
 
-def _of_events(steps: InferredSteps, devices: Sequence[Device]) -> StepWindows:
+def _of_events(space: XSpace, steps: InferredSteps, devices: Sequence[Device]) -> StepWindows:
     """Inferred steps, numbered from 0; events with step numbers mark steps as groups do."""
     end = steps.begin_ps + steps.duration_ps
     lasting = end > steps.begin_ps
-    span = steps.begin_ps[lasting], end[lasting]
+    begin, end = steps.begin_ps[lasting], end[lasting]
     if steps.number is not None:
         names = tuple(f"{steps.evidence.event} {number}" for number in steps.number.tolist())
-        return _same_for_all(steps.number, names, span, devices, "host")
-    number = np.arange(len(end), dtype=np.int64)[lasting]
-    found = _same_for_all(number, ("",) * len(number), span, devices, "inferred")
-    return replace(found, evidence=steps.evidence)
+        return _of_marks(space, None, Marks(steps.number, names, begin, end), devices)
+    number = np.arange(len(end), dtype=np.int64)
+    if steps.of_host:
+        found = _of_marks(space, None, Marks(number, ("",) * len(number), begin, end), devices)
+    else:
+        found = _same_for_all(number, ("",) * len(number), (begin, end), devices, "inferred")
+    return replace(found, source="inferred", evidence=steps.evidence)
 
 
-def _complete(steps: StepWindows) -> StepWindows:
-    """Without the first and last of more than five marked steps, which the recording may have cut, as in XProf."""
-    if steps.source not in ("host", "device") or len(steps) <= MOST_KEPT_WHOLE:
+def _complete(steps: StepWindows, *, overlapping: bool = False) -> StepWindows:
+    """Without the first and last of more than five marked steps, which the recording may have cut, as in XProf.
+
+    If work of a step overlaps that of the next, the first and last of fewer differ from the others as well.
+    """
+    if len(steps) <= (2 if overlapping else MOST_KEPT_WHOLE):
         return steps
-    inner = slice(1, -1)
-    return StepWindows(
-        *(steps.number[inner], steps.names[inner], steps.begin_ps[inner], steps.end_ps[inner], steps.source)
-    )
-
-
-def _fields(steps: StepWindows) -> tuple[I64, tuple[str, ...], I64, I64]:
-    return steps.number, steps.names, steps.begin_ps, steps.end_ps
+    return replace(steps.where(slice(1, -1)), left_out=2)
 
 
 def _marked(space: XSpace, pre: Preprocessed, devices: Sequence[Device]) -> StepWindows | None:
     kind = devices[0].kind
     if kind == "tpu":
         return _tpu_steps(space, pre, devices)
-    if kind == "gpu":
-        return _of_table(gpu_steps(space, pre, merge_host=True, short_memcpy=True), devices, "device")
-    return _host_steps(space, pre, devices)
+    marks = _host_marks(space, pre)
+    steps = None if marks is None else _of_marks(space, pre, marks, devices)
+    if kind == "gpu" and (steps is None or steps.source == "host"):
+        # Groups of devices without markers of the host, as in files that were saved with groups.
+        table = _of_table(gpu_steps(space, pre, merge_host=True, short_memcpy=True), devices, "device")
+        return _complete(table) if table is not None else steps
+    return steps
 
 
-def _host_steps(space: XSpace, pre: Preprocessed, devices: Sequence[Device]) -> StepWindows | None:
+def _host_marks(space: XSpace, pre: Preprocessed) -> Marks | None:
     """The longest marker of each group on the host."""
     plane = host_plane(space)
     host = None if plane is None else host_events(space, plane, pre.planes[plane.index])
@@ -118,7 +162,50 @@ def _host_steps(space: XSpace, pre: Preprocessed, devices: Sequence[Device]) -> 
     span = np.array(list(times.values()), np.int64)
     order = np.argsort(span[:, 0], kind="stable")
     names = tuple(host.names.get(step, "") for step in number[order].tolist())
-    return _same_for_all(number[order], names, (span[order, 0], span[order, 1]), devices, "host")
+    return Marks(number[order], names, span[order, 0], span[order, 1])
+
+
+def _of_marks(space: XSpace, pre: Preprocessed | None, marks: Marks, devices: Sequence[Device]) -> StepWindows:
+    """Marked steps, each from when the device comes to it until it comes to the next.
+
+    A device that is behind comes to a step when its main queue has ended what earlier steps launched, at the latest
+    when it begins what the step launched. A step lasts at least as long as its marker and its own work, unless the next
+    one begins before: what is between steps is neither.
+    """
+    own = [own_work(space, pre, device, marks) for device in devices]
+    windows = [_windows(marks, work) for work in own]
+    begin, end = (np.stack(columns, axis=1) for columns in zip(*windows, strict=True))
+    known = [work for work in own if work is not None]
+    linked = bool(known) and devices[0].kind != "cpu"
+    steps = StepWindows(marks.number, marks.names, begin, end, "device" if linked else "host")
+    if linked:
+        worked = np.flatnonzero(np.any([work.some for work in known], axis=0))
+        inner = slice(int(worked[0]), int(worked[-1]) + 1)
+        steps = replace(steps.where(inner), without_work=len(marks) - (inner.stop - inner.start))
+    lasting: Bools = np.any(steps.end_ps > steps.begin_ps, axis=1)
+    overlapping = any(_overlaps(work, begin[:, i]) for i, work in enumerate(own) if work is not None)
+    return _complete(steps.where(lasting), overlapping=overlapping)
+
+
+def _overlaps(own: OwnWork, begin: I64) -> bool:
+    """Whether much of what steps launched runs when the device has come to the next one."""
+    late = np.where(own.some[:-1], np.maximum(own.last_ps[:-1], begin[1:]) - begin[1:], 0)
+    return bool(late.sum() > LEAST_OVERLAP * (int(begin[-1]) - int(begin[0])))
+
+
+def _windows(marks: Marks, own: OwnWork | None) -> tuple[I64, I64]:
+    """Begin and end of each step on one device."""
+    begin, end = marks.begin_ps, marks.end_ps
+    if own is not None:
+        begin = np.minimum(np.maximum(begin, own.queued_ps), own.first_ps)
+        end = np.maximum(end, own.last_ps)
+    begin = np.maximum.accumulate(begin)
+    return begin, np.maximum(_apart(begin, end), begin)
+
+
+def _apart(begin: I64, end: I64) -> I64:
+    """Ends that are not behind the next begin; both by step, in time order."""
+    return np.concatenate([np.minimum(end[:-1], begin[1:]), end[-1:]])
 
 
 def _of_table(table: StepTable, devices: Sequence[Device], source: Source) -> StepWindows | None:
@@ -151,7 +238,8 @@ def _tpu_steps(space: XSpace, pre: Preprocessed, devices: Sequence[Device]) -> S
     some = next(core for core in cores if core)
     spans = np.array([[core.get(step) or some[step] for core in cores] for step in steps], np.int64)
     spans = spans.reshape(len(steps), len(cores), 2)
-    return StepWindows(np.array(steps, np.int64), ("",) * len(steps), spans[:, :, 0], spans[:, :, 1], "device")
+    begin, end = spans[:, :, 0], spans[:, :, 1]
+    return StepWindows(np.array(steps, np.int64), ("",) * len(steps), begin, _apart(begin, end), "device")
 
 
 def _core_steps(plane: Plane, extras: PlaneExtras) -> dict[int, tuple[int, int]]:
@@ -185,9 +273,13 @@ def whole_recording(devices: Sequence[Device]) -> StepWindows | None:
 
 
 def _undivided(steps: StepWindows, devices: Sequence[Device]) -> StepWindows:
-    """The steps of the host's markers, or equal parts of the whole time if much work goes on after the last step."""
+    """The steps of the host's markers, or equal parts of the whole time if much work goes on after the last step.
+
+    A CPU runs its ops while the host does, or they are linked to their steps.
+    """
     first, last = int(steps.begin_ps.min()), int(steps.end_ps.max())
-    if all(span is None or span[1] <= last for span in (device.span() for device in devices)):
+    ends = [span[1] for device in devices if (span := device.span()) is not None]
+    if devices[0].kind == "cpu" or max(ends, default=last) <= last:
         return steps
     late = work = 0
     for device in devices:
@@ -198,8 +290,7 @@ def _undivided(steps: StepWindows, devices: Sequence[Device]) -> StepWindows:
     end = max(int(busy(device)[1].max(initial=last)) for device in devices)
     length = end - first
     cuts = np.array([first + length * i // len(steps) for i in range(len(steps) + 1)], np.int64)
-    number, names, _, _ = _fields(steps)
-    even = _same_for_all(number, names, (cuts[:-1], cuts[1:]), devices, "dispatch")
+    even = _same_for_all(steps.number, steps.names, (cuts[:-1], cuts[1:]), devices, "dispatch")
     return replace(even, evidence=steps.evidence)
 
 

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tpu_profile_plugin.analysis.budget.categories import GROUP_OF
 from tpu_profile_plugin.analysis.findings.evidence.device.busy_with import BusyWith, busy_with, compiling, in_words
 from tpu_profile_plugin.analysis.findings.headline import CLEAR_SHARE, Headline, headline, is_healthy
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import segments_ps
-from tpu_profile_plugin.analysis.findings.model import Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Confidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.recorded import qualified
 from tpu_profile_plugin.analysis.findings.rules import RULES
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -20,6 +21,8 @@ from tpu_profile_plugin.errors import ProfileError
 _LOG = logging.getLogger("tpu_profile_plugin")
 _BUSY_WITH = "headline"
 """Key of what a host's devices are busy with, beside the rules' ids."""
+_OF_DEVICES = ("device_compute", "device_to_device", "collectives")
+"""Groups of parts of the budget that do not depend on the clock of the host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,8 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]], rules: Sequence[Ru
             silent.append((rule, Silence(f"It follows from another finding ({causes[0]}).")))
         else:
             saving_ps = min(verdict.saving_ps, segments_ps(run.budget, verdict.segments))
-            findings.append(RuleFinding(rule, replace(verdict, saving_ps=saving_ps), run.share(saving_ps)))
+            finding = replace(verdict, saving_ps=saving_ps, confidence=_confidence(run, verdict))
+            findings.append(RuleFinding(rule, finding, run.share(saving_ps)))
     known = any(entry.share >= CLEAR_SHARE and not entry.vague for entry in findings)
     findings.sort(key=lambda one: (known and (one.vague or one.share < CLEAR_SHARE), -one.finding.saving_ps))
     first = findings[0] if findings else None
@@ -125,6 +129,12 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]], rules: Sequence[Ru
 def _explains(saving_ps: float, rule: Rule, found: Finding) -> bool:
     """Whether a finding with this saving explains what a rule found."""
     return saving_ps > 0 and (not rule.general or saving_ps >= found.saving_ps / 2)
+
+
+def _confidence(run: RunView, found: Finding) -> Confidence:
+    """How sure a finding is: not at all of why a device is idle if its clock cannot be compared with its host's."""
+    idle = any(GROUP_OF.get(segment, segment) not in _OF_DEVICES for segment in found.segments)
+    return "low" if idle and any(not clock.offset_ps for clock in run.summary.clocks) else found.confidence
 
 
 def _verdict(rule: Rule, run: RunView, gathered: Sequence[Any]) -> Finding | Silence:

@@ -32,6 +32,7 @@ _SPENT = {
     "output": "waits for output to the host",
     "compilation": "waits for compilation",
     "exposed_copy": "waits for host copies",
+    "idle_gap": "goes to gaps between ops",
     "idle_other": "is unexplained idle time",
     "between_steps": "is between steps",
 }
@@ -164,4 +165,4 @@ def _shares(run: RunView) -> dict[str, float]:
     """The categories of the time budget; the last one, which has nothing in common, by its parts."""
     shares = run.group_shares()
     del shares["other"]
-    return {**shares, **{part: run.budget.share(part) for part in ("exposed_copy", "idle_other")}}
+    return {**shares, **{part: run.budget.share(part) for part in ("exposed_copy", "idle_gap", "idle_other")}}

@@ -1,4 +1,4 @@
-"""Steps of a profile whose groups have none: numbered marks, else periodic events, or an event named by the user.
+"""Steps of a profile whose groups have none: numbered marks, else parts alike of the work, or an event the user names.
 
 Inferred steps come with evidence and are never mixed with marked steps.
 """
@@ -6,12 +6,9 @@ Inferred steps come with evidence and are never mixed with marked steps.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.ma  # numpy.quantile imports it when it is first called, which would slow the first answer down
 
 from tpu_profile_plugin.analysis.common.planes import (
     HOST_THREADS,
@@ -27,26 +24,24 @@ from tpu_profile_plugin.analysis.common.planes import (
     recorded_lines,
     spans_at,
 )
-from tpu_profile_plugin.analysis.common.spans import Times, covered_within, no_time, times_of, union
+from tpu_profile_plugin.analysis.common.spans import covered_within, times_of, total, union
 from tpu_profile_plugin.analysis.steps.numbered import NumberedSteps, numbered_steps
-from tpu_profile_plugin.columns import Plane, XSpace
-from tpu_profile_plugin.columns.arrays import I64, U32
+from tpu_profile_plugin.analysis.steps.periods import Track, divides, longest_periods, variation
+from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
+from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.columns.stats import strings
 from tpu_profile_plugin.units import PS_PER_MS
 
-MIN_STEPS, MAX_STEPS = 3, 10_000
-_EXECUTION = re.compile(r"Executable::Execute|Execute(?:Helper|Sharded|Replicated)|ThunkExecutor|^PjitFunction")
-"""Calls into XLA's runtime that run, or wait for, one program."""
-MAX_VARIATION = 0.5
-"""Maximum relative variation of the period: interquartile range over median of the distances between begins."""
-MIN_COVERAGE = 0.3
-"""Minimum share of the recorded time that the repetitions must span."""
+_OPTIMIZER = re.compile(r"Optimizer\.step#[^/:]+\Z")
+"""PyTorch records the calls of an optimizer."""
 MIN_FILLED = 0.3
-"""Minimum share of that span that host events must fill to be accepted as steps."""
-
+"""Least share of steps that events of their thread fill, if it is not known to run the program."""
 LEAST_WORK = 0.5
-"""Minimum share of the work of XLA's CPU backend, from the first host event to the last, that they must enclose to be
-accepted as steps."""
+"""Least share of the work of XLA's CPU backend, from the first step to the last, that events of steps enclose."""
+_CALL = re.compile(
+    r"PjitFunction|TFE_Py_|EagerExecute|(?:cu|cuda|hip)(?:Ext)?(?:Module)?(?:Graph)?Launch|aten::|Optimizer\.step#"
+)
+"""Calls that run work: the thread with most time in them, or else in Python frames, runs the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +81,29 @@ class InferredSteps:
     busy_ps: I64 | None
     number: I64 | None = None
 
+    @property
+    def of_host(self) -> bool:
+        """Whether they are times of the host, which devices may be behind."""
+        return self.number is not None or self.evidence.source == "host event"
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Work:
+    """A track with its events, int64[n] of a plane; its names are these rows of the plane's event metadata.
+
+    `runs_program`: it is the thread that calls what runs.
+    """
+
+    source: str
     plane: Plane
-    line: int
-    row: int
     events: I64
-    spans_step: bool  # the event spans the step; else a step lasts until the next one begins
+    names: I64
+    track: Track
+    runs_program: bool = False
 
 
 def infer_steps(space: XSpace, *, busy: bool = True) -> InferredSteps | None:
-    """Numbered marks, else the best candidate: a program or kernel of the device, or a host event; None without one.
+    """Numbered marks, else the longest parts alike of what devices do and of what the host does; None without any.
 
     Without `busy` the device time in steps is not computed.
     """
@@ -105,20 +111,146 @@ def infer_steps(space: XSpace, *, busy: bool = True) -> InferredSteps | None:
     if span is None:
         return None
     numbered = numbered_steps(space)
-    if numbered is not None:
-        marked = _marked(numbered, span)
-        return _with_busy(space, marked) if busy else marked
-    for source, candidates in _sources(space):
-        best: tuple[float, InferredSteps] | None = None
-        work = _xla_on_host(space) if source == "host event" else no_time()
-        for candidate in candidates:
-            steps = _steps(candidate, source, span)
-            score = _score(steps, candidate)
-            if score > 0 and (best is None or score > best[0]) and _holds(steps, work):
-                best = (score, steps)
-        if best is not None:
-            return _with_busy(space, best[1]) if busy else best[1]
+    found = _marked(numbered, span) if numbered is not None else _longest(space, span)
+    return _with_busy(space, found) if busy and found is not None else found
+
+
+def _longest(space: XSpace, span: tuple[int, int]) -> InferredSteps | None:
+    """The longest steps of those that the device shows, calls of an optimizer, and threads of the host."""
+    device = _device_work(space)
+    found = [None if device is None else _alike(device, span)]
+    thread = _main_thread(space, only_calls=found[0] is not None)
+    if thread is not None:
+        found += [_optimizer_steps(thread, span), _of_host(space, device, thread, span)]
+    longest: InferredSteps | None = None
+    for steps in found:
+        # One less may only be cut off: steps are longer if they are twice as long.
+        if steps is not None and (longest is None or 2 * len(steps.begin_ps) <= len(longest.begin_ps)):
+            longest = steps
+    return None if longest is None or len(longest.begin_ps) < 2 else longest
+
+
+def _alike(work: _Work, span: tuple[int, int]) -> InferredSteps | None:
+    """Steps as the longest parts alike of some work."""
+    found = longest_periods(work.track)
+    if found is None:
+        return None
+    name = max(found.once.tolist(), key=work.track.time_of)
+    runs = work.events[work.track.runs_of(name)]
+    evidence = _evidence(work.source, work.plane, int(work.names[name]), runs, span)
+    return InferredSteps(evidence, found.begin_ps, found.end_ps - found.begin_ps, None)
+
+
+def _of_host(space: XSpace, device: _Work | None, thread: _Work, span: tuple[int, int]) -> InferredSteps | None:
+    """Steps of a thread that can hold the work of devices."""
+    steps = _alike(thread, span)
+    xla = _xla_on_host(space) if device is None else None
+    work = device or xla
+    if steps is None or (work is not None and not divides(work.track, len(steps.begin_ps))):
+        return None
+    if not thread.runs_program and not _filled(steps, thread.track):
+        return None
+    return steps if xla is None or _holds(steps, xla.track) else None
+
+
+def _filled(steps: InferredSteps, thread: Track) -> bool:
+    """Whether a thread is busy for much of its steps."""
+    begin, end = steps.begin_ps, steps.begin_ps + steps.duration_ps
+    busy = covered_within(*times_of(thread.begin_ps, thread.end_ps), begin, end)
+    return int(busy.sum()) >= MIN_FILLED * int(steps.duration_ps.sum())
+
+
+def _holds(steps: InferredSteps, work: Track) -> bool:
+    """Whether steps contain their work: a call that only recurs between them does not."""
+    begin, end = union(steps.begin_ps, steps.begin_ps + steps.duration_ps)
+    times = times_of(work.begin_ps, work.end_ps)
+    meanwhile = covered_within(*times, begin[:1], end[-1:])
+    return int(covered_within(*times, begin, end).sum()) >= LEAST_WORK * int(meanwhile.sum())
+
+
+def _optimizer_steps(thread: _Work, span: tuple[int, int]) -> InferredSteps | None:
+    """Steps that end with the calls of an optimizer, a single one included; None without any."""
+    names = thread.plane.event_metadata.names
+    rows = [i for i, row in enumerate(thread.names.tolist()) if _OPTIMIZER.match(names[row])]
+    if not rows:
+        return None
+    row = max(rows, key=lambda row: int(thread.track.count[row]))
+    runs = thread.track.runs_of(row)
+    end = thread.track.end_ps[runs]
+    first = int(thread.track.begin_ps[0])
+    if len(end) > 1:
+        first = max(first, int(end[0] - np.diff(end).max()))
+    begin = np.append(first, end[:-1])
+    evidence = _evidence("host event", thread.plane, int(thread.names[row]), thread.events[runs], span)
+    return InferredSteps(evidence, begin, end - begin, None)
+
+
+def _device_work(space: XSpace) -> _Work | None:
+    """Programs of a TensorCore or kernels of the busiest GPU; None without devices or events."""
+    planes = device_planes(space)
+    if not planes:
+        return None
+    if is_tpu(planes[0]):
+        plane = next((plane for plane in planes if is_tensor_core(plane)), planes[0])
+        return _work("device program", plane, events_of_lines(plane, lines_named(plane, MODULES)))
+    plane = max(planes, key=lambda plane: int(plane.events.duration_ps.sum()))
+    return _work("device kernel", plane, events_of_lines(plane, np.flatnonzero(recorded_lines(plane)).tolist()))
+
+
+def _main_thread(space: XSpace, *, only_calls: bool) -> _Work | None:
+    """The thread that runs the program, from its first call to its last; without any, the one that is busy longest.
+
+    With `only_calls` a plane that is not decoded yet is read for no more, and no other thread counts.
+    """
+    host = host_plane(space)
+    if host is None:
+        return None
+    if only_calls and not host.decoded:
+        (host,) = space.filtered(EventFilter(host, event=_is_call))
+    names = host.event_metadata.names
+    threads = [events_of_lines(host, [line]) for line in np.flatnonzero(recorded_lines(host)).tolist()]
+    for test in (_is_call, lambda name: name.startswith("$"), None)[: 1 if only_calls else None]:
+        chosen = threads
+        if test is not None:
+            passes = np.array([bool(test(name)) for name in names], np.bool_)
+            chosen = [rows[passes[host.events.metadata[rows]]] for rows in threads]
+        busy = [total(times_of(*spans_at(host, rows))) for rows in chosen]
+        if max(busy, default=0) > 0:
+            longest = busy.index(max(busy))
+            rows, (begin, end) = threads[longest], spans_at(host, chosen[longest])
+            own, own_end = spans_at(host, rows)
+            work = _work("host event", host, rows[(own < end.max()) & (own_end > begin.min())])
+            return None if work is None else replace(work, runs_program=test is not None)
     return None
+
+
+def _is_call(name: str) -> bool:
+    return _CALL.match(name) is not None
+
+
+def _xla_on_host(space: XSpace) -> _Work | None:
+    """The ops of the CPU backend; None if it ran none."""
+    host = host_plane(space)
+    if host is None or host.stat_metadata.row("hlo_op") is None:
+        return None
+    code, _ = strings(space, host, host.events.stats, "hlo_op")
+    return _work("op", host, np.flatnonzero(code >= 0))
+
+
+def _work(source: str, plane: Plane, events: I64) -> _Work | None:
+    """The track of some events; None without any.
+
+    What a thread does is compared by how often it does it: how long that takes depends on what it waits for.
+    """
+    if not len(events):
+        return None
+    events = events[np.lexsort((-plane.events.duration_ps[events], plane.events.begin_ps[events]))]
+    begin, end = spans_at(plane, events)
+    names, name = np.unique(plane.events.metadata[events], return_inverse=True)
+    on_host = source == "host event"
+    weight = np.ones(len(events), np.int64) if on_host else np.maximum(end - begin, 1)
+    track = Track(name.reshape(-1).astype(np.int64), begin, end, weight, warms_up=on_host)
+    return _Work(source, plane, events, names.astype(np.int64), track)
 
 
 def _marked(steps: NumberedSteps, span: tuple[int, int]) -> InferredSteps:
@@ -131,7 +263,7 @@ def _marked(steps: NumberedSteps, span: tuple[int, int]) -> InferredSteps:
         plane=HOST_THREADS,
         occurrences=len(steps.begin_ps),
         period_ms=float(distance.mean()) / PS_PER_MS,
-        variation=_variation(distance),
+        variation=variation(distance),
         coverage=min(1.0, covered),
     )
     return InferredSteps(evidence, steps.begin_ps, steps.end_ps - steps.begin_ps, None, steps.number)
@@ -140,28 +272,23 @@ def _marked(steps: NumberedSteps, span: tuple[int, int]) -> InferredSteps:
 def named_steps(space: XSpace, name: str) -> InferredSteps | None:
     """Steps given by the events named `name`, on the line with most of them; None if there is no such event."""
     span = _recorded_span(space)
-    best: _Candidate | None = None
+    best: tuple[Plane, int, I64] | None = None
     for plane in space.planes:
         metadata = plane.declared.event_metadata
-        rows = [i for i, text in enumerate(metadata.names) if name in (text, metadata.display_names[i])]
-        for row in rows:
-            for candidate in _lines_with(plane, row):
-                if best is None or len(candidate.events) > len(best.events):
-                    best = candidate
+        for row in [i for i, text in enumerate(metadata.names) if name in (text, metadata.display_names[i])]:
+            rows = np.flatnonzero(plane.events.metadata == row)
+            line, recorded = line_of(plane, rows), recorded_lines(plane)
+            for i in np.unique(line).tolist():
+                if recorded[i] and (best is None or int((line == i).sum()) > len(best[2])):
+                    best = plane, row, rows[line == i]
     if best is None or span is None:
         return None
-    return _with_busy(space, _steps(best, "named event", span))
-
-
-def _lines_with(plane: Plane, row: int) -> Iterator[_Candidate]:
-    rows = np.flatnonzero(plane.events.metadata == row)
-    line = line_of(plane, rows)
-    recorded = recorded_lines(plane)
-    for i in np.unique(line).tolist():
-        if recorded[i]:
-            events = rows[line == i]
-            spans_step = bool((plane.events.duration_ps[events] > 0).all())
-            yield _Candidate(plane, i, row, events, spans_step)
+    plane, row, rows = best
+    rows = rows[np.argsort(plane.events.begin_ps[rows], kind="stable")]
+    begin, end = spans_at(plane, rows)
+    if not (end > begin).all():
+        end = np.append(begin[1:], end[-1])  # they only mark where steps begin
+    return _with_busy(space, InferredSteps(_evidence("named event", plane, row, rows, span), begin, end - begin, None))
 
 
 def _recorded_span(space: XSpace) -> tuple[int, int] | None:
@@ -175,108 +302,27 @@ def _recorded_span(space: XSpace) -> tuple[int, int] | None:
     return (min(s[0] for s in spans), max(s[1] for s in spans)) if spans else None
 
 
-def _sources(space: XSpace) -> Iterator[tuple[str, Iterator[_Candidate]]]:
-    planes = device_planes(space)
-    if planes and is_tpu(planes[0]):
-        core = next((plane for plane in planes if is_tensor_core(plane)), planes[0])
-        yield "device program", _repeating(core, lines_named(core, MODULES), spans_step=False)
-    elif planes:
-        busiest = max(planes, key=lambda plane: int(plane.events.duration_ps.sum()))
-        lines = np.flatnonzero(recorded_lines(busiest)).tolist()
-        yield "device kernel", _repeating(busiest, lines, spans_step=False)
-    host = host_plane(space)
-    if host is not None:
-        lines = np.flatnonzero(recorded_lines(host)).tolist()
-        yield "host event", _repeating(host, lines, spans_step=True)
-
-
-def _repeating(plane: Plane, lines: list[int], *, spans_step: bool) -> Iterator[_Candidate]:
-    """Per line the repeating events, at most the twenty with most time; an execution is but a part of its step."""
-    names = plane.event_metadata.names
-    for line in lines:
-        events = plane.lines.events_of(line)
-        rows = plane.events.metadata[events]
-        if len(rows) < MIN_STEPS:
-            continue
-        duration = plane.events.duration_ps[events].astype(np.float64)
-        distinct, where = _numbered(rows)
-        count, time = np.bincount(where), np.bincount(where, weights=duration)
-        repeating = np.flatnonzero((count >= MIN_STEPS) & (count <= MAX_STEPS))
-        for i in repeating[np.argsort(-time[repeating], kind="stable")][:20].tolist():
-            row = int(distinct[i])
-            whole = spans_step and not _EXECUTION.search(names[row])
-            yield _Candidate(plane, line, row, np.flatnonzero(where == i) + events.start, whole)
-
-
-def _numbered(rows: U32) -> tuple[U32 | I64, U32 | I64]:
-    """Ascending rows of the metadata with those of the events, and per event the position of its own among them."""
-    if int(rows.max()) < len(rows):
-        return np.arange(int(rows.max()) + 1), rows  # counting all rows of the metadata is quicker than sorting events
-    return np.unique(rows, return_inverse=True)
-
-
-def _steps(candidate: _Candidate, source: str, span: tuple[int, int]) -> InferredSteps:
-    order = candidate.events[np.argsort(candidate.plane.events.begin_ps[candidate.events], kind="stable")]
-    begin, own_end = spans_at(candidate.plane, order)
-    end = own_end if candidate.spans_step else np.append(begin[1:], own_end[-1])
+def _evidence(source: str, plane: Plane, row: int, runs: I64, span: tuple[int, int]) -> Evidence:
+    """Evidence of runs of an event, in order of begin."""
+    begin, end = spans_at(plane, runs)
+    line = int(line_of(plane, runs[:1])[0])
     distance = np.diff(begin).astype(np.float64)
-    metadata = candidate.plane.event_metadata
-    total = span[1] - span[0]
-    evidence = Evidence(
+    metadata = plane.event_metadata
+    length = span[1] - span[0]
+    return Evidence(
         source=source,
-        event=metadata.display_names[candidate.row] or metadata.names[candidate.row],
-        line=candidate.plane.lines.display_name[candidate.line] or candidate.plane.lines.name[candidate.line],
-        plane=candidate.plane.name,
+        event=metadata.display_names[row] or metadata.names[row],
+        line=plane.lines.display_name[line] or plane.lines.name[line],
+        plane=plane.name,
         occurrences=len(begin),
         period_ms=float(distance.mean()) / PS_PER_MS if len(distance) else 0.0,
-        variation=_variation(distance),
-        coverage=min(1.0, float(int(own_end.max()) - int(begin[0])) / total) if total > 0 else 0.0,
+        variation=variation(distance),
+        coverage=min(1.0, float(int(end.max()) - int(begin[0])) / length) if length > 0 else 0.0,
     )
-    return InferredSteps(evidence, begin, end - begin, None)
 
 
 def _with_busy(space: XSpace, steps: InferredSteps) -> InferredSteps:
     return replace(steps, busy_ps=device_busy(space, steps.begin_ps, steps.begin_ps + steps.duration_ps))
-
-
-def _variation(distance: np.ndarray[Any, np.dtype[np.float64]]) -> float | None:
-    """Interquartile range over median, robust to pauses such as evaluation; None if the median is not positive."""
-    if len(distance) < 2:
-        return 0.0
-    low, middle, high = np.quantile(distance, (0.25, 0.5, 0.75))
-    return float((high - low) / middle) if middle > 0 else None
-
-
-def _score(steps: InferredSteps, candidate: _Candidate) -> float:
-    """Score of a candidate: higher for more coverage, fill and regularity; 0 if it is rejected."""
-    evidence = steps.evidence
-    if evidence.variation is None or evidence.variation > MAX_VARIATION or evidence.coverage < MIN_COVERAGE:
-        return 0.0
-    own_ps = float(candidate.plane.events.duration_ps[candidate.events].sum())
-    filled = own_ps / max(1.0, float(steps.duration_ps.sum()))
-    if candidate.spans_step:
-        # A host event spans the step itself, so gaps between the events lower the score.
-        end = steps.begin_ps + steps.duration_ps
-        filled = float(steps.duration_ps.sum()) / max(1.0, float(end.max() - steps.begin_ps[0]))
-    if evidence.source == "host event" and filled < MIN_FILLED:
-        return 0.0
-    return evidence.coverage * filled / (1.0 + evidence.variation)
-
-
-def _holds(steps: InferredSteps, work: Times) -> bool:
-    """Whether steps contain their work, if that is known: a call that only recurs between them does not."""
-    begin, end = union(steps.begin_ps, steps.begin_ps + steps.duration_ps)
-    meanwhile = covered_within(*work, begin[:1], end[-1:])
-    return int(covered_within(*work, begin, end).sum()) >= LEAST_WORK * int(meanwhile.sum())
-
-
-def _xla_on_host(space: XSpace) -> Times:
-    """When the CPU backend ran ops; no time if it did not."""
-    host = host_plane(space)
-    if host is None or host.stat_metadata.row("hlo_op") is None:
-        return no_time()
-    code, _ = strings(space, host, host.events.stats, "hlo_op")
-    return times_of(*spans_at(host, np.flatnonzero(code >= 0)))
 
 
 def device_busy(space: XSpace, begin: I64, end: I64) -> I64 | None:

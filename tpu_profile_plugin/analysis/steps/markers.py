@@ -79,7 +79,7 @@ def gpu_class(name: str, shapes: str = "", *, short_memcpy: bool = False) -> Eve
     }
     if kind in copies:
         return copies[kind]
-    if op_names.library_collective(name):
+    if op_names.xprof_collective(name):
         return EventClass.DEVICE_COLLECTIVES
     half = "half" in shapes if shapes else "half" in name or "fp16" in name
     return EventClass.DEVICE_COMPUTE_16 if half else EventClass.DEVICE_COMPUTE_32

@@ -63,10 +63,9 @@ from tpu_profile_plugin.analysis.summary.framework import (
     has_input_events,
     has_python_frames,
 )
-from tpu_profile_plugin.analysis.summary.implausible_times import ImplausibleTimes, implausible_times
 from tpu_profile_plugin.analysis.summary.precision import NO_COMPUTE, Precision, gpu_precision, tpu_precision
 from tpu_profile_plugin.analysis.summary.recording import NO_WORK, Recording, TpuWork, marked_steps, recording
-from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.columns import DeviceClock, ImpossibleTimes, Plane, XSpace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +97,8 @@ class _Summary:
     hbm_percent: float
     errors: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    implausible: tuple[ImplausibleTimes, ...] = ()
+    impossible: tuple[ImpossibleTimes, ...] = ()
+    clocks: tuple[DeviceClock, ...] = ()
     precision: Precision = NO_COMPUTE
     frameworks: tuple[str, ...] = ()
     cpu_ops: bool = False
@@ -185,7 +185,8 @@ def summarize(space: XSpace, pre: Preprocessed | None, mapper: Mapper = map) -> 
         hbm_percent=hbm,
         errors=tuple(space.errors),
         warnings=tuple(space.warnings),
-        implausible=tuple(implausible_times([*planes, *([] if host is None else [host])])),
+        impossible=space.impossible,
+        clocks=space.clocks,
         precision=found.precision,
         recording=_recording(space, pre, merged_steps if merged_steps else steps, planes, found.work),
         frameworks=frameworks(space, [*planes, *([] if host is None else [host])], found.device.provenance),
@@ -315,7 +316,8 @@ def reduce_summaries(parts: Sequence[HostSummary], *, drop_edges: bool = True) -
         hbm_percent=sum(part.hbm_percent for part in parts) / len(parts),
         errors=tuple(text for part in parts for text in part.errors),
         warnings=tuple(text for part in parts for text in part.warnings),
-        implausible=tuple(times for part in parts for times in part.implausible),
+        impossible=tuple(line for part in parts for line in part.impossible),
+        clocks=tuple(clock for part in parts for clock in part.clocks),
         precision=sum((part.precision for part in parts), NO_COMPUTE),
         recordings=tuple(part.recording for part in parts),
         host_names=names,

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.collective_names import kernel_collective
 from tpu_profile_plugin.analysis.common.keys import row_codes
-from tpu_profile_plugin.analysis.common.op_names import library_collective, memcpy_kind
+from tpu_profile_plugin.analysis.common.op_names import memcpy_kind
 from tpu_profile_plugin.analysis.common.planes import on_recorded_line
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.table import OpTable
@@ -108,7 +109,7 @@ def _of_gpu(space: XSpace, plane: Plane, hlo: HloOps) -> Precision:
     times = {False: 0, True: 0}
     for (code, program_id, row, typed), ps in zip(keys.tolist(), time.tolist(), strict=True):
         kernel = plane.event_metadata.names[row]
-        if memcpy_kind(kernel, short=True) or library_collective(kernel) or _moves(kernel):
+        if memcpy_kind(kernel, short=True) or kernel_collective(kernel) or _moves(kernel):
             continue
         name = texts[code].rpartition("::")[2] if code >= 0 else ""
         instruction = hlo.find(program_id % 2**64, name) if name else None

@@ -34,8 +34,11 @@ class Preview:
 
 
 def preview(space: XSpace) -> Preview | None:
-    """Reads the lines of a lazy profile once, without keeping events; None if there is nothing to show so soon."""
-    if space.decoder is None:
+    """Reads the lines of a lazy profile once, without keeping events; None if there is nothing to show so soon.
+
+    Nothing is, if not all times are as in the file.
+    """
+    if space.decoder is None or space.impossible or space.clocks:
         return None
     outline = replace(space, planes=tuple(space.filtered(*(EventFilter(plane, ()) for plane in space.planes))))
     visible = sections(outline)

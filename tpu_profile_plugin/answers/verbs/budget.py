@@ -61,7 +61,7 @@ def _average(run: OpenRun, found: RunBudget) -> Answer:
     facts: dict[str, Any] = {"shares_of": found.base, "base_ps": found.base_ps, "step_ps": found.step_ps}
     facts |= {"steps": 0 if "recording" in found.sources else len(found), "devices": len(found.devices)}
     spent = most_first(found, PART_IDS)
-    rows: list[tuple[Any, ...]] = [(*_about(one.id), one.ps, 100 * one.share) for one in spent]
+    rows: list[tuple[Any, ...]] = [(*_about(one.id), one.ps, one.percent) for one in spent]
     columns: tuple[Any, ...] = _AVERAGE
     if len(found.devices) > 1:
         columns = (*_AVERAGE, *_DEVICES)
@@ -128,7 +128,7 @@ def _one_step(run: OpenRun, found: RunBudget, name: str) -> Answer:
 
 def _next(found: RunBudget, spent: Sequence[Spent]) -> Iterator[Next]:
     """What to ask next, by the parts with most time."""
-    notable = [one.id for one in spent if one.share >= _NOTABLE]
+    notable = [one.id for one in spent if (one.share or 0.0) >= _NOTABLE]
     gaps = Next("gaps", {}, "the longest idle times of devices, and the host call under each")
     ops = Next("ops", {}, "the ops that take the devices' time")
     yield Next("explain", {}, "causes, savings and advice")

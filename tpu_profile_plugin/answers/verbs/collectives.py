@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import numpy as np
-
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.ids import distinct_ids, op_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
@@ -20,6 +18,7 @@ _SHOWN = (
     "bus_gbps",
 )
 _HIDDEN = "of the total time of the collective, that during which the device computes"
+_CAUSED = "of all waits in collectives"
 _MOST_LATE, _MOST_CLOCKS = 5, 16
 
 
@@ -55,6 +54,11 @@ def collectives(
                 f"The exposed collectives ran outside the {page['cost']['base']}s, so that they are no share of them."
             ]
     facts |= _late(page)
+    if facts["late_devices"]:
+        base["caused_percent"] = _CAUSED
+    if page["first_waits"]:
+        keys = ("device", "op", "kind", "wait_ps")
+        facts["first_waits"] = [{name: one[name] for name in keys} for one in page["first_waits"][:_MOST_LATE]]
     offsets = list(page["host_offsets_ps"].items())[:_MOST_CLOCKS]
     if offsets:
         facts["clocks"] = [{"host": host, "offset_ps": offset} for host, offset in offsets]
@@ -65,23 +69,15 @@ def collectives(
 
 
 def _late(page: dict[str, Any]) -> dict[str, Any]:
-    """Devices and hosts that others wait for; without any, the one that others waited for most."""
+    """Devices that others wait for, and hosts of which all devices are late, as page and finding name them."""
     ranks: Table = page["ranks"]
     caused = dict(zip(ranks["device"], ranks["caused_ps"].tolist(), strict=True))
     late = [
-        {name: one[name] for name in ("device", "host", "work_ratio")} | {"caused_ps": caused.get(one["device"])}
+        {name: one[name] for name in ("device", "host", "work_ratio", "more_work", "caused_percent")}
+        | {"caused_ps": caused.get(one["device"])}
         for one in page["stragglers"][:_MOST_LATE]
     ]
-    facts: dict[str, Any] = {"late_devices": late, "late_hosts": [one["host"] for one in page["late_hosts"]]}
-    if not late and caused and max(caused.values()) > 0:
-        row = int(np.argmax(ranks["caused_ps"]))
-        facts["most_waited_for"] = {
-            "device": ranks["device"][row],
-            "host": ranks["host"][row],
-            "work_ratio": float(ranks["work_ratio"][row]),
-            "caused_ps": int(ranks["caused_ps"][row]),
-        }
-    return facts
+    return {"late_devices": late, "late_hosts": [one["host"] for one in page["late_hosts"]]}
 
 
 def _instructions(name: str) -> tuple[str, str]:

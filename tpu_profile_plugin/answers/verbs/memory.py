@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from tpu_profile_plugin.analysis.findings.rules.memory.memory_near_limit import MEMORY_SHARE
+from tpu_profile_plugin.analysis.memory.ran import RECORD_HLO, unknown_memory
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
 from tpu_profile_plugin.answers.ids import distinct_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.answers.verbs.op_pages import next_source
 from tpu_profile_plugin.errors import NoData, NotFound
 from tpu_profile_plugin.opening import OpenRun
+from tpu_profile_plugin.run.figures.memory import Memory, run_programs_ran
 from tpu_profile_plugin.run.figures.memory_peak import AllocatorUse, AtPeak, ProgramPeak
 from tpu_profile_plugin.tables.table import Table, integers, texts
 from tpu_profile_plugin.units import PS_PER_MS
@@ -22,6 +24,7 @@ _NEEDS = (
 )
 _NO_CAPACITY = "The capacity is not recorded: programs on CPUs share the memory of the host."
 _FOR_CAPACITY = "Record on a TPU or GPU; on a CPU, compare the peak with the memory that is free on the host."
+_DID_NOT_RUN = "This program did not run in the recording."
 _COLUMNS = (
     texts(
         "id", "Id", "What holds the memory: an instruction and its program, for the verb hlo, or the framework's op."
@@ -51,7 +54,9 @@ def memory(
         except NoData:
             pass
     try:
-        return _of_program(run, run.program_peak(program or _largest(run)))
+        if program:
+            return _of_program(run, run.program_peak(program))
+        return _of_largest(run)
     except NotFound as error:
         if error.code != "module_not_found":
             raise
@@ -59,10 +64,24 @@ def memory(
         raise NotFound(error.message, code=error.code, argument="program", choices=choices) from None
 
 
-def _largest(run: OpenRun) -> str:
+def _of_largest(run: OpenRun) -> Answer:
+    """The program that needs most memory of those that ran, unless that with most time is not known."""
+    found = run.memory()
+    if reason := unknown_memory(found.ran):
+        most = found.ran[0]
+        facts = {"program": most.name, "share_percent": 100 * most.share}
+        base = {"share_percent": "of the time of all programs on devices"}
+        others = [Next("memory", {"program": one.name}, "a program that ran less") for one in found.ran if one.known][
+            :1
+        ]
+        further = (*others, Next("programs", {}, "the programs, and which have HLO"))
+        return Answer(Link("op_profile"), facts, base=base, next=further, cannot=Cannot(reason, RECORD_HLO))
+    return _of_program(run, run.program_peak(_largest(found)))
+
+
+def _largest(found: Memory) -> str:
     """The program that needs most memory of those that ran; "" if none of these is known."""
-    peaks = run.memory().programs
-    return max(peaks, key=lambda name: peaks[name], default="")
+    return max(found.programs, key=lambda name: found.programs[name], default="")
 
 
 def _of_allocators(run: OpenRun, uses: Sequence[AllocatorUse]) -> Answer:
@@ -90,7 +109,7 @@ def _of_allocators(run: OpenRun, uses: Sequence[AllocatorUse]) -> Answer:
 
 def _needy(run: OpenRun) -> list[str]:
     try:
-        name = _largest(run)
+        name = _largest(run.memory())
     except NoData:
         return []
     return [name] if name else []
@@ -101,8 +120,10 @@ def _of_program(run: OpenRun, found: ProgramPeak) -> Answer:
     if not found.peak_bytes:
         reason = f"The profile has no buffer assignment of {found.program}."
         return Answer(Link("memory_viewer", _query(found)), {"program": found.program}, cannot=Cannot(reason, _NEEDS))
+    ran = run_programs_ran(run)
+    did_not_run = bool(ran) and all(one.name != found.program for one in ran)
     facts: dict[str, Any] = {
-        **_verdict(found.peak_bytes, found.device_bytes, "the program"),
+        **({} if did_not_run else _verdict(found.peak_bytes, found.device_bytes, "the program")),
         "program": found.program,
         "peak_bytes": found.peak_bytes,
         "without_padding_bytes": found.unpadded_bytes,
@@ -111,6 +132,8 @@ def _of_program(run: OpenRun, found: ProgramPeak) -> Answer:
     }
     if found.device_bytes:
         facts |= {"device_bytes": found.device_bytes, "device_memory": _SOURCES.get(found.device_source, "")}
+    if did_not_run:
+        facts["notes"] = list(filter(None, (_DID_NOT_RUN, unknown_memory(ran))))
     lines = dict.fromkeys(one.source for one in found.buffers if one.source)
     further = [next_source(line) for line in list(lines)[:2]]
     held = [one.name for one in found.buffers if one.kind == "Temporary"][:2]

@@ -39,7 +39,7 @@ def overview(asked: Asked) -> Answer:
         facts |= {"shares_of": budget.base, "base_ps": round(budget.base_ps), "step_ps": round(budget.step_ps)}
         facts |= {"steps": 0 if view.whole_recording else len(budget), "steps_from": budget.sources[0]}
         facts["spent_on"] = [
-            {"id": one.id, "name": one.name, "per_step_ps": round(one.ps), "share_percent": 100 * one.share}
+            {"id": one.id, "name": one.name, "per_step_ps": round(one.ps), "share_percent": one.percent}
             for one in found.spent
         ]
     if late := asked.run.once("late hosts", lambda: hosts_json(budget, list(view.hosts))["stragglers"]):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.analysis.budget.host_reader import HostReader, Keep
+from tpu_profile_plugin.analysis.devices.collective_ops import transfer_of
+from tpu_profile_plugin.analysis.devices.collectives import match_collectives
 from tpu_profile_plugin.analysis.devices.host import devices_of
 from tpu_profile_plugin.analysis.devices.model import Device
+from tpu_profile_plugin.analysis.devices.start_up import without_start_up
 from tpu_profile_plugin.analysis.devices.windows import StepWindows, step_windows
 from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.figures.summary import groups_if_any
@@ -21,7 +24,15 @@ def host_devices(host: HostProfile) -> tuple[Device, ...]:
 def device_steps(host: HostProfile) -> StepWindows | None:
     """When each device was in which step; None without devices."""
     devices = host_devices(host)
-    return step_windows(host.lazy, groups_if_any(host), devices) if devices else None
+    steps = step_windows(host.lazy, groups_if_any(host), devices) if devices else None
+    if steps is None:
+        return None
+    return without_start_up(
+        steps,
+        devices,
+        lambda: match_collectives(devices, lambda op: transfer_of(op, hlo_ops(host).programs)),
+        lambda: reader_of(host).events,
+    )
 
 
 def keeper_of(host: HostProfile) -> Keep:

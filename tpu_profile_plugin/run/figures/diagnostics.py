@@ -1,13 +1,9 @@
-"""Diagnostics of a recording: errors, warnings, missing steps and implausible times."""
+"""Diagnostics of a recording: errors, warnings and missing steps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.summary.implausible_times import ImplausibleTimes
 
 NO_STEP_MARKER = (
     "No step marker observed and hence the step time is unknown. This may happen if (1) training steps are not "
@@ -35,17 +31,6 @@ class Diagnostics:
         """Severities and messages in display order."""
         severities = ["WARNING"] * len(self.warnings) + ["ERROR"] * len(self.errors)
         return severities, [*self.warnings, *self.errors]
-
-
-def time_warnings(planes: Iterable[ImplausibleTimes]) -> Iterator[str]:
-    """Yields a sentence per plane and kind of implausible duration."""
-    for times in planes:
-        for count, problem in (
-            (times.negative, "end before they begin"),
-            (times.too_long, "last longer than ten days"),
-        ):
-            if count:
-                yield (f"{times.plane[:100]}: {count} events {problem}; times derived from them are unreliable.")
 
 
 def step_warnings(steps: int, empty_intersection: bool) -> tuple[str, ...]:

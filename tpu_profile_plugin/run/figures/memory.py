@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.devices.program_times import programs_of_devices
 from tpu_profile_plugin.analysis.memory.capacity import DeviceMemory, device_allocators, device_memory
+from tpu_profile_plugin.analysis.memory.ran import ProgramRan, programs_ran
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.run.figures.comparison import run_side
+from tpu_profile_plugin.run.figures.devices import host_devices
+from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.host import HostProfile, derived, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 
@@ -28,11 +32,13 @@ class Memory:
       devices: by host, the memory of one of its devices.
       allocators: by host and allocator of a device, its peak; empty if allocations were not recorded.
       programs: by `module(program id)`, the peak memory of the program, as XLA planned it.
+      ran: the programs that devices ran, most time first; without ops that name their program empty.
     """
 
     devices: Mapping[str, DeviceMemory]
     allocators: Mapping[tuple[str, str], AllocatorPeak]
     programs: Mapping[str, int]
+    ran: tuple[ProgramRan, ...] = ()
 
 
 @derived()
@@ -52,6 +58,17 @@ def host_memory(host: HostProfile) -> tuple[DeviceMemory, dict[str, AllocatorPea
     return host_device_memory(host), peaks
 
 
+@per_host()
+def host_programs_ran(host: HostProfile) -> tuple[ProgramRan, ...]:
+    """The programs that one host's devices ran."""
+    return programs_of_devices(host.lazy, host_devices(host), hlo_ops(host).programs)
+
+
+def run_programs_ran(run: RunHosts) -> tuple[ProgramRan, ...]:
+    """The programs that the devices of the chosen hosts ran, most time first."""
+    return programs_ran(run.map_hosts(host_programs_ran))
+
+
 def run_memory(run: RunHosts) -> Memory:
     """The memory of the chosen hosts. Raises NoData if nothing about memory was recorded."""
     of_hosts = run.map_hosts(host_memory)
@@ -64,7 +81,13 @@ def run_memory(run: RunHosts) -> Memory:
             for allocator, peak in peaks.items()
         },
         programs=run_side(run).memory,
+        ran=run_programs_ran(run),
     )
-    if not memory.allocators and not memory.programs and not any(one.bytes for one in memory.devices.values()):
+    if (
+        not memory.allocators
+        and not memory.programs
+        and not memory.ran
+        and not any(one.bytes for one in memory.devices.values())
+    ):
         raise NoData("The profile has neither allocations, nor programs with buffers, nor devices of known memory.")
     return memory

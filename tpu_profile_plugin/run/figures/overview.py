@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, GROUPS, label_of
+from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, GROUPS, UNKNOWN, label_of
 from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.environment.environment import Environment
 from tpu_profile_plugin.analysis.findings.find import Report
@@ -26,13 +26,18 @@ class Spent:
     Attributes:
       id, name: stable id and display name.
       ps: time per step, averaged over the devices that take part.
-      share: of the run's base, 0 to 1.
+      share: of the run's base, 0 to 1; None for what was not recorded.
     """
 
     id: str
     name: str
     ps: float
-    share: float
+    share: float | None
+
+    @property
+    def percent(self) -> float | None:
+        """The share in percent."""
+        return None if self.share is None else 100 * self.share
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +82,8 @@ class Overview:
 
 def most_first(budget: RunBudget, names: Sequence[str]) -> list[Spent]:
     """These categories or parts of the average step, largest first, without empty ones."""
-    spent = [Spent(name, label_of(name).name, budget.part_ps(name), budget.share(name)) for name in names]
+    shares = {name: None if name == UNKNOWN else budget.share(name) for name in names}
+    spent = [Spent(name, label_of(name).name, budget.part_ps(name), share) for name, share in shares.items()]
     return sorted((one for one in spent if one.ps), key=lambda one: -one.ps)
 
 

@@ -14,8 +14,8 @@ from tpu_profile_plugin.analysis.summary.host import (
     reduce_summaries,
     summarize,
 )
+from tpu_profile_plugin.analysis.summary.mended_times import mended_times
 from tpu_profile_plugin.columns import give_back_memory
-from tpu_profile_plugin.run.figures.diagnostics import time_warnings
 from tpu_profile_plugin.run.host import HostProfile, PerHost, derived, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.preprocessing import preprocess
@@ -64,4 +64,5 @@ def run_summary(run: RunHosts, *, drop_edges: bool = True, prefetch: tuple[PerHo
     """
     hosts = run.map_hosts(replace(host_summary, prefetch=(*host_summary.prefetch, *prefetch)))
     summary = run.once(("run_summary", drop_edges), lambda: reduce_summaries(hosts, drop_edges=drop_edges))
-    return replace(summary, warnings=(*summary.warnings, *time_warnings(summary.implausible), *run.warnings))
+    about_times = (sentence for _, sentence in mended_times(summary.impossible, summary.clocks))
+    return replace(summary, warnings=(*summary.warnings, *about_times, *run.warnings))

@@ -6,7 +6,8 @@ An object; times are picoseconds, averaged over the devices that take part:
 * `step_ps`: the average step; `source`: "device", "host", "inferred", "dispatch" or "recording"; "" without steps;
 * `groups` [{id, name, help, parts: [ids]}]: the categories in the order of display; the last is `between_steps`, which
   has no parts; `labels` {id: {name, help}} of the parts;
-* `average_ps` {id: ps} of the parts and of `between_steps`, without those that are 0; they add up to `base_ps`;
+* `average_ps` {id: ps} of the parts and of `between_steps`, without those that are 0; without
+  `not_recorded` they add up to `base_ps`;
 * `steps` {name, number, duration_ps, parts_ps: {id: [ps]}, devices, slowest, begin_ps, end_ps}: lists with an entry
   per step. `devices` counts those that take part; `slowest` is the index of the one with the longest step, and
   `begin_ps` and `end_ps` are that step on the time axis of its host;
@@ -22,6 +23,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, BETWEEN_LABEL, CATEGORIES, GROUPS, LABELS, Label
 from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.devices.windows import StartUp
 from tpu_profile_plugin.analysis.summary.coverage import Coverage
 from tpu_profile_plugin.analysis.summary.outliers import step_outliers
 from tpu_profile_plugin.units import duration
@@ -41,8 +43,17 @@ _RECORDING = (
 _INFERRED = "The profile has no step markers. Steps are inferred from {event}, which repeats {count} times."
 _SHARED = (
     "The devices of the CPU backend share the host's cores. The time that a device waits for a core while others are "
-    "at work counts as unexplained."
+    "at work counts as gaps between ops."
 )
+_MISSING = (
+    "{time} of the {of} of {whole} was not recorded: the host launched work of which no device event is there. "
+    "Percentages are of the rest."
+)
+_START = {
+    True: "{label} ({length}) is left out: its first {what} waited {wait} until other ranks had started.",
+    False: "{label} ({length}) is left out: {count} of {what} lasted {wait}, as when kernels are loaded at first use.",
+}
+"""Why a step counts nowhere, by whether collectives are the cause."""
 _SLOW = "The median step takes {median}; {count} of {steps} steps {take} longer than {limit}, up to {longest}."
 _COVERED = "The steps cover {share:.1%} of the recording. Not in steps: {rest}."
 _MEAN = 1.1
@@ -62,11 +73,33 @@ def reading_notes(budget: RunBudget) -> list[str]:
         sentences.append(_RECORDING)
     if budget.evidence is not None and budget.inferred:
         sentences.append(_INFERRED.format(event=budget.evidence.event, count=budget.evidence.occurrences))
-    if budget.share("idle_other") >= _UNEXPLAINED:
-        on_cpu = [device.host for device in budget.devices if device.kind == "cpu"]
-        sentences += [_SHARED] if len(on_cpu) > len(set(on_cpu)) else []
-        sentences += [_NO_FRAMES] if False in budget.traced else []
+    on_cpu = [device.host for device in budget.devices if device.kind == "cpu"]
+    if budget.share("idle_gap") >= _UNEXPLAINED and len(on_cpu) > len(set(on_cpu)):
+        sentences.append(_SHARED)
+    if budget.share("idle_other") >= _UNEXPLAINED and False in budget.traced:
+        sentences.append(_NO_FRAMES)
+    sentences += _start_up(budget)
+    if budget.not_recorded_ps:
+        whole = budget.base_ps + budget.not_recorded_ps
+        sentences.append(_MISSING.format(time=duration(budget.not_recorded_ps), whole=duration(whole), of=budget.base))
     return sentences
+
+
+def _start_up(budget: RunBudget) -> list[str]:
+    longest: dict[str, StartUp] = {}
+    for _, one in budget.start_up:
+        if one.label not in longest or one.wait_ps > longest[one.label].wait_ps:
+            longest[one.label] = one
+    return [
+        _START[one.first_collective].format(
+            label=one.label if one.label[:1].isalpha() else f"Step {one.label}",
+            what=one.what,
+            count="one call" if one.calls == 1 else f"{one.calls} calls",
+            length=duration(one.length_ps),
+            wait=duration(one.wait_ps),
+        )
+        for one in longest.values()
+    ]
 
 
 def step_notes(budget: RunBudget, covered: Coverage | None) -> list[str]:
@@ -99,7 +132,7 @@ def _covered(found: Coverage | None) -> list[str]:
 
 def decomposition_json(budget: RunBudget, hosts: Sequence[str]) -> dict[str, Any]:
     """The object described above; `hosts` are the names of the run's hosts."""
-    average = {BETWEEN: budget.between_step_ps} | dict(zip(CATEGORIES, budget.parts_ps.tolist(), strict=True))
+    average = {name: budget.part_ps(name) for name in (BETWEEN, *CATEGORIES)}
     return {
         "base": budget.base,
         "base_ps": budget.base_ps,

@@ -21,7 +21,8 @@ def devices_available(facts: RunFacts) -> str | None:
 
 
 def communication_available(facts: RunFacts) -> str | None:
-    """None if the profile may have devices that communicate, else the reason; ops of frameworks on the CPU do not."""
-    if facts.has_plane("/device:TPU:") or facts.has_plane("/device:GPU:") or facts.modules:
+    """None if the profile may have devices that communicate, else the reason; of ops on the CPU, PyTorch's may."""
+    devices = facts.has_plane("/device:TPU:") or facts.has_plane("/device:GPU:") or facts.modules
+    if devices or facts.torch_collectives:
         return None
-    return "The profile has neither a TPU nor a GPU nor a program of XLA's CPU backend."
+    return "The profile has neither a TPU nor a GPU nor a program of XLA's CPU backend, nor collectives of PyTorch."

@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, GROUPS, label_of
+from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, GROUPS, UNKNOWN, label_of
 from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.findings.find import Report, RuleFinding
 from tpu_profile_plugin.analysis.findings.model import Evidence, Rule, Silence
@@ -116,7 +116,8 @@ def _segment(budget: RunBudget, name: str) -> dict[str, Any]:
 
 
 def _groups(budget: RunBudget) -> list[dict[str, Any]]:
-    groups = [_part(budget, group.id) | {"parts": _parts(budget, group.parts)} for group in GROUPS]
+    known = [group for group in GROUPS if group.id != UNKNOWN]
+    groups = [_part(budget, group.id) | {"parts": _parts(budget, group.parts)} for group in known]
     return [one for one in (*groups, _part(budget, BETWEEN) | {"parts": []}) if one["ps"]]
 
 
@@ -126,7 +127,7 @@ def _flat(budget: RunBudget) -> list[dict[str, Any]]:
 
 
 def _parts(budget: RunBudget, names: Sequence[str]) -> list[dict[str, Any]]:
-    return [part for name in names if (part := _part(budget, name))["ps"]]
+    return [part for name in names if (part := _part(budget, name))["ps"] and name != UNKNOWN]
 
 
 def _part(budget: RunBudget, name: str) -> dict[str, Any]:

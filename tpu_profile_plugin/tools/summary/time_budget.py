@@ -15,7 +15,7 @@ An object; all times in it are whole picoseconds:
 * `causes` [{name, inner, host, time_ps, percent}] of `idle_host`: code of the host, time per step and device, percent
   of the same base;
 * `labels` {id: {name, help}}; `steps_from`: "device", "host", "inferred", "dispatch" or "recording";
-* `largest` {category, percent}: the largest part other than computation and idle_other; null below 5 percent;
+* `largest` {category, percent}: the largest part that tells a cause; null below 5 percent;
 * `notes` [sentences].
 """
 
@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, PARTS
+from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, NOT_RECORDED, PARTS
 from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.common.op_names import shown_event
 from tpu_profile_plugin.columns.arrays import I64
@@ -47,7 +47,7 @@ COLUMNS = (
 ALL = "all"
 LEAST_LARGEST = 5.0
 """Percent of the steps below which no part is called the largest."""
-_NO_CAUSE = ("compute", "data_movement", "idle_other")
+_NO_CAUSE = ("compute", "data_movement", "idle_gap", "idle_other", "not_recorded")
 
 
 def build(run: Run, query: Query) -> Json:
@@ -90,9 +90,10 @@ def _average(budget: RunBudget, hosts: list[str]) -> Table:
     names = device_names(budget.devices, hosts, several=len(budget.hosts) > 1)
     times = np.column_stack([budget.of_devices_ps[1], budget.between_of_devices_ps()])
     if names:
-        names, times = [*names, ALL], np.vstack([times, [*budget.parts_ps, budget.between_step_ps]])
+        names, times = [*names, ALL], np.vstack([times, [*budget.parts_ps, budget.part_ps(BETWEEN)]])
+    known = np.where(np.arange(times.shape[1]) == NOT_RECORDED, np.nan, times)
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = 100 * times / times.sum(axis=1, keepdims=True)
+        shares = 100 * known / np.nansum(known, axis=1, keepdims=True)
     categories = [*CATEGORIES, BETWEEN]
     return Table(
         COLUMNS,

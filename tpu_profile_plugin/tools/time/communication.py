@@ -5,8 +5,11 @@ An object; times are whole picoseconds, bandwidths 1e9 bytes per second:
 * `ops`: DataTable, one row per collective, most exposed time without waits first, as findings rank them;
 * `steps` [{number, name, begin_ps, communication_ps, exposed_ps, hidden_percent}], times summed over devices;
 * `ranks`: DataTable, one row per device;
-* `stragglers` [{device, host, work_ratio, modified_z, waits_ratio}]: devices that the others wait for;
-  `late_hosts` [{host, modified_z}];
+* `stragglers` [{device, host, caused_percent, work_ratio, more_work, modified_z, waits_ratio}]: devices that the others
+  wait for, with their share of all waits; the last two only of devices with clearly more work than the others;
+  `late_hosts` [{host}]: hosts of which all devices are late;
+* `first_waits` [{device, host, op, kind, begin_ps, end_ps, wait_ps}]: runs that waited until other devices had started,
+  longest first; no other number here includes these waits;
 * `clocks`, `launches`: DataTables; `host_offsets_ps` {host: what to add to its times};
 * `cost` {share, base}: share of the step, or of the time from step to step, that communication takes and no computation
   hides, waits for late devices included; null without steps;
@@ -20,9 +23,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.common.collective_names import UNKNOWN_KIND
+from tpu_profile_plugin.analysis.common.spans import exact_sum
 from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, gigabytes_per_second, message_bytes
 from tpu_profile_plugin.analysis.communication.host import HostCommunication
 from tpu_profile_plugin.analysis.communication.run import RunCommunication
+from tpu_profile_plugin.analysis.communication.stragglers import Straggler
+from tpu_profile_plugin.analysis.devices.across_hosts import sum_by_step
+from tpu_profile_plugin.analysis.devices.collectives import FirstWait
+from tpu_profile_plugin.analysis.devices.model import WAIT
 from tpu_profile_plugin.run.figures.budget import run_budget
 from tpu_profile_plugin.run.figures.communication import communication, run_communication
 from tpu_profile_plugin.run.figures.programs import programs_of
@@ -32,6 +42,7 @@ from tpu_profile_plugin.tools.common.devices import communication_available, dev
 from tpu_profile_plugin.tools.payload import Json, Records
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
+from tpu_profile_plugin.units import duration
 
 OPS = (
     texts("op", "Collective", "The HLO instruction, or the kernel; start and done are one."),
@@ -105,23 +116,17 @@ def build(run: Run, query: Query) -> Json:
     notes = [] if comm.whole else [_SAMPLED]
     if any(offset is None for offset in comm.offsets[1:]):
         notes.append(_UNKNOWN_CLOCK)
+    if comm.first_waits:
+        notes.append(first_wait_note(comm.first_waits, names))
     return Json(
         {
             "ops": _ops(comm, names, hosts, _programs(run, {one.key.program for one in comm.sums if one.key.program})),
-            "cost": {"share": sum(map(budget.share, _COST)), "base": budget.base} if len(budget) else None,
+            "cost": {"share": _cost(budget, comm), "base": budget.base} if len(budget) else None,
             "steps": _steps(comm),
             "ranks": _ranks(comm, names, hosts),
-            "stragglers": [
-                {
-                    "device": names[one.index],
-                    "host": hosts[comm.devices[one.index].host],
-                    "work_ratio": one.ratio,
-                    "modified_z": one.z,
-                    "waits_ratio": one.waits,
-                }
-                for one in comm.stragglers
-            ],
-            "late_hosts": [{"host": hosts[at], "modified_z": score} for at, score in comm.host_outliers],
+            "stragglers": [_straggler(one, comm, names, hosts) for one in comm.stragglers],
+            "late_hosts": [] if comm.late_host is None else [{"host": hosts[comm.late_host]}],
+            "first_waits": [_first_wait(one, comm, names, hosts) for one in comm.first_waits],
             "clocks": _clocks(comm, parts, names, hosts),
             "host_offsets_ps": {
                 hosts[host]: offset.offset_ps
@@ -133,6 +138,56 @@ def build(run: Run, query: Query) -> Json:
             "notes": [*notes, *run.warnings],
         }
     )
+
+
+def first_wait_note(waits: Sequence[FirstWait], names: Sequence[str]) -> str:
+    """What is set aside, in a sentence."""
+    first = waits[0]
+    what = first.key.kind if first.key.kind not in (UNKNOWN_KIND, WAIT) else "collective"
+    more = f" {len(waits)} runs waited so; the longest is meant." if len(waits) > 1 else ""
+    return (
+        f"The first {what} on {names[first.device]} waited {duration(first.wait_ps)} for other devices to start; "
+        f"left out of all times and shares here.{more}"
+    )
+
+
+def _cost(budget: RunBudget, comm: RunCommunication) -> float:
+    """Share of the average step that exposed communication takes, waits for the start of other devices left out."""
+    waits = comm.first_waits
+    columns = (np.array([getattr(one, name) for one in waits], np.int64) for name in ("device", "begin_ps", "wait_ps"))
+    same = len(comm.devices) == len(budget.devices)
+    in_steps = sum_by_step(budget.begin_ps, budget.begin_ps + budget.duration_ps, *columns) if same else budget.number
+    start = exact_sum(in_steps) / max(budget.cells, 1) if same else 0.0
+    base = budget.base_ps - start
+    return max(sum(map(budget.part_ps, _COST)) - start, 0.0) / base if base > 0 else 0.0
+
+
+def _straggler(
+    one: Straggler, comm: RunCommunication, names: Sequence[str], hosts: Sequence[str]
+) -> dict[str, str | float | bool | None]:
+    return {
+        "device": names[one.index],
+        "host": hosts[comm.devices[one.index].host],
+        "caused_percent": 100 * one.share,
+        "work_ratio": one.ratio,
+        "more_work": one.work is not None,
+        "modified_z": one.work.z if one.work else None,
+        "waits_ratio": one.work.waits if one.work else None,
+    }
+
+
+def _first_wait(
+    one: FirstWait, comm: RunCommunication, names: Sequence[str], hosts: Sequence[str]
+) -> dict[str, str | int]:
+    return {
+        "device": names[one.device],
+        "host": hosts[comm.devices[one.device].host],
+        "op": one.key.name,
+        "kind": one.key.kind,
+        "begin_ps": one.begin_ps,
+        "end_ps": one.end_ps,
+        "wait_ps": one.wait_ps,
+    }
 
 
 def _programs(run: Run, wanted: set[int]) -> dict[int, str]:

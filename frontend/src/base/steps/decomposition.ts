@@ -44,6 +44,8 @@ export interface Decomposition {
 }
 
 export const BETWEEN = "between_steps";
+/** The part of which events are missing: no share of anything, so that only charts of times show it. */
+export const UNKNOWN = "not_recorded";
 
 /** A category or a part of it, as a share of the base. */
 export interface Segment extends Label, Required<Look> {
@@ -54,7 +56,7 @@ export interface Segment extends Label, Required<Look> {
   parts: readonly Segment[];
 }
 
-/** The categories with any time, in the order of display, each with its parts. */
+/** The recorded categories with any time, in the order of display, each with its parts. */
 export function segmentsOf(found: Pick<Decomposition, "groups" | "averagePs" | "basePs">): Segment[] {
   const segment = (label: Label, ps: number, parts: readonly Segment[]): Segment[] => {
     const { colour, striped = false } = lookOf(label.id);
@@ -62,7 +64,7 @@ export function segmentsOf(found: Pick<Decomposition, "groups" | "averagePs" | "
     return ps > 0 ? [{ id: label.id, name: label.name, help: label.help, ps, share, colour, striped, parts }] : [];
   };
   const at = (id: string): number => found.averagePs.get(id) ?? 0;
-  return found.groups.flatMap((group) => {
+  return found.groups.filter(({ id }) => id !== UNKNOWN).flatMap((group) => {
     const parts = group.parts.flatMap((part) => segment(part, at(part.id), []));
     return segment(group, group.id === BETWEEN ? at(BETWEEN) : parts.reduce((all, { ps }) => all + ps, 0), parts);
   });
@@ -102,7 +104,12 @@ export function breakdownOf(found: Decomposition): StepBreakdown {
 /** "time from step to step: 14.0 ms = 2.83 ms step + 11.2 ms between steps"; "average step: 2.83 ms". */
 export function baseText({ base, basePs, stepPs, averagePs }: Pick<Decomposition, "base" | "basePs" | "stepPs" | "averagePs">): string {
   const between = averagePs.get(BETWEEN) ?? 0;
-  if (between > 0) return `${base}: ${formatTime(basePs)} = ${formatTime(stepPs)} step + ${formatTime(between)} between steps`;
+  const unknown = averagePs.get(UNKNOWN) ?? 0;
+  const missing = unknown > 0 ? ` - ${formatTime(unknown)} not recorded` : "";
+  if (between > 0 || unknown > 0) {
+    const gap = between > 0 ? ` + ${formatTime(between)} between steps` : "";
+    return `${base === "step" ? "average step" : base}: ${formatTime(basePs)} = ${formatTime(stepPs)} step${gap}${missing}`;
+  }
   return `${base === "step" ? "average step" : base}: ${formatTime(basePs)}`;
 }
 

@@ -13,6 +13,7 @@ export type CategoryId =
   | "compilation"
   | "other"
   | "between_steps"
+  | "not_recorded"
   // XProf's alone:
   | "sparse_compute"
   | "sparse_input"
@@ -68,6 +69,7 @@ export const CATEGORIES: Readonly<Record<CategoryId, Category>> = {
     colour: { light: "#98a2ae", dark: "#6f7c8a" },
   },
   between_steps: { help: "", colour: { light: "#c3cad3", dark: "#4b5765" }, striped: true },
+  not_recorded: { help: "", colour: { light: "#e3e7ec", dark: "#343c46" }, striped: true },
   idle: {
     help: "The device is idle for other reasons than input.\nStep time minus all other categories.\nSource: trace.",
     colour: { light: "#98a2ae", dark: "#6f7c8a" },
@@ -115,6 +117,7 @@ const PARTS: Readonly<Record<string, readonly [CategoryId, number]>> = {
   output_copy: ["output", 1],
   idle_compile: ["compilation", 0],
   exposed_copy: ["other", 1],
+  idle_gap: ["other", 2],
   idle_other: ["other", 0],
 };
 const SHADE = 0.32;

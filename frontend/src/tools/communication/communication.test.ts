@@ -3,6 +3,8 @@ import { readCommunication } from "./decode";
 import { clocksOf, headline, hiddenChart, hiddenColumns, stepsChart, windowOf, withBaseOps, withBaseRanks, withShortNames } from "./model";
 import { NOTHING, OPS, answer } from "./testing";
 
+const LATE = { device: "GPU 1", host: "h", caused_percent: 100, work_ratio: 3, more_work: true, modified_z: null, waits_ratio: 5 };
+
 describe("the summary of communication", () => {
   it("names the collective with most exposed time", () => {
     const { tone, title, sentences } = headline(readCommunication(answer()));
@@ -31,7 +33,7 @@ describe("the summary of communication", () => {
     expect(headline(costing(0.004)).sentences[0]).toBe(
       "Communication takes 0.4% of the step: what computation does not hide, and waits for late devices.",
     );
-    const late = { stragglers: [{ device: "GPU 1", host: "h", work_ratio: 3, modified_z: null, waits_ratio: 5 }] };
+    const late = { stragglers: [{ ...LATE, work_ratio: 3 }] };
     expect(headline(readCommunication(answer(late))).tone).toBe("fair");
     expect([0.004, 0.2].map((share) => headline(costing(share, late)).tone)).toEqual(["good", "bad"]);
   });
@@ -42,21 +44,23 @@ describe("the summary of communication", () => {
   });
 
   it("names a late device rather than a collective", () => {
-    const late = { stragglers: [{ device: "GPU 1", host: "h", work_ratio: 3.6667, modified_z: null, waits_ratio: 5 }] };
+    const late = { stragglers: [{ ...LATE, work_ratio: 3.6667 }] };
     expect(headline(readCommunication(answer(late))).title).toBe(
       "GPU 1 is late: it computes 3.7 times as long as the median device, and the others wait for it",
     );
-    const alone = {
-      stragglers: [{ device: "GPU 1", host: "h", work_ratio: null, modified_z: null, waits_ratio: null }],
-      late_hosts: [{ host: "a", modified_z: 9 }],
-      early_ends: 2,
-    };
+    const alone = { stragglers: [{ ...LATE, work_ratio: null }], early_ends: 2 };
     const { title, sentences } = headline(readCommunication(answer(alone)));
     expect(title).toContain("computes much longer than the median device");
-    expect(sentences.slice(1)).toEqual([
-      "Far more work than the other hosts: a.",
-      "2 runs of collectives ended before the last device began: the clocks disagree.",
-    ]);
+    expect(sentences.slice(1)).toEqual(["2 runs of collectives ended before the last device began: the clocks disagree."]);
+  });
+
+  it("names who others waited for, however much work it has", () => {
+    const quick = { ...LATE, work_ratio: 1, more_work: false, caused_percent: 50, waits_ratio: null };
+    expect(headline(readCommunication(answer({ stragglers: [{ ...quick, caused_percent: 100 }] }))).title).toBe(
+      "GPU 1 arrives late at collectives: 100.0% of all waits are for it",
+    );
+    const host = { stragglers: [quick, { ...quick, device: "GPU 0" }], late_hosts: [{ host: "h" }] };
+    expect(headline(readCommunication(answer(host))).title).toBe("Host h arrives late at collectives: 100.0% of all waits are for it");
   });
 
   it("says that nothing was recorded", () => {

@@ -15,6 +15,10 @@ export interface StepTime {
 
 interface Straggler {
   device: string;
+  /** Share of all waits that others spent waiting for it, in percent. */
+  caused: number;
+  /** It has clearly more work than the others. */
+  moreWork: boolean;
   /** Own work over the median; null: the median is 0. */
   ratio: number | null;
   /** The others' time in collectives over its own. */
@@ -69,8 +73,10 @@ export function readCommunication(value: unknown): Communication {
       const straggler = asDict(one, "a straggler");
       return {
         device: asText(straggler["device"], "the name of a straggler"),
+        caused: asNumber(straggler["caused_percent"], "the waits for a straggler"),
+        moreWork: straggler["more_work"] === true,
         ratio: optional(straggler["work_ratio"], "the work of a straggler"),
-        waits: optional(straggler["waits_ratio"], "the waits for a straggler"),
+        waits: optional(straggler["waits_ratio"], "the time of the others in collectives"),
       };
     }),
     lateHosts: asList(answer["late_hosts"] ?? [], "the late hosts").map((one) =>

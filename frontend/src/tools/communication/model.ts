@@ -52,15 +52,19 @@ export function headline(found: Communication): Headline {
       `${plural(names.length, "collective")}, ${formatTime(all)} over all devices; computation hides ` +
         `${share(all - sum(exposed), all)} of it, and ${share(sum(waits), all)} is waiting for the last device.`,
     );
-  if (found.lateHosts.length) sentences.push(`Far more work than the other hosts: ${found.lateHosts.join(", ")}.`);
   if (found.earlyEnds > 0)
     sentences.push(`${plural(found.earlyEnds, "run")} of collectives ended before the last device began: the clocks disagree.`);
   const [late] = found.stragglers;
   if (late) {
     const ratio = late.ratio === null ? "much longer than" : `${formatRatio(late.ratio)} times as long as`;
+    const [host] = found.lateHosts;
+    const caused = sum(found.stragglers.map((one) => one.caused));
+    const what = host === undefined ? late.device : `Host ${host}`;
     return {
       tone: lost === null ? "fair" : toneOf(lost),
-      title: `${late.device} is late: it computes ${ratio} the median device, and the others wait for it`,
+      title: late.moreWork
+        ? `${what} is late: it computes ${ratio} the median device, and the others wait for it`
+        : `${what} arrives late at collectives: ${formatPercent(caused)} of all waits are for it`,
       sentences,
     };
   }

@@ -54,6 +54,10 @@ export interface Device {
 
 export interface MemoryView {
   device: Device;
+  /** The devices ran other programs. */
+  didNotRun: boolean;
+  /** Why the memory of the program with most time is unknown, and how to record it; "" if it is known. */
+  unknownMemory: string;
   /** Memory spaces in which the program has buffers. */
   spaces: number[];
   module: string;
@@ -141,6 +145,8 @@ export function readMemoryView(value: unknown): MemoryView {
   const spans = asDict(dict["logicalBufferSpans"] ?? {}, "the spans");
   return {
     device: readDevice(dict["device"]),
+    didNotRun: dict["didNotRun"] === true,
+    unknownMemory: text(dict, "unknownMemory"),
     spaces: numbers(dict, "memorySpaces"),
     module: text(dict, "moduleName"),
     entry: text(dict, "entryComputationName"),

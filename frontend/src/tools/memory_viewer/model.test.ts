@@ -56,6 +56,14 @@ describe("the summary", () => {
     expect(byCategory(view.buffers).map(({ mib }) => mib)).toEqual([4, 2, 0.5]);
   });
 
+  it("does not judge a program that did not run", () => {
+    const other = readMemoryView({ ...ANSWER, didNotRun: true, unknownMemory: "The program that ran has no HLO." });
+    const { tone, title, sentences } = headline(other, "jit_step(14)", "0");
+    expect([tone, title]).toEqual(["none", "jit_step(14) needs 6.500 MiB of HBM at its peak, but did not run in the recording"]);
+    expect(sentences[0]).toBe("The program that ran has no HLO.");
+    expect(sentences.join(" ")).not.toContain("fits");
+  });
+
   it("distinguishes scratch memory from buffers", () => {
     const scoped = readMemoryView({ maxScopedVmemAllocationMib: 24, maxScopedVmemAllocationInstructionName: "fusion.2" });
     expect(headline(scoped, "jit_f(1)", "1")).toMatchObject({ title: "jit_f(1) has no buffers in VMEM", parts: [] });

@@ -54,7 +54,8 @@ const CAPACITY_SOURCES: Readonly<Record<string, string>> = {
 /** Whether the program fits into the device, in words: "fits into 31.25 GiB (TPU v6 Lite), 28 GiB to spare". */
 function fitOf(view: MemoryView, space: string): { fits: boolean; short: string; text: string } | null {
   const capacity = capacityOf(view, space);
-  if (capacity === null) return null;
+  // What a program needs that did not run says nothing about the device's memory.
+  if (capacity === null || view.didNotRun) return null;
   const needed = Math.max(view.totalMib, view.peakMib);
   const where = `${bytes(capacity)}${view.device.model ? ` (${view.device.model})` : ""}`;
   const fits = needed <= capacity;
@@ -115,6 +116,8 @@ export interface Summary {
   parts: SharePart[];
 }
 
+const NOT_RUN = ", but did not run in the recording";
+
 /** The summary. */
 export function headline(view: MemoryView, module: string, space: string): Summary {
   const { peakMib, peakUnpaddedMib, buffers, indefiniteMib, totalMib, device } = view;
@@ -129,6 +132,7 @@ export function headline(view: MemoryView, module: string, space: string): Summa
     return { tone: "none", title: `${module} has no buffers in ${memory}`, sentences: [scoped], parts: [] };
   }
   const fit = fitOf(view, space);
+  if (view.unknownMemory) sentences.push(view.unknownMemory);
   if (fit)
     sentences.push(
       `With fragmentation it reserves ${bytes(totalMib)}, which ${fit.text}; other programs and arrays on the device are not counted.`,
@@ -154,7 +158,7 @@ export function headline(view: MemoryView, module: string, space: string): Summa
   const total = sum(buffers.map(({ sizeMib }) => sizeMib));
   return {
     tone: fit && !fit.fits ? "bad" : "none",
-    title: `${module} needs ${bytes(peakMib)} of ${memory} at its peak${fit ? `: ${fit.short}` : ""}`,
+    title: `${module} needs ${bytes(peakMib)} of ${memory} at its peak${view.didNotRun ? NOT_RUN : fit ? `: ${fit.short}` : ""}`,
     sentences,
     parts: byCategory(buffers).map(({ category, mib, count }) => ({
       name: category === SMALL ? "Small (below 16 KiB)" : category,

@@ -140,7 +140,7 @@ def test_host_code_is_named_by_the_programs_own_frame():
 
 def test_gaps_within_a_run_of_a_program_are_not_the_hosts():
     text = one_step(BUSY, modules='0us +60us "jit_f(7)" {run_id=5}') + main_thread('10us +80us "$train.py:9 load"')
-    assert parts(budget(text)) == {"compute": 20, "idle_host": 30, "idle_other": 50}
+    assert parts(budget(text)) == {"compute": 20, "idle_host": 30, "idle_gap": 50}
 
 
 def test_work_that_was_launched_and_has_not_begun_waits_for_its_launch():

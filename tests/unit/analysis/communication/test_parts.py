@@ -7,10 +7,19 @@ import pytest
 
 from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, gigabytes_per_second, message_bytes
 from tpu_profile_plugin.analysis.communication.launches import LaunchSummary, launch_summary
-from tpu_profile_plugin.analysis.communication.stragglers import modified_z, outliers, stragglers
+from tpu_profile_plugin.analysis.communication.stragglers import (
+    Before,
+    before_last,
+    modified_z,
+    stragglers,
+    with_more_work,
+)
 from tpu_profile_plugin.analysis.devices.clocks import ClockOffset, best_shift, device_offset, offset_by_ends
+from tpu_profile_plugin.analysis.devices.collective_ops import Transfer
+from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey, match_runs
 from tpu_profile_plugin.analysis.devices.launches import Launches
-from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work
+from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, RunDevice, Work
+from tpu_profile_plugin.columns import DeviceClock
 
 US, MS = 10**6, 10**9
 MIB = 1 << 20
@@ -47,14 +56,74 @@ def test_unknown_sizes_have_no_bandwidth():
     assert bus_factor("all-reduce", 0) == 1.0
 
 
-def test_a_straggler_works_longer_and_the_others_wait():
-    (one,) = stragglers([56.4, 15.3, 15.0, 15.6], [5.5, 27.8, 27.5, 28.1])
+def test_a_device_works_longer_while_the_others_are_in_collectives():
+    (one,) = with_more_work([56.4, 15.3, 15.0, 15.6], [5.5, 27.8, 27.5, 28.1])
     assert (one.index, round(one.ratio, 2), round(one.waits, 2), one.z) == (0, 3.65, 5.05, None)
-    assert stragglers([56.4, 15.3, 15.0, 15.6], [20, 27.8, 27.5, 28.1]) == []  # the others hardly wait
-    assert stragglers([20, 15.3, 15.0, 15.6], [5.5, 27.8, 27.5, 28.1]) == []  # 1.3 times the median
-    (one,) = stragglers([30, 10], [0, 20])
+    assert with_more_work([56.4, 15.3, 15.0, 15.6], [20, 27.8, 27.5, 28.1]) == []  # the others hardly wait
+    assert with_more_work([20, 15.3, 15.0, 15.6], [5.5, 27.8, 27.5, 28.1]) == []  # 1.3 times the median
+    (one,) = with_more_work([30, 10], [0, 20])
     assert (one.index, one.ratio, one.waits) == (0, 3.0, None)
-    assert stragglers([5], [1]) == stragglers([], []) == stragglers([0, 0], [1, 1]) == []
+    assert with_more_work([5], [1]) == with_more_work([], []) == with_more_work([0, 0], [1, 1]) == []
+
+
+def late(caused, *, kind="gpu", hosts=None, waits=None, work=None, talk=None):
+    """Indices of the stragglers of devices with equal work, one per host, of which others wait `caused` for each."""
+    count = len(caused)
+    devices = [RunDevice("D", host, kind) for host in hosts or range(count)]
+    columns = (waits or [0] * count, work or [100] * count, talk or [sum(caused)] * count)
+    return [one.index for one in stragglers(devices, ints(*caused), *(ints(*column) for column in columns))]
+
+
+def test_who_is_waited_for_is_late():
+    assert late([0, 0, 0, 0, 0, 0, 0, 80]) == [7]
+    # Device 3 has twice the work, and nobody waits for it.
+    assert late([0, 0, 0, 1, 0, 0, 0, 80], work=[100, 100, 100, 200, 100, 100, 100, 100]) == [7]
+    assert late([80, 20]) == [0]
+    assert late([79, 21]) == []
+
+
+def test_waits_that_are_spread_have_no_culprit():
+    assert late([20, 10, 15, 12, 18, 9, 11, 14]) == []
+    assert late([30, 40, 35]) == []
+    assert late([0, 0]) == []
+    # Two of eight devices cause nearly all of them.
+    assert late([0, 50, 0, 0, 0, 45, 0, 5]) == [1, 5]
+    assert late([0, 50, 45, 5]) == []
+
+
+def test_short_waits_in_long_collectives_have_no_culprit():
+    assert late([10, 0], talk=[50, 50]) == [0]
+    assert late([9, 0], talk=[50, 50]) == []
+
+
+def test_all_devices_of_a_host_are_late_together():
+    hosts = [0, 0, 1, 1, 2, 2]
+    # Which of the two comes last is chance; the others wait for both.
+    assert late([0, 60, 0, 0, 0, 0], hosts=hosts, waits=[1, 0, 15, 15, 15, 15]) == [1, 0]
+    assert late([30, 30, 1, 1, 0, 0], hosts=hosts, waits=[1, 1, 15, 15, 15, 15]) == [0, 1]
+    # The other device of the host waits as well.
+    assert late([0, 60, 0, 0, 0, 0], hosts=hosts, waits=[15, 0, 15, 15, 15, 15]) == [1]
+
+
+def test_devices_that_share_cores_are_late_only_with_more_work():
+    assert late([80, 0, 0], kind="cpu", hosts=[0, 0, 0]) == []
+    assert late([80, 0, 0], kind="cpu", hosts=[0, 0, 0], work=[300, 100, 100], talk=[10, 40, 40]) == [0]
+    assert late([80, 0, 0], kind="cpu") == [0]
+
+
+def test_what_a_late_device_did_before():
+    """Three devices meet twice; device 2 begins at 50 and 150, the others at 10 and 110; once more device 0 is last."""
+    key, device = ints(*[0] * 9), ints(0, 0, 0, 1, 1, 1, 2, 2, 2)
+    begin = ints(10, 110, 220, 10, 110, 210, 50, 150, 210)
+    runs = match_runs(
+        (CollectiveKey("r", 0, "all-reduce"),), (key, device, begin, begin + 60, key), [Transfer(1, ())], 3
+    )
+    work, idle = ints(5, 5, 5, 7, 7, 5, 9, 9, 5), ints(1, 1, 1, 1, 1, 1, 30, 40, 1)
+    queued = ints(3, 3, 3, 3, 3, 3, 8, 8, 3)
+    assert before_last(runs, work, idle, queued, 2) == Before(2, 9, 35, 6, 1, launched_after_ps=35)
+    # Its work alone made the last one late; nobody waits for device 1.
+    assert before_last(runs, work, idle, ints(-1, *[0] * 8), 2) == Before(2, 9, 35, 6, 1)
+    assert before_last(runs, work, idle, queued, 1) is None
 
 
 def test_modified_z_scores():
@@ -67,7 +136,6 @@ def test_modified_z_scores():
     ]
     assert modified_z(np.array([1.0, 1.0, 1.0, 9.0])) is None
     assert modified_z(np.array([1.0, 1.0, 1.0, 1.0, 9.0])) is None  # more than half are equal
-    assert outliers([10.0, 11.0, 9.0, 10.5, 30.0]) == [(4, pytest.approx(26.3055))]
 
 
 def test_hosts_are_aligned_by_the_ends_of_collectives():
@@ -88,11 +156,10 @@ def test_recordings_that_begin_at_different_times_are_shifted():
     assert best_shift(reference, reference + 7) == 0
 
 
-def test_a_device_cannot_begin_before_the_launch():
-    calls = ints(10, 20, 30, 40)
-    assert device_offset(calls, calls + ints(5, 7, 6, 9)) == ClockOffset(0, 1, 4, 0)
-    assert device_offset(calls, calls + ints(5, -3, 6, -1)) == ClockOffset(3, 6, 4, 2)
-    assert device_offset(ints(1, 2), ints(2, 3)) is None
+def test_the_offset_of_a_device_is_that_by_which_its_times_were_moved():
+    assert device_offset(ints(5, 7, 6, 9), None) == ClockOffset(0, 1, 4, 0)
+    assert device_offset(ints(8, 0, 9, 2), DeviceClock("/device:GPU:0", 3, 5, 2)) == ClockOffset(3, 6, 4, 2)
+    assert device_offset(ints(1, 2), None) is None
 
 
 def gpu(*runs):

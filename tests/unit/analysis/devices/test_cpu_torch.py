@@ -12,9 +12,10 @@ from tpu_profile_plugin.formats import unpack
 
 
 def devices(*events):
-    plane = host_plane(columns.load(unpack(trace(*events)).space))
+    space = columns.load(unpack(trace(*events)).space)
+    plane = host_plane(space)
     assert plane is not None
-    return pytorch_devices(plane)
+    return pytorch_devices(space, plane)
 
 
 def test_outermost_ops_of_all_threads_and_batches() -> None:
@@ -45,3 +46,30 @@ def test_outermost_ops_of_all_threads_and_batches() -> None:
 
 def test_without_ops_there_is_no_device() -> None:
     assert devices(step(1, 0, 100)) == []
+
+
+def runs_of(device, spans):
+    first = 1_000_000 * 0
+    return [
+        (device.ops[number].name, round((begin - first) / 1e6, 3), round((end - first) / 1e6, 3), Work(work))
+        for number, begin, end, work in zip(spans.op, spans.begin_ps, spans.end_ps, spans.work, strict=True)
+    ]
+
+
+def test_ops_of_compilation_are_no_computation() -> None:
+    """Ops on values without data run while PyTorch compiles; an op around only computes after it."""
+    (device,) = devices(
+        step(1, 0, 100),
+        op("dynamo", 0, 40),
+        op("entire_frame_compile", 1, 38),
+        op("aten::mm", 10, 5),
+        op("Torch-Compiled Region: 0/0", 42, 8),
+        op("CompiledFunctionBackward", 50, 40),
+        event("user_annotation", "compile_fx_inner (dynamo_timed)", 52, 30),
+        op("aten::add", 60, 5),
+    )
+    assert runs_of(device, device.runs) == [
+        ("Torch-Compiled Region: 0/0", 42, 50, Work.COMPUTE),
+        ("CompiledFunctionBackward", 50, 52, Work.COMPUTE),
+        ("CompiledFunctionBackward", 82, 90, Work.COMPUTE),
+    ]

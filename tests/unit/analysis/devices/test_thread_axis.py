@@ -21,9 +21,11 @@ def test_events_are_within_those_of_their_own_thread() -> None:
 
 
 def test_times_that_are_too_far_apart_have_no_axis_and_no_device() -> None:
-    near = plane(loaded(trace(op("aten::add", 0, 1))), "/host:CPU")
+    space = loaded(trace(op("aten::add", 0, 1)))
+    near = plane(space, "/host:CPU")
     assert fits_one_axis(near)
-    assert len(pytorch_devices(near)) == 1
-    far = plane(loaded(trace(op("aten::add", 0, 1), op("aten::add", YEARS, 1), op("b", 1, 1, BACKWARD))), "/host:CPU")
+    assert len(pytorch_devices(space, near)) == 1
+    space = loaded(trace(op("aten::add", 0, 1), op("aten::add", YEARS, 1), op("b", 1, 1, BACKWARD)))
+    far = plane(space, "/host:CPU")
     assert not fits_one_axis(far)
-    assert pytorch_devices(far) == []
+    assert pytorch_devices(space, far) == []

@@ -123,6 +123,59 @@ def test_a_device_that_comes_late_without_more_work(late: int, later: int, finds
         assert shown["Largest idle part of this device per step: Unexplained"] == (0.035, "ms", "time_budget")
 
 
+def coming(*devices: tuple[int, int], steps: int = 4) -> str:
+    """TensorCores with (delay, work) in us each; in each step of 100 us all reduce until the last has come."""
+    end = max(delay + work for delay, work in devices) + 5
+    lines = []
+    for number, (delay, work) in enumerate(devices):
+        lines += [f'plane {number + 1} "/device:TPU:{number}" {{device_type_string="TPU v5p"}}', "line 1 Steps"]
+        lines += [f"{100 * i}us +100us {i} {{_ct=9, _c={i}}}" for i in range(steps)]
+        lines.append('line 2 "XLA Ops"')
+        for i in range(steps):
+            at = 100 * i + delay
+            lines += [f"{at}us +{work}us fusion.1", f"{at + work}us +{end - delay - work}us all-reduce.2"]
+        lines.append('metadata "fusion.1" {program_id=7, symbol_id=1, hlo_category="loop fusion"}')
+        lines.append('metadata "all-reduce.2" {program_id=7, symbol_id=2, hlo_category="all-reduce"}')
+    return "\n".join(lines)
+
+
+def test_who_is_waited_for_is_late_and_not_who_works_most() -> None:
+    """Device 3 has 1.7 times the work and comes 53 us before device 7, for which all wait."""
+    devices = [(0, 10)] * 3 + [(0, 17)] + [(0, 10)] * 3 + [(60, 10)]
+    found = told("straggler", coming(*devices))
+    assert found["title"].startswith("TPU 7 arrives late at collectives: the others wait ")
+    assert found["confidence"] == "medium"
+    shown = evidence(found)
+    assert shown["Waits for this device, of all in collectives"] == (100.0, "%", "")
+    # 85 us idle before each but the first step, of which no op before is known.
+    assert shown["Its work before it arrives"] == (0.01, "ms", "")
+    assert shown["Work of the others before they arrive"] == (0.011, "ms", "")
+    assert shown["Idle before it arrives, on average"] == (pytest.approx(0.06375), "ms", "")
+    assert shown["The others, idle before they arrive"] == (pytest.approx(0.01875), "ms", "")
+    for rule in ("uneven_work", "slow_device"):
+        assert "share" not in told(rule, coming(*devices))
+
+
+def test_waits_for_different_devices_in_turn_are_nobody_s_fault() -> None:
+    found = told("straggler", turns(4))
+    assert found["reason"].startswith("Devices wait 37.5% of the step for others, for different ones in turn; ")
+
+
+def turns(count: int) -> str:
+    """TensorCores with 10 us of work in each step of 100 us; in each step another one begins 50 us late."""
+    lines = []
+    for number in range(count):
+        lines += [f'plane {number + 1} "/device:TPU:{number}" {{device_type_string="TPU v5p"}}', "line 1 Steps"]
+        lines += [f"{100 * i}us +100us {i} {{_ct=9, _c={i}}}" for i in range(count)]
+        lines.append('line 2 "XLA Ops"')
+        for step in range(count):
+            at = 100 * step + (50 if step == number else 0)
+            lines += [f"{at}us +10us fusion.1", f"{at + 10}us +{100 * step + 65 - at - 10}us all-reduce.2"]
+        lines.append('metadata "fusion.1" {program_id=7, symbol_id=1, hlo_category="loop fusion"}')
+        lines.append('metadata "all-reduce.2" {program_id=7, symbol_id=2, hlo_category="all-reduce"}')
+    return "\n".join(lines)
+
+
 def test_waits_that_take_little_of_the_step() -> None:
     found = told("straggler", cores(8, 2, 2, 2, talk=1))
     assert found["reason"].startswith("Devices wait 4.5% of the step for others; the busiest has 4.00 times")

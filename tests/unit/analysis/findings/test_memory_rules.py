@@ -6,7 +6,7 @@ import pytest
 from builders.answers import answer
 from builders.profiles.findings import cpu, evidence, told, tpu
 from builders.programs.buffers import allocation, assignment, buffer, instruction_id, trace
-from builders.programs.hlo import Op, op, program
+from builders.programs.hlo import Op, metadata_plane, op, program
 
 from tpu_profile_plugin.tools.memory.memory_viewer.tool import TOOL as VIEWER
 
@@ -235,3 +235,26 @@ def test_a_program_that_recomputes_and_is_near_the_limit() -> None:
     found = told("memory_near_limit", recomputing(95, 100))
     assert "The program recomputes values already" in found["advice"]
     assert "recomputation in the backward pass" not in found["advice"]
+
+
+OTHER = 6
+"""A program that did not run, next to the one of the builders, which did."""
+
+
+@pytest.mark.parametrize("gib", [1, 15])
+def test_a_program_that_did_not_run_says_nothing_about_the_memory(gib: int) -> None:
+    entry = [op("x", "parameter", "f32[16]"), op("dot.1", "tanh", "f32[16]", "x")]
+    proto = buffers(entry, {}, {"dot.1": gib * 1024}, gib * 1024)
+    ran = tpu([("%dot.1 = f32[16] tanh()", "tanh", 50)]).replace("TPU v5p", "TPU v5 Lite")
+    profile = f"{ran}\n{metadata_plane(jit_f=(OTHER, proto))}"
+    for rule in ("memory_near_limit", "kept_for_backward"):
+        assert "title" not in told(rule, profile)
+    found = told("memory_near_limit", profile)
+    assert (found["reason"], found["looked"]) == (
+        "The program that ran all the time, 5, has no HLO in this recording: its memory is unknown.",
+        False,
+    )
+    viewed = answer(VIEWER, profile, module_name="jit_step(6)", extended="true")
+    assert viewed["didNotRun"] is True
+    assert viewed["unknownMemory"].startswith(found["reason"] + " Record the HLO of programs with the profile")
+    assert "didNotRun" not in answer(VIEWER, profile, module_name="jit_step(6)")

@@ -55,25 +55,29 @@ def test_no_steps_at_all():
     assert finding("steps_not_marked", empty)["title"] == "The profile has no steps"
 
 
+def dispatched(*, marked=True):
+    """4 steps of 1 ms are marked for 0.1 ms, of a GPU without links to its launches; it goes on for 4 ms."""
+    main = "\n".join(f"{1000 * i}us +100us train {{_r=1, step_num={i}}}" for i in range(4) if marked)
+    kernels = "\n".join(f"{1000 * i + 50}us +900us dot" for i in range(4))
+    gpu = f'plane 2 "/device:GPU:0"\nline 1 "Stream #1"\n{kernels}\n3960us +4000us dot'
+    return f'plane 1 "/host:CPU"\nline 1 python\n{main}\n{gpu}'
+
+
 def test_steps_that_are_only_dispatch():
-    # 4 steps of 1 ms are marked for 0.1 ms; the work of the last goes on for 4 ms.
-    text = cpu("0 50 PjitFunction(f)", "50 900 dot.1", lasting=100)
-    text += '\n3960us +4000us dot.1 {hlo_op="dot.1", device_ordinal=0, program_id=7, run_id=99}'
-    found = quiet(text, "dispatch_only_steps")
+    found = quiet(dispatched(), "dispatch_only_steps")
     assert evidence(found) == {
         "Average step, from the devices' work": 1.99,
         "From the first marker to the end of the last": 3.1,
         "From the first marker to the end of the work": 7.96,
     }
-    assert "jax.block_until_ready" in found["advice"]
+    assert "wait for the result of a step before its marker ends" in found["advice"]
 
 
-def test_inferred_steps_that_are_only_dispatch_are_not_marked():
-    text = unmarked(cpu("0 50 PjitFunction(f)", "50 900 dot.1", steps=8))
-    text += '\n7960us +9000us dot.2 {hlo_op="dot.2", device_ordinal=0, program_id=7, run_id=99}'
-    found = {one["id"]: one["title"] for one in findings(text)["findings"] if one["id"] in RULES}
-    assert set(found) == {"steps_not_marked", "dispatch_only_steps"}
-    assert found["steps_not_marked"].startswith("Steps are not marked; they are inferred from")
+def test_steps_are_only_dispatch_where_they_are_marked_on_a_device():
+    quiet(dispatched(marked=False), "steps_not_marked")
+    text = cpu("0 50 PjitFunction(f)", "50 900 dot.1", lasting=100)
+    text += '\n3960us +4000us dot.1 {hlo_op="dot.1", device_ordinal=0, program_id=7, run_id=99}'
+    quiet(text)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +99,7 @@ def test_what_the_profiler_reports(text, speaks):
 def test_impossible_times():
     text = cpu("0 9 PjitFunction(f)", "9 990 dot.1") + "\n4000us +-5us broken"
     found = quiet(text, "truncated_trace")
-    assert found["title"] == "Parts of the recording are missing: 1 events have impossible times"
+    assert found["title"] == "Parts of the recording are missing: 1 event has impossible times"
 
 
 @pytest.mark.parametrize(("last", "missing"), [(10, 0), (9, 0), (8, 0), (7, 2), (5, 4)])

@@ -14,11 +14,11 @@ def loading(duration, name="$train.py:42 load_batch", inner="$augment.py:7 crop"
 
 def test_names_the_function_and_the_longest_wait():
     found = finding("slow_host_code", cpu(*loading(600)))
-    assert found["title"] == "Devices wait 60.1% of the step for code on the host: augment.py:7 crop"
+    assert found["title"] == "Devices wait 60.0% of the step for code on the host: augment.py:7 crop"
     assert found["confidence"] == "high"
     assert found["saving_ps_per_step"] == 600 * 10**6
     assert evidence(found) == {
-        "Devices idle because of code on the host, of the step": 60.06,
+        "Devices idle because of code on the host, of the step": 60.0,
         "Devices idle because of code on the host per step": 0.6,
         "Function": "augment.py:7 crop",
         "Because of this function, of that time": 100.0,
@@ -61,7 +61,7 @@ def test_what_the_code_is_for_decides_the_advice(call, title, advice):
     """A library of an unknown file writes inside of the call: the program's frame around the call is named."""
     main = f"0 600 $train.py:12 save\n1 598 {call}\n2 590 $inner.py:7 write\n600 10 PjitFunction(f)"
     found = finding("slow_host_code", cpu(main, "600 400 dot.1"))
-    assert found["title"] == f"Devices wait 60.1% of the step for {title}"
+    assert found["title"] == f"Devices wait 60.0% of the step for {title}"
     assert found["advice"].startswith(advice)
 
 
@@ -157,13 +157,13 @@ def test_without_python_functions_the_advice_is_to_record_them():
     assert reason("slow_host_code", busy) == "Code on the host takes 0.0% of the step while devices are idle."
 
 
-@pytest.mark.parametrize(("within", "title"), [(290, "59.1%"), (300, "60.1%"), (310, "30.0%")])
-def test_all_unexplained_time_is_reported_if_half_of_it_comes_before_late_launches(within, title):
+@pytest.mark.parametrize("within", [200, 300, 400])
+def test_gaps_in_programs_are_not_unexplained(within):
     """A gap in a run of a program, and 300 us until the next launch."""
     main = "0 10 PjitFunction(f) {run_id=$N1}\n900 10 PjitFunction(f) {run_id=$N2}"
     ops = f"0 {600 - within} fusion.1\n900 99 fusion.2"
     text = tpu(main, ops, modules="0 600 f(7) {run_id=$N1}\n900 99 f(7) {run_id=$N2}")
-    assert finding("slow_host_code", text)["title"].startswith(f"Devices idle {title} of the step")
+    assert finding("slow_host_code", text)["title"].startswith("Devices idle 30.0% of the step")
 
 
 def test_a_tensor_core_waits():

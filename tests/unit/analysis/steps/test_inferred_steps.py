@@ -6,7 +6,7 @@ from builders.answers import answer, rows
 from builders.planes import gpu, host, in_each_step, tpu
 from builders.shown import profile
 
-from tpu_profile_plugin.analysis.steps import inferred
+from tpu_profile_plugin.analysis.steps import periods
 from tpu_profile_plugin.analysis.steps.inferred import device_busy, infer_steps, named_steps
 from tpu_profile_plugin.tools.summary.overview_page import tool as overview_page
 
@@ -36,41 +36,31 @@ def test_two_runs_are_no_repetition_and_irregular_ones_are_no_steps():
     assert infer_steps(profile('plane 0 "/host:CPU"')) is None
 
 
-def test_an_event_of_the_host_must_fill_most_of_the_time():
+def test_a_thread_must_fill_its_steps_unless_it_runs_the_program():
     events = "\n".join(f"{100 * i}us +90us batch\n{100 * i + 5}us +5us detail" for i in range(4))
     found = infer_steps(profile(f'plane 0 "/host:CPU"\nline 1 python\n{events}'))
     assert (found.evidence.source, found.evidence.event, found.evidence.line) == ("host event", "batch", "python")
-    assert (found.duration_ps // US).tolist() == [90] * 4
+    assert (found.duration_ps // US).tolist() == [100, 100, 100, 90]
     assert found.busy_ps is None
-    sparse = "\n".join(f"{100 * i}us +5us tick" for i in range(4))
-    assert infer_steps(profile(f'plane 0 "/host:CPU"\nline 1 python\n{sparse}')) is None
+    for name, runs_program in (("tick", False), ("PjitFunction(f)", True)):
+        sparse = "\n".join(f'{100 * i}us +5us "{name}"' for i in range(4))
+        steps = infer_steps(profile(f'plane 0 "/host:CPU"\nline 1 python\n{sparse}'))
+        assert (steps is not None) is runs_program
 
 
-@pytest.mark.parametrize("name", ["ThunkExecutor::Execute (wait for completion)", "PjitFunction(f)", "batch"])
-@pytest.mark.parametrize(("length", "found"), [(20, False), (40, True)])
-def test_an_execution_is_a_part_of_the_step_that_lasts_until_the_next(name: str, length: int, found: bool):
-    events = "\n".join(f'{100 * i}us +{length}us "{name}"' for i in range(4))
-    steps = infer_steps(profile(f'plane 0 "/host:CPU"\nline 1 python\n{events}'))
-    assert (steps is not None) is found
-    if steps is not None:
-        lengths = [length] * 4 if name == "batch" else [100, 100, 100, length]
-        assert (steps.duration_ps // US).tolist() == lengths
+@pytest.mark.parametrize(("ops", "found"), [(4, True), (8, True), (6, True), (1, False)])
+def test_steps_of_the_host_must_be_able_to_hold_the_work_of_xla(ops, found):
+    calls = in_each_step('0 60 "PjitFunction(f)"', 4, 100)
+    dots = in_each_step('30 30 dot.1 {hlo_op="dot.1"}', ops, 50)
+    assert (infer_steps(profile(host(calls, dots))) is not None) is found
 
 
-@pytest.mark.parametrize(("inside", "found"), [(13, "batch"), (12, "dot.1")])
-def test_an_event_of_the_host_must_enclose_half_of_the_work_of_xla(inside, found):
-    """Of 30 us of ops per event, and `inside` us of the last ones, which go on after it."""
-    events = in_each_step("0 60 batch", 4, 100)
-    ops = in_each_step(f'{60 - inside} 30 dot.1 {{hlo_op="dot.1"}}', 4, 100)
-    steps = infer_steps(profile(host(events, ops)))
-    assert (None if steps is None else steps.evidence.event) == found
-
-
-def test_a_kernel_that_repeats_on_a_gpu():
+def test_kernels_that_repeat_on_a_gpu():
     kernels = "\n".join(f"{50 * i}us +20us gemm\n{50 * i + 25}us +5us add" for i in range(6))
     found = infer_steps(profile(f'plane 1 "/device:GPU:0"\nline 4 stream\n{kernels}'))
     assert (found.evidence.source, found.evidence.event) == ("device kernel", "gemm")
-    assert (found.busy_ps // US).tolist() == [25, 25, 25, 25, 25, 20]
+    assert (found.duration_ps // US).tolist() == [50] * 5 + [30]
+    assert (found.busy_ps // US).tolist() == [25] * 6
 
 
 def test_a_named_event_marks_steps_wherever_it_is():
@@ -128,7 +118,7 @@ def test_coverage_is_of_all_that_was_recorded():
 
 
 def test_three_runs_are_enough_and_too_many_are_none(monkeypatch):
-    monkeypatch.setattr(inferred, "MAX_STEPS", 4)
+    monkeypatch.setattr(periods, "MAX_RUNS", 4)
     for count, found in ((2, False), (3, True), (4, True), (5, False)):
         assert (infer_steps(on_gpu(each("k", 80, *range(0, 100 * count, 100)))) is not None) is found
 
@@ -145,45 +135,40 @@ def test_instants_at_one_time_cover_nothing():
     assert named_steps(on_host(each("s", 0, 7, 7, 7)), "s").evidence.coverage == 0
 
 
-@pytest.mark.parametrize(
-    ("space", "found"),
-    [
-        # The distances may vary by half of the middle one.
-        (on_gpu(each("k", 50, 0, 100, 400)), True),
-        (on_gpu(each("k", 50, 0, 98, 400)), False),
-        # Three tenths of the recording must be covered.
-        (on_gpu(each("k", 10, 0, 10, 20), each("x", 1, 99)), True),
-        (on_gpu(each("k", 10, 0, 10, 20), each("x", 2, 99)), False),
-        # Events of the host must fill three tenths of it, from the first begin on.
-        (on_host(each("s", 20, 1000, 1090, 1180)), True),
-        (on_host(each("s", 19, 1000, 1090, 1180)), False),
-        (on_host(each("s", 22, 0, 100, 200, 300)), False),
-    ],
-)
-def test_limits_of_a_guess(space, found):
-    assert (infer_steps(space) is not None) is found
+def test_the_device_decides_unless_the_host_shows_longer_steps():
+    kernels = "\n".join(
+        each(f"k{i}", 1 + (i == 1), *(100 * step + 8 * layer + i for step in range(3) for layer in range(12)))
+        for i in range(4)
+    )
+    layers = gpu(kernels)
+    assert infer_steps(profile(layers)).evidence.occurrences == 36  # nothing tells that 12 of them are a step
+    for calls, found in (
+        (each('"PjitFunction(train)"', 5, 0, 100, 200), ("PjitFunction(train)", 3)),
+        (each('"PjitFunction(layer)"', 1, *(100 * i + 8 * j for i in range(3) for j in range(12))), ("k1", 36)),
+        (each('"PjitFunction(train)"', 5, 0), ("k1", 36)),
+        (each("poll", 5, *range(0, 300, 60)), ("k1", 36)),
+    ):
+        steps = infer_steps(profile(f"{layers}\n{host(calls)}"))
+        assert (steps.evidence.event, steps.evidence.occurrences) == found
 
 
-def test_what_fills_its_steps_is_the_better_guess():
-    rare, dense = each("rare", 20, 0, 200, 400, 600, 800), each("dense", 90, 0, 100, 200, 300)
-    assert infer_steps(on_gpu(rare, dense)).evidence.event == "dense"
+def test_calls_of_an_optimizer_end_steps_of_pytorch():
+    def torch(*ends):
+        ops = "\n".join(each(f'"aten::op{i}"', 2, *(3 + 7 * i + 50 * j for j in range(12))) for i in range(3))
+        return on_host(f'0us +1us "aten::op0"\n{each(chr(34) + "Optimizer.step#SGD.step" + chr(34), 5, *ends)}\n{ops}')
+
+    found = infer_steps(torch(190, 390, 590))
+    assert (found.evidence.event, found.evidence.occurrences) == ("Optimizer.step#SGD.step", 3)
+    assert (found.begin_ps // US).tolist() == [0, 195, 395]
+    assert (found.duration_ps // US).tolist() == [195, 200, 200]
+    assert infer_steps(torch(590)) is None  # a single step, whatever repeats inside
 
 
-def test_what_comes_regularly_is_the_better_guess():
-    regular, other = each("regular", 40, 0, 100, 200, 300), each("other", 40, 20, 140, 220, 350)
-    assert infer_steps(on_gpu(other, regular)).evidence.event == "regular"
-
-
-def test_of_equal_guesses_the_first_line_is_taken():
-    same = each("k", 50, 0, 100, 200)
-    assert infer_steps(on_gpu(same, same)).evidence.line == "Stream #1"
-    assert named_steps(on_host(same, same), "k").evidence.line == "main"
-
-
-def test_only_the_names_with_most_time_are_tried():
-    short = "\n".join(each(f"short{i}", 1, i, 100 + i, 200 + i) for i in range(20))
-    long = each("long", 50, 50, 150, 250)
-    assert infer_steps(on_gpu(f"{short}\n{long}")).evidence.event == "long"
+def test_only_the_thread_of_the_program_is_asked():
+    program = each('"$train.py:3 step"', 90, 0, 100, 200)
+    worker = each("work", 30, *range(0, 300, 30))
+    found = infer_steps(on_host(worker, program))
+    assert (found.evidence.event, found.evidence.line) == ("$train.py:3 step", "worker")
 
 
 def test_coverage_is_the_share_of_the_recorded_time_from_the_first_step_to_the_last():

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
-import numpy as np
 import pytest
 from builders.answers import summary
 from builders.asked import ask, rows
 from builders.programs.buffers import profile
 from builders.programs.hlo import op, program
-from builders.shown import profile as columns
 
 from tpu_profile_plugin.analysis.steps.table import SPARSE_CORE_IDS
 from tpu_profile_plugin.analysis.summary.host import reduce_summaries
-from tpu_profile_plugin.analysis.summary.implausible_times import LONGEST_PS, ImplausibleTimes, implausible_times
+from tpu_profile_plugin.analysis.summary.mended_times import mended_times
+from tpu_profile_plugin.columns import ImpossibleTimes
 from tpu_profile_plugin.tools.ops import hlo_stats
 from tpu_profile_plugin.tools.ops.roofline_model import TOOL as ROOFLINE
 
@@ -64,23 +61,6 @@ def test_gpu_steps_of_several_hosts_with_and_without_the_events_of_the_hosts() -
     assert (found.merged_steps.duration_ps // 10**6).tolist() == [[90, 90]]
 
 
-def test_times_that_cannot_be() -> None:
-    text = """
-    plane 1 "/host:CPU"
-    line 1 a
-    0us +864000s ten_days
-    0us +0us instant
-    plane 2 "/device:GPU:0"
-    line 1 a
-    0us +864001s longer
-    1us +864001s longer
-    5us +-1us backwards
-    5us +1us x
-    plane 3 "/device:GPU:1"
-    """
-    assert list(implausible_times(columns(text).planes)) == [ImplausibleTimes("/device:GPU:0", 1, 2)]
-
-
 @pytest.mark.parametrize(
     ("memories", "shown"),
     [
@@ -128,15 +108,30 @@ def test_a_profile_without_a_host_has_no_ops_of_the_cpu() -> None:
 
 
 @pytest.mark.parametrize(
-    ("durations", "counts"),
+    ("lines", "sentences"),
     [
         ([], []),
-        ([0, 5, LONGEST_PS], []),
-        ([-1, 0, 5], [(1, 0)]),
-        ([0, LONGEST_PS, LONGEST_PS + 1], [(0, 1)]),
-        ([-1, -7, 0, 5, LONGEST_PS, LONGEST_PS + 1], [(2, 1)]),
+        (
+            [("/host:CPU", "python", 1, 0)],
+            [
+                "1 event has an impossible time (0, negative, or far from all others) and is left out: "
+                "1 on python of /host:CPU."
+            ],
+        ),
+        (
+            [("p", "a", 1, 0), ("p", "", 1200, 2), ("p", "c", 3, 0), ("q", "d", 2, 1)],
+            [
+                "1,206 events have an impossible time (0, negative, or far from all others) and are left out: "
+                "1,200 on an unnamed line of p, 3 on c of p, 2 on d of q, the others on 1 more line.",
+                "3 events have a duration that spans many later events of its stream and are cut short: "
+                "2 on an unnamed line of p, 1 on d of q.",
+            ],
+        ),
     ],
 )
-def test_times_are_implausible_below_0_and_above_ten_days(durations: list[int], counts: list[tuple[int, int]]) -> None:
-    plane = SimpleNamespace(name="p", events=SimpleNamespace(duration_ps=np.array(durations, np.int64)))
-    assert list(implausible_times([plane])) == [ImplausibleTimes("p", *both) for both in counts]
+def test_impossible_times_are_told(lines: list[tuple[str, str, int, int]], sentences: list[str]) -> None:
+    found = dict(mended_times([ImpossibleTimes(*line) for line in lines], ()))
+    assert list(found.values()) == sentences
+    kept = dict(mended_times([ImpossibleTimes(*line, kept=True) for line in lines], ()))
+    assert kept.keys() == found.keys()
+    assert all("left out" not in text and "cut short" not in text for text in kept.values())

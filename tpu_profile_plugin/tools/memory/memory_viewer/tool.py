@@ -8,8 +8,9 @@ from typing import Any
 from tpu_profile_plugin.analysis.hlo.source import source_of
 from tpu_profile_plugin.analysis.memory.buffers import HloPosition
 from tpu_profile_plugin.analysis.memory.layout import VECTOR_SPACE, Block, MemoryLayout, PeakBuffer, by_size
+from tpu_profile_plugin.analysis.memory.ran import RECORD_HLO, programs_ran, unknown_memory
 from tpu_profile_plugin.errors import in_file
-from tpu_profile_plugin.run.figures.memory import host_device_memory
+from tpu_profile_plugin.run.figures.memory import host_device_memory, host_programs_ran
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.common.hlo_modules import PARAMS, no_modules, requested_program
@@ -26,7 +27,8 @@ _WHITE = "#ffffff"
 
 def build(run: Run, query: Query) -> Payload:
     """JSON as in XProf, without zero and empty fields. With `extended` also `module`, the full name;
-    `device`, the memory of a device, and `memorySpaces`, those in which the program has buffers.
+    `device`, the memory of a device; `memorySpaces`, those in which the program has buffers; `didNotRun`, the devices
+    of the host ran other programs; `unknownMemory`, why the memory of the program with most time is unknown.
     """
     host, program = requested_program(run, query)
     with in_file(host.file):
@@ -55,7 +57,13 @@ def _extended(host: HostProfile, layout: MemoryLayout) -> dict[str, Any]:
         "memoryMib": _mib(memory.bytes),
         "source": memory.source,
     }
-    return {"device": _compact(facts), "memorySpaces": layout.spaces}
+    ran = programs_ran([host_programs_ran(host)])
+    return {
+        "device": _compact(facts),
+        "memorySpaces": layout.spaces,
+        "didNotRun": bool(ran) and all(one.name != layout.program.module.name for one in ran),
+        "unknownMemory": " ".join([text, RECORD_HLO]) if (text := unknown_memory(ran)) else "",
+    }
 
 
 def _compact(value: Mapping[str, Any]) -> dict[str, Any]:

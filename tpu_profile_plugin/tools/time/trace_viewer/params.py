@@ -11,8 +11,10 @@ CLOCKS = Param(
     "clocks",
     "string",
     "",
-    "Picoseconds to add to the times of hosts, HOST:PS joined by commas; other hosts stay as recorded.",
+    "Picoseconds to add to the times of hosts, HOST:PS joined by commas; with `recorded` among them, times of devices "
+    "whose clocks disagree with their host's are not moved.",
 )
+AS_RECORDED = "recorded"
 FARTHEST_PS = 10**17
 """A little more than a day."""
 
@@ -56,10 +58,21 @@ PARAMS = (
 )
 
 
+def _clocks(query: Query) -> list[str]:
+    return query.text(CLOCKS.name).split(",")
+
+
+def as_recorded(query: Query) -> bool:
+    """Whether devices have the times of their own clocks."""
+    return AS_RECORDED in _clocks(query)
+
+
 def clock_shifts(query: Query) -> dict[str, int]:
     """What to add to the times of the hosts that the parameter `clocks` names, in ps. Raises BadRequest."""
     shifts: dict[str, int] = {}
-    for part in filter(None, query.text(CLOCKS.name).split(",")):
+    for part in filter(None, _clocks(query)):
+        if part == AS_RECORDED:
+            continue
         name, colon, number = part.rpartition(":")
         digits = number.removeprefix("-")
         if not colon or not digits.isascii() or not digits.isdigit() or len(digits) > 18 or int(digits) > FARTHEST_PS:

@@ -9,7 +9,7 @@ from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Payload
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.time.trace_viewer import page_forms, xprof_forms
-from tpu_profile_plugin.tools.time.trace_viewer.params import PARAMS, clock_shifts
+from tpu_profile_plugin.tools.time.trace_viewer.params import PARAMS, as_recorded, clock_shifts
 from tpu_profile_plugin.tools.time.trace_viewer.timelines import Timelines
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
@@ -32,6 +32,7 @@ def build(run: Run, query: Query) -> Payload:
     form, shifts = query.text("format"), clock_shifts(query)
     of_page = form in _PAGE_FORMS
     own = of_page and query.text("reading") == "own"
+    run = run.as_recorded() if as_recorded(query) else run
     timelines = Timelines(run, [shifts.get(host, 0) for host in run.hosts], own)
     if not of_page and query.text("event_name"):
         return xprof_forms.details(timelines, query)

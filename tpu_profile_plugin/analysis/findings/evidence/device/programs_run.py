@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.devices.program_times import programs_of_devices
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.hlo.programs import Program
 from tpu_profile_plugin.analysis.memory.layout import DEFAULT_SPACE, MemoryLayout
+from tpu_profile_plugin.analysis.memory.ran import ProgramRan
 from tpu_profile_plugin.errors import CorruptProfile
 
 MOST_PROGRAMS = 8
@@ -14,14 +16,23 @@ MOST_PROGRAMS = 8
 
 
 def programs_by_time(host: HostView, most: int) -> list[int]:
-    """Ids of at most `most` programs, those with the most self time first; the largest if no op names its program."""
+    """Ids of at most `most` programs with HLO that ran, longest first; the largest if no op names its program."""
     programs = host.hlo.programs
     ids, where = np.unique(np.array(host.ops.module, np.uint64), return_inverse=True)
     time = np.bincount(where.reshape(-1), weights=host.ops.self_ps, minlength=len(ids)) if len(ids) else np.zeros(0)
     ran = [int(ids[at]) for at in np.argsort(-time, kind="stable") if int(ids[at]) in programs.modules]
-    if not ran:
+    if not ran and not ids.any():
         ran = sorted(programs.modules, key=lambda number: -programs.size(number))
     return ran[:most]
+
+
+def programs_that_ran(host: HostView) -> tuple[ProgramRan, ...]:
+    """The programs that the host's devices ran, with or without HLO."""
+    return host.once(_ran)
+
+
+def _ran(host: HostView) -> tuple[ProgramRan, ...]:
+    return programs_of_devices(host.space, host.devices, host.hlo.programs)
 
 
 def layout_of(host: HostView, program_id: int) -> MemoryLayout | None:

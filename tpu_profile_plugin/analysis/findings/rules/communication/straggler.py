@@ -1,8 +1,9 @@
-"""One device or host has far more work than the others, or arrives late, and the others wait in collectives.
+"""Others wait in collectives for one device or host: it has far more work, or it arrives late.
 
-Fires if devices wait at least {LEAST_SHARE:.0%} of the time from step to step and a device or host has clearly more
-work. A device with about as much work is named if waits take {EXPOSED_SHARE:.0%} of that time and it causes
-{ARRIVAL_SHARE:.0%} of them. Devices of the CPU backend have more work only if they run more ops.
+Fires if devices wait at least {LEAST_SHARE:.0%} of the time from step to step and the late device has clearly more work
+than the others, else from {EXPOSED_SHARE:.0%} on. It is the device that the others waited for in their collectives,
+however much work it has: it caused {ARRIVAL_SHARE:.0%} of all waits. Devices of the CPU backend have more work only if
+they run more ops.
 
 Give every device the same amount of work, or look at what delays the late device before the collective.
 """
@@ -16,7 +17,8 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_PEER, LABELS
 from tpu_profile_plugin.analysis.common.spans import exact_sum
-from tpu_profile_plugin.analysis.communication.stragglers import LEAST_RATIO
+from tpu_profile_plugin.analysis.communication.stragglers import LATE_SHARE, LEAST_RATIO, Before, Straggler
+from tpu_profile_plugin.analysis.devices.across_hosts import sum_by_step
 from tpu_profile_plugin.analysis.findings.evidence.device.balance import Balance, balance_of
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE, LEAST_SHARE
@@ -27,8 +29,8 @@ from tpu_profile_plugin.analysis.findings.rules.communication.uneven_work import
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS
 
-ARRIVAL_SHARE = 0.8
-"""A device is named as late if it causes this share of all waits in collectives: chance spreads waits evenly."""
+ARRIVAL_SHARE = LATE_SHARE
+"""Share of all waits in collectives that is for the late device: chance spreads waits evenly."""
 
 ADVICE = Advice(
     "Give every device the same amount of work: look for branches on the device's index, uneven shards or batches, and "
@@ -50,47 +52,41 @@ LATE = Advice(
 
 def judge(run: RunView, parts: Sequence[Balance | None]) -> Finding | Silence:
     """The verdict on waits for other devices."""
-    lost = run.lost_in("idle_peer")
-    share = lost.share
+    lost = _lost(run)
     communication = run.communication
     if len(communication.devices) < 2 or not communication.sums:
         return Silence("No collectives of several devices recorded.", looked=len(run.budget.devices) > 1)
-    work = communication.work_ps.sum(axis=0)
-    late = [one.index for one in communication.stragglers if _has_more(run, parts, one.index)] or _of_late_hosts(run)
-    device = None if share < EXPOSED_SHARE or late or explains(run, parts) else _arrives_late(run)
-    if device is not None:
-        return _late_begin(run, device, lost)
-    if share < LEAST_SHARE or not late:
+    late = communication.stragglers
+    more = bool(late) and late[0].work is not None
+    if more and not _runs_more(run, parts, late[0].index):
+        late = ()
+    if lost.share < (LEAST_SHARE if more else EXPOSED_SHARE) or not late or (not more and explains(run, parts)):
+        work = communication.work_ps.sum(axis=0)
         ratio = float(work.max()) / float(np.median(work)) if float(np.median(work)) > 0 else 0.0
+        caused = communication.caused_ps
+        spread = _SPREAD if caused.max() < ARRIVAL_SHARE * exact_sum(caused) else ""
         return Silence(
-            f"Devices wait {share:.1%} of the {run.base} for others; the busiest has {ratio:.2f} times the median work."
+            f"Devices wait {lost.share:.1%} of the {run.base} for others{spread}; "
+            f"the busiest has {ratio:.2f} times the median work."
         )
-    steps = max(len(communication.number), 1)
-    median = _median(work, late)
-    most = max(late, key=lambda i: int(work[i]))
-    name, hosts = _name(run, late, most)
-    ratio = float(work[most]) / median if median > 0 else float("inf")
-    times = f"{ratio:.1f} times the work of the others" if isfinite(ratio) else "all the work"
-    evidence = (
-        share_of("Waits for late devices", lost, run.base),
-        per_step("Waits for late devices", lost, run.per),
-        Evidence(f"Work of the late device per {run.per}", int(work[most]) / steps / PS_PER_MS, "ms", "communication"),
-        Evidence(f"Work of the others per {run.per} (median)", median / steps / PS_PER_MS, "ms"),
-        *_longest_wait(run),
-    )
-    return Finding(
-        f"{name} is late: the others wait {share:.1%} of the {run.base}; it has {times}",
-        lost.ps,
-        "time in collectives until the last device arrives, per step, averaged over devices",
-        "high",
-        evidence,
-        ADVICE,
-        hosts,
-        lost.segments,
-    )
+    return _more_work(run, late, lost) if more else _arrives_late(run, late, lost)
 
 
-def _has_more(run: RunView, parts: Sequence[Balance | None], device: int) -> bool:
+_SPREAD = ", for different ones in turn"
+
+
+def _lost(run: RunView) -> Lost:
+    """The waits of the budget, without those for other devices to start, which happen once."""
+    communication, budget = run.communication, run.budget
+    waits = communication.first_waits
+    if not waits or len(communication.devices) != len(budget.devices):
+        return run.lost_in("idle_peer")
+    columns = (np.array([getattr(one, name) for one in waits], np.int64) for name in ("device", "begin_ps", "wait_ps"))
+    start = sum_by_step(budget.begin_ps, budget.begin_ps + budget.duration_ps, *columns)
+    return run.lost_in("idle_peer", ps=max(run.part_ps("idle_peer") - exact_sum(start) / run.cells, 0.0))
+
+
+def _runs_more(run: RunView, parts: Sequence[Balance | None], device: int) -> bool:
     """Whether a device has more work; of the CPU backend, more ops, as the same ones take longer on busy cores."""
     host = run.communication.devices[device].host
     balance = parts[host]
@@ -100,42 +96,59 @@ def _has_more(run: RunView, parts: Sequence[Balance | None], device: int) -> boo
     return balance.work_ps[own] >= LEAST_RATIO * float(np.median(balance.work_ps))
 
 
-def _arrives_late(run: RunView) -> int | None:
-    """The device that almost all waits are for; None if there is none.
+def _more_work(run: RunView, late: Sequence[Straggler], lost: Lost) -> Finding:
+    """A device that has far more work than the others."""
+    work = run.communication.work_ps.sum(axis=0)
+    steps = max(len(run.communication.number), 1)
+    indices = [one.index for one in late]
+    most = max(indices, key=lambda i: int(work[i]))
+    others = np.delete(work, indices)
+    median = float(np.median(others)) if len(others) else 0.0
+    ratio = float(work[most]) / median if median > 0 else float("inf")
+    times = f"{ratio:.1f} times the work of the others" if isfinite(ratio) else "all the work"
+    name, hosts = _name(run, most)
+    evidence = (
+        share_of("Waits for late devices", lost, run.base),
+        per_step("Waits for late devices", lost, run.per),
+        Evidence(f"Work of the late device per {run.per}", int(work[most]) / steps / PS_PER_MS, "ms", "communication"),
+        Evidence(f"Work of the others per {run.per} (median)", median / steps / PS_PER_MS, "ms"),
+        *_longest_wait(run),
+    )
+    return Finding(
+        f"{name} is late: the others wait {lost.share:.1%} of the {run.base}; it has {times}",
+        lost.ps,
+        _SAVING,
+        "high",
+        evidence,
+        ADVICE,
+        hosts,
+        lost.segments,
+    )
 
-    Devices of the CPU backend share cores, and which of them gets one last says nothing about it.
-    """
-    caused = run.communication.caused_ps
-    if any(device.kind == "cpu" for device in run.communication.devices) or not caused.any():
-        return None
-    most = int(caused.argmax())
-    return most if caused[most] >= ARRIVAL_SHARE * exact_sum(caused) else None
 
-
-def _late_begin(run: RunView, device: int, lost: Lost) -> Finding:
-    """A device without more work than the others, which begins its collectives late: what it is idle for."""
-    share = lost.share
-    name, hosts = _name(run, [], device)
-    idle = np.nan_to_num(run.budget.of_devices_ps[1][device])
+def _arrives_late(run: RunView, late: Sequence[Straggler], lost: Lost) -> Finding:
+    """A device without more work than the others, which begins its collectives late: what it did before."""
+    first = late[0]
+    name, hosts = _name(run, first.index)
+    idle = np.nan_to_num(run.budget.of_devices_ps[1][_in_budget(run, first.index)])
     causes = [i for i, category in enumerate(CATEGORIES) if category.startswith("idle") and i != IDLE_PEER]
     most = max(causes, key=lambda i: float(idle[i]))
     part = CATEGORIES[most]
-    caused, work = run.communication.caused_ps, run.communication.work_ps.sum(axis=0)
-    median = float(np.median(work))
     evidence = (
         share_of("Waits for late devices", lost, run.base),
-        Evidence("Waits for this device, of all in collectives", 100 * int(caused[device]) / exact_sum(caused), "%"),
+        Evidence("Waits for this device, of all in collectives", 100 * sum(one.share for one in late), "%"),
+        *_before(first.before),
         Evidence(
             f"Largest idle part of this device per {run.per}: {LABELS[part].name}", idle[most] / PS_PER_MS, "ms",
             "time_budget", {"part": part},
         ),
-        Evidence("Its work, times the median", float(work[device]) / median if median else 0.0, "", "communication"),
+        Evidence("Its work, times the median", first.ratio or 0.0, "", "communication"),
         *_longest_wait(run),
     )  # fmt: skip
     return Finding(
-        f"{name} arrives late at collectives: the others wait {share:.1%} of the {run.base}",
+        f"{name} arrives late at collectives: the others wait {lost.share:.1%} of the {run.base}",
         lost.ps,
-        "time in collectives until the last device arrives, per step, averaged over devices",
+        _SAVING,
         "medium",
         evidence,
         LATE,
@@ -144,28 +157,38 @@ def _late_begin(run: RunView, device: int, lost: Lost) -> Finding:
     )
 
 
-def _median(work: np.ndarray[tuple[int], np.dtype[np.int64]], late: Sequence[int]) -> float:
-    others = np.delete(work, list(late))
-    return float(np.median(others)) if len(others) else 0.0
+_SAVING = "time in collectives until the last device arrives, per step, averaged over devices"
 
 
-def _of_late_hosts(run: RunView) -> list[int]:
-    """The devices of hosts with far more work than the other hosts."""
-    hosts = {host for host, _ in run.communication.host_outliers}
-    return [i for i, device in enumerate(run.communication.devices) if device.host in hosts]
+def _before(before: Before | None) -> list[Evidence]:
+    """Work and idle time before the collectives that it was late for, beside those of the others."""
+    if before is None:
+        return []
+    numbers = (
+        ("Launched after the others, on average", before.launched_after_ps),
+        ("Idle before it arrives, on average", before.idle_ps),
+        ("The others, idle before they arrive", before.others_idle_ps),
+        ("Its work before it arrives", before.work_ps),
+        ("Work of the others before they arrive", before.others_work_ps),
+    )
+    return [Evidence(label, ps / PS_PER_MS, "ms") for label, ps in numbers if ps is not None]
 
 
-def _name(run: RunView, late: Sequence[int], most: int) -> tuple[str, tuple[str, ...]]:
+def _in_budget(run: RunView, index: int) -> int:
+    """The position of a device among those of the time budget."""
+    device = run.communication.devices[index]
+    return run.budget.devices.index(device)
+
+
+def _name(run: RunView, device: int) -> tuple[str, tuple[str, ...]]:
     """The device, with its host if there are several; the host alone if all of its several devices are late."""
-    devices = run.communication.devices
-    host = devices[most].host
-    name = run.hosts[host]
-    if len(run.communication.hosts) == 1:
-        return devices[most].name, (name,)
-    siblings = [i for i, device in enumerate(devices) if device.host == host]
-    if len(siblings) > 1 and set(siblings) <= set(late):
-        return f"Host {name}", (name,)
-    return f"{name}: {devices[most].name}", (name,)
+    communication = run.communication
+    host = run.hosts[communication.devices[device].host]
+    if len(communication.hosts) == 1:
+        return communication.devices[device].name, (host,)
+    if communication.late_host is not None:
+        return f"Host {host}", (host,)
+    return f"{host}: {communication.devices[device].name}", (host,)
 
 
 def _longest_wait(run: RunView) -> list[Evidence]:

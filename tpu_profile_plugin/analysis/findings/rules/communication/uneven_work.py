@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from tpu_profile_plugin.analysis.findings.evidence.device.balance import Balance, balance_of
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_collective
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
@@ -109,8 +111,18 @@ def _cause(run: RunView, parts: Sequence[Balance | None]) -> tuple[_Cause, Lost]
             f"Devices wait {lost.share:.1%} of the {run.base} for others; their ops explain waits of "
             f"{most.uneven + most.turns:.1%} of it."
         )
+    if most.uneven >= most.turns and (late := _another_is_late(run, most)):
+        return Silence(f"Devices wait {lost.share:.1%} of the {run.base} for {late}, which has not most work.")
     explained = min(1.0, (most.uneven + most.turns) / measured)
     return most, Lost(lost.ps * explained, lost.share * explained, lost.segments, lost.whole and explained == 1)
+
+
+def _another_is_late(run: RunView, cause: _Cause) -> str:
+    """The device that the others waited for, if it is not the one with most work; "" if it is, or is none."""
+    devices, late = run.communication.devices, run.communication.stragglers
+    host = run.hosts.index(cause.host)
+    most = [i for i, device in enumerate(devices) if device.host == host][int(np.argmax(cause.balance.work_ps))]
+    return "" if not late or any(one.index == most for one in late) else devices[late[0].index].name
 
 
 def _of_host(balance: Balance, host: str) -> _Cause:

@@ -48,6 +48,12 @@ def judge(run: RunView, parts: Sequence[Balance | None]) -> Finding | Silence:
         )
     position = run.hosts.index(host)
     devices = [i for i, device in enumerate(run.communication.devices) if device.host == position]
+    late = run.communication.stragglers
+    if late and all(one.index != devices[at] for one in late):
+        waited = run.communication.devices[late[0].index].name
+        return Silence(
+            f"{part.devices[at]} takes {ratio:.2f} times as long as the median, but the others wait for {waited}."
+        )
     work = float(run.communication.work_ps.sum(axis=0)[devices[at]]) / max(len(run.communication.number), 1)
     excess = work * (1 - 1 / ratio)
     count = len(run.budget.devices)

@@ -1,6 +1,7 @@
 """A device's memory is almost full.
 
-Fires if the peak of an allocator, else of a program, takes at least {MEMORY_SHARE:.0%} of the device's memory.
+Fires if the peak of an allocator, else of a program that ran, takes at least {MEMORY_SHARE:.0%} of the device's
+memory.
 
 Reduce what is live at the peak before an allocation fails: smaller batches, recomputation, 16 bits, sharding.
 """
@@ -12,13 +13,19 @@ from dataclasses import dataclass, replace
 
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import work_of
-from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import MOST_PROGRAMS, layout_of, programs_by_time
+from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import (
+    MOST_PROGRAMS,
+    layout_of,
+    programs_by_time,
+    programs_that_ran,
+)
 from tpu_profile_plugin.analysis.findings.evidence.device.recomputed import recomputed
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.memory.allocations import MemoryUse
 from tpu_profile_plugin.analysis.memory.capacity import device_memory
+from tpu_profile_plugin.analysis.memory.ran import ProgramRan, programs_ran, unknown_memory
 from tpu_profile_plugin.units import MIB
 
 MEMORY_SHARE = 0.9
@@ -48,7 +55,8 @@ RECOMPUTES = Advice(
 class Use:
     """Bytes in use at a peak and what there is; of an allocator, or of a program (`module`) by itself.
 
-    `recomputes`: programs of the host compute values twice to save memory.
+    `recomputes`: programs of the host compute values twice to save memory. `ran`: the programs that ran, where no
+    allocator was recorded.
     """
 
     name: str
@@ -56,6 +64,7 @@ class Use:
     capacity: int
     module: bool = False
     recomputes: bool = False
+    ran: tuple[ProgramRan, ...] = ()
 
     @property
     def share(self) -> float:
@@ -68,9 +77,15 @@ def gather(host: HostView) -> Use | None:
     hardware = host.summary.environment.hardware
     if hardware not in (Hardware.TPU, Hardware.GPU):
         return None
-    uses = list(_allocators(host.allocators))
-    most = max(uses or _programs(host), key=lambda one: one.share, default=None)
-    if most is None or most.share < MEMORY_SHARE:
+    if uses := list(_allocators(host.allocators)):
+        most = max(uses, key=lambda one: one.share)
+    else:
+        ran = programs_ran([programs_that_ran(host)])
+        fullest = max(_programs(host), key=lambda one: one.share, default=None)
+        if fullest is None and not ran:
+            return None
+        most = replace(fullest or Use("", 0, 0, True), ran=ran)
+    if most.share < MEMORY_SHARE:
         return most
     return replace(most, recomputes=bool(recomputed(work_of(host))))
 
@@ -94,7 +109,11 @@ def _programs(host: HostView) -> list[Use]:
 
 def judge(run: RunView, parts: Sequence[Use | None]) -> Finding | Silence:
     """The verdict on the fullest allocator or program."""
-    known = run.present(parts)
+    gathered = run.present(parts)
+    known = [(use, host) for use, host in gathered if use.name]
+    unknown = unknown_memory(programs_ran([use.ran for use, _ in gathered]))
+    if unknown and not any(use.share >= MEMORY_SHARE for use, _ in known):
+        return Silence(unknown, looked=False)
     if not known:
         return Silence("No device allocators and no programs with known memory recorded.", looked=False)
     most, host = max(known, key=lambda one: one[0].share)

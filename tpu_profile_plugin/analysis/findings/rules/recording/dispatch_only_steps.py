@@ -25,7 +25,7 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     """The verdict on markers and the end of the work."""
     known = [(one.dispatch, name) for one, name in zip(run.summary.recordings, run.hosts, strict=False)
              if one is not None and one.dispatch is not None]  # fmt: skip
-    if "dispatch" not in run.budget.sources and ("host" in run.budget.sources or not known):
+    if "dispatch" not in run.budget.sources:
         return Silence("Work ends with the markers of the steps.", looked=run.steps > 0)
     evidence = [Evidence("Average step, from the devices' work", run.budget.step_ps / PS_PER_MS, "ms", "time_budget")]
     if known:

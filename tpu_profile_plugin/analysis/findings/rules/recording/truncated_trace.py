@@ -60,7 +60,7 @@ def judge(run: RunView, gathered: Sequence[tuple[str, int]]) -> Finding | Silenc
     evidence = [
         Evidence("The profiler reports", text.strip()[:300], "", "overview_page") for text in dict.fromkeys(texts)
     ]
-    bad = sum(one.negative + one.too_long for one in run.summary.implausible)
+    bad = sum(line.left_out + line.shortened for line in run.summary.impossible)
     if bad:
         evidence.append(Evidence("Events with impossible times", bad, "", "overview_page"))
     device, silent = max(gathered, key=lambda one: one[1])
@@ -75,7 +75,7 @@ def judge(run: RunView, gathered: Sequence[tuple[str, int]]) -> Finding | Silenc
     elif texts:
         title += ": the profiler reports lost events"
     else:
-        title += f": {bad} events have impossible times"
+        title += f": {bad} event{' has' if bad == 1 else 's have'} impossible times"
     return Finding(title, 0, "no direct cost", "high", tuple(evidence[:5]), ADVICE)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.host_names import is_recognised
+from tpu_profile_plugin.analysis.common.compile_names import compiles_torch
 from tpu_profile_plugin.analysis.common.spans import Times, join, times_of
 from tpu_profile_plugin.analysis.findings.evidence.host.tf_calls import traced_calls
 from tpu_profile_plugin.analysis.findings.host_view import HostView
@@ -18,9 +19,8 @@ from tpu_profile_plugin.analysis.hlo.shapes import type_name
 from tpu_profile_plugin.columns import EventFilter, Plane
 
 _COMPILED = re.compile(
-    r"backend_compile|XlaCompil|::Compile(?:AndLoad)?\b|(?:Cpu|GPU|NVPTX|AMDGPU)Compiler|TpuCompile|torch\.compile"
-    r"|\(dynamo_timed\)|\$torch/_dynamo/convert_frame\.py:\d+ _compile\Z"
-    r"|CompiledFxGraph compile|HLO passes through layout assignment"
+    r"backend_compile|XlaCompil|::Compile(?:AndLoad)?\b|(?:Cpu|GPU|NVPTX|AMDGPU)Compiler|TpuCompile"
+    r"|HLO passes through layout assignment"
 )
 """Events of compilation itself; tracing and lowering alone may be short and happen for programs that are cached."""
 _MODULE = re.compile(r"(?:HLO passes through layout assignment \(|XlaCompile:#(?:.*,)?module=)(?P<name>[\w.\-]+)")
@@ -58,12 +58,16 @@ class Compiles:
     traced: Counter[str]
 
 
+def _is_compilation(name: str) -> bool:
+    return compiles_torch(name) or _COMPILED.search(name) is not None
+
+
 def may_compile(host: HostView) -> bool:
     """Whether the names of events allow for it, without reading any event."""
     if host.plane is None:
         return False
     names = host.plane.declared.event_metadata.names
-    return any(_COMPILED.search(name) for name in names) or any(one.expensive_ps for one in host.summary.functions)
+    return any(map(_is_compilation, names)) or any(one.expensive_ps for one in host.summary.functions)
 
 
 def compiles(host: HostView) -> Compiles:
@@ -71,11 +75,11 @@ def compiles(host: HostView) -> Compiles:
     assert host.plane is not None
     plane: Plane = host.plane
     if not plane.decoded:
-        wanted = [name for name in plane.declared.event_metadata.names if _COMPILED.search(name)]
+        wanted = [name for name in plane.declared.event_metadata.names if _is_compilation(name)]
         read = host.reader.events if all(map(is_recognised, wanted)) else None
         plane = read or host.space.filtered(EventFilter(plane, event=set(wanted).__contains__))[0]
     names = plane.event_metadata.names
-    compiling = np.array([_COMPILED.search(name) is not None for name in names], np.bool_)[plane.events.metadata]
+    compiling = np.array([_is_compilation(name) for name in names], np.bool_)[plane.events.metadata]
     counts = np.bincount(plane.events.metadata, minlength=len(names))
     took = np.zeros(len(names), np.int64)
     np.add.at(took, plane.events.metadata, plane.events.duration_ps)

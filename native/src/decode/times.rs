@@ -1,0 +1,312 @@
+//! Impossible times of a profile: found in one pass over its events, and left out of the columns of a plane.
+//!
+//! Columns for XProf's own readings keep them; everything else is made of columns without.
+
+use std::cmp::Reverse;
+
+use super::columns::{EventColumns, LineColumns};
+use super::stats::retain;
+use super::xspace::{LARGEST_NS, outline};
+use crate::error::Result;
+use crate::kernels::possible::{NEAR_S, Possible, impossible_durations};
+use crate::system::parallel;
+use crate::wire::tags::xplane::{XEvent, XLine};
+use crate::wire::{NO_TEXT, Reader, Span, text};
+
+const SECOND: i64 = 1_000_000_000;
+const PS_IN_NS: i64 = 1000;
+/// Planes whose streams run one event after the other, and how the lines of streams are called.
+const GPU: &[u8] = b"/device:GPU:";
+const STREAM: &[u8] = b"Stream";
+/// More spans would not move the bulk of a recording.
+const MOST_SPANS: usize = 1 << 16;
+
+/// The possible times of a profile with events that have others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Times {
+    /// What begins are counted from, in ns: 0 unless timestamps are too large for picoseconds.
+    pub origin_ns: i64,
+    /// In ps since the origin.
+    pub possible: Possible,
+    pub losses: Vec<Loss>,
+}
+
+/// Events of a line with impossible times; the names of plane and line are text values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    pub plane: u64,
+    pub line: u64,
+    /// How many are left out, and how many end earlier than recorded.
+    pub left_out: u64,
+    pub shortened: u64,
+}
+
+/// A line, its plane's name, and whether the plane is a GPU.
+#[derive(Clone, Copy)]
+struct Source {
+    plane: u64,
+    on_gpu: bool,
+    span: Span,
+}
+
+/// The events of a line that have times of their own: ps since its timestamp.
+#[derive(Default)]
+struct Queue {
+    begin: Vec<i64>,
+    duration: Vec<i64>,
+    name: Vec<u32>,
+}
+
+/// What one pass over a line tells, in ns.
+struct Extent {
+    source: Source,
+    events: usize,
+    first: i64,
+    last: i64,
+    end: i64,
+    /// Whether some duration is impossible.
+    odd: bool,
+    far: bool,
+}
+
+impl Extent {
+    fn is_within(&self, possible: Possible) -> bool {
+        !self.odd && possible.begins(self.first) && possible.begins(self.last) && self.end <= possible.end
+    }
+}
+
+/// The possible times, if some event has others.
+pub fn survey(data: &[u8], threads: usize) -> Result<Option<Times>> {
+    let whole = Reader::new(data, 0, "XSpace");
+    // A line that does not decode is an error where its plane is used.
+    let lines = parallel::run(threads, sources(data)?, |source| Ok(extent(whole, source).ok()))?;
+    let lines: Vec<Extent> = lines.into_iter().flatten().filter(|line| line.events > 0).collect();
+    let first = lines.iter().map(|line| line.first).min().unwrap_or(0);
+    let end = lines.iter().map(|line| line.end).max().unwrap_or(0);
+    let possible = if end.saturating_sub(first) <= NEAR_S * SECOND {
+        Possible::ALL // nothing is far from all others
+    } else {
+        let stride = lines.iter().map(|line| line.events).sum::<usize>().div_ceil(MOST_SPANS).max(1);
+        let sources = lines.iter().map(|line| line.source).collect();
+        Possible::of(parallel::run(threads, sources, |source| spans(whole, source, stride))?.concat(), SECOND)
+    };
+    let doubtful = lines.iter().filter(|line| !line.is_within(possible)).map(|line| line.source).collect();
+    let losses = parallel::run(threads, doubtful, |source| loss(whole, source, possible))?;
+    let losses: Vec<Loss> = losses.into_iter().flatten().collect();
+    if losses.is_empty() {
+        return Ok(None);
+    }
+    let far = lines.iter().filter(|line| line.far && possible.begins(line.first));
+    let origin_ns = far.map(|line| line.first).min().unwrap_or(0);
+    Ok(Some(Times { origin_ns, possible: possible.scaled(origin_ns, PS_IN_NS), losses }))
+}
+
+/// The lines of all planes, the largest first, so that threads end together.
+fn sources(data: &[u8]) -> Result<Vec<Source>> {
+    let mut found = Vec::new();
+    for plane in outline(data, 0)?.limited().planes {
+        let on_gpu = text::slice(data, plane.name)?.starts_with(GPU);
+        found.extend(plane.lines.into_iter().map(|span| Source { plane: plane.name, on_gpu, span }));
+    }
+    found.sort_by_key(|source| Reverse(source.span.len()));
+    Ok(found)
+}
+
+/// Calls `event` with metadata id, offset and duration in ps of each event that has times of its own; the line's name and
+/// timestamp.
+fn read(whole: Reader, span: Span, mut event: impl FnMut(i64, i64, i64)) -> Result<(u64, i64)> {
+    let mut line = whole.within(span, "XLine");
+    let (mut name, mut since) = (NO_TEXT, 0);
+    while let Some(tag) = line.tag()? {
+        match tag {
+            XLine::NAME => name = line.text()?,
+            XLine::TIMESTAMP_NS => since = line.int64()?,
+            XLine::EVENTS => {
+                if let Some((id, offset_ps, duration_ps)) = times(line.message("XEvent")?)? {
+                    event(id, offset_ps, duration_ps);
+                }
+            }
+            _ => line.skip(tag)?,
+        }
+    }
+    Ok((name, since))
+}
+
+/// Metadata id, offset and duration of an event; None for a sum over events without times of their own.
+///
+/// Stats are not walked through where a time stands before them, as all writers put it: only sums have none.
+#[inline(always)]
+fn times(mut event: Reader) -> Result<Option<(i64, i64, i64)>> {
+    let (mut id, mut offset_ps, mut duration_ps, mut timed, mut sum) = (0, 0, 0, false, false);
+    let mut tag = event.tag_or_zero()?;
+    while tag != 0 {
+        if tag == XEvent::METADATA_ID {
+            id = event.int64()?;
+            tag = event.tag_or_zero()?;
+        }
+        if tag == XEvent::OFFSET_PS {
+            (offset_ps, timed, sum) = (event.int64()?, true, false);
+            tag = event.tag_or_zero()?;
+        }
+        if tag == XEvent::DURATION_PS {
+            duration_ps = event.int64()?;
+            tag = event.tag_or_zero()?;
+        }
+        if tag == XEvent::STATS && timed {
+            break;
+        }
+        if tag == XEvent::NUM_OCCURRENCES {
+            (offset_ps, sum) = (0, event.int64()? != 0);
+            tag = event.tag_or_zero()?;
+        } else if !matches!(tag, 0 | XEvent::METADATA_ID | XEvent::OFFSET_PS | XEvent::DURATION_PS) {
+            event.skip(tag)?;
+            tag = event.tag_or_zero()?;
+        }
+    }
+    Ok((!sum).then_some((id, offset_ps, duration_ps)))
+}
+
+impl Queue {
+    fn read(whole: Reader, source: Source) -> Result<(Queue, u64, i64)> {
+        let mut queue = Queue::default();
+        let (name, since) = read(whole, source.span, |id, offset_ps, duration_ps| {
+            queue.begin.push(offset_ps);
+            queue.duration.push(duration_ps);
+            queue.name.push(id as u32);
+        })?;
+        Ok((queue, name, since))
+    }
+
+    fn verdicts(&self, possible: Possible, stream: bool) -> Vec<(usize, Option<i64>)> {
+        verdicts(&self.begin, &self.duration, &self.name, possible, stream)
+    }
+}
+
+fn is_stream(whole: Reader, source: Source, name: u64) -> bool {
+    source.on_gpu && text::slice(whole.whole(), name).is_ok_and(|name| name.starts_with(STREAM))
+}
+
+fn extent(whole: Reader, source: Source) -> Result<Extent> {
+    let (mut events, mut first, mut last, mut end, mut odd) = (0, i64::MAX, i64::MIN, i64::MIN, false);
+    let mut keep = |_, offset_ps: i64, duration_ps: i64| {
+        events += 1;
+        (first, last) = (first.min(offset_ps), last.max(offset_ps));
+        end = end.max(offset_ps.saturating_add(duration_ps));
+        odd |= duration_ps < 0;
+    };
+    let since = if source.on_gpu {
+        let (queue, name, since) = Queue::read(whole, source)?;
+        (0..queue.begin.len()).for_each(|i| keep(0, queue.begin[i], queue.duration[i]));
+        odd |= is_stream(whole, source, name) && !queue.verdicts(Possible::ALL, true).is_empty();
+        since
+    } else {
+        read(whole, source.span, keep)?.1
+    };
+    let at = |ps: i64| since.saturating_add(ps.div_euclid(PS_IN_NS));
+    let far = since.unsigned_abs() > LARGEST_NS;
+    Ok(Extent { source, events, first: at(first), last: at(last), end: at(end), odd, far })
+}
+
+/// Begin and duration in ns of some events of a line, one of `stride`.
+fn spans(whole: Reader, source: Source, stride: usize) -> Result<Vec<(i64, i64)>> {
+    let mut line = whole.within(source.span, "XLine");
+    let (mut found, mut number, mut since) = (Vec::new(), 0, 0);
+    while let Some(tag) = line.tag()? {
+        match tag {
+            XLine::TIMESTAMP_NS => since = line.int64()?,
+            XLine::EVENTS => {
+                let event = line.message("XEvent")?;
+                number += 1;
+                if number % stride == 1 % stride {
+                    let times = times(event)?;
+                    found.extend(
+                        times.map(|(_, offset_ps, duration_ps)| {
+                            (offset_ps.div_euclid(PS_IN_NS), duration_ps / PS_IN_NS)
+                        }),
+                    );
+                }
+            }
+            _ => line.skip(tag)?,
+        }
+    }
+    found.iter_mut().for_each(|span| span.0 = since.saturating_add(span.0));
+    Ok(found)
+}
+
+fn loss(whole: Reader, source: Source, possible: Possible) -> Result<Option<Loss>> {
+    let (queue, name, since) = Queue::read(whole, source)?;
+    let stream = is_stream(whole, source, name);
+    let wrong = queue.verdicts(possible.scaled(since, PS_IN_NS), stream);
+    let shortened = wrong.iter().filter(|(_, verdict)| verdict.is_some()).count() as u64;
+    let left_out = wrong.len() as u64 - shortened;
+    Ok((!wrong.is_empty()).then_some(Loss { plane: source.plane, line: name, left_out, shortened }))
+}
+
+/// The events of a line with impossible times, by position: the duration that they have instead, None for those that are
+/// left out.
+fn verdicts(
+    begin: &[i64],
+    duration: &[i64],
+    name: &[u32],
+    possible: Possible,
+    stream: bool,
+) -> Vec<(usize, Option<i64>)> {
+    let on_axis = |&i: &usize| possible.begins(begin[i]);
+    let mut wrong: Vec<(usize, Option<i64>)> = (0..begin.len()).filter(|i| !on_axis(i)).map(|i| (i, None)).collect();
+    let within = |i: usize, lasts: i64| possible.has(begin[i], begin[i].saturating_add(lasts));
+    if stream {
+        let mut order: Vec<usize> = (0..begin.len()).filter(on_axis).collect();
+        if !order.is_sorted_by_key(|&i| begin[i]) {
+            order.sort_by_key(|&i| begin[i]);
+        }
+        let column = |values: &[i64]| order.iter().map(|&i| values[i]).collect::<Vec<i64>>();
+        let names: Vec<u32> = order.iter().map(|&i| name[i]).collect();
+        let found = impossible_durations(&column(begin), &column(duration), &names);
+        wrong.extend(
+            found.into_iter().map(|(at, end)| (order[at], end.map(|end| end.saturating_sub(begin[order[at]])))),
+        );
+        wrong.sort_unstable_by_key(|one| one.0);
+    }
+    let known: Vec<usize> = wrong.iter().map(|one| one.0).collect();
+    let ends = (0..begin.len()).filter(|i| known.binary_search(i).is_err() && !within(*i, duration[*i]));
+    wrong.extend(ends.map(|i| (i, None)));
+    wrong.sort_unstable_by_key(|one| one.0);
+    wrong
+}
+
+/// Leaves out the events of a plane that have impossible times, and gives others their possible duration.
+pub fn leave_out(whole: Reader, plane: u64, events: &mut EventColumns, lines: &mut LineColumns, possible: Possible) {
+    let named = |name: u64, begin: &[u8]| text::slice(whole.whole(), name).is_ok_and(|name| name.starts_with(begin));
+    let on_gpu = named(plane, GPU);
+    let mut keep = vec![true; events.begin_ps.len()];
+    for (line, bounds) in lines.event_start.windows(2).enumerate() {
+        let own: Vec<usize> = (bounds[0] as usize..bounds[1] as usize)
+            .filter(|&i| events.occurrences.as_ref().is_none_or(|sums| sums[i] == 0))
+            .collect();
+        let column = |values: &[i64]| own.iter().map(|&i| values[i]).collect::<Vec<i64>>();
+        let names: Vec<u32> = own.iter().map(|&i| events.metadata[i]).collect();
+        let stream = on_gpu && named(lines.name[line], STREAM);
+        let (begin, duration) = (column(&events.begin_ps), column(&events.duration_ps));
+        for (at, instead) in verdicts(&begin, &duration, &names, possible, stream) {
+            match instead {
+                Some(duration) => events.duration_ps[own[at]] = duration,
+                None => keep[own[at]] = false,
+            }
+        }
+    }
+    if keep.iter().all(|keep| *keep) {
+        return;
+    }
+    let mut before = vec![0i64];
+    for &keep in &keep {
+        before.push(before[before.len() - 1] + i64::from(keep));
+    }
+    lines.event_start.iter_mut().for_each(|start| *start = before[*start as usize]);
+    events.stats.retain_owners(&keep);
+    retain(&mut events.metadata, &keep);
+    retain(&mut events.begin_ps, &keep);
+    retain(&mut events.duration_ps, &keep);
+    if let Some(sums) = &mut events.occurrences {
+        retain(sums, &keep);
+    }
+}

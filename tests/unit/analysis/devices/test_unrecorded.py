@@ -1,0 +1,116 @@
+"""Launches of which no device event was recorded, and the time that is therefore unknown."""
+
+from __future__ import annotations
+
+import pytest
+from builders.computed import budget
+
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, NOT_RECORDED, PARTS
+from tpu_profile_plugin.analysis.budget.run import merge_budgets
+
+US = 10**6
+
+
+def profile(calls, kernels, *, steps=1, length=100, devices=1):
+    """Calls of the host (us, us long, name, correlation id or None[, thread]), kernels (us, us long, id[, device])."""
+    threads: dict[int, list[str]] = {
+        1: [f"{i * length}us +{length}us train {{step_num={i}, _r=1}}" for i in range(steps)]
+    }
+    for at, lasts, name, key, *thread in calls:
+        stats = "" if key is None else f" {{correlation_id={key}}}"
+        threads.setdefault(thread[0] if thread else 1, []).append(f"{at}us +{lasts}us {name}{stats}")
+    lines = ['plane 1 "/host:CPU"']
+    for thread, events in threads.items():
+        lines += [f"line {thread} thread{thread}", *events]
+    for device in range(devices):
+        lines += [f'plane {device + 2} "/device:GPU:{device}"', 'line 1 "Stream #1(Compute)"']
+        for at, lasts, key, *where in kernels:
+            if (where[0] if where else 0) == device:
+                lines.append(f"{at}us +{lasts}us k {{correlation_id={key}}}")
+    return "\n".join(lines)
+
+
+def unknown(found, step=0, device=0):
+    """What was not recorded of a step, in us; the parts add up to the step."""
+    parts = found.time_ps.stacked(PARTS)[step, device]
+    assert int(parts.sum()) == int((found.steps.end_ps - found.steps.begin_ps)[step, device])
+    return int(parts[NOT_RECORDED]) / US
+
+
+def launch(at, key, name="cudaLaunchKernel", *thread):
+    return (at, 2, name, key, *thread)
+
+
+def test_all_launches_have_kernels():
+    found = budget(profile([launch(2, 1), launch(40, 2)], [(5, 20, 1), (50, 20, 2)]))
+    assert unknown(found) == 0
+    (lost,) = found.unrecorded
+    assert (len(lost), lost.recorded, lost.share) == (0, 2, 1.0)
+
+
+@pytest.mark.parametrize("key", [None, 99])
+@pytest.mark.parametrize("name", ["cudaGraphLaunch", "cuLaunchKernelEx", "hipModuleLaunchKernel"])
+def test_from_a_launch_without_kernels_to_the_next_kernel_is_unknown(name, key):
+    found = budget(profile([launch(2, 1), launch(30, key, name), launch(40, 2)], [(5, 20, 1), (80, 15, 2)]))
+    assert unknown(found) == 80 - 30
+    (lost,) = found.unrecorded
+    assert (len(lost), lost.graphs, lost.ends_early, lost.begins_late) == (1, int("Graph" in name), False, False)
+    # Shares leave it out: 35 us of work in the 50 us that are known.
+    merged = merge_budgets([found])
+    assert (merged.base_ps, merged.not_recorded_ps, merged.share("compute")) == (50 * US, 50 * US, 0.7)
+    assert merged.share("not_recorded") == 0
+    assert sum(merged.share(part) for part in CATEGORIES) == pytest.approx(1)
+
+
+def test_it_ran_behind_what_was_launched_before():
+    """Launched while the first kernel runs: from the end of that."""
+    assert (
+        unknown(budget(profile([launch(2, 1), launch(8, None), launch(40, 2)], [(5, 20, 1), (80, 15, 2)]))) == 80 - 25
+    )
+
+
+def test_it_is_over_when_the_host_has_waited_for_it():
+    calls = [launch(2, 1), launch(30, None), (35, 15, "cudaStreamSynchronize", None), launch(70, 2)]
+    assert unknown(budget(profile(calls, [(5, 20, 1), (80, 15, 2)]))) == 50 - 30
+
+
+def test_work_that_was_launched_later_ran_later():
+    assert unknown(budget(profile([launch(2, 1), launch(40, 2), launch(60, None)], [(5, 20, 1), (50, 45, 2)]))) == 5
+
+
+def test_launches_that_a_graph_captures_run_nothing():
+    calls = [
+        launch(2, 1),
+        (26, 1, "cudaStreamBeginCapture", None),
+        launch(30, None),
+        (35, 1, "cudaStreamEndCapture", None),
+    ]
+    kernels = [(5, 20, 1), (80, 15, 2)]
+    assert unknown(budget(profile([*calls, launch(40, 2)], kernels))) == 0
+    assert unknown(budget(profile([*calls, launch(38, None), launch(40, 2)], kernels))) == 80 - 38
+
+
+def test_the_driver_call_within_a_launch_is_the_same_launch():
+    calls = [(2, 9, "cudaLaunchKernel", 1), (3, 6, "cuLaunchKernel", 77), launch(40, 2)]
+    assert unknown(budget(profile(calls, [(15, 20, 1), (80, 15, 2)]))) == 0
+
+
+def test_of_several_devices_the_thread_tells_which():
+    calls = [launch(2, 1), launch(40, 2), launch(2, 3, "cudaLaunchKernel", 2), launch(30, None, "cudaLaunchKernel", 2)]
+    kernels = [(5, 20, 1, 0), (45, 20, 2, 0), (5, 20, 3, 1)]
+    found = budget(profile(calls, kernels, devices=2))
+    assert (unknown(found), unknown(found, device=1)) == (0, 100 - 30)
+
+
+def test_device_events_that_end_early_or_begin_late():
+    def steps(kept):
+        calls = [launch(100 * i + 2, i) for i in range(20)]
+        return budget(profile(calls, [(100 * i + 5, 80, i) for i in kept], steps=20))
+
+    early, late = steps(range(4)), steps(range(16, 20))
+    for found, ends, begins in ((early, True, False), (late, False, True)):
+        (lost,) = found.unrecorded
+        assert (len(lost), lost.recorded, lost.ends_early, lost.begins_late) == (16, 4, ends, begins)
+        assert lost.share == pytest.approx(3 / 19)
+        assert (len(found.steps), found.steps.without_work) == (4, 16)
+        assert merge_budgets([found]).share("compute") == pytest.approx(0.8, abs=0.05)

@@ -1,0 +1,58 @@
+"""Ranks of PyTorch on CPUs: they wait for the one that comes last, whatever it did before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from builders.answers import answer
+from builders.kineto import Event, event, frame, op, step, trace
+from builders.profiles.findings import evidence, told
+
+from tpu_profile_plugin.tools import registry
+
+STEPS, LENGTH = 4, 10_000
+GLOO = 30
+
+
+def rank(number: int, *, sleeps: float = 0, works: float = 2000, ranges: bool = True) -> bytes:
+    """Steps of 10 ms, each a little longer than the one before: work, sleep, an all-reduce that ends after 7 ms."""
+    events: list[Event] = []
+    at = 1000.0
+    for i in range(STEPS):
+        length = LENGTH + 137 * i * i
+        since = at + 100 + works + sleeps
+        events += [step(i, at, length - 10), frame("train.py(9): step", at + 10, length - 30)]
+        events += [op("aten::mm", at + 100, works)]
+        if sleeps:
+            events.append(frame("<built-in function sleep>", at + 100 + works, sleeps))
+        wait = at + 7000 - since
+        events.append(op("c10d::allreduce_", since, 50 if ranges else wait))
+        if ranges:
+            sizes: dict[str, Any] = {"Input Dims": [[1000]], "Input type": ["float"]}
+            events.append(event("user_annotation", "gloo:all_reduce", since + 20, wait - 20, GLOO, **sizes))
+        at += length
+    return trace(*events, distributedInfo={"backend": "gloo", "rank": number, "world_size": 2}, deviceProperties=[])
+
+
+def test_a_rank_that_sleeps_is_waited_for() -> None:
+    found = told("straggler", rank(0), rank(1, sleeps=3000))
+    assert found["title"].startswith("h1: CPU (PyTorch) arrives late at collectives: the others wait 14.")
+    shown = evidence(found)
+    assert shown["Waits for this device, of all in collectives"] == (100.0, "%", "")
+    assert shown["Its work before it arrives"] == shown["Work of the others before they arrive"] == (2.0, "ms", "")
+    assert shown["The others wait in"][0] == "gloo:all_reduce [1000 float]"
+
+
+def test_ops_alone_tell_it_as_well() -> None:
+    found = told("straggler", rank(0, ranges=False), rank(1, works=4800, ranges=False))
+    assert found["title"].startswith("h1: CPU (PyTorch) is late: the others wait 13.")
+    assert found["title"].endswith("it has 2.4 times the work of the others")
+
+
+def test_the_page_has_the_same_collectives() -> None:
+    page = answer(registry.find("communication"), rank(0), rank(1, sleeps=3000))
+    assert [(one["device"], one["more_work"]) for one in page["stragglers"]] == [("h1: CPU (PyTorch)", False)]
+    budget = answer(registry.find("time_budget"), rank(0), rank(1, sleeps=3000))
+    names = budget["categories"]
+    waits = [sum(step[device][names.index("idle_peer")] for step in budget["time_ps"]) for device in range(2)]
+    assert waits == [STEPS * 3000 * 10**6, 0]
