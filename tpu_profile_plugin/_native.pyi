@@ -632,18 +632,22 @@ def trace_columns(
     further: tuple[Sequence[tuple[str, _F64]], Sequence[tuple[str, _U32]], Sequence[tuple[str, list[str]]]],
     threads: int,
 ) -> bytes: ...
-def space_of_trace_events(text: _U8) -> bytes: ...
+def sniff_trace(head: _U8) -> tuple[bool, bool, int | None]: ...
 
 @final
-class KinetoReader:
-    """Traces of PyTorch's profiler, read in pieces on a thread of its own."""
+class TraceReader:
+    """Traces of events as JSON, of PyTorch's profiler or any other writer, read in pieces on a thread of its own."""
 
-    def __new__(cls) -> KinetoReader: ...
+    def __new__(cls, pytorch: bool) -> TraceReader: ...
     def feed(self, piece: _U8) -> None:
         """Gives the next piece of the text to the reader; raises DecodeError, perhaps for an earlier piece."""
-    def finish(self) -> tuple[_U8, int | None, tuple[int, int, str, int, int] | None]:
-        """The XSpace; the byte at which the text is cut off; of damaged events where the first one begins, the byte at
-        which it cannot be read and why, their number and size in bytes.
+    def finish(
+        self,
+    ) -> tuple[_U8, list[tuple[str, int, int, str, int, int]], list[tuple[str, str, int, int]]]:
+        """The XSpace, and what was left out or mended: the kind of part ("damaged", "mended", "stray", "key", "cut" or
+        "unread"), where the first one begins, the byte at which it cannot be read and why, their number and size.
+
+        Last the lines with events of impossible times: plane, line, how many are left out, how many end earlier.
         """
 
 @final
@@ -652,7 +656,7 @@ class ZstdReader:
 
     def __new__(cls, data: _U8) -> ZstdReader: ...
     def read(self, most: int) -> _U8:
-        """The next bytes, at most so many, none at the end; raises DecodeError."""
+        """The next bytes, at most so many, none at the end; raises DecodeError behind the last that can be read."""
 
 def is_records(data: _U8) -> bool: ...
 def space_of_records(data: _U8, most: int, base: int, ratio: int) -> tuple[_U8, int, list[tuple[int, int, str]]]: ...

@@ -19,6 +19,8 @@ pub enum Problem {
     NestedTooDeep,
     /// Text that does not follow its grammar.
     Syntax,
+    /// JSON that is no trace.
+    NoEvents,
     /// More items than a column can index.
     TooMany,
     /// The bytes changed between two passes over them.
@@ -37,6 +39,7 @@ impl Problem {
             Problem::BadWireType => "invalid wire type in",
             Problem::NestedTooDeep => "groups nested too deeply in",
             Problem::Syntax => "unexpected character in",
+            Problem::NoEvents => "no list of events in",
             Problem::TooMany => "too many entries in",
             Problem::Changed => "the file changed while reading",
             Problem::BadArgument => "bad argument:",

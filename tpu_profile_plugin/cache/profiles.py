@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tpu_profile_plugin.cache.sizes import size_of
@@ -226,9 +227,11 @@ class ProfileCache:
                 return self._load(read())
             from tpu_profile_plugin.columns import DecodeHooks, load_lazily
 
-            data = self.content(identity, read, file).space
+            content = self.content(identity, read, file)
+            data = content.space
             hooks = DecodeHooks(file, lambda: self._grown(identity, data))
-            return load_lazily(data, hooks=hooks, reading="recorded" if as_recorded else "mended")
+            space = load_lazily(data, hooks=hooks, reading="recorded" if as_recorded else "mended")
+            return replace(space, impossible=(*content.impossible, *space.impossible))
 
     def _open_metadata(self, identity: Hashable, read: ReadFile, file: str) -> XSpace:
         from tpu_profile_plugin.columns import load_metadata

@@ -29,32 +29,50 @@ def is_compressed(data: U8) -> bool:
     return data[:4].tobytes().startswith((_GZIP, _ZSTD))
 
 
-def pieces(data: U8) -> Iterator[U8]:
-    """The content of a compressed file in pieces of about 1 MiB.
+class Damaged(CorruptProfile):
+    """A compressed file ends early or is damaged, behind what was decompressed."""
 
-    Raises:
-      CorruptProfile: the file is damaged, empty or too large; `details["offset"]` counts decompressed bytes.
+
+class Pieces(Iterator[U8]):
+    """The content of a compressed file in pieces of about 1 MiB, as far as it can be read.
+
+    Raises CorruptProfile if the file is too large; `details["offset"]` of errors counts decompressed bytes.
+
+    Attributes:
+      damage: why the content ends early; None if it does not, or not yet.
     """
-    limit = min(MAX_BYTES, BASE_BYTES + MAX_RATIO * len(data))
-    # The last four bytes of gzip hold the decompressed size: a file that will be rejected is not kept in memory.
-    if data[:2].tobytes() == _GZIP and int.from_bytes(data[-4:].tobytes(), "little") > limit:
-        for _ in _bounded(data, limit):
-            pass
-    yield from _bounded(data, limit)
 
+    def __init__(self, data: U8) -> None:
+        self._data = data
+        self._limit = min(MAX_BYTES, BASE_BYTES + MAX_RATIO * len(data))
+        self.damage: CorruptProfile | None = None
+        # The last four bytes of gzip hold the decompressed size: a file that will be rejected is not kept in memory.
+        if data[:2].tobytes() == _GZIP and int.from_bytes(data[-4:].tobytes(), "little") > self._limit:
+            for _ in self._pieces():
+                pass
+            self.damage = None
+        self._rest = self._pieces()
 
-def _bounded(data: U8, limit: int) -> Iterator[U8]:
-    size = 0
-    for piece in _members(data):
-        size += len(piece)
-        if size > limit:
-            raise CorruptProfile(
-                f"the compressed file of {len(data)} bytes decompresses to more than {limit >> 20} MiB",
-                offset=limit,
-            )
-        yield piece
-    if not size:
-        raise CorruptProfile("the compressed file is empty", offset=0)
+    def __next__(self) -> U8:
+        """The next piece."""
+        return next(self._rest)
+
+    def _pieces(self) -> Iterator[U8]:
+        size = 0
+        try:
+            for piece in _members(self._data):
+                size += len(piece)
+                if size > self._limit:
+                    raise CorruptProfile(
+                        f"the compressed file of {len(self._data)} bytes decompresses to more than "
+                        f"{self._limit >> 20} MiB",
+                        offset=self._limit,
+                    )
+                yield piece
+        except Damaged as damage:
+            self.damage = damage
+        if not size and self.damage is None:
+            self.damage = CorruptProfile("the compressed file is empty", offset=0)
 
 
 def _members(data: U8) -> Iterator[U8]:
@@ -67,7 +85,7 @@ def _members(data: U8) -> Iterator[U8]:
             continue
         if head.startswith(_ZSTD):
             yield from _unpacked(data[at:])
-        elif data[at : at + _BLANK].tobytes().lstrip().startswith(b"{"):
+        elif data[at : at + _BLANK].tobytes().lstrip().startswith((b"{", b"[")):
             yield from (data[begin : begin + _PIECE] for begin in range(at, len(data), _PIECE))
         return
 
@@ -86,9 +104,9 @@ def _inflated(data: U8) -> Generator[U8, None, int]:
             size += len(piece)
             yield byte_array(piece)
     except zlib.error as error:
-        raise CorruptProfile(f"the compressed file is damaged: {error}", offset=size) from None
+        raise Damaged(f"the compressed file is damaged: {error}", offset=size) from None
     if not decompressor.eof:
-        raise CorruptProfile("the compressed file is truncated", offset=size)
+        raise Damaged("the compressed file is truncated", offset=size)
     return at - len(decompressor.unused_data)
 
 
@@ -100,7 +118,7 @@ def _unpacked(data: U8) -> Iterator[U8]:
             size += len(piece)
             yield piece
     except _native.DecodeError as error:
-        raise CorruptProfile(f"the compressed file is damaged: {error.args[0]}", offset=size) from None
+        raise Damaged(f"the compressed file is damaged: {error.args[0]}", offset=size) from None
 
 
 def joined(parts: Iterable[U8]) -> U8:

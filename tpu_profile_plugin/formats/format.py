@@ -7,22 +7,44 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tpu_profile_plugin.columns.arrays import U8
+from tpu_profile_plugin.columns.space import ImpossibleTimes
+
+LEFT_OUT = "skipped_records"
+"""The code of parts of a record file that were left out."""
+CUT = "cut_off"
+"""The code of a text that ends in the middle."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A damaged or unsupported part of a file: byte offset and size in the file, and why it was left out."""
+    """A part of a file that was left out or repaired.
+
+    Attributes:
+      offset: its first byte in the file; of text that was compressed, in the text.
+      bytes: its size there; 0 if the reason is a sentence that says everything.
+      reason: why it was left out.
+      code: stable identifier, lower_snake_case.
+    """
 
     offset: int
     bytes: int
     reason: str
+    code: str = LEFT_OUT
+
+    @property
+    def sentence(self) -> str:
+        """What was left out and why."""
+        if not self.bytes:
+            return self.reason
+        return f"{self.bytes:,} bytes at offset {self.offset:,} were left out: {self.reason}. The rest is shown."
 
 
 class Unpacked(NamedTuple):
-    """A file as the bytes of one XSpace, and the parts of the file that were left out."""
+    """A file as the bytes of one XSpace, the parts of the file that were left out, and events with impossible times."""
 
     space: U8
     skipped: tuple[Skipped, ...] = ()
+    impossible: tuple[ImpossibleTimes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

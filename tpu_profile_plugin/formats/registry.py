@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import chain
 
 from tpu_profile_plugin.columns.arrays import U8, Bytes, byte_array
-from tpu_profile_plugin.formats import compressed, kineto, record_file, trace_events, xspace
-from tpu_profile_plugin.formats.format import Format, Unpacked
+from tpu_profile_plugin.errors import CorruptProfile
+from tpu_profile_plugin.formats import compressed, encoding, foreign, kineto, record_file, trace_events, xspace
+from tpu_profile_plugin.formats.format import CUT, Format, Skipped, Unpacked
+from tpu_profile_plugin.formats.trace_text import pieces_of
 
 FORMATS = (record_file.FORMAT, kineto.FORMAT, trace_events.FORMAT, xspace.FORMAT)
 """The first format whose `sniff` accepts the content reads it. XSpace is last: without magic bytes it accepts all."""
@@ -24,19 +28,56 @@ def unpack(data: Bytes) -> Unpacked:
       CorruptProfile: the file cannot be read. An XSpace is checked only when it is decoded.
     """
     content = byte_array(data)
-    return _convert(content) if compressed.is_compressed(content) else format_of(content).read(content)
+    if compressed.is_compressed(content):
+        return _decompressed(compressed.Pieces(content))
+    if encoding.is_utf16(content):
+        return _convert(encoding.as_utf8(pieces_of(content)))
+    return _read(content)
 
 
 def is_converted(data: Bytes) -> bool:
     """Whether `unpack` makes other bytes of the data."""
     content = byte_array(data)
-    return compressed.is_compressed(content) or format_of(content) is not xspace.FORMAT
+    if compressed.is_compressed(content) or encoding.is_utf16(content):
+        return True
+    return format_of(content) is not xspace.FORMAT
 
 
-def _convert(content: U8) -> Unpacked:
-    parts = compressed.pieces(content)
-    head = next(parts)
+def _decompressed(parts: compressed.Pieces) -> Unpacked:
+    """The content of a compressed file; of text that ends early, what can be read of it."""
+    try:
+        made = _convert(encoding.as_utf8(parts), lambda: parts.damage)
+    except CorruptProfile as error:
+        raise parts.damage or error from None
+    damage = parts.damage
+    if damage is None:
+        return made
+    if not len(made.space):
+        raise damage
+    cut = [replace(part, reason=damage.message) if part.code == CUT else part for part in made.skipped]
+    if not any(part.code == CUT for part in cut):
+        end = damage.details["offset"]
+        what = damage.message[:1].upper() + damage.message[1:]
+        cut.append(Skipped(end, 0, f"{what}, behind byte {end:,} of its content.", CUT))
+    return made._replace(skipped=tuple(cut))
+
+
+def _convert(parts: Iterator[U8], damage: Callable[[], CorruptProfile | None] = lambda: None) -> Unpacked:
+    """The content that arrives in pieces; `damage` tells why they end early, which only text may do."""
+    head = next(parts, None)
+    if head is None:
+        raise damage() or CorruptProfile("the file is empty", offset=0)
     if (read := format_of(head).read_pieces) is not None:
         return read(chain([head], parts))
     content = compressed.joined(chain([head], parts))
-    return format_of(content).read(content)
+    if (broken := damage()) is not None:
+        raise broken
+    return _read(content)
+
+
+def _read(content: U8) -> Unpacked:
+    """The content as an XSpace; what no other importer claims, and is no XSpace, is refused by its name."""
+    format_ = format_of(content)
+    if format_ is xspace.FORMAT:
+        foreign.refuse(content)
+    return format_.read(content)

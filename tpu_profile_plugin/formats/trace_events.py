@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from tpu_profile_plugin import _native
-from tpu_profile_plugin.columns.arrays import U8, byte_array
-from tpu_profile_plugin.errors import CorruptProfile
+from tpu_profile_plugin.columns.arrays import U8
 from tpu_profile_plugin.formats.format import Format, Unpacked
+from tpu_profile_plugin.formats.trace_text import pieces_of, reader, sniffed
 from tpu_profile_plugin.suffixes import TRACE_JSON
+
+_read_pieces = reader(pytorch=False)
 
 
 def _sniff(content: U8) -> bool:
     """Whether a JSON object or list begins, which no XSpace does: neither byte is the tag of a field.
 
-    White space is not skipped. An XSpace may begin with a line break (the tag of a plane) and a brace (its length).
+    Behind white space only a trace is one. An XSpace may begin with a line break (the tag of a plane) and a brace (its
+    length).
     """
-    return content[:1].tobytes() in (b"{", b"[")
+    return content[:1].tobytes() in (b"{", b"[") or sniffed(content)[0]
 
 
 def _read(content: U8) -> Unpacked:
-    """The events as an XSpace; the offset of an error counts in the decompressed text."""
-    try:
-        return Unpacked(byte_array(_native.space_of_trace_events(content)))
-    except _native.DecodeError as error:
-        message, offset = error.args
-        raise CorruptProfile(message, offset=offset) from None
+    return _read_pieces(pieces_of(content))
 
 
-FORMAT = Format(name="trace-event JSON", suffixes=(TRACE_JSON,), sniff=_sniff, read=_read)
+FORMAT = Format(name="trace-event JSON", suffixes=(TRACE_JSON,), sniff=_sniff, read=_read, read_pieces=_read_pieces)

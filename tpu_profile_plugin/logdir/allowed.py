@@ -8,9 +8,9 @@ from tpu_profile_plugin.errors import BadRequest, Forbidden, NotFound
 from tpu_profile_plugin.logdir.content import ContentCache
 from tpu_profile_plugin.logdir.files import Files, LocalFiles
 from tpu_profile_plugin.logdir.model import RunFiles
-from tpu_profile_plugin.logdir.names import is_xplane, printable
+from tpu_profile_plugin.logdir.names import printable
 from tpu_profile_plugin.logdir.remote import is_remote, open_remote
-from tpu_profile_plugin.logdir.session import open_run
+from tpu_profile_plugin.logdir.session import holds_run, open_run
 from tpu_profile_plugin.system import paths
 
 FLAG = "--profile_allowed_roots"
@@ -47,7 +47,7 @@ class AllowedRoots:
         for name in listing.directories:
             directory = files.join(inner, name)
             try:
-                if any(map(is_xplane, files.entries(directory).files)):
+                if holds_run(files, directory, files.entries(directory).files):
                     runs[printable(name)] = (open_run(files, directory, printable(name), printable(name)), files)
             except OSError:
                 continue

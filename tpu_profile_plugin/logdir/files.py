@@ -54,6 +54,11 @@ class FileStat:
     tag: str = ""
     fault: str | None = None
 
+    @property
+    def usable(self) -> bool:
+        """Whether the file can be opened and holds something."""
+        return self.fault is None and self.size > 0
+
 
 @dataclass(frozen=True, slots=True)
 class Contents:
@@ -96,6 +101,9 @@ class Files(Protocol):
 
     def read(self, path: str, size: int, mtime_ns: int, tag: str) -> Bytes:
         """The bytes, read-only; raises NotFound, Forbidden, or FileChanged when size, time or tag differ."""
+
+    def head(self, path: str, size: int) -> bytes:
+        """The first bytes of a file, which may be fewer; raises OSError, ProfileError."""
 
     def join(self, directory: str, name: str) -> str:
         """The path of an entry that a listing of `directory` named."""
@@ -188,6 +196,11 @@ class LocalFiles(Files):
         if data is None or (after.st_size, after.st_mtime_ns) != (size, mtime_ns):
             raise file_changed(Path(path).name)
         return data
+
+    def head(self, path: str, size: int) -> bytes:
+        """The first bytes of a file; raises OSError."""
+        with os.fdopen(os.open(path, system.READ_FLAGS), "rb", buffering=0) as file:
+            return file.read(size) or b""
 
     def join(self, directory: str, name: str) -> str:
         """The path of an entry."""

@@ -95,8 +95,14 @@ class Logdir:
         return runs
 
     def newest_first(self) -> list[RunFiles]:
-        """All runs, the latest session first; see `RunFiles.time_ms`. Equal times: by name, descending."""
-        return sorted(self.runs(), key=lambda run: run.time_ms, reverse=True)
+        """All runs, the latest session first; see `RunFiles.time_ms`. Equal times: by name, descending.
+
+        Earlier recordings of a directory come behind its latest one.
+        """
+        runs = self.runs()
+        latest = {run.directory: run.time_ms for run in runs if not run.earlier}
+        key = lambda run: (latest.get(run.directory, run.time_ms), not run.earlier, run.time_ms)  # noqa: E731
+        return sorted(runs, key=key, reverse=True)
 
     def newest(self) -> RunFiles | None:
         """The run of the latest session; None without runs."""
@@ -227,7 +233,7 @@ class Logdir:
             return None
 
     def _open(self, location: RunLocation) -> RunFiles:
-        return open_run(self._get_files(), location.path, location.name, location.directory)
+        return open_run(self._get_files(), *location.where)
 
     def _get_files(self) -> Files:
         if self._files is None:

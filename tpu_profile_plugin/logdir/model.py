@@ -71,6 +71,7 @@ class RunFiles:
       directory: its directory, relative to the logdir.
       hosts: the profiles, in file-name order; a trace.json.gz only where it replaces a profile.
       problems: problems of the run and of its files.
+      earlier: whether the directory holds a later recording, which is a run of its own.
     """
 
     name: str
@@ -78,6 +79,7 @@ class RunFiles:
     directory: str
     hosts: tuple[HostFile, ...]
     problems: tuple[Problem, ...] = ()
+    earlier: bool = False
 
     def without_hosts(self) -> ProfileError:
         """The error that says why the run has no host."""

@@ -22,6 +22,13 @@ CAPTURES = "capture_traces"
 _CAPTURE = re.compile(r"(?:(?:graph_)?capture(?:_trace)?_rank_?\d+|bs_\d+\w*_rank_?\d+)(?:\.[\w.]+)?\.json(?:\.gz)?\Z")
 _RANK = re.compile(r"(?:rank|TP)[_-]?(\d+)")
 
+_JSON = (".json", ".json.gz", ".json.zst")
+_LIKELY = re.compile(
+    r"trace|prof|kineto|timeline|torch|chrome|perfetto|rank|(?:step|iter|iteration|epoch|worker|gpu|cuda|tp)[_-]?\d",
+    re.IGNORECASE,
+)
+"""Parts of names that programs choose for traces: `rank0_trace.json`, `profile_0.json`, `libkineto_7.json`."""
+
 NAMELESS_HOST = "xplane"
 """The host name for a file named just `xplane.pb`."""
 
@@ -45,6 +52,20 @@ def host_and_kind(file_name: str) -> tuple[str, FileKind] | None:
     if file_name.endswith(TRACE_JSON) and file_name != TRACE_JSON:
         return file_name[: -len(TRACE_JSON)], "trace.json.gz"
     return None
+
+
+def is_likely(file_name: str) -> bool:
+    """Whether a file that no profiler names so may be a trace; its content tells."""
+    known = host_and_kind(file_name)
+    return (
+        file_name.endswith(_JSON) and _LIKELY.search(file_name) is not None and (known is None or known[1] != "xplane")
+    )
+
+
+def likely_host(file_name: str) -> str:
+    """The host of a trace that a program has named itself."""
+    name = file_name.removesuffix(".gz").removesuffix(".zst").removesuffix(".json").removesuffix(".trace")
+    return name or NAMELESS_HOST
 
 
 def is_capture(file_name: str) -> bool:
@@ -77,7 +98,8 @@ def is_xplane(file_name: str) -> bool:
 
 def is_relevant(file_name: str) -> bool:
     """Whether a file is a profile or explains why there is none; listings skip all other files."""
-    return host_and_kind(file_name) is not None or file_name.endswith(OLD_RESULTS) or is_capture(file_name)
+    known = host_and_kind(file_name) is not None or file_name.endswith(OLD_RESULTS)
+    return known or is_capture(file_name) or is_likely(file_name)
 
 
 def unique_name(base: str, taken: Iterable[str]) -> str:

@@ -190,6 +190,13 @@ class RemoteFiles(Files):
         key = version_key(f"{self._protocol}:{_endpoint(self._fs)}:{path}", size, mtime_ns, tag)
         return self._cache.get(key, size, lambda put: self._fetch(path, seen, put))
 
+    def head(self, path: str, size: int) -> bytes:
+        """The first bytes of a file; raises StorageFailed."""
+        try:
+            return bytes(with_timeout(_ANSWER_S, lambda: self._fs.cat_file(path, start=0, end=size), self._silent))
+        except Exception as error:
+            raise storage_error(error, self._url(path)) from error
+
     def join(self, directory: str, name: str) -> str:
         """The path of an entry."""
         return f"{directory.rstrip('/')}/{name}"

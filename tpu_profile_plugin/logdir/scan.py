@@ -6,24 +6,35 @@ import posixpath
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tpu_profile_plugin.logdir.files import Files, Listing
 from tpu_profile_plugin.logdir.model import UNREADABLE_DIRECTORY, Problem, unreadable_directory
-from tpu_profile_plugin.logdir.names import CAPTURES, is_xplane, printable, unique_name
+from tpu_profile_plugin.logdir.names import CAPTURES, printable, unique_name
+from tpu_profile_plugin.logdir.session import earlier_recordings, holds_run, recording_name
+from tpu_profile_plugin.logdir.sniff import Tries
 from tpu_profile_plugin.system.paths import last_part
 
 _TRUST_S = 30.0
 """How long an unchanged stamp is trusted, in seconds: some mounts never update the time of a directory."""
 
+_MOST_TRIES, _MOST_REMOTE_TRIES = 4096, 64
+"""Files that a walk looks into to find runs; the others are left for the next walk."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunLocation:
-    """A run's name, its directory relative to the logdir, and the path to open."""
+    """A run's name, its directory relative to the logdir, the path to open, and which recording there it is."""
 
     name: str
     directory: str
     path: str
+    recording: str = ""
+
+    @property
+    def where(self) -> tuple[str, str, str, str]:
+        """The arguments of `open_run` behind the filesystem."""
+        return self.path, self.name, self.directory, self.recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +64,25 @@ class Scan:
 
 @dataclass(slots=True)
 class _Cached:
+    """A listing, whether its files are a run, and the names of the earlier recordings among them.
+
+    `untold`: names do not tell whether it is a run, and the files were not looked into.
+    """
+
     listing: Listing
     read_at: float
+    is_run: bool = False
+    recordings: tuple[str, ...] = ()
+    untold: bool = False
 
 
 @dataclass(slots=True)
 class _Walk:
-    """The findings of a walk: (name, directory, path) of sessions and of bare directories."""
+    """The findings of a walk: (name, directory, path, recording) of sessions and of bare directories."""
 
-    sessions: list[tuple[str, str, str]] = field(default_factory=list)
-    bare: list[tuple[str, str, str]] = field(default_factory=list)
+    sessions: list[tuple[str, str, str, str]] = field(default_factory=list)
+    bare: list[tuple[str, str, str, str]] = field(default_factory=list)
+    earlier: list[tuple[str, str, str, str]] = field(default_factory=list)
     seen: dict[str, _Cached] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     skipped: int = 0
@@ -76,6 +96,7 @@ class Scanner:
         self._root = root
         self._limit_s = limit_s
         self._known: dict[str, _Cached] = {}
+        self._tries = Tries(0)
 
     def scan(self) -> Scan:
         """Walks the tree level by level; directories not reached in time keep their last known content."""
@@ -83,6 +104,7 @@ class Scanner:
         self._files.refresh(self._root, self._limit_s)
         deadline = time.monotonic() + self._limit_s
         walk = _Walk()
+        self._tries = Tries(_MOST_TRIES if self._files.workers == 1 else _MOST_REMOTE_TRIES)
         level = [("", self._root)]
         with ThreadPoolExecutor(self._files.workers) if self._files.workers > 1 else _Inline() as pool:
             while level:
@@ -101,6 +123,9 @@ class Scanner:
                     "Reload to continue, or point --logdir at a smaller tree.",
                 )
             )
+        if untold := [path for path, known in walk.seen.items() if known.untold]:
+            message = f"{len(untold)} directories have files that may be traces and were not looked into yet: reload."
+            walk.problems.append(Problem("scan_incomplete", message))
         return Scan(_locations(walk), len(walk.seen), began, time.monotonic(), tuple(walk.problems))
 
     def _listing(self, path: str, deadline: float) -> _Cached | OSError | None:
@@ -113,9 +138,17 @@ class Scanner:
             stamp = known.listing.stamp if known is not None and now - known.read_at < _TRUST_S else None
             if stamp is not None and self._files.stamp(path) == stamp:
                 return known
-            return _Cached(self._files.entries(path), now)
+            return self._looked_into(path, self._files.entries(path), now)
         except OSError as error:
             return error
+
+    def _looked_into(self, path: str, listing: Listing, now: float) -> _Cached:
+        """The content of a directory; a few files are read where names do not tell what it holds."""
+        is_run = holds_run(self._files, path, listing.files, self._tries)
+        if is_run is None:  # looked into next time
+            return _Cached(replace(listing, stamp=None), now, untold=self._tries.left < 0)
+        earlier = earlier_recordings(self._files, path, listing.files) if is_run else ()
+        return _Cached(listing, now, is_run, earlier)
 
     def _enter(self, walk: _Walk, item: tuple[str, str], result: _Cached | OSError | None) -> Iterable[tuple[str, str]]:
         """Records the runs in a directory; yields the directories to visit next as (relative, path)."""
@@ -133,9 +166,16 @@ class Scanner:
             owner = posixpath.dirname(posixpath.dirname(relative))
             for name in (*listing.directories, *listing.links):
                 directory = f"{relative}/{name}"
-                walk.sessions.append((posixpath.join(owner, name), directory, self._files.join(path, name)))
-        elif any(map(is_xplane, listing.files)) and not _is_session(relative) and not _is_captures(relative):
-            walk.bare.append((relative or last_part(self._root), relative or ".", path))
+                walk.sessions.append((posixpath.join(owner, name), directory, self._files.join(path, name), ""))
+        elif result.is_run and not _is_session(relative) and not _is_captures(relative):
+            walk.bare.append((relative or last_part(self._root), relative or ".", path, ""))
+        if result.recordings and not _is_captures(relative):
+            owner = posixpath.dirname(relative)
+            run = relative or last_part(self._root)
+            if _is_session(relative):
+                run = posixpath.join(posixpath.dirname(posixpath.dirname(owner)), posixpath.basename(relative))
+            for label in result.recordings:
+                walk.earlier.append((recording_name(run, label), relative or ".", path, label))
         for name in listing.directories:
             yield (f"{relative}/{name}" if relative else name), self._files.join(path, name)
 
@@ -174,7 +214,7 @@ def _record_error(walk: _Walk, relative: str, error: OSError) -> None:
 def _locations(walk: _Walk) -> dict[str, RunLocation]:
     """Runs by name. Of two with the same name, the one in a plugins/profile tree keeps it."""
     locations: dict[str, RunLocation] = {}
-    for name, directory, path in (*walk.sessions, *walk.bare):
+    for name, directory, path, recording in (*walk.sessions, *walk.bare, *walk.earlier):
         unique = unique_name(printable(name), locations)
-        locations[unique] = RunLocation(unique, printable(directory), path)
+        locations[unique] = RunLocation(unique, printable(directory), path, recording)
     return locations

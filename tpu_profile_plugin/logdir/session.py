@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tpu_profile_plugin.logdir import names
 from tpu_profile_plugin.logdir.files import Files, FileStat
 from tpu_profile_plugin.logdir.model import (
     UNREADABLE,
     UNREADABLE_DIRECTORY,
+    FileKind,
     HostFile,
     Problem,
     RunFiles,
     unreadable_directory,
 )
+from tpu_profile_plugin.logdir.recordings import (
+    TraceFile,
+    may_be_several,
+    recordings,
+    sniffed_files,
+    trace_files,
+)
+from tpu_profile_plugin.logdir.sniff import Tries, is_known, sniff, sniff_all
+
+_MOST_TRIED = 16
+"""Files of a directory that are looked into to tell whether it is a run."""
 
 
-def open_run(files: Files, path: str, name: str, directory: str) -> RunFiles:
-    """The run in the directory `path` with its current files; raises FileNotFoundError or NotADirectoryError."""
+def open_run(files: Files, path: str, name: str, directory: str, recording: str = "") -> RunFiles:
+    """The run in the directory `path` with its current files; raises FileNotFoundError or NotADirectoryError.
+
+    `recording`: an earlier one of the directory, by the name that `earlier_recordings` gives it.
+    """
     session = name.rsplit("/", 1)[-1]
     try:
         listed = files.stat_files(path).files
@@ -27,47 +42,135 @@ def open_run(files: Files, path: str, name: str, directory: str) -> RunFiles:
     except OSError as error:
         problem = Problem(UNREADABLE_DIRECTORY, unreadable_directory("the directory of this run", error))
         return RunFiles(name, session, directory, (), (problem,))
+    found = _recordings(files, path, listed)
+    if recording:
+        return _earlier(files, path, listed, found.traces.get(recording, []), (name, session, directory))
     hosts: list[HostFile] = []
     others: list[HostFile] = []
     problems: list[Problem] = []
-    replaced = _replaced(listed)
+    replaced = _replaced(listed, found)
+    own = {trace.name: trace.host for trace in found.traces.get("", [])}
     for file_name in sorted(listed):
-        file = _host_file(files, path, file_name, listed[file_name], [h.host for h in hosts])
+        if file_name in found.likely or file_name in own:
+            known: tuple[str, FileKind] | None = (
+                own.get(file_name, names.likely_host(file_name)),
+                found.kind(file_name),
+            )
+        else:
+            known = names.host_and_kind(file_name)
+        file = _host_file(files, path, file_name, listed[file_name], known, [h.host for h in hosts])
         if file is None:
             continue
         if file_name in replaced:
-            problems.append(_not_read(file_name, replaced[file_name]))
+            problems.append(_not_read(file_name, replaced[file_name], found.label(file_name), name))
         elif file.problem is not None and file.kind == "xplane":
             problems.append(file.problem)
         (hosts if file.kind == "xplane" and file_name not in replaced else others).append(file)
+    if not found.likely and own:
+        problems += _other_traces(files, path, listed)
     shown = _with_trace_json(_with_captures(files, path, hosts), others)
     problems += _run_problems(listed, any(file.kind == "xplane" for file in shown), bool(shown or others))
     return RunFiles(name, session, directory, tuple(shown), tuple(problems))
 
 
-def _replaced(listed: Mapping[str, FileStat]) -> dict[str, str]:
-    """Ignored profile -> the file of the same host that is read instead: the record file, as in XProf;
-    an XSpace, or the newest, for traces of one PyTorch process; one that holds nothing only if all do.
+def earlier_recordings(files: Files, path: str, file_names: Sequence[str]) -> tuple[str, ...]:
+    """The names of the earlier recordings among these files of a directory, which are runs. Raises OSError."""
+    if not (may_be_several(file_names) or (_only_likely(file_names) and len(file_names) > 1)):
+        return ()
+    return tuple(label for label in _recordings(files, path, files.stat_files(path).files).traces if label)
+
+
+def holds_run(files: Files, path: str, file_names: Sequence[str], tries: Tries | None = None) -> bool | None:
+    """Whether a directory with these files is a run: a name tells, or the content of a few. Raises OSError.
+
+    None if that may change without another name: `tries` are used up, or a file holds nothing yet.
     """
+    if any(map(names.is_xplane, file_names)):
+        return True
+    if not _only_likely(file_names):
+        return False
+    listed = files.stat_files(path).files
+    likely = [name for name in file_names if names.is_likely(name) and name in listed][:_MOST_TRIED]
+    for name in likely:
+        place, status = files.join(path, name), listed[name]
+        if tries is not None and not is_known(files, place, status) and not tries.take():
+            return None
+        if sniff(files, place, status).is_trace:
+            return True
+    return None if any(not listed[name].size for name in likely) else False
+
+
+def _only_likely(file_names: Iterable[str]) -> bool:
+    """Whether there may be traces of other names, and no profile of a known one."""
+    return any(map(names.is_likely, file_names)) and not any(map(names.is_xplane, file_names))
+
+
+@dataclass(frozen=True, slots=True)
+class _Recordings:
+    """Traces of PyTorch by recording, the newest under ""; of files with likely names those that are traces."""
+
+    traces: dict[str, list[TraceFile]]
+    all: tuple[TraceFile, ...] = ()
+    likely: frozenset[str] = frozenset()
+
+    def kind(self, file_name: str) -> FileKind:
+        """The kind of a trace."""
+        return "xplane" if any(trace.name == file_name for trace in self.all) else "trace.json.gz"
+
+    def label(self, file_name: str) -> str:
+        """The recording that a trace is of."""
+        return next((label for label, group in self.traces.items() if any(t.name == file_name for t in group)), "")
+
+
+def _recordings(files: Files, path: str, listed: Mapping[str, FileStat]) -> _Recordings:
+    """What is recorded in a directory; likely names count where no profile of a known name holds anything."""
+    if any(status.usable for name, status in listed.items() if names.is_xplane(name)):
+        known = trace_files(files, path, listed)
+        return _Recordings(recordings(known, listed), tuple(known))
+    traces, others = sniffed_files(files, path, listed)
+    named = any(kind and kind[1] == "trace.json.gz" for kind in map(names.host_and_kind, listed))
+    likely = [trace.name for trace in traces] + ([] if named else others)
+    traces += trace_files(files, path, listed)
+    return _Recordings(recordings(traces, listed), tuple(traces), frozenset(likely))
+
+
+def _earlier(
+    files: Files, path: str, listed: Mapping[str, FileStat], traces: Sequence[TraceFile], of_run: tuple[str, str, str]
+) -> RunFiles:
+    """The run of an earlier recording; raises FileNotFoundError if there is none of the name any more."""
+    hosts: list[HostFile] = []
+    for trace in traces:
+        file = _host_file(
+            files, path, trace.name, listed[trace.name], (trace.host, "xplane"), [host.host for host in hosts]
+        )
+        if file is not None:
+            hosts.append(file)
+    if not hosts:
+        raise FileNotFoundError(path)
+    return RunFiles(*of_run, tuple(_with_captures(files, path, hosts)), earlier=True)
+
+
+def _replaced(listed: Mapping[str, FileStat], found: _Recordings) -> dict[str, str]:
+    """Ignored profile -> the file of the same host that is read instead: the record file, as in XProf;
+    an XSpace, or the newest, for traces of one rank; one that holds nothing only if all do.
+    """
+    read: dict[tuple[str | None, int | None], str] = {}
     replaced: dict[str, str] = {}
-    of_worker: dict[str, list[tuple[bool, bool, int, str]]] = {}
-    traces = {name: trace for name in listed if (trace := names.pytorch_trace(name))}
-    for name, (worker, written) in traces.items():
-        of_worker.setdefault(worker, []).append((_usable(listed[name]), False, written, name))
-    for worker, found in of_worker.items():
-        if (plain := worker + names.XPLANE) in listed:
-            found.append((_usable(listed[plain]), True, 0, plain))
-        best = max(found)[-1]
-        replaced |= {name: best for *_, name in found if name != best}
+    for trace in found.traces.get("", ()):
+        read[trace.rank] = trace.name
+        known = names.pytorch_trace(trace.name)
+        if known is not None and (plain := known[0] + names.XPLANE) in listed:
+            if listed[plain].usable or not listed[trace.name].usable:
+                read[trace.rank] = replaced[trace.name] = plain
+            else:
+                replaced[plain] = trace.name
+    newest = {trace.name for trace in found.traces.get("", ())}
+    replaced |= {trace.name: read[trace.rank] for trace in found.all if trace.name not in newest}
     for name in listed:
         plain = name.removesuffix(names.RIEGELI) + names.XPLANE
         if name.endswith(names.RIEGELI) and plain in listed:
-            replaced |= {plain: name} if _usable(listed[name]) else {name: plain}
+            replaced |= {plain: name} if listed[name].usable else {name: plain}
     return replaced
-
-
-def _usable(status: FileStat) -> bool:
-    return status.fault is None and status.size > 0
 
 
 def _with_captures(files: Files, path: str, hosts: list[HostFile]) -> list[HostFile]:
@@ -82,7 +185,7 @@ def _with_captures(files: Files, path: str, hosts: list[HostFile]) -> list[HostF
     captures = [
         HostFile("", files.join(directory, name), status.size, status.mtime_ns, "xplane", name, status.tag)
         for name, status in sorted(listed.items())
-        if names.is_capture(name) and _usable(status)
+        if names.is_capture(name) and status.usable
     ]
     return [replace(file, captures=_captures_of(file, captures)) for file in hosts]
 
@@ -104,8 +207,9 @@ def _with_trace_json(hosts: list[HostFile], others: list[HostFile]) -> list[Host
     return sorted([*rest, *usable], key=lambda file: file.name)
 
 
-def _host_file(files: Files, path: str, file_name: str, status: FileStat, taken: list[str]) -> HostFile | None:
-    known = names.host_and_kind(file_name)
+def _host_file(
+    files: Files, path: str, file_name: str, status: FileStat, known: tuple[str, FileKind] | None, taken: list[str]
+) -> HostFile | None:
     if known is None:
         return None
     host, kind = known
@@ -146,7 +250,7 @@ def _run_problems(listed: Mapping[str, FileStat], hosts: bool, others: bool) -> 
                 "<host>.xplane.pb file.",
             )
         ]
-    if listed:
+    if any(name.endswith(names.OLD_RESULTS) for name in listed):
         return [
             Problem(
                 "old_format",
@@ -162,6 +266,28 @@ def _run_problems(listed: Mapping[str, FileStat], hosts: bool, others: bool) -> 
     ]
 
 
-def _not_read(left: str, read: str) -> Problem:
+def _other_traces(files: Files, path: str, listed: Mapping[str, FileStat]) -> list[Problem]:
+    """Names traces of PyTorch that other names hide behind those that profilers give."""
+    likely = [name for name in sorted(listed) if names.is_likely(name)][:_MOST_TRIED]
+    told = sniff_all(files, {files.join(path, name): listed[name] for name in likely})
+    found = [names.printable(name) for name, one in zip(likely, told.values(), strict=True) if one.is_pytorch]
+    if not found:
+        return []
+    message = (
+        f"{', '.join(found)}: not shown, because other traces are named as PyTorch names them. Open it by its path."
+    )
+    return [Problem("other_traces", message, found[0])]
+
+
+def _not_read(left: str, read: str, recording: str, run: str) -> Problem:
     left, read = names.printable(left), names.printable(read)
-    return Problem("second_file", f"{left} is ignored: {read} of the same host is shown instead.", left)
+    if recording:
+        message = f"{left} is another recording of the rank of {read}, and is run {recording_name(run, recording)}."
+    else:
+        message = f"{left} is ignored: {read} of the same host is shown instead."
+    return Problem("second_file", message, left)
+
+
+def recording_name(run: str, recording: str) -> str:
+    """The name of the run of an earlier recording."""
+    return f"{run}/{names.printable(recording)}"

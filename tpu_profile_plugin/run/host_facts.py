@@ -21,7 +21,7 @@ from tpu_profile_plugin.analysis.summary.torch_recording import not_recorded
 from tpu_profile_plugin.analysis.tf_data.pipelines import has_iterators
 from tpu_profile_plugin.columns import Plane, XSpace, load, peek, stats
 from tpu_profile_plugin.errors import Problem
-from tpu_profile_plugin.formats import Skipped, Unpacked
+from tpu_profile_plugin.formats import CUT, LEFT_OUT, Skipped, Unpacked
 from tpu_profile_plugin.run.facts import PlaneFact, RunFacts, combine_facts, largest_programs
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
@@ -42,7 +42,7 @@ def host_facts(host: HostProfile) -> RunFacts:
 
 def file_facts(host: str, content: Unpacked, times: XSpace | None = None) -> RunFacts:
     """The facts of one host's file; `times`: columns that tell what is with its times. Raises CorruptProfile."""
-    data, skipped = content
+    data, skipped = content.space, content.skipped
     summary = peek(data)
     space = load(data, planes=("/device:", "/host:CPU"), events=False)
     programs = HloPrograms(space, {module.program_id: module for module in summary.hlo_modules})
@@ -90,15 +90,21 @@ def frameworks_of(run: RunHosts) -> tuple[str, ...]:
 
 
 def _left_out(skipped: Sequence[Skipped]) -> Iterator[Problem]:
-    """Reports damaged parts of a record file: the first ones each, the rest as a number."""
-    for part in skipped[:_MOST_PARTS]:
-        text = f"{part.bytes:,} bytes at offset {part.offset:,} were left out: {part.reason}. The rest is shown."
-        yield Problem("skipped_records", text, offset=part.offset, remedy=_COPY_AGAIN, count=part.bytes)
-    more = skipped[_MOST_PARTS:]
-    if more:
-        lost = sum(part.bytes for part in more)
-        text = f"{len(more)} more parts, {lost:,} bytes from offset {more[0].offset:,}, were left out as well."
-        yield Problem("skipped_records", text, offset=more[0].offset, remedy=_COPY_AGAIN, count=lost)
+    """Reports parts of a file that were left out or repaired: of a kind the first ones each, the rest as a number."""
+    for code in dict.fromkeys(part.code for part in skipped):
+        parts = [part for part in skipped if part.code == code]
+        remedy = _COPY_AGAIN if code in (LEFT_OUT, CUT) else ""
+        for part in parts[:_MOST_PARTS]:
+            yield Problem(code, part.sentence, offset=part.offset, remedy=remedy, count=part.bytes or None)
+        if more := parts[_MOST_PARTS:]:
+            lost = sum(part.bytes for part in more)
+            what = (
+                f"parts, {lost:,} bytes from offset {more[0].offset:,}, were left out as well"
+                if lost
+                else "of the kind"
+            )
+            text = f"{len(more)} more {what}."
+            yield Problem(code, text, offset=more[0].offset, remedy=remedy, count=lost or None)
 
 
 def _broken_modules(broken: Sequence[tuple[str, str, int]]) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ pub fn check(text: &[u8]) {
     match to_space(text) {
         Err(error) => {
             assert!(error.offset <= text.len() as u64, "{error}");
-            assert!(parts.is_err());
+            assert_eq!(parts.unwrap_err(), error);
         }
         Ok(read) => {
             let (space, _) = &read;

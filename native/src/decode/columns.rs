@@ -167,9 +167,10 @@ fn origin(planes: &[Plane]) -> i64 {
 
 fn decode_events(whole: Reader, options: Options, mut planes: Vec<Plane>, origin_ns: i64) -> Result<Vec<PlaneColumns>> {
     let mut columns = planes.iter().map(|plane| allocate(plane, whole)).collect::<Result<Vec<_>>>()?;
+    let one_epoch = options.times.is_some_and(|times| !times.mixed);
     let mut jobs = Vec::new();
     for (plane, events) in planes.iter().zip(&mut columns) {
-        share(plane, events, |timestamp_ns| since(timestamp_ns, origin_ns, options.times.is_some()), &mut jobs);
+        share(plane, events, |timestamp_ns| since(timestamp_ns, origin_ns, one_epoch), &mut jobs);
     }
     let owners: Vec<usize> = jobs.iter().map(|job| job.plane).collect();
     let missing = parallel::run(options.threads, jobs, |job| {
@@ -197,8 +198,8 @@ fn decode_events(whole: Reader, options: Options, mut planes: Vec<Plane>, origin
 
 /// A line's timestamp in ps since the origin. Where only possible times count, those far from it stay far: all are counted from
 /// it, and none turns into another one by an overflow.
-fn since(timestamp_ns: i64, origin_ns: i64, possible: bool) -> i64 {
-    if possible {
+fn since(timestamp_ns: i64, origin_ns: i64, one_epoch: bool) -> i64 {
+    if one_epoch {
         return timestamp_ns.saturating_sub(origin_ns).saturating_mul(1000);
     }
     let large = timestamp_ns.unsigned_abs() > LARGEST_NS;

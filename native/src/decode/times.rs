@@ -8,7 +8,7 @@ use super::columns::{EventColumns, LineColumns};
 use super::stats::retain;
 use super::xspace::{LARGEST_NS, outline};
 use crate::error::Result;
-use crate::kernels::possible::{NEAR_S, Possible, impossible_durations};
+use crate::kernels::possible::{Possible, impossible_durations};
 use crate::system::parallel;
 use crate::wire::tags::xplane::{XEvent, XLine};
 use crate::wire::{NO_TEXT, Reader, Span, text};
@@ -18,14 +18,14 @@ const PS_IN_NS: i64 = 1000;
 /// Planes whose streams run one event after the other, and how the lines of streams are called.
 const GPU: &[u8] = b"/device:GPU:";
 const STREAM: &[u8] = b"Stream";
-/// More spans would not move the bulk of a recording.
-const MOST_SPANS: usize = 1 << 16;
 
 /// The possible times of a profile with events that have others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Times {
     /// What begins are counted from, in ns: 0 unless timestamps are too large for picoseconds.
     pub origin_ns: i64,
+    /// Timestamps of two epochs: large ones count from the origin, others from 0.
+    pub mixed: bool,
     /// In ps since the origin.
     pub possible: Possible,
     pub losses: Vec<Loss>,
@@ -60,6 +60,7 @@ struct Queue {
 /// What one pass over a line tells, in ns.
 struct Extent {
     source: Source,
+    timestamp: i64,
     events: usize,
     first: i64,
     last: i64,
@@ -77,28 +78,40 @@ impl Extent {
 
 /// The possible times, if some event has others.
 pub fn survey(data: &[u8], threads: usize) -> Result<Option<Times>> {
+    let sources = sources(data)?;
     let whole = Reader::new(data, 0, "XSpace");
+    survey_from(whole, &sources, threads, None)
+}
+
+/// `epoch`: what large timestamps are counted from, others from 0.
+fn survey_from(whole: Reader, sources: &[Source], threads: usize, epoch: Option<i64>) -> Result<Option<Times>> {
     // A line that does not decode is an error where its plane is used.
-    let lines = parallel::run(threads, sources(data)?, |source| Ok(extent(whole, source).ok()))?;
+    let lines = parallel::run(threads, sources.to_vec(), |source| Ok(extent(whole, source, epoch).ok()))?;
     let lines: Vec<Extent> = lines.into_iter().flatten().filter(|line| line.events > 0).collect();
     let first = lines.iter().map(|line| line.first).min().unwrap_or(0);
     let end = lines.iter().map(|line| line.end).max().unwrap_or(0);
-    let possible = if end.saturating_sub(first) <= NEAR_S * SECOND {
-        Possible::ALL // nothing is far from all others
-    } else {
-        let stride = lines.iter().map(|line| line.events).sum::<usize>().div_ceil(MOST_SPANS).max(1);
+    let count = lines.iter().map(|line| line.events).sum();
+    let possible = Possible::of_recording(count, (first, end), SECOND, |stride| {
         let sources = lines.iter().map(|line| line.source).collect();
-        Possible::of(parallel::run(threads, sources, |source| spans(whole, source, stride))?.concat(), SECOND)
-    };
+        Ok(parallel::run(threads, sources, |source| spans(whole, source, epoch, stride))?.concat())
+    })?;
+    if epoch.is_none() && lines.iter().any(|line| !line.far && possible.begins(line.last)) {
+        let far = lines.iter().filter(|line| line.far && possible.begins(line.last));
+        if let Some(epoch) = far.map(|line| line.timestamp).min() {
+            return survey_from(whole, sources, threads, Some(epoch));
+        }
+    }
     let doubtful = lines.iter().filter(|line| !line.is_within(possible)).map(|line| line.source).collect();
-    let losses = parallel::run(threads, doubtful, |source| loss(whole, source, possible))?;
+    let losses = parallel::run(threads, doubtful, |source| loss(whole, source, epoch, possible))?;
     let losses: Vec<Loss> = losses.into_iter().flatten().collect();
     if losses.is_empty() {
         return Ok(None);
     }
     let far = lines.iter().filter(|line| line.far && possible.begins(line.first));
-    let origin_ns = far.map(|line| line.first).min().unwrap_or(0);
-    Ok(Some(Times { origin_ns, possible: possible.scaled(origin_ns, PS_IN_NS), losses }))
+    let first_far = far.map(|line| line.first).min().unwrap_or(0);
+    let (origin_ns, counted_from) = epoch.map_or((first_far, first_far), |epoch| (epoch, 0));
+    let possible = possible.scaled(counted_from, PS_IN_NS);
+    Ok(Some(Times { origin_ns, mixed: epoch.is_some(), possible, losses }))
 }
 
 /// The lines of all planes, the largest first, so that threads end together.
@@ -186,7 +199,7 @@ fn is_stream(whole: Reader, source: Source, name: u64) -> bool {
     source.on_gpu && text::slice(whole.whole(), name).is_ok_and(|name| name.starts_with(STREAM))
 }
 
-fn extent(whole: Reader, source: Source) -> Result<Extent> {
+fn extent(whole: Reader, source: Source, epoch: Option<i64>) -> Result<Extent> {
     let (mut events, mut first, mut last, mut end, mut odd) = (0, i64::MAX, i64::MIN, i64::MIN, false);
     let mut keep = |_, offset_ps: i64, duration_ps: i64| {
         events += 1;
@@ -202,13 +215,23 @@ fn extent(whole: Reader, source: Source) -> Result<Extent> {
     } else {
         read(whole, source.span, keep)?.1
     };
-    let at = |ps: i64| since.saturating_add(ps.div_euclid(PS_IN_NS));
     let far = since.unsigned_abs() > LARGEST_NS;
-    Ok(Extent { source, events, first: at(first), last: at(last), end: at(end), odd, far })
+    let timestamp = since;
+    let since = counted_from(epoch, since);
+    let at = |ps: i64| since.saturating_add(ps.div_euclid(PS_IN_NS));
+    Ok(Extent { source, timestamp, events, first: at(first), last: at(last), end: at(end), odd, far })
+}
+
+/// A line's timestamp, of large ones the time since the epoch.
+fn counted_from(epoch: Option<i64>, timestamp_ns: i64) -> i64 {
+    match epoch {
+        Some(epoch) if timestamp_ns.unsigned_abs() > LARGEST_NS => timestamp_ns.saturating_sub(epoch),
+        _ => timestamp_ns,
+    }
 }
 
 /// Begin and duration in ns of some events of a line, one of `stride`.
-fn spans(whole: Reader, source: Source, stride: usize) -> Result<Vec<(i64, i64)>> {
+fn spans(whole: Reader, source: Source, epoch: Option<i64>, stride: usize) -> Result<Vec<(i64, i64)>> {
     let mut line = whole.within(source.span, "XLine");
     let (mut found, mut number, mut since) = (Vec::new(), 0, 0);
     while let Some(tag) = line.tag()? {
@@ -229,14 +252,15 @@ fn spans(whole: Reader, source: Source, stride: usize) -> Result<Vec<(i64, i64)>
             _ => line.skip(tag)?,
         }
     }
+    let since = counted_from(epoch, since);
     found.iter_mut().for_each(|span| span.0 = since.saturating_add(span.0));
     Ok(found)
 }
 
-fn loss(whole: Reader, source: Source, possible: Possible) -> Result<Option<Loss>> {
+fn loss(whole: Reader, source: Source, epoch: Option<i64>, possible: Possible) -> Result<Option<Loss>> {
     let (queue, name, since) = Queue::read(whole, source)?;
     let stream = is_stream(whole, source, name);
-    let wrong = queue.verdicts(possible.scaled(since, PS_IN_NS), stream);
+    let wrong = queue.verdicts(possible.scaled(counted_from(epoch, since), PS_IN_NS), stream);
     let shortened = wrong.iter().filter(|(_, verdict)| verdict.is_some()).count() as u64;
     let left_out = wrong.len() as u64 - shortened;
     Ok((!wrong.is_empty()).then_some(Loss { plane: source.plane, line: name, left_out, shortened }))
@@ -244,7 +268,7 @@ fn loss(whole: Reader, source: Source, possible: Possible) -> Result<Option<Loss
 
 /// The events of a line with impossible times, by position: the duration that they have instead, None for those that are
 /// left out.
-fn verdicts(
+pub fn verdicts(
     begin: &[i64],
     duration: &[i64],
     name: &[u32],

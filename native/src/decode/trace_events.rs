@@ -1,15 +1,19 @@
 //! Trace-event JSON, as JAX saves it beside a profile, turned into the bytes of an XSpace.
 //!
-//! One pass over the text finds the events; then planes, lines and metadata are written in wire format, so that everything
-//! else needs to know one format only. Processes keep their numbers where a reader would derive the same ones.
-//! A sixth of the file is its tests, which need the private parser.
+//! The text is read as it arrives (`json::reader`); then planes, lines and metadata are written in wire format, so that
+//! everything else needs to know one format only. Processes keep their numbers where a reader would derive the same ones.
 
 use std::collections::{BTreeMap, HashMap};
+use std::convert::Infallible;
 
-use jiter::{Jiter, JiterError, JiterErrorType, JiterResult, JsonErrorType, Peek};
+use jiter::{Jiter, JiterResult};
 
-use crate::error::{Error, Problem, Result};
-use crate::json::trace_event::{self, Head, Moment, Plain};
+use super::xspace::LARGEST_NS;
+use crate::error::Result;
+use crate::json::left::{Left, LineTimes};
+use crate::json::reader;
+use crate::json::trace_event::{self, Head, Moment, Plain, Time};
+use crate::kernels::possible::Possible;
 use crate::wire::tags::xplane::{XEvent, XLine, XPlane, XSpace, XStat};
 use crate::wire::write::{message, number, varint};
 use crate::wire::xspace::{event_metadata, stat_metadata};
@@ -25,17 +29,26 @@ enum Value {
 
 /// The fields of one trace event that matter here.
 #[derive(Default, Debug)]
-struct Fields {
+struct Event {
     head: Head,
+    name: String,
+    args: Vec<(String, Value)>,
+}
+
+/// The fields of the event that is read.
+#[derive(Default, Debug)]
+struct Fields {
     name: String,
     args: Vec<(String, Value)>,
     /// The name of the argument that is read.
     key: String,
+    /// Processes and threads that are texts, with their numbers.
+    places: HashMap<String, i64>,
 }
 
 /// One event on its way to a line.
 struct Placed {
-    begin_ps: i64,
+    begin: Moment,
     duration_ps: i64,
     metadata: u64,
     stats: Vec<(u64, Value)>,
@@ -46,7 +59,7 @@ struct Thread {
     name: String,
     events: Vec<Placed>,
     /// Begun and not yet ended.
-    open: Vec<Fields>,
+    open: Vec<Event>,
 }
 
 #[derive(Default)]
@@ -63,48 +76,106 @@ struct Process {
 /// Line that holds samples of counters.
 const COUNTERS: (i64, &str) = (i64::MAX, "_counters_");
 
-/// Bytes of an XSpace with the events of a trace: an object with `traceEvents`, or the bare array.
-pub fn to_space(text: &[u8]) -> Result<Vec<u8>> {
-    let valid = String::from_utf8_lossy(text);
-    let mut json = Jiter::new(valid.as_bytes()).with_allow_inf_nan();
-    let mut processes = Processes::new();
-    read(&mut json, &mut processes).map_err(|error| problem(&error, text.len()))?;
-    let mut out = Vec::new();
-    for (number, (pid, process)) in processes.iter().enumerate() {
-        message(&mut out, XSpace::PLANES, &plane(*pid, number as i64, process));
-    }
-    Ok(out)
+/// Numbers of processes and threads that are texts count up from here.
+const FIRST_TEXT: i64 = 1 << 40;
+
+/// Events by process, and what is read of the next one.
+#[derive(Default)]
+struct Processes {
+    all: BTreeMap<i64, Process>,
+    fields: Fields,
 }
 
-fn place(processes: &mut Processes, event: Fields) {
-    let Head { phase, pid, tid, begin, .. } = event.head;
-    if !b"MXiIBEC".contains(&phase) {
-        return;
+/// Reads a trace: an object with `traceEvents`, or the bare array.
+pub struct Reader(reader::Reader<Processes>);
+
+impl Default for Reader {
+    fn default() -> Self {
+        Reader(reader::Reader::new("trace event JSON", Processes::default()))
     }
-    let (process, tid) = (processes.entry(pid.unwrap_or(0)).or_default(), tid.unwrap_or(0));
-    let text = |args: &[(String, Value)]| match args.iter().find(|(key, _)| key == "name") {
-        Some((_, Value::Text(name))) => name.clone(),
-        _ => String::new(),
-    };
-    match (phase, event.name.as_str()) {
-        (b'M', "process_name") => process.name = text(&event.args),
-        (b'M', "thread_name") => process.threads.entry(tid).or_default().name = text(&event.args),
-        (b'X' | b'i' | b'I', _) => process.add(tid, event),
-        (b'B', _) => process.threads.entry(tid).or_default().open.push(event),
-        (b'E', _) => {
-            if let Some(mut begun) = process.threads.entry(tid).or_default().open.pop() {
-                let ps = begin.in_ps().saturating_sub(begun.head.begin.in_ps());
-                begun.head.duration = Moment { ns: 0, ps };
-                process.add(tid, begun);
-            }
+}
+
+impl Reader {
+    /// Reads what is complete of the text so far.
+    pub fn feed(&mut self, piece: &[u8]) -> Result<()> {
+        self.0.feed(piece)
+    }
+
+    /// The XSpace, and what was left out; fails if the text holds no list of events, or no event and is cut off.
+    pub fn finish(self) -> Result<(Vec<u8>, Left)> {
+        let (processes, mut left) = self.0.finish()?;
+        let axis = Axis::of(&processes.all);
+        let texts = processes.fields.places.into_iter().map(|(text, number)| (number, text)).collect();
+        let mut out = Vec::new();
+        for (number, (pid, process)) in processes.all.iter().enumerate() {
+            message(&mut out, XSpace::PLANES, &plane(*pid, number as i64, process, &texts, (axis, &mut left.times)));
         }
-        (b'C', _) => process.add(COUNTERS.0, event),
-        _ => {}
+        Ok((out, left))
+    }
+}
+
+/// The XSpace of a whole text.
+pub fn to_space(text: &[u8]) -> Result<(Vec<u8>, Left)> {
+    let mut reader = Reader::default();
+    for piece in text.chunks(4 << 20) {
+        reader.feed(piece)?;
+    }
+    reader.finish()
+}
+
+impl reader::Document for Processes {
+    fn header(&mut self, _key: &str, _value: &[u8]) {}
+
+    fn event(&mut self, json: &mut Jiter) -> JiterResult<bool> {
+        let head = trace_event::read(json, &mut self.fields);
+        let event = Event {
+            head: *head.as_ref().unwrap_or(&Head::default()),
+            name: std::mem::take(&mut self.fields.name),
+            args: std::mem::take(&mut self.fields.args),
+        };
+        let phase = head?.phase;
+        self.place(event);
+        Ok(phase != 0)
+    }
+
+    fn next_text(&mut self) {}
+}
+
+impl Processes {
+    fn place(&mut self, event: Event) {
+        let Head { phase, pid, tid, begin, .. } = event.head;
+        if !b"MXiIBEC".contains(&phase) {
+            return;
+        }
+        let (process, tid) = (self.all.entry(pid.unwrap_or(0)).or_default(), tid.unwrap_or(0));
+        let text = |args: &[(String, Value)]| match args.iter().find(|(key, _)| key == "name") {
+            Some((_, Value::Text(name))) => name.clone(),
+            _ => String::new(),
+        };
+        match (phase, event.name.as_str()) {
+            (b'M', "process_name") => process.name = text(&event.args),
+            (b'M', "thread_name") => process.threads.entry(tid).or_default().name = text(&event.args),
+            (b'X' | b'i' | b'I', _) => process.add(tid, event),
+            (b'B', _) => process.threads.entry(tid).or_default().open.push(event),
+            (b'E', _) => {
+                if let Some(mut begun) = process.threads.entry(tid).or_default().open.pop() {
+                    begun.head.duration = match (begun.head.begin, begin) {
+                        (Time::At(from), Time::At(to)) => {
+                            Time::At(Moment { ns: to.ns.saturating_sub(from.ns), ps: to.ps - from.ps })
+                        }
+                        _ => Time::NoNumber,
+                    };
+                    process.add(tid, begun);
+                }
+            }
+            (b'C', _) => process.add(COUNTERS.0, event),
+            _ => {}
+        }
     }
 }
 
 impl Process {
-    fn add(&mut self, tid: i64, mut event: Fields) {
+    fn add(&mut self, tid: i64, mut event: Event) {
         let mut long_name = String::new();
         event.args.retain_mut(|(key, value)| match value {
             Value::Text(text) if key == "long_name" => {
@@ -128,8 +199,14 @@ impl Process {
             stats.push((id, value));
         }
         let placed = Placed {
-            begin_ps: event.head.begin.in_ps(),
-            duration_ps: event.head.duration.in_ps().max(0),
+            begin: match event.head.begin {
+                Time::At(begin) => begin,
+                Time::Missing | Time::NoNumber => Moment { ns: i64::MIN, ps: 0 },
+            },
+            duration_ps: match event.head.duration {
+                Time::NoNumber => -1,
+                duration => duration.or_zero().in_ps(),
+            },
             metadata,
             stats,
         };
@@ -137,65 +214,14 @@ impl Process {
     }
 }
 
-// ---- reading
-
-type Processes = BTreeMap<i64, Process>;
-
-/// The parser's error at its byte; a truncated text has an error of its own.
-///
-/// `length` bounds the byte: the parser may look behind the end, and replaced invalid UTF-8 takes more bytes.
-fn problem(error: &JiterError, length: usize) -> Error {
-    use JsonErrorType::*;
-    let problem = match &error.error_type {
-        JiterErrorType::JsonError(RecursionLimitExceeded) => Problem::NestedTooDeep,
-        JiterErrorType::JsonError(
-            EofWhileParsingList | EofWhileParsingObject | EofWhileParsingString | EofWhileParsingValue,
-        ) => Problem::Truncated,
-        _ => Problem::Syntax,
-    };
-    Error::new(problem, "trace event JSON", error.index.min(length) as u64)
-}
-
-/// Reads an object with `traceEvents`, or the bare array.
-fn read(json: &mut Jiter, processes: &mut Processes) -> JiterResult<()> {
-    if json.peek()? == Peek::Array {
-        return events(json, processes);
-    }
-    let mut found = json.next_object()?.map(|key| key == "traceEvents");
-    while let Some(is_events) = found {
-        if is_events {
-            events(json, processes)?;
-        } else {
-            json.next_skip()?;
-        }
-        found = json.next_key()?.map(|key| key == "traceEvents");
-    }
-    Ok(())
-}
-
-/// Reads the list of events. A trace that was cut off between two events has no closing bracket; its events count.
-fn events(json: &mut Jiter, processes: &mut Processes) -> JiterResult<()> {
-    let mut next = json.next_array()?;
-    while next.is_some() {
-        let event = event(json)?;
-        place(processes, event);
-        next = match json.array_step() {
-            Err(error) if problem(&error, 0).problem == Problem::Truncated => None,
-            step => step?,
-        };
-    }
-    Ok(())
-}
-
-fn event(json: &mut Jiter) -> JiterResult<Fields> {
-    let mut fields = Fields::default();
-    fields.head = trace_event::read(json, &mut fields)?;
-    Ok(fields)
-}
-
 impl trace_event::Texts for Fields {
     fn name(&mut self, text: &str) {
         self.name = text.to_string();
+    }
+
+    fn place(&mut self, text: &str) -> i64 {
+        let next = FIRST_TEXT + self.places.len() as i64;
+        *self.places.entry(text.to_string()).or_insert(next)
     }
 
     fn key(&mut self, key: &str) -> bool {
@@ -238,13 +264,57 @@ fn role(pid: i64, number: i64, name: &str) -> (String, i64) {
     }
 }
 
-fn plane(pid: i64, count: i64, process: &Process) -> Vec<u8> {
-    let (name, id) = role(pid, count, &process.name);
+/// Which events have possible times, and the ns that these are counted from.
+#[derive(Clone, Copy)]
+struct Axis {
+    origin_ns: i64,
+    /// In ps from the origin.
+    possible: Possible,
+}
+
+impl Axis {
+    /// Times count from 0, unless they are too large in ps.
+    fn of(processes: &BTreeMap<i64, Process>) -> Axis {
+        let events = || processes.values().flat_map(|one| one.threads.values()).flat_map(|one| &one.events);
+        let (mut first, mut end, mut count) = (i64::MAX, i64::MIN, 0);
+        for event in events() {
+            first = first.min(event.begin.ns);
+            end = end.max(event.begin.ns.saturating_add(event.duration_ps / 1000));
+            count += 1;
+        }
+        let some = |stride| events().step_by(stride).map(|one| (one.begin.ns, one.duration_ps / 1000)).collect();
+        let possible: std::result::Result<Possible, Infallible> =
+            Possible::of_recording(count, (first, end), 1_000_000_000, |stride| Ok(some(stride)));
+        let possible = possible.unwrap_or(Possible::ALL);
+        let begins = || events().map(|event| event.begin.ns).filter(|&begin| possible.begins(begin));
+        let far = begins().any(|begin| begin.unsigned_abs() > LARGEST_NS);
+        let origin_ns = if far { begins().min().unwrap_or(0) } else { 0 };
+        Axis { origin_ns, possible: possible.scaled(origin_ns, 1000) }
+    }
+
+    /// Begin and duration of an event in ps, if they are possible.
+    fn place(self, event: &Placed) -> Option<(i64, i64)> {
+        let begin = event.begin.ns.saturating_sub(self.origin_ns).saturating_mul(1000).saturating_add(event.begin.ps);
+        let duration = event.duration_ps;
+        self.possible.has(begin, begin.saturating_add(duration)).then_some((begin, duration))
+    }
+}
+
+/// `texts`: processes and threads that are texts, by their numbers; to `times` lines are added with impossible times.
+fn plane(
+    pid: i64,
+    count: i64,
+    process: &Process,
+    texts: &HashMap<i64, String>,
+    (axis, times): (Axis, &mut Vec<LineTimes>),
+) -> Vec<u8> {
+    let own = if process.name.is_empty() { texts.get(&pid) } else { None };
+    let (name, id) = role(pid, count, own.unwrap_or(&process.name));
     let mut out = Vec::new();
     number(&mut out, XPlane::ID, id);
     message(&mut out, XPlane::NAME, name.as_bytes());
     for (&tid, thread) in &process.threads {
-        message(&mut out, XPlane::LINES, &line(tid, thread));
+        message(&mut out, XPlane::LINES, &line(tid, thread, texts, axis, &name, times));
     }
     for (i, (name, long_name)) in process.metadata_list.iter().enumerate() {
         let (full, display) =
@@ -259,18 +329,40 @@ fn plane(pid: i64, count: i64, process: &Process) -> Vec<u8> {
     out
 }
 
-fn line(tid: i64, thread: &Thread) -> Vec<u8> {
+fn line(
+    tid: i64,
+    thread: &Thread,
+    texts: &HashMap<i64, String>,
+    axis: Axis,
+    plane: &str,
+    times: &mut Vec<LineTimes>,
+) -> Vec<u8> {
     let mut out = Vec::new();
     number(&mut out, XLine::ID, tid);
-    let name = if tid == COUNTERS.0 { COUNTERS.1 } else { &thread.name };
+    let name = match texts.get(&tid) {
+        _ if tid == COUNTERS.0 => COUNTERS.1,
+        Some(text) if thread.name.is_empty() => text,
+        _ => &thread.name,
+    };
     message(&mut out, XLine::NAME, name.as_bytes());
-    let mut order: Vec<&Placed> = thread.events.iter().collect();
-    order.sort_by_key(|event| (event.begin_ps, std::cmp::Reverse(event.duration_ps)));
-    for event in order {
+    if axis.origin_ns != 0 {
+        number(&mut out, XLine::TIMESTAMP_NS, axis.origin_ns);
+    }
+    let mut order: Vec<(i64, i64, &Placed)> = thread
+        .events
+        .iter()
+        .filter_map(|event| axis.place(event).map(|(begin, lasts)| (begin, lasts, event)))
+        .collect();
+    if order.len() < thread.events.len() {
+        let left_out = (thread.events.len() - order.len()) as u64;
+        times.push(LineTimes { plane: plane.to_string(), line: name.to_string(), left_out, shortened: 0 });
+    }
+    order.sort_by_key(|&(begin, lasts, _)| (begin, std::cmp::Reverse(lasts)));
+    for (begin, lasts, event) in order {
         let mut body = Vec::new();
         number(&mut body, XEvent::METADATA_ID, event.metadata as i64);
-        number(&mut body, XEvent::OFFSET_PS, event.begin_ps);
-        number(&mut body, XEvent::DURATION_PS, event.duration_ps);
+        number(&mut body, XEvent::OFFSET_PS, begin);
+        number(&mut body, XEvent::DURATION_PS, lasts);
         for (id, value) in &event.stats {
             message(&mut body, XEvent::STATS, &stat(*id, value));
         }
@@ -297,16 +389,21 @@ fn stat(id: u64, value: &Value) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Problem;
+    use crate::json::reader::Document;
 
     #[test]
     fn times_are_exact_and_values_keep_their_kind() {
         let text = r#"[{"ph":"X","ts":19500542.9495,"dur":1e-06,"args":{"a":"12","b":"007","c":"-3","d":1.5,"e":null,
             "f":[1,{"g":"]"}],"h":"18446744073709551615","i":"caf\u00e9 \ud83d\ude00\n"}}"#;
-        let mut json = Jiter::new(text.as_bytes());
-        json.next_array().expect("an array");
-        let event = event(&mut json).expect("an event");
-        assert_eq!((event.head.begin.in_ps(), event.head.duration.in_ps()), (19_500_542_949_500, 1));
-        let values: Vec<_> = event.args.iter().map(|(key, value)| (key.as_str(), value.clone())).collect();
+        let mut json = Jiter::new(&text.as_bytes()[1..]);
+        let mut processes = Processes::default();
+        assert!(processes.event(&mut json).expect("an event"));
+        let process = &processes.all[&0];
+        let event = &process.threads[&0].events[0];
+        assert_eq!((event.begin.in_ps(), event.duration_ps), (19_500_542_949_500, 1));
+        let name = |id: u64| process.stats_list[id as usize - 1].as_str();
+        let values: Vec<_> = event.stats.iter().map(|(id, value)| (name(*id), value.clone())).collect();
         assert_eq!(
             values,
             [
@@ -341,6 +438,41 @@ mod tests {
             to_space(b"[{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1},").is_ok(),
             "a trace that was cut between events"
         );
+    }
+
+    #[test]
+    fn a_damaged_event_costs_itself_alone() {
+        let event = |name: &str| format!(r#"{{"ph":"X","pid":1,"tid":1,"ts":1,"dur":1,"name":{name}}}"#);
+        let text = |middle: &str| format!(r#"{{"traceEvents":[{},{middle},{}]}}"#, event("\"a\""), event("\"b\""));
+        for (middle, lost, mended) in [
+            (event("\"x\""), false, false),
+            (event("x"), true, false),
+            (event("\"say \"x\" y\""), false, true),
+            (event("\"C:\\new\\Users\""), false, true),
+            (r#"{"ph":"X","pid":1"#.to_string(), true, false),
+            ("17".to_string(), false, false),
+        ] {
+            let (space, left) = to_space(text(&middle).as_bytes()).expect("the rest");
+            assert_eq!((left.damaged.is_some(), left.mended.is_some(), left.cut), (lost, mended, None), "{middle}");
+            assert_eq!(left.stray.is_some(), middle == "17");
+            let found = String::from_utf8_lossy(&space).into_owned();
+            assert!(found.contains("\u{1}a") && found.contains("\u{1}b"), "{middle}");
+        }
+    }
+
+    #[test]
+    fn processes_and_threads_may_be_texts() {
+        let text =
+            br#"[{"ph":"X","pid":"worker","tid":"loop","ts":1,"name":"a"},{"ph":"X","pid":"other","ts":1,"name":"b"}]"#;
+        let found = String::from_utf8_lossy(&to_space(text).expect("a trace").0).into_owned();
+        assert!(["/device:CUSTOM:worker", "/device:CUSTOM:other", "loop"].iter().all(|name| found.contains(name)));
+    }
+
+    #[test]
+    fn json_without_events_is_no_trace() {
+        for text in ["{\"hello\": 1}", "[]", "[{\"a\": 1}]", "{\"traceEvents\": {}}", "{}"] {
+            assert_eq!(to_space(text.as_bytes()).expect_err(text).problem, Problem::NoEvents, "{text}");
+        }
     }
 
     #[test]

@@ -1,5 +1,12 @@
-//! JSON, written from columns: numbers and texts (`text`), nested lists and records (`columns`); and events read (`trace_event`).
+//! JSON, written from columns: numbers and texts (`text`), nested lists and records (`columns`). And traces of events, read:
+//! a text that arrives in pieces (`reader`), what is damaged in it (`extent`, `mend`) and what that cost (`left`), one event
+//! (`trace_event`), and what the begin of a text tells (`sniff`).
 
 pub mod columns;
+pub mod extent;
+pub mod left;
+mod mend;
+pub mod reader;
+pub mod sniff;
 pub mod text;
 pub mod trace_event;

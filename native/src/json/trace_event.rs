@@ -27,11 +27,34 @@ pub enum Plain<'j> {
     Double(f64),
 }
 
+/// A time of an event as it is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Time {
+    #[default]
+    Missing,
+    /// Another value, infinite or not a number.
+    NoNumber,
+    At(Moment),
+}
+
+impl Time {
+    /// The time, 0 for none.
+    pub fn or_zero(self) -> Moment {
+        match self {
+            Time::At(moment) => moment,
+            Time::Missing | Time::NoNumber => Moment::default(),
+        }
+    }
+}
+
 /// Where the texts of an event go; other fields are in `Head`.
 pub trait Texts {
     fn name(&mut self, text: &str);
 
     fn category(&mut self, _text: &str) {}
+
+    /// A number for a process or thread whose number is a text.
+    fn place(&mut self, text: &str) -> i64;
 
     /// The name of an argument; whether its value is wanted.
     fn key(&mut self, key: &str) -> bool;
@@ -40,14 +63,14 @@ pub trait Texts {
     fn value(&mut self, value: Plain);
 }
 
-/// Phase, place and time of an event; what it lacks, or has in another form, is None or 0.
+/// Phase, place and time of an event; a phase of 0 is none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Head {
     pub phase: u8,
     pub pid: Option<i64>,
     pub tid: Option<i64>,
-    pub begin: Moment,
-    pub duration: Moment,
+    pub begin: Time,
+    pub duration: Time,
 }
 
 /// Reads the next event.
@@ -60,16 +83,32 @@ pub fn read(json: &mut Jiter, texts: &mut impl Texts) -> JiterResult<Head> {
             (Field::Name, Peek::String) => texts.name(json.known_str()?),
             (Field::Phase, Peek::String) => head.phase = json.known_str()?.bytes().next().unwrap_or(0),
             (Field::Category, Peek::String) => texts.category(json.known_str()?),
-            (Field::Process, _) => head.pid = integer(raw(json, peek)?),
-            (Field::Thread, _) => head.tid = integer(raw(json, peek)?),
-            (Field::Time, _) => head.begin = moment(raw(json, peek)?),
-            (Field::Duration, _) => head.duration = moment(raw(json, peek)?),
+            (Field::Process, _) => head.pid = place(json, peek, texts)?,
+            (Field::Thread, _) => head.tid = place(json, peek, texts)?,
+            (Field::Time, _) => head.begin = time(bytes(json, peek)?),
+            (Field::Duration, _) => head.duration = time(bytes(json, peek)?),
             (Field::Args, Peek::Object) => read_args(json, texts)?,
             _ => json.known_skip(peek)?,
         }
         key = json.next_key()?.map(Field::of);
     }
     Ok(head)
+}
+
+/// A process or thread: a number, quoted or not, or another value by its text; null is none.
+fn place(json: &mut Jiter, peek: Peek, texts: &mut impl Texts) -> JiterResult<Option<i64>> {
+    let text = match peek {
+        Peek::Null => return json.known_null().map(|()| None),
+        Peek::String => json.known_str()?,
+        _ => {
+            let bytes = bytes(json, peek)?;
+            if let Some(value) = digits(bytes) {
+                return Ok(Some(value));
+            }
+            text(bytes)
+        }
+    };
+    Ok(Some(integer(text).unwrap_or_else(|| texts.place(text))))
 }
 
 fn read_args(json: &mut Jiter, texts: &mut impl Texts) -> JiterResult<()> {
@@ -94,8 +133,8 @@ fn read_value(json: &mut Jiter, peek: Peek, texts: &mut impl Texts) -> JiterResu
         Peek::True | Peek::False => texts.value(Plain::Bool(json.known_bool(peek)?)),
         Peek::Array | Peek::Object => texts.value(Plain::Json(raw(json, peek)?)),
         _ => {
-            let text = raw(json, peek)?;
-            if let Some(number) = number(text) {
+            let bytes = bytes(json, peek)?;
+            if let Some(number) = digits(bytes).map(Plain::Int).or_else(|| number(text(bytes))) {
                 texts.value(number);
             }
         }
@@ -141,9 +180,25 @@ impl Field {
 
 /// The text of the next value.
 fn raw<'j>(json: &mut Jiter<'j>, peek: Peek) -> JiterResult<&'j str> {
+    bytes(json, peek).map(text)
+}
+
+fn bytes<'j>(json: &mut Jiter<'j>, peek: Peek) -> JiterResult<&'j [u8]> {
     let from = json.current_index();
     json.known_skip(peek)?;
-    Ok(std::str::from_utf8(json.slice_to_current(from)).unwrap_or_default())
+    Ok(json.slice_to_current(from))
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap_or_default()
+}
+
+/// The number that digits alone are, as most numbers of a trace: quicker than by their text.
+fn digits(bytes: &[u8]) -> Option<i64> {
+    if bytes.is_empty() || bytes.len() > 18 {
+        return None;
+    }
+    bytes.iter().try_fold(0, |value, byte| byte.is_ascii_digit().then(|| value * 10 + i64::from(byte - b'0')))
 }
 
 /// An integer, quoted or not; unsigned 64-bit numbers keep their bits, of other numbers the whole part counts.
@@ -154,23 +209,37 @@ pub fn integer(text: &str) -> Option<i64> {
     text.parse().ok().or_else(large).or_else(real)
 }
 
-/// Microseconds as ns and ps, exact for up to six digits behind the point.
-pub fn moment(text: &str) -> Moment {
-    let text = text.trim_matches('"');
-    let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
-    let plain = rest.len() <= 6 && rest.bytes().all(|byte| byte.is_ascii_digit());
-    if let (Ok(whole), true) = (whole.parse::<i64>(), plain && !whole.starts_with('-')) {
-        let rest = rest.parse::<i64>().unwrap_or(0) * 10i64.pow(6 - rest.len() as u32);
-        return Moment { ns: whole.saturating_mul(1000).saturating_add(rest / 1000), ps: rest % 1000 };
+/// Microseconds as ns and ps, quoted or not, exact for up to six digits behind the point.
+pub fn time(bytes: &[u8]) -> Time {
+    let bytes = bytes.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(bytes);
+    let point = bytes.iter().position(|&byte| byte == b'.').unwrap_or(bytes.len());
+    let rest = bytes.get(point + 1..).unwrap_or_default();
+    let small = if rest.is_empty() { Some(0) } else { digits(rest).filter(|_| rest.len() <= 6) };
+    if let (Some(whole), Some(small)) = (digits(&bytes[..point]), small) {
+        let ps = small * 10i64.pow(6 - rest.len() as u32);
+        return Time::At(Moment { ns: whole.saturating_mul(1000).saturating_add(ps / 1000), ps: ps % 1000 });
     }
-    let ns = text.parse::<f64>().unwrap_or(0.0) * 1e3;
+    let Some(us) = text(bytes).parse::<f64>().ok().filter(|us| us.is_finite()) else { return Time::NoNumber };
+    let ns = us * 1e3;
     let ns = if ns.is_finite() { ns } else { 0.0 };
-    Moment { ns: ns.floor() as i64, ps: ((ns - ns.floor()) * 1e3).round() as i64 }
+    Time::At(Moment { ns: ns.floor() as i64, ps: ((ns - ns.floor()) * 1e3).round() as i64 })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn moment(text: &str) -> Moment {
+        time(text.as_bytes()).or_zero()
+    }
+
+    #[test]
+    fn times_that_are_no_number_are_told_from_missing_ones() {
+        for text in ["NaN", "null", "\"\"", "\"soon\"", "[1]", "1e400", "-Infinity", "true"] {
+            assert_eq!(time(text.as_bytes()), Time::NoNumber, "{text}");
+        }
+        assert_eq!((time(b"0"), Time::default()), (Time::At(Moment::default()), Time::Missing));
+    }
 
     #[test]
     fn times_are_exact() {

@@ -3,8 +3,10 @@
 
 use ahash::AHashMap;
 
+/// More spans would not move the bulk of a recording.
+const MOST_SPANS: usize = 1 << 16;
 /// Events that begin so long after all earlier ones have ended, and nothing else, belong to no recording.
-pub const NEAR_S: i64 = 60;
+const NEAR_S: i64 = 60;
 /// An event that ends so long after the last one begins has no possible duration; waits for a hung rank are shorter.
 const TAIL_S: i64 = 3600;
 /// A recording of hours may have pauses of minutes: gaps and tails of so many times its length are possible.
@@ -41,6 +43,20 @@ impl Possible {
             first = first.max(1); // a time of 0 is then no time
         }
         Possible { first, last: bulk.last.saturating_add(room(NEAR_S)), end: bulk.last.saturating_add(room(TAIL_S)) }
+    }
+
+    /// Of a recording with so many events, the first of which begins and the last of which ends then; `spans` gives begin
+    /// and duration of one event in `stride`. They are read only if some event is far from another.
+    pub fn of_recording<E>(
+        count: usize,
+        (first, end): (i64, i64),
+        second: i64,
+        spans: impl FnOnce(usize) -> Result<Vec<(i64, i64)>, E>,
+    ) -> Result<Possible, E> {
+        if end.saturating_sub(first) <= NEAR_S.saturating_mul(second) {
+            return Ok(Possible::ALL); // nothing is far from all others
+        }
+        Ok(Possible::of(spans(count.div_ceil(MOST_SPANS).max(1))?, second))
     }
 
     pub fn begins(&self, begin: i64) -> bool {

@@ -5,11 +5,13 @@
 
 use ahash::AHashMap;
 
-use super::event::{Kind, Value};
+use super::event::{Kind, STEP, Value};
 use super::frames;
 use super::graphs::{self, Call, Calls, Node};
+use super::keys::Keys;
 use super::names::Texts;
-use super::trace::{Keys, NONE, Place, Record, Trace, Track};
+use super::steps::Steps;
+use super::trace::{NONE, Place, Record, Trace, Track};
 
 /// A tree of names; each node is reached by its parent and its name.
 #[derive(Debug, Default)]
@@ -62,10 +64,7 @@ pub struct Owners {
     externals: AHashMap<i64, Owner>,
     /// Per thread and record, the path of ops and of what happens in them.
     pub of_records: Vec<Vec<u32>>,
-    /// Begin and end of each step, in order.
-    pub steps: Vec<(i64, i64)>,
-    /// Numbers of the steps of a server, by thread and record.
-    server_steps: AHashMap<(u32, u32), i64>,
+    pub steps: Steps,
     by_sequence: AHashMap<i64, (u32, u32)>,
     /// The launches of each graph that a thread captured, in order.
     pub captures: Vec<Vec<Node>>,
@@ -75,14 +74,9 @@ pub struct Owners {
     pub replayed: AHashMap<(Place, u32), Owner>,
 }
 
-const STEP: &str = "ProfilerStep#";
 const OPTIMIZER: &str = "Optimizer.";
 const MODULE: &str = "nn.Module: ";
 const BACKWARD: &str = "autograd::engine::evaluate_function: ";
-
-/// Begins of the ranges in which servers execute a step of their engine: vLLM's `execute_context_0(0)_generation_8(8)`,
-/// SGLang's `step[DECODE bs=8]`.
-const SERVER_STEPS: [&str; 2] = ["execute_", "step["];
 
 /// The number of a step, from its name.
 pub fn step_number(name: &str) -> Option<i64> {
@@ -119,56 +113,10 @@ impl Owners {
         for track in trace.streams.values_mut() {
             track.sort();
         }
-        for record in trace.threads.values().flat_map(|track| &track.records) {
-            if record.kind == Kind::Annotation && step_number(trace.texts.get(record.name)).is_some() {
-                owners.steps.push((record.begin, record.end()));
-            }
-        }
-        if owners.steps.is_empty() {
-            owners.number_server_steps(trace);
-        }
-        owners.steps.sort_unstable();
-        owners.steps.dedup_by_key(|step| step.0);
+        owners.steps = Steps::of(trace);
         owners.sweep_all(trace);
         graphs::attribute(trace, &mut owners);
         owners
-    }
-
-    /// Without steps of PyTorch, the outermost ranges of a server on the thread with most of them are steps, in order.
-    fn number_server_steps(&mut self, trace: &Trace) {
-        let is_step = |record: &Record| {
-            let name = trace.texts.get(record.name);
-            record.kind == Kind::Annotation && SERVER_STEPS.iter().any(|begin| name.starts_with(begin))
-        };
-        let steps = |track: &Track| {
-            let mut found: Vec<usize> = Vec::new();
-            let mut end = i64::MIN;
-            for (number, record) in track.records.iter().enumerate().filter(|(_, record)| is_step(record)) {
-                if record.begin >= end {
-                    found.push(number);
-                    end = record.end();
-                }
-            }
-            found
-        };
-        let threads = trace.threads.values().map(steps).enumerate();
-        let Some((thread, found)) = threads.max_by_key(|(thread, found)| (found.len(), std::cmp::Reverse(*thread)))
-        else {
-            return;
-        };
-        let Some(track) = trace.threads.values().nth(thread) else { return };
-        for (number, record) in found.into_iter().enumerate() {
-            self.server_steps.insert((thread as u32, record as u32), number as i64);
-            self.steps.push((track.records[record].begin, track.records[record].end()));
-        }
-    }
-
-    /// The number of the step that a record of a thread marks.
-    pub fn step_of(&self, thread: usize, number: usize, kind: Kind, name: &str) -> Option<i64> {
-        if kind != Kind::Annotation {
-            return None;
-        }
-        step_number(name).or_else(|| self.server_steps.get(&(thread as u32, number as u32)).copied())
     }
 
     /// Threads of the backward pass come last: they need what those of the forward pass left.
@@ -206,14 +154,6 @@ impl Owners {
         self.path((module, if op == call { middle } else { op }, name))
     }
 
-    fn step_at(&self, moment: i64) -> u32 {
-        let after = self.steps.partition_point(|step| step.0 <= moment);
-        match after.checked_sub(1) {
-            Some(step) if moment < self.steps[step].1 => step as u32,
-            _ => NONE,
-        }
-    }
-
     fn path(&mut self, path: Path) -> u32 {
         *self.path_numbers.entry(path).or_insert_with(|| {
             self.paths.push(path);
@@ -245,7 +185,7 @@ impl Owners {
                     if how.by_external
                         && let Some(external) = track.integer(record, keys.external)
                     {
-                        let step = self.step_at(record.begin);
+                        let step = self.steps.at(track.rank, record.begin);
                         let owner = Owner {
                             path: paths[number],
                             stack: inner.stack,
@@ -261,7 +201,7 @@ impl Owners {
                     let owner = Owner {
                         path,
                         stack,
-                        step: self.step_at(record.begin),
+                        step: self.steps.at(track.rank, record.begin),
                         op: (op != NONE).then_some((thread, op)),
                         replay: 0,
                     };

@@ -1,6 +1,6 @@
 //! Planes of devices: kernels and copies on their streams, with the ops that launched them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use ahash::AHashMap;
@@ -10,8 +10,8 @@ use super::costs::{Arguments, Cost, cost};
 use super::event::{Kind, Value};
 use super::facts::{facts, vendor_of_calls};
 use super::names::Texts;
-use super::trace::{self, NONE, Place, Properties, Record, Trace, Track};
-use super::write::{Line, Plane, Start, begin_of, path_text};
+use super::trace::{Document, NONE, Place, Properties, Record, Trace, Track};
+use super::write::{Line, Out, Plane, Start, begin_of, path_text, tell};
 use crate::wire::tags::xplane::XEvent;
 
 /// Arguments of a kernel that its `kernel_details` say, in this order, and how they are called there.
@@ -158,9 +158,13 @@ pub fn place(frame: &str) -> Option<(&str, &str, &str)> {
     (!line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit())).then_some((file, line, function))
 }
 
-pub fn planes(trace: &mut Trace, owners: &Owners, start: Start, out: &mut Vec<u8>) {
+pub fn planes(trace: &mut Trace, owners: &Owners, start: Start, (out, times): Out) {
     let keys = Keys::of(&mut trace.texts);
-    let (streams, devices) = (std::mem::take(&mut trace.streams), std::mem::take(&mut trace.devices));
+    let streams = std::mem::take(&mut trace.streams);
+    let devices: BTreeSet<i64> = streams.keys().map(|place| place.0).collect();
+    let own = devices.into_iter().filter_map(|device| Some((device, properties(trace, device)?.clone())));
+    let described: BTreeMap<i64, Properties> = own.collect();
+    let named = trace.places.lines(streams.keys());
     let vendor = vendor_of_calls(&trace.texts, trace.threads.values());
     let launched = launched(trace.keys.external, &streams, owners);
     let (texts, own, threads) = trace.parts();
@@ -168,11 +172,14 @@ pub fn planes(trace: &mut Trace, owners: &Owners, start: Start, out: &mut Vec<u8
     let mut made = Made { owners, threads, paths, stacks, launched, costs };
     let mut streams = streams.into_iter().peekable();
     while let Some(&((device, _), _)) = streams.peek() {
-        let mut plane = Plane::new(device, &format!("/device:GPU:{device}"));
-        facts(&mut plane, texts, properties(&devices, device), vendor);
+        let plane_name = format!("/device:GPU:{device}");
+        let mut plane = Plane::new(device, &plane_name);
+        facts(&mut plane, texts, described.get(&device), vendor);
         while let Some((place, track)) = streams.next_if(|((own, _), _)| *own == device) {
-            let name = format!("Stream #{}({})", place.1, contents(texts, &track));
-            let mut line = Line::new(place.1, &name, start.timestamp_ns, start.base);
+            let (id, stream) = named.get(&place.1).cloned().unwrap_or_else(|| (place.1, format!("#{}", place.1)));
+            let name = format!("Stream {stream}({})", contents(texts, &track));
+            tell(times, &plane_name, &name, &track);
+            let mut line = Line::new(id, &name, start.timestamp_ns, start.base);
             let mut writer = Writer { plane: &mut plane, line: &mut line, keys: &keys, own, place, track: &track };
             for number in 0..track.records.len() {
                 writer.work(texts, &mut made, number);
@@ -185,7 +192,9 @@ pub fn planes(trace: &mut Trace, owners: &Owners, start: Start, out: &mut Vec<u8
 
 /// The properties of a device. AMD's runtime also numbers devices otherwise than it lists them; then all are alike or
 /// nothing is known.
-fn properties(devices: &BTreeMap<i64, Properties>, device: i64) -> Option<&Properties> {
+fn properties(document: &Document, device: i64) -> Option<&Properties> {
+    let devices = &document.devices;
+    let device = document.renumbered.get(&device).map_or(device, |own| own.1);
     let kind = |list: &Properties| list.iter().find(|(key, _)| key == "name").map(|(_, name)| name.clone());
     let first = || devices.values().next().filter(|first| devices.values().all(|other| kind(other) == kind(first)));
     devices.get(&device).or_else(first)
@@ -254,7 +263,7 @@ struct Writer<'a> {
     plane: &'a mut Plane,
     line: &'a mut Line,
     keys: &'a Keys,
-    own: &'a trace::Keys,
+    own: &'a super::keys::Keys,
     place: Place,
     track: &'a Track,
 }
@@ -367,25 +376,4 @@ fn details(texts: &mut Texts, keys: &Keys, track: &Track, record: &Record) -> (u
         }
     };
     (key, texts.number(&text))
-}
-
-/// What Kineto repeats beside streams: ranges that the program marked, synchronisation. Planes of their own, because
-/// these events overlap the kernels.
-pub fn notes(trace: &mut Trace, start: Start, out: &mut Vec<u8>) {
-    let mut notes = std::mem::take(&mut trace.notes).into_iter().peekable();
-    while let Some(&((device, _), _)) = notes.peek() {
-        let mut plane = Plane::new(device, &format!("/device:CUSTOM:GPU {device} annotations"));
-        while let Some(((_, stream), mut track)) = notes.next_if(|((own, _), _)| *own == device) {
-            track.records.sort_by_key(|record| (record.begin, std::cmp::Reverse(record.duration)));
-            let mut line = Line::new(stream, &format!("Annotations #{stream}"), start.timestamp_ns, start.base);
-            for record in &track.records {
-                let name = record.name;
-                let metadata = plane.event((0, name), || (trace.texts.get(name).to_string(), String::new()));
-                line.begin(record, metadata);
-                line.end();
-            }
-            plane.line(line.bytes());
-        }
-        plane.finish(&trace.texts, out);
-    }
 }

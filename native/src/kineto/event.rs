@@ -2,7 +2,9 @@
 
 use jiter::{Jiter, JiterResult};
 
+use super::keys::Keys;
 use super::names::Texts;
+use super::places::Places;
 use crate::json::trace_event::{self, Head, Plain};
 
 /// What an event is, from its category.
@@ -26,6 +28,8 @@ pub enum Kind {
     /// Any other event of a host thread.
     #[default]
     Other,
+    /// An event of a category that is not known: its place and arguments tell what it is.
+    Unknown,
     /// Flows, counters, spans of the profiler itself.
     Ignored,
 }
@@ -33,16 +37,22 @@ pub enum Kind {
 impl Kind {
     fn of(category: &str) -> Kind {
         match category {
-            "cpu_op" | "Operator" | "operator" => Kind::Op,
-            "python_function" => Kind::Frame,
+            "cpu_op" | "operator" => Kind::Op,
+            "python_function" | "python" => Kind::Frame,
             "user_annotation" => Kind::Annotation,
-            "kernel" | "Kernel" | "concurrent_kernel" => Kind::Kernel,
-            "gpu_memcpy" | "Memcpy" => Kind::Memcpy,
-            "gpu_memset" | "Memset" => Kind::Memset,
-            "gpu_user_annotation" | "cuda_sync" => Kind::DeviceNote,
-            "Trace" | "ac2g" | "fwdbwd" | "async_cpu_to_gpu" | "async_gpu" | "forward_backward" => Kind::Ignored,
-            _ if category.ends_with("_runtime") || category.ends_with("_driver") || category == "Runtime" => Kind::Call,
-            _ => Kind::Other,
+            "kernel" | "concurrent_kernel" => Kind::Kernel,
+            "gpu_memcpy" | "memcpy" => Kind::Memcpy,
+            "gpu_memset" | "memset" => Kind::Memset,
+            "cuda_sync" | "cuda_event" => Kind::DeviceNote,
+            "cpu_instant_event" | "overhead" => Kind::Other,
+            "trace" | "ac2g" | "fwdbwd" | "async_cpu_to_gpu" | "async_gpu" | "forward_backward" => Kind::Ignored,
+            _ if category.ends_with("_runtime") || category.ends_with("_driver") || category == "runtime" => Kind::Call,
+            _ if NOTES.iter().any(|end| category.ends_with(end)) => Kind::DeviceNote,
+            _ if category.bytes().any(|byte| byte.is_ascii_uppercase() || byte == b' ') => {
+                // As the first versions called them: `Operator`, `User Annotation`.
+                Kind::of(&category.to_ascii_lowercase().replace(' ', "_"))
+            }
+            _ => Kind::Unknown,
         }
     }
 
@@ -51,6 +61,11 @@ impl Kind {
         matches!(self, Kind::Kernel | Kind::Memcpy | Kind::Memset)
     }
 }
+
+/// Ends of the categories of ranges beside streams.
+const NOTES: [&str; 4] = ["_user_annotation", "_sync", "_profiler_range", "_scope_profiler"];
+/// Begin of the name of a step.
+pub const STEP: &str = "ProfilerStep#";
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
@@ -65,18 +80,30 @@ pub enum Value {
 pub struct Fields {
     pub head: Head,
     pub kind: Kind,
-    pub has_category: bool,
+    /// The text of the category; 0 for none.
+    pub category: u32,
     pub name: u32,
+    /// Whether it is named as a step.
+    pub is_step: bool,
     pub args: Vec<(u32, Value)>,
 }
 
 /// Reads the next event into `fields`, whose memory is used again.
-pub fn read(json: &mut Jiter, texts: &mut Texts, fields: &mut Fields) -> JiterResult<()> {
+pub fn read(
+    json: &mut Jiter,
+    keys: &Keys,
+    texts: &mut Texts,
+    places: &mut Places,
+    fields: &mut Fields,
+) -> JiterResult<()> {
     let mut args = std::mem::take(&mut fields.args);
     args.clear();
-    *fields = Fields { args, ..Fields::default() };
-    let head = trace_event::read(json, &mut Reading { texts, fields, key: 0 })?;
+    *fields = Fields { args, kind: Kind::Unknown, ..Fields::default() };
+    let head = trace_event::read(json, &mut Reading { keys, texts, places, fields, key: 0 })?;
     fields.head = head;
+    if fields.is_step && matches!(fields.kind, Kind::Op | Kind::Other | Kind::Unknown) {
+        fields.kind = Kind::Annotation;
+    }
     // Ranges that PyTorch itself marks around the launch of a collective say what it sends, as ops do.
     if fields.kind == Kind::Annotation && texts.get(fields.name).starts_with("nccl:") {
         fields.kind = Kind::Op;
@@ -86,7 +113,9 @@ pub fn read(json: &mut Jiter, texts: &mut Texts, fields: &mut Fields) -> JiterRe
 
 /// Gives texts their numbers.
 struct Reading<'t> {
+    keys: &'t Keys,
     texts: &'t mut Texts,
+    places: &'t mut Places,
     fields: &'t mut Fields,
     key: u32,
 }
@@ -94,11 +123,18 @@ struct Reading<'t> {
 impl trace_event::Texts for Reading<'_> {
     fn name(&mut self, text: &str) {
         self.fields.name = self.texts.number(text);
+        self.fields.is_step = text.starts_with(STEP);
     }
 
     fn category(&mut self, text: &str) {
         self.fields.kind = Kind::of(text);
-        self.fields.has_category = !text.is_empty();
+        if self.fields.kind == Kind::Unknown {
+            self.fields.category = self.texts.number(text);
+        }
+    }
+
+    fn place(&mut self, text: &str) -> i64 {
+        self.places.number(text)
     }
 
     fn key(&mut self, key: &str) -> bool {
@@ -113,6 +149,7 @@ impl trace_event::Texts for Reading<'_> {
             Plain::Text("") => return,
             Plain::Json(text) if text.contains('\n') => Value::Text(self.texts.number(&on_one_line(text))),
             Plain::Text(text) | Plain::Json(text) => Value::Text(self.texts.number(text)),
+            Plain::Bool(_) if self.keys.are_numbers(self.key) => return,
             Plain::Bool(value) => Value::Int(value.into()),
             Plain::Int(value) => Value::Int(value),
             Plain::Uint(value) => Value::Int(value as i64),

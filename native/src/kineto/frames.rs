@@ -6,9 +6,11 @@
 use std::collections::HashMap;
 
 use super::event::Kind;
+use super::times;
 use super::trace::{Place, Record, Trace, Track};
 
 pub fn place(trace: &mut Trace) {
+    trace.threads.values_mut().for_each(times::leave_out_open_frames);
     let unknown: Vec<Place> = trace
         .threads
         .iter()
@@ -40,7 +42,7 @@ fn distribute(trace: &mut Trace, place: Place, track: Track) {
         trees[tree].1.push(Record { first: 0, count: 0, ..record });
     }
     trees.sort_by_key(|(_, records)| std::cmp::Reverse(records.len()));
-    let mut main = main_thread(trace).filter(|main| !has_frames(&trace.threads[main]));
+    let mut main = main_thread(trace, track.rank).filter(|main| !has_frames(&trace.threads[main]));
     let mut owner: HashMap<i64, Place> = HashMap::new();
     for (place, track) in &trace.threads {
         let frames = track.records.iter().filter(|record| record.kind == Kind::Frame);
@@ -52,6 +54,7 @@ fn distribute(trace: &mut Trace, place: Place, track: Track) {
         let target = known.unwrap_or((place.0, -(number as i64)));
         let own = trace.threads.entry(target).or_default();
         if own.records.is_empty() {
+            own.rank = track.rank;
             own.name = if track.name.is_empty() { "unknown thread".into() } else { track.name.clone() };
         }
         own.records.extend(records);
@@ -62,10 +65,11 @@ fn has_frames(track: &Track) -> bool {
     track.records.iter().any(|record| record.kind == Kind::Frame)
 }
 
-/// The only thread with steps.
-fn main_thread(trace: &Trace) -> Option<Place> {
+/// The only thread of a rank with steps.
+fn main_thread(trace: &Trace, rank: u32) -> Option<Place> {
     let is_step = |record: &Record| super::attribute::step_number(trace.texts.get(record.name)).is_some();
-    let mut with_steps = trace.threads.iter().filter(|(_, track)| track.records.iter().any(is_step));
+    let own = trace.threads.iter().filter(|(_, track)| track.rank == rank);
+    let mut with_steps = own.filter(|(_, track)| track.records.iter().any(is_step));
     match (with_steps.next(), with_steps.next()) {
         (Some((place, _)), None) => Some(*place),
         _ => None,

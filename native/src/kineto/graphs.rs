@@ -52,7 +52,7 @@ impl Call {
 
 impl Node {
     /// The launch `record` of the thread `track`.
-    pub fn of(trace: &super::trace::Keys, track: &Track, record: &Record, kind: Kind, owner: Owner) -> Node {
+    pub fn of(trace: &super::keys::Keys, track: &Track, record: &Record, kind: Kind, owner: Owner) -> Node {
         let text = |key| match track.arg(record, key) {
             Some(Value::Text(text)) => text,
             _ => 0,

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
-use ahash::AHashMap;
+use ahash::{AHashMap, AHashSet};
 
 use super::attribute::{Owners, step_number};
 use super::device::place;
 use super::event::{Kind, Value};
 use super::names::Texts;
-use super::trace::{NONE, Record, Trace, Track};
-use super::write::{Line, Plane, Start, path_text};
+use super::steps::Mark;
+use super::trace::{Document, NONE, Place, Properties, Record, Trace, Track};
+use super::write::{Line, Out, Plane, Start, path_text, tell};
 use crate::wire::tags::xplane::XEvent;
 
 struct Keys {
@@ -17,6 +18,8 @@ struct Keys {
     device: u32,
     root: u32,
     step: u32,
+    leads: [u32; 2],
+    follows: [u32; 2],
     tf_op: u32,
     own: [u32; 3],
     memory: MemoryKeys,
@@ -45,6 +48,8 @@ impl Keys {
             device: key("device_id"),
             root: key("_r"),
             step: key("step_num"),
+            leads: ["_pt", "_p"].map(&mut key),
+            follows: ["_ct", "_c"].map(&mut key),
             tf_op: key("tf_op"),
             own: ["correlation", "External id", "Module Hierarchy"].map(&mut key),
             memory: MemoryKeys {
@@ -73,36 +78,57 @@ struct Writer<'a> {
     paths: AHashMap<u32, u32>,
 }
 
-/// `links`: correlation ids of work on devices with the device, ascending; `sizes`: the memory of devices.
-pub fn plane(
-    trace: &mut Trace,
-    owners: &Owners,
-    links: &[(i64, i64)],
-    sizes: HashMap<i64, i64>,
-    start: Start,
-    out: &mut Vec<u8>,
-) {
+/// `links`: correlation ids of work on devices with the device, ascending.
+pub fn plane(trace: &mut Trace, owners: &Owners, links: &[(i64, i64)], start: Start, (out, times): Out) {
     let keys = Keys::of(&mut trace.texts);
     let threads = std::mem::take(&mut trace.threads);
-    let texts = &mut trace.texts;
-    let memory = Allocated { sizes, ..Allocated::default() };
+    let memory = Allocated::of(trace);
     let (host, paths) = (Plane::new(0, "/host:CPU"), AHashMap::new());
     let mut writer = Writer { plane: host, keys, owners, memory, links, paths };
-    for (number, ((_, tid), track)) in threads.into_iter().enumerate() {
-        if track.records.is_empty() {
+    let mut lines = Lines::default();
+    for (number, (place, track)) in threads.into_iter().enumerate() {
+        if track.records.is_empty() && track.left_out == 0 {
             continue;
         }
-        let name = if track.name.is_empty() { format!("thread {tid}") } else { track.name.clone() };
-        let mut line = Line::new(tid, &name, start.timestamp_ns, start.base);
+        let (id, name) = lines.line(trace, place, &track);
+        tell(times, "/host:CPU", &name, &track);
+        let texts = &mut trace.texts;
+        let mut line = Line::new(id, &name, start.timestamp_ns, start.base);
         for (at, (record, &path)) in track.records.iter().zip(&owners.of_records[number]).enumerate() {
             let metadata = writer.name(texts, &track, record, path);
-            let step = owners.step_of(number, at, record.kind, texts.get(record.name));
-            writer.stats(texts, line.begin(record, metadata), &track, record, (path, step));
+            let mark = owners.steps.mark((number, at), record, texts.get(record.name), track.rank);
+            writer.stats(texts, line.begin(record, metadata), &track, record, (path, mark));
             line.end();
         }
         writer.plane.line(line.bytes());
     }
     writer.plane.finish(&trace.texts, out);
+}
+
+/// Lines of threads: each has an id of its own, the thread's number if no other process has a thread of that number.
+#[derive(Default)]
+struct Lines(AHashSet<i64>);
+
+impl Lines {
+    /// Id and name of the line of a thread.
+    fn line(&mut self, trace: &Trace, (_, tid): Place, track: &Track) -> (i64, String) {
+        let number = trace.places.shown(tid);
+        let named = trace.places.named(tid).map(|named| named.text.as_str());
+        let name = match (track.name.as_str(), named) {
+            ("", None) => format!("thread {tid}"),
+            ("", Some("")) => "unnamed thread".to_string(),
+            ("", Some(text)) => text.to_string(),
+            (name, _) => name.to_string(),
+        };
+        let mut id = number.unwrap_or(0);
+        while !self.0.insert(id) {
+            id = id.wrapping_add(1 << 32); // beyond the numbers of threads
+        }
+        match trace.ranks.get(track.rank as usize) {
+            Some(rank) => (id, format!("{rank}: {name}")),
+            None => (id, name),
+        }
+    }
 }
 
 impl Writer<'_> {
@@ -128,7 +154,7 @@ impl Writer<'_> {
         event: &mut Vec<u8>,
         track: &Track,
         record: &Record,
-        (path, step): (u32, Option<i64>),
+        (path, mark): (u32, Option<Mark>),
     ) {
         let (keys, plane) = (&self.keys, &mut self.plane);
         let mut stat = |key: u32, value: Value| plane.stat(event, XEvent::STATS, key, value);
@@ -148,13 +174,19 @@ impl Writer<'_> {
                     stat(keys.device, Value::Int(self.links[at].1));
                 }
             }
-            Kind::Annotation => {
-                if let Some(step) = step {
-                    stat(keys.root, Value::Int(1));
-                    stat(keys.step, Value::Int(step));
-                }
-            }
             _ => {}
+        }
+        if let Some(Mark { number, follows }) = mark {
+            // The step of another rank begins a group, and this one is part of it.
+            let context = if follows { keys.follows } else { keys.leads };
+            if !follows {
+                stat(keys.root, Value::Int(1));
+            }
+            stat(keys.step, Value::Int(number));
+            if self.owners.steps.followed() {
+                stat(context[0], Value::Int(0));
+                stat(context[1], Value::Int(number));
+            }
         }
         for &(key, value) in track.args_of(record) {
             if !keys.own.contains(&key) {
@@ -193,15 +225,26 @@ struct InUse {
     most: i64,
 }
 
-/// What is in use per kind and number of device.
+/// What is in use per rank, and kind and number of device.
 #[derive(Default)]
 struct Allocated {
-    state: HashMap<(i64, i64), InUse>,
+    state: HashMap<(u32, i64, i64), InUse>,
     /// Memory of each device, if that is known.
     sizes: HashMap<i64, i64>,
+    /// Numbers of devices by rank and their number there.
+    numbers: HashMap<(u32, i64), i64>,
 }
 
 impl Allocated {
+    fn of(document: &Document) -> Allocated {
+        let size = |facts: &Properties| facts.iter().find(|(name, _)| name == "totalGlobalMem")?.1.parse().ok();
+        Allocated {
+            state: HashMap::new(),
+            sizes: document.devices.iter().filter_map(|(&device, facts)| Some((device, size(facts)?))).collect(),
+            numbers: document.renumbered.iter().map(|(&number, &own)| (own, number)).collect(),
+        }
+    }
+
     fn name(&self, plane: &mut Plane, keys: &MemoryKeys, track: &Track, record: &Record) -> u64 {
         let releases = track.integer(record, keys.bytes).unwrap_or(0) < 0;
         let name = if releases { "MemoryDeallocation" } else { "MemoryAllocation" };
@@ -219,8 +262,12 @@ impl Allocated {
         let integer = |key: u32| track.integer(record, key);
         let (kind, ordinal) = (integer(keys.kind).unwrap_or(0), integer(keys.ordinal).unwrap_or(0));
         let bytes = integer(keys.bytes).unwrap_or(0);
-        let InUse { name, now, most } = self.state.entry((kind, ordinal)).or_insert_with(|| {
-            let name = if kind == 0 { "CPU".to_string() } else { format!("GPU_{ordinal}_caching") };
+        let InUse { name, now, most } = self.state.entry((track.rank, kind, ordinal)).or_insert_with(|| {
+            let name = match (kind, track.rank) {
+                (0, 0) => "CPU".to_string(),
+                (0, rank) => format!("CPU_{rank}"),
+                _ => format!("GPU_{}_caching", self.numbers.get(&(track.rank, ordinal)).unwrap_or(&ordinal)),
+            };
             InUse { name: texts.number(&name), now: 0, most: 0 }
         });
         *now = integer(keys.allocated).unwrap_or(now.saturating_add(bytes).max(0));

@@ -17,7 +17,10 @@ const LEFT_OUT: [&str; 9] = [
     "context",
 ];
 
-/// Texts by number; 0 is the empty text, those of `LEFT_OUT` follow.
+/// Names of arguments as the first versions wrote them, and as later ones do.
+const FORMER: [(&str, &str); 1] = [("external id", "External id")];
+
+/// Texts by number; 0 is the empty text, those of `LEFT_OUT` follow, then the pairs of `FORMER`.
 #[derive(Debug)]
 pub struct Texts {
     numbers: AHashMap<Arc<str>, u32>,
@@ -27,7 +30,7 @@ pub struct Texts {
 impl Default for Texts {
     fn default() -> Self {
         let mut texts = Texts { numbers: AHashMap::new(), list: Vec::new() };
-        for name in [""].iter().chain(&LEFT_OUT) {
+        for name in [""].into_iter().chain(LEFT_OUT).chain(FORMER.into_iter().flat_map(|(old, new)| [old, new])) {
             texts.number(name);
         }
         texts
@@ -50,7 +53,8 @@ impl Texts {
     /// The number of an argument's name; None for those that are left out.
     pub fn key(&mut self, name: &str) -> Option<u32> {
         let number = self.number(name);
-        (number as usize > LEFT_OUT.len()).then_some(number)
+        let behind = (number as usize).checked_sub(LEFT_OUT.len() + 1)?;
+        Some(if behind < 2 * FORMER.len() && behind % 2 == 0 { number + 1 } else { number })
     }
 
     pub fn get(&self, number: u32) -> &str {

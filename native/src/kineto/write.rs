@@ -8,6 +8,7 @@ use super::attribute::Owners;
 use super::event::Value;
 use super::names::Texts;
 use super::trace::{Record, Trace, Track};
+use crate::json::left::{Left, LineTimes};
 use crate::wire::tags::xplane::{XEvent, XLine, XPlane, XSpace, XStat};
 use crate::wire::write::{message, number, varint};
 use crate::wire::xspace::{event_metadata, stat_metadata};
@@ -127,6 +128,17 @@ impl Line {
     }
 }
 
+/// Bytes of the XSpace, and the lines with impossible times.
+pub type Out<'o> = (&'o mut Vec<u8>, &'o mut Vec<LineTimes>);
+
+/// Adds the events of a line with impossible times.
+pub fn tell(times: &mut Vec<LineTimes>, plane: &str, line: &str, track: &Track) {
+    if track.left_out + track.shortened > 0 {
+        let (plane, line) = (plane.to_string(), line.to_string());
+        times.push(LineTimes { plane, line, left_out: track.left_out, shortened: track.shortened });
+    }
+}
+
 /// Where all lines begin: Unix time in ns, and the same on the axis of the records in ps.
 #[derive(Clone, Copy)]
 pub struct Start {
@@ -134,8 +146,10 @@ pub struct Start {
     pub base: i64,
 }
 
-pub fn to_space(mut trace: Trace) -> Vec<u8> {
+/// The XSpace; adds how many events of which kinds are not read, and what has impossible times.
+pub fn to_space(mut trace: Trace, left: &mut Left) -> Vec<u8> {
     trace.end();
+    left.unread = std::mem::take(&mut trace.unread);
     let owners = Owners::of(&mut trace);
     let records = |tracks: &std::collections::BTreeMap<(i64, i64), Track>| {
         let all = tracks.values().flat_map(|track| &track.records);
@@ -144,7 +158,7 @@ pub fn to_space(mut trace: Trace) -> Vec<u8> {
     let spans = [records(&trace.threads), records(&trace.streams), records(&trace.notes)];
     let (first, last) = spans.iter().fold((i64::MAX, i64::MIN), |(a, b), &(c, d)| (a.min(c), b.max(d)));
     let first = if first > last { 0 } else { first.div_euclid(1000).saturating_mul(1000) };
-    let origin_ns = trace.origin.unwrap_or_default().ns.saturating_add(trace.base_ns);
+    let origin_ns = trace.origin_ns.saturating_add(trace.base_ns);
     let start = Start { timestamp_ns: origin_ns.saturating_add(first / 1000), base: first };
     let mut out = Vec::new();
     environment(&mut trace, start, last.saturating_sub(first).max(0), &mut out);
@@ -154,12 +168,11 @@ pub fn to_space(mut trace: Trace) -> Vec<u8> {
     }
     links.sort_unstable();
     links.dedup_by_key(|link| link.0);
-    let size =
-        |facts: &super::trace::Properties| facts.iter().find(|(name, _)| name == "totalGlobalMem")?.1.parse().ok();
-    let sizes = trace.devices.iter().filter_map(|(&device, facts)| Some((device, size(facts)?))).collect();
-    super::device::planes(&mut trace, &owners, start, &mut out);
-    super::host::plane(&mut trace, &owners, &links, sizes, start, &mut out);
-    super::device::notes(&mut trace, start, &mut out);
+    let mut times = Vec::new();
+    super::device::planes(&mut trace, &owners, start, (&mut out, &mut times));
+    super::host::plane(&mut trace, &owners, &links, start, (&mut out, &mut times));
+    super::notes::planes(&mut trace, start, (&mut out, &mut times));
+    left.times = times;
     out
 }
 
@@ -181,7 +194,8 @@ fn environment(trace: &mut Trace, start: Start, duration: i64, out: &mut Vec<u8>
     }
     plane.finish(&trace.texts, out);
     let text = |wanted: &str| header.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
-    let rank = text("distributedInfo").and_then(rank).map(|rank| format!("rank {rank}"));
+    let rank = text("distributedInfo").filter(|_| trace.ranks.is_empty()).and_then(rank);
+    let rank = rank.map(|rank| format!("rank {rank}"));
     let parts: Vec<&str> = [text("host_name"), rank.as_deref()].into_iter().flatten().collect();
     if !parts.is_empty() {
         message(out, XSpace::HOSTNAMES, parts.join(" ").as_bytes());

@@ -10,7 +10,6 @@ use crate::decode::filter::{self, EventFilter, PlaneFilter, StatFilter};
 use crate::decode::metadata::{EventMetadata, StatMetadata};
 use crate::decode::stats::{self, StatColumns};
 use crate::decode::times::{self, Times};
-use crate::decode::trace_events;
 use crate::decode::xspace;
 use crate::records::{self, Limit};
 use crate::wire::tags::hlo::{HloModuleProto, HloProto};
@@ -329,14 +328,6 @@ fn stat_values(
     Ok((array(py, values), array(py, present)))
 }
 
-/// Bytes of an XSpace with the events of trace-event JSON.
-#[pyfunction]
-fn space_of_trace_events<'py>(py: Python<'py>, text: PyReadonlyArray1<'py, u8>) -> PyResult<Bound<'py, PyBytes>> {
-    let text = text.as_slice()?;
-    let bytes = without_gil(py, || trace_events::to_space(text))?;
-    Ok(PyBytes::new(py, &bytes))
-}
-
 /// Whether the bytes are a Riegeli/records file.
 #[pyfunction]
 fn is_records(data: PyReadonlyArray1<'_, u8>) -> PyResult<bool> {
@@ -386,6 +377,5 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(stat_owners, module)?)?;
     module.add_function(wrap_pyfunction!(stat_values, module)?)?;
     module.add_function(wrap_pyfunction!(is_records, module)?)?;
-    module.add_function(wrap_pyfunction!(space_of_records, module)?)?;
-    module.add_function(wrap_pyfunction!(space_of_trace_events, module)?)
+    module.add_function(wrap_pyfunction!(space_of_records, module)?)
 }

@@ -201,7 +201,7 @@ def test_a_trace_that_is_cut_off_is_shown_with_a_warning() -> None:
     end = TRAINING.index(b'"aten::mm"')
     whole, (skipped,) = unpack(TRAINING[:end])
     begin = TRAINING.rindex(b' {"ph"', 0, end)
-    assert skipped == Skipped(begin, end - begin, "the text ends in the middle: the trace was cut off")
+    assert skipped == Skipped(begin, end - begin, "the text ends in the middle: the trace was cut off", "cut_off")
     assert "Linear_0/aten::addmm:PyTorch" in plane(columns.load(whole), "/host:CPU").event_metadata.names
 
 

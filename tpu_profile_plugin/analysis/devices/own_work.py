@@ -13,6 +13,8 @@ from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Work
 from tpu_profile_plugin.columns import XSpace
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
+_EXCEPTIONS = 100
+"""One run of so many may have the id of a launch that is not its own."""
 _EARLIEST, _LATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
@@ -56,10 +58,11 @@ def own_work(space: XSpace, pre: Preprocessed | None, device: Device, marks: Mar
     if step is None or not bool((step >= 0).any()):
         return None
     runs, count = device.runs, len(marks)
-    own = np.flatnonzero(step >= 0)
+    line = _queue(space, device)
+    own = _in_order(step, line, runs.begin_ps)
     last = np.full(count, _EARLIEST)
     np.maximum.at(last, step[own], runs.end_ps[own])
-    main = own[_on_main_queue(space, device)[own]]
+    main = own[_on_main_queue(device, line)[own]]
     first, ended = np.full(count, _LATEST), np.full(count, _EARLIEST)
     np.minimum.at(first, step[main], runs.begin_ps[main])
     np.maximum.at(ended, step[main], runs.end_ps[main])
@@ -68,15 +71,32 @@ def own_work(space: XSpace, pre: Preprocessed | None, device: Device, marks: Mar
 
 
 def _step_of_runs(space: XSpace, pre: Preprocessed | None, device: Device, marks: Marks) -> I64 | None:
-    """Per run of an op the row of the step that launched it, -1 if unknown."""
+    """Per run of an op the row of the step that launched it, -1 if unknown.
+
+    By its group, unless the launches of most runs say otherwise: a stray group of one event may be given to all.
+    """
+    grouped = _step_of_groups(pre, device, marks)
+    if grouped is not None and device.kind != "gpu":
+        return grouped
+    launched = _step_of_launches(space, device, marks)
+    if grouped is None or launched is None:
+        return launched if grouped is None else grouped
+    disagree = (launched >= 0) & (launched != grouped)
+    return launched if 2 * int(disagree.sum()) > len(launched) else grouped
+
+
+def _step_of_groups(pre: Preprocessed | None, device: Device, marks: Marks) -> I64 | None:
     group = pre.planes[device.plane].group_id if pre is not None else None
-    if group is not None:
-        order = np.argsort(marks.number, kind="stable")
-        wanted = group[device.runs.event]
-        row = np.minimum(np.searchsorted(marks.number[order], wanted), len(marks) - 1)
-        step = np.where(marks.number[order][row] == wanted, order[row], -1)
-        if bool((step >= 0).any()):
-            return step
+    if group is None:
+        return None
+    order = np.argsort(marks.number, kind="stable")
+    wanted = group[device.runs.event]
+    row = np.minimum(np.searchsorted(marks.number[order], wanted), len(marks) - 1)
+    step = np.where(marks.number[order][row] == wanted, order[row], -1)
+    return step if bool((step >= 0).any()) else None
+
+
+def _step_of_launches(space: XSpace, device: Device, marks: Marks) -> I64 | None:
     step_of_start = _step_of_starts(space, device, marks)
     if step_of_start is None or device.kind == "gpu":
         return step_of_start  # the starts of a GPU are its runs
@@ -109,12 +129,35 @@ def _step_of_executions(device: Device, marks: Marks) -> I64 | None:
     return step if bool((device.starts >= marks.begin_ps[step]).all()) else None
 
 
-def _on_main_queue(space: XSpace, device: Device) -> Bools:
-    """Per run, whether it is on the queue that computes most; other devices than GPUs have a single one."""
+def _queue(space: XSpace, device: Device) -> I64:
+    """Per run the line that it is on; other devices than GPUs have a single queue."""
+    if device.kind != "gpu":
+        return np.zeros(len(device.runs), np.int64)
+    plane = next(plane for plane in space.planes if plane.index == device.plane)
+    return line_of(plane, device.runs.event)
+
+
+def _in_order(step: I64, line: I64, begin_ps: I64) -> I64:
+    """The runs with a step, without those between two others of their queue whose steps are both earlier or both later.
+
+    A queue runs in order: the few that say otherwise have the id of another launch.
+    """
+    own = np.flatnonzero(step >= 0)
+    own = own[np.lexsort((begin_ps[own], line[own]))]
+    if len(own) < 3:
+        return own
+    of, queue = step[own], line[own]
+    before, here, after = of[:-2], of[1:-1], of[2:]
+    odd = (before <= after) & ((here < before) | (here > after)) & (queue[:-2] == queue[2:])
+    if odd.sum() > max(1, len(own) // _EXCEPTIONS):
+        return own
+    return own[np.concatenate(([True], ~odd, [True]))]
+
+
+def _on_main_queue(device: Device, line: I64) -> Bools:
+    """Per run, whether it is on the queue that computes most."""
     if device.kind != "gpu":
         return np.ones(len(device.runs), np.bool_)
-    plane = next(plane for plane in space.planes if plane.index == device.plane)
-    line = line_of(plane, device.runs.event)
     computes = device.runs.work == Work.COMPUTE
     busy = (device.runs.end_ps - device.runs.begin_ps) * (computes if bool(computes.any()) else True)
     main: Bools = line == int(np.bincount(line, weights=busy).argmax())

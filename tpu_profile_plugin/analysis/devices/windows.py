@@ -107,9 +107,7 @@ def step_windows(space: XSpace, pre: Preprocessed | None, devices: Sequence[Devi
         if inferred is None:
             return whole_recording(devices)
         steps = _of_events(space, inferred, devices)
-    if not len(steps):
-        return whole_recording(devices)
-    return _undivided(steps, devices) if steps.source == "host" else steps
+    return steps if len(steps) else whole_recording(devices)
 
 
 def _of_events(space: XSpace, steps: InferredSteps, devices: Sequence[Device]) -> StepWindows:
@@ -184,7 +182,10 @@ def _of_marks(space: XSpace, pre: Preprocessed | None, marks: Marks, devices: Se
         steps = replace(steps.where(inner), without_work=len(marks) - (inner.stop - inner.start))
     lasting: Bools = np.any(steps.end_ps > steps.begin_ps, axis=1)
     overlapping = any(_overlaps(work, begin[:, i]) for i, work in enumerate(own) if work is not None)
-    return _complete(steps.where(lasting), overlapping=overlapping)
+    steps = steps.where(lasting)
+    if steps.source == "host" and len(steps):
+        steps = _undivided(steps, devices)
+    return steps if steps.source == "dispatch" else _complete(steps, overlapping=overlapping)
 
 
 def _overlaps(own: OwnWork, begin: I64) -> bool:

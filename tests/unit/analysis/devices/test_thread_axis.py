@@ -25,7 +25,8 @@ def test_times_that_are_too_far_apart_have_no_axis_and_no_device() -> None:
     near = plane(space, "/host:CPU")
     assert fits_one_axis(near)
     assert len(pytorch_devices(space, near)) == 1
-    space = loaded(trace(op("aten::add", 0, 1), op("aten::add", YEARS, 1), op("b", 1, 1, BACKWARD)))
+    many = [op("aten::add", at + 2 * i, 1) for at in (0, YEARS) for i in range(8)]
+    space = loaded(trace(*many, op("b", 1, 1, BACKWARD)))
     far = plane(space, "/host:CPU")
     assert not fits_one_axis(far)
     assert pytorch_devices(space, far) == []

@@ -1,0 +1,91 @@
+"""Reads traces of events as JSON piece by piece, and says what was left out or repaired."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from tpu_profile_plugin import _native
+from tpu_profile_plugin.columns.arrays import U8
+from tpu_profile_plugin.columns.space import ImpossibleTimes
+from tpu_profile_plugin.errors import CorruptProfile
+from tpu_profile_plugin.formats import foreign
+from tpu_profile_plugin.formats.format import CUT, Skipped, Unpacked
+from tpu_profile_plugin.units import MIB
+
+_HEAD = 256 << 10
+_PIECE = 4 * MIB
+_NO_EVENTS = "no list of events"
+
+
+def sniffed(content: U8) -> tuple[bool, bool, int | None]:
+    """Whether the content is a trace of events, whether PyTorch's profiler wrote it, and its rank; from its begin."""
+    return _native.sniff_trace(content[:_HEAD])
+
+
+def pieces_of(content: U8) -> Iterator[U8]:
+    """The content in pieces."""
+    return (content[begin : begin + _PIECE] for begin in range(0, len(content), _PIECE))
+
+
+def reader(*, pytorch: bool) -> Callable[[Iterable[U8]], Unpacked]:
+    """Reads the pieces of a trace, of PyTorch's profiler or of any other writer of events, as an XSpace."""
+
+    def read(pieces: Iterable[U8]) -> Unpacked:
+        return _read(pieces, pytorch)
+
+    return read
+
+
+def _read(pieces: Iterable[U8], pytorch: bool) -> Unpacked:
+    """The trace as an XSpace; offsets count bytes of the text."""
+    reader, length, head = _native.TraceReader(pytorch), 0, np.zeros(0, np.uint8)
+    try:
+        for piece in pieces:
+            if not length:
+                head = piece[:_HEAD].copy()
+            length += len(piece)
+            reader.feed(piece)
+        space, losses, times = reader.finish()
+    except _native.DecodeError as error:
+        message, offset = error.args
+        if message.startswith(_NO_EVENTS):
+            foreign.refuse_json(head.tobytes(), offset)
+        raise CorruptProfile(message, offset=offset) from None
+    _native.give_back_memory()  # the reader has freed more than the result takes
+    space.flags.writeable = False
+    skipped = tuple(_skipped(*loss, length) for loss in losses)
+    return Unpacked(space, skipped, tuple(ImpossibleTimes(*line) for line in times))
+
+
+def _skipped(kind: str, begin: int, at: int, what: str, count: int, size: int, length: int) -> Skipped:
+    """What one kind of damage has cost."""
+    more = ("", ", nor is a later one")[count - 1] if count < 3 else f", nor are {count - 1} later ones"
+    several = count > 1
+    match kind:
+        case "damaged":
+            return Skipped(begin, size, f"an event is no JSON: {what} at byte {at:,}{more}", "damaged_events")
+        case "mended":
+            text = f"{count:,} events that are no JSON were repaired, the first" if several else "An event was repaired"
+            return Skipped(begin, 0, f"{text} at byte {at:,}: {what}.", "repaired_events")
+        case "stray":
+            reason = "text between events, as two processes leave it that write one file"
+            return Skipped(begin, size, reason, "stray_text")
+        case "key":
+            reason = f"the value of {what!r} is no JSON{more}" if what else f"a key is no JSON{more}"
+            return Skipped(begin, size, reason, "damaged_header")
+        case "cut":
+            return Skipped(begin, length - begin, "the text ends in the middle: the trace was cut off", CUT)
+        case _:
+            return Skipped(0, 0, _unread(what, count), "unread_events")
+
+
+def _unread(what: str, count: int) -> str:
+    """What events are not read: of a `category NAME`, of `no category`, or of a `phase P`."""
+    kind, _, name = what.partition(" ")
+    events = f"{count:,} events" if count > 1 else "1 event"
+    if kind == "phase":
+        return f"{events} of phase {name} not read: the profiler writes whole events, of phase X."
+    of = f"of category {name}" if kind == "category" else "without a category"
+    return f"{events} {of} not read: neither on a thread of the host nor on a known device."
