@@ -219,10 +219,10 @@ def test_simultaneous_requests_of_a_page_decode_nothing_twice(tmp_path, monkeypa
         def __getattr__(self, name):
             return getattr(_native, name)
 
-        def decode_space(self, data, threads, keep, events, filters):
+        def decode_space(self, data, threads, keep, events, filters, times=None):
             passes.append(repr((keep, events, filters)))
             time.sleep(0.05)  # the other requests reach this point in the meantime
-            return _native.decode_space(data, threads, keep, events, filters)
+            return _native.decode_space(data, threads, keep, events, filters, times)
 
     monkeypatch.setattr(lazy, "_native", Counting())
     board = Board(write(tmp_path / "logs", {"plugins/profile/s/h.xplane.pb": STEPS}), tmp_path / "home")

@@ -76,11 +76,14 @@ plane 1 "/device:TPU:0"
     assert '"name":"jit_f(7)"' in answer.text
 
 
-def test_events_that_overflow_time_are_counted(board, logdir):
+def test_events_that_overflow_time_are_left_out_and_told(board, logdir):
     events = [event(1, 10, LARGEST), event(1, 20, LARGEST)]
     data = plane("/host:CPU", [line("main", events)], [(1, named(1, "a"))])
     rows = ask(board, logdir, data, "profile_contents").json["rows"]
-    assert [cell["v"] for cell in rows[0]["c"]][3:9] == [2.0, 1.0, 0.0, 0.0, float(LARGEST - 10), float(LARGEST - 10)]
+    assert [cell["v"] for cell in rows[0]["c"]][3:9] == [0.0, 0.0, 0.0, None, None, 0.0]
+    (problem,) = board.json("run_info", run="damage/d")["problems"]
+    assert problem["code"] == "impossible_times"
+    assert problem["message"].endswith("and are left out: 2 on main of /host:CPU.")
 
 
 def test_impossible_times_are_reported_on_the_overview(board, logdir):

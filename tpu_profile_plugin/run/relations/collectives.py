@@ -41,7 +41,12 @@ COLUMNS = (
     texts("kind", "Kind", "all-reduce, all-gather, reduce-scatter, all-to-all, send, ..."),
     texts("program", "Program", "The HLO module with its program id."),
     integers("begin_ps", "Begin", "ps", "Begin on the axis of the trace viewer; of asynchronous ones, of the start."),
-    integers("duration_ps", "Duration", "ps", "Time from start to completion."),
+    integers(
+        "duration_ps",
+        "Duration",
+        "ps",
+        "Time from start to completion, with the first wait for another device to start, which the page sets aside.",
+    ),
     integers("exposed_ps", "Exposed", "ps", "Part of the duration during which the device computes nothing."),
     integers("wait_ps", "Wait", "ps", "Time until the last device began, at most the duration."),
     texts("late_host", "Late host", "Host of the device that began last."),

@@ -71,10 +71,12 @@ export function segmentsOf(found: Pick<Decomposition, "groups" | "averagePs" | "
     return ps > 0 ? [{ id: label.id, name: label.name, help: label.help, ps, share, colour, striped, parts }] : [];
   };
   const at = (id: string): number => found.averagePs.get(id) ?? 0;
-  return found.groups.filter(({ id }) => id !== UNKNOWN).flatMap((group) => {
-    const parts = group.parts.flatMap((part) => segment(part, at(part.id), []));
-    return segment(group, group.id === BETWEEN ? at(BETWEEN) : parts.reduce((all, { ps }) => all + ps, 0), parts);
-  });
+  return found.groups
+    .filter(({ id }) => id !== UNKNOWN)
+    .flatMap((group) => {
+      const parts = group.parts.flatMap((part) => segment(part, at(part.id), []));
+      return segment(group, group.id === BETWEEN ? at(BETWEEN) : parts.reduce((all, { ps }) => all + ps, 0), parts);
+    });
 }
 
 /** The segment of a category or part: that of its category. */
