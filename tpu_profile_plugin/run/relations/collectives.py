@@ -45,7 +45,7 @@ COLUMNS = (
         "duration_ps",
         "Duration",
         "ps",
-        "Time from start to completion, with the first wait for another device to start, which the page sets aside.",
+        "Time from start to completion, with first waits that the page sets aside.",
     ),
     integers("exposed_ps", "Exposed", "ps", "Part of the duration during which the device computes nothing."),
     integers("wait_ps", "Wait", "ps", "Time until the last device began, at most the duration."),
