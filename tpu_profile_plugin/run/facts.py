@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.common.reasons import Reason
+from tpu_profile_plugin.analysis.common.reasons import DEVICE_PLANES_MISSING, Reason
 from tpu_profile_plugin.analysis.summary.framework import in_order
 from tpu_profile_plugin.errors import Problem
+
+NOT_RECORDED = "not recorded"
+"""The type of devices of which there is no plane, though the host ran programs on them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,8 @@ class RunFacts:
       planes: all planes, host after host in file-name order.
       modules: (`name(program id)`, program id) of the HLO modules in `/host:metadata`, each once, sorted.
       program_bytes: (name, size of the largest module of that name) of the HLO modules, sorted.
-      device_types: e.g. "TPU v6 Lite", or "TPU" or "GPU" if the model is not recorded; "CPU" without devices; sorted.
+      device_types: e.g. "TPU v6 Lite", or "TPU" or "GPU" if the model is not recorded; "CPU" without devices, "not
+        recorded" if the host ran programs on others; sorted.
       counter_values: whether a TPU plane declares the stat `counter_value`.
       megascale: whether the host plane declares an event named `MegaScale:...`.
       requests: whether the host plane declares an event that begins a request or a batch of a model server.
@@ -78,7 +82,8 @@ def combine_facts(hosts: Sequence[RunFacts]) -> RunFacts:
     """The facts of a run from those of its hosts."""
     kinds = {kind for host in hosts for kind in host.device_types}
     if not kinds and any(plane.name == "/host:CPU" for host in hosts for plane in host.planes):
-        kinds = {"CPU"}
+        missing = any(loss.code == DEVICE_PLANES_MISSING.code for host in hosts for loss in host.losses)
+        kinds = {NOT_RECORDED if missing else "CPU"}
     return RunFacts(
         hosts=tuple(name for host in hosts for name in host.hosts),
         planes=tuple(plane for host in hosts for plane in host.planes),

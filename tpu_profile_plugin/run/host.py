@@ -94,7 +94,7 @@ class HostProfile:
         self.origin = replace(origin, recorded=recorded) if origin else None
         self.kept = kept
         self.engines: dict[Engine, None] = {}
-        self._identity = (file.identity, "recorded") if recorded else file.identity
+        self._identity = as_recorded(file.identity) if recorded else file.identity
         self._as_recorded = recorded
         self._file = file
         self._read_file = read
@@ -217,6 +217,11 @@ class HostProfile:
         identity = ("hosts", *(host._identity for host in hosts))
         value: T = self._cache.derived(identity, key, make)
         return value
+
+
+def as_recorded(identity: Hashable) -> Hashable:
+    """The identity of a file read with all events, also those with impossible times."""
+    return identity, "recorded"
 
 
 def losses_in(results: Iterable[Any], file: HostFile) -> tuple[Problem, ...]:

@@ -17,6 +17,7 @@ from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.analysis.serving.events import has_requests
 from tpu_profile_plugin.analysis.summary.framework import declared_frameworks, in_order, names_pytorch
 from tpu_profile_plugin.analysis.summary.mended_times import mended_times
+from tpu_profile_plugin.analysis.summary.missing_events import missing_events
 from tpu_profile_plugin.analysis.summary.torch_recording import not_recorded
 from tpu_profile_plugin.analysis.tf_data.pipelines import has_iterators
 from tpu_profile_plugin.columns import Plane, XSpace, load, peek, stats
@@ -52,6 +53,7 @@ def file_facts(host: str, content: Unpacked, times: XSpace | None = None) -> Run
     if any(names_pytorch(plane) for plane in space.planes if "/device:GPU" in plane.name):
         wrote |= {PYTORCH}
     missing = not_recorded(torch[0], (one for one in space.planes if "/device:GPU" in one.name)) if torch else ()
+    frameworks = in_order(wrote)
     planes = tuple(PlaneFact(host, plane.name, plane.lines, plane.bytes) for plane in summary.planes)
     return RunFacts(
         hosts=(host,),
@@ -68,7 +70,7 @@ def file_facts(host: str, content: Unpacked, times: XSpace | None = None) -> Run
         tf_data=any(map(has_iterators, threads)),
         tf_executor=any(map(runs_tensorflow, threads)),
         pytorch=bool(torch),
-        frameworks=in_order(wrote),
+        frameworks=frameworks,
         torch_collectives=any(is_collective(name) for plane in torch for name in plane.event_metadata.names),
         not_recorded=missing,
         torch_memory=bool(torch) and TORCH_MEMORY not in missing,
@@ -77,6 +79,7 @@ def file_facts(host: str, content: Unpacked, times: XSpace | None = None) -> Run
             for problem in (
                 *_left_out(skipped),
                 *(() if times is None else mended_times(times.impossible, times.clocks)),
+                *(() if times is None else missing_events(times, programs, frameworks)),
                 *_broken_modules(summary.broken_modules),
                 *(Problem("too_many", text) for text in summary.excess),
             )

@@ -174,9 +174,12 @@ class Results:
         """Whether the files are unchanged since the request was resolved; otherwise drops their cached data."""
         if mapping_faults() == before and all(side.unchanged for side in request.sides):
             return True
+        from tpu_profile_plugin.run.host import as_recorded
+
         for side in request.sides:
             for file in side.hosts:
-                self._cache.discard(file.identity)
+                for identity in (file.identity, as_recorded(file.identity)):
+                    self._cache.discard(identity)
                 if self._summaries is not None:
                     self._summaries.withdraw(file.identity)
         return False

@@ -40,6 +40,21 @@ def test_the_content_tells_the_format(content: bytes, name: str) -> None:
     assert format_of(byte_array(content)).name == name
 
 
+def test_profiles_of_two_hosts_in_one_file_are_not_one() -> None:
+    first, second = (
+        build(f'plane 1 "/host:CPU"\n  line 7 "python"\n    0us +10us of_{name}\nhost {name}') for name in "ab"
+    )
+    made = unpack(first + second)
+    assert made.space.tobytes() == first
+    (part,) = made.skipped
+    assert (part.offset, part.bytes, part.code) == (len(first), len(second), "other_host")
+    assert part.reason == "they are the profile of b, behind that of a; put each into a file of its own"
+    assert not unpack(first).skipped
+    assert not unpack(first + first).skipped  # of one host, as profilers append planes
+    for end in range(len(first) + 1, len(first + second)):
+        assert len(unpack((first + second)[:end]).space) in (len(first), end)
+
+
 @pytest.mark.parametrize("content", [SPACE, appended([SPACE]), TEXT], ids=["XSpace", "records", "JSON"])
 def test_any_format_may_be_compressed(content: bytes) -> None:
     plain, compressed = unpack(content).space, unpack(gzip.compress(content)).space

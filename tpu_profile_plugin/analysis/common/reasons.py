@@ -131,6 +131,38 @@ NO_COLLECTING_DEVICES = Reason(
     "The profile has neither a TPU nor a GPU nor a program of XLA's CPU backend, nor collectives of PyTorch.",
     SEVERAL_DEVICES,
 )
+EVENTS_MISSING = Reason(
+    "device_events_missing",
+    "Launches have no event of the device.",
+    Advice(
+        "Record fewer steps, so that the buffers for device events hold all of them.",
+        pytorch="Record fewer steps (schedule(active=...) of torch.profiler), so that the buffers for device events "
+        "hold all of them, or raise KINETO_CUDA_MAX_BUFFER_SIZE.",
+    ),
+)
+GRAPH_EVENTS_MISSING = Reason(
+    "device_events_missing",
+    "Graph launches have no kernel events.",
+    Advice(
+        "Record with kernels of graphs: tracing of CUDA graphs by node, or some steps without graphs.",
+        jax="Record with gpu_enable_cupti_activity_graph_trace off in ProfileOptions.advanced_configuration, which "
+        "traces graphs by node, or some steps with --xla_gpu_enable_command_buffer=.",
+        pytorch="Start the profiler before the graphs are captured, with a CUDA driver of 12.3 or later, or record "
+        "some steps without graphs (vLLM: --enforce-eager, SGLang: --disable-cuda-graph).",
+    ),
+)
+EVENTS_DROPPED = Reason("events_dropped", "The profiler reports lost events.", EVENTS_MISSING.remedy)
+DEVICE_PLANES_MISSING = Reason(
+    "device_planes_missing",
+    "Programs ran on a device, and no plane of it was recorded.",
+    Advice(
+        "Record on the host that the device is attached to, with the device tracer on (device_tracer_level 1), and "
+        "only one profiler at a time.",
+        jax="Record with jax.profiler.trace in the process that owns the devices, with device_tracer_level at 1 in "
+        "ProfileOptions, and only one profiler at a time.",
+        pytorch=f"Record with {_TORCH}, and only one profiler at a time.",
+    ),
+)
 NO_HOST_EVENTS = Reason(
     "no_host_events",
     "No events of the host were recorded.",

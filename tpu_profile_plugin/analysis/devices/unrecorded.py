@@ -34,7 +34,8 @@ class Unrecorded:
       graphs: how many launch a graph.
       recorded: how many other launches there are.
       after, before: how many were called behind all launches with events, and before them.
-      share: of the time from the first launch to the last, the part in which launches have events, 0 to 1.
+      share: of the time from the first launch to the last, the part in which launches have events, up to the first at
+        the end that has none, 0 to 1.
     """
 
     launch_ps: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -150,6 +151,7 @@ def _of_device(begin: I64, lost: Bools, kept: Bools, graph: Bools) -> Unrecorded
     if not kept.any():
         return Unrecorded(calls, int((graph & lost).sum()), after=len(calls), share=0.0)
     first, last = int(begin[kept].min()), int(begin[kept].max())
+    until = int(calls[calls > last].min(initial=max(last, int(calls[-1]))))  # the first that is missing at the end
     whole = max(last, int(calls[-1])) - min(first, int(calls[0]))
     return Unrecorded(
         calls,
@@ -157,7 +159,7 @@ def _of_device(begin: I64, lost: Bools, kept: Bools, graph: Bools) -> Unrecorded
         int(kept.sum()),
         int((calls > last).sum()),
         int((calls < first).sum()),
-        (last - first) / max(whole, 1),
+        (until - first) / max(whole, 1),
     )
 
 

@@ -12,6 +12,9 @@ from tpu_profile_plugin.answers.runs import run_before
 from tpu_profile_plugin.answers.shares import base_sentence
 from tpu_profile_plugin.answers.steps import left_out
 from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.errors import Problem
+from tpu_profile_plugin.run.facts import NOT_RECORDED
+from tpu_profile_plugin.run.figures.budget import lacks_planes
 from tpu_profile_plugin.run.figures.overview import Overview
 from tpu_profile_plugin.tables.table import Table, numbers, texts
 from tpu_profile_plugin.tools.common.decomposition import step_notes
@@ -34,7 +37,8 @@ def overview(asked: Asked) -> Answer:
     found = asked.run.overview()
     view, budget = found.view, found.decomposition
     facts: dict[str, Any] = {"headline": found.report.headline.title, "healthy": found.report.healthy}
-    facts |= _about(found)
+    missing = lacks_planes(asked.run)
+    facts |= _about(found, missing)
     known = bool(budget.base_ps)
     if known:
         facts |= {"shares_of": budget.base, "base_ps": round(budget.base_ps), "step_ps": round(budget.step_ps)}
@@ -62,16 +66,18 @@ def overview(asked: Asked) -> Answer:
     table = Table(_COLUMNS, list(zip(*rows, strict=True)) if rows else [()] * len(_COLUMNS), name="findings")
     base = base_sentence(budget) if known else ""
     cannot = None if known else Cannot(f"{found.report.headline.title}.", PROFILE.of(view.frameworks))
+    if missing is not None:
+        cannot = Cannot(missing.message, missing.remedy)
     before = run_before(asked.run.name, [run.name for run in asked.logdir.runs()])
     further = tuple(_next(found, before))[:MOST_NEXT]
     return Answer(Link("overview_page"), facts, table, base, further, cannot)
 
 
-def _about(found: Overview) -> dict[str, Any]:
+def _about(found: Overview, missing: Problem | None) -> dict[str, Any]:
     """Devices, hosts and frameworks."""
     environment = found.environment
     facts: dict[str, Any] = {
-        "device_type": environment.device_type,
+        "device_type": NOT_RECORDED if missing else environment.device_type,
         **({"device_cores": environment.device_cores} if environment.device_cores else {}),
         "host_count": len(environment.hostnames),
         "frameworks": found.frameworks,

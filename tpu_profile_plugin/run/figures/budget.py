@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from tpu_profile_plugin.analysis.budget.budget import HostBudget, host_budget
 from tpu_profile_plugin.analysis.budget.run import RunBudget, merge_budgets
+from tpu_profile_plugin.analysis.common.reasons import DEVICE_PLANES_MISSING
 from tpu_profile_plugin.analysis.devices.model import HOST_ALONE
 from tpu_profile_plugin.analysis.devices.windows import step_windows, whole_recording
+from tpu_profile_plugin.errors import Problem
 from tpu_profile_plugin.run.figures.devices import device_steps, host_devices, reader_of
 from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.figures.summary import groups_if_any
 from tpu_profile_plugin.run.host import HostProfile, per_host
+from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.hosts import RunHosts
 
 
@@ -40,6 +43,15 @@ def run_budget(run: RunHosts) -> RunBudget:
 
 
 def run_decomposition(run: RunHosts) -> RunBudget:
-    """The budget of the chosen hosts as pages show it: of the hosts alone if no device was recorded."""
+    """The budget of the chosen hosts as pages show it: of the hosts alone if they used no device.
+
+    Empty if they did, and no device was recorded.
+    """
     of_devices = run_budget(run)
-    return of_devices if of_devices.devices else run.merged(host_alone, merge_budgets)
+    return of_devices if of_devices.devices or lacks_planes(run) else run.merged(host_alone, merge_budgets)
+
+
+def lacks_planes(run: RunHosts) -> Problem | None:
+    """Why the hosts alone tell nothing of the time: they ran programs on devices that were not recorded."""
+    losses = (loss for facts in run.map_hosts(host_facts) for loss in facts.losses)
+    return next((loss for loss in losses if loss.code == DEVICE_PLANES_MISSING.code), None)

@@ -108,9 +108,9 @@ def test_device_events_that_end_early_or_begin_late():
         return budget(profile(calls, [(100 * i + 5, 80, i) for i in kept], steps=20))
 
     early, late = steps(range(4)), steps(range(16, 20))
-    for found, ends, begins in ((early, True, False), (late, False, True)):
+    for found, ends, begins, share in ((early, True, False, 4 / 19), (late, False, True, 3 / 19)):
         (lost,) = found.unrecorded
         assert (len(lost), lost.recorded, lost.ends_early, lost.begins_late) == (16, 4, ends, begins)
-        assert lost.share == pytest.approx(3 / 19)
+        assert lost.share == pytest.approx(share)
         assert (len(found.steps), found.steps.without_work) == (4, 16)
         assert merge_budgets([found]).share("compute") == pytest.approx(0.8, abs=0.05)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
@@ -12,6 +13,8 @@ from tpu_profile_plugin.analysis.ops.table import IDLE, OpTable, framework_ops
 from tpu_profile_plugin.analysis.serving.requests import Inference, Phase, combine_inference
 from tpu_profile_plugin.analysis.serving.sampling import LATENCY_PERCENTILES, at_percentile
 from tpu_profile_plugin.analysis.summary.host import RunSummary
+from tpu_profile_plugin.run.facts import NOT_RECORDED
+from tpu_profile_plugin.run.figures.budget import lacks_planes
 from tpu_profile_plugin.run.figures.diagnostics import run_diagnostics, step_warnings
 from tpu_profile_plugin.run.figures.findings import ONE_VISIT
 from tpu_profile_plugin.run.figures.ops import DEVICE_OPS
@@ -73,7 +76,7 @@ def build(run: Run, query: Query) -> Json:
     parts = [
         general,
         step_table(analysis, summary.environment.hardware),
-        environment_table(summary.environment),
+        environment_table(_environment(run, query, summary)),
         recommendations(summary, analysis),
         latency_table(serving),
         {},
@@ -82,6 +85,13 @@ def build(run: Run, query: Query) -> Json:
     if query.flag("extended"):
         parts.append(extras(run, query, summary, analysis, serving, general))
     return Json(parts)
+
+
+def _environment(run: Run, query: Query, summary: RunSummary) -> Environment:
+    """Our page says that devices were not recorded where XProf takes the hosts for the devices."""
+    if query.flag("extended") and lacks_planes(run):
+        return replace(summary.environment, device_type=NOT_RECORDED)
+    return summary.environment
 
 
 def _serving(run: Run, summary: RunSummary) -> Inference:
