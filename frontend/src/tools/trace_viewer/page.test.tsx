@@ -383,6 +383,21 @@ describe("trace viewer page", () => {
     expect(root.querySelectorAll(".tv-table tbody tr")).toHaveLength(10);
   });
 
+  it("shows corrected times as recorded, and back", async () => {
+    const problem = { code: "clock_skew", message: "The clock of GPU 0 is 3 ms behind its host's.", file: "h.xplane.pb" };
+    answer = (params) => (params["tag"] === undefined ? Promise.resolve({ hosts: [], problems: [problem] }) : serve(params));
+    await open({ clocks: "vm:2000" });
+    await shown("Clocks of devices are corrected.");
+    button("Show all times as recorded")?.click();
+    await eventually(() => expect(address.get("clocks")).toBe("recorded,vm:2000"));
+    unmount(root);
+    await open();
+    await shown("All times are shown as recorded, also those that cannot be right.");
+    await eventually(() => expect(asked.some((params) => params["clocks"] === "recorded,vm:2000")).toBe(true));
+    button("Show corrected times")?.click();
+    await eventually(() => expect(address.get("clocks")).toBe("vm:2000"));
+  });
+
   it("corrects the clocks of a base by its own offsets", async () => {
     const info = { tools: [{ id: "trace_viewer@", host_names: ["vm"] }] };
     const communication = new Map([["b", { host_offsets_ps: { vm: -3000 } }]]);

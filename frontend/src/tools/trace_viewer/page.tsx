@@ -1,6 +1,7 @@
 // Trace viewer: toolbar, timeline, and details below it.
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { RunInfo } from "../../api/types";
 import { explain } from "../../page/failure/explain";
 import type { PageModule, PageProps } from "../../page/page";
 import { useKey } from "../../page/use_key";
@@ -8,6 +9,7 @@ import "../../timeline/dom/timeline.css";
 import { arrange, select } from "../../timeline/state/commands";
 import { Loading } from "../../widgets/status/loading";
 import { Panel } from "../../widgets/status/panel";
+import { useLoad } from "../../widgets/status/use_load";
 import { formatCount, formatTime, plural } from "../../base/format";
 import { countEmpty } from "../../timeline/layout/layout";
 import { Details } from "./pane/details";
@@ -182,7 +184,7 @@ function Page(props: PageProps) {
         ) : null}
         {session && floating ? <FloatingTools session={session} /> : null}
       </div>
-      <ClocksBar state={props.state} base={paired ? clocks : null} />
+      <ClocksBar page={props} base={paired ? clocks : null} drawn={trace !== null} />
       {problem && trace !== null ? (
         <p class="tv-bar tv-bad" role="alert">
           {problem.title}. {problem.why}{" "}
@@ -225,17 +227,48 @@ function moves(clocks: string): string {
   return parts.join(", ");
 }
 
-/** Says which clocks are corrected, and shows the times as recorded on request; `base`: the clocks of a base, if one is open. */
-function ClocksBar({ state, base }: { state: PageProps["state"]; base: string | null }) {
-  const clocks = useKey(state, CLOCKS);
-  if (!clocks) return null;
+/** The first part of the clocks in the address: times as recorded, also those that cannot be right. */
+const RECORDED = "recorded";
+/** Codes of problems that say that times are corrected, or left out. */
+const CORRECTED = ["clock_skew", "impossible_times", "impossible_durations"];
+
+/** Says which clocks and times are corrected, and shows them as recorded on request; `base`: the clocks of a base, if one is open. */
+function ClocksBar({ page, base, drawn }: { page: PageProps; base: string | null; drawn: boolean }) {
+  const { run, client, state } = page;
+  const clocks = (useKey(state, CLOCKS) ?? "").split(",").filter(Boolean);
+  const info = useLoad(drawn ? run : null, (signal) => client.json<RunInfo>("run_info", { run }, { signal }));
+  const recorded = clocks[0] === RECORDED;
+  const hosts = clocks.slice(recorded ? 1 : 0).join(",");
+  const told = (info.data?.problems ?? []).filter((problem) => CORRECTED.includes(problem.code));
+  if (page.reading === "xprof" || (hosts === "" && told.length === 0)) return null;
+  const show = (parts: string): void => state.set({ [CLOCKS]: parts || null }, "push");
+  const moved = told.some((problem) => problem.code === "clock_skew");
   return (
     <p class="tv-bar" role="status">
-      Clocks are corrected: {moves(clocks)}.
-      {base === null ? null : base === "" ? " The clocks of the base agree, or are unknown." : ` Base: ${moves(base)}.`}{" "}
-      <button type="button" class="tv-link" onClick={() => state.set({ [CLOCKS]: null }, "push")}>
-        Show as recorded
-      </button>
+      {hosts === "" ? null : (
+        <>
+          Clocks are corrected: {moves(hosts)}.
+          {base === null ? null : base === "" ? " The clocks of the base agree, or are unknown." : ` Base: ${moves(base)}.`}{" "}
+          <button type="button" class="tv-link" onClick={() => show(recorded ? RECORDED : "")}>
+            Show as recorded
+          </button>{" "}
+        </>
+      )}
+      {told.length === 0 ? null : recorded ? (
+        <>
+          All times are shown as recorded, also those that cannot be right.{" "}
+          <button type="button" class="tv-link" onClick={() => show(hosts)}>
+            Show corrected times
+          </button>
+        </>
+      ) : (
+        <>
+          {moved ? "Clocks of devices are corrected." : "Events with impossible times are left out, or cut."}{" "}
+          <button type="button" class="tv-link" onClick={() => show([RECORDED, hosts].filter(Boolean).join(","))}>
+            Show all times as recorded
+          </button>
+        </>
+      )}
     </p>
   );
 }
