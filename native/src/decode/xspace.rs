@@ -117,6 +117,31 @@ impl LineOutline {
     }
 }
 
+/// Where the profile of another host begins behind that of the first, as files are put together; with the hosts of both.
+/// None for the profile of one host, and if the bytes end or are damaged before another begins.
+pub fn second_profile(data: &[u8]) -> Option<(u64, [Vec<u64>; 2])> {
+    let mut space = Reader::new(data, 0, "XSpace");
+    let mut hosts = [Vec::new(), Vec::new()];
+    let mut cut = None;
+    loop {
+        let begin = space.offset();
+        match space.tag() {
+            Ok(Some(XSpace::HOSTNAMES)) => hosts[usize::from(cut.is_some())].push(space.text().ok()?),
+            Ok(Some(tag)) => {
+                // A writer puts the hosts behind the planes.
+                if tag == XSpace::PLANES && !hosts[0].is_empty() && cut.is_none() {
+                    cut = Some(begin);
+                }
+                if space.skip(tag).is_err() {
+                    break;
+                }
+            }
+            Ok(None) | Err(_) => break,
+        }
+    }
+    Some((cut?, hosts))
+}
+
 /// Walks over the planes without looking into lines and metadata.
 pub fn outline(data: &[u8], base: u64) -> Result<Outline> {
     let mut space = Reader::new(data, base, "XSpace");

@@ -85,6 +85,7 @@ pub fn read(json: &mut Jiter, texts: &mut impl Texts) -> JiterResult<Head> {
             (Field::Category, Peek::String) => texts.category(json.known_str()?),
             (Field::Process, _) => head.pid = place(json, peek, texts)?,
             (Field::Thread, _) => head.tid = place(json, peek, texts)?,
+            (Field::Time | Field::Duration, Peek::Null) => json.known_null()?,
             (Field::Time, _) => head.begin = time(bytes(json, peek)?),
             (Field::Duration, _) => head.duration = time(bytes(json, peek)?),
             (Field::Args, Peek::Object) => read_args(json, texts)?,

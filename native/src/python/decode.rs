@@ -240,6 +240,13 @@ fn outline_space(py: Python<'_>, data: PyReadonlyArray1<'_, u8>) -> PyResult<Vec
     Ok(outline.planes.into_iter().map(summary).collect())
 }
 
+/// Where the profile of another host begins behind that of the first, and the text values of the hosts of both.
+#[pyfunction]
+fn second_profile(py: Python<'_>, data: PyReadonlyArray1<'_, u8>) -> PyResult<Option<(u64, Vec<u64>, Vec<u64>)>> {
+    let bytes = data.as_slice()?;
+    Ok(py.detach(|| xspace::second_profile(bytes)).map(|(begin, [first, others])| (begin, first, others)))
+}
+
 /// Whether some line's timestamp is so large that events can be placed only when all lines are known.
 #[pyfunction]
 fn has_far_line(py: Python<'_>, data: PyReadonlyArray1<'_, u8>) -> PyResult<bool> {
@@ -368,6 +375,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(decode_space, module)?)?;
     module.add_function(wrap_pyfunction!(outline_space, module)?)?;
     module.add_function(wrap_pyfunction!(possible_times, module)?)?;
+    module.add_function(wrap_pyfunction!(second_profile, module)?)?;
     module.add_function(wrap_pyfunction!(has_far_line, module)?)?;
     module.add_function(wrap_pyfunction!(texts, module)?)?;
     module.add_function(wrap_pyfunction!(blob, module)?)?;

@@ -74,17 +74,19 @@ def test_a_name_is_repaired_where_it_is_plain(text: str, name: str, indent: int 
 
 
 @pytest.mark.parametrize(
-    ("text", "kept"),
+    ("text", "kept", "code"),
     [
-        ("N/A", True), ("nan", True), ("-nan(ind)", True), ("None", True), ("!", False), ("", False), ("0x7f", False),
+        ("N/A", True, "repaired_events"), ("None", True, "repaired_events"), ("nan", False, "repaired_events"),
+        ("-nan(ind)", False, "repaired_events"), ("!", False, "damaged_events"), ("", False, "damaged_events"),
+        ("0x7f", False, "damaged_events"),
     ],
 )  # fmt: skip
-def test_a_value_of_an_event_that_is_no_json(text: str, kept: bool) -> None:
-    """A word for no value is none; what cannot be read costs the event."""
+def test_a_value_of_an_event_that_is_no_json(text: str, kept: bool, code: str) -> None:
+    """A word for no value is none; what cannot be read costs the event, and so does a duration that is no number."""
     found = damaged(f'"dur": {text},', old='"dur": 1,')
     own, host, begin = found_in(found)
     assert (own, host, begin) == (["k0", "k1", "k2", "k3"], ["MARK"] * kept, BASE)
-    assert codes(found) == ["repaired_events" if kept else "damaged_events"]
+    assert codes(found) == [code]
 
 
 @pytest.mark.parametrize("text", ["N/A", "0x7f", "", "not known", "None"])

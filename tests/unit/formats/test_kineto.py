@@ -199,7 +199,7 @@ def zstd(content: bytes) -> bytes:
 
 def test_a_trace_that_is_cut_off_is_shown_with_a_warning() -> None:
     end = TRAINING.index(b'"aten::mm"')
-    whole, (skipped,) = unpack(TRAINING[:end])
+    whole, (skipped,) = unpack(TRAINING[:end])[:2]
     begin = TRAINING.rindex(b' {"ph"', 0, end)
     assert skipped == Skipped(begin, end - begin, "the text ends in the middle: the trace was cut off", "cut_off")
     assert "Linear_0/aten::addmm:PyTorch" in plane(columns.load(whole), "/host:CPU").event_metadata.names
@@ -207,7 +207,7 @@ def test_a_trace_that_is_cut_off_is_shown_with_a_warning() -> None:
 
 def test_a_damaged_event_is_left_out_and_named() -> None:
     damaged = TRAINING.replace(b'"name": "aten::copy_"', b'"name": aten::copy_', 1)
-    _, (skipped,) = unpack(damaged)
+    _, (skipped,) = unpack(damaged)[:2]
     where = damaged.index(b"aten::copy_")
     assert skipped.reason == f"an event is no JSON: expected value at byte {where:,}"
     whole = damaged[skipped.offset :][: skipped.bytes]

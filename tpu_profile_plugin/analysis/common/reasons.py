@@ -57,6 +57,7 @@ _COMPUTES = "Record while the program computes on its devices, for some steps, e
 _HLO = "with their HLO, which is the default."
 _SHAPES = "Record with record_shapes=True of torch.profiler.profile."
 _ALL_RANKS = "every rank of the job at the same time, into one directory."
+_FEWER = "Record fewer steps, so that the buffers for device events hold all of them."
 NOTHING = Advice("")
 """No remedy beyond the sentence."""
 PROFILE = Advice(
@@ -135,7 +136,8 @@ EVENTS_MISSING = Reason(
     "device_events_missing",
     "Launches have no event of the device.",
     Advice(
-        "Record fewer steps, so that the buffers for device events hold all of them.",
+        _FEWER,
+        pytorch_xla=_FEWER,
         pytorch="Record fewer steps (schedule(active=...) of torch.profiler), so that the buffers for device events "
         "hold all of them, or raise KINETO_CUDA_MAX_BUFFER_SIZE.",
     ),
@@ -161,6 +163,7 @@ DEVICE_PLANES_MISSING = Reason(
         jax="Record with jax.profiler.trace in the process that owns the devices, with device_tracer_level at 1 in "
         "ProfileOptions, and only one profiler at a time.",
         pytorch=f"Record with {_TORCH}, and only one profiler at a time.",
+        pytorch_xla="Record with torch_xla.debug.profiler in the process that owns the devices, and no other profiler.",
     ),
 )
 NO_HOST_EVENTS = Reason(
