@@ -240,9 +240,12 @@ fn outline_space(py: Python<'_>, data: PyReadonlyArray1<'_, u8>) -> PyResult<Vec
     Ok(outline.planes.into_iter().map(summary).collect())
 }
 
-/// Where the profile of another host begins behind that of the first, and the text values of the hosts of both.
+/// Where a second profile begins, and the text values of the hosts of both.
+type Second = (u64, Vec<u64>, Vec<u64>);
+
+/// Where the profile of another host begins behind that of the first.
 #[pyfunction]
-fn second_profile(py: Python<'_>, data: PyReadonlyArray1<'_, u8>) -> PyResult<Option<(u64, Vec<u64>, Vec<u64>)>> {
+fn second_profile(py: Python<'_>, data: PyReadonlyArray1<'_, u8>) -> PyResult<Option<Second>> {
     let bytes = data.as_slice()?;
     Ok(py.detach(|| xspace::second_profile(bytes)).map(|(begin, [first, others])| (begin, first, others)))
 }
