@@ -249,6 +249,11 @@ export function readOverview(value: unknown): Overview {
   };
 }
 
+/** Whether the host ran programs on devices of which nothing was recorded. */
+export function lacksDevices(overview: Overview): boolean {
+  return overview.environment["device_type"] === "not recorded";
+}
+
 /** Busy share of the devices in percent; null if not measured. */
 export function dutyCycle(overview: Overview): number | null {
   const devices = Number(overview.environment["device_core_count"] ?? 0);

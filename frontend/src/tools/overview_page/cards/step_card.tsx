@@ -4,6 +4,7 @@ import { traceOf } from "../../../base/steps/decomposition";
 import { stepChart } from "../../../base/steps/steps";
 import { Card } from "../../../widgets/content/card";
 import { Chart } from "../../../widgets/chart/chart";
+import { lacksDevices } from "../decode";
 import type { Overview } from "../decode";
 import type { PartProps } from "../part";
 
@@ -29,8 +30,9 @@ export function StepCard({ overview, tools, open, fileName }: PartProps) {
     return (
       <Card title="Step-time graph">
         <p class="dim">
-          No steps: the recording has no step markers. Mark steps with StepTraceAnnotation, in PyTorch with prof.step(); Keras marks them
-          itself.
+          {lacksDevices(overview)
+            ? "No steps: the devices were not recorded, so that it is unknown what a step takes."
+            : "No steps: the recording has no step markers. Mark steps with StepTraceAnnotation, in PyTorch with prof.step(); Keras marks them itself."}
         </p>
       </Card>
     );

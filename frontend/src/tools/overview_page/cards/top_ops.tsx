@@ -7,6 +7,7 @@ import { plural } from "../../../base/format";
 import { Card } from "../../../widgets/content/card";
 import { FitTable } from "../../../widgets/table/fit_table";
 import { Link } from "../../../widgets/content/link";
+import { lacksDevices } from "../decode";
 import type { PartProps } from "../part";
 
 const RATE_HELP =
@@ -39,8 +40,12 @@ export function TopOps({ page, overview, open, keys, tools, fileName }: PartProp
       <Card title="Top operations on the device">
         <p class="dim">
           No device op was recorded
-          {Number(overview.environment["device_core_count"] ?? 0) === 0 ? ": this profile is from a host without devices" : ""}.{" "}
-          {overview.extras?.cpuOps && tools.has("op_profile") ? <Link to={keys("op_profile")}>XLA ops of the CPU</Link> : null}
+          {lacksDevices(overview)
+            ? ": the host ran programs on devices that were not recorded"
+            : Number(overview.environment["device_core_count"] ?? 0) === 0
+              ? ": this profile is from a host without devices"
+              : ""}
+          . {overview.extras?.cpuOps && tools.has("op_profile") ? <Link to={keys("op_profile")}>XLA ops of the CPU</Link> : null}
         </p>
       </Card>
     );

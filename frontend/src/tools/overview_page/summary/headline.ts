@@ -8,7 +8,7 @@ import type { StepReading } from "../../../base/steps/reading";
 import { averageShares, inputLimit, describeTime } from "../../../base/steps/steps";
 import type { Limit, Share, Tone } from "../../../base/steps/steps";
 import type { SharePart } from "../../../widgets/chart/share_bar";
-import { dutyCycle } from "../decode";
+import { dutyCycle, lacksDevices } from "../decode";
 import type { Overview, Session } from "../decode";
 
 export interface Headline {
@@ -148,10 +148,12 @@ function withoutSteps(overview: Overview): Headline {
     tone: "none",
     judges: false,
     title: busy ? `Devices busy for ${formatPercent(percent)} of the time; no steps recorded` : "No steps in this profile",
-    sentences: [
-      "Mark steps with StepTraceAnnotation, in PyTorch with prof.step() (Keras does so itself), profile for longer, " +
-        "or enter below the name of an event that marks a step.",
-    ],
+    sentences: lacksDevices(overview)
+      ? ["The host ran programs on devices that were not recorded: what it did tells nothing of their time."]
+      : [
+          "Mark steps with StepTraceAnnotation, in PyTorch with prof.step() (Keras does so itself), profile for longer, " +
+            "or enter below the name of an event that marks a step.",
+        ],
     barLabel: busy ? "The devices" : "Device time by op",
     parts: busy ? busyParts(percent) : opParts(overview),
     segments: [],
