@@ -14,7 +14,6 @@ from tpu_profile_plugin.analysis.summary.host import (
     reduce_summaries,
     summarize,
 )
-from tpu_profile_plugin.analysis.summary.mended_times import mended_times
 from tpu_profile_plugin.columns import give_back_memory
 from tpu_profile_plugin.run.host import HostProfile, PerHost, derived, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
@@ -64,5 +63,4 @@ def run_summary(run: RunHosts, *, drop_edges: bool = True, prefetch: tuple[PerHo
     """
     hosts = run.map_hosts(replace(host_summary, prefetch=(*host_summary.prefetch, *prefetch)))
     summary = run.once(("run_summary", drop_edges), lambda: reduce_summaries(hosts, drop_edges=drop_edges))
-    about_times = (one.message for one in mended_times(summary.impossible, summary.clocks))
-    return replace(summary, warnings=(*summary.warnings, *about_times, *run.warnings))
+    return replace(summary, warnings=(*summary.warnings, *run.warnings))
