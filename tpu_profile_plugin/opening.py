@@ -132,10 +132,18 @@ class OpenRun(Run):
         return json.loads(body) if kind.startswith("application/json") else body
 
     def encoded(self, tool: str, host: str | None = None, **params: str | float | bool) -> tuple[bytes, str]:
-        """A tool's answer as the bytes that a server would send, uncompressed, and their content type."""
+        """A tool's answer as the bytes that a server would send, uncompressed, and their content type.
+
+        XProf's tools read all times as recorded, unless they are asked for our additions (`extended=True`).
+        """
+        from tpu_profile_plugin.tools import registry
         from tpu_profile_plugin.tools.payload import encode
 
-        raw = encode(self.payload(tool, host, params))
+        found = registry.find(tool)
+        recorded = registry.has_extras(found) and not params.get("extended")
+        if registry.has_extras(found) and all(param.name != "extended" for param in found.params):
+            params.pop("extended", None)  # of all XProf's tools, though most add nothing to their answers
+        raw = encode(self.payload(tool, host, params, recorded=recorded))
         return gzip.decompress(raw.body) if raw.encoding == "gzip" else raw.body, raw.content_type
 
     def payload(
@@ -145,8 +153,9 @@ class OpenRun(Run):
         params: Mapping[str, str | float | bool] | None = None,
         *,
         base: OpenRun | None = None,
+        recorded: bool = False,
     ) -> Payload:
-        """A tool's answer before encoding; `left_out` lists the missing hosts."""
+        """A tool's answer before encoding; `left_out` lists the missing hosts. `recorded`: with times as recorded."""
         from tpu_profile_plugin.tools import registry
         from tpu_profile_plugin.tools.payload import with_left_out
 
@@ -164,7 +173,7 @@ class OpenRun(Run):
                 f"{tag!r} shows one host at a time: select one of {', '.join(self.hosts)}.", parameter="host"
             )
         query = tool.query({name: str(value) for name, value in chosen.items()}, base and base.on(None))
-        payload = tool.build(run, query)
+        payload = tool.build(run.as_recorded() if recorded else run, query)
         return with_left_out(payload, run.left_out) if run.left_out else payload
 
     def show(self, page: str = "overview_page", host: str | None = None, height: int = 800, **query: str) -> Any:

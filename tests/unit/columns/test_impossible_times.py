@@ -5,6 +5,7 @@ import pytest
 from builders import answers
 from builders.xspace_text import build
 
+import tpu_profile_plugin
 from tpu_profile_plugin.columns import ImpossibleTimes, XSpace, load_lazily
 from tpu_profile_plugin.run.host_facts import host_facts
 
@@ -125,3 +126,12 @@ def test_readings_of_xprof_have_all_events() -> None:
     ]
     clean = answers.run_of(profile())
     assert clean.as_recorded() is clean
+
+
+def test_tools_of_xprof_read_times_as_recorded_unless_our_additions_are_asked_for() -> None:
+    opened_run = tpu_profile_plugin.open(profile("7000s +5us odd")).run()
+    last = [
+        max(one["ts"] for one in opened_run.answer("trace_viewer@", **params)["traceEvents"] if "ts" in one)
+        for params in ({}, {"extended": True})
+    ]
+    assert last == [7e9, 19050]

@@ -161,7 +161,7 @@ def _budget(
 
 def _unknown(idle: Times, device: Device, lost: Unrecorded, host: HostTime) -> Times:
     """The part of the idle time in which work without events may have run."""
-    if not len(lost):
+    if not len(lost) or device.kind != "gpu":
         return no_time()
     return unknown_time(idle, device, lost, host.launches_of(device.launch_key)[0], host.transfer)
 

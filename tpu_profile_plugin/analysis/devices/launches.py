@@ -48,11 +48,11 @@ def launches_of(space: XSpace, devices: Sequence[Device], host: Plane | None = N
     none = np.zeros(0, np.int64)
     if not devices or devices[0].kind == "cpu":
         return [Launches(none, none, none, none) for _ in devices]
-    key, begin, end = _calls(space, KEYS[devices[0].kind], host)
+    key, begin, end = calls_of(space, KEYS[devices[0].kind], host)
     return [_matched(device, key, begin, end) for device in devices]
 
 
-def _calls(space: XSpace, stat: str, plane: Plane | None) -> tuple[I64, I64, I64]:
+def calls_of(space: XSpace, stat: str, plane: Plane | None) -> tuple[I64, I64, I64]:
     """Key, begin and end of the first host event of each launch, by key."""
     none = np.zeros(0, np.int64)
     plane = plane or host_plane(space)
@@ -71,7 +71,7 @@ def _calls(space: XSpace, stat: str, plane: Plane | None) -> tuple[I64, I64, I64
 
 def launch_begins(space: XSpace, device: Device) -> I64:
     """When the host launched what begins at each of the device's `starts`; `NO_LAUNCH` if that is unknown."""
-    key, begin, _ = _calls(space, KEYS[device.kind], None)
+    key, begin, _ = calls_of(space, KEYS[device.kind], None)
     if not len(key):
         return np.full(len(device.starts), NO_LAUNCH)
     call = np.minimum(np.searchsorted(key, device.launch_key), len(key) - 1)

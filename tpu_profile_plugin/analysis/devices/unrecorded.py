@@ -1,4 +1,4 @@
-"""Work of GPUs that the host launched and the recording lacks: when it ran is not idle time, but unknown."""
+"""Work of devices that the host launched and the recording lacks: when it ran is not idle time, but unknown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.keys import among
 from tpu_profile_plugin.analysis.common.planes import line_of, recorded_lines, spans_at
 from tpu_profile_plugin.analysis.common.spans import Times, no_time, times_of
-from tpu_profile_plugin.analysis.devices.launches import KEYS
+from tpu_profile_plugin.analysis.devices.launches import KEYS, calls_of
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
@@ -62,15 +62,23 @@ class Unrecorded:
 def unrecorded(space: XSpace, host: Plane | None, devices: Sequence[Device]) -> list[Unrecorded]:
     """Launches without a device event, by device.
 
-    Of several devices, a launch is of the one that its thread launches most on.
+    Of several GPUs, a launch is of the one that its thread launches most on. Of TPUs, those that none of them ran are
+    told for the first.
 
     Args:
       space: the profile.
       host: the host plane with at least the events of launches.
       devices: of one host.
     """
-    if host is None or not devices or devices[0].kind != "gpu":
-        return [Unrecorded() for _ in devices]
+    made = [Unrecorded() for _ in devices]
+    if host is None or not devices or devices[0].kind == "cpu":
+        return made
+    if devices[0].kind == "tpu":
+        key, begin, _ = calls_of(space, KEYS["tpu"], host)
+        kept = among(key, np.unique(np.concatenate([device.launch_key for device in devices])))
+        if kept.any():
+            made[0] = _of_device(begin, ~kept, kept, np.zeros(len(key), np.bool_))
+        return made
     rows, graph, key = _launches(space, host)
     owner = np.full(len(rows), -1)
     for number, device in enumerate(devices):
@@ -79,10 +87,9 @@ def unrecorded(space: XSpace, host: Plane | None, devices: Sequence[Device]) -> 
     line = line_of(host, rows)
     missing = ~_around(line, begin, end, owner >= 0)
     of_thread = np.zeros(len(host.lines), np.int64) if len(devices) == 1 else _most(line, owner, len(host.lines))
-    made = []
     for number in range(len(devices)):
         lost, kept = missing & (of_thread[line] == number), owner == number
-        made.append(_of_device(begin, lost, kept, graph))
+        made[number] = _of_device(begin, lost, kept, graph)
     return made
 
 

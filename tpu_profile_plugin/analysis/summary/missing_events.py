@@ -23,6 +23,7 @@ from tpu_profile_plugin.errors import Problem
 FEW = 0.02
 """Up to this share of the launches may lack their event: the recording ends while the last ones wait."""
 _ON_TPU = re.compile(r"Tfrt?TpuExecutable|\bTpuExecutable|TpuCompiledExecutable|\btpu::System::Execute")
+_ON_GPU = re.compile(r"\bGpuExecutable|TfrtGpuExecutable|PjRtStreamExecutor")
 _LOSS = re.compile(
     r"\bdropp(?:ed|ing)\b|truncat|\bbuffers?\b.*\b(?:full|overflow|exceed|limit)|overflow|\blost\b|too many events"
     r"|maximum number of (?:events|records)|event limit",
@@ -43,12 +44,13 @@ def missing_events(space: XSpace, programs: HloPrograms, frameworks: Sequence[st
     host = host_plane(space)
     if host is None:
         return
-    if any(plane.name.startswith("/device:GPU:") for plane in space.planes):
+    if any(plane.name.startswith(("/device:GPU:", "/device:TPU:")) for plane in space.planes):
         devices = devices_of(space, programs)
         lost = unrecorded(space, host if host.decoded else telling_events(space), devices)
         for device, one in zip(devices, lost, strict=True):
             if len(one) > FEW * (len(one) + one.recorded):
-                yield _problem(_missing(device.name, one), frameworks, len(one))
+                name = "the TPUs" if device.kind == "tpu" and len(devices) > 1 else device.name
+                yield _problem(_missing(name, one), frameworks, len(one))
     elif kind := _executes_elsewhere(space, host):
         yield _problem(DEVICE_PLANES_MISSING.said(f"{kind}, and no plane of the device was recorded."), frameworks)
 
@@ -80,10 +82,10 @@ def _missing(device: str, lost: Unrecorded) -> Reason:
 
 def _executes_elsewhere(space: XSpace, host: Plane) -> str:
     """What the host says it runs on a device of which there is no plane; "" if it says nothing."""
-    if any(plane.name.startswith("/device:TPU:") for plane in space.planes):
-        return ""
     if any(_ON_TPU.search(name) for name in host.declared.event_metadata.names):
         return "Programs ran on a TPU"
+    if any(_ON_GPU.search(name) for name in host.declared.event_metadata.names):
+        return "Programs ran on a GPU"
     telling = host if host.decoded else telling_events(space)
     if telling is not None and (count := len(launches_of_host(telling))):
         return f"The host launched work on a GPU {count:,} times"

@@ -51,6 +51,34 @@ def test_launches_without_kernels(kernels: range, sentence: str) -> None:
     assert evidence(found) == {"Launches without an event of the device, of 100": count}
 
 
+def tpu(runs: range, devices: int = 1) -> str:
+    """A program of every millisecond, some of which the devices recorded."""
+    calls = "\n".join(f"{1000 * i}us +5us TfrtTpuExecutable::Execute {{run_id={i + 1}}}" for i in range(20))
+    programs = "\n".join(f"{1000 * i + 10}us +800us jit_f(1) {{run_id={i + 1}}}" for i in runs)
+    ops = "\n".join(f"{1000 * i + 10}us +800us fusion.1" for i in runs)
+    planes = "\n".join(
+        f'plane {i + 2} "/device:TPU:{i}" {{device_type_string="TPU v4"}}\n'
+        f'line 2 "XLA Modules"\n{programs}\nline 3 "XLA Ops"\n{ops}'
+        for i in range(devices)
+    )
+    return f'plane 1 "/host:CPU"\nline 1 python\n{calls}\n{planes}'
+
+
+@pytest.mark.parametrize(
+    ("runs", "devices", "sentence"),
+    [
+        (range(4), 1, "Device events of TPU 0 end at 21% of the time of the launches: 16 of 20 launches"),
+        (range(16, 20), 2, "Device events of the TPUs begin at 84% of the time of the launches: 16 of 20 launches"),
+        (range(20), 2, None),
+    ],
+)
+def test_programs_of_tpus(runs: range, devices: int, sentence: str | None) -> None:
+    losses = told(tpu(runs, devices))
+    assert [message for _, message, _ in losses] == (
+        [] if sentence is None else [f"{sentence} have no event of the device."]
+    )
+
+
 def test_the_last_launches_may_lack_theirs() -> None:
     assert told(gpu(range(98))) == []
 
@@ -75,6 +103,7 @@ def test_messages_of_the_profiler() -> None:
     ("call", "who"),
     [
         ("TfrtTpuExecutable::Execute", "Programs ran on a TPU"),
+        ("PjRtStreamExecutorLoadedExecutable::Execute", "Programs ran on a GPU"),
         ("cuLaunchKernel", "The host launched work on a GPU 8 times"),
         ("PjitFunction(f)", None),
     ],
