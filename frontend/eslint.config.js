@@ -58,7 +58,6 @@ export default tseslint.config(
       "@typescript-eslint/no-non-null-assertion": "error",
       eqeqeq: "error",
       "no-console": "error",
-      "max-lines": ["error", { max: 400 }],
     },
   },
   {

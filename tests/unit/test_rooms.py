@@ -56,15 +56,6 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         TopologicalSorter(graph | {f"{PACKAGE.name}.units": {f"{PACKAGE.name}.opening"}}).prepare()
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_modules_and_functions_fit_on_a_few_screens(path: Path) -> None:
-    """The limits that CONTRIBUTING.md states."""
-    assert len(path.read_text().splitlines()) < 400
-    functions = [node for node in ast.walk(parsed(path)) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    long = {node.name: size for node in functions if (size := (node.end_lineno or 0) - node.lineno + 1) >= 50}
-    assert not long
-
-
 def declares_tool(path: Path) -> bool:
     """Whether a module has a `TOOL` (or several: `TOOLS`) at its top level."""
     tree = parsed(path)
