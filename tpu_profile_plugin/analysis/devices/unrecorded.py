@@ -93,6 +93,11 @@ def unrecorded(space: XSpace, host: Plane | None, devices: Sequence[Device]) -> 
     return made
 
 
+def may_launch(host: Plane) -> bool:
+    """Whether the host declares an event that launches kernels or graphs; reads metadata alone."""
+    return any(_LAUNCH.match(name) for name in host.declared.event_metadata.names)
+
+
 def launches_of_host(host: Plane) -> I64:
     """The events that launch kernels or graphs; what a thread only captures into a graph is no launch."""
     rows = np.flatnonzero(_named(_LAUNCH, host)[host.events.metadata])

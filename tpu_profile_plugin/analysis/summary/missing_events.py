@@ -15,7 +15,7 @@ from tpu_profile_plugin.analysis.common.reasons import (
     Reason,
 )
 from tpu_profile_plugin.analysis.devices.host import devices_of
-from tpu_profile_plugin.analysis.devices.unrecorded import Unrecorded, launches_of_host, unrecorded
+from tpu_profile_plugin.analysis.devices.unrecorded import Unrecorded, launches_of_host, may_launch, unrecorded
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.errors import Problem
@@ -86,6 +86,8 @@ def _executes_elsewhere(space: XSpace, host: Plane) -> str:
         return "Programs ran on a TPU"
     if any(_ON_GPU.search(name) for name in host.declared.event_metadata.names):
         return "Programs ran on a GPU"
+    if not may_launch(host):
+        return ""
     telling = host if host.decoded else telling_events(space)
     if telling is not None and (count := len(launches_of_host(telling))):
         return f"The host launched work on a GPU {count:,} times"
