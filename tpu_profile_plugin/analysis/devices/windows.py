@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -91,7 +91,12 @@ class StepWindows:
         )
 
 
-def step_windows(space: XSpace, pre: Preprocessed | None, devices: Sequence[Device]) -> StepWindows | None:
+def step_windows(
+    space: XSpace,
+    pre: Preprocessed | None,
+    devices: Sequence[Device],
+    infer: Callable[[], InferredSteps | None] | None = None,
+) -> StepWindows | None:
     """The steps of a host's devices; without markers they are inferred, else the recording is one step.
 
     None if there are no steps and no device ran anything.
@@ -100,10 +105,11 @@ def step_windows(space: XSpace, pre: Preprocessed | None, devices: Sequence[Devi
       space: the profile.
       pre: its groups; None if it has no step markers.
       devices: at least one.
+      infer: gives the inferred steps; by default they are inferred from the profile.
     """
     steps = _marked(space, pre, devices) if pre is not None else None
     if steps is None:
-        inferred = infer_steps(space, busy=False)
+        inferred = infer_steps(space, busy=False) if infer is None else infer()
         if inferred is None:
             return whole_recording(devices)
         steps = _of_events(space, inferred, devices)

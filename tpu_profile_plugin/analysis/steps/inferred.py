@@ -112,7 +112,7 @@ def infer_steps(space: XSpace, *, busy: bool = True) -> InferredSteps | None:
         return None
     numbered = numbered_steps(space)
     found = _marked(numbered, span) if numbered is not None else _longest(space, span)
-    return _with_busy(space, found) if busy and found is not None else found
+    return with_busy(space, found) if busy and found is not None else found
 
 
 def _longest(space: XSpace, span: tuple[int, int]) -> InferredSteps | None:
@@ -244,13 +244,19 @@ def _work(source: str, plane: Plane, events: I64) -> _Work | None:
     """
     if not len(events):
         return None
-    events = events[np.lexsort((-plane.events.duration_ps[events], plane.events.begin_ps[events]))]
     begin, end = spans_at(plane, events)
-    names, name = np.unique(plane.events.metadata[events], return_inverse=True)
+    later, same = begin[1:] > begin[:-1], begin[1:] == begin[:-1]
+    if not bool((later | (same & (end[1:] <= end[:-1]))).all()):
+        order = np.lexsort((-end, begin))
+        events, begin, end = events[order], begin[order], end[order]
+    row = plane.events.metadata[events].astype(np.int64)
+    names = np.flatnonzero(np.bincount(row))
+    name = np.zeros(int(row.max()) + 1, np.int64)
+    name[names] = np.arange(len(names))
     on_host = source == "host event"
     weight = np.ones(len(events), np.int64) if on_host else np.maximum(end - begin, 1)
-    track = Track(name.reshape(-1).astype(np.int64), begin, end, weight, warms_up=on_host)
-    return _Work(source, plane, events, names.astype(np.int64), track)
+    track = Track(name[row], begin, end, weight, warms_up=on_host)
+    return _Work(source, plane, events, names, track)
 
 
 def _marked(steps: NumberedSteps, span: tuple[int, int]) -> InferredSteps:
@@ -288,7 +294,7 @@ def named_steps(space: XSpace, name: str) -> InferredSteps | None:
     begin, end = spans_at(plane, rows)
     if not (end > begin).all():
         end = np.append(begin[1:], end[-1])  # they only mark where steps begin
-    return _with_busy(space, InferredSteps(_evidence("named event", plane, row, rows, span), begin, end - begin, None))
+    return with_busy(space, InferredSteps(_evidence("named event", plane, row, rows, span), begin, end - begin, None))
 
 
 def _recorded_span(space: XSpace) -> tuple[int, int] | None:
@@ -321,7 +327,8 @@ def _evidence(source: str, plane: Plane, row: int, runs: I64, span: tuple[int, i
     )
 
 
-def _with_busy(space: XSpace, steps: InferredSteps) -> InferredSteps:
+def with_busy(space: XSpace, steps: InferredSteps) -> InferredSteps:
+    """The steps with the device time in each."""
     return replace(steps, busy_ps=device_busy(space, steps.begin_ps, steps.begin_ps + steps.duration_ps))
 
 

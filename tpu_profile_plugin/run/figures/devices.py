@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tpu_profile_plugin.analysis.budget.host_reader import HostReader, Keep
 from tpu_profile_plugin.analysis.devices.collective_ops import transfer_of
 from tpu_profile_plugin.analysis.devices.collectives import match_collectives
@@ -9,6 +11,7 @@ from tpu_profile_plugin.analysis.devices.host import devices_of
 from tpu_profile_plugin.analysis.devices.model import Device
 from tpu_profile_plugin.analysis.devices.start_up import without_start_up
 from tpu_profile_plugin.analysis.devices.windows import StepWindows, step_windows
+from tpu_profile_plugin.analysis.steps.inferred import InferredSteps, infer_steps
 from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.figures.summary import groups_if_any
 from tpu_profile_plugin.run.host import HostProfile, derived
@@ -24,7 +27,8 @@ def host_devices(host: HostProfile) -> tuple[Device, ...]:
 def device_steps(host: HostProfile) -> StepWindows | None:
     """When each device was in which step; None without devices."""
     devices = host_devices(host)
-    steps = step_windows(host.lazy, groups_if_any(host), devices) if devices else None
+    infer = partial(inferred_steps, host)
+    steps = step_windows(host.lazy, groups_if_any(host), devices, infer) if devices else None
     if steps is None:
         return None
     return without_start_up(
@@ -33,6 +37,12 @@ def device_steps(host: HostProfile) -> StepWindows | None:
         lambda: match_collectives(devices, lambda op: transfer_of(op, hlo_ops(host).programs)),
         lambda: reader_of(host).events,
     )
+
+
+@derived(alone=True)
+def inferred_steps(host: HostProfile) -> InferredSteps | None:
+    """The steps of one host that what it ran tells, without the device time in them."""
+    return infer_steps(host.lazy, busy=False)
 
 
 def keeper_of(host: HostProfile) -> Keep:

@@ -29,10 +29,11 @@ from tpu_profile_plugin.analysis.common.statistics import statistics
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.serving.requests import Inference, Phase
 from tpu_profile_plugin.analysis.steps.efficiency import efficiency
-from tpu_profile_plugin.analysis.steps.inferred import InferredSteps, infer_steps, named_steps
+from tpu_profile_plugin.analysis.steps.inferred import InferredSteps, named_steps, with_busy
 from tpu_profile_plugin.analysis.summary.framework import NAMES
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.columns.arrays import F64
+from tpu_profile_plugin.run.figures.devices import inferred_steps
 from tpu_profile_plugin.run.figures.steps import StepAnalysis
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
@@ -118,7 +119,10 @@ def _inferred(run: Run, query: Query, analysis: StepAnalysis) -> dict[str, Any] 
 @per_host()
 def host_inferred(host: HostProfile, name: str) -> InferredSteps | None:
     """The steps of one host given by the event `name`, or inferred if it is empty."""
-    return named_steps(host.lazy, name) if name else infer_steps(host.lazy)
+    if name:
+        return named_steps(host.lazy, name)
+    inferred = inferred_steps(host)
+    return None if inferred is None else with_busy(host.lazy, inferred)
 
 
 def inferred_table(steps: InferredSteps) -> Table:
