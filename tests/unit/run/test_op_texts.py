@@ -11,7 +11,7 @@ from tpu_profile_plugin.analysis.findings.find import Report, RuleFinding
 from tpu_profile_plugin.analysis.findings.headline import Headline
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf, Rule, Silence
 from tpu_profile_plugin.answers.verbs.explain import _op
-from tpu_profile_plugin.run.figures.op_texts import MOST_TEXT, with_op_texts
+from tpu_profile_plugin.run.figures.findings import MOST_TEXT, with_op_texts
 
 ENTRY = [
     op("p", "parameter", "f32[8]", op_name="x"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tpu_profile_plugin.tools.memory.memory_viewer.block_drawing import drawing
+from tpu_profile_plugin.tools.memory.memory_viewer.tool import drawing
 
 MIB = 1 << 20
 

@@ -12,8 +12,7 @@ from builders.shown import profile as columns
 
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 from tpu_profile_plugin.errors import CorruptProfile, NoData, NotFound
-from tpu_profile_plugin.tools.memory.memory_viewer.palette import PALETTE
-from tpu_profile_plugin.tools.memory.memory_viewer.tool import TOOL
+from tpu_profile_plugin.tools.memory.memory_viewer.tool import PALETTE, TOOL
 from tpu_profile_plugin.tools.payload import encode
 
 KIB = 1024

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.devices.first_waits import first_waits
+from tpu_profile_plugin.analysis.devices.collectives import first_waits
 
 MS = 10**9
 

@@ -5,8 +5,8 @@ import pytest
 from builders.programs.hlo import op, program
 from builders.xspace_text import build
 
-from tpu_profile_plugin.analysis.hlo.cost.cycles import cycles_per_element
 from tpu_profile_plugin.analysis.hlo.cost.model import CostModel
+from tpu_profile_plugin.analysis.hlo.cost.rules import cycles_per_element
 from tpu_profile_plugin.analysis.hlo.instructions import Instructions
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 from tpu_profile_plugin.columns import load

@@ -9,8 +9,7 @@ from builders.programs.hlo import Op, metadata_plane, op, program, shape
 from builders.shown import profile
 
 from tpu_profile_plugin.analysis.hlo.programs import Program, hlo_programs
-from tpu_profile_plugin.analysis.hlo.text.module import HloText
-from tpu_profile_plugin.analysis.hlo.text.order import call_order
+from tpu_profile_plugin.analysis.hlo.text.module import HloText, call_order
 from tpu_profile_plugin.protos import message
 
 OF = "f32[4]{0}"

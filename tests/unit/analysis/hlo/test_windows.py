@@ -11,7 +11,7 @@ from builders.programs.hlo import shape as shape_of
 
 from tpu_profile_plugin.analysis.hlo.category import category
 from tpu_profile_plugin.analysis.hlo.convolution_layout import BATCH, FEATURE, SPATIAL, UNKNOWN, _dimensions
-from tpu_profile_plugin.analysis.hlo.cost.convolutions import _positions
+from tpu_profile_plugin.analysis.hlo.cost.rules import _positions
 from tpu_profile_plugin.protos import message
 
 LARGEST = 1 << 20

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 from tpu_profile_plugin.analysis.common.reasons import UNKNOWN_PROGRAM
@@ -15,13 +16,62 @@ from tpu_profile_plugin.run.figures.memory import host_device_memory, host_progr
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.common.hlo_modules import PARAMS, lacks_modules, requested_program
-from tpu_profile_plugin.tools.memory.memory_viewer.block_drawing import drawing
-from tpu_profile_plugin.tools.memory.memory_viewer.palette import PALETTE
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json, Payload, Raw
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import MIB
+
+# Colours of buffers, the same as in XProf, so that pictures can be compared.
+
+_DIGITS = (
+    "e91e632196f381c7844dd0e13f51b5e53935ff9100b39ddb90a4ae26c6daad145703a9f42196f3c2185b795548f9a82500bfa5880e4f"
+    "d500f9ce93d8ec407a4caf50ff8f00ffca28ab47bc00e5ffff980040c4ff1e88e59fa8dabf360c00b8d4f57f1764b5f6e040fbffab91"
+    "4caf5001579b66bb6aef9a9a558b2ffb8c00ff408100e676388e3c4242426d4c41c6282861616100897b448aff0d47a1607d8b673ab7"
+    "00c8532e7d32ffa7265e35b1ba68c88d6e6300bcd4ff6f00f4511eff17449e9e9ed81b604a148c26a69a689f387b1fa2b0bec5304ffe"
+    "f48fb1ffd600ffb74d8bc34a303f9f5d403780cbc4ffcc8000acc13e2723ff5252ff7043e91e63ea80fce65100d84315212121ff5722"
+    "1976d22962ffbdbdbd3949ab69f0aed50000ffd740c0ca33ff6e4000b0ff2979ffe64a197c4dff607d8b009688ffb300c51162ffc400"
+    "29b6f63d5afe76ff03cddc39b388ff5c6bc09e9d247cb342ef5350fdd835ef6c004fc3f76200ea004d40ff8a65ffab0080deea0097a7"
+    "7e57c2ff6d001565c0455a64ffc1074527a0ff5722f44336f57c00827717a5d6a782b1ff9c27b0ff80abe1bee778909c311b9200695c"
+    "4e342e3f51b5651fff9e9e9e81d4faf8bbd0b71c1c0091ea673ab7a1887f4db6acffa0006a1b9a43a047bcaaa4546e7aaeea00e57373"
+    "ffccbc006064fbc02dffeb3b8bc34a039be58e24aa80d8ff0096889ccc65512da8ffc1077575750277bdff3d0033691e03a9f400838f"
+    "ff8a80283593f500571a237e90caf99c27b0aa00ffaed581afb42b9575cdd32f2f64dd17f44336795548cddc39ff9e807986cbdd2c00"
+    "0288d1ff980026323800796b42a5f58c9eff1b5e20ffab40536dfe00bcd4f06292"
+)
+PALETTE = tuple(f"#{_DIGITS[i : i + 6]}" for i in range(0, len(_DIGITS), 6))
+
+
+# Draws memory over time: one rectangle per buffer, from its first to its last event, at its offset.
+
+_WIDTH, _HEIGHT = 1600, 900
+
+
+def drawing(title: str, blocks: Sequence[Mapping[str, Any]]) -> bytes:
+    """An HTML page with one SVG, without scripts and styles; `blocks` are the `bufferBlocks` of the memory viewer."""
+    last = max((block.get("endStep", 0) for block in blocks), default=0) + 1
+    height = max((block.get("offset", 0) + block.get("size", 0) for block in blocks), default=0) or 1
+    body = "".join(_rectangle(block, last, height) for block in blocks)
+    note = "" if blocks else "<p>The program has no heap simulator trace, hence no temporary buffers to show.</p>"
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title></head><body>'
+        f"<h1>{escape(title)}: memory over time</h1>{note}"
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" '
+        f'height="{_HEIGHT}" role="img">{body}</svg></body></html>'
+    ).encode("utf-8", "replace")
+
+
+def _rectangle(block: Mapping[str, Any], steps: int, height: int) -> str:
+    begin, end = block.get("startStep", 0), block.get("endStep", 0)
+    size, offset = block.get("size", 0), block.get("offset", 0)
+    text = f"{block.get('name', '')}: {size / MIB:.3f} MiB at {offset}, events {begin} to {end}"
+    for key in ("shapeString", "tfOpName"):
+        text += f"\n{block[key]}" if key in block else ""
+    return (
+        f'<rect x="{begin * _WIDTH / steps:.2f}" y="{offset * _HEIGHT / height:.2f}" '
+        f'width="{(end - begin + 1) * _WIDTH / steps:.2f}" height="{size * _HEIGHT / height:.2f}" '
+        f'fill="{escape(block["color"])}" stroke="#888888" stroke-width="0.5"><title>{escape(text)}</title></rect>'
+    )
+
 
 _WHITE = "#ffffff"
 
