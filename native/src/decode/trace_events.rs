@@ -4,7 +4,6 @@
 //! everything else needs to know one format only. Processes keep their numbers where a reader would derive the same ones.
 
 use std::collections::{BTreeMap, HashMap};
-use std::convert::Infallible;
 
 use jiter::{Jiter, JiterResult};
 
@@ -276,16 +275,7 @@ impl Axis {
     /// Times count from 0, unless they are too large in ps.
     fn of(processes: &BTreeMap<i64, Process>) -> Axis {
         let events = || processes.values().flat_map(|one| one.threads.values()).flat_map(|one| &one.events);
-        let (mut first, mut end, mut count) = (i64::MAX, i64::MIN, 0);
-        for event in events() {
-            first = first.min(event.begin.ns);
-            end = end.max(event.begin.ns.saturating_add(event.duration_ps / 1000));
-            count += 1;
-        }
-        let some = |stride| events().step_by(stride).map(|one| (one.begin.ns, one.duration_ps / 1000)).collect();
-        let possible: std::result::Result<Possible, Infallible> =
-            Possible::of_recording(count, (first, end), 1_000_000_000, |stride| Ok(some(stride)));
-        let possible = possible.unwrap_or(Possible::ALL);
+        let possible = Possible::of_spans(events().map(|one| (one.begin.ns, one.duration_ps / 1000)), 1_000_000_000);
         let begins = || events().map(|event| event.begin.ns).filter(|&begin| possible.begins(begin));
         let far = begins().any(|begin| begin.unsigned_abs() > LARGEST_NS);
         let origin_ns = if far { begins().min().unwrap_or(0) } else { 0 };

@@ -1,6 +1,8 @@
 //! Which events of a recording have possible times: not far from the bulk of all events, and not so long that they
 //! would have lasted over many later events of a queue that runs one after the other.
 
+use std::convert::Infallible;
+
 use ahash::AHashMap;
 
 /// More spans would not move the bulk of a recording.
@@ -57,6 +59,17 @@ impl Possible {
             return Ok(Possible::ALL); // nothing is far from all others
         }
         Ok(Possible::of(spans(count.div_ceil(MOST_SPANS).max(1))?, second))
+    }
+
+    /// Of events that are in memory; `spans` gives begin and duration of each.
+    pub fn of_spans(spans: impl Iterator<Item = (i64, i64)> + Clone, second: i64) -> Possible {
+        let (mut first, mut end, mut count) = (i64::MAX, i64::MIN, 0);
+        for (begin, duration) in spans.clone() {
+            (first, end) = (first.min(begin), end.max(begin.saturating_add(duration)));
+            count += 1;
+        }
+        let some = |stride| Ok::<_, Infallible>(spans.step_by(stride).collect());
+        Possible::of_recording(count, (first, end), second, some).unwrap_or(Possible::ALL)
     }
 
     pub fn begins(&self, begin: i64) -> bool {

@@ -1,7 +1,5 @@
 //! Which events of a trace have possible times. Others are counted, and tell nothing of ops, launches and steps.
 
-use std::convert::Infallible;
-
 use super::trace::{Document, Record, Track};
 use crate::decode::times::verdicts;
 use crate::kernels::possible::Possible;
@@ -14,7 +12,9 @@ const MOST_OPEN: usize = 32;
 /// Begins are in ns so far: events with impossible ones are left out, the others count in ps from the origin. So are
 /// events of threads that last far longer than the recording, or for a negative time; streams: see `shorten`.
 pub fn settle(document: &mut Document) {
-    let possible = possible(document);
+    let spans = all(document).flat_map(|track| &track.records);
+    let spans = spans.map(|record| (record.begin, record.duration / PS_IN_NS));
+    let possible = Possible::of_spans(spans, SECOND);
     let begins = all(document).flat_map(|track| &track.records).map(|record| record.begin);
     let origin = begins.filter(|&begin| possible.begins(begin)).min().unwrap_or(0);
     document.origin_ns = origin;
@@ -63,22 +63,7 @@ pub fn leave_out_open_frames(track: &mut Track) {
     }
 }
 
-/// In ns, from all events or some of many.
-fn possible(document: &Document) -> Possible {
-    let records = || all(document).flat_map(|track| &track.records);
-    let (mut first, mut end, mut count) = (i64::MAX, i64::MIN, 0);
-    for record in records() {
-        first = first.min(record.begin);
-        end = end.max(record.begin.saturating_add(record.duration / PS_IN_NS));
-        count += 1;
-    }
-    let some = |stride| records().step_by(stride).map(|record| (record.begin, record.duration / PS_IN_NS)).collect();
-    let found: Result<Possible, Infallible> =
-        Possible::of_recording(count, (first, end), SECOND, |stride| Ok(some(stride)));
-    found.unwrap_or(Possible::ALL)
-}
-
-fn all(document: &Document) -> impl Iterator<Item = &Track> {
+fn all(document: &Document) -> impl Iterator<Item = &Track> + Clone {
     let threads = document.threads.values().chain(document.streams.values());
     threads.chain(document.notes.values()).chain(document.unknown.values())
 }

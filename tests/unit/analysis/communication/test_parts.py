@@ -76,7 +76,7 @@ def late(caused, *, kind="gpu", hosts=None, waits=None, work=None, talk=None):
 
 def test_who_is_waited_for_is_late():
     assert late([0, 0, 0, 0, 0, 0, 0, 80]) == [7]
-    # Device 3 has twice the work, and nobody waits for it.
+    # Device 3 has twice the work, and no device waits for it.
     assert late([0, 0, 0, 1, 0, 0, 0, 80], work=[100, 100, 100, 200, 100, 100, 100, 100]) == [7]
     assert late([80, 20]) == [0]
     assert late([79, 21]) == []
@@ -121,7 +121,7 @@ def test_what_a_late_device_did_before():
     work, idle = ints(5, 5, 5, 7, 7, 5, 9, 9, 5), ints(1, 1, 1, 1, 1, 1, 30, 40, 1)
     queued = ints(3, 3, 3, 3, 3, 3, 8, 8, 3)
     assert before_last(runs, work, idle, queued, 2) == Before(2, 9, 35, 6, 1, launched_after_ps=35)
-    # Its work alone made the last one late; nobody waits for device 1.
+    # Its work alone made the last one late; no device waits for device 1.
     assert before_last(runs, work, idle, ints(-1, *[0] * 8), 2) == Before(2, 9, 35, 6, 1)
     assert before_last(runs, work, idle, queued, 1) is None
 
