@@ -26,7 +26,7 @@ def rank(number: int | None = None) -> bytes:
 
 
 def packed(files: dict[str, bytes]) -> dict[str, bytes]:
-    return {name: gzip.compress(content) if name.endswith(".gz") else content for name, content in files.items()}
+    return {name: gzip.compress(content, mtime=0) if name.endswith(".gz") else content for name, content in files.items()}
 
 
 def listed(root: Path, files: dict[str, bytes]) -> dict[str, list[tuple[str, str]]]:
@@ -82,7 +82,7 @@ def test_earlier_recordings_are_runs_of_their_own(tmp_path: Path) -> None:
     (first, _) = logdir.run("logs").problems
     assert (first.code, first.file) == ("second_file", f"host_100.{NOW}.pt.trace.json.gz")
     assert first.message.endswith(f"is run logs/{stamp()}.")
-    assert logdir.read(logdir.run(f"logs/{stamp()}").hosts[0]).tobytes() == gzip.compress(rank(0))
+    assert logdir.read(logdir.run(f"logs/{stamp()}").hosts[0]).tobytes() == gzip.compress(rank(0), mtime=0)
 
 
 def test_recordings_of_a_session_are_named_after_it(tmp_path: Path) -> None:
