@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from tpu_profile_plugin.analysis.findings.rules import RULES
 from tpu_profile_plugin.server.options import define_flags
 from tpu_profile_plugin.tools.registry import TOOLS
@@ -93,64 +91,56 @@ def links(path: Path) -> Iterator[tuple[str, str]]:
             yield match[1], place(path, text, match.start())
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=name_of)
-def test_no_half_merged_text(path: Path) -> None:
-    assert not re.search(r"^(<{7}|={7}|>{7})( |$)", path.read_text(), re.MULTILINE)
+def test_no_half_merged_text() -> None:
+    assert not [name_of(path) for path in TEXTS if re.search(r"^(<{7}|={7}|>{7})( |$)", path.read_text(), re.MULTILINE)]
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=name_of)
-def test_links_lead_to_files_and_headings(path: Path) -> None:
+def test_links_lead_to_files_and_headings() -> None:
     wrong = []
-    for link, where in links(path):
-        file, _, anchor = link.partition("#")
-        target = (path.parent / file).resolve() if file else path
-        if not target.exists():
-            wrong.append(f"{where}: there is no {link}")
-        elif anchor and anchor not in anchors(target):
-            wrong.append(f"{where}: no heading of {name_of(target)} makes #{anchor}: {sorted(anchors(target))}")
+    for path in TEXTS:
+        for link, where in links(path):
+            file, _, anchor = link.partition("#")
+            target = (path.parent / file).resolve() if file else path
+            if not target.exists():
+                wrong.append(f"{where}: there is no {link}")
+            elif anchor and anchor not in anchors(target):
+                wrong.append(f"{where}: no heading of {name_of(target)} makes #{anchor}: {sorted(anchors(target))}")
     assert not wrong, "\n".join(wrong)
 
 
-def rows_of_tables(text: str) -> Iterator[tuple[int, str, bool]]:
-    """Line number, text, and whether it begins a table, of the rows outside of code."""
-    lines, in_code = text.split("\n"), False
-    for number, line in enumerate(lines):
-        in_code ^= line.startswith("```")
-        if not in_code and line.startswith("|"):
-            yield number + 1, line, number == 0 or not lines[number - 1].startswith("|")
-
-
-@pytest.mark.parametrize("path", TEXTS, ids=name_of)
-def test_tables_are_whole_and_their_cells_short(path: Path) -> None:
-    """A blank line ends a table: rows behind it are plain text. Long cells are hard to read beside others."""
-    text = path.read_text()
-    lines = text.split("\n")
+def test_tables_are_whole() -> None:
+    """A blank line ends a table: rows behind it are plain text."""
     wrong = []
-    for number, row, begins in rows_of_tables(text):
-        if begins and not re.fullmatch(r"\|[\s:|-]+\|", lines[number]):
-            wrong.append(f"{name_of(path)}:{number}: a row of no table")
-        longest = max(len(cell.strip()) for cell in re.split(r"(?<!\\)\|", row))
-        if longest > 400:
-            wrong.append(f"{name_of(path)}:{number}: a cell of {longest} characters")
+    for path in TEXTS:
+        lines, in_code = path.read_text().split("\n"), False
+        for number, line in enumerate(lines):
+            in_code ^= line.startswith("```")
+            begins = not in_code and line.startswith("|") and not (number and lines[number - 1].startswith("|"))
+            if begins and not re.fullmatch(r"\|[\s:|-]+\|", lines[number + 1]):
+                wrong.append(f"{name_of(path)}:{number + 1}: a row of no table")
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=name_of)
-def test_commands_and_paths_exist(path: Path) -> None:
-    text = path.read_text()
-    found = {(match[0], match.start()) for match in _COMMAND.finditer(text)}
-    found |= {(match[1], match.start(1)) for match in _PATH.finditer(text)}
-    wrong = [f"{place(path, text, at)}: there is no {named}" for named, at in found if not (ROOT / named).exists()]
+def test_commands_and_paths_exist() -> None:
+    wrong = []
+    for path in TEXTS:
+        text = path.read_text()
+        named = {(match[0], match.start()) for match in _COMMAND.finditer(text)}
+        named |= {(match[1], match.start(1)) for match in _PATH.finditer(text)}
+        wrong += [f"{place(path, text, at)}: there is no {name}" for name, at in named if not (ROOT / name).exists()]
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=name_of)
-def test_named_source_files_exist(path: Path) -> None:
+def test_named_source_files_exist() -> None:
     """A name in code such as `steps/table.py` is the end of some file's path; `x.test.ts` is any test."""
-    text = path.read_text()
-    found = [(match[1], match.start()) for match in _MODULE.finditer(text) if not match[1].startswith("x.")]
-    missing = [(name, at) for name, at in found if not any(f"/{file}".endswith(f"/{name}") for file in files())]
-    wrong = [f"{place(path, text, at)}: there is no {name}" for name, at in missing if name not in SAMPLE_COLLECTION]
+    wrong = []
+    for path in TEXTS:
+        text = path.read_text()
+        named = [(match[1], match.start()) for match in _MODULE.finditer(text) if not match[1].startswith("x.")]
+        missing = [(name, at) for name, at in named if not any(f"/{file}".endswith(f"/{name}") for file in files())]
+        wrong += [
+            f"{place(path, text, at)}: there is no {name}" for name, at in missing if name not in SAMPLE_COLLECTION
+        ]
     assert not wrong, "\n".join(wrong)
 
 

@@ -109,7 +109,3 @@ def test_tools_do_not_import_each_other() -> None:
 def test_every_page_folder_is_named_after_a_tool() -> None:
     pages = {page.parent.name for page in (PACKAGE.parent / "frontend" / "src" / "tools").glob("*/page.tsx")}
     assert pages - {tool.id.rstrip("@") for tool in TOOLS} == {"generic"}
-
-
-def test_the_first_line_says_what_a_module_is_for() -> None:
-    assert not [name_of(path) for path in MODULES if not (ast.get_docstring(parsed(path)) or "").strip()]

@@ -16,9 +16,9 @@ class Rows(Protocol):
     """The parts of a `Table` that are shown."""
 
     @property
-    def columns(self) -> Sequence[Column]: ...  # noqa: D102
+    def columns(self) -> Sequence[Column]: ...
     def __len__(self) -> int: ...
-    def take(self, rows: Sequence[int], /) -> Iterable[Mapping[str, Any]]: ...  # noqa: D102
+    def take(self, rows: Sequence[int], /) -> Iterable[Mapping[str, Any]]: ...
 
 
 def html_text(table: Rows, *, whole: bool = True) -> str:

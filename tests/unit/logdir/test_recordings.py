@@ -26,7 +26,9 @@ def rank(number: int | None = None) -> bytes:
 
 
 def packed(files: dict[str, bytes]) -> dict[str, bytes]:
-    return {name: gzip.compress(content, mtime=0) if name.endswith(".gz") else content for name, content in files.items()}
+    return {
+        name: gzip.compress(content, mtime=0) if name.endswith(".gz") else content for name, content in files.items()
+    }
 
 
 def listed(root: Path, files: dict[str, bytes]) -> dict[str, list[tuple[str, str]]]:

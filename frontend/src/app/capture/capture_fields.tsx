@@ -149,9 +149,9 @@ export function CaptureFields({ form, errors, recent, onChange }: Props) {
         <summary>Advanced options</summary>
         <div class="capture-grid">
           <Field
-            label="Automatically retry N times when no trace event is collected"
+            label="Retries if the profile is empty (0 to 20)"
             error={errors.retries}
-            hint="Also retries while the program is busy or not reachable yet."
+            hint="Attempts after the first one, also while the program is busy or cannot be reached yet."
           >
             {text("retries", { inputMode: "numeric" })}
           </Field>

@@ -46,10 +46,10 @@ class Asked(Protocol):
     """See `xprof_forms.Events`."""
 
     @property
-    def with_args(self) -> bool: ...  # noqa: D102
+    def with_args(self) -> bool: ...
     @property
-    def full_dma(self) -> bool: ...  # noqa: D102
-    def select(self, trace: HostTrace, position: int, hosts: int) -> Selection: ...  # noqa: D102
+    def full_dma(self) -> bool: ...
+    def select(self, trace: HostTrace, position: int, hosts: int) -> Selection: ...
 
 
 @dataclass(frozen=True, slots=True)
