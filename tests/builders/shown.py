@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from builders.xspace_text import build
-from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
+from tpu_profile_plugin.analysis.common.planes import Preprocessed
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
 from tpu_profile_plugin.columns import Plane, XSpace, load
 

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 import tpu_profile_plugin
-from tpu_profile_plugin.analysis.common.planes import is_step_line
-from tpu_profile_plugin.analysis.common.preprocessed import is_derived_line
+from tpu_profile_plugin.analysis.common.planes import is_derived_line, is_step_line
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US

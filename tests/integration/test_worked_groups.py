@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from builders.messages import XSpace as Message
 
-from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
+from tpu_profile_plugin.analysis.common.planes import Preprocessed
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 from tpu_profile_plugin.columns import XSpace, load

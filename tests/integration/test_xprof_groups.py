@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from builders.shown import Shown, shown
 
-from tpu_profile_plugin.analysis.common.preprocessed import FIRST_DERIVED_ID
+from tpu_profile_plugin.analysis.common.planes import FIRST_DERIVED_ID
 from tpu_profile_plugin.columns import load
 
 SHARED = Path(__file__).parents[3] / "shared" / "traces"

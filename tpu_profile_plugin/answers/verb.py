@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from tpu_profile_plugin.analysis.common.advice import Advice
-from tpu_profile_plugin.analysis.common.reasons import Reason
+from tpu_profile_plugin.analysis.common.reasons import Advice, Reason
 from tpu_profile_plugin.answers.answer import Answer, Cannot
 from tpu_profile_plugin.errors import BadRequest, NotFound, Problem
 from tpu_profile_plugin.opening import OpenLogdir, OpenRun

@@ -9,7 +9,7 @@ from tpu_profile_plugin.columns import give_back_memory
 from tpu_profile_plugin.system.threads import threads_for
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
+    from tpu_profile_plugin.analysis.common.planes import Preprocessed
     from tpu_profile_plugin.columns import XSpace
 
 

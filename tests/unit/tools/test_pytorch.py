@@ -132,7 +132,7 @@ def test_type_of_the_first_tensor() -> None:
         ("void ncclGenericKernel<1>", True),
         ("rcclGenericKernel_Broadcast", True),
         ("gemm_nccl_like", False),
-        # Our own reading knows more (`collective_names`).
+        # Our own reading knows more (`kernel_collective`).
         ("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>", False),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_OTHER
 from tpu_profile_plugin.analysis.budget.run import RunBudget
-from tpu_profile_plugin.analysis.common.part_times import PartTimes
+from tpu_profile_plugin.analysis.common.spans import PartTimes
 from tpu_profile_plugin.analysis.devices.model import RunDevice
 from tpu_profile_plugin.analysis.summary.coverage import coverage
 from tpu_profile_plugin.analysis.summary.recording import Recording

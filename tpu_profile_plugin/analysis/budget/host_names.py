@@ -6,7 +6,7 @@ import re
 from enum import IntEnum
 
 from tpu_profile_plugin.analysis.budget.library_files import NO_FILES, SourceFiles, is_library
-from tpu_profile_plugin.analysis.common.compile_names import compiles_torch
+from tpu_profile_plugin.analysis.common.op_names import compiles_torch
 from tpu_profile_plugin.system.name_cache import cached_by_name
 
 

@@ -20,8 +20,7 @@ from tpu_profile_plugin.analysis.budget.categories import (
     UNKNOWN,
     members,
 )
-from tpu_profile_plugin.analysis.common.part_times import PartTimes, side_by_side
-from tpu_profile_plugin.analysis.common.spans import exact_sum
+from tpu_profile_plugin.analysis.common.spans import PartTimes, exact_sum, side_by_side
 from tpu_profile_plugin.analysis.devices.across_hosts import clock_offsets, match_hosts, sums_of_cells
 from tpu_profile_plugin.analysis.devices.model import RunDevice, of_hosts
 from tpu_profile_plugin.analysis.devices.windows import Source, StartUp, common_rows

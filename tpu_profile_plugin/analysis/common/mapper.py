@@ -12,6 +12,6 @@ T = TypeVar("T")
 
 
 def both(mapper: Mapper, first: Callable[[], S], second: Callable[[], T]) -> tuple[S, T]:
-    """What two independent pieces of an analysis make; `mapper` works on them."""
-    one, other = mapper(lambda make: make(), (first, second))
-    return one, other
+    """The results of two independent pieces of an analysis; `mapper` works on them."""
+    result, other = mapper(lambda make: make(), (first, second))
+    return result, other

@@ -1,11 +1,13 @@
-"""Sets of time: unions, intersections and differences of spans, and how much of a window they cover.
+"""Sets of time, and times by part of a step.
 
 A set is a pair of int64 arrays: begins and ends of half-open spans that are disjoint, not empty and ascending.
 """
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -45,7 +47,7 @@ def times_of_all(*parts: tuple[I64, I64, Bools | None]) -> Times:
 
 def join(*sets: Times) -> Times:
     """Times in any of the sets."""
-    sets = tuple(one for one in sets if len(one[0]))
+    sets = tuple(times for times in sets if len(times[0]))
     if len(sets) < 2:
         return sets[0] if sets else no_time()
     return times_of_all(*((begin, end, None) for begin, end in sets))
@@ -91,3 +93,59 @@ def contains(times: Times, points: I64) -> Bools:
 def _plain(numbers: I64) -> I64:
     """The numbers contiguous in memory, as the native core reads them."""
     return np.ascontiguousarray(numbers, np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartTimes:
+    """Time of each step on each device by part, in picoseconds: most parts of most profiles have none.
+
+    Attributes:
+      shape: (steps, devices).
+      arrays: int64[s, d] by part; parts without any time are missing.
+    """
+
+    shape: tuple[int, int] = (0, 0)
+    arrays: Mapping[int, I64] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, parts: Iterable[int], times: I64) -> PartTimes:
+        """The parts of int64[p, s, d]; parts with time are copied."""
+        _, steps, devices = times.shape
+        return cls((steps, devices), {part: ps.copy() for part, ps in zip(parts, times, strict=True) if ps.any()})
+
+    def __getitem__(self, part: int) -> I64:
+        """int64[s, d] of one part."""
+        ps = self.arrays.get(part)
+        return np.broadcast_to(np.int64(0), self.shape) if ps is None else ps
+
+    def sum(self, parts: Collection[int] | None = None) -> I64:
+        """int64[s, d], the sum of these parts; of all by default."""
+        chosen = [ps for part, ps in self.arrays.items() if parts is None or part in parts]
+        return np.add.reduce(chosen) if chosen else np.zeros(self.shape, np.int64)
+
+    def stacked(self, parts: Sequence[int]) -> I64:
+        """int64[s, d, p] of these parts."""
+        together = np.zeros((*self.shape, len(parts)), np.int64)
+        for i, part in enumerate(parts):
+            if part in self.arrays:
+                together[:, :, i] = self.arrays[part]
+        return together
+
+    def where(self, steps: Any = slice(None), devices: slice | Sequence[int] = slice(None)) -> PartTimes:
+        """The times of the steps that a slice, a mask or indices select, on the chosen devices."""
+        rows, columns = np.arange(self.shape[0])[steps], np.arange(self.shape[1])[devices]
+        return PartTimes((len(rows), len(columns)), {part: ps[steps][:, devices] for part, ps in self.arrays.items()})
+
+    def moved(self, ps: I64, source: int, target: int, cells: Any = ...) -> PartTimes:
+        """A copy with `ps` moved from one part to another: everywhere, or in the cells that (steps, devices) select."""
+        less, more = self[source].copy(), self[target].copy()
+        less[cells] -= ps
+        more[cells] += ps
+        return PartTimes(self.shape, {**self.arrays, source: less, target: more})
+
+
+def side_by_side(tables: Sequence[PartTimes]) -> PartTimes:
+    """The devices of several tables with the same steps, one after the other."""
+    parts = dict.fromkeys(part for table in tables for part in table.arrays)
+    shape = tables[0].shape[0], sum(table.shape[1] for table in tables)
+    return PartTimes(shape, {part: np.concatenate([table[part] for table in tables], axis=1) for part in parts})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.keys import extents
+from tpu_profile_plugin.analysis.common.rows import extents
 from tpu_profile_plugin.analysis.common.spans import covered_within, no_time, subtract, times_of
 from tpu_profile_plugin.analysis.communication.launches import LaunchSummary, launch_summary
 from tpu_profile_plugin.analysis.communication.recorded import (

@@ -8,7 +8,7 @@ from itertools import repeat
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.keys import extents
+from tpu_profile_plugin.analysis.common.rows import extents
 from tpu_profile_plugin.analysis.communication.host import CollectiveSums, HostCommunication
 from tpu_profile_plugin.analysis.communication.stragglers import Straggler, before_last, stragglers
 from tpu_profile_plugin.analysis.devices.across_hosts import MatchedHosts, clock_offsets, match_hosts, sum_by_step

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.keys import among
+from tpu_profile_plugin.analysis.common.rows import among
 from tpu_profile_plugin.analysis.common.spans import exact_sum
 from tpu_profile_plugin.analysis.devices.collectives import CollectiveRuns
 from tpu_profile_plugin.analysis.devices.model import RunDevice, of_hosts

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.columns import rows_of
 from tpu_profile_plugin.analysis.common.planes import TPU_PREFIX, is_tensor_core
+from tpu_profile_plugin.analysis.common.rows import rows_of
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.counters.units import Chip, chip
 from tpu_profile_plugin.columns import Plane, Stats, XSpace

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common import preprocessed as ids
-from tpu_profile_plugin.analysis.common.planes import on_recorded_line, recorded_lines
-from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, ExtraLine
+from tpu_profile_plugin.analysis.common import planes as ids
+from tpu_profile_plugin.analysis.common.planes import ABSENT, ExtraLine, on_recorded_line, recorded_lines
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.derived.lines import NO_SCOPE, Levels, Sources, derive, op_levels
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
@@ -19,7 +18,7 @@ from tpu_profile_plugin.columns.arrays import I32, I64
 
 _STATS = ("kernel_details", "cuda_graph_exec_id", "hlo_op", "hlo_module", "program_id", "tf_op", "scope_range_id")
 # Names of lines in the order of their ids within a stream. XProf also has a line of launch overhead, not derived here.
-_LINES = (ids.NAME_SCOPE, ids.FRAMEWORK_OPS, ids.XLA_MODULES, ids.XLA_OPS, ids.SOURCE)
+_LINES = (ids.NAME_SCOPE, ids.FRAMEWORK_OPS, ids.MODULES, ids.OPS, ids.SOURCE)
 
 
 def fill_groups(plane: Plane, group: I64 | None) -> I64 | None:

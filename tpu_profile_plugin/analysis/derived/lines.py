@@ -9,7 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.op_names import JAX, TENSORFLOW, TF_DATA, UNKNOWN, dataset_display, parse_op
-from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, ExtraLine
+from tpu_profile_plugin.analysis.common.planes import ABSENT, ExtraLine
 from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.columns.arrays import I32, I64, U32
 

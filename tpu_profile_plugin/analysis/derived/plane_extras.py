@@ -8,8 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX, HOST_THREADS, tensor_core
-from tpu_profile_plugin.analysis.common.preprocessed import LAUNCH_STATS, LAUNCH_STATS_ID, ExtraLine, PlaneExtras
+from tpu_profile_plugin.analysis.common.planes import (
+    GPU_PREFIX,
+    HOST_THREADS,
+    LAUNCH_STATS,
+    LAUNCH_STATS_ID,
+    ExtraLine,
+    PlaneExtras,
+    tensor_core,
+)
 from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, override
 from tpu_profile_plugin.analysis.derived.gpu import derive_steps, derive_streams, fill_groups
 from tpu_profile_plugin.analysis.derived.tpu import derive_tpu

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.mapper import Mapper
-from tpu_profile_plugin.analysis.common.planes import is_device, is_host
-from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, PlaneExtras, Preprocessed
+from tpu_profile_plugin.analysis.common.planes import ABSENT, PlaneExtras, Preprocessed, is_device, is_host
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.derived.plane_extras import HostContext, plane_extras
 from tpu_profile_plugin.analysis.grouping.groups import group

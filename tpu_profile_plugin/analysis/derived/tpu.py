@@ -7,8 +7,8 @@ import re
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common import preprocessed as ids
-from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, Arg, ExtraLine
+from tpu_profile_plugin.analysis.common import planes as ids
+from tpu_profile_plugin.analysis.common.planes import ABSENT, Arg, ExtraLine
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.derived.lines import Levels, Sources, derive, op_levels
 from tpu_profile_plugin.columns import Plane, XSpace

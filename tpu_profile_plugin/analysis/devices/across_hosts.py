@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.keys import row_codes
+from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.devices.clocks import ClockOffset, best_shift, offset_by_ends
 from tpu_profile_plugin.analysis.devices.collective_ops import Transfer
 from tpu_profile_plugin.analysis.devices.collectives import SYNCHRONIZING, CollectiveKey, CollectiveRuns, match_runs

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.columns import joined
-from tpu_profile_plugin.analysis.common.keys import row_codes
+from tpu_profile_plugin.analysis.common.rows import joined, row_codes
 from tpu_profile_plugin.analysis.common.spans import covered_within
 from tpu_profile_plugin.analysis.devices.collective_ops import Transfer
 from tpu_profile_plugin.analysis.devices.kinds import async_role

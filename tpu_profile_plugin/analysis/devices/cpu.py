@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.keys import extents, pair_in_order, row_codes
+from tpu_profile_plugin.analysis.common.rows import extents, pair_in_order, row_codes
 from tpu_profile_plugin.analysis.common.spans import times_of
 from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, StatColumns
 from tpu_profile_plugin.analysis.devices.kinds import hlo_work

@@ -8,16 +8,17 @@ from enum import IntEnum
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.collective_names import (
+from tpu_profile_plugin.analysis.common.op_names import (
+    PYTORCH,
     UNKNOWN_KIND,
     collective_kind,
     op_collective,
+    parse_op,
     range_of,
     runs_on_host,
 )
-from tpu_profile_plugin.analysis.common.keys import among, pair_in_order, row_codes
-from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
 from tpu_profile_plugin.analysis.common.planes import line_of, spans_at
+from tpu_profile_plugin.analysis.common.rows import among, pair_in_order, row_codes
 from tpu_profile_plugin.analysis.common.spans import Times
 from tpu_profile_plugin.analysis.devices.model import WAIT, Op, OpSpans, Work, ordered
 from tpu_profile_plugin.analysis.devices.thread_axis import ThreadAxis

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.keys import among
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW, parse_op
 from tpu_profile_plugin.analysis.common.planes import line_of, recorded_lines, spans_at
+from tpu_profile_plugin.analysis.common.rows import among
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work, ordered
 from tpu_profile_plugin.analysis.devices.thread_axis import ThreadAxis, fits_one_axis
 from tpu_profile_plugin.columns import Plane, XSpace

@@ -7,11 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.columns import joined
-from tpu_profile_plugin.analysis.common.compile_names import compiles_torch
-from tpu_profile_plugin.analysis.common.keys import among
-from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
+from tpu_profile_plugin.analysis.common.op_names import PYTORCH, compiles_torch, parse_op
 from tpu_profile_plugin.analysis.common.planes import on_recorded_line
+from tpu_profile_plugin.analysis.common.rows import among, joined
 from tpu_profile_plugin.analysis.common.spans import contains, subtract, times_of
 from tpu_profile_plugin.analysis.devices.cpu_collectives import host_collectives, is_collective
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work, ordered

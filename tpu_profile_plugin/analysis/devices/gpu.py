@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.planes import events_of_lines, recorded_lines
+from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.devices.kinds import gpu_work
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Op, OpSpans, Work, ordered
 from tpu_profile_plugin.analysis.devices.torch_collectives import torch_collectives

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tpu_profile_plugin.analysis.common.collective_names import UNKNOWN_KIND, computes_only, kernel_collective
+from tpu_profile_plugin.analysis.common.op_names import UNKNOWN_KIND, computes_only, kernel_collective
 from tpu_profile_plugin.analysis.devices.model import Work
 from tpu_profile_plugin.analysis.ops.text import WITH_INNER_OPS
 

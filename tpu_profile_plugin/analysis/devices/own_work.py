@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.planes import line_of
-from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
+from tpu_profile_plugin.analysis.common.planes import Preprocessed, line_of
 from tpu_profile_plugin.analysis.devices.launches import launch_begins
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Work
 from tpu_profile_plugin.columns import XSpace

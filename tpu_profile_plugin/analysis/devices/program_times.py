@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
+from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.devices.model import Device
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.analysis.memory.ran import ProgramRan

@@ -9,9 +9,15 @@ from math import prod
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.collective_names import UNKNOWN_KIND, collective_kind, op_collective, range_of
-from tpu_profile_plugin.analysis.common.keys import row_codes
-from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
+from tpu_profile_plugin.analysis.common.op_names import (
+    PYTORCH,
+    UNKNOWN_KIND,
+    collective_kind,
+    op_collective,
+    parse_op,
+    range_of,
+)
+from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.devices.model import Op
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read

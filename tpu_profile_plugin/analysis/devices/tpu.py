@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.keys import pair_in_order
 from tpu_profile_plugin.analysis.common.planes import (
     MODULES,
     OPS,
@@ -17,6 +16,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     spans_at,
     tensor_core,
 )
+from tpu_profile_plugin.analysis.common.rows import pair_in_order
 from tpu_profile_plugin.analysis.common.spans import times_of
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.devices.kinds import async_role, hlo_work, opcode_in

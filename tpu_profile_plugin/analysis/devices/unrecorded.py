@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.keys import among
 from tpu_profile_plugin.analysis.common.planes import line_of, recorded_lines, spans_at
+from tpu_profile_plugin.analysis.common.rows import among
 from tpu_profile_plugin.analysis.common.spans import Times, no_time, times_of
 from tpu_profile_plugin.analysis.devices.launches import KEYS, calls_of
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device

@@ -9,8 +9,14 @@ from typing import Literal
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.planes import STEPS, events_of_lines, host_plane, lines_named
-from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras, Preprocessed
+from tpu_profile_plugin.analysis.common.planes import (
+    STEPS,
+    PlaneExtras,
+    Preprocessed,
+    events_of_lines,
+    host_plane,
+    lines_named,
+)
 from tpu_profile_plugin.analysis.common.spans import covered_within, union
 from tpu_profile_plugin.analysis.devices.model import Device, busy, busy_after
 from tpu_profile_plugin.analysis.devices.own_work import Marks, OwnWork, own_work

@@ -11,8 +11,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.budget import HostBudget
 from tpu_profile_plugin.analysis.budget.host_reader import HostReader, Keep
 from tpu_profile_plugin.analysis.budget.run import RunBudget, merge_budgets
-from tpu_profile_plugin.analysis.common.planes import host_plane
-from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
+from tpu_profile_plugin.analysis.common.planes import Preprocessed, host_plane
 from tpu_profile_plugin.analysis.communication.host import HostCommunication
 from tpu_profile_plugin.analysis.devices.model import Device
 from tpu_profile_plugin.analysis.devices.windows import StepWindows

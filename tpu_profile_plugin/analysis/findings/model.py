@@ -10,7 +10,7 @@ from functools import cache
 from inspect import cleandoc
 from typing import Any, Literal
 
-from tpu_profile_plugin.analysis.common.advice import Advice as Advice
+from tpu_profile_plugin.analysis.common.reasons import Advice as Advice
 from tpu_profile_plugin.analysis.common.reasons import Reason
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.run_view import RunView

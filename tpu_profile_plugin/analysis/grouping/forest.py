@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.preprocessed import ABSENT
+from tpu_profile_plugin.analysis.common.planes import ABSENT
 from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn
 from tpu_profile_plugin.analysis.grouping import event_names as names
 from tpu_profile_plugin.analysis.grouping.mutators import Contexts, mix

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.keys import among
 from tpu_profile_plugin.analysis.common.mapper import Mapper, both
-from tpu_profile_plugin.analysis.common.planes import tensor_core
-from tpu_profile_plugin.analysis.common.preprocessed import ABSENT
+from tpu_profile_plugin.analysis.common.planes import ABSENT, tensor_core
+from tpu_profile_plugin.analysis.common.rows import among
 from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, override
 from tpu_profile_plugin.analysis.grouping import event_names as names
 from tpu_profile_plugin.analysis.grouping.forest import NO_NODE, HostForest, PlaneNodes

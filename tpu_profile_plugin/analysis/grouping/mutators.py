@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.columns import joined, rows_of
 from tpu_profile_plugin.analysis.common.planes import MODULES, events_of_lines, lines_named, tensor_core
+from tpu_profile_plugin.analysis.common.rows import joined, rows_of
 from tpu_profile_plugin.analysis.common.stat_columns import EMPTY, SparseColumn, StatColumns, override
 from tpu_profile_plugin.analysis.grouping import event_names as names
 from tpu_profile_plugin.analysis.grouping.event_names import EventsByName

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.planes import is_counter_line, is_step_line, spans_at
-from tpu_profile_plugin.analysis.common.preprocessed import ABSENT
+from tpu_profile_plugin.analysis.common.planes import ABSENT, is_counter_line, is_step_line, spans_at
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, Bools

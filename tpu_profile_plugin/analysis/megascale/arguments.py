@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.columns import joined
+from tpu_profile_plugin.analysis.common.rows import joined
 from tpu_profile_plugin.analysis.megascale.trace import Arguments, Trace, Track
 from tpu_profile_plugin.columns import Plane, Stats
 from tpu_profile_plugin.columns.arrays import I64, U8, U32, U64

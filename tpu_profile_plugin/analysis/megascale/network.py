@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tpu_profile_plugin.analysis.common.columns import joined
+from tpu_profile_plugin.analysis.common.rows import joined
 from tpu_profile_plugin.analysis.megascale.parts import GRAPH
 from tpu_profile_plugin.analysis.megascale.trace import Trace, Track
 from tpu_profile_plugin.columns import Plane, stats

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.columns import rows_of
+from tpu_profile_plugin.analysis.common.rows import rows_of
 from tpu_profile_plugin.analysis.megascale.ops import OPCODES, RECV, RECV_DONE, SEND, SEND_DONE, SendRecvOps
 from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.units import MEGA, NS_PER_US, PS_PER_US

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.columns import rows_of
 from tpu_profile_plugin.analysis.common.planes import MODULES, OPS, STEPS, shown_names, tensor_core
+from tpu_profile_plugin.analysis.common.rows import rows_of
 from tpu_profile_plugin.analysis.megascale.parts import DEVICE, GRAPH, PLANE, RUN_ID, run_ids
 from tpu_profile_plugin.columns import Plane, XSpace, stats
 from tpu_profile_plugin.columns.arrays import I64, U8, U64, Bools

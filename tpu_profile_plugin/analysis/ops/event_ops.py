@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW, parse_op
 from tpu_profile_plugin.analysis.common.planes import MODULES, SPARSE_MODULES, is_host, lines_named, shown_names
+from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, StatColumns
 from tpu_profile_plugin.analysis.hlo.category import category
 from tpu_profile_plugin.analysis.hlo.instructions import provenance

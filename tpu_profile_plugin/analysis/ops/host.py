@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.keys import among, row_codes
 from tpu_profile_plugin.analysis.common.op_names import (
     INPUT_PIPELINE,
     PYTORCH,
@@ -19,6 +18,7 @@ from tpu_profile_plugin.analysis.common.op_names import (
     parse_op,
 )
 from tpu_profile_plugin.analysis.common.planes import line_of, recorded_lines
+from tpu_profile_plugin.analysis.common.rows import among, row_codes
 from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, StatColumns
 from tpu_profile_plugin.analysis.ops.table import OpTable, combine
 from tpu_profile_plugin.analysis.ops.tf_functions import FUNCTION_CALL

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, OpName, parse_op
 from tpu_profile_plugin.analysis.common.planes import recorded_lines
+from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.environment.environment import plane_text
 from tpu_profile_plugin.analysis.ops.gpu.dtypes import half_equivalents
 from tpu_profile_plugin.analysis.ops.gpu.kernel_table import KernelTimes, combine_kernel_times

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
+from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 

@@ -9,10 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.columns import rows_of
-from tpu_profile_plugin.analysis.common.keys import extents
-from tpu_profile_plugin.analysis.common.planes import MODULES, events_of_lines, is_tensor_core, lines_named, spans_at
-from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras, Preprocessed
+from tpu_profile_plugin.analysis.common.planes import (
+    MODULES,
+    PlaneExtras,
+    Preprocessed,
+    events_of_lines,
+    is_tensor_core,
+    lines_named,
+    spans_at,
+)
+from tpu_profile_plugin.analysis.common.rows import extents, rows_of
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64

@@ -8,8 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.planes import host_plane
-from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
+from tpu_profile_plugin.analysis.common.planes import Preprocessed, host_plane
 from tpu_profile_plugin.analysis.serving import events
 from tpu_profile_plugin.analysis.serving.batching_parameters import BatchingParameters, batching_parameters
 from tpu_profile_plugin.columns import Plane, XSpace

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.part_times import side_by_side
+from tpu_profile_plugin.analysis.common.spans import side_by_side
 from tpu_profile_plugin.analysis.steps.table import StepTable, core_in_run
 from tpu_profile_plugin.analysis.steps.tpu import least_by_key
 from tpu_profile_plugin.columns.arrays import I64

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.columns import joined
-from tpu_profile_plugin.analysis.common.part_times import PartTimes
+from tpu_profile_plugin.analysis.common.rows import joined
+from tpu_profile_plugin.analysis.common.spans import PartTimes
 from tpu_profile_plugin.analysis.common.statistics import Statistics, statistics
 from tpu_profile_plugin.analysis.steps.table import EventClass, StepTable, TpuPart
 from tpu_profile_plugin.columns.arrays import F64, I64

@@ -8,11 +8,10 @@ from functools import partial
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.columns import joined, rows_of
 from tpu_profile_plugin.analysis.common.mapper import Mapper, both
-from tpu_profile_plugin.analysis.common.part_times import PartTimes
-from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX, host_plane
-from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
+from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX, Preprocessed, host_plane
+from tpu_profile_plugin.analysis.common.rows import joined, rows_of
+from tpu_profile_plugin.analysis.common.spans import PartTimes
 from tpu_profile_plugin.analysis.steps.markers import NO_SPANS, HostEvents, Spans, gpu_markers, gpu_spans, host_events
 from tpu_profile_plugin.analysis.steps.table import CLASSES, EventClass, StepTable
 from tpu_profile_plugin.columns import XSpace

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.common import op_names
-from tpu_profile_plugin.analysis.common.keys import extents
-from tpu_profile_plugin.analysis.common.planes import events_of_lines, on_recorded_line, spans_at
-from tpu_profile_plugin.analysis.common.preprocessed import STEPS_ID, PlaneExtras
+from tpu_profile_plugin.analysis.common.planes import STEPS_ID, PlaneExtras, events_of_lines, on_recorded_line, spans_at
+from tpu_profile_plugin.analysis.common.rows import extents
 from tpu_profile_plugin.analysis.steps.table import EventClass
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read

@@ -8,8 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.planes import OPS, device_planes, events_of_lines, is_tensor_core, lines_named
-from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
+from tpu_profile_plugin.analysis.common.planes import (
+    OPS,
+    Preprocessed,
+    device_planes,
+    events_of_lines,
+    is_tensor_core,
+    lines_named,
+)
 from tpu_profile_plugin.analysis.ops.records import OpRecords, combine_records, no_traffic
 from tpu_profile_plugin.analysis.ops.text import is_transfer, may_have_inner_ops
 from tpu_profile_plugin.analysis.ops.tpu.ops import DeviceSpans, OpMetadata, device_spans, op_metadata

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.part_times import PartTimes
+from tpu_profile_plugin.analysis.common.spans import PartTimes
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.units import PS_PER_MS
 

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.part_times import PartTimes, side_by_side
-from tpu_profile_plugin.analysis.common.planes import SPARSE_STEPS, STEPS, events_of_lines, lines_named
-from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras
-from tpu_profile_plugin.analysis.common.spans import covered_within
+from tpu_profile_plugin.analysis.common.planes import SPARSE_STEPS, STEPS, PlaneExtras, events_of_lines, lines_named
+from tpu_profile_plugin.analysis.common.spans import PartTimes, covered_within, side_by_side
 from tpu_profile_plugin.analysis.environment.environment import Peaks
 from tpu_profile_plugin.analysis.ops.table import IDLE
 from tpu_profile_plugin.analysis.ops.text import WITH_INNER_OPS

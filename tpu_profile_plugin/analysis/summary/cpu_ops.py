@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.planes import host_plane
+from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.environment.environment import environment, peaks
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.hlo_records import hlo_op_table, hlo_records

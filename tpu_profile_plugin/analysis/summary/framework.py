@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from tpu_profile_plugin.analysis.common.advice import PYTORCH_XLA
 from tpu_profile_plugin.analysis.common.op_names import JAX, PYTORCH, TENSORFLOW, is_infeed_enqueue, parse_op
+from tpu_profile_plugin.analysis.common.reasons import PYTORCH_XLA
 from tpu_profile_plugin.columns import Plane, XSpace, hlo_modules
 
 NAMES = {JAX: "JAX", TENSORFLOW: "TensorFlow", PYTORCH: "PyTorch", PYTORCH_XLA: "PyTorch/XLA"}

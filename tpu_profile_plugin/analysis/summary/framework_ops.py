@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
-from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
+from tpu_profile_plugin.analysis.common.planes import Preprocessed, device_planes, host_plane
 from tpu_profile_plugin.analysis.environment import environment as env
 from tpu_profile_plugin.analysis.grouping.event_names import EAGER_EXECUTE
 from tpu_profile_plugin.analysis.hlo.ops import HloOps

@@ -12,13 +12,14 @@ from tpu_profile_plugin.analysis.common.mapper import Mapper, both
 from tpu_profile_plugin.analysis.common.planes import (
     SPARSE_STEPS,
     STEPS,
+    PlaneExtras,
+    Preprocessed,
     device_planes,
     host_plane,
     is_sparse_core,
     is_tensor_core,
     is_tpu,
 )
-from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras, Preprocessed
 from tpu_profile_plugin.analysis.environment.core_details import core_details
 from tpu_profile_plugin.analysis.environment.environment import (
     Environment,

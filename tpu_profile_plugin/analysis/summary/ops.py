@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tpu_profile_plugin.analysis.common.mapper import Mapper
-from tpu_profile_plugin.analysis.common.planes import device_planes, is_sparse_core, is_step_line, is_tpu
-from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
+from tpu_profile_plugin.analysis.common.planes import Preprocessed, device_planes, is_sparse_core, is_step_line, is_tpu
 from tpu_profile_plugin.analysis.environment import environment as env
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.gpu.attribution import unclaimed

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.collective_names import kernel_collective
-from tpu_profile_plugin.analysis.common.keys import row_codes
-from tpu_profile_plugin.analysis.common.op_names import memcpy_kind
+from tpu_profile_plugin.analysis.common.op_names import kernel_collective, memcpy_kind
 from tpu_profile_plugin.analysis.common.planes import on_recorded_line
+from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.ops.text import WITH_INNER_OPS

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.common import planes as plane_roles
-from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
+from tpu_profile_plugin.analysis.common.planes import Preprocessed
 from tpu_profile_plugin.analysis.common.spans import covered_within, union
 from tpu_profile_plugin.analysis.ops.tpu.ops import DeviceSpans
 from tpu_profile_plugin.analysis.steps.generic import CORE, step_times

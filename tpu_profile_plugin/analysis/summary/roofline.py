@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.columns import joined
+from tpu_profile_plugin.analysis.common.rows import joined
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.ops.rates import Rates, rates
 from tpu_profile_plugin.analysis.ops.text import is_transfer

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.columns import rows_of
+from tpu_profile_plugin.analysis.common.rows import rows_of
 from tpu_profile_plugin.analysis.tf_data.model import NONE, Run, Settings
 from tpu_profile_plugin.analysis.tf_data.pipelines import DataCalls, runs_of
 from tpu_profile_plugin.analysis.tf_data.settings import settings_at

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, PlaneExtras
+from tpu_profile_plugin.analysis.common.planes import ABSENT, PlaneExtras
 from tpu_profile_plugin.analysis.timeline.hidden import (
     FLOW,
     FOLDED_ARGS,

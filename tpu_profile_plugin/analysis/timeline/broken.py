@@ -7,17 +7,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.planes import OP_LINES, is_device, lines_named, recorded_lines, rows_of_lines
-from tpu_profile_plugin.analysis.common.preprocessed import (
+from tpu_profile_plugin.analysis.common.planes import (
     FRAMEWORK_OPS,
+    MODULES,
     NAME_SCOPE,
+    OP_LINES,
+    OPS,
     SOURCE,
-    XLA_MODULES,
-    XLA_OPS,
     Arg,
     ExtraLine,
     PlaneExtras,
     Preprocessed,
+    is_device,
+    lines_named,
+    recorded_lines,
+    rows_of_lines,
 )
 from tpu_profile_plugin.analysis.common.spans import Times, times_of
 from tpu_profile_plugin.columns import Plane, XSpace
@@ -30,7 +34,7 @@ LONGEST_BRIDGE_PS = 10 * PS_PER_US
 MOST_PARTS = 2_000_000
 """A line that would have more parts stays whole."""
 
-_BROKEN = (FRAMEWORK_OPS, NAME_SCOPE, SOURCE, XLA_MODULES, XLA_OPS)
+_BROKEN = (FRAMEWORK_OPS, NAME_SCOPE, SOURCE, MODULES, OPS)
 
 
 def broken(space: XSpace, extras: Preprocessed) -> Preprocessed:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tpu_profile_plugin.analysis.common.columns import joined
 from tpu_profile_plugin.analysis.common.planes import is_counter_line
+from tpu_profile_plugin.analysis.common.rows import joined
 from tpu_profile_plugin.analysis.timeline.hidden import HIDDEN_ARGS
 from tpu_profile_plugin.analysis.timeline.sections import Section
 from tpu_profile_plugin.columns import Kind, Plane, XSpace

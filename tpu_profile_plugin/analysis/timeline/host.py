@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.planes import shown_names
-from tpu_profile_plugin.analysis.common.preprocessed import ExtraLine, PlaneExtras, Preprocessed
+from tpu_profile_plugin.analysis.common.planes import ExtraLine, PlaneExtras, Preprocessed, shown_names
 from tpu_profile_plugin.analysis.timeline.counters import Counter, counters, sample_table
 from tpu_profile_plugin.analysis.timeline.hidden import ASYNC, HIDDEN_EVENTS
 from tpu_profile_plugin.analysis.timeline.sections import LineTrack, Section, line_tracks, sections, transfers

@@ -14,11 +14,11 @@ from tpu_profile_plugin.analysis.common.planes import (
     MODULES,
     SPARSE_MODULES,
     is_counter_line,
+    is_derived_line,
     is_device,
     is_step_line,
     shown_names,
 )
-from tpu_profile_plugin.analysis.common.preprocessed import is_derived_line
 from tpu_profile_plugin.analysis.timeline.hidden import HIDDEN_EVENTS
 from tpu_profile_plugin.analysis.timeline.sections import sections
 from tpu_profile_plugin.analysis.timeline.threads import main_thread

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.patterns import searcher
+from tpu_profile_plugin.analysis.common.op_names import searcher
 from tpu_profile_plugin.analysis.common.planes import shown_names
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.planes import is_counter_line, is_tensor_core
-from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras
+from tpu_profile_plugin.analysis.common.planes import PlaneExtras, is_counter_line, is_tensor_core
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.nesting import nested
+from tpu_profile_plugin.analysis.common.planes import nested
 from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.columns.arrays import I64, Bools
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.planes import is_host, is_step_line, lines_named
-from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, STEPS, Preprocessed
+from tpu_profile_plugin.analysis.common.planes import ABSENT, STEPS, Preprocessed, is_host, is_step_line, lines_named
 from tpu_profile_plugin.analysis.timeline.sections import HOST_PID, Section
 from tpu_profile_plugin.columns import XSpace
 from tpu_profile_plugin.columns.arrays import I64

@@ -7,8 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tpu_profile_plugin.analysis.common.op_names import JAX, TENSORFLOW, parse_op
-from tpu_profile_plugin.analysis.common.planes import HOST_THREADS, is_sparse_core, is_tensor_core
-from tpu_profile_plugin.analysis.common.preprocessed import FRAMEWORK_OPS, ExtraLine
+from tpu_profile_plugin.analysis.common.planes import (
+    FRAMEWORK_OPS,
+    HOST_THREADS,
+    ExtraLine,
+    is_sparse_core,
+    is_tensor_core,
+)
 from tpu_profile_plugin.analysis.environment.core_details import core_details
 from tpu_profile_plugin.analysis.timeline.host import HostTrace
 from tpu_profile_plugin.analysis.timeline.sections import Section

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
+from tpu_profile_plugin.analysis.common.planes import Preprocessed
 from tpu_profile_plugin.analysis.serving.requests import Inference, inference, may_have_requests
 from tpu_profile_plugin.analysis.summary.host import (
     HostSummary,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.patterns import searcher
-from tpu_profile_plugin.analysis.common.stat_values import Recorded, recorded
+from tpu_profile_plugin.analysis.common.op_names import searcher
+from tpu_profile_plugin.analysis.common.stat_columns import RecordedKinds, recorded_kinds
 from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.errors import BadRequest, NotFound
@@ -113,12 +113,14 @@ def _named(parameter: str, names: Names) -> Callable[[str], bool] | None:
 @per_host()
 def host_stats(
     host: HostProfile, wanted: tuple[str, ...], planes: str | tuple[str, ...] | None
-) -> tuple[tuple[Recorded, tuple[str, ...]], ...]:
+) -> tuple[tuple[RecordedKinds, tuple[str, ...]], ...]:
     """Per stat the values that events of one host have, and names of others that are similar."""
     is_plane = _named("planes", planes)
     chosen = [plane for plane in host.space.planes if is_plane is None or is_plane(plane.name)]
     names = {name for plane in chosen for name in plane.stat_metadata.names}
-    return tuple((recorded(chosen, name), tuple(difflib.get_close_matches(name, names, _CLOSE))) for name in wanted)
+    return tuple(
+        (recorded_kinds(chosen, name), tuple(difflib.get_close_matches(name, names, _CLOSE))) for name in wanted
+    )
 
 
 def _stat_columns(run: RunHosts, wanted: tuple[str, ...], planes: str | tuple[str, ...] | None) -> tuple[Column, ...]:
@@ -127,7 +129,7 @@ def _stat_columns(run: RunHosts, wanted: tuple[str, ...], planes: str | tuple[st
         return ()
     columns = []
     for name, found in zip(wanted, zip(*run.map_hosts(host_stats.given(wanted, planes)), strict=True), strict=True):
-        values = Recorded()
+        values = RecordedKinds()
         for one, _ in found:
             values |= one
         if not values:

@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common import stat_values
-from tpu_profile_plugin.analysis.common.keys import among
-from tpu_profile_plugin.analysis.common.nesting import nested
-from tpu_profile_plugin.analysis.common.planes import grouping_line, shown_names
-from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, PlaneExtras
+from tpu_profile_plugin.analysis.common.planes import ABSENT, PlaneExtras, grouping_line, nested, shown_names
+from tpu_profile_plugin.analysis.common.rows import among
+from tpu_profile_plugin.analysis.common.stat_columns import stat_numbers, stat_texts
 from tpu_profile_plugin.analysis.ops.event_ops import EventOp, event_ops
 from tpu_profile_plugin.analysis.summary.host import has_root
 from tpu_profile_plugin.analysis.timeline.steps import step_groups
@@ -146,7 +144,7 @@ def _among_steps(group: I64, steps: I64) -> Bools:
 
 
 def _launch(plane: Plane, name: str, none: Any) -> Any:
-    return none if plane.stat_metadata.row(name) is None else stat_values.numbers(plane, name, "int64")
+    return none if plane.stat_metadata.row(name) is None else stat_numbers(plane, name, "int64")
 
 
 def _ops(host: HostProfile, plane: Plane, none: Any) -> list[Any]:
@@ -173,8 +171,8 @@ def _ops(host: HostProfile, plane: Plane, none: Any) -> list[Any]:
 
 def _stat(host: HostProfile, plane: Plane, column: Column) -> Any:
     if column.type == "string":
-        return Coded.of(*stat_values.texts(host.space, plane, column.id))
-    return stat_values.numbers(plane, column.id, column.dtype)  # type: ignore[arg-type]
+        return Coded.of(*stat_texts(host.space, plane, column.id))
+    return stat_numbers(plane, column.id, column.dtype)  # type: ignore[arg-type]
 
 
 EVENTS = Relation(

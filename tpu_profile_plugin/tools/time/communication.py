@@ -24,7 +24,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.run import RunBudget
-from tpu_profile_plugin.analysis.common.collective_names import UNKNOWN_KIND
+from tpu_profile_plugin.analysis.common.op_names import UNKNOWN_KIND
 from tpu_profile_plugin.analysis.common.spans import exact_sum
 from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, gigabytes_per_second, message_bytes
 from tpu_profile_plugin.analysis.communication.host import HostCommunication

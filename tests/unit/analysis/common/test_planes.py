@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from builders.shown import profile
 
-from tpu_profile_plugin.analysis.common import preprocessed as ids
+from tpu_profile_plugin.analysis.common import planes as ids
 from tpu_profile_plugin.analysis.common.planes import grouping_line, is_derived_line, is_device, is_host
 from tpu_profile_plugin.analysis.common.statistics import ratio
 

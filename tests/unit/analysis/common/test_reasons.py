@@ -7,9 +7,8 @@ import re
 import pytest
 
 from tpu_profile_plugin.analysis.common import reasons
-from tpu_profile_plugin.analysis.common.advice import PYTORCH_XLA, Advice
 from tpu_profile_plugin.analysis.common.op_names import JAX, PYTORCH, TENSORFLOW
-from tpu_profile_plugin.analysis.common.reasons import NO_DEVICES, NO_FRAMES, NO_STEPS, Reason
+from tpu_profile_plugin.analysis.common.reasons import NO_DEVICES, NO_FRAMES, NO_STEPS, PYTORCH_XLA, Advice, Reason
 from tpu_profile_plugin.errors import NoData
 
 TABLE = {name: value for name, value in vars(reasons).items() if isinstance(value, Reason)}

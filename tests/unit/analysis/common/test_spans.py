@@ -1,4 +1,6 @@
-"""Unions of spans and what they cover."""
+"""Sets of time, and times by part of a step."""
+
+from __future__ import annotations
 
 from itertools import pairwise
 
@@ -8,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tpu_profile_plugin.analysis.common.spans import (
+    PartTimes,
     contains,
     covered_after,
     covered_within,
@@ -15,6 +18,7 @@ from tpu_profile_plugin.analysis.common.spans import (
     intersect,
     join,
     no_time,
+    side_by_side,
     subtract,
     times_of,
     times_of_all,
@@ -44,11 +48,11 @@ def as_pairs(times):
     return list(zip(*(column.tolist() for column in times), strict=True))
 
 
-A, B = ((0, 10), (20, 30), (40, 50)), ((5, 25), (30, 40), (45, 46))
+SET, OTHER = ((0, 10), (20, 30), (40, 50)), ((5, 25), (30, 40), (45, 46))
 
 
 def test_sets_of_time():
-    a, b = spans(*A), spans(*B)
+    a, b = spans(*SET), spans(*OTHER)
     assert as_pairs(intersect(a, b)) == [(5, 10), (20, 25), (45, 46)]
     assert as_pairs(subtract(a, b)) == [(0, 5), (25, 30), (40, 45), (46, 50)]
     assert as_pairs(join(a, b)) == [(0, 50)]
@@ -57,9 +61,9 @@ def test_sets_of_time():
 
 
 def test_sets_of_time_with_nothing_in_them():
-    a, nothing = spans(*A), no_time()
+    a, nothing = spans(*SET), no_time()
     assert as_pairs(intersect(a, nothing)) == as_pairs(intersect(nothing, a)) == as_pairs(subtract(nothing, a)) == []
-    assert as_pairs(subtract(a, nothing)) == as_pairs(join(a, nothing)) == list(A)
+    assert as_pairs(subtract(a, nothing)) == as_pairs(join(a, nothing)) == list(SET)
     assert as_pairs(join()) == []
     assert contains(nothing, np.array([3])).tolist() == [False]
 
@@ -111,3 +115,50 @@ def test_sets_of_time_are_sets_of_moments(one, other):
 def test_sums_that_do_not_wrap_around(times):
     assert exact_sum(np.array(times, np.int64)) == sum(times)
     assert exact_sum(np.array([times, times], np.int64)) == 2 * sum(times)
+
+
+TIMES = np.array([[[1, 2], [3, 4], [5, 6]], [[0, 0], [0, 0], [0, 0]], [[0, 7], [0, 0], [0, 0]]], np.int64)
+"""Parts A, B and C of three steps on two devices; nothing is spent on B."""
+A, B, C = 10, 20, 30
+
+
+@pytest.fixture
+def times() -> PartTimes:
+    return PartTimes.of((A, B, C), TIMES)
+
+
+def test_parts_without_time_are_left_out(times):
+    assert (times.shape, sorted(times.arrays)) == ((3, 2), [A, C])
+    assert times[A].tolist() == [[1, 2], [3, 4], [5, 6]]
+    assert times[B].tolist() == [[0, 0]] * 3
+    assert times.stacked((C, B, A))[0].tolist() == [[0, 0, 1], [7, 0, 2]]
+
+
+def test_sums(times):
+    assert times.sum().tolist() == [[1, 9], [3, 4], [5, 6]]
+    assert times.sum((B, C)).tolist() == [[0, 7], [0, 0], [0, 0]]
+    assert times.sum((B,)).tolist() == [[0, 0]] * 3
+    assert PartTimes((1, 2)).sum().tolist() == [[0, 0]]
+
+
+def test_a_choice_of_steps_and_devices(times):
+    some = times.where(np.array([True, False, True]), [1])
+    assert (some.shape, some[A].tolist(), some[C].tolist()) == ((2, 1), [[2], [6]], [[7], [0]])
+    assert times.where(slice(1, 2))[A].tolist() == [[3, 4]]
+    assert PartTimes((3, 2)).where(slice(2)).shape == (2, 2)
+
+
+def test_time_is_moved_without_changing_the_original(times):
+    moved = times.moved(np.array([2, 1]), A, B, (np.array([0, 2]), np.array([1, 0])))
+    assert moved[A].tolist() == [[1, 0], [3, 4], [4, 6]]
+    assert moved[B].tolist() == [[0, 2], [0, 0], [1, 0]]
+    assert (times[A].tolist(), B in times.arrays) == ([[1, 2], [3, 4], [5, 6]], False)
+    assert times.moved(times[A], A, C)[C].tolist() == [[1, 9], [3, 4], [5, 6]]
+
+
+def test_devices_side_by_side(times):
+    other = PartTimes((3, 1), {B: np.array([[8], [9], [10]])})
+    both = side_by_side([times, other])
+    assert both.shape == (3, 3)
+    assert both[A].tolist() == [[1, 2, 0], [3, 4, 0], [5, 6, 0]]
+    assert both[B].tolist() == [[0, 0, 8], [0, 0, 9], [0, 0, 10]]

@@ -9,7 +9,7 @@ from builders.programs.hlo import op, program
 from builders.shown import groups, profile
 from builders.xspace_text import build_message
 
-from tpu_profile_plugin.analysis.common.preprocessed import ExtraLine
+from tpu_profile_plugin.analysis.common.planes import ExtraLine
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
 from tpu_profile_plugin.columns import load
 

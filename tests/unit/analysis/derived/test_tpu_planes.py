@@ -10,7 +10,7 @@ import pytest
 from builders.shown import groups, profile
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, ExtraLine
+from tpu_profile_plugin.analysis.common.planes import ABSENT, ExtraLine
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
 
 HOST = 'plane 1 "/host:CPU"\nline 1 main\n'

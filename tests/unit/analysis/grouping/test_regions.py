@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from builders.shown import groups, profile
 
-from tpu_profile_plugin.analysis.common.preprocessed import ExtraLine
+from tpu_profile_plugin.analysis.common.planes import ExtraLine
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
 
 

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.analysis.common.part_times import PartTimes
+from tpu_profile_plugin.analysis.common.spans import PartTimes
 from tpu_profile_plugin.analysis.steps import breakdown as step_breakdown
 from tpu_profile_plugin.analysis.steps.table import SPARSE_CORE_IDS, StepTable, TpuPart
 

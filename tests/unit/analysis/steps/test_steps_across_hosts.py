@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tpu_profile_plugin._native import step_shift
-from tpu_profile_plugin.analysis.common.part_times import PartTimes
+from tpu_profile_plugin.analysis.common.spans import PartTimes
 from tpu_profile_plugin.analysis.steps.across_hosts import merge_steps
 from tpu_profile_plugin.analysis.steps.table import (
     CLASSES,

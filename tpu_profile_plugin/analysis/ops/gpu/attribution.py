@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.op_names import memcpy_kind
 from tpu_profile_plugin.analysis.common.planes import host_plane, on_recorded_line
+from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.hlo_records import OpKey, hlo_op_table
 from tpu_profile_plugin.analysis.ops.table import OpTable, combine

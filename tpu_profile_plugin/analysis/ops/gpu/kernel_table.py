@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.op_names import parse_op
 from tpu_profile_plugin.analysis.common.planes import on_recorded_line
+from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.environment.environment import plane_text
 from tpu_profile_plugin.analysis.hlo.instructions import provenance
 from tpu_profile_plugin.analysis.hlo.ops import HloOps

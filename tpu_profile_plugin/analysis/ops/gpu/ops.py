@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
-from tpu_profile_plugin.analysis.common.planes import recorded_lines
-from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, PlaneExtras, Preprocessed
+from tpu_profile_plugin.analysis.common.planes import ABSENT, PlaneExtras, Preprocessed, recorded_lines
+from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.hlo.category import category
 from tpu_profile_plugin.analysis.hlo.cost.model import Cost
 from tpu_profile_plugin.analysis.hlo.instructions import provenance

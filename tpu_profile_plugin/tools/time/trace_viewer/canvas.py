@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.patterns import searcher
+from tpu_profile_plugin.analysis.common.op_names import searcher
 from tpu_profile_plugin.analysis.timeline.args import TraceArgs
 from tpu_profile_plugin.analysis.timeline.host import THREADS, HostTrace, Track
 from tpu_profile_plugin.analysis.timeline.preview import Preview, preview_boxes

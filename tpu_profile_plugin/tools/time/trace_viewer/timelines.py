@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
+from tpu_profile_plugin.analysis.common.planes import Preprocessed
 from tpu_profile_plugin.analysis.timeline.args import TraceArgs, trace_args
 from tpu_profile_plugin.analysis.timeline.broken import broken
 from tpu_profile_plugin.analysis.timeline.host import THREADS, HostTrace, host_trace, older_trace

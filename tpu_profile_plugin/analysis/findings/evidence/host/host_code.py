@@ -15,7 +15,7 @@ from tpu_profile_plugin.analysis.budget.budget import device_work
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.budget.host_time import HostTime, MainThread
 from tpu_profile_plugin.analysis.budget.idle import IdleTime, split_idle
-from tpu_profile_plugin.analysis.common.columns import joined
+from tpu_profile_plugin.analysis.common.rows import joined
 from tpu_profile_plugin.analysis.common.spans import (
     Times,
     contains,

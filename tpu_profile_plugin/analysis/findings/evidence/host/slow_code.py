@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.host_time import COVERING, MainThread
-from tpu_profile_plugin.analysis.common.keys import row_codes
+from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.common.spans import Times, contains, covered_within, times_of, union
 from tpu_profile_plugin.analysis.findings.evidence.host.callers import frames_around, main_thread_of
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.host_time import Levels, MainThread
-from tpu_profile_plugin.analysis.common.columns import rows_of
+from tpu_profile_plugin.analysis.common.rows import rows_of
 from tpu_profile_plugin.analysis.common.spans import Times, covered_within, union
 from tpu_profile_plugin.analysis.findings.evidence.host.covering import Events, covering_event
 from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import DeviceParts

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.planes import is_tpu
-from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras, Preprocessed
+from tpu_profile_plugin.analysis.common.planes import PlaneExtras, Preprocessed, is_tpu
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence

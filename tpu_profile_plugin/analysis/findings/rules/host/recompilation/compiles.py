@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.host_names import is_recognised
-from tpu_profile_plugin.analysis.common.compile_names import compiles_torch
+from tpu_profile_plugin.analysis.common.op_names import compiles_torch
 from tpu_profile_plugin.analysis.common.spans import Times, join, times_of
 from tpu_profile_plugin.analysis.findings.evidence.host.tf_calls import traced_calls
 from tpu_profile_plugin.analysis.findings.host_view import HostView
