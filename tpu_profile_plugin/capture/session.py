@@ -18,8 +18,8 @@ from tpu_profile_plugin.capture.wire import failures
 from tpu_profile_plugin.capture.wire.addresses import safe_name
 from tpu_profile_plugin.capture.wire.failures import WorkerFailure
 from tpu_profile_plugin.errors import NotAvailable
-from tpu_profile_plugin.logdir.names import XPLANE
 from tpu_profile_plugin.logdir.remote import is_remote, open_remote
+from tpu_profile_plugin.suffixes import XPLANE
 from tpu_profile_plugin.system.files import move_exclusively, rename, sync_directory
 from tpu_profile_plugin.system.paths import local
 

@@ -1,4 +1,4 @@
-"""What an importer declares, and what it returns."""
+"""The declaration of an importer, and its result."""
 
 from __future__ import annotations
 
@@ -49,14 +49,13 @@ class Unpacked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One file format.
+    """One file format; the endings of its file names are in `suffixes.py`.
 
     The result of `read` is the bytes of an XSpace rather than columns: `columns` decodes its planes on demand and with
     filters, so that every format is read lazily without code of its own.
 
     Attributes:
       name: the format in prose.
-      suffixes: endings of its file names.
       sniff: whether a file's content is of this format; quick, whatever the size. Content is decompressed.
       read: converts the content; raises CorruptProfile.
       read_pieces: converts content that arrives in pieces, so that a compressed file is never held as text; None for
@@ -64,7 +63,6 @@ class Format:
     """
 
     name: str
-    suffixes: tuple[str, ...]
     sniff: Callable[[U8], bool]
     read: Callable[[U8], Unpacked]
     read_pieces: Callable[[Iterable[U8]], Unpacked] | None = None

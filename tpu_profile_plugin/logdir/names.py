@@ -6,10 +6,7 @@ import re
 from collections.abc import Iterable
 
 from tpu_profile_plugin.logdir.model import FileKind
-from tpu_profile_plugin.suffixes import PYTORCH as PYTORCH
-from tpu_profile_plugin.suffixes import RIEGELI as RIEGELI
-from tpu_profile_plugin.suffixes import TRACE_JSON as TRACE_JSON
-from tpu_profile_plugin.suffixes import XPLANE as XPLANE
+from tpu_profile_plugin.suffixes import PROFILES, PYTORCH, TRACE_JSON, XPLANE
 from tpu_profile_plugin.system.paths import printable as printable
 
 _PYTORCH_TIME = re.compile(r"(?P<worker>.+)\.(?P<time>\d{10,})\Z")
@@ -44,11 +41,11 @@ def host_and_kind(file_name: str) -> tuple[str, FileKind] | None:
     """The host and the kind of a profile file; None for any other file."""
     if file_name in ("xplane.pb", XPLANE):
         return NAMELESS_HOST, "xplane"
-    for ending in (XPLANE, RIEGELI):
-        if file_name.endswith(ending):
-            return file_name[: -len(ending)] or NAMELESS_HOST, "xplane"
     if (trace := pytorch_trace(file_name)) is not None:
         return trace[0] or NAMELESS_HOST, "xplane"
+    for ending in PROFILES:
+        if file_name.endswith(ending):
+            return file_name[: -len(ending)] or NAMELESS_HOST, "xplane"
     if file_name.endswith(TRACE_JSON) and file_name != TRACE_JSON:
         return file_name[: -len(TRACE_JSON)], "trace.json.gz"
     return None
@@ -56,10 +53,7 @@ def host_and_kind(file_name: str) -> tuple[str, FileKind] | None:
 
 def is_likely(file_name: str) -> bool:
     """Whether a file that no profiler names so may be a trace; its content tells."""
-    known = host_and_kind(file_name)
-    return (
-        file_name.endswith(_JSON) and _LIKELY.search(file_name) is not None and (known is None or known[1] != "xplane")
-    )
+    return file_name.endswith(_JSON) and _LIKELY.search(file_name) is not None and not is_xplane(file_name)
 
 
 def likely_host(file_name: str) -> str:
@@ -93,7 +87,8 @@ def pytorch_trace(file_name: str) -> tuple[str, int] | None:
 
 def is_xplane(file_name: str) -> bool:
     """Whether the file is a profile for all tools, which makes its directory a run."""
-    return file_name.endswith((XPLANE, RIEGELI)) or file_name == "xplane.pb" or pytorch_trace(file_name) is not None
+    known = host_and_kind(file_name)
+    return known is not None and known[1] == "xplane"
 
 
 def is_relevant(file_name: str) -> bool:

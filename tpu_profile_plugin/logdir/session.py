@@ -24,6 +24,7 @@ from tpu_profile_plugin.logdir.recordings import (
     trace_files,
 )
 from tpu_profile_plugin.logdir.sniff import Tries, is_known, sniff, sniff_all
+from tpu_profile_plugin.suffixes import RIEGELI, XPLANE
 
 _MOST_TRIED = 16
 """Files of a directory that are looked into to tell whether it is a run."""
@@ -159,7 +160,7 @@ def _replaced(listed: Mapping[str, FileStat], found: _Recordings) -> dict[str, s
     for trace in found.traces.get("", ()):
         read[trace.rank] = trace.name
         known = names.pytorch_trace(trace.name)
-        if known is not None and (plain := known[0] + names.XPLANE) in listed:
+        if known is not None and (plain := known[0] + XPLANE) in listed:
             if listed[plain].usable or not listed[trace.name].usable:
                 read[trace.rank] = replaced[trace.name] = plain
             else:
@@ -167,8 +168,8 @@ def _replaced(listed: Mapping[str, FileStat], found: _Recordings) -> dict[str, s
     newest = {trace.name for trace in found.traces.get("", ())}
     replaced |= {trace.name: read[trace.rank] for trace in found.all if trace.name not in newest}
     for name in listed:
-        plain = name.removesuffix(names.RIEGELI) + names.XPLANE
-        if name.endswith(names.RIEGELI) and plain in listed:
+        plain = name.removesuffix(RIEGELI) + XPLANE
+        if name.endswith(RIEGELI) and plain in listed:
             replaced |= {plain: name} if listed[name].usable else {name: plain}
     return replaced
 

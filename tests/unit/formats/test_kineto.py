@@ -16,7 +16,7 @@ from builders.spaces import events, facts, loaded, plane
 from tpu_profile_plugin import columns
 from tpu_profile_plugin.errors import CorruptProfile
 from tpu_profile_plugin.formats import Skipped, unpack
-from tpu_profile_plugin.formats import compressed as compression
+from tpu_profile_plugin.formats import packing as compression
 
 TRAINING = kineto.training(2)
 

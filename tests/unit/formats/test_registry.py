@@ -10,9 +10,9 @@ import pytest
 from builders.records import appended
 from builders.xspace_text import build
 
-from tpu_profile_plugin import columns, suffixes
+from tpu_profile_plugin import columns, formats, suffixes
 from tpu_profile_plugin.columns.arrays import byte_array
-from tpu_profile_plugin.formats import FORMATS, Format, format_of, registry, unpack
+from tpu_profile_plugin.formats import FORMATS, Format, format_of, unpack
 from tpu_profile_plugin.logdir.names import host_and_kind
 
 SPACE = build('plane 1 "/host:CPU"\n  line 7 "python"\n    0us +10us step')
@@ -72,16 +72,15 @@ def test_an_xspace_is_not_copied() -> None:
 
 def test_a_further_format_is_told_from_its_kin(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another trace-event JSON, with a mark in its first bytes."""
-    other = Format("other", (), lambda content: b'"mark"' in content[:4096].tobytes(), FORMATS[-1].read)
-    monkeypatch.setattr(registry, "FORMATS", (other, *FORMATS))
+    other = Format("other", lambda content: b'"mark"' in content[:4096].tobytes(), FORMATS[-1].read)
+    monkeypatch.setattr(formats, "FORMATS", (other, *FORMATS))
     marked = json.dumps({"mark": 1, **TRACE}).encode()
     assert format_of(byte_array(marked)) is other
     assert format_of(byte_array(TEXT)).name == "trace-event JSON"
     assert unpack(gzip.compress(marked)).space.tobytes() == marked
 
 
-def test_a_logdir_lists_the_suffixes_of_all_formats() -> None:
-    values = [value for name, value in vars(suffixes).items() if name.isupper()]
-    listed = {one for value in values for one in (value if isinstance(value, tuple) else (value,))}
-    assert listed == {suffix for format_ in FORMATS for suffix in format_.suffixes}
-    assert all(host_and_kind(f"host{suffix}") for suffix in listed)
+def test_a_logdir_lists_files_of_all_suffixes() -> None:
+    kinds = {suffix: host_and_kind(f"host{suffix}") for suffix in (*suffixes.PROFILES, suffixes.TRACE_JSON)}
+    assert {suffix for suffix, kind in kinds.items() if kind == ("host", "xplane")} == set(suffixes.PROFILES)
+    assert kinds[suffixes.TRACE_JSON] == ("host", "trace.json.gz")

@@ -8,7 +8,7 @@ from builders.timeline import events, legacy
 
 from tpu_profile_plugin.columns import load, peek
 from tpu_profile_plugin.errors import CorruptProfile
-from tpu_profile_plugin.formats import compressed, unpack
+from tpu_profile_plugin.formats import packing, unpack
 
 PROFILE = """
 plane 3 "/device:TPU:0"
@@ -75,6 +75,6 @@ def test_damaged_files_raise_corrupt_profile(data, words):
 
 
 def test_the_size_is_bounded(monkeypatch):
-    monkeypatch.setattr(compressed, "MAX_BYTES", 1 << 20)
+    monkeypatch.setattr(packing, "MAX_BYTES", 1 << 20)
     with pytest.raises(CorruptProfile, match="decompresses to more"):
         unpack(gzip.compress(bytes(8 << 20)))

@@ -1,8 +1,12 @@
-"""Reads traces of events as JSON piece by piece, and says what was left out or repaired."""
+"""Traces of events as JSON, read piece by piece: PyTorch's (Kineto, a file per rank), and those of other writers.
+
+JAX saves a trace beside a profile. A trace is an object with `traceEvents`, or the bare list.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -11,7 +15,7 @@ from tpu_profile_plugin.columns.arrays import U8
 from tpu_profile_plugin.columns.space import ImpossibleTimes
 from tpu_profile_plugin.errors import CorruptProfile
 from tpu_profile_plugin.formats import foreign
-from tpu_profile_plugin.formats.format import CUT, Skipped, Unpacked
+from tpu_profile_plugin.formats.format import CUT, Format, Skipped, Unpacked
 from tpu_profile_plugin.units import MIB
 
 _HEAD = 256 << 10
@@ -19,9 +23,18 @@ _PIECE = 4 * MIB
 _NO_EVENTS = "no list of events"
 
 
-def sniffed(content: U8) -> tuple[bool, bool, int | None]:
-    """Whether the content is a trace of events, whether PyTorch's profiler wrote it, and its rank; from its begin."""
-    return _native.sniff_trace(content[:_HEAD])
+def _is_pytorch(content: U8) -> bool:
+    """Whether the text has keys, categories or names that no other writer of trace events has."""
+    return _native.sniff_trace(content[:_HEAD])[1]
+
+
+def _is_trace(content: U8) -> bool:
+    """Whether a JSON object or list begins, which no XSpace does: neither byte is the tag of a field.
+
+    Behind white space only a trace is one. An XSpace may begin with a line break (the tag of a plane) and a brace (its
+    length).
+    """
+    return content[:1].tobytes() in (b"{", b"[") or _native.sniff_trace(content[:_HEAD])[0]
 
 
 def pieces_of(content: U8) -> Iterator[U8]:
@@ -29,16 +42,7 @@ def pieces_of(content: U8) -> Iterator[U8]:
     return (content[begin : begin + _PIECE] for begin in range(0, len(content), _PIECE))
 
 
-def reader(*, pytorch: bool) -> Callable[[Iterable[U8]], Unpacked]:
-    """Reads the pieces of a trace, of PyTorch's profiler or of any other writer of events, as an XSpace."""
-
-    def read(pieces: Iterable[U8]) -> Unpacked:
-        return _read(pieces, pytorch)
-
-    return read
-
-
-def _read(pieces: Iterable[U8], pytorch: bool) -> Unpacked:
+def _read_pieces(pytorch: bool, pieces: Iterable[U8]) -> Unpacked:
     """The trace as an XSpace; offsets count bytes of the text."""
     reader, length, head = _native.TraceReader(pytorch), 0, np.zeros(0, np.uint8)
     try:
@@ -60,7 +64,6 @@ def _read(pieces: Iterable[U8], pytorch: bool) -> Unpacked:
 
 
 def _skipped(kind: str, begin: int, at: int, what: str, count: int, size: int, length: int) -> Skipped:
-    """What one kind of damage has cost."""
     more = ("", ", nor is a later one")[count - 1] if count < 3 else f", nor are {count - 1} later ones"
     several = count > 1
     match kind:
@@ -89,3 +92,12 @@ def _unread(what: str, count: int) -> str:
         return f"{events} of phase {name} not read: the profiler writes whole events, of phase X."
     of = f"of category {name}" if kind == "category" else "without a category"
     return f"{events} {of} not read: neither on a thread of the host nor on a known device."
+
+
+def _format(name: str, sniff: Callable[[U8], bool], pytorch: bool) -> Format:
+    read_pieces = partial(_read_pieces, pytorch)
+    return Format(name, sniff, lambda content: read_pieces(pieces_of(content)), read_pieces)
+
+
+PYTORCH_TRACE = _format("PyTorch trace", _is_pytorch, pytorch=True)
+TRACE_EVENTS = _format("trace-event JSON", _is_trace, pytorch=False)
