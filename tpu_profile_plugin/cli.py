@@ -27,7 +27,7 @@ from tpu_profile_plugin.commands.parser import Parser, asks_verb_for_json, print
 from tpu_profile_plugin.errors import BadRequest, ProfileError
 from tpu_profile_plugin.system.process import exit_on_sigterm
 from tpu_profile_plugin.version import __version__
-from tpu_profile_plugin.workers.choice import HELP as EXECUTOR
+from tpu_profile_plugin.workers import EXECUTOR_HELP
 
 
 class Command(Protocol):
@@ -88,7 +88,7 @@ def make_parser(command: str | None = None) -> Parser:
     serve.add_argument(
         "--host", default="127.0.0.1", help="address to bind to; others than this machine's own need the printed token"
     )
-    serve.add_argument("--executor", metavar="WHERE", default="", help=EXECUTOR)
+    serve.add_argument("--executor", metavar="WHERE", default="", help=EXECUTOR_HELP)
     serve.add_argument(
         "--source-root", "--profile_source_root", metavar="DIR", default="",
         help="directory whose source files the page Source shows; none are by default",

@@ -31,15 +31,14 @@ from tpu_profile_plugin.profile_data.given import Given, profile_bytes, recorded
 from tpu_profile_plugin.run.html_text import bold, paragraphs, plain, rows
 from tpu_profile_plugin.run.kept import Summaries
 from tpu_profile_plugin.run.run import Run, Source
-from tpu_profile_plugin.sql.limits import Limits
+from tpu_profile_plugin.sql import Limits
 from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import GIB, MIB, MS_PER_S
 from tpu_profile_plugin.workers.executor import Executor
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.report.saved import SavedReport
-    from tpu_profile_plugin.sql.query import Query
-    from tpu_profile_plugin.sql.result import Result
+    from tpu_profile_plugin.sql import Query, Result
     from tpu_profile_plugin.tools.payload import Payload
 
 _COLUMNS_BYTES = GIB
@@ -350,7 +349,7 @@ class OpenLogdir:
 
     def query(self, statement: str, runs: str | Sequence[str] = "*", limits: Limits | None = None) -> Query:
         """Starts what `sql` does and returns its handle, with `status()`, `cancel()` and `result()`."""
-        from tpu_profile_plugin.sql.query import start
+        from tpu_profile_plugin.sql import start
 
         return start(self._chosen_runs(runs), statement, limits)
 

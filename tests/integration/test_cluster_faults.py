@@ -14,7 +14,7 @@ from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.logdir import Logdir
 from tpu_profile_plugin.run.host import HostProfile, Origin
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.workers import cluster, cluster_state
+from tpu_profile_plugin.workers import cluster
 from tpu_profile_plugin.workers.executor import Executor
 
 pytest.importorskip("distributed")
@@ -37,8 +37,8 @@ def files(tmp_path_factory):
 
 @pytest.fixture
 def soon(monkeypatch):
-    monkeypatch.setattr(cluster_state, "SILENT_S", 2.5)
-    monkeypatch.setattr(cluster_state, "_EMPTY_S", 1.0)
+    monkeypatch.setattr(cluster, "_SILENT_S", 2.5)
+    monkeypatch.setattr(cluster, "_EMPTY_S", 1.0)
     monkeypatch.setattr(cluster, "_ANSWER_S", 2.0)
     monkeypatch.setattr(cluster, "_CONNECT_S", 2)
 

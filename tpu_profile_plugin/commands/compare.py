@@ -13,7 +13,7 @@ from tpu_profile_plugin.commands.answer import define_shared, print_answer
 from tpu_profile_plugin.commands.losses import tell
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.units import PS_PER_MS
-from tpu_profile_plugin.workers.choice import HELP as EXECUTOR
+from tpu_profile_plugin.workers import EXECUTOR_HELP, parse_executor
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.opening import OpenLogdir, OpenRun
@@ -43,7 +43,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--run", help="the run in the other logdir (default: the newest)")
     parser.add_argument("--fail-above", metavar="PERCENT", help="exit status 3 if the step is slower by more, as 5%%")
-    parser.add_argument("--executor", metavar="WHERE", default="", help=EXECUTOR)
+    parser.add_argument("--executor", metavar="WHERE", default="", help=EXECUTOR_HELP)
     define_shared(parser, ("text", "json", "markdown"))
 
 
@@ -52,7 +52,6 @@ def run(options: argparse.Namespace) -> int:
     import tpu_profile_plugin
     from tpu_profile_plugin.answers.related import related_runs
     from tpu_profile_plugin.tools.payload import encode
-    from tpu_profile_plugin.workers.choice import parse_executor
 
     allowed = _percent(options.fail_above)
     executor = parse_executor(options.executor)

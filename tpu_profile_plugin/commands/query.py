@@ -14,7 +14,7 @@ from tpu_profile_plugin.errors import BadRequest, QueryFailed, QueryRefused
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.opening import OpenLogdir
-    from tpu_profile_plugin.sql.result import Result
+    from tpu_profile_plugin.sql import Result
 
 HELP = "answer a SQL query over runs and hosts"
 # As in `sql.Limits`, which imports too much for a help text.
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _result(logdir: OpenLogdir, statement: str, options: argparse.Namespace) -> Result:
     """The result; what is being read is told on standard error, once per second."""
-    from tpu_profile_plugin.sql.limits import Limits
+    from tpu_profile_plugin.sql import Limits
 
     query = logdir.query(statement, options.runs, Limits(options.rows, options.seconds))
     try:
@@ -114,7 +114,7 @@ def _cell(value: Any) -> str:
 
 
 def _schema() -> Iterator[str]:
-    from tpu_profile_plugin.sql.schema import schema
+    from tpu_profile_plugin.sql import schema
 
     for table in schema():
         yield f"{table.name}: {table.summary}\n"

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.commands.losses import tell
 from tpu_profile_plugin.errors import BadRequest
-from tpu_profile_plugin.workers.choice import HELP as HELP_EXECUTOR
-from tpu_profile_plugin.workers.choice import parse_executor
+from tpu_profile_plugin.workers import EXECUTOR_HELP, parse_executor
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.opening import OpenRun
@@ -28,7 +27,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--param", action="append", default=[], metavar="NAME=VALUE", help="parameter of the tool; repeatable"
     )
-    parser.add_argument("--executor", metavar="WHERE", help=HELP_EXECUTOR)
+    parser.add_argument("--executor", metavar="WHERE", help=EXECUTOR_HELP)
     parser.add_argument(
         "--table",
         metavar="NAME",

@@ -37,7 +37,7 @@ from tpu_profile_plugin.server.routes.source import SourceRoutes
 if TYPE_CHECKING:
     from tpu_profile_plugin.cache.profiles import ProfileCache
     from tpu_profile_plugin.run.kept import Summaries
-    from tpu_profile_plugin.sql.files import TableFiles
+    from tpu_profile_plugin.sql.table_files import TableFiles
 
 _LOG = logging.getLogger("tpu_profile_plugin")
 
@@ -215,7 +215,7 @@ class Server:
         """Where SQL finds the tables of runs; without a disk cache a directory that ends with the server."""
         with self._creating:
             if self._tables is None:
-                from tpu_profile_plugin.sql.files import TableFiles
+                from tpu_profile_plugin.sql.table_files import TableFiles
 
                 directory = self._private("tables") if self._options.disk_bytes else None
                 if directory is None:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpu_profile_plugin.units import MIB
-from tpu_profile_plugin.workers.choice import HELP as EXECUTOR
-from tpu_profile_plugin.workers.choice import parse_executor
+from tpu_profile_plugin.workers import EXECUTOR_HELP, parse_executor
 
 _LOG = logging.getLogger("tpu_profile_plugin")
 
@@ -121,7 +120,7 @@ FLAGS: tuple[tuple[str, str, type, str, str], ...] = (
     ),
     ("--profile_columns_mb", "N", int, "Memory for decoded profiles, in MiB", "1024"),
     ("--profile_results_mb", "N", int, "Memory for answers, in MiB", "256"),
-    ("--profile_executor", "WHERE", str, EXECUTOR, ""),
+    ("--profile_executor", "WHERE", str, EXECUTOR_HELP, ""),
     ("--profile_workers", "N", int, "Processes for runs of many hosts", "one per core"),
     (
         "--profile_warm_mb",

@@ -8,10 +8,9 @@
 Needs the extra `sql`: DuckDB and pyarrow.
 """
 
+from tpu_profile_plugin.sql.engine import Limits
 from tpu_profile_plugin.sql.examples import EXAMPLES, Example
-from tpu_profile_plugin.sql.limits import Limits
-from tpu_profile_plugin.sql.query import Query, Status, missing, start
 from tpu_profile_plugin.sql.result import Result
-from tpu_profile_plugin.sql.schema import schema
+from tpu_profile_plugin.sql.running import Query, Status, missing, schema, start
 
 __all__ = ["EXAMPLES", "Example", "Limits", "Query", "Result", "Status", "missing", "schema", "start"]

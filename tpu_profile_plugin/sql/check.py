@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tpu_profile_plugin.errors import QueryFailed, QueryRefused
-from tpu_profile_plugin.sql.limits import TEXT
+
+_MOST_CHARACTERS = 100_000
 
 # Which runs a parsed statement can have rows of, so that others are not read: `WHERE run = 'a'`, `run IN ('a', 'b')`.
 #
@@ -165,8 +166,8 @@ def check(connection: Any, statement: str, known: Collection[str]) -> Checked:
     Raises QueryFailed for a statement that cannot be parsed, and QueryRefused for all but one query of the `known`
     tables. Nothing here is the only lock: files, network and settings are also closed in the engine.
     """
-    if len(statement) > TEXT:
-        raise QueryRefused(f"The statement has {len(statement):,} characters; the most are {TEXT:,}.")
+    if len(statement) > _MOST_CHARACTERS:
+        raise QueryRefused(f"The statement has {len(statement):,} characters; the most are {_MOST_CHARACTERS:,}.")
     if "\0" in statement:
         raise QueryRefused("The statement contains a NUL character.")
     kinds = [str(each.type.name) for each in connection.extract_statements(statement)]

@@ -1,16 +1,35 @@
-"""Runs a checked statement in DuckDB, in the worker process: a new database for each, closed to files and network."""
+"""The process in which statements run, each in a new database of DuckDB, closed to files and network.
+
+A request is JSON, an answer a line of JSON, which the rows of a result follow as a stream of Arrow. The process has no
+secrets of its parent, may write no file, and ends when it takes too much memory or processor time.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import json
+import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from tpu_profile_plugin.errors import QueryStopped
-from tpu_profile_plugin.sql.check import failed
-from tpu_profile_plugin.sql.limits import COLUMNS, Limits
+from tpu_profile_plugin.errors import BadRequest, ProfileError, QueryFailed, QueryRefused, QueryStopped
+from tpu_profile_plugin.sql.check import check, failed
+from tpu_profile_plugin.system import limits as system
+from tpu_profile_plugin.units import GIB, MIB
 
+MEMORY_EXIT = 83
+"""Exit status of a process that has taken too much memory."""
+_ERRORS = {each.code: each for each in (QueryRefused, QueryFailed, QueryStopped)}
+_UNEXPECTED = "The query failed for an unexpected reason, which the log of this program has."
+_OVERHEAD_BYTES = GIB
+"""Memory of the program itself, and of what DuckDB does not count."""
+_ALIGNMENT = 64
+_COLUMNS = 1_000
+"""The most columns of a result."""
 _THREADS = 2
 _BATCH_ROWS = 16_384
 _CLOSED = {
@@ -23,6 +42,109 @@ _CLOSED = {
 _OFF = ("python_enable_replacements", "python_scan_all_frames", "enable_progress_bar")
 _MEMORY = "The query needs more memory than it may use."
 _LOCKS = ("SET enable_external_access = false", "SET lock_configuration = true")
+
+_MOST = {"rows": 10**9, "seconds": 86_400, "memory_bytes": 1 << 40, "result_bytes": 1 << 40}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of one query; reading profiles into tables beforehand is not limited, but can be cancelled.
+
+    Attributes:
+      rows: the most rows of the result; further rows are dropped, which `Result.cut` tells.
+      seconds: the most time of the statement; beyond it `QueryStopped`.
+      memory_bytes: the most memory that DuckDB takes for data; beyond it `QueryStopped`. Its process ends if it takes
+        one GiB more.
+      result_bytes: the most bytes of the result; beyond it `QueryStopped`.
+    """
+
+    rows: int = 100_000
+    seconds: float = 30.0
+    memory_bytes: int = 1024 * MIB
+    result_bytes: int = 256 * MIB
+
+    def __post_init__(self) -> None:
+        """Raises BadRequest for a limit that is not positive, or too large for the system."""
+        for name, most in _MOST.items():
+            if not 0 < getattr(self, name) <= most:
+                raise BadRequest(f"{name} must be more than 0, and at most {most:,}.", parameter=name)
+
+
+def prepare() -> Callable[[bytes], list[bytes | memoryview]]:
+    """The function of the process, see `workers.processes.Process`."""
+    system.write_no_files()
+    import duckdb  # noqa: F401 - takes longest, before the first request
+    import pyarrow  # noqa: F401
+
+    return functools.partial(_answer, system.MemoryGuard(lambda: os._exit(MEMORY_EXIT)))
+
+
+def _answer(guard: system.MemoryGuard, data: bytes) -> list[bytes | memoryview]:
+    """The parts of the answer: JSON, and for rows Arrow."""
+    request: dict[str, Any] = json.loads(data)
+    limits = Limits(**request["limits"])
+    guard.limit(limits.memory_bytes + _OVERHEAD_BYTES)
+    # Several threads compute; the parent's clock ends the process earlier as a rule.
+    system.limit_processor_time(3 * limits.seconds + 2)
+    try:
+        with _translated(request["statement"]):
+            if request["do"] == "check":
+                return [_json(_checked(request, limits))]
+            facts, rows = _run(request["statement"], request["files"], request["empty"], limits)
+            return [_json(facts), _arrow(rows)]
+    except ProfileError as error:
+        return [_json({"error": _described(error, request.get("files", {}))})]
+    except Exception:
+        traceback.print_exc()  # for the log of the parent
+        return [_json({"error": {"code": QueryFailed.code, "message": _UNEXPECTED, "details": {}}})]
+
+
+def decoded(answer: bytes) -> tuple[dict[str, Any], memoryview]:
+    """What an answer says, and its rows in Arrow's form; raises the error that it describes, in the parent."""
+    end = answer.index(b"\n") + 1
+    facts: dict[str, Any] = json.loads(answer[:end])
+    if error := facts.get("error"):
+        raise _ERRORS.get(error["code"], QueryFailed)(error["message"], **error["details"])
+    return facts, memoryview(answer)[end:]
+
+
+def _described(error: ProfileError, files: dict[str, list[str]]) -> dict[str, Any]:
+    """The error without paths of this machine; `details` names a table whose file cannot be read."""
+    message, details = error.message, dict(error.details)
+    for name, paths in files.items():
+        for path in paths:
+            if path in message:
+                message, details["table"] = message.replace(path, name), name
+    return {"code": error.code, "message": message, "details": details}
+
+
+def _checked(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
+    checked = check(_parser(limits.memory_bytes), request["statement"], request["tables"])
+    runs = {name: None if named is None else sorted(named) for name, named in checked.runs.items()}
+    return {"statement": checked.statement, "tables": {name: runs.get(name) for name in sorted(checked.tables)}}
+
+
+@functools.lru_cache(1)
+def _parser(memory_bytes: int) -> Any:
+    """An empty, closed database, which parses statements."""
+    connection = connect(memory_bytes)
+    lock(connection)
+    return connection
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    """A line, padded so that rows behind it are aligned."""
+    text = json.dumps(value).encode()
+    return text + b" " * (-(len(text) + 1) % _ALIGNMENT) + b"\n"
+
+
+def _arrow(rows: Any) -> memoryview:
+    import pyarrow
+
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return memoryview(sink.getvalue())
 
 
 def connect(memory_bytes: int) -> Any:
@@ -44,7 +166,7 @@ def lock(connection: Any) -> None:
 
 
 @contextlib.contextmanager
-def translated(statement: str) -> Iterator[None]:
+def _translated(statement: str) -> Iterator[None]:
     """A context that raises errors of DuckDB about a statement as ours."""
     import duckdb
     import pyarrow
@@ -63,7 +185,7 @@ def translated(statement: str) -> Iterator[None]:
         raise QueryStopped("The statement is nested too deeply.") from None
 
 
-def run(
+def _run(
     statement: str,
     files: Mapping[str, Sequence[str]],
     empty: Mapping[str, Sequence[tuple[str, str]]],
@@ -120,8 +242,8 @@ def _rows(relation: Any, limits: Limits) -> tuple[Any, bool]:
 
     if relation is None:
         raise QueryStopped("The statement has no result.")
-    if len(relation.columns) > COLUMNS:
-        raise QueryStopped(f"The result has {len(relation.columns):,} columns; the most are {COLUMNS:,}.")
+    if len(relation.columns) > _COLUMNS:
+        raise QueryStopped(f"The result has {len(relation.columns):,} columns; the most are {_COLUMNS:,}.")
     read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # the name before DuckDB 1.4
     reader = read(_BATCH_ROWS)
     batches: list[Any] = []

@@ -36,7 +36,7 @@ class Result:
     def __init__(
         self,
         statement: str,
-        rows: bytes,
+        rows: memoryview,
         relations: Sequence[Relation],
         cut: bool,
         notes: tuple[str, ...],

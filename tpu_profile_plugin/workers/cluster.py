@@ -7,18 +7,19 @@ error and keep running. Every wait is bounded; a cluster that fails is left alon
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tpu_profile_plugin.logdir.remote_calls import SilentThreads, with_timeout
 from tpu_profile_plugin.logdir.remote_errors import redacted_url
 from tpu_profile_plugin.version import __version__
-from tpu_profile_plugin.workers.cluster_state import ClusterState, SchedulerUnreachable, WorkersGone
-from tpu_profile_plugin.workers.processes import WorkerDied
+from tpu_profile_plugin.workers.processes import WorkerDied, WorkerNotStarted
 
 T = TypeVar("T")
 _LOG = logging.getLogger("tpu_profile_plugin")
@@ -27,13 +28,22 @@ _ANSWER_S = 5.0
 _LOOK_S = 0.5
 _RETRY_S = 30.0
 _MAX_TASKS = 128
+_SILENT_S = 10.0
+"""A worker without a heartbeat for so long does not answer: Dask itself waits for five minutes."""
+_EMPTY_S = 5.0
+"""A cluster may be without workers for so long, as one that died is started again."""
+_TURN_S = 1.0
 
 _RUN = "__import__('importlib').import_module('tpu_profile_plugin.workers.task').run_task(data)"
 _VERSION = "__import__('importlib').import_module('tpu_profile_plugin.version').__version__"
 
 
-class _NoAnswer(Exception):
-    """The scheduler or a worker did not answer a question in time."""
+class SchedulerUnreachable(WorkerNotStarted):
+    """The scheduler does not respond, or has no workers that can compute our tasks."""
+
+
+class _Unusable(Exception):
+    """The scheduler or a worker did not answer in time, or no worker can compute our tasks."""
 
 
 class Cluster:
@@ -45,7 +55,7 @@ class Cluster:
         self._opening = threading.Lock()
         self._lock = threading.Lock()
         self._client: Any = None
-        self._state = ClusterState()
+        self._state = _State()
         self._failed_at: float | None = None
         self._reason = ""
         self._silent = SilentThreads()
@@ -94,7 +104,7 @@ class Cluster:
             return self._wait(client, future, time.monotonic() + limit_s)
         except (WorkerDied, SchedulerUnreachable):
             raise
-        except (WorkersGone, _NoAnswer) as error:
+        except _Unusable as error:
             raise self._fail(client, str(error)) from error
         except (Exception, asyncio.CancelledError) as error:
             if future is not None and future.status == "error":  # KilledWorker, or the task failed to start
@@ -151,7 +161,7 @@ class Cluster:
         try:
             return with_timeout(_ANSWER_S, call, self._silent)
         except TimeoutError as error:
-            raise _NoAnswer(f"the scheduler or a worker gave no answer within {_ANSWER_S:g} s") from error
+            raise _Unusable(f"the scheduler or a worker gave no answer within {_ANSWER_S:g} s") from error
 
     def _connected(self) -> Any:
         try:
@@ -165,7 +175,7 @@ class Cluster:
             self._silent,
         )
         with self._lock:
-            self._client, self._state = client, ClusterState()
+            self._client, self._state = client, _State()
         return client
 
     def _fail(self, client: Any, reason: str) -> SchedulerUnreachable:
@@ -194,3 +204,112 @@ def _close(client: Any) -> None:
         client.close(timeout=1)
     except (Exception, asyncio.CancelledError):
         _LOG.debug("closing the connection to the scheduler failed", exc_info=True)
+
+
+@dataclass(slots=True)
+class _Member:
+    """A worker: its threads, its last heartbeat by the scheduler's clock, and when that changed by our clock."""
+
+    threads: int
+    seen: float
+    heard_at: float
+
+    @property
+    def silent(self) -> bool:
+        return time.monotonic() - self.heard_at > _SILENT_S
+
+
+class _State:
+    """The workers as the scheduler listed them last; thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._asking = threading.Lock()
+        self._asked_at = float("-inf")
+        self._members: dict[str, _Member] = {}
+        self._refused: dict[str, str | None] = {}
+        self._places: dict[str, str] = {}
+        self._empty_since: float | None = None
+
+    @property
+    def threads(self) -> int:
+        """Threads of the workers that can be used."""
+        with self._lock:
+            return sum(self._members[address].threads for address in self._usable())
+
+    def update(self, info: Mapping[str, Any], processing: Mapping[str, Any] | None) -> None:
+        """Takes the answers of the scheduler: `scheduler_info`, and `processing` (worker -> keys) if it was asked."""
+        now = time.monotonic()
+        with self._lock:
+            before, self._members = self._members, {}
+            for address, facts in info["workers"].items():
+                seen, old = float(facts.get("last_seen", 0)), before.get(address)
+                heard_at = old.heard_at if old is not None and old.seen == seen else now
+                self._members[address] = _Member(int(facts["nthreads"]), seen, heard_at)
+            if processing is not None:
+                self._places = {str(key): address for address, keys in processing.items() for key in keys}
+
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[bool]:
+        """Whether to ask the scheduler now: one thread does at a time, and not more often than once a second."""
+        with self._asking:
+            due = time.monotonic() - self._asked_at > _TURN_S
+            try:
+                yield due
+            finally:
+                if due:
+                    self._asked_at = time.monotonic()
+
+    def unknown(self) -> list[str]:
+        """Workers that were not probed yet."""
+        with self._lock:
+            return [address for address in self._members if address not in self._refused]
+
+    def probed(self, versions: Mapping[str, Any], wanted: str) -> None:
+        """Takes the versions of this package, or the errors, that workers answered."""
+        with self._lock:
+            for address, answer in versions.items():
+                self._refused[address] = None if answer == wanted else _refusal(answer, wanted)
+
+    def wanted(self) -> list[str] | None:
+        """The workers to restrict a task to; None if all of the cluster can compute it."""
+        with self._lock:
+            usable = self._usable()
+            return None if len(usable) == len(self._members) else usable
+
+    def check_usable(self) -> None:
+        """Raises _Unusable if no worker can be used."""
+        with self._lock:
+            now = time.monotonic()
+            if self._usable():
+                self._empty_since = None
+                return
+            refusals = [reason for address in self._members if (reason := self._refused.get(address)) is not None]
+            if len(refusals) == len(self._members) and refusals:
+                raise _Unusable(refusals[0])
+            if self._empty_since is None:
+                self._empty_since = now
+            if not self._places or now - self._empty_since > _EMPTY_S:
+                raise _Unusable("none of its workers answers" if self._members else "it has no workers")
+
+    def silent_worker_of(self, key: str) -> str | None:
+        """The worker that has the task, if it does not answer."""
+        with self._lock:
+            address = self._places.get(key)
+            member = self._members.get(address or "")
+            return address if member is not None and member.silent else None
+
+    def _usable(self) -> list[str]:
+        return [
+            address
+            for address, member in self._members.items()
+            if self._refused.get(address) is None and not member.silent
+        ]
+
+
+def _refusal(answer: Any, wanted: str) -> str:
+    if isinstance(answer, str):
+        return f"its workers have version {answer[:40]} of this package, this machine has {wanted}"
+    if isinstance(answer, ImportError):
+        return "this package is not installed on its workers: pip install tpu-profile-plugin"
+    return f"this package does not load on its workers ({type(answer).__name__})"

@@ -13,7 +13,6 @@ from tpu_profile_plugin.errors import Forbidden, NotFound, WorkerLost
 from tpu_profile_plugin.run.host import Engine, HostExecutor, HostProfile, LocalThreads, Origin, PerHost
 from tpu_profile_plugin.system.process import available_cores, free_memory
 from tpu_profile_plugin.units import MIB
-from tpu_profile_plugin.workers.cluster_state import SchedulerUnreachable
 from tpu_profile_plugin.workers.processes import WorkerDied, WorkerNotStarted, Workers
 from tpu_profile_plugin.workers.task import Reply, Task, pack_task
 
@@ -152,7 +151,7 @@ class RemoteWorkers:
         steps = (step, *(more for more in dict.fromkeys(step.prefetch) if more != step and not host.has(more)))
         try:
             reply, size = self._execute(host, host.origin, steps)
-        except (WorkerNotStarted, SchedulerUnreachable) as error:
+        except WorkerNotStarted as error:
             self._tell(host, error)
             raise _NotThere(f"{self._where} failed: {error}.") from error
         except WorkerLost as error:

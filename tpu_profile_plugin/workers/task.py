@@ -6,7 +6,7 @@ import functools
 import pickle
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,6 +52,11 @@ class Reply:
 def pack_task(task: Task) -> bytes:
     """Serializes a task."""
     return pickle.dumps(task, 5)
+
+
+def prepare() -> Callable[[bytes], tuple[bytes]]:
+    """The function of a worker process, see `processes.Process`."""
+    return lambda data: (run_task(data),)
 
 
 def run_task(data: bytes) -> bytes:

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tpu_profile_plugin.sql import query
+from tpu_profile_plugin.sql import running
 
 
 @pytest.fixture(autouse=True)
 def tables(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     home = tmp_path_factory.mktemp("cache")
-    monkeypatch.setattr(query, "user_directory", home.joinpath)
-    query.table_files.cache_clear()
+    monkeypatch.setattr(running, "user_directory", home.joinpath)
+    running.table_files.cache_clear()
     yield home / "tables"
-    query.table_files.cache_clear()
+    running.table_files.cache_clear()

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import threading
+import json
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from tpu_profile_plugin.errors import QueryStopped
-from tpu_profile_plugin.sql.limits import Limits
-from tpu_profile_plugin.sql.process import Process, ProcessDied, Processes
+from tpu_profile_plugin.sql.engine import Limits, decoded
+from tpu_profile_plugin.sql.running import _started
+from tpu_profile_plugin.workers.processes import WorkerDied, Workers
 
 LIMITS = asdict(Limits())
-ONE = {"do": "run", "statement": "SELECT 1 AS one", "files": {}, "empty": {}, "limits": LIMITS}
+ONE = json.dumps({"do": "run", "statement": "SELECT 1 AS one", "files": {}, "empty": {}, "limits": LIMITS}).encode()
 
 
 def test_a_process_has_no_secrets_and_no_directory_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,16 +22,15 @@ def test_a_process_has_no_secrets_and_no_directory_of_ours(monkeypatch: pytest.M
         pytest.skip("looks into /proc")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hidden")
     monkeypatch.setenv("PYTHONPATH", "/nowhere")
-    process = Process()
+    process = _started()
     try:
-        place = Path(f"/proc/{process.number}")
+        place = Path(f"/proc/{process.process.pid}")
         names = {line.partition(b"=")[0] for line in (place / "environ").read_bytes().split(b"\0")}
         assert names.isdisjoint({b"AWS_SECRET_ACCESS_KEY", b"PYTHONPATH", b"HOME"})
         assert (place / "cwd").readlink() == Path("/")
         limits = dict(line.split("  ", 1) for line in (place / "limits").read_text().splitlines())
         assert limits["Max file size"].split()[:2] == ["0", "0"]
-        process.ask(ONE)
-        process.more()
+        process.ask(ONE, 30)
         # What allocators reserve counts against the limit of the process (2 GiB): a small result takes little of it.
         reserved = next(line for line in (place / "status").read_text().splitlines() if line.startswith("VmData:"))
         assert int(reserved.split()[1]) < 800_000
@@ -42,31 +42,35 @@ def test_a_process_has_no_secrets_and_no_directory_of_ours(monkeypatch: pytest.M
 
 
 def test_a_process_is_reused_and_a_dead_one_replaced() -> None:
-    processes, never = Processes(1), threading.Event()
-    with processes.one(never) as first:
-        assert "cut" in first.ask(ONE)
-        first.more()
-    with processes.one(never) as second:
+    class Cancelled(Exception):
+        pass
+
+    def stop() -> None:
+        raise Cancelled
+
+    processes = Workers(1, start=_started)
+    with processes.process() as first:
+        facts, rows = decoded(first.ask(ONE, 30))
+        assert "cut" in facts
+        assert len(rows)
+    with processes.process() as second:
         assert second is first
         second.kill()
-        with pytest.raises(ProcessDied):
-            second.ask(ONE)
-    with processes.one(never) as third:
+        with pytest.raises(WorkerDied):
+            second.ask(ONE, 30)
+    with processes.process() as third:
         assert third is not first
-        third.ask(ONE)
-        third.more()
-        cancelled = threading.Event()
-        cancelled.set()
-        with pytest.raises(QueryStopped, match="cancelled"), processes.one(cancelled):
+        third.ask(ONE, 30)
+        with pytest.raises(Cancelled), processes.process(stop):
             pass
     processes.close()
     assert not third.alive
 
 
 def test_a_process_ends_when_its_parent_closes_the_pipe() -> None:
-    process = Process()
-    process._pipe(process._process.stdin).close()
-    assert process._process.wait(10) == 0
+    process = _started()
+    process._pipe(process.process.stdin).close()
+    assert process.process.wait(10) == 0
     assert not process.alive
     process.end()
 
@@ -74,4 +78,4 @@ def test_a_process_ends_when_its_parent_closes_the_pipe() -> None:
 def test_a_process_that_cannot_start_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.executable", str(Path("no") / "python"))
     with pytest.raises(QueryStopped, match="could not be started"):
-        Process()
+        _started()

@@ -20,8 +20,8 @@ import tpu_profile_plugin as tp
 from tpu_profile_plugin import sql
 from tpu_profile_plugin.errors import BadRequest, MissingPackage, NotFound, QueryFailed, QueryRefused, QueryStopped
 from tpu_profile_plugin.opening import OpenLogdir
-from tpu_profile_plugin.sql import query as query_module
-from tpu_profile_plugin.sql.files import TableFiles
+from tpu_profile_plugin.sql import running
+from tpu_profile_plugin.sql.table_files import TableFiles
 
 US = 10**6
 STEPS = "0 100 1 {_ct=9, _c=1}\n100 100 2 {_ct=9, _c=2}"
@@ -279,16 +279,16 @@ def test_a_query_can_be_cancelled(tmp_path: Path) -> None:
 
 
 def test_a_cancelled_reader_leaves_no_table(tmp_path: Path, tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tpu_profile_plugin.sql import files
+    from tpu_profile_plugin.sql import table_files
 
-    write_parquet, reached, go = files.write_parquet, threading.Event(), threading.Event()
+    write_parquet, reached, go = table_files.write_parquet, threading.Event(), threading.Event()
 
     def slow(stream: Any, target: Any, on_rows: Any) -> int:
         reached.set()
         go.wait(10)
         return write_parquet(stream, target, on_rows)
 
-    monkeypatch.setattr(files, "write_parquet", slow)
+    monkeypatch.setattr(table_files, "write_parquet", slow)
     runs = logdir(tmp_path, a=(FIRST,)).runs()
     first, second = (sql.start(runs, "SELECT count(*) AS n FROM ops") for _ in range(2))
     reached.wait(10)
@@ -311,7 +311,7 @@ def test_time_is_limited(tmp_path: Path) -> None:
 def test_without_the_packages_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = logdir(tmp_path, a=(FIRST,))
     assert sql.missing() == ""
-    monkeypatch.setattr(query_module.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(running.importlib.util, "find_spec", lambda name: None)
     assert sql.missing() == 'SQL needs duckdb and pyarrow: pip install "tpu-profile-plugin[sql]"'
     with pytest.raises(MissingPackage, match=r"\[sql\]"):
         opened.sql("SELECT 1")
@@ -319,7 +319,7 @@ def test_without_the_packages_the_message_says_what_to_install(tmp_path: Path, m
 
 def test_this_program_does_not_import_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    monkeypatch.setattr(query_module, "missing", str)
+    monkeypatch.setattr(running, "missing", str)
     assert len(logdir(tmp_path, a=(FIRST,)).sql("FROM ops")) == 2
 
 

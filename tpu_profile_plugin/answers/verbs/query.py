@@ -11,7 +11,7 @@ from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.figures import sent_id
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import BadRequest, NotFound, QueryFailed, QueryRefused, QueryStopped
-from tpu_profile_plugin.sql.limits import Limits
+from tpu_profile_plugin.sql import Limits
 from tpu_profile_plugin.tables.table import Table, texts
 
 _ID = texts("id", "Row", "Number of the row, from 1.")

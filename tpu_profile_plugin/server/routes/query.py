@@ -22,7 +22,7 @@ from tpu_profile_plugin.server.results import Results
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.run import Run
-    from tpu_profile_plugin.sql.files import TableFiles
+    from tpu_profile_plugin.sql.table_files import TableFiles
     from tpu_profile_plugin.tables.table import Table
 
 WAIT_S = 0.2

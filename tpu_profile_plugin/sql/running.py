@@ -5,6 +5,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib.util
+import json
+import os
+import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -14,21 +17,25 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tpu_profile_plugin.cache.files import user_directory
 from tpu_profile_plugin.errors import MissingPackage, NoData, NotFound, ProfileError, QueryFailed, QueryStopped
-from tpu_profile_plugin.sql.limits import Limits
-from tpu_profile_plugin.sql.process import Process, ProcessDied, Processes
+from tpu_profile_plugin.sql.engine import MEMORY_EXIT, Limits, decoded
 from tpu_profile_plugin.sql.result import Result
-from tpu_profile_plugin.sql.worker import MEMORY_EXIT
 from tpu_profile_plugin.units import GIB
+from tpu_profile_plugin.workers.processes import Process, WorkerDied, WorkerNotStarted, Workers
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.hosts import RunHosts
     from tpu_profile_plugin.run.relations.relation import Relation
-    from tpu_profile_plugin.sql.files import TableFiles
+    from tpu_profile_plugin.sql.table_files import TableFiles
 
 State = Literal["waiting", "reading", "running", "done", "failed", "cancelled"]
 
 _KEPT_BYTES = 4 * GIB
 _ATTEMPTS = 2
+_PROCESSES, _IDLE_S = 2, 120.0
+"""Idle processes are kept for a while, because starting one takes half a second."""
+_NEEDED = ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "PYTHONHOME", "SYSTEMROOT", "TZ")
+"""Variables that a Python program may need to start; others, which may hold secrets, are not passed on."""
+_SQL_TYPES = {"string": "VARCHAR", "boolean": "BOOLEAN", "int64": "BIGINT", "int32": "INTEGER", "uint64": "UBIGINT"}
 _CANCELLED = "The query was cancelled."
 
 
@@ -62,7 +69,6 @@ class Query:
         self._cancelled = threading.Event()
         self._ended = threading.Event()
         self._process: Process | None = None
-        self._late = False
         self._result: Result | None = None
         self._error: BaseException | None = None
         self._temporary: list[str] = []
@@ -112,10 +118,8 @@ class Query:
             self._ended.set()
 
     def _run(self) -> Result:
-        from tpu_profile_plugin.sql.schema import schema, sql_types
-
         known = {relation.name: relation for relation in schema()}
-        checked, _ = self._ask({"do": "check", "statement": self._statement, "tables": list(known)}, rows=False)
+        checked, _ = self._ask({"do": "check", "statement": self._statement, "tables": list(known)})
         named = checked["tables"]
         tables = [
             (run, known[name])
@@ -129,16 +133,16 @@ class Query:
         for attempt in range(_ATTEMPTS):
             files, notes = self._read(tables)
             self._tell("running")
-            empty = {name: sql_types(relation) for name, relation in known.items() if name not in files}
+            empty = {name: _sql_types(relation) for name, relation in known.items() if name not in files}
             try:
-                facts, rows = self._ask({**request, "files": files, "empty": empty}, rows=True)
+                facts, rows = self._ask({**request, "files": files, "empty": empty})
                 break
             except QueryFailed as error:  # a file was damaged, or deleted by another program
                 table = error.details.get("table")
                 if table is None:
                     raise
                 if attempt + 1 == _ATTEMPTS:
-                    from tpu_profile_plugin.sql.files import too_small
+                    from tpu_profile_plugin.sql.table_files import too_small
 
                     raise too_small(table) from None
                 self._drop(files[table])
@@ -187,49 +191,56 @@ class Query:
 
     def _tell(self, state: State, doing: str = "", done: int | None = None, total: int | None = None) -> None:
         """Sets the status; raises QueryStopped if the query was cancelled."""
-        if self._cancelled.is_set():
-            raise QueryStopped(_CANCELLED, limit="cancelled")
+        self._check_cancelled()
         last = self._status
         counts = (last.done if done is None else done, last.total if total is None else total)
         self._status = Status(state, 0, doing, *counts)
 
-    def _ask(self, request: Mapping[str, Any], *, rows: bool) -> tuple[dict[str, Any], bytes]:
+    def _check_cancelled(self) -> None:
+        if self._cancelled.is_set():
+            raise QueryStopped(_CANCELLED, limit="cancelled")
+
+    def _ask(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], memoryview]:
         """The answer of a process, and its rows; the process is killed when time is up."""
-        full = {**request, "limits": dataclasses.asdict(self._limits)}
-        with _processes().one(self._cancelled) as process:
-            self._process = process
-            timer = threading.Timer(self._limits.seconds, self._stop_late)
-            timer.daemon = True
-            timer.start()
-            try:
+        data = json.dumps({**request, "limits": dataclasses.asdict(self._limits)}).encode()
+        try:
+            with _processes().process(self._check_cancelled) as process:
+                self._process = process
                 if self._cancelled.is_set():
                     process.kill()
-                return process.ask(full), process.more() if rows else b""
-            except ProcessDied as died:
-                raise self._reason(died) from None
-            finally:
-                timer.cancel()
-                self._process = None
+                answer = process.ask(data, self._limits.seconds)
+        except WorkerDied as died:
+            raise self._reason(died) from None
+        finally:
+            self._process = None
+        return decoded(answer)
 
-    def _stop_late(self) -> None:
-        process = self._process
-        if process is not None:
-            self._late = True
-            process.kill()
-
-    def _reason(self, died: ProcessDied) -> QueryStopped:
+    def _reason(self, died: WorkerDied) -> QueryStopped:
         if self._cancelled.is_set():
             return QueryStopped(_CANCELLED, limit="cancelled")
-        if self._late:
+        if died.late:
             return QueryStopped(f"The query took longer than {self._limits.seconds:g} s.", limit="time")
         most = self._limits.memory_bytes / GIB
         if died.status == MEMORY_EXIT:
             return QueryStopped(f"The query needs more memory than it may use ({most:.1f} GiB).", limit="memory")
-        message = f"The query ended its process (status {died.status}), probably by too much memory or nesting."
-        return QueryStopped(message, limit="memory")
+        return QueryStopped(
+            f"The query ended its process ({died}), probably by too much memory or nesting.", limit="memory"
+        )
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._begin
+
+
+def schema() -> tuple[Relation, ...]:
+    """The tables: each has `name`, `summary` (a sentence) and `columns` (id, label, type, unit, sentence)."""
+    from tpu_profile_plugin.run.relations import RELATIONS  # takes the analysis along
+
+    return RELATIONS
+
+
+def _sql_types(relation: Relation) -> list[tuple[str, str]]:
+    """The columns and their types in DuckDB, as those of the Parquet files are."""
+    return [(c.id, _SQL_TYPES.get(c.dtype if c.type == "number" else c.type, "DOUBLE")) for c in relation.columns]
 
 
 def start(
@@ -258,11 +269,22 @@ def missing() -> str:
 @functools.cache
 def table_files() -> TableFiles:
     """Where tables are kept by default."""
-    from tpu_profile_plugin.sql.files import TableFiles
+    from tpu_profile_plugin.sql.table_files import TableFiles
 
     return TableFiles(user_directory("tables"), _KEPT_BYTES)
 
 
 @functools.cache
-def _processes() -> Processes:
-    return Processes()
+def _processes() -> Workers:
+    return Workers(_PROCESSES, _IDLE_S, _started)
+
+
+def _started() -> Process:
+    environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
+    # Arrow's own allocator takes memory by the GiB, which counts against the limit before it is used.
+    environment["ARROW_DEFAULT_MEMORY_POOL"] = "system"
+    root = Path(sys.executable).anchor or None
+    try:
+        return Process("tpu_profile_plugin.sql.engine", environment=environment, directory=root)
+    except WorkerNotStarted as error:
+        raise QueryStopped(f"The process for queries could not be started: {error}.") from None
