@@ -21,7 +21,7 @@ from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
 from tpu_profile_plugin.answers.figures import sent, sent_id, unit_of
 from tpu_profile_plugin.answers.registry import VERBS, find
 from tpu_profile_plugin.answers.verb import Asked, Verb
-from tpu_profile_plugin.cache.build import build_identity
+from tpu_profile_plugin.cache.files import build_identity
 from tpu_profile_plugin.errors import BadRequest, NoData, NotAvailable, ProfileError
 from tpu_profile_plugin.opening import OpenLogdir
 from tpu_profile_plugin.tables.table import Table

@@ -1,8 +1,13 @@
-"""A private directory of files by key: written under a temporary name and renamed, bounded in bytes, multi-process."""
+"""A private directory of files by key: written under a temporary name and renamed, bounded in bytes, multi-process.
+
+The identity of this build is a part of the key of every cached answer.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import hashlib
 import logging
 import os
 import tempfile
@@ -13,6 +18,7 @@ from io import FileIO
 from pathlib import Path
 from typing import IO
 
+import tpu_profile_plugin
 from tpu_profile_plugin.system import files as system
 
 _LOG = logging.getLogger("tpu_profile_plugin")
@@ -147,3 +153,21 @@ def user_directory(name: str) -> Path:
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("tpu-profile-plugin", appauthor=False)) / name
+
+
+@functools.cache
+def build_identity() -> str:
+    """The package version and a digest of its files' sizes and times: answers of other code are never reused."""
+    package = Path(tpu_profile_plugin.__file__).parent
+    state = hashlib.blake2b(digest_size=8)
+    for directory, folders, names in os.walk(package):
+        folders[:] = sorted(name for name in folders if name not in ("static", "__pycache__"))
+        for name in sorted(names):
+            if name.endswith((".py", ".so", ".pyd")):
+                try:
+                    status = (Path(directory) / name).stat()
+                except OSError:  # the file is being replaced, by a build or a checkout
+                    state.update(os.urandom(8))  # the code that this process runs is unknown
+                    continue
+                state.update(f"{name}:{status.st_size}:{status.st_mtime_ns};".encode())
+    return f"{tpu_profile_plugin.__version__}+{state.hexdigest()}"

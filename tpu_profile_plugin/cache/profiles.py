@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tpu_profile_plugin.cache.sizes import size_of
+from tpu_profile_plugin.cache.memory import size_of
 from tpu_profile_plugin.errors import in_file
 from tpu_profile_plugin.system.name_cache import name_bytes
 

@@ -11,9 +11,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.cache.build import build_identity
 from tpu_profile_plugin.cache.codec import Codec, NotStorable
-from tpu_profile_plugin.cache.files import FileCache
+from tpu_profile_plugin.cache.files import FileCache, build_identity
 from tpu_profile_plugin.run.host import PerHost
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from werkzeug.wrappers import Request
 
+from tpu_profile_plugin.cache.bodies import DiskStore, MemoryStore
 from tpu_profile_plugin.cache.files import user_directory
-from tpu_profile_plugin.cache.store import DiskStore, MemoryStore
 from tpu_profile_plugin.errors import NotFound, ProfileError, WrongMethod
 from tpu_profile_plugin.logdir import AllowedRoots, ContentCache, Logdir
 from tpu_profile_plugin.logdir.remote import is_remote

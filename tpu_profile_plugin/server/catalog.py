@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from tpu_profile_plugin.cache.memory import LruCache, size_of
 from tpu_profile_plugin.errors import EMPTY_FILE, BadRequest, CorruptProfile, NotFound, ProfileError
 from tpu_profile_plugin.logdir import AllowedRoots, HostFile, Logdir, Problem, RunFiles
 from tpu_profile_plugin.logdir.files import Files, file_changed, mapping_faults, read_host
@@ -65,33 +65,8 @@ class InspectedRun:
     losses: tuple[Problem, ...] = ()
 
 
-class KnownFacts:
-    """Facts by the identity of their file, bounded in bytes; the least recently used are dropped first."""
-
-    def __init__(self, limit_bytes: int) -> None:
-        self._limit = limit_bytes
-        self._known: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-        self.bytes = 0
-
-    def __contains__(self, identity: Hashable) -> bool:
-        return identity in self._known
-
-    def get(self, identity: Hashable) -> Any:
-        """The facts, or the problem instead; None if they are not known."""
-        if identity not in self._known:
-            return None
-        self._known.move_to_end(identity)
-        return self._known[identity][0]
-
-    def put(self, identity: Hashable, facts: Any) -> None:
-        """Keeps facts in place of others."""
-        from tpu_profile_plugin.cache.sizes import size_of
-
-        size = size_of((identity, facts))
-        self.bytes += size - self._known.pop(identity, (None, 0))[1]
-        self._known[identity] = facts, size
-        while self.bytes > self._limit and len(self._known) > 1:
-            self.bytes -= self._known.popitem(last=False)[1][1]
+def _size(identity: Hashable, facts: Any) -> int:
+    return size_of((identity, facts))
 
 
 class Catalog:
@@ -112,7 +87,7 @@ class Catalog:
         self._copies = copies
         self._allowed = allowed
         self._lock = threading.Lock()
-        self._facts = KnownFacts(_FACTS_BYTES)
+        self._facts: LruCache[Any] = LruCache(_FACTS_BYTES, _size)
 
     def names(self, place: Place) -> list[str]:
         """The names of the runs of the logdir or outside of it, descending."""

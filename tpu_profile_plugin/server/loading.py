@@ -46,7 +46,7 @@ def _import() -> None:
     import tpu_profile_plugin.tools.registry
     import tpu_profile_plugin.workers.executor
     from tpu_profile_plugin import protos
-    from tpu_profile_plugin.cache.build import build_identity
+    from tpu_profile_plugin.cache.files import build_identity
 
     for figure in pkgutil.iter_modules(tpu_profile_plugin.run.figures.__path__):
         importlib.import_module(f"{tpu_profile_plugin.run.figures.__name__}.{figure.name}")

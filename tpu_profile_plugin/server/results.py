@@ -9,10 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.cache.bodies import Body
-from tpu_profile_plugin.cache.build import build_identity
-from tpu_profile_plugin.cache.flight import SingleFlight
-from tpu_profile_plugin.cache.store import DiskStore, MemoryStore
+from tpu_profile_plugin.cache.bodies import Body, DiskStore, MemoryStore
+from tpu_profile_plugin.cache.files import build_identity
+from tpu_profile_plugin.cache.memory import SingleFlight
 from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NoData, Problem, ProfileError
 from tpu_profile_plugin.logdir import HostFile
 from tpu_profile_plugin.logdir.files import file_changed, mapping_faults, may_be_mapped

@@ -12,8 +12,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tpu_profile_plugin.cache.build import build_identity
-from tpu_profile_plugin.cache.files import FileCache
+from tpu_profile_plugin.cache.files import FileCache, build_identity
 from tpu_profile_plugin.errors import QueryStopped
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.losses import known_losses, sentences, unreadable_hosts

@@ -10,8 +10,8 @@ import pytest
 
 from tests.builders.xspace_text import build
 from tpu_profile_plugin import formats
+from tpu_profile_plugin.cache.memory import size_of
 from tpu_profile_plugin.cache.profiles import ProfileCache
-from tpu_profile_plugin.cache.sizes import size_of
 from tpu_profile_plugin.errors import CorruptProfile
 from tpu_profile_plugin.formats import Unpacked
 from tpu_profile_plugin.logdir import HostFile

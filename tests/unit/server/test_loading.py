@@ -10,7 +10,7 @@ import pytest
 from builders.logdirs import SMALL, write
 
 import tpu_profile_plugin
-from tpu_profile_plugin.cache import build
+from tpu_profile_plugin.cache.files import build_identity
 from tpu_profile_plugin.capture import jobs
 from tpu_profile_plugin.server.options import Options
 from tpu_profile_plugin.server.routes.capture import CaptureRoutes
@@ -140,8 +140,8 @@ def test_a_source_file_that_is_being_replaced(tmp_path, monkeypatch):
     try:
         found = set()
         for _ in range(2):
-            build.build_identity.cache_clear()
-            found.add(build.build_identity())
+            build_identity.cache_clear()
+            found.add(build_identity())
         assert len(found) == 2, "the code is unknown, so no answer may be reused"
     finally:
-        build.build_identity.cache_clear()
+        build_identity.cache_clear()

@@ -7,7 +7,7 @@ import pytest
 
 from tpu_profile_plugin.analysis.common.rows import among, pair_in_order, row_codes
 from tpu_profile_plugin.analysis.grouping.group_names import numbered
-from tpu_profile_plugin.cache.sizes import size_of
+from tpu_profile_plugin.cache.memory import size_of
 
 
 def test_among_an_ascending_list():

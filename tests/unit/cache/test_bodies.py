@@ -1,14 +1,16 @@
-"""The stores of answers in memory and on disk: bounded, atomic; damaged files are misses."""
+"""Bodies of answers are compressed, and kept in memory and on disk: bounded, atomic; damaged files are misses."""
 
+import gzip
 import os
+import random
 import stat
 import time
+import zlib
 
 import pytest
 
-from tpu_profile_plugin.cache.bodies import Body
+from tpu_profile_plugin.cache.bodies import Body, DiskStore, MemoryStore, compress
 from tpu_profile_plugin.cache.files import user_directory
-from tpu_profile_plugin.cache.store import DiskStore, MemoryStore
 
 
 def body(size, kind="application/json"):
@@ -16,7 +18,7 @@ def body(size, kind="application/json"):
 
 
 def held(store):
-    return sum(answer.size for answer in store._bodies.values())
+    return sum(answer.size for answer, _ in store._values.values())
 
 
 def test_memory_is_bounded_and_evicts_the_least_recently_used():
@@ -129,3 +131,36 @@ def test_no_half_written_files_are_left(tmp_path, monkeypatch):
 
 def test_the_default_directory_is_in_the_users_cache():
     assert user_directory("results").parts[-2:] == ("tpu-profile-plugin", "results")
+
+
+MB = 1 << 20
+
+
+def text(size: int) -> bytes:
+    rnd = random.Random(size)
+    line = b",".join(
+        b'{"name":"fusion.%d","selfTime":%d}' % (rnd.randrange(99), rnd.randrange(10**9)) for _ in range(999)
+    )
+    return (line * (size // len(line) + 1))[:size]
+
+
+@pytest.mark.parametrize("size", [0, 1, 70_000, 2 * MB - 1, 2 * MB, 3 * MB, 3 * MB + 5])
+def test_round_trip(size):
+    plain = text(size)
+    packed = compress(plain)
+    assert gzip.decompress(packed) == plain
+    assert compress(plain) == packed
+
+
+def test_the_result_is_a_single_gzip_member():
+    packed = compress(text(4 * MB))
+    reader = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    assert len(reader.decompress(packed)) == 4 * MB
+    assert reader.eof
+    assert reader.unused_data == b""
+
+
+def test_blocks_use_the_previous_block_as_dictionary():
+    unique = random.Random(1).randbytes(20_000)
+    plain = unique * (3 * MB // len(unique))
+    assert len(compress(plain)) < 2 * len(gzip.compress(plain, 1))

@@ -1,12 +1,106 @@
-"""Estimates the memory that a value holds, for a bounded cache."""
+"""Caches in memory: least recently used values by key, calls in progress, and estimates of the memory of values."""
 
 from __future__ import annotations
 
 import dataclasses
 import mmap
 import sys
-from collections.abc import Iterable, Mapping
-from typing import Any
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from concurrent.futures import Future
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class LruCache(Generic[T]):
+    """Values by key, bounded in bytes; the least recently used are dropped first, the newest is kept. Thread-safe."""
+
+    def __init__(
+        self,
+        limit_bytes: int,
+        size: Callable[[Hashable, T], int],
+        *,
+        most_bytes: int | None = None,
+        growing: bool = False,
+    ) -> None:
+        """`size`: of a key with its value; `most_bytes`: larger values are not kept; `growing`: sizes change."""
+        self._limit, self._size, self._most, self._growing = limit_bytes, size, most_bytes, growing
+        self._lock = threading.Lock()
+        self._values: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+        self._bytes = self._unmeasured = 0
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._values
+
+    @property
+    def bytes(self) -> int:
+        """The size of all values, as last measured."""
+        return self._bytes
+
+    def get(self, key: Hashable) -> T | None:
+        """The value under a key; None on a miss."""
+        with self._lock:
+            entry = self._values.get(key)
+            if entry is None:
+                return None
+            self._values.move_to_end(key)
+            return entry[0]
+
+    def put(self, key: Hashable, value: T) -> None:
+        """Keeps a value in place of another one under the key."""
+        size = self._size(key, value)
+        with self._lock:
+            self._bytes -= self._values.pop(key, (None, 0))[1]
+            if self._most is not None and size > self._most:
+                return
+            self._values[key] = value, size
+            self._bytes += size
+            self._unmeasured += 1
+            # Measuring all values at each turn would take longer and longer.
+            if self._growing and (self._bytes > self._limit or self._unmeasured > len(self._values) // 8):
+                self._measure()
+            while self._bytes > self._limit and len(self._values) > 1:
+                self._bytes -= self._values.popitem(last=False)[1][1]
+
+    def _measure(self) -> None:
+        for key, (value, _) in self._values.items():
+            self._values[key] = value, self._size(key, value)
+        self._bytes = sum(size for _, size in self._values.values())
+        self._unmeasured = 0
+
+
+class SingleFlight(Generic[T]):
+    """Calls in progress, by key."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._futures: dict[Hashable, Future[T]] = {}
+
+    def do(self, key: Hashable, work: Callable[[], T]) -> T:
+        """The result of `work`, run by the first caller with this key; later callers wait for it."""
+        with self._lock:
+            future = self._futures.get(key)
+            first = future is None
+            if future is None:
+                future = self._futures[key] = Future()
+        if not first:
+            return future.result()
+        try:
+            result = work()
+        except BaseException as error:
+            self._remove(key)
+            future.set_exception(error)
+            raise
+        self._remove(key)
+        future.set_result(result)
+        return result
+
+    def _remove(self, key: Hashable) -> None:
+        with self._lock:
+            del self._futures[key]
+
 
 _PLAIN = (int, float, bool, str, bytes, type(None))
 _EXACTLY_PLAIN = frozenset(_PLAIN)
