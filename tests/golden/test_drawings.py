@@ -12,9 +12,8 @@ from builders.programs.drawings import digest, requests, sets_of, together
 from builders.programs.graphs import PROGRAMS
 from builders.xspace_text import build
 
-from tpu_profile_plugin.analysis.hlo.graph.drawing import draw_around, draw_computation
-from tpu_profile_plugin.analysis.hlo.graph.links import Links
-from tpu_profile_plugin.analysis.hlo.graph.selection import everything
+from tpu_profile_plugin.analysis.hlo.drawing import draw_around, draw_computation
+from tpu_profile_plugin.analysis.hlo.graph import Links, everything
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 from tpu_profile_plugin.columns import load
 from tpu_profile_plugin.tools.ops.graph_viewer.dot import dot

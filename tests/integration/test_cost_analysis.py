@@ -11,9 +11,7 @@ from builders.programs.jax_programs import NESTED, PROGRAMS
 from builders.servers import frameworks
 from builders.xspace_text import build
 
-from tpu_profile_plugin.analysis.hlo.cost.cpu import CpuCostModel
-from tpu_profile_plugin.analysis.hlo.cost.model import CostModel
-from tpu_profile_plugin.analysis.hlo.cost.rules import cycles_per_element
+from tpu_profile_plugin.analysis.hlo.cost import CostModel, CpuCostModel, cycles_per_element
 from tpu_profile_plugin.analysis.hlo.instructions import Instructions
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 from tpu_profile_plugin.columns import load

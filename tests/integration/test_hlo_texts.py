@@ -17,7 +17,7 @@ from builders.xspace_text import build
 
 from tpu_profile_plugin.analysis.hlo.programs import Program, hlo_programs
 from tpu_profile_plugin.analysis.hlo.source import source_of
-from tpu_profile_plugin.analysis.hlo.text.module import HloText
+from tpu_profile_plugin.analysis.hlo.text import HloText
 from tpu_profile_plugin.columns import load
 from tpu_profile_plugin.protos import message
 

@@ -8,8 +8,7 @@ import random
 import time
 from pathlib import Path
 
-from tpu_profile_plugin.analysis.hlo.mlir.reader import Unreadable
-from tpu_profile_plugin.analysis.hlo.mlir.text import generic_text, summary
+from tpu_profile_plugin.analysis.hlo.mlir import Unreadable, generic_text, summary
 
 LIMIT_S = 10.0
 LONGEST = 1 << 27

@@ -16,9 +16,8 @@ from builders.programs.graph_answers import (
 )
 from builders.programs.hlo import op, program
 
-from tpu_profile_plugin.analysis.hlo.graph.drawing import draw_computation, excerpt
-from tpu_profile_plugin.analysis.hlo.graph.links import Links
-from tpu_profile_plugin.analysis.hlo.graph.placement import place
+from tpu_profile_plugin.analysis.hlo.drawing import draw_computation, excerpt, place
+from tpu_profile_plugin.analysis.hlo.graph import Links
 
 
 def nested(depth: int) -> bytes:

@@ -10,8 +10,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import device_planes
 from tpu_profile_plugin.analysis.devices.model import Device
-from tpu_profile_plugin.analysis.hlo.category import category
-from tpu_profile_plugin.analysis.hlo.instructions import provenance
+from tpu_profile_plugin.analysis.hlo.instructions import category, provenance
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.text import hlo_name
 from tpu_profile_plugin.analysis.ops.tpu.ops import op_metadata

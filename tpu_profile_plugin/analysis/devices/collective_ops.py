@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 
 from tpu_profile_plugin.analysis.devices.model import Op
-from tpu_profile_plugin.analysis.hlo.instructions import Instruction
+from tpu_profile_plugin.analysis.hlo.instructions import Instruction, replica_groups
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, Program
 from tpu_profile_plugin.analysis.hlo.shapes import leaf_bytes
 
@@ -75,13 +75,10 @@ def _operands(program: Program, instruction: Instruction) -> list[Instruction]:
 
 
 def _groups(instruction: Instruction) -> Groups | None:
-    devices = instruction.collective_device_list
-    for holder, name in ((devices, "iota_replica_group_list"), (instruction, "iota_collective_device_list")):
-        if holder.HasField(name):
-            iota = getattr(holder, name)
-            shape = (iota.num_replica_groups, iota.num_devices_per_group)
-            return _iota(shape, tuple(iota.iota_reshape_dims), tuple(iota.iota_transpose_perm))
-    listed = instruction.replica_groups or devices.replica_groups
+    iota, listed = replica_groups(instruction)
+    if iota is not None:
+        shape = (iota.num_replica_groups, iota.num_devices_per_group)
+        return _iota(shape, tuple(iota.iota_reshape_dims), tuple(iota.iota_transpose_perm))
     if instruction.HasField("mesh_axes_replica_group_list"):
         return None
     return tuple(tuple(group.replica_ids) for group in listed)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.hlo.category import category
-from tpu_profile_plugin.analysis.hlo.convolution_layout import Dimension, convolution_layout
-from tpu_profile_plugin.analysis.hlo.cost.cpu import CpuCostModel
-from tpu_profile_plugin.analysis.hlo.cost.model import Cost, CostModel
-from tpu_profile_plugin.analysis.hlo.cost.rules import Properties
-from tpu_profile_plugin.analysis.hlo.instructions import Instruction, Instructions
+from tpu_profile_plugin.analysis.hlo.cost import Cost, CostModel, CpuCostModel, Properties
+from tpu_profile_plugin.analysis.hlo.instructions import (
+    Dimension,
+    Instruction,
+    Instructions,
+    category,
+    convolution_layout,
+)
 from tpu_profile_plugin.analysis.hlo.programs import Program, hlo_programs
 from tpu_profile_plugin.analysis.hlo.source import has_whole_stack, source_of
-from tpu_profile_plugin.analysis.hlo.text.instruction import instruction_text
+from tpu_profile_plugin.analysis.hlo.text import instruction_text
 from tpu_profile_plugin.columns import XSpace
 
 _DEEPEST = 3

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.common.op_names import PYTORCH, in_gradient, parse_op
+from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.columns import HloModule, XSpace, hlo_modules
 from tpu_profile_plugin.protos.lenient import read
 
@@ -83,6 +85,21 @@ class Program:
         return {name: row for row, name in reversed(list(enumerate(self.names)))}
 
     @cached_property
+    def row_of_id(self) -> Mapping[int, int]:
+        """Row of the first instruction with each id."""
+        return {id_: row for row, id_ in reversed(list(enumerate(self.columns["id"].tolist())))}
+
+    @cached_property
+    def computation_of_id(self) -> Mapping[int, int]:
+        """Row of the first computation with each id."""
+        return {id_: row for row, id_ in reversed(list(enumerate(self.columns["computation_id"].tolist())))}
+
+    def rows_in(self, computation: int) -> range:
+        """Rows of the instructions of a computation."""
+        start = self.columns["computation_start"]
+        return range(int(start[computation]), int(start[computation + 1]))
+
+    @cached_property
     def entry(self) -> int | None:
         """Row of the entry computation."""
         rows = np.flatnonzero(self.columns["computation_id"] == self.columns["entry_id"])
@@ -133,7 +150,12 @@ class HloPrograms:
     def size(self, program_id: int) -> int:
         """Bytes of the HloProto of a program of `modules`."""
         begin = self.modules[program_id].proto
-        return _length(self.space.data[begin : begin + 10].tolist())
+        value = 0
+        for place, byte in enumerate(self.space.data[begin : begin + 10].tolist()):  # a varint
+            value |= (byte & 127) << (7 * place)
+            if byte < 128:
+                break
+        return value
 
     def blob(self, program_id: int) -> bytes:
         """The serialized HloProto of a program of `modules`."""
@@ -146,7 +168,12 @@ class HloPrograms:
         if module is None:
             return None
         if program_id not in self._decoded:
-            self._decoded[program_id] = _decode(self.space, module)
+            problem = None
+            try:
+                columns = _native.hlo_program(self.space.data, module.proto)
+            except _native.DecodeError as error:
+                columns, problem = _native.hlo_program(np.zeros(1, dtype=np.uint8), 0), error.args
+            self._decoded[program_id] = Program(self.space, module, columns, problem)
         return self._decoded[program_id]
 
 
@@ -164,20 +191,17 @@ def hlo_programs(space: XSpace) -> HloPrograms:
     return HloPrograms(space, {module.program_id: module for module in hlo_modules(space)})
 
 
-def _length(prefix: list[int]) -> int:
-    """The value of a varint."""
-    value = 0
-    for place, byte in enumerate(prefix):
-        value |= (byte & 127) << (7 * place)
-        if byte < 128:
-            break
-    return value
-
-
-def _decode(space: XSpace, module: HloModule) -> Program:
-    try:
-        return Program(space, module, _native.hlo_program(space.data, module.proto))
-    except _native.DecodeError as error:
-        empty = _native.hlo_program(np.zeros(1, dtype=np.uint8), 0)
-        message, offset = error.args
-        return Program(space, module, empty, problem=(message, offset))
+def is_training(space: XSpace) -> bool:
+    """True if an HLO module of the profile, or PyTorch on the host, has an op made by automatic differentiation."""
+    if (host := host_plane(space)) is not None:
+        ops = (parse_op(name) for name in host.declared.event_metadata.names if "Backward" in name)
+        if any(op.category == PYTORCH and in_gradient(op.name, op.type) for op in ops):
+            return True
+    programs = hlo_programs(space)
+    for program_id in programs.modules:
+        # The bytes are searched first: most modules can be ruled out without being decoded.
+        proto = programs.blob(program_id)
+        program = programs.program(program_id) if b"transpose(" in proto or b"gradient" in proto else None
+        if program and any(in_gradient(*op) for op in set(zip(program.op_names, program.op_types, strict=True))):
+            return True
+    return False

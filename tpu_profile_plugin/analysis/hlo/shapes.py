@@ -127,7 +127,7 @@ def _layout(layout: Any) -> str:
     """Order of dimensions, minor first, then a colon and further properties: tiles, widths, memory space, ..."""
     sizes = (["*" if size == _UNBOUNDED else str(size) for size in tile.dimensions] for tile in layout.tiles)
     tiles = "".join(f"({','.join(each)})" for each in sizes)
-    splits = "".join(f"({one.dimension}:{','.join(map(str, one.split_indices))})" for one in layout.split_configs)
+    splits = "".join(f"({split.dimension}:{','.join(map(str, split.split_indices))})" for split in layout.split_configs)
     alignment = layout.tail_padding_alignment_in_elements
     more = f"T{tiles}" if tiles else ""
     more += f"L({alignment})" if alignment not in (0, 1) else ""

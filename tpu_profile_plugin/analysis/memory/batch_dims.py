@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from tpu_profile_plugin.analysis.hlo.graph.links import Links
+from tpu_profile_plugin.analysis.hlo.graph import Links
 from tpu_profile_plugin.analysis.hlo.shapes import is_tuple
 
 Dims: TypeAlias = "frozenset[int] | None"

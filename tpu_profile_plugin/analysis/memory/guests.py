@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.hlo.graph.links import Links
-from tpu_profile_plugin.analysis.hlo.text.module import HloText
+from tpu_profile_plugin.analysis.hlo.graph import Links
+from tpu_profile_plugin.analysis.hlo.text import HloText
 from tpu_profile_plugin.analysis.memory.batch_dims import BatchDims
 from tpu_profile_plugin.analysis.memory.history import OUTPUT, MemoryHistory
 from tpu_profile_plugin.analysis.memory.scaling import Guests

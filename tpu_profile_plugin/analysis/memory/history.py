@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.hlo.graph.links import Links
+from tpu_profile_plugin.analysis.hlo.graph import Links
 from tpu_profile_plugin.analysis.hlo.programs import Program
 from tpu_profile_plugin.analysis.memory.layout import MemoryLayout
 from tpu_profile_plugin.columns.arrays import I64

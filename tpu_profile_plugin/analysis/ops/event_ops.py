@@ -18,8 +18,7 @@ from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW, parse_op
 from tpu_profile_plugin.analysis.common.planes import MODULES, SPARSE_MODULES, is_host, lines_named, shown_names
 from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, StatColumns
-from tpu_profile_plugin.analysis.hlo.category import category
-from tpu_profile_plugin.analysis.hlo.instructions import provenance
+from tpu_profile_plugin.analysis.hlo.instructions import category, provenance
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.text import hlo_name
 from tpu_profile_plugin.analysis.ops.tpu.records import split_source

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
-from tpu_profile_plugin.analysis.hlo.category import category
-from tpu_profile_plugin.analysis.hlo.instructions import provenance
+from tpu_profile_plugin.analysis.hlo.instructions import category, provenance
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.records import HBM, READ, OpRecords, OpText, no_traffic
 from tpu_profile_plugin.analysis.ops.table import OpTable

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.hlo.frames import Frame
+from tpu_profile_plugin.analysis.hlo.source import Frame
 from tpu_profile_plugin.columns.arrays import F64, I64
 
 NO_LOCATION: Frame = ("", "", 0)

@@ -33,7 +33,7 @@ from tpu_profile_plugin.analysis.environment.environment import (
 )
 from tpu_profile_plugin.analysis.grouping.event_names import IMPLICIT_ROOTS, ROOT_LEVELS, TRACE_CONTEXT
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
-from tpu_profile_plugin.analysis.hlo.training import is_training
+from tpu_profile_plugin.analysis.hlo.programs import is_training
 from tpu_profile_plugin.analysis.ops.gpu.kernel_table import (
     KernelTimes,
     combine_kernel_times,

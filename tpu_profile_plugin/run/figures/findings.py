@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.findings.find import Report, RuleFinding, find,
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Evidence, OpOf
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.hlo.text.module import HloText
+from tpu_profile_plugin.analysis.hlo.text import HloText
 from tpu_profile_plugin.analysis.memory.capacity import ALLOCATORS, device_allocators
 from tpu_profile_plugin.analysis.summary.host import may_have_groups
 from tpu_profile_plugin.errors import ProfileError

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.hlo.graph.links import Links
-from tpu_profile_plugin.analysis.hlo.graph.links import find as find_node
-from tpu_profile_plugin.analysis.hlo.graph.selection import around
+from tpu_profile_plugin.analysis.hlo.graph import Links, around
+from tpu_profile_plugin.analysis.hlo.graph import find as find_node
 from tpu_profile_plugin.analysis.hlo.programs import Program
 from tpu_profile_plugin.analysis.hlo.source import source_of
-from tpu_profile_plugin.analysis.hlo.text.module import HloText
+from tpu_profile_plugin.analysis.hlo.text import HloText
 from tpu_profile_plugin.errors import NoData, NotFound
 from tpu_profile_plugin.run.figures.op import find_op, similar
 from tpu_profile_plugin.run.figures.op_rates import OpRates, run_op_rates

@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.findings.rules.memory.kept_for_backward.buffers
     is_kept_for_backward,
 )
 from tpu_profile_plugin.analysis.findings.rules.memory.kept_for_backward.value_flow import ValueFlow
-from tpu_profile_plugin.analysis.hlo.frames import Frame
+from tpu_profile_plugin.analysis.hlo.source import Frame
 from tpu_profile_plugin.analysis.memory.batch_dims import BatchDims
 from tpu_profile_plugin.analysis.memory.guests import guests_of
 from tpu_profile_plugin.analysis.memory.history import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.hlo.frames import Frame, call_stack, written_stack
+from tpu_profile_plugin.analysis.hlo.source import Frame, call_stack, written_stack
 from tpu_profile_plugin.analysis.ops.lines import NO_LOCATION
 from tpu_profile_plugin.run.figures.op_rates import OpRates
 from tpu_profile_plugin.run.figures.ops import OpKey

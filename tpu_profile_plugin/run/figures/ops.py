@@ -11,7 +11,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.planes import device_planes
 from tpu_profile_plugin.analysis.common.reasons import NO_OPS
 from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
-from tpu_profile_plugin.analysis.hlo.convolution_layout import Dimension
+from tpu_profile_plugin.analysis.hlo.instructions import Dimension
 from tpu_profile_plugin.analysis.hlo.ops import Fused
 from tpu_profile_plugin.analysis.ops.records import OpRecords, OpText
 from tpu_profile_plugin.analysis.ops.table import OpTable

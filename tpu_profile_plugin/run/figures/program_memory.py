@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
-from tpu_profile_plugin.analysis.hlo.frames import Frame, call_stack
 from tpu_profile_plugin.analysis.hlo.programs import Program
+from tpu_profile_plugin.analysis.hlo.source import Frame, call_stack
 from tpu_profile_plugin.analysis.memory.history import MemoryHistory, memory_history
 from tpu_profile_plugin.analysis.memory.layout import DEFAULT_SPACE, MemoryLayout
 from tpu_profile_plugin.columns.arrays import I64

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.reasons import NO_SOURCE
-from tpu_profile_plugin.analysis.hlo.frames import written_stack
+from tpu_profile_plugin.analysis.hlo.source import written_stack
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.run.figures.op_rates import OpRates, Texts, objects, run_op_rates

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tpu_profile_plugin.analysis.hlo.frames import Frame
+from tpu_profile_plugin.analysis.hlo.source import Frame
 from tpu_profile_plugin.analysis.memory.scaling import RECOMPILED
 from tpu_profile_plugin.analysis.ops.lines import NO_LOCATION
 from tpu_profile_plugin.columns.arrays import I64

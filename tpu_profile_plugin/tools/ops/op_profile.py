@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tpu_profile_plugin.analysis.environment.environment import Hardware
-from tpu_profile_plugin.analysis.hlo.convolution_layout import Dimension, used_share
+from tpu_profile_plugin.analysis.hlo.instructions import Dimension, used_share
 from tpu_profile_plugin.analysis.hlo.ops import Fused
 from tpu_profile_plugin.analysis.ops.records import OpRecords, OpText
 from tpu_profile_plugin.analysis.ops.table import IDLE, OpTable

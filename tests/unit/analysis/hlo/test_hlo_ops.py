@@ -6,12 +6,9 @@ from builders.programs import hlo
 from builders.programs.hlo import op, program, shape
 from builders.xspace_text import build
 
-from tpu_profile_plugin.analysis.hlo.convolution_layout import Dimension, used_share
+from tpu_profile_plugin.analysis.hlo.instructions import Dimension, used_share
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
-from tpu_profile_plugin.analysis.hlo.text.attributes import origins
-from tpu_profile_plugin.analysis.hlo.text.literal import literal_text
-from tpu_profile_plugin.analysis.hlo.text.opcode_attributes import attributes
-from tpu_profile_plugin.analysis.hlo.text.sharding import device_groups
+from tpu_profile_plugin.analysis.hlo.text import attributes, device_groups, literal_text, origins
 from tpu_profile_plugin.columns import load
 from tpu_profile_plugin.protos import message
 

@@ -14,9 +14,7 @@ from builders.programs import mlir
 from builders.programs.mlir import block, dense, dense_array, integer, module, number, numbers, op, region, tensor, text
 from hypothesis import example, given, settings, strategies
 
-from tpu_profile_plugin.analysis.hlo.mlir.reader import MAGIC, Reader, Unreadable
-from tpu_profile_plugin.analysis.hlo.mlir.text import generic_text, summary
-from tpu_profile_plugin.analysis.hlo.mlir.values import float_text
+from tpu_profile_plugin.analysis.hlo.mlir import MAGIC, Reader, Unreadable, float_text, generic_text, summary
 
 STORED = json.loads((Path(__file__).parents[3] / "golden" / "mlir" / "modules.json").read_text())
 FILES = {name: base64.b64decode(data) for name, (data, _) in STORED.items()}

@@ -9,7 +9,7 @@ from builders.programs.buffers import profile
 from builders.programs.hlo import Op, op, program
 from builders.shown import profile as columns
 
-from tpu_profile_plugin.analysis.hlo.graph.links import Links
+from tpu_profile_plugin.analysis.hlo.graph import Links
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 from tpu_profile_plugin.analysis.memory.batch_dims import BatchDims
 

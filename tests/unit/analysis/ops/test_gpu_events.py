@@ -7,11 +7,9 @@ from builders.xspace_text import build
 
 from tpu_profile_plugin.analysis.common.planes import device_planes
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
-from tpu_profile_plugin.analysis.hlo.category import category
-from tpu_profile_plugin.analysis.hlo.instructions import Instructions
+from tpu_profile_plugin.analysis.hlo.instructions import Instructions, category
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
-from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
-from tpu_profile_plugin.analysis.hlo.training import is_training
+from tpu_profile_plugin.analysis.hlo.programs import hlo_programs, is_training
 from tpu_profile_plugin.analysis.ops.gpu.kernel_table import kernel_rows, kernel_times
 from tpu_profile_plugin.analysis.ops.gpu.ops import gpu_ops
 from tpu_profile_plugin.analysis.ops.gpu.tensor_cores import is_eligible, uses_tensor_core

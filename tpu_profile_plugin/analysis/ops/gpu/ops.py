@@ -11,9 +11,8 @@ from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
 from tpu_profile_plugin.analysis.common.planes import ABSENT, PlaneExtras, Preprocessed, recorded_lines
 from tpu_profile_plugin.analysis.common.rows import row_codes
-from tpu_profile_plugin.analysis.hlo.category import category
-from tpu_profile_plugin.analysis.hlo.cost.model import Cost
-from tpu_profile_plugin.analysis.hlo.instructions import provenance
+from tpu_profile_plugin.analysis.hlo.cost import Cost
+from tpu_profile_plugin.analysis.hlo.instructions import category, provenance
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.gpu.dtypes import half_equivalents
 from tpu_profile_plugin.analysis.ops.hlo_records import Source

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from tpu_profile_plugin.analysis.hlo.graph.drawing import ROOT, Drawn, Edge
-from tpu_profile_plugin.analysis.hlo.graph.selection import CUT, Mark
+from tpu_profile_plugin.analysis.hlo.drawing import ROOT, Drawn, Edge
+from tpu_profile_plugin.analysis.hlo.graph import CUT, Mark
 from tpu_profile_plugin.analysis.hlo.source import source_of
-from tpu_profile_plugin.analysis.hlo.text.attributes import backend_config
+from tpu_profile_plugin.analysis.hlo.text import backend_config
 from tpu_profile_plugin.tools.ops.graph_viewer.output import Picture, group_of
 
 FILL = {

@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tpu_profile_plugin.analysis.hlo.graph.drawing import ROOT, Box, Drawing, Drawn
-from tpu_profile_plugin.analysis.hlo.graph.links import Links
-from tpu_profile_plugin.analysis.hlo.graph.placement import Placement, place
-from tpu_profile_plugin.analysis.hlo.graph.selection import CUT, Selection
+from tpu_profile_plugin.analysis.hlo.drawing import ROOT, Box, Drawing, Drawn, Placement, place
+from tpu_profile_plugin.analysis.hlo.graph import CUT, Links, Selection
 from tpu_profile_plugin.analysis.hlo.programs import Program
 from tpu_profile_plugin.analysis.hlo.source import source_of
-from tpu_profile_plugin.analysis.hlo.text.instruction import own_value
-from tpu_profile_plugin.analysis.hlo.text.module import HloText
+from tpu_profile_plugin.analysis.hlo.text import HloText, own_value
 
 # Opcodes by kind of work, which determines the colour of a node in page and drawing.
 _GROUPS = {

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import pairwise
 
-from tpu_profile_plugin.analysis.hlo.graph.drawing import ROOT, Drawn
-from tpu_profile_plugin.analysis.hlo.graph.placement import HEAD, Rect
-from tpu_profile_plugin.analysis.hlo.graph.selection import CUT, Mark
+from tpu_profile_plugin.analysis.hlo.drawing import HEAD, ROOT, Drawn, Rect
+from tpu_profile_plugin.analysis.hlo.graph import CUT, Mark
 from tpu_profile_plugin.tools.ops.graph_viewer.dot import FILL
 from tpu_profile_plugin.tools.ops.graph_viewer.output import FRAME, LINE, MOST_INLINE, Picture, group_of
 

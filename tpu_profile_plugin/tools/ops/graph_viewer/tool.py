@@ -9,14 +9,11 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from tpu_profile_plugin.analysis.hlo.graph.drawing import draw_around, draw_computation, excerpt
-from tpu_profile_plugin.analysis.hlo.graph.links import Links, adjacent, find
-from tpu_profile_plugin.analysis.hlo.graph.selection import everything
-from tpu_profile_plugin.analysis.hlo.mlir.reader import Unreadable
-from tpu_profile_plugin.analysis.hlo.mlir.text import generic_text, summary
+from tpu_profile_plugin.analysis.hlo.drawing import draw_around, draw_computation, excerpt
+from tpu_profile_plugin.analysis.hlo.graph import Links, adjacent, everything, find
+from tpu_profile_plugin.analysis.hlo.mlir import Unreadable, generic_text, summary
 from tpu_profile_plugin.analysis.hlo.programs import Program
-from tpu_profile_plugin.analysis.hlo.text.attributes import backend_config
-from tpu_profile_plugin.analysis.hlo.text.module import HloText
+from tpu_profile_plugin.analysis.hlo.text import HloText, backend_config
 from tpu_profile_plugin.errors import BadRequest, NotFound
 from tpu_profile_plugin.protos.text import text_form
 from tpu_profile_plugin.run.figures.programs import program_with

@@ -11,7 +11,7 @@ from tpu_profile_plugin.analysis.communication.host import CollectiveSums
 from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.hlo.shapes import laid_out, leaves
-from tpu_profile_plugin.analysis.hlo.text.sharding import sharding
+from tpu_profile_plugin.analysis.hlo.text import sharding
 
 _MOVING = frozenset(("all-gather", "all-to-all", "ragged-all-to-all", "collective-permute"))
 """Collectives that only move data; reductions also compute, which sharded products and gradients need."""

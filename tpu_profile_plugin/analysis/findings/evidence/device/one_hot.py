@@ -9,7 +9,7 @@ from tpu_profile_plugin.analysis.findings.evidence.device.op_nature import MATRI
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, ReadOp
 from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.shapes import leaves
-from tpu_profile_plugin.analysis.hlo.text.literal import literal_text
+from tpu_profile_plugin.analysis.hlo.text import literal_text
 
 _SAME_ELEMENTS = frozenset(("bitcast", "convert", "copy", "reshape", "transpose"))
 _PRODUCTS = frozenset((*MATRICES, "custom-call"))

@@ -10,9 +10,19 @@ from builders.programs.graphs import PROGRAMS
 from builders.programs.hlo import op, program
 from builders.shown import profile as columns
 
-from tpu_profile_plugin.analysis.hlo.graph.drawing import ROOT, Drawing, draw_computation
-from tpu_profile_plugin.analysis.hlo.graph.links import Links
-from tpu_profile_plugin.analysis.hlo.graph.placement import GAP_X, GAP_Y, HEAD, PAD, Placement, Rect, place
+from tpu_profile_plugin.analysis.hlo.drawing import (
+    GAP_X,
+    GAP_Y,
+    HEAD,
+    PAD,
+    ROOT,
+    Drawing,
+    Placement,
+    Rect,
+    draw_computation,
+    place,
+)
+from tpu_profile_plugin.analysis.hlo.graph import Links
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 
 SIZE = (100, 40)

@@ -1,8 +1,11 @@
-"""Links between the instructions of an HLO program: operands, users, callers; and scalar constants."""
+"""HLO programs as graphs: links between instructions, and the instructions that a drawing shows."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from typing import Any
 
@@ -38,7 +41,6 @@ class Links:
         self._reader = np.repeat(np.arange(len(ids)), np.diff(self._start))
         self._by_source = np.argsort(self._operand, kind="stable")
         self._sources = self._operand[self._by_source]
-        self._row_of = dict(zip(ids[::-1].tolist(), range(len(ids) - 1, -1, -1), strict=True))
         self._messages: dict[int, Any] = {}
 
     def operands(self, row: int) -> list[int]:
@@ -54,8 +56,8 @@ class Links:
 
     def before(self, row: int) -> list[int]:
         """Rows that must run earlier without being operands (control predecessors)."""
-        rows = (self._row_of.get(id_) for id_ in self.message(row).control_predecessor_ids)
-        return [one for one in rows if one is not None]
+        rows = (self.program.row_of_id.get(id_) for id_ in self.message(row).control_predecessor_ids)
+        return [earlier for earlier in rows if earlier is not None]
 
     def message(self, row: int) -> Any:
         """The HloInstructionProto of a row, read once."""
@@ -63,21 +65,14 @@ class Links:
             self._messages[row] = self.program.instruction(row)
         return self._messages[row]
 
-    @cached_property
-    def computation_of(self) -> Mapping[int, int]:
-        """Row of the computation with an id."""
-        ids = self.program.columns["computation_id"].tolist()
-        return {id_: row for row, id_ in reversed(list(enumerate(ids)))}
-
     def rows_of(self, computation: int) -> range:
         """The instructions of a computation."""
-        start = self.program.columns["computation_start"]
-        return range(int(start[computation]), int(start[computation + 1]))
+        return self.program.rows_in(computation)
 
     def root(self, computation: int) -> int | None:
         """The instruction whose result is the computation's."""
         rows = self.rows_of(computation)
-        row = self._row_of.get(int(self.program.columns["computation_root"][computation]), -1)
+        row = self.program.row_of_id.get(int(self.program.columns["computation_root"][computation]), -1)
         return row if row in rows else None
 
     def home(self, row: int) -> int:
@@ -89,7 +84,8 @@ class Links:
         """Rows of the computations that an instruction calls; unknown ids are skipped."""
         start = self.program.columns["called_start"]
         ids = self.program.columns["called"][int(start[row]) : int(start[row + 1])]
-        return [self.computation_of[id_] for id_ in ids.tolist() if id_ in self.computation_of]
+        rows = map(self.program.computation_of_id.get, ids.tolist())
+        return [computation for computation in rows if computation is not None]
 
     @cached_property
     def fusion_of(self) -> Mapping[int, int]:
@@ -143,13 +139,11 @@ def _folded(names: list[str]) -> Mapping[str, int]:
 def adjacent(program: Program, row: int) -> tuple[list[str], list[str]]:
     """Names of users and of operands, repeated per use; get-tuple-element is looked through."""
     links = Links(program)
-    users = _through(row, links.users, program.names)
-    operands = _through(row, links.operands, program.names)
-    return [program.names[one] for one in users], [program.names[one] for one in operands]
+    return _through(row, links.users, program.names), _through(row, links.operands, program.names)
 
 
-def _through(row: int, step: Callable[[int], list[int]], names: list[str]) -> list[int]:
-    neighbours: list[int] = []
+def _through(row: int, step: Callable[[int], list[int]], names: list[str]) -> list[str]:
+    neighbours: list[str] = []
     for first in step(row):
         passed = {row}  # a damaged program may be circular
         waiting = [first]
@@ -158,8 +152,118 @@ def _through(row: int, step: Callable[[int], list[int]], names: list[str]) -> li
             if neighbour < 0 or neighbour in passed:
                 continue
             if not names[neighbour].startswith(_LOOKED_THROUGH):
-                neighbours.append(neighbour)
+                neighbours.append(names[neighbour])
                 continue
             passed.add(neighbour)
             waiting.extend(reversed(step(neighbour)))
     return neighbours
+
+
+MOST_USERS = 16
+"""Users are followed only from results with at most this many."""
+
+
+class Mark(Enum):
+    """Which neighbours of a shown instruction are hidden."""
+
+    WHOLE = "whole"
+    CENTER = "center"
+    SOME_OPERANDS = "some operands not shown"
+    NO_OPERANDS = "no operand shown"
+    SOME_USERS = "some users not shown"
+
+
+CUT = frozenset((Mark.SOME_OPERANDS, Mark.NO_OPERANDS, Mark.SOME_USERS))
+CUT_ABOVE = frozenset((Mark.SOME_OPERANDS, Mark.NO_OPERANDS))
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The shown instructions: everything, or in the computation `home` only the rows in `marks`.
+
+    Attributes:
+      marks: per selected row which of its neighbours are hidden.
+      distance: per selected row its hops from the center.
+      home: the computation of the center; None if everything is shown.
+    """
+
+    marks: Mapping[int, Mark]
+    distance: Mapping[int, int]
+    home: range | None
+
+    def shows(self, row: int) -> bool:
+        """Whether a row is shown; computations other than the center's are shown whole."""
+        return row in self.marks or self.home is None or row not in self.home
+
+    def mark(self, row: int) -> Mark:
+        """The mark of a row that is shown."""
+        return self.marks.get(row, Mark.WHOLE)
+
+
+def everything() -> Selection:
+    """No instruction is left out."""
+    return Selection({}, {}, None)
+
+
+def around(links: Links, center: int, radius: int) -> Selection:
+    """The instructions within `radius` hops of an instruction.
+
+    An operand, a user and the result of a called computation are one hop away; an operand is no hop away if one of the
+    two is a bitcast. Operands of a tuple are followed only from the center. Users are not followed from constants, nor
+    from results with more than MOST_USERS.
+    """
+    home = links.rows_of(links.home(center))
+    marks, distance = _walk(links, center, radius)
+    opcodes = links.program.opcodes
+
+    def displayed(row: int) -> bool:
+        return row in marks or opcodes[row] == "constant" or row not in home
+
+    for row, mark in marks.items():
+        operands = [operand for operand in links.operands(row) if operand >= 0]
+        shown = sum(map(displayed, operands))
+        if 0 < shown < len(operands):
+            marks[row] = Mark.SOME_OPERANDS
+        elif operands and not shown:
+            marks[row] = Mark.NO_OPERANDS
+        elif mark is Mark.SOME_USERS and all(map(displayed, links.users(row))):
+            marks[row] = Mark.WHOLE
+    marks[center] = Mark.CENTER
+    return Selection(marks, distance, home)
+
+
+def _walk(links: Links, center: int, radius: int) -> tuple[dict[int, Mark], dict[int, int]]:
+    """Rows near the center, with a mark for too many users; of several visits to a row the last counts."""
+    opcodes = links.program.opcodes
+    marks: dict[int, Mark] = {}
+    distance: dict[int, int] = {}
+    waiting, queued = deque([(center, 0)]), {(center, 0)}
+
+    def reach(row: int, depth: int) -> None:
+        if row >= 0 and (row, depth) not in queued:
+            queued.add((row, depth))
+            waiting.append((row, depth))
+
+    while waiting:
+        row, depth = waiting.popleft()
+        marks[row] = Mark.WHOLE
+        distance[row] = min(depth, distance.get(row, depth))
+        if depth == radius:
+            continue
+        followed = () if opcodes[row] == "tuple" and row != center else links.operands(row)
+        for operand in followed:
+            if operand >= 0 and operand not in marks:
+                reach(operand, depth if "bitcast" in (opcodes[row], opcodes[operand]) else depth + 1)
+        for computation in links.called(row):
+            root = links.root(computation)
+            reach(-1 if root is None else root, depth + 1)
+        if opcodes[row] == "constant":
+            continue
+        users = links.users(row)
+        if len(users) > MOST_USERS:
+            marks[row] = Mark.SOME_USERS
+            continue
+        for user in users:
+            if user not in marks:
+                reach(user, depth + 1)
+    return marks, distance

@@ -1,1 +1,0 @@
-"""HLO programs as graphs: links between instructions, selection and placement for drawings."""

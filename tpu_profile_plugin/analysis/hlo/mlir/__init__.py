@@ -1,1 +1,0 @@
-"""Reads kernels in MLIR bytecode, which compilers store in custom calls, as generic MLIR text."""

@@ -1,1 +1,0 @@
-"""HLO programs as text, as XLA prints them."""
