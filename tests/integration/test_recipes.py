@@ -1,0 +1,111 @@
+"""The recipes of CONTRIBUTING.md: followed in a copy of the package, they suffice for the command line and HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders.logdirs import SMALL
+from builders.xspace_text import build
+
+import tpu_profile_plugin
+
+TESTS = Path(__file__).parents[1]
+ASK = """
+import json, sys
+from pathlib import Path
+from builders.servers.board import Board
+
+logdir, home, *requests = sys.argv[1:]
+board = Board(logdir, Path(home))
+print(json.dumps([board.client.open(f"{board.prefix}/{request}").json for request in requests]))
+"""
+
+
+class Copy:
+    """A copy of the package in which a recipe is followed; other processes run it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.package = folder / "tpu_profile_plugin"
+        shutil.copytree(
+            Path(tpu_profile_plugin.__file__).parent,
+            self.package,
+            ignore=shutil.ignore_patterns("__pycache__", "static"),
+        )
+
+    def edit(self, module: str, old: str, new: str) -> None:
+        """Replaces a text that a module has once."""
+        path = self.package / module
+        text = path.read_text()
+        assert text.count(old) == 1, f"{module}: {old}"
+        path.write_text(text.replace(old, new))
+
+    def python(self, *arguments: str) -> str:
+        """What Python prints with this package."""
+        folders = os.pathsep.join([str(self.package.parent), str(TESTS)])
+        caches = {"XDG_CACHE_HOME": str(self.package.parent / "cache"), "LOCALAPPDATA": str(self.package.parent)}
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            env={**os.environ, "PYTHONPATH": folders, **caches},
+            cwd=self.package.parent, capture_output=True, text=True, timeout=100, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr or done.stdout
+        return done.stdout
+
+    def command(self, *arguments: str) -> str:
+        """What `tpu-profile` prints."""
+        return self.python("-m", "tpu_profile_plugin.cli", *arguments)
+
+    def requests(self, logdir: Path, *requests: str) -> list[Any]:
+        """The JSON of requests to a TensorBoard with this plugin."""
+        answers: list[Any] = json.loads(self.python("-c", ASK, str(logdir), str(logdir.parent / "home"), *requests))
+        return answers
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Copy:
+    return Copy(tmp_path / "copy")
+
+
+FORMAT = '''
+"""XSpaces behind a mark."""
+
+from tpu_profile_plugin.columns.arrays import U8
+from tpu_profile_plugin.formats.format import Format, Unpacked
+
+MARK = b"MARKED\\n"
+
+
+def _sniff(content: U8) -> bool:
+    return content[: len(MARK)].tobytes() == MARK
+
+
+def _read(content: U8) -> Unpacked:
+    return Unpacked(content[len(MARK) :])
+
+
+FORMAT = Format(name="marked", sniff=_sniff, read=_read)
+'''
+
+
+def test_a_format(copy: Copy, tmp_path: Path) -> None:
+    (copy.package / "formats" / "marked.py").write_text(FORMAT)
+    copy.edit("formats/__init__.py", "import foreign, packing", "import foreign, marked, packing")
+    copy.edit("formats/__init__.py", "FORMATS = (", "FORMATS = (marked.FORMAT, ")
+    copy.edit("suffixes.py", "PROFILES = (", 'PROFILES = (".marked", ')
+    run = tmp_path / "logs" / "plugins" / "profile" / "run"
+    run.mkdir(parents=True)
+    (run / "vm.marked").write_bytes(b"MARKED\n" + build(SMALL))
+
+    assert "work" in copy.command("tools", str(tmp_path / "logs"), "--tool", "events", "--format", "csv")
+    assert "1 run" in copy.command("doctor", str(tmp_path / "logs"))
+    runs, info, events = copy.requests(tmp_path / "logs", "runs_info", "run_info?run=run", "data?run=run&tag=events")
+    assert [(listed["run"], listed["hosts"], listed["problems"]) for listed in runs] == [("run", 1, [])]
+    assert [host["name"] for host in info["hosts"]] == ["vm"]
+    assert "work" in json.dumps(events)
