@@ -17,10 +17,9 @@ from pathlib import Path
 import pytest
 from builders.servers.fake_profiler import XSPACE, large, response, serving
 
+from tpu_profile_plugin.capture.addresses import AllowList, parse_addresses
 from tpu_profile_plugin.capture.job import Job
 from tpu_profile_plugin.capture.options import options_from
-from tpu_profile_plugin.capture.wire.addresses import parse_addresses
-from tpu_profile_plugin.capture.wire.allow import AllowList
 from tpu_profile_plugin.logdir import Logdir
 
 TESTS = Path(__file__).parents[1]
@@ -203,8 +202,8 @@ def test_a_port_that_does_not_speak_grpc(tmp_path):
 
 
 def test_a_port_that_does_not_respond(tmp_path, monkeypatch):
-    monkeypatch.setattr("tpu_profile_plugin.capture.wire.dial.CONNECT_S", 0.5)
-    monkeypatch.setattr("tpu_profile_plugin.capture.wire.dial.connect.__defaults__", ((1 << 31) - 1, 0.5))
+    monkeypatch.setattr("tpu_profile_plugin.capture.client.CONNECT_S", 0.5)
+    monkeypatch.setattr("tpu_profile_plugin.capture.client.connect.__defaults__", ((1 << 31) - 1, 0.5))
     with listening() as address:
         assert failure(capture(tmp_path, address))[0] == "not_grpc"
 

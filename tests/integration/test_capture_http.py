@@ -222,7 +222,7 @@ def test_the_probe_reports_its_steps(board):
 
 def test_the_identity_in_the_cloud_is_not_used_where_no_tpu_may_be_captured(board, monkeypatch):
     asked = []
-    monkeypatch.setattr("tpu_profile_plugin.capture.wire.tpu_names._fetch", lambda *what: asked.append(what))
+    monkeypatch.setattr("tpu_profile_plugin.capture.addresses._fetch", lambda *what: asked.append(what))
     body = {"service_addr": "projects/other/locations/eu-a/nodes/t", "is_tpu_name": True}
     for route in ("capture_profile", "capture_probe"):
         assert code(post(board, route, body)) == (403, "forbidden")
@@ -235,7 +235,7 @@ def test_a_tpu_name_outside_its_cloud_explains_what_to_enter(empty, tmp_path, mo
         raise OSError("no route")
 
     board = Board(empty, tmp_path / "home", "--profile_capture_hosts", "10.0.0.0/8")
-    monkeypatch.setattr("tpu_profile_plugin.capture.wire.tpu_names._fetch", unreachable)
+    monkeypatch.setattr("tpu_profile_plugin.capture.addresses._fetch", unreachable)
     answer = post(board, "capture_profile", {"service_addr": "my-tpu", "is_tpu_name": True})
     assert code(answer) == (501, "not_available")
     assert "Enter the workers' addresses instead" in answer.json["error"]["message"]

@@ -23,8 +23,8 @@ from builders.servers.server_process import Server, running_tensorboard
 from builders.xspace_text import build
 
 from tpu_profile_plugin.cache.files import FileCache
+from tpu_profile_plugin.capture.failures import WorkerFailure
 from tpu_profile_plugin.capture.session import LocalSession
-from tpu_profile_plugin.capture.wire.failures import WorkerFailure
 from tpu_profile_plugin.logdir import Logdir
 
 ONE = "plugins/profile/s/h.xplane.pb"

@@ -10,10 +10,9 @@ from tpu_profile_plugin.answers.answer import Next
 from tpu_profile_plugin.answers.envelope import Deeper
 from tpu_profile_plugin.answers.verb import Parameter
 from tpu_profile_plugin.capture import CaptureFailed
-from tpu_profile_plugin.capture.jobs import Jobs
+from tpu_profile_plugin.capture.addresses import AllowList, parse_addresses
+from tpu_profile_plugin.capture.job import Jobs
 from tpu_profile_plugin.capture.options import CaptureOptions
-from tpu_profile_plugin.capture.wire.addresses import parse_addresses
-from tpu_profile_plugin.capture.wire.allow import AllowList
 from tpu_profile_plugin.errors import BadRequest, Forbidden, NotAvailable
 from tpu_profile_plugin.opening import OpenLogdir
 from tpu_profile_plugin.run.host_facts import count_events

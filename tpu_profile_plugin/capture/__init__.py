@@ -75,10 +75,9 @@ def prepare(
     **options: Any,
 ) -> Job:
     """A capture that is not started yet, with any address allowed; for the command line and scripts."""
+    from tpu_profile_plugin.capture.addresses import AllowList, parse_addresses
     from tpu_profile_plugin.capture.job import Job
     from tpu_profile_plugin.capture.options import options_from, split_options
-    from tpu_profile_plugin.capture.wire.addresses import parse_addresses
-    from tpu_profile_plugin.capture.wire.allow import AllowList
 
     return Job(
         logdir,

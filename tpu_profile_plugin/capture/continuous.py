@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from tpu_profile_plugin.capture.addresses import Address, AllowList, parse_addresses
+from tpu_profile_plugin.capture.client import ProfilerClient, connect, profile_request
+from tpu_profile_plugin.capture.failures import FORBIDDEN, WorkerFailure
 from tpu_profile_plugin.capture.options import CaptureOptions, options_from, split_options
-from tpu_profile_plugin.capture.wire.addresses import Address, parse_addresses
-from tpu_profile_plugin.capture.wire.allow import AllowList
-from tpu_profile_plugin.capture.wire.client import ProfilerClient, profile_request
-from tpu_profile_plugin.capture.wire.dial import connect
-from tpu_profile_plugin.capture.wire.failures import FORBIDDEN, WorkerFailure
 from tpu_profile_plugin.errors import Forbidden
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""One capture: all workers in parallel, each with its own result; retries, cancellation, progress."""
+"""Captures: all workers of one in parallel, each with its own result; retries, cancellation, progress, history."""
 
 from __future__ import annotations
 
@@ -6,24 +6,71 @@ import logging
 import secrets
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from tpu_profile_plugin.capture import failures
+from tpu_profile_plugin.capture.addresses import Address, AllowList, unique_names
+from tpu_profile_plugin.capture.client import ProfilerClient, Response, connect, profile_request, resolve, scan_xspace
+from tpu_profile_plugin.capture.failures import WorkerFailure
 from tpu_profile_plugin.capture.options import CaptureOptions
 from tpu_profile_plugin.capture.session import Session, open_session
-from tpu_profile_plugin.capture.wire import failures
-from tpu_profile_plugin.capture.wire.addresses import Address, unique_names
-from tpu_profile_plugin.capture.wire.allow import AllowList
-from tpu_profile_plugin.capture.wire.client import ProfilerClient, profile_request
-from tpu_profile_plugin.capture.wire.dial import connect
-from tpu_profile_plugin.capture.wire.failures import WorkerFailure
-from tpu_profile_plugin.capture.wire.response import Response, scan_xspace
-from tpu_profile_plugin.capture.worker import Worker
-from tpu_profile_plugin.errors import CorruptProfile, Forbidden
+from tpu_profile_plugin.errors import BadRequest, CorruptProfile, Forbidden, NotFound
 from tpu_profile_plugin.protos.wire import MalformedMessage
 from tpu_profile_plugin.units import MS_PER_S, NS_PER_MS, NS_PER_S
+
+
+@dataclass
+class Worker:
+    """The state and result of one worker.
+
+    Attributes:
+      state: waiting, connecting, recording, receiving, done, failed or cancelled.
+      host: the name of its file, without suffix.
+      attempt: number of the current attempt, from 1.
+      seconds: duration of the last attempt.
+      bytes: size of the stored profile.
+      events: number of events; None if they were not counted.
+      file: path of the stored profile below the logdir.
+      by_worker: whether the worker wrote the file itself, as old servers do.
+      warnings: the profiler's errors and warnings in the profile.
+    """
+
+    address: Address
+    host: str
+    state: str = "waiting"
+    attempt: int = 0
+    seconds: float = 0.0
+    bytes: int = 0
+    events: int | None = None
+    file: str | None = None
+    by_worker: bool = False
+    failure: WorkerFailure | None = None
+    warnings: tuple[str, ...] = ()
+    began: float = 0.0
+    call: Any = None
+    client: ProfilerClient | None = None
+
+    def describe(self) -> dict[str, Any]:
+        """The worker as JSON."""
+        running = self.state in ("connecting", "recording", "receiving")
+        return {
+            "address": str(self.address),
+            "host": self.host,
+            "state": self.state,
+            "attempt": self.attempt,
+            "seconds": round(time.monotonic() - self.began if running else self.seconds, 3),
+            "bytes": self.bytes,
+            "events": self.events,
+            "file": self.file,
+            "stored_by_worker": self.by_worker,
+            "error": self.failure.describe() if self.failure is not None else None,
+            "warnings": list(self.warnings),
+        }
+
 
 _LOG = logging.getLogger("tpu_profile_plugin")
 
@@ -356,3 +403,75 @@ class Job:
         if done and len(done) < len(self.workers):
             self.warnings.append(f"{len(self.workers) - len(done)} of {len(self.workers)} workers returned no profile.")
         self.state = "done" if done else "cancelled" if self._cancelled.is_set() else "failed"
+
+
+MAX_JOBS = 50
+"""Older captures are dropped from the history."""
+
+MAX_RUNNING = 8
+"""The most simultaneous captures."""
+
+
+class Jobs:
+    """Captures by id; thread-safe."""
+
+    def __init__(self, logdir: str, allowed: AllowList, inspect: Inspect | None = None) -> None:
+        self.allowed = allowed
+        self._logdir = logdir
+        self._inspect = inspect
+        self._lock = threading.Lock()
+        self._jobs: OrderedDict[str, Job] = OrderedDict()
+
+    def start(
+        self,
+        addresses: Sequence[Address],
+        options: CaptureOptions,
+        worker_list: bool = False,
+        *,
+        snapshot: bool = False,
+    ) -> Job:
+        """Starts a capture or snapshot; raises BadRequest, Forbidden (an address not allowed) or NotAvailable."""
+        check_allowed(addresses, self.allowed)
+        with self._lock:
+            if sum(job.state == "running" for job in self._jobs.values()) >= MAX_RUNNING:
+                raise BadRequest(f"{MAX_RUNNING} captures are already running; wait for one to finish, or cancel one.")
+        job = Job(
+            self._logdir,
+            addresses,
+            options,
+            self.allowed,
+            inspect=self._inspect,
+            worker_list=worker_list,
+            snapshot=snapshot,
+        )
+        with self._lock:
+            self._jobs[job.id] = job
+            for old in [other for other in self._jobs.values() if other.state != "running"]:
+                if len(self._jobs) <= MAX_JOBS:
+                    break
+                del self._jobs[old.id]
+        return job.start()
+
+    def find(self, job_id: str) -> Job:
+        """A capture by its id; raises NotFound."""
+        with self._lock:
+            job = self._jobs.get(job_id)
+        if job is None:
+            raise NotFound("No such capture; the server may have been restarted.", code="job_not_found")
+        return job
+
+    def history(self) -> list[dict[str, Any]]:
+        """All captures in the history, newest first."""
+        with self._lock:
+            jobs = list(self._jobs.values())
+        return [job.describe() for job in reversed(jobs)]
+
+
+def check_allowed(addresses: Sequence[Address], allowed: AllowList) -> None:
+    """Raises Forbidden before anything is dialled or recorded. Names that do not resolve are left to the job."""
+    for address in addresses:
+        try:
+            ips = resolve(address)
+        except WorkerFailure:
+            continue
+        allowed.check(address, ips)

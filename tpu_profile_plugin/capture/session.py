@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tpu_profile_plugin.capture.wire import failures
-from tpu_profile_plugin.capture.wire.addresses import safe_name
-from tpu_profile_plugin.capture.wire.failures import WorkerFailure
+from tpu_profile_plugin.capture import failures
+from tpu_profile_plugin.capture.addresses import safe_name
+from tpu_profile_plugin.capture.failures import WorkerFailure
 from tpu_profile_plugin.errors import NotAvailable
 from tpu_profile_plugin.logdir.remote import is_remote, open_remote
 from tpu_profile_plugin.suffixes import XPLANE

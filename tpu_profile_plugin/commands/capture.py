@@ -133,7 +133,7 @@ def _job(options: argparse.Namespace) -> Job:
         return prepare_snapshot(options.addresses, options.logdir, session_id=options.session, inspect=count_events)
     addresses, together = options.addresses, options.worker_list
     if options.tpu_name:
-        from tpu_profile_plugin.capture.wire.tpu_names import resolve_tpus
+        from tpu_profile_plugin.capture.addresses import resolve_tpus
 
         addresses = [str(address) for address in resolve_tpus(options.addresses)]
         together = "," not in options.addresses

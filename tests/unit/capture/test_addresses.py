@@ -4,8 +4,14 @@ import ipaddress
 
 import pytest
 
-from tpu_profile_plugin.capture.wire.addresses import Address, parse_address, parse_addresses, safe_name, unique_names
-from tpu_profile_plugin.capture.wire.allow import AllowList
+from tpu_profile_plugin.capture.addresses import (
+    Address,
+    AllowList,
+    parse_address,
+    parse_addresses,
+    safe_name,
+    unique_names,
+)
 from tpu_profile_plugin.errors import BadRequest, Forbidden
 
 

@@ -8,7 +8,7 @@ from builders.xspace_text import build
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tpu_profile_plugin.capture.wire.response import read_response, scan_xspace
+from tpu_profile_plugin.capture.client import read_response, scan_xspace
 from tpu_profile_plugin.protos.wire import MalformedMessage
 
 

@@ -6,7 +6,7 @@ from email.message import Message
 
 import pytest
 
-from tpu_profile_plugin.capture.wire.tpu_names import resolve_tpu, resolve_tpus
+from tpu_profile_plugin.capture.addresses import resolve_tpu, resolve_tpus
 from tpu_profile_plugin.errors import BadRequest, NotAvailable, NotFound
 
 NODE = {"state": "READY", "networkEndpoints": [{"ipAddress": "10.0.0.2", "port": 8470}, {"ipAddress": "10.0.0.3"}]}

@@ -11,7 +11,7 @@ from builders.logdirs import SMALL, write
 
 import tpu_profile_plugin
 from tpu_profile_plugin.cache.files import build_identity
-from tpu_profile_plugin.capture import jobs
+from tpu_profile_plugin.capture import job
 from tpu_profile_plugin.server.options import Options
 from tpu_profile_plugin.server.routes.capture import CaptureRoutes
 
@@ -114,14 +114,14 @@ def test_a_full_collection_skips_what_lives_as_long_as_the_server(enabled):
 
 def test_simultaneous_first_captures_share_one_history(monkeypatch):
     made = []
-    real = jobs.Jobs.__init__
+    real = job.Jobs.__init__
 
     def slow(self, *args, **kwargs):
         made.append(self)
         time.sleep(0.05)
         real(self, *args, **kwargs)
 
-    monkeypatch.setattr(jobs.Jobs, "__init__", slow)
+    monkeypatch.setattr(job.Jobs, "__init__", slow)
     routes = CaptureRoutes(Options(logdir="/nowhere"))
     threads = [threading.Thread(target=lambda: routes.jobs) for _ in range(4)]
     for thread in threads:

@@ -16,10 +16,9 @@ from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.server.options import Options
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.capture.job import Job
-    from tpu_profile_plugin.capture.jobs import Jobs
+    from tpu_profile_plugin.capture.addresses import Address
+    from tpu_profile_plugin.capture.job import Job, Jobs
     from tpu_profile_plugin.capture.options import CaptureOptions
-    from tpu_profile_plugin.capture.wire.addresses import Address
 
 _MAX_AT_ONCE = 64
 """Maximum number of addresses in requests that wait for all of them."""
@@ -54,8 +53,8 @@ class CaptureRoutes:
         """The captures of this process."""
         with self._jobs_lock:  # there must be only one instance
             if self._jobs is None:
-                from tpu_profile_plugin.capture.jobs import Jobs
-                from tpu_profile_plugin.capture.wire.allow import AllowList
+                from tpu_profile_plugin.capture.addresses import AllowList
+                from tpu_profile_plugin.capture.job import Jobs
 
                 self._jobs = Jobs(self._options.logdir, AllowList.parse(self._options.capture_hosts), _events_in)
             return self._jobs
@@ -122,7 +121,7 @@ class CaptureRoutes:
     def probe(self, request: Request) -> Answer:
         """Checks addresses without capturing."""
         self._check_allowed(request)
-        from tpu_profile_plugin.capture.probe import probe
+        from tpu_profile_plugin.capture.client import probe
 
         addresses, _ = self._addresses(json_body(request))
         if len(addresses) > _MAX_AT_ONCE:
@@ -134,7 +133,7 @@ class CaptureRoutes:
         self._check_allowed(request)
         body = json_body(request)
         from tpu_profile_plugin.capture import continuous
-        from tpu_profile_plugin.capture.jobs import check_allowed
+        from tpu_profile_plugin.capture.job import check_allowed
 
         addresses, _ = self._addresses(body)
         if len(addresses) > _MAX_AT_ONCE:
@@ -193,11 +192,11 @@ def _capture_options(values: Mapping[str, Any]) -> CaptureOptions:
 
 def _addresses(values: Mapping[str, Any]) -> tuple[tuple[Address, ...], bool]:
     """The addresses of the workers, and whether the first starts the recording on all of them."""
-    from tpu_profile_plugin.capture.wire.addresses import parse_addresses
+    from tpu_profile_plugin.capture.addresses import parse_addresses
 
     workers = values.get("worker_list") or ""
     if _is_tpu_name(values):
-        from tpu_profile_plugin.capture.wire.tpu_names import PROFILER_PORT, resolve_tpus
+        from tpu_profile_plugin.capture.addresses import PROFILER_PORT, resolve_tpus
 
         names = ",".join(_texts(values.get("addresses") or values.get("service_addr")))
         resolved = resolve_tpus(names)

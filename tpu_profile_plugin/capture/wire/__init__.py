@@ -1,1 +1,0 @@
-"""Talking to profiler servers: addresses, connections, calls, responses, and why they fail."""
