@@ -36,7 +36,7 @@ class ProfilePlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         from tpu_profile_plugin.logdir.single import SingleFile
         from tpu_profile_plugin.server.app import Server
         from tpu_profile_plugin.server.options import from_context
-        from tpu_profile_plugin.system.allocator import few_areas
+        from tpu_profile_plugin.system.process import few_areas
 
         few_areas()
         options = dataclasses.replace(from_context(self._context), note=self._note)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tpu_profile_plugin.errors import Forbidden, NotAvailable, NotFound
-from tpu_profile_plugin.system.below import CAN_OPEN_BELOW, opened_below
+from tpu_profile_plugin.system.files import CAN_OPEN_BELOW, opened_below
 
 SUFFIXES = frozenset(
     (

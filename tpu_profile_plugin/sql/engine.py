@@ -18,7 +18,7 @@ from typing import Any
 
 from tpu_profile_plugin.errors import BadRequest, ProfileError, QueryFailed, QueryRefused, QueryStopped
 from tpu_profile_plugin.sql.check import check, failed
-from tpu_profile_plugin.system import limits as system
+from tpu_profile_plugin.system import process as system
 from tpu_profile_plugin.units import GIB, MIB
 
 MEMORY_EXIT = 83

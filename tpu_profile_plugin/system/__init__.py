@@ -1,1 +1,1 @@
-"""What operating systems do differently: `files`, `limits`, `paths`, `process`. Other packages ask none of it."""
+"""What operating systems do differently: `files`, `paths`, `process`. Other packages ask none of it."""

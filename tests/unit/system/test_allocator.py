@@ -11,7 +11,7 @@ import pytest
 
 PROGRAM = """
 import ctypes, threading
-from tpu_profile_plugin.system.allocator import few_areas
+from tpu_profile_plugin.system.process import few_areas
 {call}
 together = threading.Barrier(12)
 def work():

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tpu_profile_plugin.system import limits
+from tpu_profile_plugin.system import process
 
 MUCH = """
 import os, time
-from tpu_profile_plugin.system.limits import MemoryGuard
+from tpu_profile_plugin.system.process import MemoryGuard
 guard = MemoryGuard(lambda: os._exit(7))
 guard.limit(200 << 20)
 {more}
@@ -32,23 +32,23 @@ def test_memory_beyond_the_limit_is_refused_or_ends_the_process() -> None:
     assert run(MUCH.format(more="")) in (6, 7)
 
 
-@pytest.mark.skipif(limits.resource is None, reason="Windows does this otherwise")
+@pytest.mark.skipif(process.resource is None, reason="Windows does this otherwise")
 def test_where_the_system_has_no_limit_the_process_watches_itself() -> None:
     unlimited = "import resource; resource.setrlimit(resource.RLIMIT_DATA, (-1, -1))"
     assert run(MUCH.format(more=unlimited)) == 7
 
 
-@pytest.mark.skipif(limits.resource is None, reason="Windows does this otherwise")
+@pytest.mark.skipif(process.resource is None, reason="Windows does this otherwise")
 def test_files_and_processor_time_are_limited(tmp_path: Path) -> None:
     file = tmp_path / "x"
     code = f"""
-from tpu_profile_plugin.system import limits
-limits.write_no_files()
+from tpu_profile_plugin.system import process
+process.write_no_files()
 try:
     with open({str(file)!r}, "w") as file:
         file.write("x")
 except OSError:
-    limits.limit_processor_time(0)
+    process.limit_processor_time(0)
     while True:
         pass
 """
@@ -57,4 +57,4 @@ except OSError:
 
 
 def test_this_process_has_memory() -> None:
-    assert 1 << 20 < limits.peak_memory() < 1 << 40
+    assert 1 << 20 < process.peak_memory() < 1 << 40
