@@ -1,8 +1,8 @@
 from types import ModuleType
 
 from tpu_profile_plugin.opening import OpenLogdir
+from tpu_profile_plugin.profile_data import Given
 from tpu_profile_plugin.profile_data import ProfileData as ProfileData
-from tpu_profile_plugin.profile_data.given import Given
 from tpu_profile_plugin.version import __version__ as __version__
 
 __all__ = ["ProfileData", "__version__", "capture", "open"]

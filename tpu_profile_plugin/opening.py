@@ -27,7 +27,7 @@ from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
 from tpu_profile_plugin.logdir import ContentCache, Logdir, Problem, RunFiles
 from tpu_profile_plugin.logdir.remote import is_remote
 from tpu_profile_plugin.logdir.single import Memory, SingleFile, SingleRun, is_local_file
-from tpu_profile_plugin.profile_data.given import Given, profile_bytes, recorded_host
+from tpu_profile_plugin.profile_data import Given, profile_bytes, recorded_host
 from tpu_profile_plugin.run.html_text import bold, paragraphs, plain, rows
 from tpu_profile_plugin.run.kept import Summaries
 from tpu_profile_plugin.run.run import Run, Source
