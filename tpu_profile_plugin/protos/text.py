@@ -6,8 +6,7 @@ import io
 from collections.abc import Iterator
 from contextlib import suppress
 
-from tpu_profile_plugin.protos import message
-from tpu_profile_plugin.protos.lenient import read
+from tpu_profile_plugin.protos import message, read
 from tpu_profile_plugin.protos.wire import MalformedMessage, fields
 
 _WHOLE = 1 << 16

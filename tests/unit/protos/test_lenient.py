@@ -10,8 +10,7 @@ from builders.damage.wire import packed, text
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tpu_profile_plugin.protos import message
-from tpu_profile_plugin.protos.lenient import read
+from tpu_profile_plugin.protos import message, read
 
 INSTRUCTION: Any = message("xla.HloInstructionProto")
 WHOLE = INSTRUCTION(

@@ -13,7 +13,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.hlo.programs import Program
 from tpu_profile_plugin.analysis.hlo.shapes import element_count, is_tuple, type_name
-from tpu_profile_plugin.protos.lenient import read
+from tpu_profile_plugin.protos import read
 
 _LOOKED_THROUGH = "get-tuple-element"
 """Instructions with this name prefix are looked through in lists of neighbours."""

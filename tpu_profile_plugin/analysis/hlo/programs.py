@@ -13,7 +13,7 @@ from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, in_gradient, parse_op
 from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.columns import HloModule, XSpace, hlo_modules
-from tpu_profile_plugin.protos.lenient import read
+from tpu_profile_plugin.protos import read
 
 
 @dataclass(frozen=True, eq=False)

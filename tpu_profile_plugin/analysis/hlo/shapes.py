@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
-from tpu_profile_plugin.protos import enum_values
-from tpu_profile_plugin.protos.lenient import read
+from tpu_profile_plugin.protos import enum_values, read
 
 Shape: TypeAlias = Any
 """A message `xla.ShapeProto`."""

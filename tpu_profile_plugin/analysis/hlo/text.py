@@ -15,8 +15,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.hlo.instructions import Instruction, Instructions, replica_groups
 from tpu_profile_plugin.analysis.hlo.programs import Program
 from tpu_profile_plugin.analysis.hlo.shapes import LaidOut, is_tuple, laid_out, marked_list, read_shape, type_name
-from tpu_profile_plugin.protos import enum_values, message
-from tpu_profile_plugin.protos.lenient import read
+from tpu_profile_plugin.protos import enum_values, message, read
 from tpu_profile_plugin.protos.wire import MalformedMessage, fields
 
 _DEEPEST_SHARDING = 8

@@ -43,7 +43,7 @@ from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 from tpu_profile_plugin.columns.hlo import hlo_modules
 from tpu_profile_plugin.columns.tables import Stats
-from tpu_profile_plugin.protos import lenient
+from tpu_profile_plugin.protos import read as read_message
 
 # Ops that TensorCores offload to SparseCores, grouped by the TensorCore op that waits for them.
 
@@ -231,7 +231,7 @@ def breakdown(message: bytes) -> list[tuple[int, int | None, int]]:
     """Decodes a MemoryAccessBreakdown: space, direction (None: neither read nor written) and bytes of each access."""
     kind = protos.message("tensorflow.profiler.OpMetrics.MemoryAccessed")
     direction = {kind.READ: READ, kind.WRITE: WRITE}
-    decoded = lenient.read("tensorflow.profiler.MemoryAccessBreakdown", message).memory_accessed
+    decoded = read_message("tensorflow.profiler.MemoryAccessBreakdown", message).memory_accessed
     return [(space_index(a.memory_space), direction.get(a.operation_type), a.bytes_accessed) for a in decoded]
 
 

@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.hlo.programs import Program
 from tpu_profile_plugin.analysis.hlo.shapes import Shape, bits_of, leaf_bytes, leaves, type_name
 from tpu_profile_plugin.analysis.hlo.source import DEEPEST_STACK, Source, source_of
 from tpu_profile_plugin.analysis.hlo.text import module_header
-from tpu_profile_plugin.protos.lenient import read
+from tpu_profile_plugin.protos import read
 
 _DEEPEST = 4
 """Fusions do not nest deeper in real programs."""
