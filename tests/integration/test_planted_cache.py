@@ -13,7 +13,7 @@ from builders.profiles.step_profiles import worker
 from builders.servers.board import Board
 
 from tpu_profile_plugin.cache.bodies import _HEAD, _MAGIC
-from tpu_profile_plugin.logdir.content import ContentCache
+from tpu_profile_plugin.logdir.remote import ContentCache
 
 QUERY = {"run": "r/s", "tag": "overview_page", "host": "ALL_HOSTS"}
 OTHER = 65534

@@ -1,29 +1,238 @@
-"""Remote filesystems through fsspec: gs://, s3://, memory:// and others that are installed."""
+"""Remote filesystems through fsspec: gs://, s3://, memory:// and others that are installed.
+
+Local copies of files are kept by address and version, so that each version is fetched from the store once.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tpu_profile_plugin.cache.files import FileCache
 from tpu_profile_plugin.errors import NotAvailable, ProfileError, StorageFailed
-from tpu_profile_plugin.logdir.content import ContentCache, Put, version_key
-from tpu_profile_plugin.logdir.files import Contents, Files, FileStat, Listing, file_changed, file_vanished
-from tpu_profile_plugin.logdir.names import is_relevant
-from tpu_profile_plugin.logdir.remote_calls import SilentThreads, fetch, silent_threads, with_timeout
-from tpu_profile_plugin.logdir.remote_errors import redacted_url, storage_error
-from tpu_profile_plugin.logdir.remote_tree import Directory, Tree, file_stat
-from tpu_profile_plugin.logdir.secrets import hide_in_logs
+from tpu_profile_plugin.logdir.files import Contents, Files, FileStat, Listing, file_changed, file_vanished, mapped
+from tpu_profile_plugin.logdir.names import is_relevant, is_xplane
+from tpu_profile_plugin.logdir.remote_calls import (
+    SilentThreads,
+    fetch,
+    hide_in_logs,
+    redacted_url,
+    silent_threads,
+    storage_error,
+    with_timeout,
+)
+from tpu_profile_plugin.system.files import reserve
+from tpu_profile_plugin.units import NS_PER_S
 
 if TYPE_CHECKING:
     import numpy as np
 
     Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+
+Put = Callable[[int, bytes], None]
+"""Called with an offset in the file and the bytes at that offset."""
+
+
+def version_key(address: str, size: int, mtime_ns: int, tag: str) -> str | None:
+    """The cache key of one version of a remote file; None if the store reports neither tag nor modification time."""
+    if not tag and not mtime_ns:
+        return None
+    facts = "\0".join((address, str(size), str(mtime_ns), tag))
+    return hashlib.blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
+
+
+class ContentCache:
+    """Copies in a private directory, bounded in bytes; may be shared by processes and deleted at any time.
+
+    `location` is the directory and the bound, for opening the same cache in another process; None without a directory.
+    Files that cannot be cached (no directory, disk full, no permission) are read into memory, each time anew.
+    """
+
+    def __init__(self, directory: Path | None, limit_bytes: int) -> None:
+        """Does no I/O. Without a directory or with a limit of 0 bytes, nothing is cached."""
+        self._files = FileCache(directory, limit_bytes) if directory is not None and limit_bytes > 0 else None
+        self.location = None if self._files is None else (str(directory), limit_bytes)
+        self._lock = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
+
+    def get(self, key: str | None, size: int, fetch: Callable[[Put], None]) -> Bytes:
+        """The file's bytes, read-only, from the cache; on a miss, `fetch` is called with a function that stores bytes.
+
+        Threads that request the same file wait for the one that fetches it. `fetch` raises ProfileError, never OSError.
+        """
+        store = self._files
+        if store is None or key is None or size == 0 or size * 2 > store.limit:
+            return _in_memory(size, fetch)
+        with self._lock:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
+            cached = self._lookup(store, key, size)
+            if cached is None and self._store(store, key, size, fetch):
+                cached = self._lookup(store, key, size)
+        with self._lock:
+            self._locks.pop(key, None)
+        return cached if cached is not None else _in_memory(size, fetch)
+
+    def _lookup(self, store: FileCache, key: str, size: int) -> Bytes | None:
+        try:
+            with store.open(key) as file:
+                data = mapped(file, size)
+        except OSError:
+            return None
+        if data is None:
+            store.delete(key)
+        else:
+            store.touch(key)
+        return data
+
+    def _store(self, store: FileCache, key: str, size: int, fetch: Callable[[Put], None]) -> bool:
+        """Writes the file into the cache; returns False on OSError, which `fetch` itself does not raise."""
+
+        def put(offset: int, data: bytes) -> None:
+            file.seek(offset)
+            file.write(data)
+
+        try:
+            with store.writing(key) as file:
+                reserve(file.fileno(), size)  # so that a full disk is noticed before anything is fetched
+                fetch(put)
+        except OSError as error:
+            store.log_failure("Copies of remote files", error)
+            return False
+        return True
+
+
+def _in_memory(size: int, fetch: Callable[[Put], None]) -> Bytes:
+    import numpy as np
+
+    data = np.empty(size, np.uint8)
+
+    def put(offset: int, part: bytes) -> None:
+        data[offset : offset + len(part)] = np.frombuffer(part, np.uint8)
+
+    if size:
+        fetch(put)
+    data.flags.writeable = False
+    return data
+
+
+_TIMES = ("mtime", "LastModified", "updated", "last_modified", "modified", "timeModified", "created")
+_TAGS = ("etag", "ETag", "generation", "md5Hash")
+
+Info = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Directory:
+    """Names of the sub-directories, stats of the relevant files.
+
+    `listed_at`: when this directory alone was last listed, or that failed; `seen_at`: when it was last listed.
+    """
+
+    directories: set[str] = field(default_factory=set)
+    files: dict[str, FileStat] = field(default_factory=dict)
+    listed_at: float = float("-inf")
+    seen_at: float = float("-inf")
+
+
+class Tree:
+    """Directories by path, without leading and trailing slashes."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root.strip("/")
+        self._directories: dict[str, Directory] = {}
+        self.objects = 0
+
+    def copy(self) -> Tree:
+        """A copy that can be modified while other threads read this tree."""
+        other = Tree(self._root)
+        other._directories = {
+            path: replace(directory, directories=set(directory.directories))
+            for path, directory in self._directories.items()
+        }
+        other.objects = self.objects
+        return other
+
+    def get(self, path: str) -> Directory | None:
+        """A directory by path; None if it does not exist."""
+        return self._directories.get(path.strip("/"))
+
+    def replace_subtree(self, path: str, infos: Iterable[Info]) -> int:
+        """Replaces everything at and below `path` by a recursive listing of it; returns the number of entries."""
+        path = path.strip("/")
+        below = path + "/" if path else ""
+        for old in [known for known in self._directories if known == path or known.startswith(below)]:
+            del self._directories[old]
+        parent, _, name = path.rpartition("/")
+        if path != self._root and parent in self._directories:
+            self._directories[parent].directories.discard(name)
+        count = 0
+        for info in infos:
+            count += 1
+            full_name = str(info["name"])
+            if not (full_name.strip("/") + "/").startswith(below):
+                continue
+            if info.get("type") == "directory" or full_name.endswith("/"):
+                self._directory_at(full_name.strip("/"))
+            else:
+                parent, _, name = full_name.strip("/").rpartition("/")
+                directory = self._directory_at(parent)
+                if is_relevant(name):
+                    directory.files[name] = file_stat(info)
+        return count
+
+    def profile_directories(self) -> list[str]:
+        """The topmost directories that hold sessions, or profiles themselves."""
+        topmost: list[str] = []
+        for path in sorted(self._directories):
+            inside = topmost and path.startswith(topmost[-1] + "/")
+            if not inside and (
+                f"/{path}".endswith("/plugins/profile") or any(map(is_xplane, self._directories[path].files))
+            ):
+                topmost.append(path)
+        return topmost
+
+    def _directory_at(self, path: str) -> Directory:
+        """The directory at `path`, created with its parents if missing."""
+        directory = known = self._directories.get(path)
+        if directory is None:
+            directory = self._directories[path] = Directory()
+        while known is None and path != self._root and "/" in path:
+            path, _, name = path.rpartition("/")
+            known = self._directories.get(path)
+            self._directories.setdefault(path, Directory()).directories.add(name)
+        return directory
+
+
+def file_stat(info: Info) -> FileStat:
+    """Size, modification time and content tag from an fsspec entry."""
+    tag = next((str(info[key]) for key in _TAGS if info.get(key)), "")
+    time = next((time_ns(info[key]) for key in _TIMES if info.get(key)), 0)
+    return FileStat(int(info.get("size") or 0), time, tag)
+
+
+def time_ns(value: Any) -> int:
+    """A time in one of the forms that filesystems use as ns since 1970; 0 for any other form."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.replace("Z", "+00:00"))
+        except ValueError:
+            return 0
+    if isinstance(value, datetime):
+        return int(value.timestamp() * NS_PER_S)
+    return int(value * NS_PER_S) if isinstance(value, (int, float)) else 0
+
 
 _EXTRAS = {"gs": "gcs", "gcs": "gcs", "s3": "s3", "s3a": "s3"}
 _OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "r2", "memory"})

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from tpu_profile_plugin.logdir.files import Files, Listing
 from tpu_profile_plugin.logdir.model import UNREADABLE_DIRECTORY, Problem, unreadable_directory
 from tpu_profile_plugin.logdir.names import CAPTURES, printable, unique_name
-from tpu_profile_plugin.logdir.session import earlier_recordings, holds_run, recording_name
+from tpu_profile_plugin.logdir.run_files import earlier_recordings, holds_run, recording_name
 from tpu_profile_plugin.logdir.sniff import Tries
 from tpu_profile_plugin.system.paths import last_part
 

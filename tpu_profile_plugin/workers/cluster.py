@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tpu_profile_plugin.logdir.remote_calls import SilentThreads, with_timeout
-from tpu_profile_plugin.logdir.remote_errors import redacted_url
+from tpu_profile_plugin.logdir.remote_calls import SilentThreads, redacted_url, with_timeout
 from tpu_profile_plugin.version import __version__
 from tpu_profile_plugin.workers.processes import WorkerDied, WorkerNotStarted
 

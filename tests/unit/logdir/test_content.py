@@ -10,7 +10,7 @@ import pytest
 
 from tpu_profile_plugin.cache.files import FileCache
 from tpu_profile_plugin.errors import StorageFailed
-from tpu_profile_plugin.logdir.content import ContentCache, version_key
+from tpu_profile_plugin.logdir.remote import ContentCache, version_key
 
 KEY = "ab" + "0" * 38
 CONTENT = bytes(range(256)) * 16

@@ -12,7 +12,7 @@ from builders import kineto
 from builders.logdirs import write
 
 from tpu_profile_plugin.logdir import Logdir, scan
-from tpu_profile_plugin.logdir import session as sessions
+from tpu_profile_plugin.logdir import run_files as sessions
 from tpu_profile_plugin.logdir.files import LocalFiles
 from tpu_profile_plugin.logdir.names import is_likely, likely_host
 

@@ -9,7 +9,7 @@ import pytest
 
 from tpu_profile_plugin.errors import FileChanged, NotFound
 from tpu_profile_plugin.logdir import Logdir
-from tpu_profile_plugin.logdir.remote_tree import time_ns
+from tpu_profile_plugin.logdir.remote import time_ns
 
 
 @pytest.fixture

@@ -9,9 +9,8 @@ import time
 import pytest
 
 from tpu_profile_plugin.errors import NotFound, StorageFailed
-from tpu_profile_plugin.logdir import Logdir, remote, remote_calls, secrets
-from tpu_profile_plugin.logdir.remote_calls import SilentThreads, fetch, with_timeout
-from tpu_profile_plugin.logdir.remote_errors import redacted_url, storage_error
+from tpu_profile_plugin.logdir import Logdir, remote, remote_calls
+from tpu_profile_plugin.logdir.remote_calls import SilentThreads, fetch, redacted_url, storage_error, with_timeout
 
 
 class ClientError(Exception):
@@ -248,11 +247,11 @@ def test_a_store_that_never_answers_takes_a_bounded_number_of_threads(hanging):
 
 @pytest.fixture
 def restored_logging():
-    factory, known = logging.getLogRecordFactory(), set(secrets._secrets)
+    factory, known = logging.getLogRecordFactory(), set(remote_calls._secrets)
     yield
     logging.setLogRecordFactory(factory)
-    secrets._secrets.clear()
-    secrets._secrets.update(known)
+    remote_calls._secrets.clear()
+    remote_calls._secrets.update(known)
 
 
 @pytest.mark.parametrize(

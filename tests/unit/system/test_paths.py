@@ -11,7 +11,7 @@ import pytest
 
 from tpu_profile_plugin.capture.addresses import safe_name
 from tpu_profile_plugin.errors import BadRequest, Forbidden
-from tpu_profile_plugin.logdir.allowed import AllowedRoots
+from tpu_profile_plugin.logdir.logdir import AllowedRoots
 from tpu_profile_plugin.system import paths
 
 
