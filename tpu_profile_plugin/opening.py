@@ -126,23 +126,23 @@ class OpenRun(Run):
         return tables_in(self.payload(tool, host, params))
 
     def answer(self, tool: str, host: str | None = None, **params: str | float | bool) -> Any:
-        """A tool's answer as the server gives it: parsed JSON, or bytes if it is not JSON."""
-        body, kind = self.encoded(tool, host, **params)
-        return json.loads(body) if kind.startswith("application/json") else body
+        """A tool's answer as the route `/data` gives it, for XProf's tools in XProf's form and of times as recorded.
 
-    def encoded(self, tool: str, host: str | None = None, **params: str | float | bool) -> tuple[bytes, str]:
-        """A tool's answer as the bytes that a server would send, uncompressed, and their content type.
-
-        XProf's tools read all times as recorded, unless they are asked for our additions (`extended=True`).
+        Parsed JSON, or bytes if it is not JSON.
         """
-        from tpu_profile_plugin.tools import registry
+        return _parsed(*self.encoded(tool, host, params))
+
+    def document(self, tool: str, host: str | None = None, **params: str | float | bool) -> Any:
+        """What the page of a tool receives: parsed JSON, or bytes if it is not JSON."""
+        return _parsed(*self.encoded(tool, host, params, page=True))
+
+    def encoded(
+        self, tool: str, host: str | None, params: Mapping[str, str | float | bool], *, page: bool = False
+    ) -> tuple[bytes, str]:
+        """The bytes that a server would send for a tool, uncompressed, and their content type; `page`: to its page."""
         from tpu_profile_plugin.tools.payload import encode
 
-        found = registry.find(tool)
-        recorded = registry.has_extras(found) and not params.get("extended")
-        if registry.has_extras(found) and all(param.name != "extended" for param in found.params):
-            params.pop("extended", None)  # of all XProf's tools, though most add nothing to their answers
-        raw = encode(self.payload(tool, host, params, recorded=recorded))
+        raw = encode(self.payload(tool, host, params, page=page))
         return gzip.decompress(raw.body) if raw.encoding == "gzip" else raw.body, raw.content_type
 
     def payload(
@@ -152,13 +152,16 @@ class OpenRun(Run):
         params: Mapping[str, str | float | bool] | None = None,
         *,
         base: OpenRun | None = None,
-        recorded: bool = False,
+        page: bool = True,
     ) -> Payload:
-        """A tool's answer before encoding; `left_out` lists the missing hosts. `recorded`: with times as recorded."""
+        """A tool's answer before encoding; `left_out` lists the missing hosts. `page`: what its page receives."""
+        from tpu_profile_plugin.compat import xprof_form
         from tpu_profile_plugin.tools import registry
         from tpu_profile_plugin.tools.payload import with_left_out
 
         tool = registry.find(tag)
+        xprofs = None if page else xprof_form(tool)
+        tool = xprofs or tool
         known = {param.name for param in tool.params}
         for name in params or ():
             if name not in known:
@@ -166,13 +169,15 @@ class OpenRun(Run):
                 raise BadRequest(f"{tag!r} has no parameter {name!r}; it has: {options}.", parameter=name)
         # As on the pages: without a device, op tools show the ops of the CPU.
         chosen = {**({_BACKEND: "auto"} if _BACKEND in known else {}), **(params or {})}
+        if page and "extended" in known:
+            chosen["extended"] = True
         run = self.on(host)
         if tool.hosts.value == "one" and len(run.profiles) > 1:
             raise BadRequest(
                 f"{tag!r} shows one host at a time: select one of {', '.join(self.hosts)}.", parameter="host"
             )
         query = tool.query({name: str(value) for name, value in chosen.items()}, base and base.on(None))
-        payload = tool.build(run.as_recorded() if recorded else run, query)
+        payload = tool.build(run if xprofs is None else run.as_recorded(), query)
         return with_left_out(payload, run.left_out) if run.left_out else payload
 
     def show(self, page: str = "overview_page", host: str | None = None, height: int = 800, **query: str) -> Any:
@@ -403,3 +408,7 @@ def _written(mtime_ms: int) -> str:
 
 def _names_file(path: str) -> bool:
     return path.endswith((".pb", ".riegeli")) or is_local_file(path)
+
+
+def _parsed(body: bytes, kind: str) -> Any:
+    return json.loads(body) if kind.startswith("application/json") else body

@@ -61,7 +61,7 @@ function timed(tab, tool) {
         if (performance.now() - last > rest) break;
       }
       watcher.disconnect();
-      const requests = performance.getEntriesByType("resource").filter((entry) => /\/data\?/.test(entry.name));
+      const requests = performance.getEntriesByType("resource").filter((entry) => /\/page\?/.test(entry.name));
       const failed = document.querySelector(".error-card, .page-error")?.textContent ?? "";
       return { ms: last - begin, server: Math.max(0, ...requests.map((entry) => entry.responseEnd - entry.requestStart)), failed };
     },

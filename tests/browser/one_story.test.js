@@ -81,11 +81,11 @@ async function readRun(api, name, tabs, narrow) {
     }
   }));
   const answers = new Map();
-  const json = (tool, more = "&extended=true") => {
+  const json = (tool, more = "") => {
     if (!answers.has(tool + more)) {
       const { host_names: hosts } = tools.find(({ id }) => id === tool);
       const host = hosts.length === 1 ? `&host=${encodeURIComponent(hosts[0])}` : "";
-      answers.set(tool + more, fetch(`${api}data?run=${run}&tag=${tool}${host}${more}`).then((answer) => answer.json()));
+      answers.set(tool + more, fetch(`${api}page?run=${run}&tag=${tool}${host}${more}`).then((answer) => answer.json()));
     }
     return answers.get(tool + more);
   };

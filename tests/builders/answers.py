@@ -14,28 +14,35 @@ from tpu_profile_plugin.analysis.derived.preprocess import preprocess
 from tpu_profile_plugin.analysis.summary.host import HostSummary, summarize
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.columns import load
+from tpu_profile_plugin.compat import xprof_form
+from tpu_profile_plugin.compat.xprof import FORMS
 from tpu_profile_plugin.logdir import HostFile
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.payload import encode
-from tpu_profile_plugin.tools.registry import has_extras
 from tpu_profile_plugin.tools.tool import Tool
 
 Profile = str | bytes | Path
 
 
-def answer(tool: Tool, *profiles: Profile, base: Sequence[Profile] = (), **params: str) -> Any:
-    """The tool's answer; profiles are texts of `xspace_text`, bytes of an XSpace, or files. `base`: another run's."""
-    return json.loads(body(tool, *profiles, base=base, **params))
+def answer(tool: Tool, *profiles: Profile, base: Sequence[Profile] = (), page: bool = False, **params: str) -> Any:
+    """The answer of `/data`, or what the `page` receives; `base`: the profiles of another run.
+
+    Profiles are texts of `xspace_text`, bytes of an XSpace, or files.
+    """
+    return json.loads(body(tool, *profiles, base=base, page=page, **params))
 
 
-def body(tool: Tool, *profiles: Profile, base: Sequence[Profile] = (), **params: str) -> bytes:
-    """The bytes of the same, which are not JSON for every tool."""
+def body(tool: Tool, *profiles: Profile, base: Sequence[Profile] = (), page: bool = False, **params: str) -> bytes:
+    """The bytes of the answer, which are not JSON for every tool."""
     cache = ProfileCache(1 << 28)
     other = run_of(*base, name="base", cache=cache) if base else None
     run = run_of(*profiles, cache=cache)
-    as_xprof = has_extras(tool) and params.get("extended") != "true"
-    return bytes(encode(payload(tool, run.as_recorded() if as_xprof else run, other, **params)).body)
+    xprofs = None if page else xprof_form(tool)
+    if page and any(param.name == "extended" for param in tool.params):
+        params["extended"] = "true"
+    form = tool if xprofs is None else FORMS.get(tool.id, tool)  # with our additions, if XProf's form only lacks them
+    return bytes(encode(payload(form, run if xprofs is None else run.as_recorded(), other, **params)).body)
 
 
 def payload(tool: Tool, run: Run, base: Run | None = None, **params: str) -> Any:
@@ -82,7 +89,10 @@ def summary(profile: str | bytes | Path) -> HostSummary:
 
 
 def rows(table: Any, *columns: str) -> list[list[Any]]:
-    """The values of a DataTable's rows; of the given columns only, if any are given."""
+    """The values of a table's rows, of a document or a DataTable; of the given columns only, if any are given."""
+    if "columns" in table:
+        by_id = {column["id"]: column["values"] for column in table["columns"]}
+        return [list(row) for row in zip(*(by_id[name] for name in columns or by_id), strict=True)]
     ids = [column["id"] for column in table["cols"]]
     indices = [ids.index(name) for name in columns] or list(range(len(ids)))
     return [[row["c"][i]["v"] for i in indices] for row in table["rows"]]

@@ -19,7 +19,7 @@ def _deeper(one: Next, about: Mapping[str, str]) -> dict[str, Any]:
 
 
 DOOR = Door(_deeper)
-_REQUESTED = {"backend": "auto", "extended": "true", "all_rules": "true", "type": "json", "near_sources": "true"}
+_REQUESTED = {"backend": "auto", "all_rules": "true", "type": "json", "near_sources": "true"}
 """What pages request besides the keys of their address."""
 
 
@@ -49,6 +49,6 @@ def page(logdir: OpenLogdir, envelope: Mapping[str, Any]) -> Any:
         params["format"] = "gaps"
     if tool.hosts.value == "one" and host is None:
         host = opened.hosts[0]
-    shown = opened.answer(tool.id, host, **params)
+    shown = opened.document(tool.id, host, **params)
     # The overview requests the findings besides.
-    return [shown, opened.answer("smart_suggestion", host, all_rules=True)] if tool.id == "overview_page" else shown
+    return [shown, opened.document("smart_suggestion", host, all_rules=True)] if tool.id == "overview_page" else shown

@@ -83,11 +83,7 @@ UPDATE = bool(os.environ.get("UPDATE_GOLDEN"))
 
 def answers(board: Board, order: list[tuple[str, str]]) -> dict[tuple[str, str], Any]:
     """The answer of each (run, tool), asked for in this order as pages do; an error counts as an answer."""
-    asked = {"extended": "true"}
-    return {
-        (run, tool): summary(board.get("data", run=run, tag=tool, **asked, **params(run, tool)).json)
-        for run, tool in order
-    }
+    return {(run, tool): summary(board.get("page", run=run, tag=tool, **params(run, tool)).json) for run, tool in order}
 
 
 def params(run: str, tool: str) -> dict[str, str]:

@@ -226,10 +226,10 @@ def test_simultaneous_requests_of_a_page_decode_nothing_twice(tmp_path, monkeypa
 
     monkeypatch.setattr(lazy, "_native", Counting())
     board = Board(write(tmp_path / "logs", {"plugins/profile/s/h.xplane.pb": STEPS}), tmp_path / "home")
-    pages = [{"tag": "overview_page", "extended": "true"}, {"tag": "smart_suggestion"}, {"tag": "time_budget"}]
+    pages = [{"tag": "overview_page"}, {"tag": "smart_suggestion"}, {"tag": "time_budget"}]
     codes = []
     threads = [
-        threading.Thread(target=lambda page=page: codes.append(board.get("data", run="s", **page).status_code))
+        threading.Thread(target=lambda page=page: codes.append(board.get("page", run="s", **page).status_code))
         for page in pages
     ]
     for thread in threads:

@@ -93,7 +93,6 @@ class TestTools:
                 ["tools", str(place), "--tool", "hlo_stats", "--param", "backend=cpu", "--param", "unattributed=true"],
                 "no effect",
             ),
-            (["tools", str(place), "--tool", "overview_page", "--param", "step_event=x"], "no effect unless extended"),
         ):
             assert main(arguments) == 2, arguments
             assert message in capsys.readouterr().err

@@ -71,7 +71,7 @@ def test_the_answers_are_ready_afterwards(board, monkeypatch):
     assert steps(state) == [("overview_page", None, "done")]
     results = board.plugin.server.results()
     monkeypatch.setattr(results, "_build", lambda request: pytest.fail("computed again"))
-    assert board.get("data", run="one", tag="overview_page", extended="true").status_code == 200
+    assert board.get("page", run="one", tag="overview_page").status_code == 200
 
 
 def test_every_host_and_what_cannot_be_computed(board):

@@ -92,8 +92,7 @@ def test_programs_are_not_read_again_for_the_details_of_ops(tmp_path, opened):
 
 
 def ask(board: Board, tool: str):
-    extended = {"extended": "true"} if tool == "overview_page" else {}
-    return board.get("data", run="train/s", tag=tool, host="ALL_HOSTS", **extended)
+    return board.get("page", run="train/s", tag=tool, host="ALL_HOSTS")
 
 
 def forget_answers(home: Path) -> None:

@@ -30,7 +30,7 @@ from tpu_profile_plugin.workers.executor import Executor
 DEMO = Path(__file__).parents[2] / "demo"
 SESSION = "plugins/profile/s"
 RUNS = ("train/s", "gpu/s", "tpu/s", "serve/s", "real/s", "torn/s")
-FULL = {"overview_page": {"extended": "true"}, "smart_suggestion": {"all_rules": "true"}}
+FULL = {"smart_suggestion": {"all_rules": "true"}}
 """Parameters with which tools answer everything that they know."""
 ALL_HOSTS_TOOLS = [tool.id for tool in TOOLS if tool.hosts.value in ("one_or_all", "all")]
 
@@ -71,7 +71,7 @@ def answers(board: Board) -> dict[tuple[str, str], tuple[int, bytes, str | None]
     found = {}
     for run in RUNS:
         for tool in ALL_HOSTS_TOOLS:
-            answer = board.get("data", run=run, tag=tool, host="ALL_HOSTS", **FULL.get(tool, {}))
+            answer = board.get("page", run=run, tag=tool, host="ALL_HOSTS", **FULL.get(tool, {}))
             found[run, tool] = (answer.status_code, answer.data, answer.headers.get("X-Profile-Left-Out"))
     return found
 
@@ -165,7 +165,7 @@ def not_here(file):
 
 def test_an_unreachable_scheduler_is_logged_and_replaced_by_this_machine(many, tmp_path, on_threads, caplog):
     with board_on(many, tmp_path, "--profile_executor", "tcp://127.0.0.1:1", "--profile_workers", "2") as board:
-        found = board.get("data", run="train/s", tag="overview_page", host="ALL_HOSTS", extended="true")
+        found = board.get("page", run="train/s", tag="overview_page", host="ALL_HOSTS")
         assert found.data == on_threads["train/s", "overview_page"][1]
         (read_by,) = json.loads(found.headers["X-Profile-Read-By"])
         assert (read_by["name"], read_by["hosts"], read_by["fallback"]) == ("processes", 5, True)

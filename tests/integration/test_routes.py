@@ -9,7 +9,7 @@ import pytest
 from builders.servers.board import Board
 
 import tpu_profile_plugin
-from tpu_profile_plugin.tools import registry
+import tpu_profile_plugin.compat.xprof as xprof
 
 MAIN = "2026_11_20_08_58_45"
 
@@ -45,7 +45,7 @@ def test_runs_info_opens_no_file(board, monkeypatch):
 
 def test_additions_to_xprofs_answers_come_on_request(board):
     asked = {"run": "train/multi", "tag": "framework_op_stats"}
-    theirs, ours = board.json("data", **asked)[0], board.json("data", **asked, extended="true")[0]
+    theirs, ours = board.json("data", **asked)[0], board.json("page", **asked)[0]
     assert theirs["rows"] == ours["rows"]
     assert {name for column in theirs["cols"] for name in column} == {"id", "label", "type"}
     assert {name for column in ours["cols"] for name in column} == {"id", "label", "type", "unit", "help"}
@@ -54,13 +54,12 @@ def test_additions_to_xprofs_answers_come_on_request(board):
 
 def test_tools_of_ours_answer_in_full(board):
     asked = {"run": "train/multi", "tag": "profile_contents"}
-    assert board.json("data", **asked) == board.json("data", **asked, extended="true")
+    assert board.json("data", **asked) == board.json("page", **asked)
     assert "help" in board.json("data", **asked)["cols"][0]
 
 
 def test_csv_has_the_columns_of_ours(board):
     asked = {"run": "train/multi", "tag": "perf_counters"}
-    assert board.get("data_csv", **asked).data == board.get("data_csv", **asked, extended="true").data
     assert board.get("data_csv", **asked).text.splitlines()[0].endswith('"Reading"')
 
 
@@ -70,13 +69,13 @@ def test_csv_has_the_columns_of_ours(board):
 def test_run_tools_is_the_plain_list(board, name):
     listed = board.json("run_tools", run=name)
     assert "trace_viewer@" in listed
-    assert set(listed) <= set(registry.XPROF_ORDER)
+    assert set(listed) <= set(xprof.ORDER)
 
 
 def test_run_tools_lists_tools_of_ours_on_request(board):
     listed = board.json("run_tools", run=MAIN, own="true")
     assert "profile_contents" in listed
-    named = set(registry.XPROF_ORDER) - set(registry.XPROF_UNLISTED)
+    named = set(xprof.LISTED)
     assert board.json("run_tools", run=MAIN) == [tool for tool in listed if tool in named]
 
 
@@ -260,7 +259,7 @@ def test_data_csv(board):
 
 
 def test_data_csv_of_a_table_by_name(board):
-    query = {"run": "train/multi", "tag": "overview_page", "extended": "true"}
+    query = {"run": "train/multi", "tag": "overview_page"}
     assert board.get("data_csv", table="6", **query).text.splitlines()[0] == '"Severity","Message"'
     first = board.get("data_csv", **query).text
     assert first == board.get("data_csv", table="0", **query).text

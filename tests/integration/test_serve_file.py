@@ -48,7 +48,7 @@ def test_every_tool_of_a_profile_answers(file: Path) -> None:
     available = [tool["id"] for tool in info["tools"] if tool["available"] and tool["id"] not in ("compare", "query")]
     assert "overview_page" in available
     for tool in available:
-        assert get(f"data?run=folder&tag={tool}&extended=true"), tool
+        assert get(f"page?run=folder&tag={tool}"), tool
     assert b"<html" in get("report?run=folder")
     status = json.loads(get("status"))
     assert (status["absolute_logdir"], status["capture_enabled"], status["problems"]) == (str(file), False, [])

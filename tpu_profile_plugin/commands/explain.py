@@ -80,5 +80,5 @@ def _explain_rule(name: str) -> int:
 
 def _ask(chosen: OpenRun, host: str | None) -> dict[str, Any]:
     """The object of the tool `smart_suggestion`."""
-    answer: dict[str, Any] = chosen.answer("smart_suggestion", host, all_rules=True)
+    answer: dict[str, Any] = chosen.document("smart_suggestion", host, all_rules=True)
     return answer

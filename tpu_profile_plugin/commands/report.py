@@ -81,7 +81,7 @@ def _markdown(run: OpenRun, base: OpenRun | None, link: str | None) -> Iterator[
     from tpu_profile_plugin.commands.findings_text import as_markdown as findings
     from tpu_profile_plugin.tools.payload import encode
 
-    answer = run.answer("smart_suggestion", all_rules=True)
+    answer = run.document("smart_suggestion", all_rules=True)
     yield findings(run.name, len(run.hosts), answer, silent=False, losses=told(run))
     if base is not None:
         yield "\n### What changed\n"

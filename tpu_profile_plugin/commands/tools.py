@@ -33,6 +33,7 @@ def define(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="one table of the answer, such as ops (default: the whole answer; as CSV the first table)",
     )
+    parser.add_argument("--page", action="store_true", help="the answer that the tool's page receives, not XProf's")
     parser.add_argument("--format", choices=("json", "csv"), help="output format (default: json)")
 
 
@@ -59,7 +60,7 @@ def _print(run: OpenRun, options: argparse.Namespace, params: dict[str, str]) ->
         table = run.table(options.tool, options.table or 0, options.host, **params)
         sys.stdout.write(csv_text(table) if options.format == "csv" else datatable_json(table).decode() + "\n")
     else:
-        body, content_type = run.encoded(options.tool, options.host, **params)
+        body, content_type = run.encoded(options.tool, options.host, params, page=options.page)
         sys.stdout.buffer.write(body + (b"\n" if content_type.startswith("application/json") else b""))
         sys.stdout.flush()
     tell(run.on(options.host))
@@ -88,10 +89,7 @@ def _checked(options: argparse.Namespace) -> dict[str, str]:
     return params
 
 
-_TOGETHER = (
-    ("unattributed", "true", "backend", ("", "device", "auto")),
-    ("step_event", "", "extended", ("true",)),
-)
+_TOGETHER = (("unattributed", "true", "backend", ("", "device", "auto")),)
 """Parameter, its value ("": any), the parameter it depends on, and the values that make it work."""
 
 

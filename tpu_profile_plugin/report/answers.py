@@ -34,7 +34,7 @@ class Stored:
 
 def key_of(route: str, params: Mapping[str, str], defaults: Mapping[str, Mapping[str, str]]) -> str:
     """The name of a request: its route and its parameters in order, without those that have their default."""
-    given = defaults.get(params.get("tag", ""), {}) if route == "data" else {}
+    given = defaults.get(params.get("tag", ""), {}) if route == "page" else {}
     kept = sorted((name, value) for name, value in params.items() if value != "" and given.get(name) != value)
     return json.dumps([route, *kept], ensure_ascii=False, separators=(",", ":"))
 
@@ -67,7 +67,7 @@ class Collector:
         for run in dict.fromkeys(name for name in (self._run, self._base) if name is not None):
             yield from self._of_run(run)
         if self._base is not None:
-            yield self._stored("data", {"run": self._run, "tag": "compare", "base": self._base, "extended": "true"})
+            yield self._stored("page", {"run": self._run, "tag": "compare", "base": self._base})
 
     def _of_run(self, run: str) -> Iterator[Stored]:
         info = self._json("run_info", {"run": run})
@@ -121,18 +121,18 @@ class Collector:
     def _timeline(self, run: str, host: str) -> Iterator[Stored]:
         """The boxes of one window at the finest resolution that a page draws, and what is known about its events."""
         window = self._window or self._slowest_step(run, host)
-        place = {"run": run, "tag": TRACE, "host": host, "extended": "true"}
+        place = {"run": run, "tag": TRACE, "host": host}
         part = {} if window is None else {"start_time_ms": repr(window[0]), "end_time_ms": repr(window[1])}
         asked = {**place, **part, "resolution": _FINEST, "format": "columns"}
-        yield self._as(self._key({**place, "format": "columns"}), "data", asked, _bounded)
+        yield self._as(self._key({**place, "format": "columns"}), "page", asked, _bounded)
         asked |= {"format": "details", "limit": str(_MOST_DETAILS)}
-        yield self._as(self._key({**place, "format": "details"}), "data", asked)
-        yield self._stored("data", {**place, "format": "gaps"})
+        yield self._as(self._key({**place, "format": "details"}), "page", asked)
+        yield self._stored("page", {**place, "format": "gaps"})
 
     def _slowest_step(self, run: str, host: str) -> Window | None:
         """The slowest step and its neighbours; None without steps."""
         try:
-            steps = self._json("data", {"run": run, "tag": "time_budget", "host": host, "extended": "true"})["steps"]
+            steps = self._json("page", {"run": run, "tag": "time_budget", "host": host})["steps"]
         except ProfileError:
             return None
         spans = sorted((_begin(step), max(step["duration_ps"], default=0)) for step in steps)
@@ -143,7 +143,7 @@ class Collector:
         return near[0][0] / PS_PER_MS, max(begin + length for begin, length in near) / PS_PER_MS
 
     def _data(self, request: Request) -> Stored:
-        return self._stored("data", request.params())
+        return self._stored("page", request.params())
 
     def _stored(self, route: str, params: Mapping[str, str]) -> Stored:
         return self._as(key_of(route, params, self._defaults), route, params)
@@ -159,7 +159,7 @@ class Collector:
         return Stored(key, 200, body if change is None else change(body))
 
     def _key(self, params: Mapping[str, str]) -> str:
-        return key_of("data", params, self._defaults)
+        return key_of("page", params, self._defaults)
 
     def _made(self, route: str, params: Mapping[str, str], value: Any) -> Stored:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

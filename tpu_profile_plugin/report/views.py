@@ -39,7 +39,7 @@ class Request:
     def params(self) -> dict[str, str]:
         """The parameters as the page sends them."""
         host = {"host": self.host} if self.host else {}
-        return {"run": self.run, "tag": self.tag, **host, "extended": "true", **self.more}
+        return {"run": self.run, "tag": self.tag, **host, **self.more}
 
 
 def left_out(tool: str, *, compared: bool) -> str | None:

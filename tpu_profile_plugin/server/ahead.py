@@ -26,9 +26,9 @@ DEFAULT_TOOLS = ("overview_page", "trace_viewer@")
 """Default tools of a job, as in XProf."""
 
 OPENING: tuple[dict[str, str], ...] = (
-    {"tag": "overview_page", "extended": "true"},
-    {"tag": "op_profile", "extended": "true"},
-    {"tag": "trace_viewer@", "format": "columns", "extended": "true"},
+    {"tag": "overview_page"},
+    {"tag": "op_profile"},
+    {"tag": "trace_viewer@", "format": "columns"},
 )
 """Queries that open a session, in order: the tools opened first, whose data most other tools share."""
 

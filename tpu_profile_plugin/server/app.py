@@ -69,12 +69,12 @@ class Server:
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._assets = assets or Assets()
         self._routes = Routes(options, self._catalog, self.results)
-        reading = ("config", "runs_info", "run_info", "module_list", "data")
+        reading = ("config", "runs_info", "run_info", "module_list", "page")
         self.reports = ReportRoutes({name: getattr(self._routes, name) for name in reading})
         self._capture = CaptureRoutes(options)
         self._sources = SourceRoutes(options.source_root)
         self._sql = QueryRoutes(Guard(options.server_names), self._catalog, self.results, self._table_files)
-        self._queue = JobQueue(self._routes.data)
+        self._queue = JobQueue(self._routes.page)
         self._ahead = AheadRoutes(Guard(options.server_names), self._catalog, self._queue)
         self._newest = NewestSession(options.warm_bytes, self.logdir.newest) if options.warm_bytes else None
         self._guard = Guard(options.server_names, closed=options.server_names_only)
@@ -143,6 +143,7 @@ class Server:
             "/hosts": routes.hosts,
             "/module_list": routes.module_list,
             "/data": routes.data,
+            "/page": routes.page,
             "/data_csv": routes.data_csv,
             "/progress": routes.progress,
             "/report": self.reports.report,

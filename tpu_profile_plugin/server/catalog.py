@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 ALL_HOSTS = "ALL_HOSTS"
 
-_ALL_ONLY = frozenset({"overview_page", "pod_viewer", "smart_suggestion"})
-_ALL_AND_EACH = frozenset({"input_pipeline_analyzer", "framework_op_stats", "kernel_stats", "megascale_stats"})
 _FACTS_BYTES = 8 << 20
 """Facts of files in memory: some kilobytes per file, more with thousands of HLO modules."""
 _MAX_THREADS = 4
@@ -234,16 +232,6 @@ class Catalog:
 
 def _reader(files: Files) -> Reader:
     return lambda file: read_host(files, file)
-
-
-def hosts_listed(run: RunFiles, tag: str) -> list[str]:
-    """The hosts that `/hosts` lists for a tool, as XProf does; unknown tools take one host."""
-    names = list(run.host_names)
-    if len(names) < 2:
-        return names
-    if tag in _ALL_ONLY:
-        return [ALL_HOSTS]
-    return [ALL_HOSTS, *names] if tag in _ALL_AND_EACH else names
 
 
 def hosts_offered(run: RunFiles, choice: HostChoice) -> list[str]:

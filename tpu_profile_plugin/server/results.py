@@ -62,8 +62,8 @@ class Side:
 class ToolRequest:
     """A request for a tool's answer, with everything that the answer depends on.
 
-    `csv` names the table to answer as CSV, "" the first one; None: the whole answer. `extended`: with what XProf's
-    answer lacks.
+    `csv` names the table to answer as CSV, "" the first one; None: the whole answer. `recorded`: XProf's form, of times
+    as they were recorded.
     """
 
     located: LocatedRun
@@ -72,7 +72,7 @@ class ToolRequest:
     params: Mapping[str, Any]
     csv: str | None = None
     base: Side | None = None
-    extended: bool = True
+    recorded: bool = False
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -88,7 +88,7 @@ class ToolRequest:
             self.tool.id,
             self.tool.version,
             self.csv,
-            self.extended,
+            self.recorded,
             [side.facts for side in self.sides],
             sorted(self.params.items()),
         ]
@@ -184,20 +184,18 @@ class Results:
         return False
 
     def _build(self, request: ToolRequest) -> tuple[Body, bool]:
-        from tpu_profile_plugin.tools.payload import BINARY_TYPE, as_xprof, encode, with_left_out
+        from tpu_profile_plugin.tools.payload import BINARY_TYPE, encode, with_left_out
         from tpu_profile_plugin.tools.query import Query
 
         with self.progress.watching(request.key) as done:
             runs = (self._run(side, done) for side in request.sides)
-            run, *bases = runs if request.extended else (run.as_recorded() for run in runs)
+            run, *bases = (run.as_recorded() for run in runs) if request.recorded else runs
             payload = request.tool.build(run, Query(request.params, *bases))
         missing = [*run.left_out]
         missing += [replace(host, host=f"{host.host} (base)") for base in bases for host in base.left_out]
         if request.csv is not None:
             raw = _csv(payload, request.csv)
         else:
-            if not request.extended:
-                payload = as_xprof(payload, request.tool.extras)
             raw = encode(with_left_out(payload, missing) if missing else payload)
         durable = raw.disk if raw.disk is not None else raw.content_type != BINARY_TYPE
         headers = (*raw.headers, *_about_hosts(run, missing))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from tpu_profile_plugin.errors import Problem
 from tpu_profile_plugin.run.host import Engine
 from tpu_profile_plugin.tables.datatable import datatable_json
+from tpu_profile_plugin.tables.document import Document, document_json, tables_of
 from tpu_profile_plugin.tables.json_text import Member, integers_as_json, records_as_json
 from tpu_profile_plugin.tables.table import Table
 
@@ -73,35 +74,21 @@ class Records:
     columns: Mapping[str, Member]
 
 
-Payload = Table | tuple[Table, ...] | Json | Raw
-_CELLS = frozenset((str, int, float, bool, type(None)))
+Payload = Document | Table | tuple[Table, ...] | Json | Raw
 
 
 def encode(payload: Payload) -> Raw:
     """The bytes of a payload and their content type."""
-    return payload if isinstance(payload, Raw) else Raw(_json(payload.value if isinstance(payload, Json) else payload))
-
-
-def as_xprof(payload: Payload, extras: Collection[str]) -> Payload:
-    """The payload with XProf's members only.
-
-    Tables lose extra columns, units, sentences and the properties named in `extras`; JSON objects the members of these
-    names, at any depth. Raw payloads are returned unchanged.
-    """
-    if isinstance(payload, Raw) or (isinstance(payload, Json) and payload.xprofs):
+    if isinstance(payload, Raw):
         return payload
-    return Json(_without(payload.value if isinstance(payload, Json) else payload, extras))
+    if isinstance(payload, Document):
+        return Raw(document_json(payload))
+    return Raw(_json(payload.value if isinstance(payload, Json) else payload))
 
 
 def tables_in(payload: Payload) -> dict[str, Table]:
-    """All tables of a payload in order, by name.
-
-    The names of nested tables are those of the members around them, joined by "."; a table in a list has its own name,
-    else its position: "steps", "1", "7.steps".
-    """
-    if isinstance(payload, Raw):
-        return {}
-    return dict(_tables(payload.value if isinstance(payload, Json) else payload, ""))
+    """All tables of a payload in order, by name (`document.tables_of`)."""
+    return {} if isinstance(payload, Raw) else dict(tables_of(payload.value if isinstance(payload, Json) else payload))
 
 
 def left_out_header(left_out: Sequence[Problem]) -> tuple[str, str]:
@@ -125,6 +112,8 @@ def with_left_out(payload: Payload, left_out: Sequence[Problem]) -> Payload:
     Raw payloads are returned unchanged; the header and the tools' own diagnostics list the hosts.
     """
     hosts = [host.describe() for host in left_out]
+    if isinstance(payload, Document):
+        return replace(payload, left_out=hosts)
     value = payload.value if isinstance(payload, Json) else payload
     if isinstance(value, Table):
         return value.with_properties({"left_out": json.dumps(hosts)})
@@ -132,34 +121,6 @@ def with_left_out(payload: Payload, left_out: Sequence[Problem]) -> Payload:
         entries = (value[0].with_properties({"left_out": json.dumps(hosts)}), *value[1:])
         return Json(entries) if isinstance(payload, Json) else entries
     return Json({**value, "left_out": hosts}) if isinstance(value, dict) else payload
-
-
-def _without(value: Any, extras: Collection[str]) -> Any:
-    if type(value) in _CELLS:  # nearly all values; a comparison of abstract types costs more than the rest
-        return value
-    if isinstance(value, Table):
-        return value.as_xprof(extras)
-    if isinstance(value, Mapping):
-        return {
-            key: member if type(member) in _CELLS else _without(member, extras)
-            for key, member in value.items()
-            if key not in extras
-        }
-    if isinstance(value, (list, tuple)):
-        return [_without(entry, extras) for entry in value]
-    return value
-
-
-def _tables(value: Any, name: str) -> Iterator[tuple[str, Table]]:
-    if isinstance(value, Table):
-        yield name or value.name, value
-    elif isinstance(value, Mapping):
-        for key, member in value.items():
-            yield from _tables(member, f"{name}.{key}".lstrip("."))
-    elif isinstance(value, (list, tuple)):
-        for position, entry in enumerate(value):
-            label = (entry.name if isinstance(entry, Table) else "") or position
-            yield from _tables(entry, f"{name}.{label}".lstrip("."))
 
 
 def _json(value: Any) -> bytes:

@@ -32,21 +32,7 @@ from tpu_profile_plugin.tools.summary.compare import tool as compare
 from tpu_profile_plugin.tools.summary.overview_page import tool as overview_page
 from tpu_profile_plugin.tools.time import communication, python_stacks
 from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
-
-XPROF_ORDER = (
-    *("overview_page", "trace_viewer", "trace_viewer@", "graph_viewer"),
-    *("op_profile", "hlo_op_profile", "input_pipeline_analyzer"),
-    *("input_pipeline", "kernel_stats", "memory_profile", "memory_viewer"),
-    *("roofline_model", "perf_counters", "pod_viewer"),
-    *("framework_op_stats", "tensorflow_stats", "hlo_op_stats", "hlo_stats"),
-    *("inference_profile", "megascale_stats", "kernel_utilization"),
-    *("smart_suggestion", "utilization_viewer"),
-)
-"""The order of XProf's tools; a test checks that `TOOLS` follows it. Our own tools come after these."""
-
-XPROF_UNLISTED = ("pod_viewer", "inference_profile")
-"""Tools that XProf answers, but lists for no run."""
+from tpu_profile_plugin.tools.tool import Tool
 
 TOOLS: tuple[Tool, ...] = (
     overview_page.TOOL,
@@ -88,7 +74,7 @@ _BY_ID: dict[str, Tool] = {name: tool for tool in TOOLS for name in (tool.id, *t
 
 def find(tag: str) -> Tool:
     """The tool with the given id, alias or old spelling; raises NotFound (code tool_not_found)."""
-    tool = _BY_ID.get(canonical(tag))
+    tool = named(tag)
     if tool is None:
         known = [tool.id for tool in TOOLS if tool.offered]
         message = f"There is no tool {tag[:80]!r}; there are {', '.join(known)}."
@@ -96,18 +82,12 @@ def find(tag: str) -> Tool:
     return tool
 
 
+def named(tag: str) -> Tool | None:
+    """The tool with the given id, alias or old spelling; None if there is none."""
+    return _BY_ID.get(canonical(tag))
+
+
 def canonical(tag: str) -> str:
     """The current spelling of a tool id, without the `^` or `#` that older links append for the source format."""
     plain = tag.rstrip("^#")
     return _RENAMED.get(plain, plain)
-
-
-def has_extras(tool: Tool) -> bool:
-    """Whether XProf has the tool, so that its answer has additions of ours only with `extended=true`."""
-    return tool.id in XPROF_ORDER or tool is tf_data_bottleneck_analysis.TOOL
-
-
-def own_choice(tag: str) -> HostChoice | None:
-    """The host choice of a tool of ours; None for XProf's tools and unknown names."""
-    tool = _BY_ID.get(tag)
-    return tool.hosts if tool is not None and tool.id not in XPROF_ORDER else None

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal
+from typing import Literal, get_type_hints
 
 from tpu_profile_plugin.analysis.common.reasons import Reason
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tools.params import Param, ParamValue
 from tpu_profile_plugin.tools.payload import Payload
 from tpu_profile_plugin.tools.query import Query
@@ -50,8 +51,7 @@ class Tool:
       aliases: older ids of this tool.
       offered: False for a tool that answers requests but is never listed.
       compares: a request names a second run as `base`; it is `Query.base`.
-      extras: names of table properties and JSON members that XProf's answer lacks; HTTP clients ask for them with
-        `extended=true`.
+      extras: names of table properties and JSON members that XProf's answer lacks.
       without_run: the answer to parameters that need no run, None for others; None: every request needs one.
     """
 
@@ -78,3 +78,9 @@ class Tool:
     def query(self, given: Mapping[str, str | None], base: Run | None = None) -> Query:
         """The parsed parameters, defaults filled in; others are ignored. Raises BadRequest."""
         return Query({param.name: param.parse(given.get(param.name)) for param in self.params}, base)
+
+    @property
+    def document(self) -> type[Document] | None:
+        """The class of the documents that `build` makes; None for another payload."""
+        made = get_type_hints(self.build).get("return")
+        return made if isinstance(made, type) and issubclass(made, Document) else None

@@ -10,8 +10,8 @@ describe("client", () => {
     const fetcher = vi.fn(() => Promise.resolve(answer(200, '["a"]')));
     const client = makeClient(base, fetcher);
     expect(await client.json<string[]>("/runs")).toEqual(["a"]);
-    expect(client.url("data", { run: "a b/c", tag: "x@", host: null, n: 0, hosts: undefined })).toBe(
-      "http://host/prefix/data/plugin/profile/data?extended=true&run=a+b%2Fc&tag=x%40&n=0",
+    expect(client.url("page", { run: "a b/c", tag: "x@", host: null, n: 0, hosts: undefined })).toBe(
+      "http://host/prefix/data/plugin/profile/page?run=a+b%2Fc&tag=x%40&n=0",
     );
     expect(fetcher).toHaveBeenCalledWith("http://host/prefix/data/plugin/profile/runs", { credentials: "same-origin" });
   });
@@ -19,7 +19,7 @@ describe("client", () => {
   it("throws the server's error", async () => {
     const body = JSON.stringify({ error: { code: "corrupt_profile", message: "bad tag", details: { file: "h.xplane.pb", offset: 12 } } });
     const client = makeClient(base, () => Promise.resolve(answer(422, body)));
-    await expect(client.json("data")).rejects.toMatchObject({ status: 422, code: "corrupt_profile", details: { offset: 12 } });
+    await expect(client.json("page")).rejects.toMatchObject({ status: 422, code: "corrupt_profile", details: { offset: 12 } });
   });
 
   it("reports an unreachable server and responses that are not JSON", async () => {

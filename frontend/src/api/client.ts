@@ -1,4 +1,5 @@
 // Typed access to the plugin's routes; URLs are relative to the page, so that any path prefix works.
+import type { Documents } from "../base/documents";
 import { ApiError, errorFromBody } from "./error";
 
 type ParamValue = string | number | boolean | null | undefined;
@@ -28,9 +29,6 @@ export interface Client {
   post<T>(route: string, body: unknown, options?: PostOptions): Promise<T>;
 }
 
-/** Routes whose answers have the plugin's additions to XProf's only when asked. */
-const EXTENDED: ReadonlySet<string> = new Set(["data", "progress"]);
-
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
 
 /** Makes a client for the page at `base` (the address of index.html). */
@@ -38,7 +36,7 @@ export function makeClient(base: string, fetcher: Fetch = (input, init) => fetch
   const url = (route: string, params: Params = {}): string => {
     const path = route.replace(/^\//, "");
     const target = new URL(path, base);
-    for (const [key, value] of Object.entries(EXTENDED.has(path) ? { extended: true, ...params } : params)) {
+    for (const [key, value] of Object.entries(params)) {
       if (value !== null && value !== undefined) target.searchParams.set(key, String(value));
     }
     return target.href;
@@ -85,4 +83,14 @@ export function makeClient(base: string, fetcher: Fetch = (input, init) => fetch
       return parsed<T>(await send(url(route), { method: "POST", headers, body: JSON.stringify(body), ...options }));
     },
   };
+}
+
+/** What the page of a tool receives. Throws ApiError. */
+export function documentOf<K extends keyof Documents>(
+  client: Pick<Client, "json">,
+  tag: K,
+  params: Params,
+  options?: RequestOptions,
+): Promise<Documents[K]> {
+  return client.json<Documents[K]>("page", { ...params, tag }, options);
 }

@@ -34,7 +34,7 @@ describe("stored answers", () => {
       ["a", "1"],
       ["run", "é"],
     ];
-    expect(storedKey("data", params, DEFAULTS)).toBe('["data",["b","true"],["run","é"],["tag","t"]]');
+    expect(storedKey("page", params, DEFAULTS)).toBe('["page",["b","true"],["run","é"],["tag","t"]]');
     expect(
       storedKey(
         "run_info",
@@ -48,10 +48,10 @@ describe("stored answers", () => {
   });
 
   it("answer the requests of a client", async () => {
-    const key = '["data",["extended","true"],["run","r"],["tag","t"]]';
+    const key = '["page",["run","r"],["tag","t"]]';
     const stored = client(answersOf({ '["config"]': ['{"x":1}', 200], [key]: ["[2]", 200] }));
     expect(await stored.json("config")).toEqual({ x: 1 });
-    expect(await stored.json("data", { run: "r", tag: "t", a: 1, b: false, host: undefined })).toEqual([2]);
+    expect(await stored.json("page", { run: "r", tag: "t", a: 1, b: false, host: undefined })).toEqual([2]);
   });
 
   it("pass on the errors of the server, and say what is missing", async () => {

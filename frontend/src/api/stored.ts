@@ -35,7 +35,7 @@ export const STORED_BASE = "https://report.invalid/";
 export function storedKey(route: string, params: Iterable<readonly [string, string]>, defaults: StoredIndex["defaults"]): string {
   const all = [...params];
   const tag = all.find(([name]) => name === "tag")?.[1] ?? "";
-  const given = route === "data" ? (defaults[tag] ?? {}) : {};
+  const given = route === "page" ? (defaults[tag] ?? {}) : {};
   const kept = all.filter(([name, value]) => value !== "" && given[name] !== value);
   return JSON.stringify([route, ...kept.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))]);
 }

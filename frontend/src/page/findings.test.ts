@@ -44,7 +44,7 @@ describe("the shared request", () => {
     const [a, b] = await Promise.all([loadFindings(one, "r"), loadFindings(client().client, "r")]);
     expect(a).toBe(b);
     expect(knownFindings(one, "r")).toBe(a);
-    expect(asked).toEqual(["data?extended=true&run=r&tag=smart_suggestion&all_rules=true"]);
+    expect(asked).toEqual(["page?run=r&tag=smart_suggestion&all_rules=true"]);
     await loadFindings(one, "other");
     forgetFindings();
     await loadFindings(one, "r");

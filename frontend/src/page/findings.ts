@@ -35,10 +35,10 @@ const paramsOf = (run: string, host: string | null) => ({
 /** The findings of all hosts of a run, or of one, requested once for all pages; a failed request is not kept. */
 export function loadFindings(client: Client, run: string, host: string | null = null): Promise<Findings> {
   const params = paramsOf(run, host);
-  const key = client.url("data", params);
+  const key = client.url("page", params);
   const known = kept.get(key);
   if (known) return known.answer;
-  const entry: Entry = { run, answer: client.json<unknown>("data", params).then(readFindings), value: null };
+  const entry: Entry = { run, answer: client.json<unknown>("page", params).then(readFindings), value: null };
   kept.set(key, entry);
   for (const old of [...kept.keys()].slice(0, -MOST_KEPT)) kept.delete(old);
   entry.answer.then(
@@ -55,7 +55,7 @@ export function loadFindings(client: Client, run: string, host: string | null = 
 
 /** The findings if they have arrived already. */
 export function knownFindings(client: Client, run: string): Findings | null {
-  return kept.get(client.url("data", paramsOf(run, null)))?.value ?? null;
+  return kept.get(client.url("page", paramsOf(run, null)))?.value ?? null;
 }
 
 /** What all answers about a run have found to be left out or damaged. */

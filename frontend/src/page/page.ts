@@ -30,6 +30,9 @@ export const READING_KEY = "reading";
 /** The key of the address that selects a category of step time, or a part of one, by its id. */
 export const PART_KEY = "part";
 
+/** The route with the answer of a page in one of the readings. */
+export const routeOf = (reading: Reading): string => (reading === "xprof" ? "data" : "page");
+
 export const readingOf = (state: Pick<UrlState, "get">): Reading => (state.get(READING_KEY) === "xprof" ? "xprof" : "own");
 
 export interface PageProps {

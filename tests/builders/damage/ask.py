@@ -14,6 +14,7 @@ from typing import Any
 from builders.damage.wire import Case
 from builders.logdirs import settle
 from builders.servers.board import Board
+from tpu_profile_plugin.compat import xprof_form
 from tpu_profile_plugin.tools.registry import TOOLS
 
 LIMIT_S = 10.0
@@ -39,7 +40,7 @@ REFUSALS = {
 RUN = "run"
 _FORMS = ("graph", "short_txt", "long_txt", "pbtxt", "pb", "json", "custom_call", "adj_nodes", "me_graph")
 MODES: dict[str, list[dict[str, str]]] = {
-    "overview_page": [{}, {"extended": "true"}],
+    "overview_page": [{}],
     "trace_viewer@": [
         {},
         {"start_time_ms": "0", "end_time_ms": "0.01", "resolution": "800", "full_args": "1"},
@@ -64,14 +65,14 @@ MODES: dict[str, list[dict[str, str]]] = {
         {"group_by": "category", "backend": "auto", "unattributed": "true"},
         {"group_by": "provenance", "near_sources": "true"},
     ],
-    "memory_viewer": [{}, {"memory_space": "1"}, {"view_memory_allocation_timeline": "1"}, {"extended": "true"}],
+    "memory_viewer": [{}, {"memory_space": "1"}, {"view_memory_allocation_timeline": "1"}],
     "memory_over_time": [{}, {"instant": "0"}, {"fixed": "0", "scaled": "1,2"}],
     "roofline_model": [{}, {"backend": "auto", "unattributed": "true"}],
     "framework_op_stats": [{}, {"backend": "auto"}],
     "hlo_stats": [{}, {"backend": "auto", "unattributed": "true"}],
     "smart_suggestion": [{}, {"all_rules": "true"}],
-    "input_pipeline_analyzer": [{}, {"extended": "true"}],
-    "memory_profile": [{}, {"extended": "true"}],
+    "input_pipeline_analyzer": [{}],
+    "memory_profile": [{}],
     "megascale_stats": [{}, {"timeline": "true"}, {"perfetto": "true", "recv_done": "true"}],
     "pod_viewer": [{}, {"compact": "true"}],
     "tf_data_bottleneck_analysis": [{}, {"part": "run", "resolution": "50"}],
@@ -104,7 +105,9 @@ def questions() -> Iterator[tuple[str, dict[str, str]]]:
     yield "module_list", {}
     for tool in TOOLS:
         for mode in MODES.get(tool.id, [{}]):
-            yield "data", {"tag": tool.id, **mode}
+            yield "page", {"tag": tool.id, **mode}
+        if xprof_form(tool) is not None:
+            yield from (("data", {"tag": tool.id, **mode}) for mode in MODES.get(tool.id, [{}]))
     for tag in ("profile_contents", "overview_page", "framework_op_stats", "hlo_stats", "kernel_stats"):
         yield "data_csv", {"tag": tag}
 

@@ -51,7 +51,7 @@ def check(text: bytes, lost: list[tuple[str, str, int, int]]) -> None:
     found = run.decomposition()
     assert found.names == ("ProfilerStep 1", "ProfilerStep 2", "ProfilerStep 3", "ProfilerStep 4")
     assert (found.step_ps, found.share("compute")) == (PS_PER_MS, pytest.approx(0.87))
-    assert run.answer("overview_page", extended="true")
+    assert run.document("overview_page")
     ts = [one["ts"] for one in run.answer("trace_viewer")["traceEvents"] if one.get("ph") == "X"]
     assert max(ts) - min(ts) < 4000
 

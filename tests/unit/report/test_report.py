@@ -45,11 +45,11 @@ def test_a_report_holds_what_the_tools_answer(compared: bytes) -> None:
     index, answers = parts(compared)
     assert (index["report"]["run"], index["report"]["base"]) == (SLOW, QUICK)
     run = tp.open(DEMO).run(SLOW)
-    asked = {"run": SLOW, "tag": "op_profile", "host": "demo-host", "extended": "true", "group_by": "category"}
-    key = key_of("data", {**asked, "backend": "auto", "near_sources": "true"}, index["defaults"])
-    expected = run.answer("op_profile", host="demo-host", group_by="category", backend="auto", near_sources=True)
+    asked = {"run": SLOW, "tag": "op_profile", "host": "demo-host", "group_by": "category"}
+    key = key_of("page", {**asked, "backend": "auto", "near_sources": "true"}, index["defaults"])
+    expected = run.document("op_profile", host="demo-host", group_by="category", backend="auto", near_sources=True)
     assert json.loads(answers[key]) == expected
-    key = key_of("data", {"run": SLOW, "tag": "compare", "base": QUICK, "extended": "true"}, index["defaults"])
+    key = key_of("page", {"run": SLOW, "tag": "compare", "base": QUICK}, index["defaults"])
     assert json.loads(answers[key])["summary"]["compared_ps"]["delta"] > 0
     info = json.loads(answers[key_of("run_info", {"run": SLOW}, {})])
     tools = {tool["id"]: tool["reason"] for tool in info["tools"]}
@@ -59,8 +59,8 @@ def test_a_report_holds_what_the_tools_answer(compared: bytes) -> None:
 
 def test_the_timeline_is_that_of_the_slowest_step_and_its_neighbours(compared: bytes) -> None:
     index, answers = parts(compared)
-    place = {"run": SLOW, "tag": "trace_viewer@", "host": "demo-host", "extended": "true"}
-    header, _ = container(answers[key_of("data", {**place, "format": "columns"}, index["defaults"])])
+    place = {"run": SLOW, "tag": "trace_viewer@", "host": "demo-host"}
+    header, _ = container(answers[key_of("page", {**place, "format": "columns"}, index["defaults"])])
     steps = tp.open(DEMO).run(SLOW).answer("time_budget", host="demo-host")["steps"]
     times = sorted(((step.get("device_begin_ps") or [step["begin_ps"]])[0], step["duration_ps"][0]) for step in steps)
     slowest = max(range(len(times)), key=lambda at: times[at][1])
@@ -68,7 +68,7 @@ def test_the_timeline_is_that_of_the_slowest_step_and_its_neighbours(compared: b
     assert header["full_timespan_ps"] == header["window_ps"]
     assert header["window_ps"] == pytest.approx([first[0], sum(last)], abs=2e3)
     assert header["finest"]
-    details = json.loads(answers[key_of("data", {**place, "format": "details"}, index["defaults"])])
+    details = json.loads(answers[key_of("page", {**place, "format": "details"}, index["defaults"])])
     assert 10 < len(details) <= 1000
     at, one = next(iter(details.items()))
     assert at == f"{one['pid']}.{one['tid']}.{one['event']}"
@@ -119,8 +119,8 @@ def test_a_base_is_of_the_same_logdir(tmp_path: Path) -> None:
 def test_keys_leave_out_defaults_and_order() -> None:
     known = {"t": {"a": "1", "b": "false"}}
     assert (
-        key_of("data", {"tag": "t", "b": "true", "a": "1", "run": "é"}, known)
-        == '["data",["b","true"],["run","é"],["tag","t"]]'
+        key_of("page", {"tag": "t", "b": "true", "a": "1", "run": "é"}, known)
+        == '["page",["b","true"],["run","é"],["tag","t"]]'
     )
     assert key_of("run_info", {"run": "x", "a": "1"}, known) == '["run_info",["a","1"],["run","x"]]'
     assert defaults()["memory_viewer"]["memory_space"] == "0"
@@ -131,12 +131,12 @@ def test_a_refused_answer_is_stored_as_its_error() -> None:
 
     def ask(route: str, _: Any) -> bytes:
         made = {"runs_info": [{"run": "r"}], "config": {}, "run_info": {"run": "r", "tools": [tool]}}
-        if route == "data":
+        if route == "page":
             raise NotFound("There is no op.", code="op_not_found")
         return json.dumps(made[route]).encode()
 
     stored = {one.key: one for one in Collector(ask, "r", None, None).answers()}
-    one = stored['["data",["extended","true"],["host","h"],["run","r"],["tag","hlo_stats"]]']
+    one = stored['["page",["host","h"],["run","r"],["tag","hlo_stats"]]']
     assert (one.status, json.loads(one.body)["error"]["code"]) == (404, "op_not_found")
 
 
@@ -145,11 +145,11 @@ def test_the_memory_of_each_allocator_is_stored() -> None:
 
     def ask(route: str, _: Any) -> bytes:
         made = {"runs_info": [{"run": "r"}], "config": {}, "run_info": {"run": "r", "tools": [tool]}}
-        return json.dumps({"memoryIds": ["0", "GPU_0_bfc"]} if route == "data" else made[route]).encode()
+        return json.dumps({"memoryIds": ["0", "GPU_0_bfc"]} if route == "page" else made[route]).encode()
 
     stored = {one.key for one in Collector(ask, "r", None, None).answers()}
-    place = '["extended","true"],["host","h"],["memory_id","{}"],["run","r"],["tag","allocations_over_time"]]'
-    assert {f'["data",{place.format(name)}' for name in ("0", "GPU_0_bfc")} <= stored
+    place = '["host","h"],["memory_id","{}"],["run","r"],["tag","allocations_over_time"]]'
+    assert {f'["page",{place.format(name)}' for name in ("0", "GPU_0_bfc")} <= stored
 
 
 NAMES = Names(
@@ -197,8 +197,8 @@ def test_names_become_placeholders(text: str, expected: str) -> None:
 def test_redaction_reaches_keys_binary_headers_and_nested_values() -> None:
     redactor = Redactor(NAMES)
     body = contained({"strings": ["layer_0"], "sections": [{"host": "vm"}], "arrays": {}}, b"\1\2")
-    answer = redactor(Stored('["data",["run","alice/secret/1"]]', 200, body))
-    assert answer.key == '["data",["run","run-1"]]'
+    answer = redactor(Stored('["page",["run","alice/secret/1"]]', 200, body))
+    assert answer.key == '["page",["run","run-1"]]'
     header, arrays = container(answer.body)
     assert (header["strings"], header["sections"], arrays) == (["scope-3"], [{"host": "host-1"}], b"\1\2")
     answer = redactor(Stored("[]", 200, b'{"type": "vm", "deep": [[1], {"x": "vm"}], "vm": 2}'))

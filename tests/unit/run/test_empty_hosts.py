@@ -16,7 +16,7 @@ REASON = "is empty (0 bytes): the capture ended before it wrote anything, or is 
 
 
 def test_an_empty_file_does_not_hide_the_steps_of_other_hosts() -> None:
-    tables = answer(TOOL, worker("a"), b"", extended="true")
+    tables = answer(TOOL, worker("a"), b"", page=True)
     assert len(rows(tables[1])) == 4  # of six steps the first and the last are dropped
     assert tables[7]["hosts"]["step_ms"] == {"h0": 1.0}
     messages = [row[1] for row in rows(tables[6])]

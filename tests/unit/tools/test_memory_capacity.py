@@ -25,7 +25,7 @@ def module() -> str:
 
 
 def extended(*planes: str, **params: str) -> Any:
-    return answer(TOOL, "\n".join([module(), *planes]), extended="true", **params)
+    return answer(TOOL, "\n".join([module(), *planes]), page=True, **params)
 
 
 def allocations(**free: int) -> str:
@@ -107,4 +107,4 @@ def test_extended_times_of_the_memory_profile_are_those_of_the_recording() -> No
         return one["profileSummary"]["peakStatsTimePs"], points
 
     assert times() == ("2000000", ["1000000", "2000000"])
-    assert times(extended="true") == ("902000000", ["6000000", "902000000"])
+    assert times(page=True) == ("902000000", ["6000000", "902000000"])

@@ -252,8 +252,8 @@ def test_module_runs() -> None:
     # Since the start of the line, like the times of the memory events.
     first = {"name": "jit_f(7)", "startTimePs": "2000000", "endTimePs": "7000000", "id": "0", "planeName": "TPU:1"}
     assert runs == [first, {**first, "startTimePs": "9000000", "endTimePs": "10000000", "id": "1"}]
-    # With `extended` both count from the start of the recording.
-    since_recording = answer(TOOL, text, extended="true")["hloModules"]
+    # For the page both count from the start of the recording.
+    since_recording = answer(TOOL, text, page=True)["hloModules"]
     assert [run["startTimePs"] for run in since_recording] == ["3000000", "10000000"]
 
 

@@ -15,7 +15,7 @@ MS = 10**9
 
 
 def more(*profiles: str, **params: str) -> Any:
-    return answer(TOOL, *profiles, extended="true", **params)[7]
+    return answer(TOOL, *profiles, page=True, **params)[7]
 
 
 GPU = """
@@ -178,7 +178,7 @@ def test_of_two_hosts_one_is_compared_with_the_other() -> None:
 
 
 def test_steps_are_means_over_hosts_and_open_on_the_slowest() -> None:
-    tables = answer(TOOL, steps_of(1000, 3000), steps_of(2000, 1000, name="b"), extended="true")
+    tables = answer(TOOL, steps_of(1000, 3000), steps_of(2000, 1000, name="b"), page=True)
     found = tables[7]["decomposition"]
     assert found["steps"]["duration_ps"] == [1.5 * MS, 2 * MS]
     assert (found["step_ps"], found["source"]) == (1.75 * MS, "host")
@@ -212,7 +212,7 @@ def test_what_steps_cover_is_that_of_the_shown_steps() -> None:
 
 
 def test_top_ops_without_framework_op_have_an_hlo_category() -> None:
-    tables = answer(TOOL, TPU, extended="true")
+    tables = answer(TOOL, TPU, page=True)
     assert rows(tables[0], "operation", "category") == [["fusion.1", "Unknown"]]
     assert tables[7]["op_categories"] == ["loop fusion"]
 

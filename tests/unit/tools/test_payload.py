@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
+from tpu_profile_plugin.compat.xprof.members import as_xprof
 from tpu_profile_plugin.errors import Problem
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.payload import (
     Json,
     Raw,
     Records,
-    as_xprof,
     encode,
     left_out_header,
     tables_in,

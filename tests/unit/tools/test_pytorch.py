@@ -51,7 +51,7 @@ def test_pages_say_which_option_gives_what_is_missing() -> None:
     assert "profile_memory=True" in reason
     both = combine_facts([without, recorded])
     assert [find("memory_profile").available(facts) for facts in (recorded, both)] == [None, None]
-    page = answer(find("input_pipeline_analyzer"), plain, extended="true")[5]
+    page = answer(find("input_pipeline_analyzer"), plain, page=True)[5]
     assert page["no_ops"].startswith("PyTorch's DataLoader records how long the program waits for each batch")
 
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+import tpu_profile_plugin.compat.xprof as xprof
 from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.tools import registry
 from tpu_profile_plugin.tools.tool import Tool
@@ -28,8 +29,8 @@ def test_ids_and_aliases_are_unique():
 
 
 def test_tools_are_in_the_order_that_clients_know():
-    known = [tool.id for tool in registry.TOOLS if tool.id in registry.XPROF_ORDER]
-    assert known == sorted(known, key=registry.XPROF_ORDER.index)
+    known = [tool.id for tool in registry.TOOLS if tool.id in xprof.ORDER]
+    assert known == sorted(known, key=xprof.ORDER.index)
 
 
 @pytest.mark.parametrize("tag", ["profile_contents", "profile_contents^", "profile_contents#"])
@@ -48,8 +49,3 @@ def test_unknown_tools(tag):
         registry.find(tag)
     assert caught.value.code == "tool_not_found"
     assert "profile_contents" in caught.value.details["tools"]
-
-
-def test_hosts_that_tools_of_ours_take():
-    assert registry.own_choice("profile_contents") is registry.find("profile_contents").hosts
-    assert [registry.own_choice(tag) for tag in ("overview_page", "nope")] == [None, None]

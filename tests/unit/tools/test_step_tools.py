@@ -110,7 +110,7 @@ def test_the_overview_of_a_tpu():
     }
     assert tables[5] == {}
     assert set(tables[3]["p"].values()) == {""}
-    more = answer(overview_page.TOOL, TPU, extended="true")[7]
+    more = answer(overview_page.TOOL, TPU, page=True)[7]
     assert more["efficiency"]["goodput_percent"] == pytest.approx(100 * 0.12 / 2)
     assert more["efficiency"]["memory_bw_percent"] == pytest.approx(0.1)
     # 200 us of input in two steps of 1 ms with 1 ms between them.
@@ -366,7 +366,7 @@ def test_hosts_that_lag_behind_are_named():
         quick,
         quick.replace("host vm", "host b"),
         slow.replace("host vm", "host c"),
-        extended="true",
+        page=True,
     )
     assert found[7]["hosts"]["stragglers"] == ["h2"]
     assert found[7]["hosts"]["step_ms"] == {"h0": 1.0, "h1": 1.0, "h2": 1.5}
@@ -407,6 +407,6 @@ def test_computation_longer_than_the_step_is_cut_in_the_decomposition():
         0.8,
     ]
     for profile, parts in ((text, [800, 200, 0]), (TPU, [600, 200, 200])):
-        found = answer(overview_page.TOOL, profile, extended="true")[7]["decomposition"]["steps"]["parts_ps"]
+        found = answer(overview_page.TOOL, profile, page=True)[7]["decomposition"]["steps"]["parts_ps"]
         first = [found.get(key, [0])[0] / 10**6 for key in ("compute", "idle_input", "idle_other")]
         assert first == parts

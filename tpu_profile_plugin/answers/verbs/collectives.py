@@ -10,7 +10,7 @@ from tpu_profile_plugin.answers.ids import distinct_ids, op_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.tables.table import Table, texts
-from tpu_profile_plugin.tools.payload import Json
+from tpu_profile_plugin.tools.time.communication import Communication
 from tpu_profile_plugin.units import PS_PER_MS
 
 _ID = texts("id", "Id", "Name and program of the collective; start and done are one.")
@@ -33,10 +33,9 @@ def collectives(
     """
     run = asked.run
     run.communication()  # raises NoData without devices
-    payload = run.payload("communication")
-    assert isinstance(payload, Json)
-    page = payload.value
-    ops: Table = page["ops"]
+    page = run.payload("communication")
+    assert isinstance(page, Communication)
+    ops = page.ops
     text = find.casefold()
     names = zip(ops["op"], ops["kind"], strict=True)
     rows = [row for row, (name, kind) in enumerate(names) if text in f"{name} {kind}".casefold()]
@@ -46,39 +45,37 @@ def collectives(
     table = Table((_ID, *columns), [distinct_ids(ids), *(chosen[column.id] for column in columns)], name="collectives")
     base = {"hidden_percent": _HIDDEN}
     outside: list[str] = []
-    facts: dict[str, Any] = {"collectives_found": len(rows), "devices": len(page["ranks"])}
-    if page["cost"] is not None:
-        facts["exposed_percent"] = 100 * page["cost"]["share"]
-        base["exposed_percent"] = f"of the average {page['cost']['base']}; waits for late devices included"
-        if not page["cost"]["share"] and ops["exposed_ps"].any():
-            outside = [
-                f"The exposed collectives ran outside the {page['cost']['base']}s, so that they are no share of them."
-            ]
+    facts: dict[str, Any] = {"collectives_found": len(rows), "devices": len(page.ranks)}
+    if page.cost is not None:
+        facts["exposed_percent"] = 100 * page.cost.share
+        base["exposed_percent"] = f"of the average {page.cost.base}; waits for late devices included"
+        if not page.cost.share and ops["exposed_ps"].any():
+            outside = [f"The exposed collectives ran outside the {page.cost.base}s, so that they are no share of them."]
     facts |= _late(page)
     if facts["late_devices"]:
         base["caused_percent"] = _CAUSED
-    if page["first_waits"]:
+    if page.first_waits:
         keys = ("device", "op", "kind", "wait_ps")
-        facts["first_waits"] = [{name: one[name] for name in keys} for one in page["first_waits"][:_MOST_LATE]]
-    offsets = list(page["host_offsets_ps"].items())[:_MOST_CLOCKS]
+        facts["first_waits"] = [{name: getattr(wait, name) for name in keys} for wait in page.first_waits[:_MOST_LATE]]
+    offsets = list(page.host_offsets_ps.items())[:_MOST_CLOCKS]
     if offsets:
         facts["clocks"] = [{"host": host, "offset_ps": offset} for host, offset in offsets]
-    notes = [*page["notes"], *outside, *([] if len(ops) else ["No collective ran in the recording."])]
+    notes = [*page.notes, *outside, *([] if len(ops) else ["No collective ran in the recording."])]
     if notes:
         facts["notes"] = notes
     return Answer(Link("communication"), facts, table, base, _further(run, chosen, page))
 
 
-def _late(page: dict[str, Any]) -> dict[str, Any]:
+def _late(page: Communication) -> dict[str, Any]:
     """Devices that others wait for, and hosts of which all devices are late, as page and finding name them."""
-    ranks: Table = page["ranks"]
+    ranks = page.ranks
     caused = dict(zip(ranks["device"], ranks["caused_ps"].tolist(), strict=True))
     late = [
-        {name: one[name] for name in ("device", "host", "work_ratio", "more_work", "caused_percent")}
-        | {"caused_ps": caused.get(one["device"])}
-        for one in page["stragglers"][:_MOST_LATE]
+        {name: getattr(device, name) for name in ("device", "host", "work_ratio", "more_work", "caused_percent")}
+        | {"caused_ps": caused.get(device.device)}
+        for device in page.stragglers[:_MOST_LATE]
     ]
-    return {"late_devices": late, "late_hosts": [one["host"] for one in page["late_hosts"]]}
+    return {"late_devices": late, "late_hosts": page.late_hosts}
 
 
 def _instructions(name: str) -> tuple[str, str]:
@@ -87,7 +84,7 @@ def _instructions(name: str) -> tuple[str, str]:
     return name, f"{kind}-start{dot}{number}"
 
 
-def _further(run: OpenRun, ops: Table, page: dict[str, Any]) -> tuple[Next, ...]:
+def _further(run: OpenRun, ops: Table, page: Communication) -> tuple[Next, ...]:
     """The window of the collective with most exposed time, its op, and what to do."""
     further = []
     if len(ops):
@@ -101,8 +98,8 @@ def _further(run: OpenRun, ops: Table, page: dict[str, Any]) -> tuple[Next, ...]
         further += [
             Next("op", {"name": id_}, "its times, shapes and source") for id_ in op_ids(run, _instructions(name))[:1]
         ]
-    if page["stragglers"]:
-        late = page["stragglers"][0]["host"]
+    if page.stragglers:
+        late = page.stragglers[0].host
         further.append(Next("ops", {"host": late}, f"what the devices of {late} work on"))
     further.append(Next("explain", {}, "what slows the run down, and what to do"))
     further.append(Next("budget", {}, "what else the average step consists of"))

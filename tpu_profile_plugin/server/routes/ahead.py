@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.tools.tool import Tool
 
 _AS_PAGES_ASK = {"trace_viewer@": {"format": "columns"}}
-"""Parameters of our pages beside `extended`: the answers of the pages are computed in advance."""
+"""Parameters of our pages: their answers are computed in advance."""
 
 
 class AheadRoutes:
@@ -82,7 +82,7 @@ class AheadRoutes:
 
 def _steps(tool: Tool, located: LocatedRun, address: dict[str, str]) -> list[Step]:
     """The queries of our page of a tool: all hosts merged, or one after another."""
-    base = {**address, "tag": tool.id, "extended": "true", **_AS_PAGES_ASK.get(tool.id, {})}
+    base = {**address, "tag": tool.id, **_AS_PAGES_ASK.get(tool.id, {})}
     if tool.hosts.value in ("one", "several") and len(located.run.hosts) > 1:
         return [Step({**base, "host": file.host}) for file in located.run.hosts]
     return [Step(base)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import tpu_profile_plugin
 from tpu_profile_plugin.cache.bodies import Body
@@ -15,7 +15,6 @@ from tpu_profile_plugin.server.catalog import (
     InspectedRun,
     all_hosts,
     chosen_hosts,
-    hosts_listed,
     hosts_offered,
 )
 from tpu_profile_plugin.server.http.answer import JSON, NEVER, Answer, json_answer, text_answer
@@ -31,6 +30,7 @@ PATTERNS = (
     "<directory>/<host>.xplane.pb",
     "<directory>/<rank>.pt.trace.json.gz",
 )
+Form = Literal["data", "page"]
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -91,15 +91,15 @@ class Routes:
     def run_tools(self, query: Query) -> Answer:
         """The ids of the available tools in menu order; with `own=true` also those that XProf never lists."""
         load_tools()
-        from tpu_profile_plugin.tools.registry import XPROF_ORDER, XPROF_UNLISTED
+        from tpu_profile_plugin.compat import wing
 
         inspected = self._catalog.inspect(self._catalog.locate(query.place))
-        listed = set(XPROF_ORDER) - set(XPROF_UNLISTED)
-        with_additions = query.flag("own", default=False)
+        xprof = wing()
+        with_additions = xprof is None or query.flag("own", default=False)
         available = [
             tool["id"]
             for tool in _tools(inspected, [])
-            if tool["available"] and (with_additions or tool["id"] in listed)
+            if tool["available"] and (xprof is None or with_additions or tool["id"] in xprof.LISTED)
         ]
         if "trace_viewer@" in available and "trace_viewer" in available:
             available.remove("trace_viewer")
@@ -134,12 +134,17 @@ class Routes:
     def hosts(self, query: Query) -> Answer:
         """The hosts that a tool can show; the tool's name is not checked."""
         load_tools()
+        from tpu_profile_plugin.compat import wing
         from tpu_profile_plugin.tools import registry
+        from tpu_profile_plugin.tools.tool import HostChoice
 
         run = self._catalog.locate(query.place).run
         tag = registry.canonical(query.optional("tag") or "")
-        choice = registry.own_choice(tag)
-        names = hosts_listed(run, tag) if choice is None else hosts_offered(run, choice)
+        tool, xprof = registry.named(tag), wing()
+        if xprof is not None and (tool is None or tool.id in xprof.ORDER):
+            names = xprof.hosts_listed(run, tag)
+        else:
+            names = hosts_offered(run, HostChoice.ONE if tool is None else tool.hosts)
         return json_answer([{"hostname": name} for name in names])
 
     def module_list(self, query: Query) -> Answer:
@@ -151,25 +156,29 @@ class Routes:
         # XProf lists a marker file of this name for a run with profiles but without modules.
         return text_answer(",".join(names) or ("NO_MODULE" if located.run.hosts else ""))
 
+    def page(self, query: Query) -> Answer:
+        """A tool's document: what its page receives."""
+        return self._answer(query, form="page")
+
     def data(self, query: Query) -> Answer:
-        """A tool's answer."""
+        """A tool's answer as XProf gives it; of a tool that XProf lacks the document."""
         if query.optional("run") is None and (answer := _without_run(query)) is not None:
             return answer
-        return self._answer(query)
+        return self._answer(query, form="data")
 
     def data_csv(self, query: Query) -> Answer:
         """A table of a tool's answer as a CSV download: the table named by `table`, else the first."""
-        return self._answer(query, csv=query.optional("table") or "")
+        return self._answer(query, form="page", csv=query.optional("table") or "")
 
     def progress(self, query: Query) -> Answer:
-        """The progress of the answer to the same query of `/data`; null if it is not being computed."""
-        read = self._results().progress.of(self._request(query, csv=None).key)
+        """The progress of the answer to the same query of `/page`; null if it is not being computed."""
+        read = self._results().progress.of(self._request(query, "page").key)
         done, total, missing = (None, None, ()) if read is None else read
         return json_answer({"done": done, "total": total, "missing": [*missing]}, cache=NEVER)
 
-    def _answer(self, query: Query, csv: str | None = None, tries: int = 2) -> Answer:
+    def _answer(self, query: Query, form: Form, csv: str | None = None, tries: int = 2) -> Answer:
         """A tool's answer; computed again if a file changes meanwhile, which raises FileChanged the second time."""
-        request = self._request(query, csv)
+        request = self._request(query, form, csv)
         headers = (("Content-Disposition", f'attachment; filename="{_csv_name(query)}"'),) if csv is not None else ()
         fresh = not query.flag("use_saved_result", default=True)
         if not fresh and query.client_has(request.key):
@@ -179,26 +188,30 @@ class Routes:
         except FileChanged:
             if tries == 1:
                 raise
-            return self._answer(query, csv, tries - 1)
+            return self._answer(query, form, csv, tries - 1)
         if body.stable and body.complete:
             return Answer(body, etag=request.key, headers=headers)
         return Answer(body, cache=NEVER, headers=headers)
 
-    def _request(self, query: Query, csv: str | None) -> ToolRequest:
+    def _request(self, query: Query, form: Form, csv: str | None = None) -> ToolRequest:
         """The request for a tool's answer, with all names of the query looked up."""
         load_tools()
+        from tpu_profile_plugin.compat import xprof_form
         from tpu_profile_plugin.tools import registry
 
         located = self._catalog.locate(query.place)
         tool = registry.find(query.required("tag"))
+        xprofs = xprof_form(tool) if form == "data" else None
+        tool = xprofs or tool
         hosts = chosen_hosts(located.run, tool.hosts, query.optional("host"), query.names("hosts"))
         params = {param.name: param.parse(query.optional(param.name)) for param in tool.params}
+        if form == "page" and "extended" in params:
+            params["extended"] = True
         base = None
         if tool.compares:  # the run of the same directory that the parameter `base` names, with all its hosts
             other = self._catalog.locate(Place(query.required("base"), below=query.place.below))
             base = Side(other, all_hosts(other.run))
-        extended = csv is not None or not registry.has_extras(tool) or query.flag("extended", default=False)
-        return ToolRequest(located, tool, hosts, params, csv, base, extended)
+        return ToolRequest(located, tool, hosts, params, csv, base, recorded=xprofs is not None)
 
 
 def _without_run(query: Query) -> Answer | None:

@@ -1,25 +1,9 @@
-"""The answer of the communication tool.
-
-An object; times are whole picoseconds, bandwidths 1e9 bytes per second:
-
-* `ops`: DataTable, one row per collective, most exposed time without waits first, as findings rank them;
-* `steps` [{number, name, begin_ps, communication_ps, exposed_ps, hidden_percent}], times summed over devices;
-* `ranks`: DataTable, one row per device;
-* `stragglers` [{device, host, caused_percent, work_ratio, more_work, modified_z, waits_ratio}]: devices that the others
-  wait for, with their share of all waits; the last two only of devices with clearly more work than the others;
-  `late_hosts` [{host}]: hosts of which all devices are late;
-* `first_waits` [{device, host, op, kind, begin_ps, end_ps, wait_ps}]: runs that waited until other devices had started,
-  longest first; no other number here includes these waits;
-* `clocks`, `launches`: DataTables; `host_offsets_ps` {host: what to add to its times};
-* `cost` {share, base}: share of the step, or of the time from step to step, that communication takes and no computation
-  hides, waits for late devices included; null without steps;
-* `early_ends`: runs of collectives that ended before the last rank began;
-* `notes` [sentences].
-"""
+"""Communication: collectives, hidden and exposed, their bandwidth and waits, late devices, clocks and launches."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,9 +21,9 @@ from tpu_profile_plugin.run.figures.budget import run_budget
 from tpu_profile_plugin.run.figures.communication import communication, run_communication
 from tpu_profile_plugin.run.figures.programs import programs_of
 from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
 from tpu_profile_plugin.tools.common.devices import device_names, lacks_communication
-from tpu_profile_plugin.tools.payload import Json, Records
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import duration
@@ -102,12 +86,110 @@ LAUNCHES = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class CommunicationCost:
+    """The price of communication.
+
+    Attributes:
+      share: of the step, or of the time from step to step, that communication takes and no computation hides, waits for
+        late devices included; 0 to 1.
+      base: what it is a share of.
+    """
+
+    share: float
+    base: str
+
+
+@dataclass(frozen=True)
+class CommunicationStep:
+    """Communication in a step, summed over devices.
+
+    Attributes:
+      begin_ps: on the time axis of the host of the first device.
+      communication_ps: time with a collective under way.
+      exposed_ps: the part of it in which the device computes nothing.
+      hidden_percent: the rest; null without communication.
+    """
+
+    number: int
+    name: str
+    begin_ps: int
+    communication_ps: int
+    exposed_ps: int
+    hidden_percent: float | None
+
+
+@dataclass(frozen=True)
+class LateDevice:
+    """A device that the others wait for.
+
+    Attributes:
+      caused_percent: its share of all waits.
+      work_ratio: its work over the median of all devices; null if that is 0.
+      more_work: it has clearly more work than the others.
+      modified_z: how far its work is from the median; null without clearly more work.
+      waits_ratio: the others' time in collectives over its own; null as above.
+    """
+
+    device: str
+    host: str
+    caused_percent: float
+    work_ratio: float | None
+    more_work: bool
+    modified_z: float | None
+    waits_ratio: float | None
+
+
+@dataclass(frozen=True)
+class WaitForStart:
+    """A run of a collective that waited until other devices had started; no other number includes this wait."""
+
+    device: str
+    host: str
+    op: str
+    kind: str
+    begin_ps: int
+    end_ps: int
+    wait_ps: int
+
+
+@dataclass(frozen=True)
+class Communication(Document):
+    """Collectives, steps, devices, clocks and launches of the chosen hosts; times are whole picoseconds.
+
+    Attributes:
+      ops: one row per collective, most exposed time without waits first, as findings rank them.
+      cost: null without steps.
+      ranks: one row per device.
+      late_hosts: hosts of which all devices are late.
+      first_waits: longest first.
+      clocks: hosts against the first one, devices against their host.
+      host_offsets_ps: what to add to the times of each host so that its clock agrees with that of the first one.
+      early_ends: runs of collectives that ended before the last rank began.
+      launches: one row per GPU.
+      notes: sentences.
+    """
+
+    ops: Table
+    cost: CommunicationCost | None
+    steps: list[CommunicationStep]
+    ranks: Table
+    stragglers: list[LateDevice]
+    late_hosts: list[str]
+    first_waits: list[WaitForStart]
+    clocks: Table
+    host_offsets_ps: dict[str, int]
+    early_ends: int
+    launches: Table
+    notes: list[str]
+
+
 _COST = ("collectives", "device_to_device")
 _SAMPLED = "Waits cover the first runs of collectives only: there are too many to match between hosts."
 _UNKNOWN_CLOCK = "The clocks of some hosts could not be compared; their waits are for devices of the same host only."
 
 
-def build(run: Run, query: Query) -> Json:
+def build(run: Run, query: Query) -> Communication:
     """Collectives, steps, ranks, clocks and launches of the chosen hosts."""
     parts, comm = run.map_hosts(communication), run_communication(run)
     budget = run_budget(run)
@@ -118,25 +200,34 @@ def build(run: Run, query: Query) -> Json:
         notes.append(_UNKNOWN_CLOCK)
     if comm.first_waits:
         notes.append(first_wait_note(comm.first_waits, names))
-    return Json(
-        {
-            "ops": _ops(comm, names, hosts, _programs(run, {one.key.program for one in comm.sums if one.key.program})),
-            "cost": {"share": _cost(budget, comm), "base": budget.base} if len(budget) else None,
-            "steps": _steps(comm),
-            "ranks": _ranks(comm, names, hosts),
-            "stragglers": [_straggler(one, comm, names, hosts) for one in comm.stragglers],
-            "late_hosts": [] if comm.late_host is None else [{"host": hosts[comm.late_host]}],
-            "first_waits": [_first_wait(one, comm, names, hosts) for one in comm.first_waits],
-            "clocks": _clocks(comm, parts, names, hosts),
-            "host_offsets_ps": {
-                hosts[host]: offset.offset_ps
-                for host, offset in zip(comm.hosts, comm.offsets, strict=True)
-                if offset is not None
-            },
-            "early_ends": comm.early,
-            "launches": _launches(comm, parts, names),
-            "notes": [*notes, *run.warnings],
-        }
+    return Communication(
+        ops=_ops(comm, names, hosts, _programs(run, {sums.key.program for sums in comm.sums if sums.key.program})),
+        cost=CommunicationCost(_cost(budget, comm), budget.base) if len(budget) else None,
+        steps=_steps(comm),
+        ranks=_ranks(comm, names, hosts),
+        stragglers=[_late_device(straggler, comm, names, hosts) for straggler in comm.stragglers],
+        late_hosts=[] if comm.late_host is None else [hosts[comm.late_host]],
+        first_waits=[
+            WaitForStart(
+                names[wait.device],
+                hosts[comm.devices[wait.device].host],
+                wait.key.name,
+                wait.key.kind,
+                wait.begin_ps,
+                wait.end_ps,
+                wait.wait_ps,
+            )
+            for wait in comm.first_waits
+        ],
+        clocks=_clocks(comm, parts, names, hosts),
+        host_offsets_ps={
+            hosts[host]: offset.offset_ps
+            for host, offset in zip(comm.hosts, comm.offsets, strict=True)
+            if offset is not None
+        },
+        early_ends=comm.early,
+        launches=_launches(comm, parts, names),
+        notes=[*notes, *run.warnings],
     )
 
 
@@ -162,32 +253,18 @@ def _cost(budget: RunBudget, comm: RunCommunication) -> float:
     return max(sum(map(budget.part_ps, _COST)) - start, 0.0) / base if base > 0 else 0.0
 
 
-def _straggler(
-    one: Straggler, comm: RunCommunication, names: Sequence[str], hosts: Sequence[str]
-) -> dict[str, str | float | bool | None]:
-    return {
-        "device": names[one.index],
-        "host": hosts[comm.devices[one.index].host],
-        "caused_percent": 100 * one.share,
-        "work_ratio": one.ratio,
-        "more_work": one.work is not None,
-        "modified_z": one.work.z if one.work else None,
-        "waits_ratio": one.work.waits if one.work else None,
-    }
-
-
-def _first_wait(
-    one: FirstWait, comm: RunCommunication, names: Sequence[str], hosts: Sequence[str]
-) -> dict[str, str | int]:
-    return {
-        "device": names[one.device],
-        "host": hosts[comm.devices[one.device].host],
-        "op": one.key.name,
-        "kind": one.key.kind,
-        "begin_ps": one.begin_ps,
-        "end_ps": one.end_ps,
-        "wait_ps": one.wait_ps,
-    }
+def _late_device(
+    straggler: Straggler, comm: RunCommunication, names: Sequence[str], hosts: Sequence[str]
+) -> LateDevice:
+    return LateDevice(
+        device=names[straggler.index],
+        host=hosts[comm.devices[straggler.index].host],
+        caused_percent=100 * straggler.share,
+        work_ratio=straggler.ratio,
+        more_work=straggler.work is not None,
+        modified_z=straggler.work.z if straggler.work else None,
+        waits_ratio=straggler.work.waits if straggler.work else None,
+    )
 
 
 def _programs(run: Run, wanted: set[int]) -> dict[int, str]:
@@ -238,20 +315,14 @@ def _hidden(exposed_ps: int, total_ps: int) -> float | None:
     return 100 * (1 - exposed_ps / total_ps) if total_ps else None
 
 
-def _steps(comm: RunCommunication) -> Records:
-    communication, exposed = comm.communication_ps.sum(axis=1), comm.exposed_ps.sum(axis=1)
-    times = zip(communication.tolist(), exposed.tolist(), strict=True)
-    numbered = zip(comm.names, comm.number.tolist(), strict=True)
-    return Records(
-        {
-            "number": comm.number,
-            "name": [name or str(number) for name, number in numbered],
-            "begin_ps": comm.begin_ps[:, 0] if len(comm.number) else comm.number,
-            "communication_ps": communication,
-            "exposed_ps": exposed,
-            "hidden_percent": np.array([_hidden(shown, time) for time, shown in times], np.float64),
-        }
-    )
+def _steps(comm: RunCommunication) -> list[CommunicationStep]:
+    under_way, exposed = comm.communication_ps.sum(axis=1).tolist(), comm.exposed_ps.sum(axis=1).tolist()
+    begin = comm.begin_ps[:, 0].tolist() if len(comm.number) else []
+    steps = zip(comm.number.tolist(), comm.names, begin, under_way, exposed, strict=True)
+    return [
+        CommunicationStep(number, name or str(number), begin_ps, ps, exposed_ps, _hidden(exposed_ps, ps))
+        for number, name, begin_ps, ps, exposed_ps in steps
+    ]
 
 
 def _ranks(comm: RunCommunication, names: Sequence[str], hosts: Sequence[str]) -> Table:

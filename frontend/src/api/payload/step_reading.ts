@@ -1,4 +1,4 @@
-// Decodes the server's reading of the steps, which the overview and the input pipeline page receive with `extended`.
+// Decodes the server's reading of the steps, which the overview and the input pipeline page receive.
 import type { HostTimes, Recording, StepReading } from "../../base/steps/reading";
 import { readDecomposition } from "./decomposition";
 import { asDict, asList, asNumber, asText } from "./fields";

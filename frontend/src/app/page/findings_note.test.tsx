@@ -27,7 +27,7 @@ const HEADLINE = { title: "", tone: "none", finding: null };
 const answer = (...findings: object[]) => ({ headline: HEADLINE, findings, silent: [], step_ps: 1, base: "step", parts: [] });
 
 function Page({ run, client, tool }: PageProps) {
-  const found = useLoad(run, (signal) => client.json<string>("data", { run, tag: tool.id }, { signal }));
+  const found = useLoad(run, (signal) => client.json<string>("page", { run, tag: tool.id }, { signal }));
   return <p id="page">{found.data ?? "waiting"}</p>;
 }
 

@@ -23,7 +23,7 @@ const tool: ToolInfo = {
 };
 
 function Page({ run, client }: PageProps) {
-  const answer = useLoad(run, (signal) => client.json<string>("data", { run, tag: "stats" }, { signal }));
+  const answer = useLoad(run, (signal) => client.json<string>("page", { run, tag: "stats" }, { signal }));
   return answer.data === null ? <Loading what="Adding up 3 hosts" /> : <p id="page">{answer.data}</p>;
 }
 
@@ -66,7 +66,7 @@ describe("hosts behind a page", () => {
     const { asked, finish } = open("ALL_HOSTS");
     await wait(1300);
     expect(text(".loading-text")).toBe("Adding up 3 hosts: 1 of 3 hosts read, waiting for b, c…");
-    expect(new Set(asked)).toEqual(new Set(["data?extended=true&run=r&tag=stats", "progress?extended=true&run=r&tag=stats"]));
+    expect(new Set(asked)).toEqual(new Set(["page?run=r&tag=stats", "progress?run=r&tag=stats"]));
     finish();
     await flush();
     expect(text("#page")).toBe("numbers");
@@ -79,7 +79,7 @@ describe("hosts behind a page", () => {
   it("does not request progress for one host", async () => {
     const { asked } = open("a");
     await wait(1300);
-    expect(asked).toEqual(["data?extended=true&run=r&tag=stats"]);
+    expect(asked).toEqual(["page?run=r&tag=stats"]);
     expect(text(".loading-text")).toBe("Adding up 3 hosts…");
   });
 
@@ -93,7 +93,7 @@ describe("hosts behind a page", () => {
       );
     });
     const OfBase = ({ client: own }: PageProps) => {
-      const answer = useLoad("base", (signal) => own.json<string>("data", { run: "base", tag: "stats" }, { signal }));
+      const answer = useLoad("base", (signal) => own.json<string>("page", { run: "base", tag: "stats" }, { signal }));
       return answer.data === null ? <Loading what="Reading" /> : <p id="page">{answer.data}</p>;
     };
     const state = { get: () => null, set: () => undefined, subscribe: () => () => undefined };
@@ -113,7 +113,7 @@ describe("hosts behind a page", () => {
     );
     await wait(1300);
     expect(text("#page")).toBe("numbers");
-    expect(asked).toEqual(["data?extended=true&run=base&tag=stats"]);
+    expect(asked).toEqual(["page?run=base&tag=stats"]);
     expect(document.querySelector("[data-left-out]")).toBeNull();
   });
 

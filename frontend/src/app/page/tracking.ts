@@ -108,7 +108,7 @@ export function useTracking(client: Client, run: string, hosts: number): Tracked
       get: (options: RequestOptions) => Promise<T>,
     ): Promise<T> => {
       // Requests for a base have their own line on the page.
-      if (route !== "data" || params["run"] !== run) return get(options);
+      if (route !== "page" || params["run"] !== run) return get(options);
       const value = await (hosts < 2 ? get(options) : follow(params, options, get));
       setReady(true);
       return value;

@@ -39,13 +39,13 @@ const DETAILS = { "1.2.2": { name: "add", args: [{ key: "shape", value: "f32[8]"
 
 function client() {
   const all: [Record<string, string>, Uint8Array][] = [
-    [{ ...PLACE, extended: "true", format: "columns" }, BOXES],
-    [{ ...PLACE, extended: "true", format: "details" }, new TextEncoder().encode(JSON.stringify(DETAILS))],
+    [{ ...PLACE, format: "columns" }, BOXES],
+    [{ ...PLACE, format: "details" }, new TextEncoder().encode(JSON.stringify(DETAILS))],
   ];
   const packed = all.map(([, body]) => deflateSync(body));
   const answers = Object.fromEntries(
     all.map(([params], i) => [
-      storedKey("data", Object.entries(params), {}),
+      storedKey("page", Object.entries(params), {}),
       [i === 0 ? 0 : (packed[0]?.length ?? 0), packed[i]?.length ?? 0, 200] as const,
     ]),
   );
@@ -58,13 +58,13 @@ function client() {
 
 describe("the timeline of a report", () => {
   it("gives its window for any window, as the finest that there is", async () => {
-    const trace = decodeTrace(await client().bytes("data", { ...PLACE, format: "columns", start_time_ms: 1, resolution: 5 }));
+    const trace = decodeTrace(await client().bytes("page", { ...PLACE, format: "columns", start_time_ms: 1, resolution: 5 }));
     expect([trace.begin.length, trace.finest, trace.window]).toEqual([5, true, { begin: 0, end: 1000 }]);
   });
 
   it("finds events by name and by stored arguments, by time, without merged blocks", async () => {
     const find = async (more: Record<string, string | number>) => {
-      const hits = decodeSearchHits(await client().bytes("data", { ...PLACE, format: "search", limit: 10, ...more }));
+      const hits = decodeSearchHits(await client().bytes("page", { ...PLACE, format: "search", limit: 10, ...more }));
       return [hits.total, [...hits.begin]];
     };
     expect(await find({ query: "MAT" })).toEqual([2, [10, 90]]);
@@ -77,7 +77,7 @@ describe("the timeline of a report", () => {
   it("adds up whole events of rows that touch a window", async () => {
     const ms = 1e-9;
     const areas = "1.2.0.9,7.7.0.1";
-    const sums = await client().json<{ events: number; self_ps: number; rows: object[] }>("data", {
+    const sums = await client().json<{ events: number; self_ps: number; rows: object[] }>("page", {
       ...PLACE,
       format: "sums",
       areas,
@@ -94,10 +94,10 @@ describe("the timeline of a report", () => {
 
   it("knows events as stored, else by their box, and none outside", async () => {
     const event = (number: number) =>
-      client().json<Record<string, unknown>>("data", { ...PLACE, format: "event", pid: 1, tid: 2, event: number });
+      client().json<Record<string, unknown>>("page", { ...PLACE, format: "event", pid: 1, tid: 2, event: number });
     expect(await event(2)).toEqual(DETAILS["1.2.2"]);
     expect(await event(1)).toMatchObject({ name: "matmul", track: "Ops", begin_ps: 10, duration_ps: 30, row: 1 });
     await expect(event(99)).rejects.toMatchObject({ code: "not_in_report" });
-    await expect(client().json("data", { ...PLACE, format: "json" })).rejects.toMatchObject({ code: "not_in_report" });
+    await expect(client().json("page", { ...PLACE, format: "json" })).rejects.toMatchObject({ code: "not_in_report" });
   });
 });

@@ -19,14 +19,14 @@ export function timelineAnswers(answers: StoredAnswers): Maker {
       ["run", run],
       ["host", host],
     ];
-    const boxes = await answers.find("data", [...place, ["tag", TAG], ["extended", "true"], ["format", "columns"]]);
-    const details = await answers.find("data", [...place, ["tag", TAG], ["extended", "true"], ["format", "details"]]);
+    const boxes = await answers.find("page", [...place, ["tag", TAG], ["format", "columns"]]);
+    const details = await answers.find("page", [...place, ["tag", TAG], ["format", "details"]]);
     if (boxes?.status !== 200 || !details) return null;
     const trace = decodeTrace(boxes.body.buffer);
     return { boxes: boxes.body, trace, details: JSON.parse(new TextDecoder().decode(details.body)) as StoredWindow["details"] };
   };
   return async (route, params) => {
-    if (route !== "data" || params.get("tag") !== TAG || params.has("clocks") || params.has("reading")) return null;
+    if (route !== "page" || params.get("tag") !== TAG || params.has("clocks") || params.has("reading")) return null;
     const run = params.get("run") ?? "";
     const name = params.get("host") ?? "";
     const key = JSON.stringify([run, name]);

@@ -36,8 +36,10 @@ export function hostOfBase(tool: ToolInfo, host: string | null): string | null |
 }
 
 interface Asked<T> {
-  /** Reads the answer of the page's own tool. */
-  read: (answer: unknown) => T;
+  /** Reads the answer of the page's own tool; undefined: it is a document, which needs no reading. */
+  read?: (answer: unknown) => T;
+  /** The route of the page's own answer; "page" by default. */
+  route?: string;
   /** The request for the page's own run. */
   params: Params;
   /** What the result of `read` depends on besides the answer. */
@@ -45,17 +47,20 @@ interface Asked<T> {
 }
 
 /** The answer to the page's request for its base. */
-export function useBase<T>(page: PageProps, { read, params, also = "" }: Asked<T>): BaseAnswer<T> {
+export function useBase<T>(
+  page: PageProps,
+  { read = (answer) => answer as T, route = "page", params, also = "" }: Asked<T>,
+): BaseAnswer<T> {
   const { client, tool, host, base } = page;
   const name = base.run;
-  const loaded = useLoad(name === null ? null : JSON.stringify([name, tool.id, params, also]), async (signal) => {
+  const loaded = useLoad(name === null ? null : JSON.stringify([name, tool.id, route, params, also]), async (signal) => {
     const info = await client.json<RunInfo>("run_info", { run: name }, { signal });
     const theirs = info.tools.find(({ id }) => id === tool.id);
     if (!theirs?.available) return { data: null, host: null, why: theirs?.reason ?? "It has no data for this page." };
     const chosen = hostOfBase(theirs, host);
     if (chosen === undefined) return { data: null, host: null, why: `It has no host named ${host ?? ""}.` };
     const asked = { ...params, run: name, host: chosen ?? undefined, hosts: undefined };
-    return { data: read(await client.json<unknown>("data", asked, { signal })), host: chosen, why: null };
+    return { data: read(await client.json<unknown>(route, asked, { signal })), host: chosen, why: null };
   });
   if (loaded.error !== null)
     return { run: name, data: null, host: null, why: explain(loaded.error, { run: name ?? undefined, tool: tool.id }).why };
@@ -65,7 +70,7 @@ export function useBase<T>(page: PageProps, { read, params, also = "" }: Asked<T
 function useLoadedComparison({ run, base, client }: Pick<PageProps, "run" | "base" | "client">): Loaded<Comparison> {
   const params = { tag: COMPARE, run, base: base.run };
   return useLoad(base.run === null ? null : JSON.stringify(params), async (signal) =>
-    readComparison(await client.json<unknown>("data", params, { signal })),
+    readComparison(await client.json<unknown>("page", params, { signal })),
   );
 }
 

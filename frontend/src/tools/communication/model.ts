@@ -9,7 +9,7 @@ import type { TableData } from "../../base/table/table_data";
 import { filledSeries } from "../../base/chart/chart_data";
 import { formatPercent, formatRatio, formatTime, plural } from "../../base/format";
 import { CATEGORIES } from "../../base/steps/step_category";
-import type { Communication, StepTime } from "./decode";
+import type { Communication, CommunicationStep } from "../../base/documents";
 
 const WHAT = "the table of collectives";
 /** Share of the step that exposed communication costs, from which it matters, and from which it is severe. */
@@ -52,17 +52,17 @@ export function headline(found: Communication): Headline {
       `${plural(names.length, "collective")}, ${formatTime(all)} over all devices; computation hides ` +
         `${share(all - sum(exposed), all)} of it, and ${share(sum(waits), all)} is waiting for the last device.`,
     );
-  if (found.earlyEnds > 0)
-    sentences.push(`${plural(found.earlyEnds, "run")} of collectives ended before the last device began: the clocks disagree.`);
+  if (found.early_ends > 0)
+    sentences.push(`${plural(found.early_ends, "run")} of collectives ended before the last device began: the clocks disagree.`);
   const [late] = found.stragglers;
   if (late) {
-    const ratio = late.ratio === null ? "much longer than" : `${formatRatio(late.ratio)} times as long as`;
-    const [host] = found.lateHosts;
-    const caused = sum(found.stragglers.map((one) => one.caused));
+    const ratio = late.work_ratio === null ? "much longer than" : `${formatRatio(late.work_ratio)} times as long as`;
+    const [host] = found.late_hosts;
+    const caused = sum(found.stragglers.map((one) => one.caused_percent));
     const what = host === undefined ? late.device : `Host ${host}`;
     return {
       tone: lost === null ? "fair" : toneOf(lost),
-      title: late.moreWork
+      title: late.more_work
         ? `${what} is late: it computes ${ratio} the median device, and the others wait for it`
         : `${what} arrives late at collectives: ${formatPercent(caused)} of all waits are for it`,
       sentences,
@@ -94,7 +94,7 @@ export function withShortNames(ops: TableData): TableData {
 }
 
 /** Time of collectives by step: hidden by computation, and exposed. */
-export function stepsChart(steps: readonly StepTime[]): StackChart {
+export function stepsChart(steps: readonly CommunicationStep[]): StackChart {
   return {
     kind: "stack",
     x: { name: "Step", unit: null, labels: steps.map(({ name }) => name) },
@@ -103,17 +103,17 @@ export function stepsChart(steps: readonly StepTime[]): StackChart {
       {
         name: "Hidden by computation",
         colour: CATEGORIES.device_compute.colour,
-        values: steps.map(({ communicationPs, exposedPs }) => communicationPs - exposedPs),
+        values: steps.map(({ communication_ps, exposed_ps }) => communication_ps - exposed_ps),
       },
-      { name: "Exposed", colour: CATEGORIES.collectives.colour, values: steps.map(({ exposedPs }) => exposedPs), striped: true },
+      { name: "Exposed", colour: CATEGORIES.collectives.colour, values: steps.map(({ exposed_ps }) => exposed_ps), striped: true },
     ]),
     total: "Communication",
   };
 }
 
 /** Share of communication that computation hides, by step, in percent. */
-export function hiddenChart(steps: readonly StepTime[]): BandChart {
-  const values = steps.map(({ hiddenPercent }) => hiddenPercent);
+export function hiddenChart(steps: readonly CommunicationStep[]): BandChart {
+  const values = steps.map(({ hidden_percent }) => hidden_percent);
   return {
     kind: "band",
     x: { name: "Step", unit: null, labels: steps.map(({ name }) => name) },
@@ -142,7 +142,7 @@ export function hiddenColumns(found: Communication): string[] {
 
 /** The clocks of hosts as the trace viewer takes them: `HOST:PS` joined by commas; "" if none differs. */
 export function clocksOf(found: Communication): string {
-  return clocksText(found.hostOffsets);
+  return clocksText(found.host_offsets_ps);
 }
 
 /** Compared numbers that are shown at first. */

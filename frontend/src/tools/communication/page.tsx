@@ -4,6 +4,7 @@ import type { PageModule, PageProps } from "../../page/page";
 import { BaseLine, useBase, useComparison } from "../../page/compare/base_run";
 import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, storeAt, toolPatch } from "../../page/page_state";
+import { documentOf } from "../../api/client";
 import { ALL_HOSTS } from "../../api/types";
 import { plural } from "../../base/format";
 import { addedColumns } from "../../base/table/difference";
@@ -15,8 +16,7 @@ import { FitTable } from "../../widgets/table/fit_table";
 import { Panel } from "../../widgets/status/panel";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { useLoad } from "../../widgets/status/use_load";
-import { readCommunication } from "./decode";
-import type { Communication } from "./decode";
+import type { Communication } from "../../base/documents";
 import {
   clocksOf,
   headline,
@@ -35,9 +35,7 @@ const TRACE = "trace_viewer@";
 function CommunicationPage(page: PageProps) {
   const { run, tool, host, hosts, client } = page;
   const params = { run, tag: tool.id, host: host ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) =>
-    readCommunication(await client.json<unknown>("data", params, { signal })),
-  );
+  const answer = useLoad(JSON.stringify(params), (signal) => documentOf(client, "communication", params, { signal }));
   if (answer.data === null)
     return (
       <Pending answer={answer} page={page} what={`Matching the collectives of ${plural(hostCount(tool, host, hosts), "host")}`} rows={16} />
@@ -60,7 +58,7 @@ function Content({ page, found }: { page: PageProps; found: Communication }) {
   const steps = useMemo(() => stepsChart(found.steps), [found]);
   const hidden = useMemo(() => hiddenChart(found.steps), [found]);
   const stores = useMemo(() => ["t1", "t2", "t3", "t4"].map((name) => storeAt(state, name)), [state]);
-  const base = useBase(page, { read: readCommunication, params: { run, tag: page.tool.id, host: host ?? undefined } });
+  const base = useBase<Communication>(page, { params: { run, tag: page.tool.id, host: host ?? undefined } });
   const comparison = useComparison(page);
   const ops = useMemo(() => withShortNames(base.data === null ? found.ops : withBaseOps(found.ops, base.data.ops)), [found, base.data]);
   const ranks = useMemo(() => (base.data === null ? found.ranks : withBaseRanks(found.ranks, base.data.ranks)), [found, base.data]);
@@ -106,7 +104,7 @@ function Content({ page, found }: { page: PageProps; found: Communication }) {
             <FitTable key={key} data={ops} most={420} fileName={`${file}_ops`} store={opStore} onOpen={open} />
           </Card>
         ) : null}
-        {found.steps.some(({ communicationPs }) => communicationPs > 0) ? (
+        {found.steps.some(({ communication_ps }) => communication_ps > 0) ? (
           <div class="columns">
             <Card
               title="Communication by step"
@@ -143,7 +141,7 @@ function Content({ page, found }: { page: PageProps; found: Communication }) {
               "Times on this page are corrected between hosts; those of the trace viewer are as recorded.\n" +
               "Source: trace."
             }
-            collapsed={found.hostOffsets.size === 0}
+            collapsed={Object.keys(found.host_offsets_ps).length === 0}
           >
             <FitTable data={found.clocks} most={320} fileName={`${file}_clocks`} store={stores[3]} />
           </Card>

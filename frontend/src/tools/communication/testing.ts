@@ -1,18 +1,8 @@
-// An answer about two collectives, for tests.
-type Value = string | number | null;
+// A document about two collectives, for tests.
+import type { Communication } from "../../base/documents";
+import { tableOf } from "../../base/testing";
 
-function table(columns: Record<string, Value[]>): unknown {
-  const ids = Object.keys(columns);
-  const rows = (columns[ids[0] ?? ""] ?? []).map((_, row) => ({ c: ids.map((id) => ({ v: columns[id]?.[row] ?? null })) }));
-  return {
-    cols: ids.map((id) => ({
-      id,
-      label: id,
-      type: typeof columns[id]?.find((value) => value !== null) === "number" ? "number" : "string",
-    })),
-    rows,
-  };
-}
+type Value = string | number | null;
 
 export const OPS = {
   op: ["all-reduce.1", "all-gather.2"],
@@ -27,25 +17,29 @@ export const OPS = {
   end_ps: [7000, 9100],
 };
 
-export function answer(change: Record<string, unknown> = {}, ops: Record<string, Value[]> = OPS): unknown {
+export function answer(change: Partial<Communication> = {}, ops: Record<string, Value[]> = OPS): Communication {
   return {
-    ops: table(ops),
+    ops: tableOf(ops),
     steps: [
       { number: 0, name: "train 0", begin_ps: 0, communication_ps: 500, exposed_ps: 300, hidden_percent: 40 },
       { number: 1, name: "train 1", begin_ps: 900, communication_ps: 0, exposed_ps: 0, hidden_percent: null },
     ],
-    ranks: table({ device: ["GPU 0", "GPU 1"], work_ps: [10, 20] }),
+    ranks: tableOf({ device: ["GPU 0", "GPU 1"], work_ps: [10, 20] }),
     stragglers: [],
     late_hosts: [],
-    clocks: table({ clock: [], reference: [] }),
+    clocks: tableOf({ clock: [], reference: [] }),
     early_ends: 0,
-    launches: table({ device: [] }),
+    cost: null,
+    first_waits: [],
+    host_offsets_ps: {},
+    left_out: [],
+    launches: tableOf({ device: [] }),
     notes: [],
     ...change,
   };
 }
 
 export const NOTHING = answer(
-  { ranks: table({ device: [] }), steps: [] },
+  { ranks: tableOf({ device: [] }), steps: [] },
   { op: [], total_ps: [], exposed_ps: [], own_exposed_ps: [], wait_ps: [], host: [], begin_ps: [], end_ps: [] },
 );

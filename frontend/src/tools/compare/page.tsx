@@ -50,7 +50,7 @@ function ComparePage(page: PageProps) {
   const { run, tool, base, client } = page;
   const params = { run, tag: tool.id, base: base.run };
   const answer = useLoad(base.run === null ? null : JSON.stringify(params), async (signal) =>
-    readComparison(await client.json<unknown>("data", params, { signal })),
+    readComparison(await client.json<unknown>("page", params, { signal })),
   );
   if (base.run === null) return <NoBase page={page} />;
   if (answer.error instanceof ApiError && answer.error.code === "run_not_found") return <Lost page={page} />;

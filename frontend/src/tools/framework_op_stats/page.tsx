@@ -39,7 +39,7 @@ function OpsPage(page: PageProps) {
   const group = groupOf(useKey(state, "group"));
   const params = { run, tag: tool.id, host: host ?? undefined, group: group === "name" ? undefined : group };
   const answer = useLoad(JSON.stringify(params), async (signal) =>
-    readFrameworkOps(await client.json<unknown>("data", params, { signal })),
+    readFrameworkOps(await client.json<unknown>("page", params, { signal })),
   );
   if (answer.data === null)
     return <Pending answer={answer} page={page} what={`Adding up the ops of ${plural(hostCount(tool, host, hosts), "host")}`} />;

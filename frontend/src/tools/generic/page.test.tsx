@@ -55,7 +55,7 @@ const table = { cols: [{ id: "a", label: "A", type: "number" }], rows: [{ c: [{ 
 
 it("requests the tool's data with the parameters in the address", async () => {
   const url = await open(200, table, memoryState({ group_by: "category", other: "1" }));
-  expect(url).toBe("http://host/p/data?extended=true&run=r%2F1&tag=x&host=h&group_by=category");
+  expect(url).toBe("http://host/p/page?run=r%2F1&tag=x&host=h&group_by=category");
   expect(root.textContent).toContain("1 row");
 });
 

@@ -34,12 +34,12 @@ export function tableStore(state: UrlState, prefix: string): TableStore {
 function GenericPage(props: PageProps) {
   const { run, tool, host, hosts, client } = props;
   const params = { run, tag: tool.id, host: host ?? undefined, hosts: host === null ? hosts.join(",") : undefined, ...toolParams(props) };
-  const answer = useLoad(JSON.stringify(params), (signal) => client.json<unknown>("data", params, { signal }));
+  const answer = useLoad(JSON.stringify(params), (signal) => client.json<unknown>("page", params, { signal }));
   const tables = useMemo(() => tablesOf(answer.data)?.map((table) => ({ table, data: readTable(table) })) ?? null, [answer.data]);
 
   if (answer.data === null)
     return <Pending answer={answer} page={props} what={`Computing ${tool.title} from ${plural(hostCount(tool, host, hosts), "host")}`} />;
-  if (tables === null) return <NotATable {...props} href={client.url("data", params)} />;
+  if (tables === null) return <NotATable {...props} href={client.url("page", params)} />;
   return <Tables {...props} tables={tables} />;
 }
 

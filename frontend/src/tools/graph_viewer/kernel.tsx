@@ -21,7 +21,7 @@ export function Kernel({ client, params, name }: Props) {
           <summary>Program or configuration</summary>
           {open ? <Text client={client} asked={asked} /> : null}
         </details>
-        <a class="link" href={client.url("data", asked)} target="_blank" rel="noreferrer">
+        <a class="link" href={client.url("page", asked)} target="_blank" rel="noreferrer">
           Open in a tab
         </a>
       </dd>
@@ -30,7 +30,7 @@ export function Kernel({ client, params, name }: Props) {
 }
 
 function Text({ client, asked }: { client: Client; asked: Params }) {
-  const answer = useLoad(JSON.stringify(asked), (signal) => client.text("data", asked, { signal }));
+  const answer = useLoad(JSON.stringify(asked), (signal) => client.text("page", asked, { signal }));
   if (answer.error) return <p class="dim">The compiler left no configuration on this call.</p>;
   return answer.data === null ? (
     <p class="dim">Reading the kernel…</p>

@@ -43,7 +43,7 @@ export function Module({ page, module, hlo, params }: Props) {
   const [facts, setFacts] = useState<Facts | null>(null);
   const request = opTimes(page.run, page.host);
   const timing = useLoad(JSON.stringify([request, module]), async (signal) =>
-    readTimes(await client.json("data", request, { signal }), module),
+    readTimes(await client.json("page", request, { signal }), module),
   );
   const times = timing.data && timing.data.byName.size > 0 ? timing.data : null;
   const untimed =

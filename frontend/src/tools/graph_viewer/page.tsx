@@ -42,7 +42,7 @@ function Chosen(props: PageProps & { names: readonly string[] }) {
   const request = opTimes(run, host);
   const unnamed = named === null && program === null && names.length > 1;
   const costliest = useLoad(unnamed ? JSON.stringify(request) : null, async (signal) =>
-    costliestProgram(await client.json("data", request, { signal }), names),
+    costliestProgram(await client.json("page", request, { signal }), names),
   );
   // Without times of ops any program will do.
   const module = unnamed && costliest.loading ? null : moduleOf(names, named, program ?? costliest.data);
@@ -50,9 +50,9 @@ function Chosen(props: PageProps & { names: readonly string[] }) {
   const params = { run, tag: tool.id, host: host ?? undefined, module_name: module };
   const form = long ? { type: "long_txt", show_metadata: true } : { type: "short_txt" };
   const answer = useLoad(module === null ? null : JSON.stringify([params, long]), async (signal) =>
-    readHlo(await client.text("data", { ...params, ...form }, { signal })),
+    readHlo(await client.text("page", { ...params, ...form }, { signal })),
   );
-  const file = (type: string): string => client.url("data", { ...params, type, show_metadata: type === "long_txt" ? true : undefined });
+  const file = (type: string): string => client.url("page", { ...params, type, show_metadata: type === "long_txt" ? true : undefined });
   return (
     <div class="tool-page graph-viewer">
       <div class="viewer-head">

@@ -31,7 +31,7 @@ function HloPage(page: PageProps) {
   const { tool, host, hosts, client, state } = page;
   const all = useKey(state, "unattributed");
   const params = opRequest(page);
-  const answer = useLoad(JSON.stringify([params, all]), async (signal) => readOps(await client.json<unknown>("data", params, { signal })));
+  const answer = useLoad(JSON.stringify([params, all]), async (signal) => readOps(await client.json<unknown>("page", params, { signal })));
   if (answer.data === null)
     return <Pending answer={answer} page={page} what={`Computing the HLO ops of ${plural(hostCount(tool, host, hosts), "host")}`} />;
   if (answer.data.table.rowCount === 0) {

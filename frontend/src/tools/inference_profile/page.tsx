@@ -28,7 +28,7 @@ function InferencePage(page: PageProps) {
   const request = useKey(state, "request_column");
   const batch = useKey(state, "batch_column");
   const params = { run, tag: tool.id, host: host ?? undefined, request_column: request, batch_column: batch };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readInference(await client.json<unknown>("data", params, { signal })));
+  const answer = useLoad(JSON.stringify(params), async (signal) => readInference(await client.json<unknown>("page", params, { signal })));
   if (answer.data === null) return <Pending answer={answer} page={page} what="Reading the requests" rows={16} />;
   const models = answer.data.filter(hasRequests);
   const model = models.find(({ name }) => name === wanted) ?? models[0];

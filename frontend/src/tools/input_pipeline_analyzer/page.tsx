@@ -1,5 +1,6 @@
 // Input pipeline analyzer: summary, device-side analysis of the waiting time, host-side analysis of the input ops.
 import { useMemo } from "preact/hooks";
+import { routeOf } from "../../page/page";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, storeAt, toolPatch } from "../../page/page_state";
@@ -44,9 +45,9 @@ const TRACE = "trace_viewer@";
 
 function InputPage(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
-  const params = { run, tag: tool.id, host: host ?? undefined, ...(page.reading === "xprof" ? { extended: null } : {}) };
+  const params = { run, tag: tool.id, host: host ?? undefined };
   const answer = useLoad(JSON.stringify(params), async (signal) =>
-    readInputPipeline(await client.json<unknown>("data", params, { signal })),
+    readInputPipeline(await client.json<unknown>(routeOf(page.reading), params, { signal })),
   );
   const info = useLoad(run, (signal) => client.json<RunInfo>("run_info", { run }, { signal }));
   const has = (tool: string): boolean => info.data?.tools.some(({ id, available }) => id === tool && available) ?? false;

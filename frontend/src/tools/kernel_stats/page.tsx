@@ -40,7 +40,7 @@ const GROUP_LABELS: Record<Group, string> = { launch: "Launches", kernel: "Kerne
 function KernelPage(page: PageProps) {
   const { tool, host, hosts, client } = page;
   const params = opRequest(page);
-  const answer = useLoad(JSON.stringify(params), async (signal) => readKernels(await client.json<unknown>("data", params, { signal })));
+  const answer = useLoad(JSON.stringify(params), async (signal) => readKernels(await client.json<unknown>("page", params, { signal })));
   if (answer.data === null)
     return <Pending answer={answer} page={page} what={`Reading the kernels of ${plural(hostCount(tool, host, hosts), "host")}`} />;
   if (answer.data.table.rowCount === 0) {

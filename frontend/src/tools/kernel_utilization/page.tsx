@@ -20,7 +20,7 @@ import "./page.css";
 function KernelUtilizationPage(page: PageProps) {
   const { run, tool, host, hosts, client } = page;
   const params = { run, tag: tool.id, host: host ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readKernels(await client.json<unknown>("data", params, { signal })));
+  const answer = useLoad(JSON.stringify(params), async (signal) => readKernels(await client.json<unknown>("page", params, { signal })));
   if (answer.data === null)
     return (
       <Pending answer={answer} page={page} what={`Reading the counters of ${plural(hostCount(tool, host, hosts), "host")}`} rows={12} />

@@ -53,14 +53,7 @@ describe("megascale stats", () => {
     const link = (await show(ROWS)).root.querySelector<HTMLAnchorElement>("a[download]");
     expect(link?.textContent).toBe("Perfetto trace");
     const asked = new URL(link?.href ?? "").searchParams;
-    expect(Object.fromEntries(asked)).toEqual({
-      extended: "true",
-      run: "r",
-      tag: "megascale_stats",
-      host: "h",
-      perfetto: "true",
-      recv_done: "true",
-    });
+    expect(Object.fromEntries(asked)).toEqual({ run: "r", tag: "megascale_stats", host: "h", perfetto: "true", recv_done: "true" });
   });
 
   it("says why there is nothing", async () => {

@@ -29,7 +29,7 @@ function MegascalePage(page: PageProps) {
   const { run, tool, host, hosts, client } = page;
   const params = { run, tag: tool.id, host: host ?? undefined };
   const answer = useLoad(JSON.stringify(params), async (signal) =>
-    asTable(asList(await client.json<unknown>("data", params, { signal }), "the tables")[0], "the table of collectives"),
+    asTable(asList(await client.json<unknown>("page", params, { signal }), "the tables")[0], "the table of collectives"),
   );
   if (answer.data === null)
     return (
@@ -113,7 +113,7 @@ function PerfettoLink({ page: { run, tool, host, client } }: { page: PageProps }
   const names = tool.host_names.filter((name) => name !== ALL_HOSTS);
   const of = host !== null && names.includes(host) ? host : names[0];
   if (of === undefined) return null;
-  const href = client.url("data", { run, tag: tool.id, host: of, perfetto: true, recv_done: true });
+  const href = client.url("page", { run, tag: tool.id, host: of, perfetto: true, recv_done: true });
   const hint =
     "Ops of the TPUs, copies, network and what hands over to what, as a compressed Perfetto trace. The timeline above shows the same flows.";
   return (
@@ -127,7 +127,7 @@ function PerfettoLink({ page: { run, tool, host, client } }: { page: PageProps }
 function TimelineCard({ page, worst }: { page: PageProps; worst: string }) {
   const { run, tool, host, client, state } = page;
   const params = { run, tag: tool.id, host: host ?? undefined, timeline: "true" };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readRuns(await client.json<unknown>("data", params, { signal })));
+  const answer = useLoad(JSON.stringify(params), async (signal) => readRuns(await client.json<unknown>("page", params, { signal })));
   const chosen = useKey(state, "collective");
   const runs: readonly Run[] = answer.data ?? [];
   const shown = runs.find((one) => runKey(one) === chosen) ?? runs.find(({ rendezvous }) => rendezvous === worst) ?? runs[0];

@@ -26,7 +26,7 @@ export function RecordedMoments({ page, memory, own, file }: Props) {
   const { run, host, client, state } = page;
   const instant = useKey(state, "instant");
   const params = { run, tag: TOOL, host: host ?? undefined, memory_id: memory, instant: instant ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readRecorded(await client.json<unknown>("data", params, { signal })));
+  const answer = useLoad(JSON.stringify(params), async (signal) => readRecorded(await client.json<unknown>("page", params, { signal })));
   const [kept, keep] = useState<RecordedOverTime | null>(null);
   if (answer.data !== null && answer.data !== kept) keep(answer.data);
   // The answer before stays until the next one is there, so that nothing jumps.

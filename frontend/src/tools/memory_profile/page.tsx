@@ -40,7 +40,7 @@ function MemoryProfilePage(props: PageProps) {
   const { run, tool, host, client } = props;
   const params = { run, tag: tool.id, host: host ?? undefined };
   const answer = useLoad(JSON.stringify(params), async (signal) =>
-    readMemoryProfile(await client.json<unknown>("data", params, { signal })),
+    readMemoryProfile(await client.json<unknown>("page", params, { signal })),
   );
   if (answer.data === null) return <Pending answer={answer} page={props} what={`Reading the allocations of ${host ?? "the host"}`} />;
   const first = fullest(answer.data.memories);

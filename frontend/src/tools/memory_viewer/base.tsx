@@ -38,7 +38,7 @@ export function useBaseModule(page: PageProps, module: string, space: string): B
     if (same === null) return { data: null, host: null, why: `It has no program that corresponds to ${module}.` };
     const params = { run: name, tag: tool.id, host: chosen ?? undefined, module_name: same, memory_space: space };
     return {
-      data: { module: same, view: readMemoryView(await client.json<unknown>("data", params, { signal })) },
+      data: { module: same, view: readMemoryView(await client.json<unknown>("page", params, { signal })) },
       host: chosen,
       why: null,
     };

@@ -19,7 +19,7 @@ export async function loadModules(client: Client, run: string, host: string | nu
     names.map(async (name): Promise<[string, number] | null> => {
       try {
         const params = { run, tag: "memory_viewer", host: host ?? undefined, module_name: name, memory_space: space };
-        return [name, readMemoryView(await client.json<unknown>("data", params, { signal })).peakMib];
+        return [name, readMemoryView(await client.json<unknown>("page", params, { signal })).peakMib];
       } catch {
         // The error of a module is reported when it is chosen.
         return null;

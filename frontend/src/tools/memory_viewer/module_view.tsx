@@ -141,7 +141,7 @@ export function ModuleView({ page, view, module, space, query, own }: Props) {
 
 function TimelineLink({ page, module, space }: { page: PageProps; module: string; space: string }) {
   const { run, tool, host, client } = page;
-  const href = client.url("data", {
+  const href = client.url("page", {
     run,
     tag: tool.id,
     host: host ?? undefined,

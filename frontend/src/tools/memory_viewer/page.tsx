@@ -54,7 +54,7 @@ function Chosen({ page, modules, space }: ChosenProps) {
   const [wanted, program, query] = [useKey(state, "module_name"), useKey(state, "program_id"), useKey(state, "q")];
   const module = chooseModule(modules, wanted, program);
   const params = { run, tag: tool.id, host: host ?? undefined, module_name: module, memory_space: space };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readMemoryView(await client.json<unknown>("data", params, { signal })));
+  const answer = useLoad(JSON.stringify(params), async (signal) => readMemoryView(await client.json<unknown>("page", params, { signal })));
   const [typed, setTyped] = useState(query ?? "");
   const choices = modules.names.map((id) => {
     const peak = modules.peaks.get(id);

@@ -82,7 +82,7 @@ afterEach(() => {
 it("expands and collapses by arrow keys, pins by Enter, and writes it to the address", async () => {
   const state = memoryState();
   const asked = await open(sample(), state);
-  expect(asked[0]).toBe("http://host/p/data?extended=true&run=r%2F1&tag=op_profile&host=h&backend=auto&group_by=program");
+  expect(asked[0]).toBe("http://host/p/page?run=r%2F1&tag=op_profile&host=h&backend=auto&group_by=program");
   expect(names()).toEqual(["jit_f(7)", "loop fusion", "fusion.1", "copy", "while.1"]);
   expect(root.querySelector(".opp-card")).toBeNull();
   expect(root.querySelector(".opp-heads")?.textContent).toContain("% of busy");

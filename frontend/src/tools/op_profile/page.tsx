@@ -36,7 +36,7 @@ function OpProfilePage(page: PageProps) {
   const change = (patch: Partial<ViewState>): void => state.set(writeView(patch), "replace");
   const params = opRequest(page, { group_by: view.groupBy });
   const answer = useLoad(JSON.stringify(params), async (signal) =>
-    readOpProfile(await client.json<unknown>("data", params, { signal }), view.groupBy),
+    readOpProfile(await client.json<unknown>("page", params, { signal }), view.groupBy),
   );
   if (answer.data === null)
     return <Pending answer={answer} page={page} what={`Computing the op profile of ${plural(hostCount(tool, host, hosts), "host")}`} />;

@@ -164,7 +164,7 @@ describe("the readings", () => {
         if (url.pathname.endsWith("run_info")) return RUN_INFO;
         asked.push(url);
         if (url.searchParams.get("tag") === "smart_suggestion") return findingsAnswer();
-        return url.searchParams.get("extended") === "true" ? own : payload();
+        return url.pathname.endsWith("page") ? own : payload();
       },
       keys,
     );
@@ -201,7 +201,9 @@ describe("the readings", () => {
 
   it("of XProf ask for its answer alone, and have its recommendation in place of findings", async () => {
     await open({ reading: "xprof" });
-    expect(asked.map(({ searchParams }) => [searchParams.get("tag"), searchParams.get("extended")])).toEqual([["overview_page", null]]);
+    expect(asked.map(({ pathname, searchParams }) => [pathname.split("/").pop(), searchParams.get("tag")])).toEqual([
+      ["data", "overview_page"],
+    ]);
     expect(headline()).toBe("HIGHLY input-bound");
     expect(panel()).toBeNull();
     const tips = shown.root.querySelector('section[aria-label="Recommendation for next step"]') as HTMLElement;

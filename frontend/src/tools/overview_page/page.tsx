@@ -1,6 +1,7 @@
 // Overview page: what limits the program, findings, step times, top ops and links to other pages.
 import { useMemo } from "preact/hooks";
 import { PART_KEY } from "../../page/page";
+import { routeOf } from "../../page/page";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
@@ -36,7 +37,9 @@ function OverviewPage(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
   const event = useKey(state, "step_event");
   const params = { run, tag: tool.id, host: host ?? undefined, ...askedFor(page) };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readOverview(await client.json<unknown>("data", params, { signal })));
+  const answer = useLoad(JSON.stringify(params), async (signal) =>
+    readOverview(await client.json<unknown>(routeOf(page.reading), params, { signal })),
+  );
   const info = useLoad(run, (signal) => client.json<RunInfo>("run_info", { run }, { signal }));
   const tools = useMemo(() => new Map(info.data?.tools.filter((one) => one.available).map((one) => [one.id, one.title])), [info.data]);
   if (answer.data === null)

@@ -16,7 +16,7 @@ export interface PartProps {
   fileName: string;
 }
 
-/** What the page asks for besides run and host: in XProf's reading no additions to XProf's answer. */
+/** What the page asks for besides run and host. */
 export function askedFor({ reading, state }: Pick<PageProps, "reading" | "state">): Params {
-  return reading === "xprof" ? { extended: null } : { step_event: state.get("step_event") };
+  return reading === "xprof" ? {} : { step_event: state.get("step_event") };
 }

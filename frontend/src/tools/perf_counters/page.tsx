@@ -34,7 +34,7 @@ function PerfCountersPage(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
   const params = { run, tag: tool.id, host: host ?? undefined };
   const answer = useLoad(JSON.stringify(params), async (signal) =>
-    shownTable(asTable(await client.json<unknown>("data", params, { signal }), "the table of counters")),
+    shownTable(asTable(await client.json<unknown>("page", params, { signal }), "the table of counters")),
   );
   const table = answer.data;
   const store = useMemo(

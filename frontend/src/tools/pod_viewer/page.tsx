@@ -1,5 +1,6 @@
 // Pod viewer: compares the workers within a step, to find stragglers.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { routeOf } from "../../page/page";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
@@ -29,8 +30,10 @@ const OWN_KEYS = ["step", "worker"];
 function PodPage(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
   const own = page.reading === "own";
-  const params = { run, tag: tool.id, host: host ?? undefined, ...(own ? { compact: "true" } : { extended: null }) };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readPod(await client.json<unknown>("data", params, { signal })));
+  const params = { run, tag: tool.id, host: host ?? undefined, ...(own ? { compact: "true" } : {}) };
+  const answer = useLoad(JSON.stringify(params), async (signal) =>
+    readPod(await client.json<unknown>(routeOf(page.reading), params, { signal })),
+  );
   if (answer.data === null)
     return (
       <Pending answer={answer} page={page} what={`Comparing the workers of ${plural(hostCount(tool, host, hosts), "host")}`} rows={16} />

@@ -29,7 +29,7 @@ const OWN_KEYS = ["view", "infeed", "step", "category", "bound", "op"];
 function RooflinePage(page: PageProps) {
   const { tool, host, hosts, client } = page;
   const params = opRequest(page);
-  const answer = useLoad(JSON.stringify(params), async (signal) => readRoofline(await client.json<unknown>("data", params, { signal })));
+  const answer = useLoad(JSON.stringify(params), async (signal) => readRoofline(await client.json<unknown>("page", params, { signal })));
   if (answer.data === null)
     return <Pending answer={answer} page={page} what={`Computing the roofline of ${plural(hostCount(tool, host, hosts), "host")}`} />;
   if (answer.data.points.length === 0) {

@@ -39,7 +39,7 @@ function Lines(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
   const program = useKey(state, "module_name");
   const params = { run, tag: tool.id, host: host ?? undefined, module_name: program ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readSource(await client.json<unknown>("data", params, { signal })));
+  const answer = useLoad(JSON.stringify(params), async (signal) => readSource(await client.json<unknown>("page", params, { signal })));
   if (answer.data === null)
     return <Pending answer={answer} page={page} what={`Adding up the source lines of ${plural(hostCount(tool, host, hosts), "host")}`} />;
   if (answer.data.ops.length === 0)

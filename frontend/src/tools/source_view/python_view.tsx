@@ -19,7 +19,7 @@ const TOOL = "python_stacks";
 export function PythonView({ page, onBack }: { page: PageProps; onBack: () => void }) {
   const { run, host, client } = page;
   const params = { run, tag: TOOL, host: host ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readPython(await client.json<unknown>("data", params, { signal })));
+  const answer = useLoad(JSON.stringify(params), async (signal) => readPython(await client.json<unknown>("page", params, { signal })));
   const back = (
     <button type="button" class="button" onClick={onBack}>
       Show the lines of devices

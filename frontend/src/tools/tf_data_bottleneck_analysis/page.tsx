@@ -17,7 +17,7 @@ import "./page.css";
 function TfDataPage(props: PageProps) {
   const { run, tool, host, client } = props;
   const params = { run, tag: tool.id, host: host ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readAnalysis(await client.json<unknown>("data", params, { signal })));
+  const answer = useLoad(JSON.stringify(params), async (signal) => readAnalysis(await client.json<unknown>("page", params, { signal })));
   if (answer.data === null)
     return (
       <Pending

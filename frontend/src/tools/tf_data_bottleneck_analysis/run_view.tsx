@@ -39,7 +39,7 @@ export function RunView({ page, analysis, pipeline, onShow }: Props) {
   const rank = chooseRank(useKey(state, "rank"), pipeline.runs);
   const onHost = tool.host_names.includes(pipeline.host) ? pipeline.host : host;
   const params = { run, tag: tool.id, host: onHost ?? undefined, part: "run", pipeline: pipeline.name, rank };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readRun(await client.json<unknown>("data", params, { signal })));
+  const answer = useLoad(JSON.stringify(params), async (signal) => readRun(await client.json<unknown>("page", params, { signal })));
   // The previous run stays visible until the next one is loaded, so that stepping does not flicker.
   const last = useLast(answer.data, `${pipeline.host}\n${pipeline.name}`);
   // The pickers are always rendered at the same position, so that they keep the focus.

@@ -40,7 +40,7 @@ const EVERY = "";
 function BudgetPage(page: PageProps) {
   const { run, tool, host, hosts, client } = page;
   const params = { run, tag: tool.id, host: host ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readBudget(await client.json<unknown>("data", params, { signal })));
+  const answer = useLoad(JSON.stringify(params), async (signal) => readBudget(await client.json<unknown>("page", params, { signal })));
   if (answer.data === null)
     return <Pending answer={answer} page={page} what={`Adding up the time of ${plural(hostCount(tool, host, hosts), "host")}`} rows={16} />;
   if (answer.data.devices.length === 0) {

@@ -24,7 +24,7 @@ function UtilizationPage(page: PageProps) {
   const { run, tool, host, hosts, client } = page;
   const params = { run, tag: tool.id, host: host ?? undefined };
   const answer = useLoad(JSON.stringify(params), async (signal) =>
-    asTable(await client.json<unknown>("data", params, { signal }), "the table of units"),
+    asTable(await client.json<unknown>("page", params, { signal }), "the table of units"),
   );
   if (answer.data === null)
     return (

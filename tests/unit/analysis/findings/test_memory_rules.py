@@ -254,7 +254,7 @@ def test_a_program_that_did_not_run_says_nothing_about_the_memory(gib: int) -> N
         "The program that ran all the time, 5, has no HLO in this recording: its memory is unknown.",
         False,
     )
-    viewed = answer(VIEWER, profile, module_name="jit_step(6)", extended="true")
+    viewed = answer(VIEWER, profile, module_name="jit_step(6)", page=True)
     assert viewed["didNotRun"] is True
     assert viewed["unknownMemory"].startswith(found["reason"] + " Record the HLO of programs with the profile")
     assert "didNotRun" not in answer(VIEWER, profile, module_name="jit_step(6)")

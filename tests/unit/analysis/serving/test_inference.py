@@ -89,7 +89,7 @@ def test_latency_on_the_overview_is_a_mean_and_requests_at_percentiles():
     assert shown["Avg"] == pytest.approx([1.52, 0.4, 0.08, 2.0])
     assert shown["75.0%"] == pytest.approx([0.52, 0.4, 0.08, 1.0])
     assert shown["90.0%"] == pytest.approx([5.52, 0.4, 0.08, 6.0])
-    assert answer(overview_page.TOOL, text, extended="true")[7]["session"]["average_ms"] == pytest.approx(2.0)
+    assert answer(overview_page.TOOL, text, page=True)[7]["session"]["average_ms"] == pytest.approx(2.0)
 
 
 def test_models_have_a_table_each_and_rows_are_sorted():

@@ -80,7 +80,7 @@ def test_busy_time_counts_overlapping_ops_once():
 
 
 def test_the_overview_offers_guesses_apart_from_its_tables():
-    tables = answer(overview_page.TOOL, repeating(), extended="true")
+    tables = answer(overview_page.TOOL, repeating(), page=True)
     assert len(tables) == 8
     assert tables[1]["rows"] == []
     guess = tables[7]["inferred_steps"]
@@ -89,8 +89,8 @@ def test_the_overview_offers_guesses_apart_from_its_tables():
     assert guess["statistics"]["count"] == 5
     assert len(answer(overview_page.TOOL, repeating())) == 7
     marked = 'plane 0 "/host:CPU"\nline 1 a\n0us +10us train {_r=1, step_num=0}\n1us +5us work'
-    assert answer(overview_page.TOOL, marked, extended="true")[7]["inferred_steps"] is None
-    named = answer(overview_page.TOOL, marked, extended="true", step_event="work")[7]["inferred_steps"]
+    assert answer(overview_page.TOOL, marked, page=True)[7]["inferred_steps"] is None
+    named = answer(overview_page.TOOL, marked, page=True, step_event="work")[7]["inferred_steps"]
     assert named["evidence"]["source"] == "named event"
     assert rows(named["table"], "stepTimeMs", "deviceBusyMs") == [[0.005, None]]
 

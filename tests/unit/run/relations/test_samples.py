@@ -73,7 +73,7 @@ def _check_allocations(run: Run, files: Sequence[Path]) -> None:
         live[host, allocator] += at_peak
         highest[host, allocator] = max(highest[host, allocator], in_use)
     for host, file in zip(run.hosts, files, strict=True):
-        page = answer(TOOL, file, extended="true")["memoryProfilePerAllocator"]
+        page = answer(TOOL, file, page=True)["memoryProfilePerAllocator"]
         assert {allocator for name, allocator in live if name == host} == set(page)
         for allocator, one in page.items():
             shown = [line for line in one["activeAllocations"] if int(line["snapshotIndex"]) >= 0]

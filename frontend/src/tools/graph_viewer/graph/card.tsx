@@ -37,14 +37,14 @@ export function GraphCard({ page, module, view, params, times, untimed, fileName
     expand: opened.join(",") || undefined,
   };
   const answer = useLoad(JSON.stringify([asked, nodes]), async (signal) =>
-    readDrawing(await client.json("data", { ...asked, type: "json", max_nodes: nodes }, { signal })),
+    readDrawing(await client.json("page", { ...asked, type: "json", max_nodes: nodes }, { signal })),
   );
   const identity = JSON.stringify([module, name, steps, merged]);
   const drawing = useLatest(answer.data, identity);
   const selected = drawing ? drawnAs(drawing, view.selected) : null;
   useEffect(() => onFacts(selected), [selected]);
   const title = name ?? drawing?.computation ?? "";
-  const file = (form: string): string => client.url("data", { ...asked, node_name: title, type: "graph", format: form });
+  const file = (form: string): string => client.url("page", { ...asked, node_name: title, type: "graph", format: form });
   const tools = (
     <>
       {instruction >= 0 ? (

@@ -37,7 +37,7 @@ export function OverTime({ page, module, own, file }: Props) {
     fixed: fixed ?? undefined,
     scaled: scaled ?? undefined,
   };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readOverTime(await client.json<unknown>("data", params, { signal })));
+  const answer = useLoad(JSON.stringify(params), async (signal) => readOverTime(await client.json<unknown>("page", params, { signal })));
   const [kept, keep] = useState<MemoryOverTime | null>(null);
   if (answer.data !== null && answer.data !== kept) keep(answer.data);
   // The answer before stays until the next one is there, so that nothing jumps.

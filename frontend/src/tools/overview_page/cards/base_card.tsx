@@ -1,5 +1,6 @@
 // The overview of a base: step time and its parts in both runs, and what changed.
 import { useMemo } from "preact/hooks";
+import { routeOf } from "../../../page/page";
 import { BaseLine, COMPARE, useBase, useComparison } from "../../../page/compare/base_run";
 import { storeAt } from "../../../page/page_state";
 import { amountsTable } from "../../../base/table/difference";
@@ -28,7 +29,11 @@ function stepAmounts({ extras, steps }: Overview): [string, number | null][] {
 
 export function BaseCard({ page, overview, keys, fileName }: PartProps) {
   const { run, tool, host, state } = page;
-  const base = useBase(page, { read: readOverview, params: { run, tag: tool.id, host: host ?? undefined, ...askedFor(page) } });
+  const base = useBase(page, {
+    read: readOverview,
+    route: routeOf(page.reading),
+    params: { run, tag: tool.id, host: host ?? undefined, ...askedFor(page) },
+  });
   const comparison = useComparison(page);
   const table = useMemo(
     () => (base.data === null ? null : amountsTable("Per step", "ms", stepAmounts(overview), stepAmounts(base.data))),

@@ -3,7 +3,8 @@ import { useEffect, useState } from "preact/hooks";
 import { ALL_HOSTS } from "../../../api/types";
 import type { RunInfo } from "../../../api/types";
 import { hostOfBase, useComparison } from "../../../page/compare/base_run";
-import { clocksText, readHostOffsets } from "../../../page/clocks";
+import { documentOf } from "../../../api/client";
+import { clocksText } from "../../../page/clocks";
 import { explain } from "../../../page/failure/explain";
 import type { PageProps } from "../../../page/page";
 import { useKey } from "../../../page/use_key";
@@ -103,8 +104,10 @@ export function usePair(
 function useClocks({ base, client, state }: PageProps): { readonly run: string; readonly base: string | null } {
   const run = useKey(state, CLOCKS) ?? "";
   const name = run === "" ? null : base.run;
-  const params = { run: name ?? "", tag: "communication", host: ALL_HOSTS };
-  const clocksAnswer = useLoad(name, async (signal) => clocksText(readHostOffsets(await client.json<unknown>("data", params, { signal }))));
+  const params = { run: name ?? "", host: ALL_HOSTS };
+  const clocksAnswer = useLoad(name, async (signal) =>
+    clocksText((await documentOf(client, "communication", params, { signal })).host_offsets_ps),
+  );
   if (name === null || clocksAnswer.error !== null) return { run, base: "" };
   return { run, base: clocksAnswer.data };
 }

@@ -22,7 +22,7 @@ export function readSteps(answer: unknown): NamedStep[] {
 /** The steps of a run; none if it has no device. */
 export async function fetchSteps(client: Client, run: string, host: string | undefined, signal: AbortSignal): Promise<NamedStep[]> {
   try {
-    return readSteps(await client.json<unknown>("data", { run, tag: "time_budget", host }, { signal }));
+    return readSteps(await client.json<unknown>("page", { run, tag: "time_budget", host }, { signal }));
   } catch (error) {
     if (signal.aborted) throw error;
     return []; // profiles without devices: the recordings are aligned at their start

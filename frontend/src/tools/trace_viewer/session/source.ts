@@ -160,7 +160,7 @@ export class Source {
       ...range,
       resolution: Math.round(wanted.resolution),
     };
-    return decodeTrace(await this.client.bytes("data", params, { signal }));
+    return decodeTrace(await this.client.bytes("page", params, { signal }));
   }
 
   /** Fetches the details of an event. `host` is that of its section, if several are shown. */
@@ -176,7 +176,7 @@ export class Source {
       tid: ref.tid,
       event: ref.event,
     };
-    return this.client.json<EventDetails>("data", params, { signal });
+    return this.client.json<EventDetails>("page", params, { signal });
   }
 
   /** Searches the whole trace for events whose names (and args) match. */
@@ -190,7 +190,7 @@ export class Source {
       ...(query.matchCase ? { case: 1 } : {}),
       ...(query.args ? { args: 1 } : {}),
     };
-    return decodeSearchHits(await this.client.bytes("data", params, { signal }));
+    return decodeSearchHits(await this.client.bytes("page", params, { signal }));
   }
 
   /** Sums per name over all events of a rectangle, longest first. */
@@ -202,19 +202,19 @@ export class Source {
       end_time_ms: window.end / PS_PER_MS,
       areas: tracks.map(({ pid, tid, first, last }) => `${pid}.${tid}.${first}.${last}`).join(","),
     };
-    return sumsOf(await this.client.json<WireSums>("data", params, { signal }), name);
+    return sumsOf(await this.client.json<WireSums>("page", params, { signal }), name);
   }
 
   /** The longest gaps of all devices, longest first. */
   async gaps(signal: AbortSignal): Promise<readonly Gap[]> {
     const params = { ...this.params(), format: "gaps" };
-    return (await this.client.json<{ readonly gaps: readonly Gap[] }>("data", params, { signal })).gaps;
+    return (await this.client.json<{ readonly gaps: readonly Gap[] }>("page", params, { signal })).gaps;
   }
 
   /** Fetches all events of a window, unmerged, as trace-event JSON, for exports. */
   events(begin: number, end: number): Promise<string> {
     const params = { ...this.params(), start_time_ms: begin / PS_PER_MS, end_time_ms: end / PS_PER_MS, resolution: 0, full_args: 1 };
-    return this.client.text("data", params);
+    return this.client.text("page", params);
   }
 }
 

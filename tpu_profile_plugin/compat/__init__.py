@@ -1,0 +1,29 @@
+"""Forms that other programs expect in place of ours: `xprof/`, a wing that nothing else needs.
+
+Without that directory, `/data` answers our own documents.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from functools import cache
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.tools.tool import Tool
+
+
+@cache
+def wing() -> ModuleType | None:
+    """The wing with XProf's answers; None if it is not installed."""
+    name = f"{__name__}.xprof"
+    return importlib.import_module(name) if importlib.util.find_spec(name) is not None else None
+
+
+def xprof_form(tool: Tool) -> Tool | None:
+    """A tool as XProf answers it; None for one that XProf lacks."""
+    xprof = wing()
+    form: Tool | None = None if xprof is None else xprof.form_of(tool)
+    return form

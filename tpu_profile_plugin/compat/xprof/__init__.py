@@ -1,0 +1,55 @@
+"""XProf's answers: everything that is as it is because XProf answers so; pages, commands and Python do without it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tpu_profile_plugin.compat.xprof.members import as_xprof
+from tpu_profile_plugin.logdir import RunFiles
+from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.tools.payload import Payload
+from tpu_profile_plugin.tools.query import Query
+from tpu_profile_plugin.tools.tool import Tool
+
+ORDER = (
+    *("overview_page", "trace_viewer", "trace_viewer@", "graph_viewer"),
+    *("op_profile", "hlo_op_profile", "input_pipeline_analyzer"),
+    *("input_pipeline", "kernel_stats", "memory_profile", "memory_viewer"),
+    *("roofline_model", "perf_counters", "pod_viewer"),
+    *("framework_op_stats", "tensorflow_stats", "hlo_op_stats", "hlo_stats"),
+    *("inference_profile", "megascale_stats", "kernel_utilization"),
+    *("smart_suggestion", "utilization_viewer"),
+)
+"""The order of XProf's tools."""
+
+LISTED = frozenset(ORDER) - {"pod_viewer", "inference_profile"}
+"""Tools that XProf lists; the others it answers only."""
+
+_ALL_ONLY = frozenset({"overview_page", "pod_viewer", "smart_suggestion"})
+_ALL_AND_EACH = frozenset({"input_pipeline_analyzer", "framework_op_stats", "kernel_stats", "megascale_stats"})
+
+FORMS: dict[str, Tool] = {}
+"""Tools whose answer XProf makes in a form of its own, by id."""
+
+
+def form_of(tool: Tool) -> Tool | None:
+    """The tool as XProf answers it; None for one that XProf and the TensorBoard plugin before it lack."""
+    if tool.id in FORMS:
+        return FORMS[tool.id]
+    if tool.id not in ORDER and tool.id != "tf_data_bottleneck_analysis":
+        return None
+
+    def build(run: Run, query: Query) -> Payload:
+        return as_xprof(tool.build(run, query), tool.extras)
+
+    return replace(tool, build=build)
+
+
+def hosts_listed(run: RunFiles, tag: str) -> list[str]:
+    """The hosts that `/hosts` lists for a tool of XProf's; unknown ones take one host."""
+    names = list(run.host_names)
+    if len(names) < 2:
+        return names
+    if tag in _ALL_ONLY:
+        return ["ALL_HOSTS"]
+    return ["ALL_HOSTS", *names] if tag in _ALL_AND_EACH else names
