@@ -119,7 +119,7 @@ def test_hosts_of_the_base_that_cannot_be_read_are_named(two, pair):
 
 
 def test_a_base_that_changes_while_it_is_read_is_not_kept(two, pair, monkeypatch):
-    from tpu_profile_plugin.tools.summary.compare import tool as compare
+    from tpu_profile_plugin.tools.summary import compare
 
     tool = registry.find("compare")
     built = []

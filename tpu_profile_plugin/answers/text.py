@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tpu_profile_plugin.errors import Problem
@@ -67,16 +67,22 @@ def _losses(about: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _table(rows: list[dict[str, Any]], units: Mapping[str, str]) -> Iterator[str]:
-    ids = list(dict.fromkeys(id_ for row in rows for id_ in row))
     columns = []
-    for id_ in ids:
+    for id_ in dict.fromkeys(id_ for row in rows for id_ in row):
         unit = units.get(id_)
         head = f"{_label(id_)}, {unit}" if unit and unit != id_ else _label(id_)
-        cells = [_cell(row.get(id_), whole=id_ in _WHOLE) for row in rows]
-        width = max(map(len, [head, *cells]))
-        right = any(isinstance(row.get(id_), (int, float)) for row in rows)
-        columns.append([cell.rjust(width) if right else cell.ljust(width) for cell in [head, *cells]])
-    for line in zip(*columns, strict=True):
+        cells = [head, *(_cell(row.get(id_), whole=id_ in _WHOLE) for row in rows)]
+        columns.append((cells, any(isinstance(row.get(id_), (int, float)) for row in rows)))
+    return aligned(columns)
+
+
+def aligned(columns: Iterable[tuple[Sequence[str], bool]]) -> Iterator[str]:
+    """The lines of a table: of each column the cells, the head first, and whether they are aligned to the right."""
+    padded = []
+    for cells, right in columns:
+        width = max(map(len, cells))
+        padded.append([cell.rjust(width) if right else cell.ljust(width) for cell in cells])
+    for line in zip(*padded, strict=True):
         yield "  ".join(line).rstrip()
 
 

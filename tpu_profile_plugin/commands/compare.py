@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tpu_profile_plugin.answers.text import aligned
 from tpu_profile_plugin.commands.answer import define_shared, print_answer
 from tpu_profile_plugin.commands.losses import tell
 from tpu_profile_plugin.errors import BadRequest
@@ -16,7 +16,9 @@ from tpu_profile_plugin.units import PS_PER_MS
 from tpu_profile_plugin.workers import EXECUTOR_HELP, parse_executor
 
 if TYPE_CHECKING:
+    from tpu_profile_plugin.analysis.compare.contributions import Contribution
     from tpu_profile_plugin.opening import OpenLogdir, OpenRun
+    from tpu_profile_plugin.run.figures.comparison import Comparison
 
 HELP = "say what changed between two runs"
 SLOWER = 3
@@ -51,7 +53,6 @@ def run(options: argparse.Namespace) -> int:
     """Prints the difference; returns the exit status."""
     import tpu_profile_plugin
     from tpu_profile_plugin.answers.related import related_runs
-    from tpu_profile_plugin.tools.payload import encode
 
     allowed = _percent(options.fail_above)
     executor = parse_executor(options.executor)
@@ -66,9 +67,7 @@ def run(options: argparse.Namespace) -> int:
             others = (one.name for one in base_logdir.runs() if one.files != other.files)
             chosen = related[0][0] if related else next(others, None)
         base = base_logdir.run(chosen)
-        answer = json.loads(encode(other.payload("compare", base=base)).body)
-        if answer["caution"]:
-            answer["caution"] += _instead(related or related_runs(base_logdir, other), base.name)
+        comparison = other.on(None).compare(base.on(None))
         if options.format == "json":
             options.logdir = logdir.path
             same = base_logdir.path == logdir.path
@@ -77,14 +76,16 @@ def run(options: argparse.Namespace) -> int:
             if status:
                 return status
         else:
-            print("\n".join(_FORMATS[options.format](answer, base.name, other.name)))
+            instead = _instead(related or related_runs(base_logdir, other), base.name) if comparison.caution else ""
+            write = as_markdown if options.format == "markdown" else _text
+            print("\n".join(write(comparison, base.name, other.name, instead)))
             tell(base, other)
     if allowed is None:
         return 0
-    if answer["headline"]["tone"] == "unknown":
+    if comparison.headline.tone == "unknown":
         print("tpu-profile: step times cannot be compared, so --fail-above has no answer", file=sys.stderr)
         return UNKNOWN
-    return SLOWER if _is_slower(answer, allowed) else 0
+    return SLOWER if _is_slower(comparison, allowed) else 0
 
 
 class _WithBase:
@@ -124,77 +125,60 @@ def _percent(text: str | None) -> float | None:
     return value
 
 
-def _is_slower(answer: Mapping[str, Any], percent: float) -> bool:
-    time = answer["summary"]["compared_ps"]
-    return bool(answer["headline"]["tone"] == "slower" and 100 * time["delta"] > percent * time["base"])
+def _is_slower(comparison: Comparison, percent: float) -> bool:
+    time = comparison.length
+    if comparison.headline.tone != "slower" or time.base is None or time.delta is None:
+        return False
+    return 100 * time.delta > percent * time.base
 
 
-def _rows(answer: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def _rows(comparison: Comparison) -> list[tuple[str, ...]]:
     """The largest contributions: what, change, difference, base, run and whether it is beyond noise; then the rest."""
-    table = answer["contributions"]
-    ids = [column["id"] for column in table["cols"]]
-    rows = [dict(zip(ids, (cell["v"] for cell in row["c"]), strict=True)) for row in table["rows"]]
-    shown, rest = rows[:-1][:_MOST], rows[:-1][_MOST:] + rows[-1:]
-    left = sum(row["delta_ps_per_step"] for row in rest)
-    more = f"{len(rest) - 1} more" if len(rest) > 1 else ""
-    return [*map(_row, shown), ("Rest", more, f"{round(left / PS_PER_MS, 3) + 0.0:+.3f}", "", "", "")]
+    *changes, rest = comparison.changes
+    left = sum(change.delta_ps for change in changes[_MOST:]) + rest.delta_ps
+    more = f"{len(changes) - _MOST} more" if len(changes) > _MOST else ""
+    return [*map(_row, changes[:_MOST]), ("Rest", more, f"{round(left / PS_PER_MS, 3) + 0.0:+.3f}", "", "", "")]
 
 
-def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return (
-        row["what"],
-        _how(row["kind"], row["part"]),
-        f"{row['delta_ps_per_step'] / PS_PER_MS:+.3f}",
-        f"{row['base_ps_per_step'] / PS_PER_MS:.3f}",
-        f"{row['run_ps_per_step'] / PS_PER_MS:.3f}",
-        "yes" if row["certain"] else "no",
-    )
+def _row(change: Contribution) -> tuple[str, ...]:
+    from tpu_profile_plugin.run.figures.comparison import what
 
-
-def _how(kind: str, part: str) -> str:
-    """The kind of a change in words; parts of the step take more or less time, ops are slower or faster."""
-    if part:
-        kind = {"slower": "more time", "faster": "less time"}.get(kind, kind)
-    return kind.replace("_", " ")
+    # Parts of the step take more or less time, ops are slower or faster.
+    kind = {"slower": "more time", "faster": "less time"}.get(change.kind, change.kind) if change.part else change.kind
+    base, run = (f"{round(ps) / PS_PER_MS:.3f}" for ps in (change.base_ps, change.run_ps))
+    difference = f"{change.delta_ps / PS_PER_MS:+.3f}"
+    return what(change), kind.replace("_", " "), difference, base, run, "yes" if change.certain else "no"
 
 
 _HEADS = ("What changed", "How", "ms per step", "Base, ms", "Run, ms", "Beyond noise")
 
 
-def _text(answer: Mapping[str, Any], base: str, run: str) -> Iterator[str]:
+def _text(comparison: Comparison, base: str, run: str, instead: str = "") -> Iterator[str]:
     yield f"{run} against {base}"
-    if answer["caution"]:
-        yield answer["caution"]
-    yield answer["headline"]["text"]
-    yield from answer["notes"]
-    if not answer["contributions"]["rows"]:
-        return
-    rows = [_HEADS, *_rows(answer)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADS))]
-    for row in rows:
-        cells = [row[0].ljust(widths[0]), row[1].ljust(widths[1])]
-        cells += [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
-        yield "  ".join(cells).rstrip()
+    if comparison.caution:
+        yield comparison.caution + instead
+    yield comparison.headline.text
+    yield from comparison.notes
+    if comparison.changes:
+        columns = zip(_HEADS, *_rows(comparison), strict=True)
+        yield from aligned((column, number > 1) for number, column in enumerate(columns))
 
 
-def as_markdown(answer: Mapping[str, Any], base: str, run: str) -> Iterator[str]:
+def as_markdown(comparison: Comparison, base: str, run: str, instead: str = "") -> Iterator[str]:
     """The difference as lines of Markdown."""
     yield f"**{_escaped(run)}** against **{_escaped(base)}**"
     yield ""
-    if answer["caution"]:
-        yield f"**{_escaped(answer['caution'])}**\n"
-    yield _escaped(answer["headline"]["text"]) + "\n"
-    yield from (f"- {_escaped(note)}" for note in answer["notes"])
-    if not answer["contributions"]["rows"]:
+    if comparison.caution:
+        yield f"**{_escaped(comparison.caution + instead)}**\n"
+    yield _escaped(comparison.headline.text) + "\n"
+    yield from (f"- {_escaped(note)}" for note in comparison.notes)
+    if not comparison.changes:
         return
     yield f"\n| {' | '.join(_HEADS)} |"
     yield "| --- | --- | ---: | ---: | ---: | --- |"
-    for row in _rows(answer):
+    for row in _rows(comparison):
         yield f"| {' | '.join(_escaped(cell) for cell in row)} |"
 
 
 def _escaped(text: str) -> str:
     return "".join(f"\\{char}" if char in "\\`*_[]<>|" else char for char in text)
-
-
-_FORMATS = {"text": _text, "markdown": as_markdown}

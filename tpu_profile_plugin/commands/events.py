@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from tpu_profile_plugin.answers.text import aligned
 from tpu_profile_plugin.commands.losses import tell
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.units import PS_PER_US
@@ -83,21 +83,15 @@ def _report_rest(table: Table, offset: int) -> None:
 def _text(table: Table) -> str:
     """Aligned columns, numbers to the right, times in us; the host column only for several hosts."""
     several = len(set(table.column("host"))) > 1
-    texts: list[list[str]] = []
+    columns = []
     for column in table.columns:
         cells = table.column(column.id)
         if (column.id == "host" and not several) or (column.id == "stats" and not any(cells)):
             continue
         is_time = column.unit == "ps"
-        title = f"{column.label} (us)" if is_time else column.label
-        shown = [title, *(_cell(cell, is_time=is_time) for cell in cells)]
-        texts.append(_aligned(shown, to_the_right=column.type == "number"))
-    return "".join("  ".join(row).rstrip() + "\n" for row in zip(*texts, strict=True))
-
-
-def _aligned(texts: Sequence[str], *, to_the_right: bool) -> list[str]:
-    width = max(map(len, texts))
-    return [text.rjust(width) if to_the_right else text.ljust(width) for text in texts]
+        head = f"{column.label} (us)" if is_time else column.label
+        columns.append(([head, *(_cell(cell, is_time=is_time) for cell in cells)], column.type == "number"))
+    return "".join(f"{line}\n" for line in aligned(columns))
 
 
 def _cell(value: Any, *, is_time: bool) -> str:

@@ -9,6 +9,7 @@ from contextlib import ExitStack, closing, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tpu_profile_plugin.answers.text import aligned
 from tpu_profile_plugin.commands.answer import define_shared, print_answer
 from tpu_profile_plugin.errors import BadRequest, QueryFailed, QueryRefused
 
@@ -98,12 +99,10 @@ def _shown(result: Result, form: str) -> str:
 
 def text(result: Result) -> str:
     """Aligned columns with the ids as header, numbers to the right."""
-    texts = []
-    for column in result.columns:
-        cells = [column.id, *(_cell(value) for value in result.table.column(column.id))]
-        width = max(map(len, cells))
-        texts.append([cell.rjust(width) if column.type == "number" else cell.ljust(width) for cell in cells])
-    return "".join("  ".join(row).rstrip() + "\n" for row in zip(*texts, strict=True))
+    columns = (
+        ([column.id, *map(_cell, result.table.column(column.id))], column.type == "number") for column in result.columns
+    )
+    return "".join(f"{line}\n" for line in aligned(columns))
 
 
 def _cell(value: Any) -> str:

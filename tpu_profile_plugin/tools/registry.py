@@ -22,13 +22,13 @@ from tpu_profile_plugin.tools.ops import (
 )
 from tpu_profile_plugin.tools.ops.graph_viewer import tool as graph_viewer
 from tpu_profile_plugin.tools.summary import (
+    compare,
     inference_profile,
     input_pipeline_analyzer,
     profile_contents,
     smart_suggestion,
     time_budget,
 )
-from tpu_profile_plugin.tools.summary.compare import tool as compare
 from tpu_profile_plugin.tools.summary.overview_page import tool as overview_page
 from tpu_profile_plugin.tools.time import communication, python_stacks
 from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
 from tpu_profile_plugin.analysis.common.reasons import COMPARABLE
+from tpu_profile_plugin.analysis.compare.contributions import Contribution
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
 from tpu_profile_plugin.answers.ids import distinct_ids, op_ids
 from tpu_profile_plugin.answers.related import related_runs
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
 from tpu_profile_plugin.opening import OpenRun
+from tpu_profile_plugin.run.figures.comparison import LEAST_MATCHED, op_names, what
 from tpu_profile_plugin.run.host_facts import frameworks_of
 from tpu_profile_plugin.tables.table import Table, flags, numbers, texts
-from tpu_profile_plugin.tools.payload import Json
-from tpu_profile_plugin.tools.summary.compare.texts import LEAST_MATCHED
 
 _COLUMNS = (
     texts("id", "Id", "The ops, programs or part of the step that changed."),
@@ -27,7 +27,6 @@ _COLUMNS = (
     flags("certain", "Beyond noise", "The difference exceeds how far steps and captures vary."),
     texts("ops", "Ops", "Instructions of the run, or of the base if removed, longest first."),
 )
-_RENAMED = {"delta_ps_per_step": "delta_ps", "base_ps_per_step": "base_ps", "run_ps_per_step": "run_ps"}
 _BASE = "of the time of all ops of each run, that of ops in programs that both have"
 _MOST_OPS, _MOST_RUNS, _MOST_LOSSES = 2, 50, 3
 
@@ -72,57 +71,58 @@ def _base(asked: Asked, run: OpenRun, name: str) -> OpenRun:
 
 def difference(run: OpenRun, base: OpenRun) -> Answer:
     """The answer for two runs of any logdirs."""
-    payload = run.payload("compare", base=base)
-    assert isinstance(payload, Json)
-    page = payload.value
-    times, tone = page["summary"]["compared_ps"], page["headline"]["tone"]
-    facts: dict[str, Any] = {"headline": page["headline"]["text"], "tone": tone, "base": base.name}
-    if page["caution"]:
-        facts["caution"] = page["caution"]
+    comparison = run.on(None).compare(base.on(None))
+    time, headline = comparison.length, comparison.headline
+    facts: dict[str, Any] = {"headline": headline.text, "tone": headline.tone, "base": base.name}
+    if comparison.caution:
+        facts["caution"] = comparison.caution
     facts |= {
-        "compared": page["compared"],
-        "base_ps": times["base"],
-        "run_ps": times["run"],
-        "delta_ps": times["delta"],
-        "interval_ps": [times["low"], times["high"]] if times["low"] is not None else None,
-        "noise_ps": page["noise"]["floor_ps"],
-        "steps": page["noise"]["steps"],
+        "compared": comparison.compared,
+        "base_ps": time.base,
+        "run_ps": time.run,
+        "delta_ps": time.delta,
+        "interval_ps": [time.low, time.high] if time.low is not None else None,
+        "noise_ps": round(comparison.floor_ps),
+        "steps": {"base": comparison.base.steps, "run": comparison.run.steps},
     }
-    shares = {f"{side}_matched_percent": 100 * share for side, share in page["matched"].items() if share is not None}
+    matched = zip(("base", "run"), comparison.matched, strict=True)
+    shares = {f"{side}_matched_percent": 100 * share for side, share in matched if share is not None}
     facts |= shares
-    if notes := [*page["notes"], *(f"Base: {problem.sentence}" for problem in base.losses[:_MOST_LOSSES])]:
+    if notes := [*comparison.notes, *(f"Base: {problem.sentence}" for problem in base.losses[:_MOST_LOSSES])]:
         facts["notes"] = notes
-    cannot = Cannot(page["headline"]["text"], COMPARABLE.of(frameworks_of(run))) if tone == "unknown" else None
-    table = _contributions(page["contributions"])
-    further = _further(run, base, page, table)
+    unknown = headline.tone == "unknown"
+    cannot = Cannot(headline.text, COMPARABLE.of(frameworks_of(run))) if unknown else None
+    table = _contributions(comparison.changes)
+    further = _further(run, base, table, unknown=unknown)
     return Answer(Link("compare", {"base": base.name}), facts, table, dict.fromkeys(shares, _BASE), further, cannot)
 
 
-def _contributions(changes: Table) -> Table:
-    """The rows of the page under the names of an answer."""
-    data: dict[str, Any] = {to: changes[from_] for from_, to in _RENAMED.items()}
-    data |= {
-        "id": distinct_ids(changes["what"]),
-        "change": changes["kind"],
-        "certain": changes["certain"],
-        "ops": changes["ops"],
+def _contributions(changes: Sequence[Contribution]) -> Table:
+    data = {
+        "id": distinct_ids(map(what, changes)),
+        "change": [change.kind for change in changes],
+        "delta_ps": [change.delta_ps for change in changes],
+        "base_ps": [round(change.base_ps) for change in changes],
+        "run_ps": [round(change.run_ps) for change in changes],
+        "certain": [change.certain for change in changes],
+        "ops": [", ".join(op_names(change)) for change in changes],
     }
     return Table(_COLUMNS, data, name="contributions")
 
 
-def _further(run: OpenRun, base: OpenRun, page: Mapping[str, Any], table: Table) -> tuple[Next, ...]:
+def _further(run: OpenRun, base: OpenRun, table: Table, *, unknown: bool) -> tuple[Next, ...]:
     """The ops behind the largest changes, where they still or already are, then the parts of a step."""
     further: list[Next] = []
     rows = zip(table.column("ops"), table.column("change"), table.column("id"), strict=True)
-    for ops, change, what in [row for row in rows if row[0]][:_MOST_OPS]:
+    for ops, change, name in [row for row in rows if row[0]][:_MOST_OPS]:
         side = base if change == "removed" else run
         ids = op_ids(side, ops.split(", ")[:1]) if side.logdir == run.logdir else []
         where = "in the base" if side is base else "in the run"
-        further += [Next("op", {"name": id_, "run": side.name}, f"{what}: times and source {where}") for id_ in ids]
+        further += [Next("op", {"name": id_, "run": side.name}, f"{name}: times and source {where}") for id_ in ids]
     explain = Next("explain", {}, "what slows the run down, where in the program, and what to do")
     if len(table) and not table["ops"][0]:  # a part of the step, whose cause the findings name
         further.insert(0, explain)
-    if page["headline"]["tone"] != "unknown":
+    if not unknown:
         further.append(Next("budget", {}, "the parts of the run's average step"))
         if base.logdir == run.logdir:
             further.append(Next("budget", {"run": base.name}, "the same of the base"))

@@ -34,21 +34,27 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES
 from tpu_profile_plugin.analysis.compare.changes import kind_of
 from tpu_profile_plugin.analysis.compare.contributions import Contribution
-from tpu_profile_plugin.analysis.compare.described import CONTAINERS
 from tpu_profile_plugin.analysis.compare.fingerprint import program_name
 from tpu_profile_plugin.analysis.compare.match import Match
-from tpu_profile_plugin.analysis.compare.noise import Sample, welch
 from tpu_profile_plugin.analysis.compare.run import RunWork, WorkedOp
 from tpu_profile_plugin.analysis.summary.framework import NAMES
 from tpu_profile_plugin.errors import BadRequest
-from tpu_profile_plugin.run.figures.comparison import RunSide, compare_runs
+from tpu_profile_plugin.run.figures.comparison import (
+    LABELS_BY_ID,
+    Comparison,
+    RunSide,
+    compare_runs,
+    difference,
+    longest_first,
+    op_names,
+    what,
+)
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, attributes, flags, numbers, texts
 from tpu_profile_plugin.tools.common.decomposition import groups_json
 from tpu_profile_plugin.tools.common.devices import lacks_devices
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.summary.compare.texts import LABELS_BY_ID, caution, compared, headline, notes, what
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 # The columns of the tables that compare two runs; times are per step and device that takes part.
@@ -112,8 +118,7 @@ ENVIRONMENT = (
 )
 
 
-MOST_CONTRIBUTIONS, MOST_OPS, MOST_NAMES = 200, 2000, 20
-"""Rows; smaller contributions are one row. Ops named with a contribution."""
+MOST_OPS = 2000
 
 
 def build(run: Run, query: Query) -> Json:
@@ -121,21 +126,20 @@ def build(run: Run, query: Query) -> Json:
     if query.base is None:
         raise BadRequest("Parameter 'base' is missing: the run to compare with.", parameter="base")
     comparison = compare_runs(query.base, run)
-    sides, works = (comparison.base_side, comparison.run_side), (comparison.base, comparison.run)
-    changes = _shortened(comparison.contributions)
+    sides, works = comparison.sides, comparison.works
     return Json(
         {
-            "summary": _summary(*works),
-            "compared": compared(sides, comparison.execution),
+            "summary": _summary(comparison),
+            "compared": comparison.compared,
             "typical": dict(zip(("base", "run"), map(_typical, works), strict=True)),
             "matched": dict(zip(("base", "run"), comparison.matched, strict=True)),
-            "caution": caution(comparison.matched),
-            "contributions": _contributions(changes),
+            "caution": comparison.caution,
+            "contributions": _contributions(comparison.changes),
             "programs": _programs(*works, comparison.programs, comparison.matches),
             "ops": _ops(comparison.matches),
             "memory": _memory(sides[0].memory, sides[1].memory, comparison.programs),
             "environment": _environment(sides),
-            "headline": headline(sides, works, changes, comparison.floor_ps, comparison.execution),
+            "headline": comparison.headline._asdict(),
             "noise": {
                 "floor_ps": round(comparison.floor_ps),
                 "steps": {"base": works[0].steps, "run": works[1].steps},
@@ -143,35 +147,19 @@ def build(run: Run, query: Query) -> Json:
             "recorded_steps": {"base": sides[0].recorded_steps, "run": sides[1].recorded_steps},
             "labels": {key: {"name": label.name, "help": label.sentence} for key, label in LABELS_BY_ID.items()},
             "groups": groups_json(),
-            "notes": [*notes(sides, works, changes, comparison.execution), *comparison.warnings],
+            "notes": comparison.notes,
         }
     )
 
 
-def _shortened(contributions: Sequence[Contribution]) -> list[Contribution]:
-    """At most `MOST_CONTRIBUTIONS`; smaller ones become part of the rest."""
-    if not contributions:
-        return []
-    *changes, rest = contributions
-    small = changes[MOST_CONTRIBUTIONS:]
-    left = rest.delta_ps + sum(one.delta_ps for one in small)
-    return [*changes[:MOST_CONTRIBUTIONS], Contribution(rest.what, rest.kind, left, 0.0, 0.0, "")]
-
-
-def _summary(base: RunWork, run: RunWork) -> dict[str, Any]:
-    pairs = {"compared_ps": (base.length, run.length), "step_time_ps": (base.step, run.step)}
+def _summary(comparison: Comparison) -> dict[str, Any]:
+    base, run = comparison.works
+    pairs = {"step_time_ps": (base.step, run.step)}
     pairs |= {f"{name}_ps": (base.parts[i], run.parts[i]) for i, name in enumerate(CATEGORIES)}
     pairs[f"{BETWEEN}_ps"] = base.between, run.between
     has = base.steps > 0, run.steps > 0
-    return {name: _difference(*pair, has) for name, pair in pairs.items()}
-
-
-def _difference(old: Sample, new: Sample, has: tuple[bool, bool]) -> dict[str, int | None]:
-    interval = welch(old, new)
-    low, high = (round(interval[0]), round(interval[1])) if interval else (None, None)
-    start, end = (round(one.mean) if known else None for one, known in ((old, has[0]), (new, has[1])))
-    delta = None if start is None or end is None else end - start
-    return {"base": start, "run": end, "delta": delta, "low": low, "high": high}
+    times = {"compared_ps": comparison.length, **{name: difference(*pair, has) for name, pair in pairs.items()}}
+    return {name: time._asdict() for name, time in times.items()}
 
 
 def _typical(work: RunWork) -> dict[str, Any]:
@@ -196,15 +184,9 @@ def _contributions(changes: Sequence[Contribution]) -> Table:
             "run_ps_per_step": [round(one.run_ps) for one in changes],
             "where": [one.category for one in changes],
             "part": [one.part for one in changes],
-            "ops": [_names(one.matches) for one in changes],
+            "ops": [", ".join(op_names(one)) for one in changes],
         },
     )
-
-
-def _names(matches: Sequence[Match]) -> str:
-    """The ops with most time, joined by commas."""
-    ops = [op for one in matches for op in one.run] or [op for one in matches for op in one.base]
-    return ", ".join([*dict.fromkeys(op.name for op in _longest_first(ops) if op.name != CONTAINERS)][:MOST_NAMES])
 
 
 def _programs(base: RunWork, run: RunWork, programs: Mapping[str, str], matches: Sequence[Match]) -> Table:
@@ -258,7 +240,7 @@ def _most_difference_first(table: Table, difference: str) -> Table:
 
 def _ops(matches: Sequence[Match]) -> Table:
     """One row per match, most difference first."""
-    names = [tuple(_joined(op.name for op in _longest_first(side)) for side in (one.run, one.base)) for one in matches]
+    names = [tuple(_joined(op.name for op in longest_first(side)) for side in (one.run, one.base)) for one in matches]
     most = [max((*one.run, *one.base), key=lambda op: op.ps) for one in matches]
     table = Table(
         OPS,
@@ -284,10 +266,6 @@ def _kind(match: Match) -> str:
     """What changed; "same" if nothing but the time did."""
     kind = kind_of(match)
     return "same" if match.relation == "same" and kind in ("slower", "faster") else kind
-
-
-def _longest_first(ops: Sequence[WorkedOp]) -> list[WorkedOp]:
-    return sorted(ops, key=lambda op: -op.ps)
 
 
 def _joined(names: Iterable[str]) -> str:

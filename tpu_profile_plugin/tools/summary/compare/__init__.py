@@ -1,1 +1,0 @@
-"""Compare: what changed between two runs."""
