@@ -1,4 +1,4 @@
-"""The import rules that import-linter cannot see: the compiled module, and tools among themselves."""
+"""Import rules that import-linter cannot see: of the compiled module and its source, and of tools among themselves."""
 
 from __future__ import annotations
 
@@ -54,6 +54,66 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     TopologicalSorter(graph).prepare()  # raises CycleError, which names the modules
     with pytest.raises(CycleError):
         TopologicalSorter(graph | {f"{PACKAGE.name}.units": {f"{PACKAGE.name}.opening"}}).prepare()
+
+
+RUST = PACKAGE.parent / "native" / "src"
+
+
+def rust_modules() -> dict[str, str]:
+    """The source of each native module without comments and tests, by its path: `timeline::model::trace`."""
+    sources = {}
+    for path in RUST.rglob("*.rs"):
+        name = "::".join(path.relative_to(RUST).with_suffix("").parts).removesuffix("::mod")
+        text = path.read_text().partition("#[cfg(test)]\nmod tests {")[0]
+        sources[name] = re.sub(r"//[^\n]*", "", text)
+    return sources
+
+
+def rust_paths(tree: str) -> Iterator[str]:
+    """Every path of a use tree: `a::{b, c::{d, e}}` has `a::b`, `a::c::d` and `a::c::e`."""
+    head, brace, rest = tree.partition("{")
+    if not brace:
+        yield tree.partition(" as ")[0].strip()
+        return
+    depth, begin = 0, 0
+    for i, letter in enumerate(body := rest.rpartition("}")[0] + ","):
+        depth += (letter == "{") - (letter == "}")
+        if letter == "," and depth == 0:
+            if part := body[begin:i].strip():
+                yield from rust_paths(head.strip() + part)
+            begin = i + 1
+
+
+def used_rust_modules(name: str, source: str, modules: set[str]) -> set[str]:
+    """The modules that a module uses: in `use` declarations, and by paths elsewhere."""
+    declared = re.findall(r"\buse ([\w:]+::[^;]+);", source)
+    elsewhere = re.findall(r"(?<![\w:])[a-z_]+(?:::\w+)+", re.sub(r"\buse [^;]+;", "", source))
+    used = set()
+    for path in [*(path for tree in declared for path in rust_paths(tree)), *elsewhere]:
+        parts, base = path.split("::"), name.split("::")
+        if parts[0] == "crate":
+            parts, base = parts[1:], []
+        while parts[:1] in (["self"], ["super"]):
+            base = base[:-1] if parts[0] == "super" else base
+            parts = parts[1:]
+        full = [*base, *parts]
+        while full and "::".join(full) not in modules:
+            full = full[:-1]
+        used.add("::".join(full))
+    return used & modules - {name}
+
+
+def test_no_modules_of_the_native_core_use_each_other_in_a_circle() -> None:
+    sources = rust_modules()
+    graph = {name: used_rust_modules(name, source, set(sources)) for name, source in sources.items()}
+    assert sum(map(len, graph.values())) > 300
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the modules
+    folders: dict[str, set[str]] = {}
+    for name, used in graph.items():
+        folders.setdefault(name.partition("::")[0], set()).update(other.partition("::")[0] for other in used)
+    TopologicalSorter({folder: used - {folder} for folder, used in folders.items()}).prepare()
+    with pytest.raises(CycleError):
+        TopologicalSorter(graph | {"error": {"lib", "decode::columns"}}).prepare()
 
 
 def declares_tool(path: Path) -> bool:

@@ -5,10 +5,11 @@ use std::cmp::Reverse;
 use crate::decode::chunks::{ChunkMissing, Job, decode_chunk};
 use crate::decode::filter::PlaneFilter;
 use crate::decode::metadata::{self, EventMetadata, PlaneMetadata, StatMetadata};
-use crate::decode::stats::{self, StatColumns};
-use crate::decode::times::{Times, leave_out};
+use crate::decode::stats::{self, StatColumns, retain};
+use crate::decode::times::{GPU, STREAM, Times};
 use crate::decode::xspace::{LARGEST_NS, LineOutline, outline, scan_line, total};
 use crate::error::Result;
+use crate::kernels::possible::{Possible, verdicts};
 use crate::system::memory::zeros;
 use crate::system::parallel;
 use crate::wire::text;
@@ -302,4 +303,41 @@ fn line_columns(lines: Vec<LineOutline>) -> LineColumns {
         columns.event_start.push(end);
     }
     columns
+}
+
+/// Leaves out the events of a plane that have impossible times, and gives others their possible duration.
+fn leave_out(whole: Reader, plane: u64, events: &mut EventColumns, lines: &mut LineColumns, possible: Possible) {
+    let named = |name: u64, begin: &[u8]| text::slice(whole.whole(), name).is_ok_and(|name| name.starts_with(begin));
+    let on_gpu = named(plane, GPU);
+    let mut keep = vec![true; events.begin_ps.len()];
+    for (line, bounds) in lines.event_start.windows(2).enumerate() {
+        let own: Vec<usize> = (bounds[0] as usize..bounds[1] as usize)
+            .filter(|&i| events.occurrences.as_ref().is_none_or(|sums| sums[i] == 0))
+            .collect();
+        let column = |values: &[i64]| own.iter().map(|&i| values[i]).collect::<Vec<i64>>();
+        let names: Vec<u32> = own.iter().map(|&i| events.metadata[i]).collect();
+        let stream = on_gpu && named(lines.name[line], STREAM);
+        let (begin, duration) = (column(&events.begin_ps), column(&events.duration_ps));
+        for (at, instead) in verdicts(&begin, &duration, &names, possible, stream) {
+            match instead {
+                Some(duration) => events.duration_ps[own[at]] = duration,
+                None => keep[own[at]] = false,
+            }
+        }
+    }
+    if keep.iter().all(|keep| *keep) {
+        return;
+    }
+    let mut before = vec![0i64];
+    for &keep in &keep {
+        before.push(before[before.len() - 1] + i64::from(keep));
+    }
+    lines.event_start.iter_mut().for_each(|start| *start = before[*start as usize]);
+    events.stats.retain_owners(&keep);
+    retain(&mut events.metadata, &keep);
+    retain(&mut events.begin_ps, &keep);
+    retain(&mut events.duration_ps, &keep);
+    if let Some(sums) = &mut events.occurrences {
+        retain(sums, &keep);
+    }
 }

@@ -1,14 +1,12 @@
-//! Impossible times of a profile: found in one pass over its events, and left out of the columns of a plane.
+//! Impossible times of a profile, found in one pass over its events.
 //!
 //! Columns for XProf's own readings keep them; everything else is made of columns without.
 
 use std::cmp::Reverse;
 
-use super::columns::{EventColumns, LineColumns};
-use super::stats::retain;
 use super::xspace::{LARGEST_NS, outline};
 use crate::error::Result;
-use crate::kernels::possible::{Possible, impossible_durations};
+use crate::kernels::possible::{Possible, verdicts};
 use crate::system::parallel;
 use crate::wire::tags::xplane::{XEvent, XLine};
 use crate::wire::{NO_TEXT, Reader, Span, text};
@@ -16,8 +14,8 @@ use crate::wire::{NO_TEXT, Reader, Span, text};
 const SECOND: i64 = 1_000_000_000;
 const PS_IN_NS: i64 = 1000;
 /// Planes whose streams run one event after the other, and how the lines of streams are called.
-const GPU: &[u8] = b"/device:GPU:";
-const STREAM: &[u8] = b"Stream";
+pub const GPU: &[u8] = b"/device:GPU:";
+pub const STREAM: &[u8] = b"Stream";
 
 /// The possible times of a profile with events that have others.
 #[derive(Clone, Debug, PartialEq)]
@@ -264,73 +262,4 @@ fn loss(whole: Reader, source: Source, epoch: Option<i64>, possible: Possible) -
     let shortened = wrong.iter().filter(|(_, verdict)| verdict.is_some()).count() as u64;
     let left_out = wrong.len() as u64 - shortened;
     Ok((!wrong.is_empty()).then_some(Loss { plane: source.plane, line: name, left_out, shortened }))
-}
-
-/// The events of a line with impossible times, by position: the duration that they have instead, None for those that are
-/// left out.
-pub fn verdicts(
-    begin: &[i64],
-    duration: &[i64],
-    name: &[u32],
-    possible: Possible,
-    stream: bool,
-) -> Vec<(usize, Option<i64>)> {
-    let on_axis = |&i: &usize| possible.begins(begin[i]);
-    let mut wrong: Vec<(usize, Option<i64>)> = (0..begin.len()).filter(|i| !on_axis(i)).map(|i| (i, None)).collect();
-    let within = |i: usize, lasts: i64| possible.has(begin[i], begin[i].saturating_add(lasts));
-    if stream {
-        let mut order: Vec<usize> = (0..begin.len()).filter(on_axis).collect();
-        if !order.is_sorted_by_key(|&i| begin[i]) {
-            order.sort_by_key(|&i| begin[i]);
-        }
-        let column = |values: &[i64]| order.iter().map(|&i| values[i]).collect::<Vec<i64>>();
-        let names: Vec<u32> = order.iter().map(|&i| name[i]).collect();
-        let found = impossible_durations(&column(begin), &column(duration), &names);
-        wrong.extend(
-            found.into_iter().map(|(at, end)| (order[at], end.map(|end| end.saturating_sub(begin[order[at]])))),
-        );
-        wrong.sort_unstable_by_key(|one| one.0);
-    }
-    let known: Vec<usize> = wrong.iter().map(|one| one.0).collect();
-    let ends = (0..begin.len()).filter(|i| known.binary_search(i).is_err() && !within(*i, duration[*i]));
-    wrong.extend(ends.map(|i| (i, None)));
-    wrong.sort_unstable_by_key(|one| one.0);
-    wrong
-}
-
-/// Leaves out the events of a plane that have impossible times, and gives others their possible duration.
-pub fn leave_out(whole: Reader, plane: u64, events: &mut EventColumns, lines: &mut LineColumns, possible: Possible) {
-    let named = |name: u64, begin: &[u8]| text::slice(whole.whole(), name).is_ok_and(|name| name.starts_with(begin));
-    let on_gpu = named(plane, GPU);
-    let mut keep = vec![true; events.begin_ps.len()];
-    for (line, bounds) in lines.event_start.windows(2).enumerate() {
-        let own: Vec<usize> = (bounds[0] as usize..bounds[1] as usize)
-            .filter(|&i| events.occurrences.as_ref().is_none_or(|sums| sums[i] == 0))
-            .collect();
-        let column = |values: &[i64]| own.iter().map(|&i| values[i]).collect::<Vec<i64>>();
-        let names: Vec<u32> = own.iter().map(|&i| events.metadata[i]).collect();
-        let stream = on_gpu && named(lines.name[line], STREAM);
-        let (begin, duration) = (column(&events.begin_ps), column(&events.duration_ps));
-        for (at, instead) in verdicts(&begin, &duration, &names, possible, stream) {
-            match instead {
-                Some(duration) => events.duration_ps[own[at]] = duration,
-                None => keep[own[at]] = false,
-            }
-        }
-    }
-    if keep.iter().all(|keep| *keep) {
-        return;
-    }
-    let mut before = vec![0i64];
-    for &keep in &keep {
-        before.push(before[before.len() - 1] + i64::from(keep));
-    }
-    lines.event_start.iter_mut().for_each(|start| *start = before[*start as usize]);
-    events.stats.retain_owners(&keep);
-    retain(&mut events.metadata, &keep);
-    retain(&mut events.begin_ps, &keep);
-    retain(&mut events.duration_ps, &keep);
-    if let Some(sums) = &mut events.occurrences {
-        retain(sums, &keep);
-    }
 }

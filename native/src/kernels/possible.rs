@@ -204,6 +204,38 @@ fn usual(duration: &[i64], name: &[u32], suspects: &[usize]) -> AHashMap<u32, i6
     durations.into_iter().filter_map(median).collect()
 }
 
+/// The events of a line with impossible times, by position: the duration that they have instead, None for those that are
+/// left out.
+pub fn verdicts(
+    begin: &[i64],
+    duration: &[i64],
+    name: &[u32],
+    possible: Possible,
+    stream: bool,
+) -> Vec<(usize, Option<i64>)> {
+    let on_axis = |&i: &usize| possible.begins(begin[i]);
+    let mut wrong: Vec<(usize, Option<i64>)> = (0..begin.len()).filter(|i| !on_axis(i)).map(|i| (i, None)).collect();
+    let within = |i: usize, lasts: i64| possible.has(begin[i], begin[i].saturating_add(lasts));
+    if stream {
+        let mut order: Vec<usize> = (0..begin.len()).filter(on_axis).collect();
+        if !order.is_sorted_by_key(|&i| begin[i]) {
+            order.sort_by_key(|&i| begin[i]);
+        }
+        let column = |values: &[i64]| order.iter().map(|&i| values[i]).collect::<Vec<i64>>();
+        let names: Vec<u32> = order.iter().map(|&i| name[i]).collect();
+        let found = impossible_durations(&column(begin), &column(duration), &names);
+        wrong.extend(
+            found.into_iter().map(|(at, end)| (order[at], end.map(|end| end.saturating_sub(begin[order[at]])))),
+        );
+        wrong.sort_unstable_by_key(|one| one.0);
+    }
+    let known: Vec<usize> = wrong.iter().map(|one| one.0).collect();
+    let ends = (0..begin.len()).filter(|i| known.binary_search(i).is_err() && !within(*i, duration[*i]));
+    wrong.extend(ends.map(|i| (i, None)));
+    wrong.sort_unstable_by_key(|one| one.0);
+    wrong
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,83 +5,17 @@
 
 use ahash::AHashMap;
 
-use super::event::{Kind, STEP, Value};
+use super::event::{Keys, Kind, Value};
 use super::frames;
 use super::graphs::{self, Call, Calls, Node};
-use super::keys::Keys;
 use super::names::Texts;
+use super::owners::{Owner, Owners};
 use super::steps::Steps;
-use super::trace::{NONE, Place, Record, Trace, Track};
-
-/// A tree of names; each node is reached by its parent and its name.
-#[derive(Debug, Default)]
-pub struct Tree {
-    nodes: Vec<(u32, u32)>,
-    known: AHashMap<(u32, u32), u32>,
-}
-
-impl Tree {
-    fn child(&mut self, parent: u32, name: u32) -> u32 {
-        *self.known.entry((parent, name)).or_insert_with(|| {
-            self.nodes.push((parent, name));
-            self.nodes.len() as u32 - 1
-        })
-    }
-
-    /// Names from a node to the root.
-    pub fn up(&self, mut node: u32) -> impl Iterator<Item = u32> + '_ {
-        std::iter::from_fn(move || {
-            let &(parent, name) = self.nodes.get(node as usize)?;
-            node = parent;
-            Some(name)
-        })
-    }
-}
-
-/// An op in its place: its module, the node of the backward pass (0 for none), and its name (0 for none).
-pub type Path = (u32, u32, u32);
-
-/// What an event belongs to; `NONE` for what is not known.
-#[derive(Clone, Copy, Debug)]
-pub struct Owner {
-    pub path: u32,
-    pub stack: u32,
-    pub step: u32,
-    /// The op: its thread among the trace's, and its record.
-    pub op: Option<(u32, u32)>,
-    /// The correlation id of the launch of its graph; 0 for work that is no replay.
-    pub replay: i64,
-}
-
-#[derive(Debug, Default)]
-pub struct Owners {
-    pub modules: Tree,
-    pub stacks: Tree,
-    pub paths: Vec<Path>,
-    path_numbers: AHashMap<Path, u32>,
-    /// By correlation id, and by external id where calls are missing.
-    launches: AHashMap<i64, Owner>,
-    externals: AHashMap<i64, Owner>,
-    /// Per thread and record, the path of ops and of what happens in them.
-    pub of_records: Vec<Vec<u32>>,
-    pub steps: Steps,
-    by_sequence: AHashMap<i64, (u32, u32)>,
-    /// The launches of each graph that a thread captured, in order.
-    pub captures: Vec<Vec<Node>>,
-    /// What the calls mean for graphs.
-    pub calls: Calls,
-    /// Owners of the work of replays, by stream and number of the record there.
-    pub replayed: AHashMap<(Place, u32), Owner>,
-}
+use super::trace::{NONE, Record, Trace, Track};
 
 const OPTIMIZER: &str = "Optimizer.";
 const MODULE: &str = "nn.Module: ";
 const BACKWARD: &str = "autograd::engine::evaluate_function: ";
-
-/// The number of a step, from its name.
-pub fn step_number(name: &str) -> Option<i64> {
-    name.strip_prefix(STEP)?.parse().ok()
-}
 
 /// How a thread is read: whether work is also found by external ids, and whether the thread is not the run's.
 #[derive(Clone, Copy)]
@@ -99,69 +33,50 @@ struct Open {
     op: u32,
 }
 
-impl Owners {
-    /// Sorts the records of all threads and streams and finds what each belongs to.
-    pub fn of(trace: &mut Trace) -> Owners {
-        frames::place(trace);
-        let mut owners = Owners::default();
-        for track in trace.threads.values_mut() {
-            track.sort();
-        }
-        for track in &mut trace.captured {
-            track.sort();
-        }
-        for track in trace.streams.values_mut() {
-            track.sort();
-        }
-        owners.steps = Steps::of(trace);
-        owners.sweep_all(trace);
-        graphs::attribute(trace, &mut owners);
-        owners
-    }
+/// Sorts the records of all threads and streams and finds what each belongs to.
+pub fn attribute(trace: &mut Trace) -> Owners {
+    frames::place(trace);
+    trace.run.threads.values_mut().chain(&mut trace.captured).for_each(Track::sort);
+    trace.streams.values_mut().for_each(Track::sort);
+    let mut sweep = Sweep::default();
+    sweep.owners.steps = Steps::of(trace);
+    sweep.all(trace);
+    let Sweep { mut owners, captures, mut calls, .. } = sweep;
+    graphs::attribute(trace, &mut owners, &mut calls, &captures);
+    owners
+}
 
+/// The way down all threads, and what those of the forward pass leave for the others.
+#[derive(Default)]
+struct Sweep {
+    owners: Owners,
+    /// Module and stack of the ops of the forward pass.
+    by_sequence: AHashMap<i64, (u32, u32)>,
+    /// The launches of each graph that a thread captured, in order.
+    captures: Vec<Vec<Node>>,
+    calls: Calls,
+}
+
+impl Sweep {
     /// Threads of the backward pass come last: they need what those of the forward pass left.
-    fn sweep_all(&mut self, trace: &mut Trace) {
+    fn all(&mut self, trace: &mut Trace) {
         let by_external = needs_externals(trace);
         let mut order: Vec<(usize, usize)> = Vec::new();
         for (number, track) in trace.all_threads().enumerate() {
             order.push((track.records.iter().filter(|one| is_backward(&trace.keys, track, one)).count(), number));
         }
         order.sort_unstable();
-        self.of_records = vec![Vec::new(); order.len()];
+        self.owners.of_records = vec![Vec::new(); order.len()];
         let own = trace.threads.len();
         let (texts, keys, tracks) = trace.parts();
         for (_, number) in order {
             let captured = number >= own;
             let how = How { by_external: by_external && !captured, captured };
-            self.sweep(texts, keys, tracks[number], number as u32, how);
+            self.thread(texts, keys, tracks[number], number as u32, how);
         }
     }
 
-    /// Owner of work on a stream.
-    pub fn of_work(&self, place: Place, number: u32, record: &Record, external: Option<i64>) -> Option<&Owner> {
-        let replayed = self.replayed.get(&(place, number));
-        replayed.or_else(|| self.launches.get(&record.link)).or_else(|| self.externals.get(&external?))
-    }
-
-    /// Owner of what a call launches.
-    pub fn of_launch(&self, link: i64) -> Option<Owner> {
-        self.launches.get(&link).copied()
-    }
-
-    /// The path of something within what launches it; instead of the call, if no op does.
-    pub fn within(&mut self, path: u32, call: u32, name: u32) -> u32 {
-        let (module, middle, op) = self.paths[path as usize];
-        self.path((module, if op == call { middle } else { op }, name))
-    }
-
-    fn path(&mut self, path: Path) -> u32 {
-        *self.path_numbers.entry(path).or_insert_with(|| {
-            self.paths.push(path);
-            self.paths.len() as u32 - 1
-        })
-    }
-
-    fn sweep(&mut self, texts: &mut Texts, keys: &Keys, track: &Track, thread: u32, how: How) {
+    fn thread(&mut self, texts: &mut Texts, keys: &Keys, track: &Track, thread: u32, how: How) {
         let mut open: Vec<Open> = Vec::new();
         let mut paths = vec![NONE; track.records.len()];
         let mut capture: Option<Vec<Node>> = None;
@@ -181,11 +96,11 @@ impl Owners {
                     inner.op = number as u32;
                     let name = plain_name(texts, record.name);
                     let middle = if inner.backward == name { 0 } else { inner.backward };
-                    paths[number] = self.path((inner.module, middle, name));
+                    paths[number] = self.owners.path((inner.module, middle, name));
                     if how.by_external
                         && let Some(external) = track.integer(record, keys.external)
                     {
-                        let step = self.steps.at(track.rank, record.begin);
+                        let step = self.owners.steps.at(track.rank, record.begin);
                         let owner = Owner {
                             path: paths[number],
                             stack: inner.stack,
@@ -193,20 +108,21 @@ impl Owners {
                             op: Some((thread, number as u32)),
                             replay: 0,
                         };
-                        self.externals.insert(external, owner);
+                        self.owners.externals.insert(external, owner);
                     }
                 }
                 Kind::Call if record.link >= 0 => {
-                    let path = if op == NONE { self.path((module, backward, record.name)) } else { paths[op as usize] };
+                    let path =
+                        if op == NONE { self.owners.path((module, backward, record.name)) } else { paths[op as usize] };
                     let owner = Owner {
                         path,
                         stack,
-                        step: self.steps.at(track.rank, record.begin),
+                        step: self.owners.steps.at(track.rank, record.begin),
                         op: (op != NONE).then_some((thread, op)),
                         replay: 0,
                     };
                     if !how.captured {
-                        self.launches.insert(record.link, owner);
+                        self.owners.launches.insert(record.link, owner);
                     }
                     match (self.calls.of(texts, record.name), &mut capture) {
                         (Call::Begin, _) => capture = Some(Vec::new()),
@@ -222,7 +138,7 @@ impl Owners {
                 open.push(inner);
             }
         }
-        self.of_records[thread as usize] = paths;
+        self.owners.of_records[thread as usize] = paths;
     }
 
     /// A Python function, module or marked range.
@@ -230,13 +146,13 @@ impl Owners {
         let name = texts.get(record.name);
         if record.kind == Kind::Annotation {
             if name.starts_with(OPTIMIZER) {
-                inner.module = self.modules.child(inner.module, record.name);
+                inner.module = self.owners.modules.child(inner.module, record.name);
             }
         } else if let Some(module) = name.strip_prefix(MODULE) {
             let module = module.to_string();
-            inner.module = self.modules.child(inner.module, texts.number(&module));
+            inner.module = self.owners.modules.child(inner.module, texts.number(&module));
         } else {
-            inner.stack = self.stacks.child(inner.stack, record.name);
+            inner.stack = self.owners.stacks.child(inner.stack, record.name);
         }
     }
 

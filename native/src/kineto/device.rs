@@ -1,17 +1,17 @@
-//! Planes of devices: kernels and copies on their streams, with the ops that launched them.
+//! Planes of devices: kernels and copies on their streams, with the ops that launched them, and what is noted beside streams.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use ahash::AHashMap;
 
-use super::attribute::{Owner, Owners};
 use super::costs::{Arguments, Cost, cost};
-use super::event::{Kind, Value};
-use super::facts::{facts, vendor_of_calls};
-use super::names::Texts;
+use super::event::{self, Kind, Value, source_of};
+use super::hardware::{facts, vendor_of_calls};
+use super::names::{Texts, begin_of};
+use super::owners::{Owner, Owners};
+use super::plane::{Line, Out, Plane, Start, tell};
 use super::trace::{Document, NONE, Place, Properties, Record, Trace, Track};
-use super::write::{Line, Out, Plane, Start, begin_of, path_text, tell};
 use crate::wire::tags::xplane::XEvent;
 
 /// Arguments of a kernel that its `kernel_details` say, in this order, and how they are called there.
@@ -112,7 +112,7 @@ impl Made<'_> {
     fn path(&mut self, texts: &mut Texts, path: u32) -> u32 {
         let known = &mut self.paths[path as usize];
         if *known == NONE {
-            *known = texts.number(&path_text(texts, self.owners, path));
+            *known = texts.number(&self.owners.path_text(texts, path));
         }
         *known
     }
@@ -126,10 +126,10 @@ impl Made<'_> {
             self.owners.stacks.up(stack).take(MOST_FRAMES).map(|one| texts.get(one).into()).collect();
         let own = frames.iter().find(|frame| !LIBRARY.iter().any(|begin| frame.starts_with(begin)));
         let source =
-            own.and_then(|frame| place(frame)).map_or(0, |(file, line, _)| texts.number(&format!("{file}:{line}")));
+            own.and_then(|frame| source_of(frame)).map_or(0, |(file, line, _)| texts.number(&format!("{file}:{line}")));
         let lines: Vec<String> = frames
             .iter()
-            .filter_map(|frame| place(frame))
+            .filter_map(|frame| source_of(frame))
             .map(|(file, line, function)| format!("{file}:{line} ({function})"))
             .collect();
         let lines = lines.join("\n");
@@ -151,13 +151,7 @@ impl Made<'_> {
     }
 }
 
-/// File, line and function of `train.py(12): step`.
-pub fn place(frame: &str) -> Option<(&str, &str, &str)> {
-    let (head, function) = frame.split_once("): ")?;
-    let (file, line) = head.rsplit_once('(')?;
-    (!line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit())).then_some((file, line, function))
-}
-
+/// The planes of devices with work on their streams.
 pub fn planes(trace: &mut Trace, owners: &Owners, start: Start, (out, times): Out) {
     let keys = Keys::of(&mut trace.texts);
     let streams = std::mem::take(&mut trace.streams);
@@ -263,7 +257,7 @@ struct Writer<'a> {
     plane: &'a mut Plane,
     line: &'a mut Line,
     keys: &'a Keys,
-    own: &'a super::keys::Keys,
+    own: &'a event::Keys,
     place: Place,
     track: &'a Track,
 }
@@ -376,4 +370,31 @@ fn details(texts: &mut Texts, keys: &Keys, track: &Track, record: &Record) -> (u
         }
     };
     (key, texts.number(&text))
+}
+
+/// What Kineto repeats beside streams: ranges that the program marked, synchronisation. Planes of their own, because
+/// these events overlap the kernels.
+pub fn note_planes(trace: &mut Trace, start: Start, (out, times): Out) {
+    let notes = std::mem::take(&mut trace.notes);
+    let named = trace.places.lines(notes.keys());
+    let mut notes = notes.into_iter().peekable();
+    while let Some(&((device, _), _)) = notes.peek() {
+        let plane_name = format!("/device:CUSTOM:GPU {device} annotations");
+        let mut plane = Plane::new(device, &plane_name);
+        while let Some(((_, stream), mut track)) = notes.next_if(|((own, _), _)| *own == device) {
+            track.records.sort_by_key(|record| (record.begin, std::cmp::Reverse(record.duration)));
+            let (id, name) = named.get(&stream).cloned().unwrap_or_else(|| (stream, format!("#{stream}")));
+            let name = format!("Annotations {name}");
+            tell(times, &plane_name, &name, &track);
+            let mut line = Line::new(id, &name, start.timestamp_ns, start.base);
+            for record in &track.records {
+                let name = record.name;
+                let metadata = plane.event((0, name), || (trace.texts.get(name).to_string(), String::new()));
+                line.begin(record, metadata);
+                line.end();
+            }
+            plane.line(line.bytes());
+        }
+        plane.finish(&trace.texts, out);
+    }
 }

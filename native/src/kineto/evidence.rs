@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 
 use ahash::AHashSet;
 
-use super::event::Kind;
-use super::keys::{Keys, number_of};
+use super::event::{Keys, Kind, number_of};
 use super::names::Texts;
 use super::places::Places;
 use super::trace::{Document, Place, Record, Track};

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::event::Kind;
+use super::event::{Kind, step_number};
 use super::times;
 use super::trace::{Place, Record, Trace, Track};
 
@@ -67,7 +67,7 @@ fn has_frames(track: &Track) -> bool {
 
 /// The only thread of a rank with steps.
 fn main_thread(trace: &Trace, rank: u32) -> Option<Place> {
-    let is_step = |record: &Record| super::attribute::step_number(trace.texts.get(record.name)).is_some();
+    let is_step = |record: &Record| step_number(trace.texts.get(record.name)).is_some();
     let own = trace.threads.iter().filter(|(_, track)| track.rank == rank);
     let mut with_steps = own.filter(|(_, track)| track.records.iter().any(is_step));
     match (with_steps.next(), with_steps.next()) {

@@ -10,9 +10,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ahash::AHashMap;
 
-use super::attribute::{Owner, Owners};
-use super::event::{Kind, Value};
+use super::event::{Keys, Kind, Value};
 use super::names::Texts;
+use super::owners::{Owner, Owners};
 use super::trace::{Place, Record, Trace, Track};
 
 /// A launch that was captured; `kernel` and `grid` are 0 if the call does not tell them.
@@ -52,12 +52,12 @@ impl Call {
 
 impl Node {
     /// The launch `record` of the thread `track`.
-    pub fn of(trace: &super::keys::Keys, track: &Track, record: &Record, kind: Kind, owner: Owner) -> Node {
+    pub fn of(keys: &Keys, track: &Track, record: &Record, kind: Kind, owner: Owner) -> Node {
         let text = |key| match track.arg(record, key) {
             Some(Value::Text(text)) => text,
             _ => 0,
         };
-        Node { kind, kernel: text(trace.kernel), grid: text(trace.grid), owner }
+        Node { kind, kernel: text(keys.kernel), grid: text(keys.grid), owner }
     }
 }
 
@@ -112,10 +112,10 @@ fn signature(shapes: &[Shape], level: Level) -> u64 {
 }
 
 /// Finds what the work of replays belongs to. Work of replays that no capture fits belongs to its graph.
-pub fn attribute(trace: &mut Trace, owners: &mut Owners) {
-    let calls = trace.threads.values().flat_map(|track| &track.records).filter(|record| record.kind == Kind::Call);
-    let mut replays: Vec<(i64, i64, u32)> = calls
-        .filter(|record| record.link >= 0 && owners.calls.of(&trace.texts, record.name) == Call::Replay)
+pub fn attribute(trace: &mut Trace, owners: &mut Owners, calls: &mut Calls, captures: &[Vec<Node>]) {
+    let called = trace.threads.values().flat_map(|track| &track.records).filter(|record| record.kind == Kind::Call);
+    let mut replays: Vec<(i64, i64, u32)> = called
+        .filter(|record| record.link >= 0 && calls.of(&trace.texts, record.name) == Call::Replay)
         .map(|record| (record.begin, record.link, record.name))
         .collect();
     if replays.is_empty() {
@@ -130,14 +130,13 @@ pub fn attribute(trace: &mut Trace, owners: &mut Owners) {
             }
         }
     }
-    let captures = std::mem::take(&mut owners.captures);
-    let mut matcher = Matcher::of(&captures);
+    let mut matcher = Matcher::of(captures);
     for (_, link, call) in replays {
         let Some(mut list) = work.remove(&link).filter(|list| !list.is_empty()) else { continue };
         list.sort_unstable();
         let Some(launch) = owners.of_launch(link) else { continue };
         let shapes: Vec<Shape> = list.iter().map(|one| shape(trace, one)).collect();
-        match matcher.find(&captures, &shapes) {
+        match matcher.find(captures, &shapes) {
             Some((capture, order, same)) => {
                 for (one, node) in list.iter().zip(order) {
                     let captured = captures[capture][node].owner;

@@ -4,13 +4,12 @@ use std::collections::HashMap;
 
 use ahash::{AHashMap, AHashSet};
 
-use super::attribute::{Owners, step_number};
-use super::device::place;
-use super::event::{Kind, Value};
+use super::event::{Kind, Value, source_of, step_number};
 use super::names::Texts;
+use super::owners::Owners;
+use super::plane::{Line, Out, Plane, Start, tell};
 use super::steps::Mark;
 use super::trace::{Document, NONE, Place, Properties, Record, Trace, Track};
-use super::write::{Line, Out, Plane, Start, path_text, tell};
 use crate::wire::tags::xplane::XEvent;
 
 struct Keys {
@@ -137,7 +136,7 @@ impl Writer<'_> {
         let plane = &mut self.plane;
         match record.kind {
             Kind::Op => {
-                let text = || (path_text(texts, self.owners, path), texts.get(record.name).to_string());
+                let text = || (self.owners.path_text(texts, path), texts.get(record.name).to_string());
                 plane.event((1, path), text)
             }
             Kind::Memory => self.memory.name(plane, &self.keys.memory, track, record),
@@ -162,7 +161,7 @@ impl Writer<'_> {
             Kind::Memory => {
                 self.memory.stats(&mut stat, texts, &keys.memory, track, record);
                 if path != NONE {
-                    let text = || texts.number(&path_text(texts, self.owners, path));
+                    let text = || texts.number(&self.owners.path_text(texts, path));
                     stat(keys.tf_op, Value::Text(*self.paths.entry(path).or_insert_with(text)));
                 }
                 return;
@@ -198,7 +197,7 @@ impl Writer<'_> {
 
 /// Name and display name of an event that is no op. Python functions are called as other profilers call them.
 fn named(name: &str, kind: Kind) -> (String, String) {
-    if let (Kind::Frame, Some((file, line, function))) = (kind, place(name)) {
+    if let (Kind::Frame, Some((file, line, function))) = (kind, source_of(name)) {
         return (format!("${file}:{line} {function}"), String::new());
     }
     if kind == Kind::Frame {

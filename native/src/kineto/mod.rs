@@ -4,19 +4,19 @@
 //! Further texts may follow: traces of the captures of graphs that the run replays.
 
 mod attribute;
-mod boards;
+mod collect;
 mod costs;
 mod device;
 mod event;
 mod evidence;
-mod facts;
 mod frames;
 mod graphs;
+mod hardware;
 mod host;
-mod keys;
 mod names;
-mod notes;
+mod owners;
 mod places;
+mod plane;
 mod ranks;
 mod steps;
 mod times;
@@ -26,13 +26,13 @@ mod write;
 use crate::error::Result;
 use crate::json::left::Left;
 use crate::json::reader;
-use trace::Trace;
+use collect::Collector;
 
-pub struct Reader(reader::Reader<Trace>);
+pub struct Reader(reader::Reader<Collector>);
 
 impl Default for Reader {
     fn default() -> Self {
-        Reader(reader::Reader::new("PyTorch trace", Trace::default()))
+        Reader(reader::Reader::new("PyTorch trace", Collector::default()))
     }
 }
 
@@ -44,8 +44,8 @@ impl Reader {
 
     /// The XSpace, and what was left out; fails if the text holds no list of events, or no event and is cut off.
     pub fn finish(self) -> Result<(Vec<u8>, Left)> {
-        let (trace, mut left) = self.0.finish()?;
-        Ok((write::to_space(trace, &mut left), left))
+        let (collector, mut left) = self.0.finish()?;
+        Ok((write::to_space(collector.finish(), &mut left), left))
     }
 }
 
@@ -59,4 +59,113 @@ pub fn to_space(text: &[u8]) -> Result<(Vec<u8>, Left)> {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::decode::columns::{Options, decode};
+    use crate::error::Problem;
+    use crate::json::left::Damaged;
+    use crate::json::reader::MOST_VALUE;
+
+    fn decodes(space: &[u8]) -> bool {
+        decode(space, 0, Options::ALL).is_ok()
+    }
+
+    const TRACE: &str = r#"{"schemaVersion":1,"deviceProperties":[{"id":0,"name":"NVIDIA H100 80GB HBM3","numSms":132}],
+"distributedInfo":{"rank":3,"world_size":8},"traceEvents":[
+{"ph":"X","cat":"user_annotation","name":"ProfilerStep#7","pid":1,"tid":2,"ts":100.001,"dur":50},
+{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":2,"ts":110,"dur":10,"args":{"Input Dims":[[2,3],[3,5]],"Input type":["float","float"]}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":2,"ts":112,"dur":1,"args":{"correlation":9}},
+{"ph":"X","cat":"kernel","name":"gemm \"x\" caf\u00e9","pid":0,"tid":7,"ts":120.5,"dur":2.25,"args":{"stream":7,"device":0,"correlation":9,"grid":[1,2,3]}},
+{"ph":"M","name":"thread_name","pid":1,"tid":2,"ts":1,"args":{"name":"thread 2 (python)"}}
+],"baseTimeNanoseconds":1700000000000000000}"#;
+
+    #[test]
+    fn pieces_of_any_size_give_the_same_space() {
+        let whole = to_space(TRACE.as_bytes()).expect("a trace");
+        assert_eq!(whole.1, Left::default());
+        assert!(decodes(&whole.0));
+        for size in 1..40 {
+            let mut reader = Reader::default();
+            for piece in TRACE.as_bytes().chunks(size) {
+                reader.feed(piece).expect("a piece");
+            }
+            assert_eq!(reader.finish().expect("a trace"), whole, "{size}");
+        }
+    }
+
+    #[test]
+    fn a_trace_that_is_cut_anywhere_is_read_so_far() {
+        let events = TRACE.find("},\n{").expect("a second event") + 1;
+        for end in 0..TRACE.trim_end().len() {
+            match to_space(&TRACE.as_bytes()[..end]) {
+                Ok((space, left)) => {
+                    assert!(end >= events && left.cut.is_some(), "{end}");
+                    assert!(decodes(&space));
+                }
+                Err(error) => assert!(end < events && error.problem == Problem::Truncated, "{end}: {error}"),
+            }
+        }
+    }
+
+    #[test]
+    fn damaged_events_are_left_out() {
+        let damaged = TRACE.replace(r#""ts":112"#, r#""ts":!"#);
+        let (_, left) = to_space(damaged.as_bytes()).expect("the rest");
+        let begin = damaged.find(r#"{"ph":"X","cat":"cuda_runtime""#).expect("the event") as u64;
+        let bytes = TRACE.lines().nth(4).expect("the event").len() as u64 - 3;
+        let at = damaged.find("!").expect("the damage") as u64;
+        let what = "expected value".to_string();
+        assert_eq!(left, Left { damaged: Some(Damaged { begin, at, what, events: 1, bytes }), ..Left::default() });
+        let invalid: Vec<u8> = TRACE.bytes().map(|byte| if byte == b'g' { 0xff } else { byte }).collect();
+        assert!(to_space(&invalid).is_ok(), "text that is no UTF-8");
+    }
+
+    #[test]
+    fn other_texts_are_refused() {
+        for text in ["", "  ", "[]", "{\"a\"}", "{\"traceEvents\":[1]}", "x"] {
+            assert!(to_space(text.as_bytes()).is_err(), "{text}");
+        }
+        let (space, left) = to_space(b"{\"traceEvents\":[]}").expect("no events");
+        assert!(decodes(&space) && left == Left::default());
+    }
+
+    #[test]
+    fn a_damaged_event_that_never_ends_is_not_kept() {
+        let mut text = br#"{"traceEvents":[{"ph":!, "name":""#.to_vec();
+        text.resize(MOST_VALUE + (1 << 20), b'x');
+        let mut reader = Reader::default();
+        let outcome = text.chunks(1 << 25).try_for_each(|piece| reader.feed(piece));
+        assert_eq!(outcome.expect_err("too long").problem, Problem::TooMany);
+    }
+
+    #[test]
+    fn deep_modules_and_long_names_do_not_multiply() {
+        let nested = |depth: usize, name: &str| {
+            let mut text = String::from(r#"{"traceEvents":["#);
+            for i in 0..depth {
+                let end = 10 * (depth - i);
+                text += &format!(
+                    r#"{{"ph":"X","cat":"python_function","name":"nn.Module: {name}{i}","pid":1,"tid":2,"ts":{i},"dur":{end}}},
+{{"ph":"X","cat":"cpu_op","name":"op{i}","pid":1,"tid":2,"ts":{i}.5,"dur":0.1}},"#
+                );
+            }
+            text + r#"{"ph":"M","name":"x","pid":1,"tid":2,"ts":0}]}"#
+        };
+        for (depth, name) in [(3, String::new()), (3000, "m".repeat(40)), (3, "é".repeat(40_000))] {
+            let text = nested(depth, &name);
+            let (space, _) = to_space(text.as_bytes()).expect("a trace");
+            assert!(decodes(&space) && space.len() <= 4096 + 64 * text.len(), "{} of {}", space.len(), text.len());
+            let names = String::from_utf8_lossy(&space).into_owned();
+            assert_eq!(names.contains("0/1/2/op2:PyTorch"), name.is_empty());
+            assert!(names.contains(&format!("/op{}:PyTorch", depth - 1)) || name.len() > 2048);
+        }
+    }
+
+    #[test]
+    fn begins_beyond_the_range_of_picoseconds_are_read() {
+        let text = br#"{"traceEvents":[{"ph":"X","cat":"python_function","name":"b.py(1): g","pid":0,"tid":0,"ts":86666666666666666,"dur":9},
+{"ph":"X","cat":"python_function","name":"b.py(2): h","pid":0,"tid":0,"ts":2,"dur":3}]}"#;
+        let (space, _) = to_space(text).expect("a trace");
+        assert!(decodes(&space));
+    }
+}

@@ -61,3 +61,9 @@ impl Texts {
         &self.list[number as usize]
     }
 }
+
+/// At most so many bytes of a text.
+pub fn begin_of(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
+    &text[..end.unwrap_or(0)]
+}

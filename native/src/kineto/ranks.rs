@@ -10,9 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ahash::AHashMap;
 
-use super::attribute::step_number;
-use super::event::{Kind, Value};
-use super::keys::Keys;
+use super::event::{Keys, Kind, Value, step_number};
 use super::names::Texts;
 use super::places::{Device, Places, natural};
 use super::trace::{Document, Place, Track};

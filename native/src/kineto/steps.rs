@@ -7,8 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ahash::AHashMap;
 
-use super::attribute::step_number;
-use super::event::Kind;
+use super::event::{Kind, step_number};
 use super::trace::{NONE, Record, Trace, Track};
 
 /// Begins of the ranges of servers: vLLM's `execute_context_0(0)_generation_8(8)`, SGLang's `step[DECODE bs=8]`.

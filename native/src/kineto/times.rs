@@ -1,8 +1,8 @@
 //! Which events of a trace have possible times. Others are counted, and tell nothing of ops, launches and steps.
 
+use super::event::Kind;
 use super::trace::{Document, Record, Track};
-use crate::decode::times::verdicts;
-use crate::kernels::possible::Possible;
+use crate::kernels::possible::{Possible, verdicts};
 
 const SECOND: i64 = 1_000_000_000;
 const PS_IN_NS: i64 = 1000;
@@ -52,7 +52,6 @@ pub fn shorten(document: &mut Document) {
 
 /// Leaves out frames whose end is not recorded: the profiler lets them last to the end, where they enclose all that follows.
 pub fn leave_out_open_frames(track: &mut Track) {
-    use super::event::Kind;
     let frames = || track.records.iter().filter(|record| record.kind == Kind::Frame);
     let Some(end) = frames().map(Record::end).max() else { return };
     let mut open = ahash::AHashMap::<u32, usize>::new();

@@ -1,16 +1,10 @@
-//! What a trace says, collected while its text arrives: host threads, streams, devices, and the names of all.
+//! A trace in memory: host threads, streams of devices, and the names of all.
 
 use std::collections::BTreeMap;
 
-use jiter::{Jiter, JiterResult, JsonValue};
-
-use super::event::{self, Fields, Kind, Value};
-use super::keys::{Keys, integer_of, number_of};
+use super::event::{Keys, Kind, Value};
 use super::names::Texts;
 use super::places::Places;
-use super::{evidence, graphs, ranks, times};
-use crate::json::reader;
-use crate::json::trace_event::{Head, Moment, Time, integer};
 
 /// Stands for no text, no event, no step.
 pub const NONE: u32 = u32::MAX;
@@ -117,69 +111,32 @@ pub struct Document {
     pub header: Vec<(String, String)>,
 }
 
+/// A recording: the text of its run, and threads of the texts whose graphs the run replays.
 #[derive(Debug)]
 pub struct Trace {
     pub texts: Texts,
     pub keys: Keys,
     pub places: Places,
-    /// The text that is read, in the end that of the run.
-    document: Document,
-    earlier: Vec<Document>,
+    pub run: Document,
     /// Threads of other texts, which captured graphs that the run replays.
     pub captured: Vec<Track>,
-    fields: Fields,
 }
 
 impl std::ops::Deref for Trace {
     type Target = Document;
 
     fn deref(&self) -> &Document {
-        &self.document
+        &self.run
     }
 }
 
 impl std::ops::DerefMut for Trace {
     fn deref_mut(&mut self) -> &mut Document {
-        &mut self.document
+        &mut self.run
     }
 }
-
-impl Default for Trace {
-    fn default() -> Self {
-        let mut texts = Texts::default();
-        let keys = Keys::of(&mut texts);
-        let (places, document, earlier, captured, fields) = Default::default();
-        Trace { texts, keys, places, document, earlier, captured, fields }
-    }
-}
-
-/// Longer values of the header are left out.
-const MOST_HEADER: usize = 1 << 20;
-/// More keys of the header are left out.
-const MOST_KEYS: usize = 1000;
 
 impl Trace {
-    /// Of several texts, that with most work on devices is the run; the others may tell what it replays.
-    pub fn end(&mut self) {
-        reader::Document::next_text(self);
-        let (texts, keys, places) = (&self.texts, &self.keys, &mut self.places);
-        for document in &mut self.earlier {
-            times::settle(document);
-            evidence::sort_out(document, texts, keys, places);
-            ranks::tell_apart(document, texts, keys, places);
-            times::shorten(document);
-        }
-        let work = |one: &Document| one.streams.values().map(|track| track.records.len()).sum::<usize>();
-        let run = (0..self.earlier.len()).rev().max_by_key(|&number| work(&self.earlier[number]));
-        for (number, document) in std::mem::take(&mut self.earlier).into_iter().enumerate() {
-            if Some(number) == run {
-                self.document = document;
-            } else if graphs::captures(&self.texts, &document.threads) {
-                self.captured.extend(document.threads.into_values());
-            }
-        }
-    }
-
     /// The threads of the run, then those that captured.
     pub fn all_threads(&self) -> impl Iterator<Item = &Track> {
         self.threads.values().chain(&self.captured)
@@ -187,168 +144,7 @@ impl Trace {
 
     /// Texts, keys and all threads, to be used together.
     pub fn parts(&mut self) -> (&mut Texts, &Keys, Vec<&Track>) {
-        let tracks = self.document.threads.values().chain(&self.captured).collect();
+        let tracks = self.run.threads.values().chain(&self.captured).collect();
         (&mut self.texts, &self.keys, tracks)
-    }
-
-    fn read_devices(&mut self, text: &[u8]) {
-        let Ok(JsonValue::Array(devices)) = JsonValue::parse(text, true) else {
-            return;
-        };
-        for (position, device) in devices.iter().enumerate().take(MOST_KEYS) {
-            let JsonValue::Object(fields) = device else {
-                continue;
-            };
-            let mut properties = Properties::new();
-            let mut id = position as i64;
-            for (name, value) in fields.iter() {
-                let text = match value {
-                    JsonValue::Str(text) => text.to_string(),
-                    JsonValue::Int(number) => number.to_string(),
-                    JsonValue::Float(number) => number.to_string(),
-                    _ => continue,
-                };
-                if let ("id", Some(number)) = (name.as_ref(), integer(&text)) {
-                    id = number;
-                }
-                properties.push((name.to_string(), text));
-            }
-            self.devices.insert(id, properties);
-        }
-    }
-
-    fn keep(&mut self, fields: &Fields) {
-        match fields.head.phase {
-            b'M' => self.name_track(fields),
-            b'X' | b'i' | b'I' => {
-                if let Some(kind) = self.kind(fields) {
-                    self.keep_as(kind, fields);
-                }
-            }
-            phase @ (b'B' | b'E' | b'b' | b'e' | b'n') => {
-                *self.unread.entry(format!("phase {}", char::from(phase))).or_default() += 1;
-            }
-            _ => {}
-        }
-    }
-
-    /// What an event is; None for those that are left out.
-    fn kind(&self, fields: &Fields) -> Option<Kind> {
-        let instant = fields.head.phase != b'X';
-        match fields.kind {
-            Kind::Ignored => None,
-            _ if instant && self.texts.get(fields.name) == "[memory]" => Some(Kind::Memory),
-            Kind::Unknown if instant && fields.category == 0 => None, // marks of the profiler itself
-            Kind::Unknown => Some(self.legacy_kind(fields).unwrap_or(Kind::Unknown)),
-            kind => Some(kind),
-        }
-    }
-
-    /// What an event of the profiler before Kineto is: `pid` tells it, and the thread is that of the host or a device.
-    fn legacy_kind(&self, fields: &Fields) -> Option<Kind> {
-        let named = self.places.named(fields.head.pid?)?;
-        let is_bare = fields.kind == Kind::Unknown && fields.category == 0;
-        let owner = named.text.strip_suffix(" functions").filter(|_| is_bare)?;
-        Some(if owner == "CPU" { Kind::Op } else { Kind::Kernel })
-    }
-
-    fn keep_as(&mut self, kind: Kind, fields: &Fields) {
-        let Head { pid, tid, begin, duration, .. } = fields.head;
-        let [pid, tid] = [pid, tid].map(|place| place.unwrap_or_else(|| self.places.number("")));
-        let link = match kind {
-            Kind::Op => self.keys.sequence,
-            Kind::Frame => self.keys.frame,
-            _ => self.keys.correlation,
-        };
-        let link = integer_of(&self.texts, self.arg(fields, link));
-        let on_device = kind.on_stream() || kind == Kind::DeviceNote;
-        let place = if on_device { self.place_on_device(fields, kind, (pid, tid)) } else { (pid, tid) };
-        let (keys, document) = (&self.keys, &mut self.document);
-        let track = match kind {
-            Kind::DeviceNote => document.notes.entry(place).or_default(),
-            Kind::Unknown => document.unknown.entry((pid, tid, fields.category)).or_default(),
-            _ if on_device => document.streams.entry(place).or_default(),
-            _ => document.threads.entry(place).or_default(),
-        };
-        let begin = match begin {
-            Time::At(begin) => begin,
-            Time::Missing | Time::NoNumber => Moment { ns: i64::MIN, ps: 0 },
-        };
-        let duration = if duration == Time::NoNumber { -1 } else { duration.or_zero().in_ps() };
-        // Of Python functions the parent alone matters, and only where the thread is not known.
-        let args = match kind {
-            Kind::Frame if tid != 0 => &[],
-            Kind::Frame => {
-                fields.args.iter().find(|(key, _)| *key == keys.parent_frame).map_or(&[][..], std::slice::from_ref)
-            }
-            _ => &fields.args[..fields.args.len().min(usize::from(u16::MAX))],
-        };
-        let Ok(first) = u32::try_from(track.args.len()) else { return };
-        track.args.extend_from_slice(args);
-        track.records.push(Record {
-            begin: begin.ns,
-            rest: begin.ps.clamp(0, 999) as u16,
-            duration,
-            link: link.unwrap_or(-1),
-            name: fields.name,
-            first,
-            count: args.len() as u16,
-            kind,
-        });
-    }
-
-    /// Device and stream of an event.
-    fn place_on_device(&mut self, fields: &Fields, kind: Kind, (pid, tid): Place) -> Place {
-        if kind == Kind::Kernel && self.legacy_kind(fields).is_some() {
-            return (self.places.device(pid, Some(tid), tid), 0);
-        }
-        let number = |key: u32| number_of(&self.texts, self.arg(fields, key));
-        let (device, stream) = (number(self.keys.device), number(self.keys.stream));
-        (self.places.device(pid, device, tid), stream.unwrap_or(tid))
-    }
-
-    fn arg(&self, fields: &Fields, key: u32) -> Option<Value> {
-        fields.args.iter().find(|(name, _)| *name == key).map(|(_, value)| *value)
-    }
-
-    fn name_track(&mut self, fields: &Fields) {
-        if self.texts.get(fields.name) != "thread_name" {
-            return;
-        }
-        let (Some(pid), Some(tid)) = (fields.head.pid, fields.head.tid) else { return };
-        let name = fields.args.iter().find(|(key, _)| *key == self.keys.name);
-        if let Some((_, Value::Text(name))) = name {
-            self.threads.entry((pid, tid)).or_default().name = self.texts.get(*name).to_string();
-        }
-    }
-}
-
-impl reader::Document for Trace {
-    fn header(&mut self, key: &str, text: &[u8]) {
-        let value = String::from_utf8_lossy(text);
-        match key {
-            "baseTimeNanoseconds" => self.base_ns = integer(&value).unwrap_or(0),
-            "deviceProperties" => self.read_devices(value.as_bytes()),
-            _ if text.len() <= MOST_HEADER && self.header.len() < MOST_KEYS => {
-                let plain = value.trim().trim_matches('"').to_string();
-                self.header.push((key.to_string(), plain));
-            }
-            _ => {}
-        }
-    }
-
-    fn event(&mut self, json: &mut Jiter) -> JiterResult<bool> {
-        let mut fields = std::mem::take(&mut self.fields);
-        let read = event::read(json, &self.keys, &mut self.texts, &mut self.places, &mut fields);
-        if read.is_ok() {
-            self.keep(&fields);
-        }
-        let phased = fields.head.phase != 0;
-        self.fields = fields;
-        read.map(|()| phased)
-    }
-
-    fn next_text(&mut self) {
-        self.earlier.push(std::mem::take(&mut self.document));
     }
 }
