@@ -211,7 +211,7 @@ plane 2 "/device:TPU:0" {device_type_string="TPU v6 Lite"}
 def test_simultaneous_requests_of_a_page_decode_nothing_twice(tmp_path, monkeypatch):
     """The overview page requests its tools at once: each pass over the bytes is made for all of them."""
     from tpu_profile_plugin import _native
-    from tpu_profile_plugin.columns import lazy
+    from tpu_profile_plugin.columns import space
 
     passes = []
 
@@ -224,7 +224,7 @@ def test_simultaneous_requests_of_a_page_decode_nothing_twice(tmp_path, monkeypa
             time.sleep(0.05)  # the other requests reach this point in the meantime
             return _native.decode_space(data, threads, keep, events, filters, times)
 
-    monkeypatch.setattr(lazy, "_native", Counting())
+    monkeypatch.setattr(space, "_native", Counting())
     board = Board(write(tmp_path / "logs", {"plugins/profile/s/h.xplane.pb": STEPS}), tmp_path / "home")
     pages = [{"tag": "overview_page"}, {"tag": "smart_suggestion"}, {"tag": "time_budget"}]
     codes = []

@@ -136,7 +136,6 @@ class AllowList:
 
     @classmethod
     def parse(cls, text: str | None) -> AllowList:
-        """Parses a comma-separated list of patterns."""
         return cls(tuple(part.strip().lower() for part in (text or "").split(",") if part.strip()))
 
     @classmethod

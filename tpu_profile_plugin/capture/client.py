@@ -286,7 +286,6 @@ class ProfilerClient:
             return self._response(self._call(snapshot, snapshot.request(), deadline_s, on_call))
 
     def stop_continuous(self) -> None:
-        """Stops continuous recording."""
         stop = _profiler("StopContinuousProfiling")
         with failures.of_continuous():
             self._call(stop, stop.request(), SHORT_S)

@@ -75,7 +75,6 @@ class WorkerFailure(Exception):
         self.details = details
 
     def describe(self) -> dict[str, Any]:
-        """The failure as JSON."""
         return {
             "code": self.kind.code,
             "message": self.message,

@@ -55,7 +55,6 @@ class Worker:
     client: ProfilerClient | None = None
 
     def describe(self) -> dict[str, Any]:
-        """The worker as JSON."""
         running = self.state in ("connecting", "recording", "receiving")
         return {
             "address": str(self.address),
@@ -126,7 +125,6 @@ class Job:
         self.session: Session = open_session(logdir, options.session_id, names.values())
 
     def start(self) -> Job:
-        """Runs the capture in the background."""
         threading.Thread(target=self.run, name=f"capture-{self.id}", daemon=True).start()
         return self
 
@@ -167,7 +165,6 @@ class Job:
             self._ended.set()
 
     def describe(self) -> dict[str, Any]:
-        """The job as JSON."""
         ended = self._ended.is_set()
         stored = [worker for worker in self.workers if worker.state == "done"]
         return {
@@ -191,7 +188,6 @@ class Job:
         }
 
     def summary(self) -> str:
-        """One sentence about the outcome."""
         done = sum(worker.state == "done" for worker in self.workers)
         if self.state == "cancelled":
             return "Cancelled: nothing was stored."
@@ -453,7 +449,6 @@ class Jobs:
         return job.start()
 
     def find(self, job_id: str) -> Job:
-        """A capture by its id; raises NotFound."""
         with self._lock:
             job = self._jobs.get(job_id)
         if job is None:

@@ -128,14 +128,12 @@ class LocalSession(_Session):
         return self.path_of(host)
 
     def hosts_stored(self) -> dict[str, int]:
-        """Every profile in the session's directory: host -> bytes."""
         with contextlib.suppress(OSError):
             files = [entry for entry in (self._root / self.name).iterdir() if entry.name.endswith(XPLANE)]
             return {entry.name[: -len(XPLANE)]: entry.stat().st_size for entry in sorted(files)}
         return {}
 
     def read(self, host: str) -> bytes:
-        """One stored profile; raises OSError."""
         return (self._root / self.name / (host + XPLANE)).read_bytes()
 
     def _publish(self, staging: Path, file_name: str) -> None:
@@ -188,7 +186,6 @@ class RemoteSession(_Session):
         super().__init__(f"{logdir.rstrip('/')}/plugins/profile", requested)
 
     def store(self, host: str, data: bytes | memoryview) -> str:
-        """Writes one host's profile and returns its path below the logdir; raises WorkerFailure."""
         file_name = host + XPLANE
         try:
             self._fs.makedirs(f"{self._root}/{self.name}", exist_ok=True)
@@ -199,7 +196,6 @@ class RemoteSession(_Session):
         return self.path_of(host)
 
     def hosts_stored(self) -> dict[str, int]:
-        """Every profile in the session's directory: host -> bytes."""
         try:
             self._fs.invalidate_cache()
             infos = self._fs.ls(f"{self._root}/{self.name}", detail=True)
@@ -209,7 +205,6 @@ class RemoteSession(_Session):
         return {name[: -len(XPLANE)]: size for name, size in sorted(names.items()) if name.endswith(XPLANE)}
 
     def read(self, host: str) -> bytes:
-        """One stored profile; raises OSError."""
         data: bytes = self._fs.cat_file(f"{self._root}/{self.name}/{host}{XPLANE}")
         return data
 

@@ -5,7 +5,6 @@ decoding events; `stats` reads stats by name, vectorised.
 """
 
 from tpu_profile_plugin.columns.hlo import HloModule, hlo_modules
-from tpu_profile_plugin.columns.lazy import DecodeHooks
 from tpu_profile_plugin.columns.load import (
     PlaneSummary,
     SpaceSummary,
@@ -15,7 +14,7 @@ from tpu_profile_plugin.columns.load import (
     load_metadata,
     peek,
 )
-from tpu_profile_plugin.columns.space import DeviceClock, EventFilter, ImpossibleTimes, Plane, XSpace
+from tpu_profile_plugin.columns.space import DecodeHooks, DeviceClock, EventFilter, ImpossibleTimes, Plane, XSpace
 from tpu_profile_plugin.columns.tables import NO_TEXT, EventMetadata, Events, Kind, Lines, StatMetadata, Stats
 
 __all__ = [

@@ -13,8 +13,7 @@ from tpu_profile_plugin import _native
 from tpu_profile_plugin.columns.arrays import Bytes, byte_array
 from tpu_profile_plugin.columns.clocks import device_clocks, moved_planes
 from tpu_profile_plugin.columns.hlo import HloModule, broken_modules, hlo_modules, is_metadata_plane
-from tpu_profile_plugin.columns.lazy import DecodeHooks, LazyDecoder, decoding
-from tpu_profile_plugin.columns.space import ImpossibleTimes, Plane, XSpace
+from tpu_profile_plugin.columns.space import DecodeHooks, ImpossibleTimes, LazyDecoder, Plane, XSpace, decoding
 from tpu_profile_plugin.columns.tables import EventMetadata, Events, Lines, PlaneTables, StatMetadata, Stats, Texts
 from tpu_profile_plugin.system.process import available_cores
 

@@ -257,7 +257,6 @@ class PlaneTables:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by the columns."""
         return _array_bytes(self)
 
 

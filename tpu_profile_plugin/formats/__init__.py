@@ -20,7 +20,6 @@ FORMATS = (RECORD_FILE, PYTORCH_TRACE, TRACE_EVENTS, XSPACE)
 
 
 def format_of(content: U8) -> Format:
-    """The format of a file's decompressed content."""
     return next(format_ for format_ in FORMATS if format_.sniff(content))
 
 

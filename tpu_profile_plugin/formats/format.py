@@ -33,7 +33,6 @@ class Skipped:
 
     @property
     def sentence(self) -> str:
-        """What was left out and why."""
         if not self.bytes:
             return self.reason
         return f"{self.bytes:,} bytes at offset {self.offset:,} were left out: {self.reason}. The rest is shown."

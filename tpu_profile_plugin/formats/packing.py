@@ -27,7 +27,6 @@ _BLANK = 256
 
 
 def is_compressed(data: U8) -> bool:
-    """Whether the bytes are a gzip or Zstandard file."""
     return data[:4].tobytes().startswith((_GZIP, _ZSTD))
 
 
@@ -56,7 +55,6 @@ class Pieces(Iterator[U8]):
         self._rest = self._pieces()
 
     def __next__(self) -> U8:
-        """The next piece."""
         return next(self._rest)
 
     def _pieces(self) -> Iterator[U8]:

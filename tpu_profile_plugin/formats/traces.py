@@ -38,7 +38,6 @@ def _is_trace(content: U8) -> bool:
 
 
 def pieces_of(content: U8) -> Iterator[U8]:
-    """The content in pieces."""
     return (content[begin : begin + _PIECE] for begin in range(0, len(content), _PIECE))
 
 

@@ -143,7 +143,6 @@ class LocalFiles(Files):
     """Local files: listed with os.scandir, anew at every walk, and read with mmap."""
 
     def entries(self, path: str) -> Listing:
-        """Names in a directory; raises OSError."""
         stamp = self.stamp(path)  # before listing: a change in between outdates the stamp, never the listing
         directories, links, files = [], [], []
         with os.scandir(path) as entries:
@@ -165,7 +164,6 @@ class LocalFiles(Files):
         return (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
 
     def stat_files(self, path: str) -> Contents:
-        """The stats of the relevant files in a directory, not from a cache; raises OSError."""
         contents = Contents()
         with os.scandir(path) as entries:
             for entry in entries:
@@ -198,12 +196,10 @@ class LocalFiles(Files):
         return data
 
     def head(self, path: str, size: int) -> bytes:
-        """The first bytes of a file; raises OSError."""
         with os.fdopen(os.open(path, system.READ_FLAGS), "rb", buffering=0) as file:
             return file.read(size) or b""
 
     def join(self, directory: str, name: str) -> str:
-        """The path of an entry."""
         return os.path.join(directory, name)  # noqa: PTH118 - paths are strings here, a scan makes many
 
 
@@ -270,7 +266,6 @@ def file_vanished(name: str) -> NotFound:
 
 
 def file_unreadable(name: str) -> Forbidden:
-    """The error for a file that the server may not read."""
     return Forbidden(f"The server may not read {name}.", file=name)
 
 

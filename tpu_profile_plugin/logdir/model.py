@@ -94,12 +94,10 @@ class RunFiles:
 
     @property
     def host_names(self) -> tuple[str, ...]:
-        """The names of the hosts, sorted."""
         return tuple(sorted(file.host for file in self.hosts))
 
     @property
     def bytes(self) -> int:
-        """The total size of the profiles."""
         return sum(file.size for file in self.hosts)
 
     @property
@@ -118,7 +116,6 @@ class RunFiles:
 
 
 def empty_file(name: str, host: str | None = None) -> Problem:
-    """The problem of a file without a byte."""
     message = f"{name} is empty (0 bytes): the capture ended before it wrote anything, or is still running."
     return Problem(EMPTY_FILE, message, name, host=host)
 

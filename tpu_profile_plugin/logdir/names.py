@@ -68,7 +68,6 @@ def is_capture(file_name: str) -> bool:
 
 
 def rank_of(file_name: str) -> int | None:
-    """The rank in the name of a trace."""
     match = _RANK.search(file_name)
     return int(match[1]) if match else None
 

@@ -165,7 +165,6 @@ class Tree:
         return other
 
     def get(self, path: str) -> Directory | None:
-        """A directory by path; None if it does not exist."""
         return self._directories.get(path.strip("/"))
 
     def replace_subtree(self, path: str, infos: Iterable[Info]) -> int:
@@ -352,7 +351,6 @@ class RemoteFiles(Files):
         self._cost_s = self._listed_at - began
 
     def invalidate(self) -> None:
-        """Marks all cached listings as out of date."""
         self._trusted_from = time.monotonic()
 
     def entries(self, path: str) -> Listing:
@@ -407,7 +405,6 @@ class RemoteFiles(Files):
             raise storage_error(error, self._url(path)) from error
 
     def join(self, directory: str, name: str) -> str:
-        """The path of an entry."""
         return f"{directory.rstrip('/')}/{name}"
 
     def _fetch(self, path: str, seen: FileStat, put: Put) -> None:

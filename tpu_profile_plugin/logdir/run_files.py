@@ -267,7 +267,6 @@ class _Recordings:
     likely: frozenset[str] = frozenset()
 
     def kind(self, file_name: str) -> FileKind:
-        """The kind of a trace."""
         return "xplane" if any(trace.name == file_name for trace in self.all) else "trace.json.gz"
 
     def label(self, file_name: str) -> str:
@@ -439,5 +438,4 @@ def _not_read(left: str, read: str, recording: str, run: str) -> Problem:
 
 
 def recording_name(run: str, recording: str) -> str:
-    """The name of the run of an earlier recording."""
     return f"{run}/{names.printable(recording)}"

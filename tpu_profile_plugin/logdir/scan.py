@@ -53,7 +53,6 @@ class Scan:
 
     @property
     def listed_at(self) -> float:
-        """When the locations were listed."""
         return self.began if self.listed is None else self.listed
 
     @property

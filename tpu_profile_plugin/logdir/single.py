@@ -25,8 +25,6 @@ _HOST = "host"
 
 
 class SingleRun(abc.ABC):
-    """A logdir of one run."""
-
     address: str | None = None
     """Other processes do not read it."""
 
@@ -43,17 +41,14 @@ class SingleRun(abc.ABC):
 
     @property
     def absolute_path(self) -> str:
-        """The path from the root."""
         return self.path
 
     def newest_first(self) -> list[RunFiles]:
-        """The run; raises NotFound."""
         return [self.newest()]
 
     runs = newest_first
 
     def has_runs(self) -> bool:
-        """Whether there is the run."""
         try:
             return bool(self.newest().hosts)
         except NotFound:
@@ -69,14 +64,12 @@ class SingleRun(abc.ABC):
         return Scan({name: RunLocation(name, ".", self.absolute_path)}, 0, now, now)
 
     def run(self, name: str) -> RunFiles:
-        """The run, if it is called `name`."""
         run = self.newest()
         if run.name == name:
             return run
         raise NotFound(f"{self.path} is a single file, so there is no run {name!r} to choose.", code="run_not_found")
 
     def names(self) -> list[str]:
-        """The name of the run."""
         return [self.newest().name]
 
 
@@ -85,11 +78,9 @@ class SingleFile(SingleRun):
 
     @property
     def absolute_path(self) -> str:
-        """The path from the root."""
         return paths.absolute(self.path)
 
     def newest(self) -> RunFiles:
-        """The run of the file; raises NotFound."""
         file = Path(self.path)
         try:
             status = file.stat()
@@ -103,7 +94,6 @@ class SingleFile(SingleRun):
         return RunFiles(file.parent.name or file.name, file.parent.name, "", (entry,), problems)
 
     def read(self, file: HostFile) -> Bytes:
-        """The bytes of the file."""
         return read_host(LocalFiles(), file)
 
 
@@ -115,12 +105,10 @@ class Memory(SingleRun):
         self._data, self._host = data, names.printable(host) or _HOST
 
     def newest(self) -> RunFiles:
-        """The run of the bytes."""
         file = HostFile(self._host, self.path, len(self._data), 0, "xplane", self.path, self._tag)
         return RunFiles(self.path, self.path, "", (file,))
 
     def read(self, file: HostFile) -> Bytes:
-        """The bytes."""
         return self._data
 
     @functools.cached_property

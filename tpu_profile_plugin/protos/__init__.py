@@ -91,7 +91,6 @@ def enum_values(name: str) -> Mapping[int, str]:
 
 @functools.cache
 def enum_number(name: str, value: str) -> int:
-    """The number of a value of an enum."""
     number: int = _pool().FindEnumTypeByName(name).values_by_name[value].number
     return number
 

@@ -203,7 +203,6 @@ def is_junction(entry: os.DirEntry[str]) -> bool:
 
 
 def is_link_to_directory(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry is a link to a directory."""
     try:
         return (entry.is_symlink() or is_junction(entry)) and entry.is_dir()
     except OSError:

@@ -117,7 +117,7 @@ def some_stats(space, **names):
 
 def test_stats_of_some_lines_and_the_others_on_access(monkeypatch):
     data, passes = build(PARTS), []
-    lazy = importlib.import_module("tpu_profile_plugin.columns.lazy")
+    lazy = importlib.import_module("tpu_profile_plugin.columns.space")
     original = lazy.LazyDecoder._decode
     monkeypatch.setattr(lazy.LazyDecoder, "_decode", lambda *args: (passes.append(args[1]), original(*args))[1])
     space, whole = load_lazily(data), load(data)

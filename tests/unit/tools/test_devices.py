@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from builders.answers import host_of
 
-from tpu_profile_plugin.columns import lazy
+from tpu_profile_plugin.columns import space
 from tpu_profile_plugin.run.figures import devices as module
 from tpu_profile_plugin.run.figures.budget import budget
 from tpu_profile_plugin.run.figures.communication import communication
@@ -50,8 +50,8 @@ def test_ops_of_tpus_without_steps_are_read_without_their_stats():
 
 def test_planes_with_steps_are_decoded_once(monkeypatch):
     passes = []
-    decode = lazy.LazyDecoder._decode
-    monkeypatch.setattr(lazy.LazyDecoder, "_decode", lambda *args: (passes.append(args[1]), decode(*args))[1])
+    decode = space.LazyDecoder._decode
+    monkeypatch.setattr(space.LazyDecoder, "_decode", lambda *args: (passes.append(args[1]), decode(*args))[1])
     steps = 'line 4 Steps\n0us +10us "1" {group_id=1}\n'
     one = host_of(TEXT.replace("fusion.1", "fusion.1 {flops=3}") + steps)
     assert budget(one).steps is not None
