@@ -40,6 +40,12 @@ class SparseColumn:
             return self.value[row], present
         return np.where(present, self.value[row], 0), present
 
+    def dense(self, count: int, absent: int) -> I64:
+        """The values of `count` events, `absent` where missing."""
+        column = np.full(count, absent, dtype=np.int64)
+        column[self.event] = self.value
+        return column
+
     def where(self, keep: np.ndarray[Any, Any]) -> SparseColumn:
         """The rows selected by `keep`, a mask or ascending indices."""
         return SparseColumn(self.event[keep], self.value[keep])
@@ -59,6 +65,21 @@ def override(base: SparseColumn, *later: SparseColumn) -> SparseColumn:
         event, value = np.concatenate([out.event, column.event]), np.concatenate([out.value, column.value])
         out = SparseColumn(event[take], value[take])
     return out
+
+
+def per_event(plane: Plane, own: tuple[I64, Any], shared: tuple[I64, Any], absent: Any = 0) -> Any:
+    """A value for every event of a plane: its own, else that of its metadata, else `absent`.
+
+    Args:
+      own: the events that have a value, and their values.
+      shared: the rows of the event metadata that have one, and their values.
+    """
+    column = np.full(len(plane.event_metadata) if len(shared[0]) else len(plane.events), absent, own[1].dtype)
+    if len(shared[0]):
+        column[shared[0]] = shared[1]
+        column = column[plane.events.metadata]
+    column[own[0]] = own[1]
+    return column
 
 
 class StatColumns:

@@ -10,19 +10,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import STEPS, TPU_PREFIX, lines_named
-from tpu_profile_plugin.analysis.counters.samples import (
+from tpu_profile_plugin.analysis.counters.units import (
     DEVICE_ID,
     WRAP,
+    Chip,
     Sample,
+    Work,
     chip_of,
+    clock_ids,
     counted,
     declares_values,
     in_order,
     plane_integer,
     samples,
+    utilization,
 )
-from tpu_profile_plugin.analysis.counters.units import Chip
-from tpu_profile_plugin.analysis.counters.utilization import Work, clock_ids, utilization
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.units import MEGA, NS_PER_US, PS_PER_NS
 
@@ -37,8 +39,8 @@ _MEMORY = "HBM Bandwidth Utilization"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Request: the wanted kernels, and the duration to relate them to.
+class KernelChoice:
+    """The wanted kernels, and the duration to relate them to.
 
     Attributes:
       kernel: part of the kernel's name; "" for all.
@@ -60,7 +62,7 @@ class Kernel:
     Attributes:
       name: from the line's name, or the first op of the device.
       line: id of the line.
-      duration_us: as asked for, or the longest event of the line.
+      duration_us: as chosen, or the longest event of the line.
       mxu: busy time of the matrix units, in percent of cycles.
       precisions: cycles of the matrix units by type of operand, in percent of all of them.
       others: other units, in percent of their peaks, 100 at most.
@@ -83,13 +85,13 @@ class DeviceKernels:
     kernels: tuple[Kernel, ...]
 
 
-def kernels(space: XSpace, planes: tuple[Plane, ...], asked: Asked) -> Iterator[DeviceKernels]:
+def kernels(space: XSpace, planes: tuple[Plane, ...], choice: KernelChoice) -> Iterator[DeviceKernels]:
     """The kernels of every device with known counters; a device without counter values has none."""
     for plane in planes:
         about = plane.declared
         chip, device = chip_of(space, about), _device(space, about)
-        if chip is not None and device is not None and asked.device in (None, device):
-            device_kernels = tuple(_kernels(space, plane, chip, asked)) if declares_values(plane) else ()
+        if chip is not None and device is not None and choice.device in (None, device):
+            device_kernels = tuple(_kernels(space, plane, chip, choice)) if declares_values(plane) else ()
             yield DeviceKernels(device, chip.device_type, device_kernels)
 
 
@@ -102,19 +104,14 @@ def _device(space: XSpace, plane: Plane) -> int | None:
     return int(rest) if re.fullmatch(r"[0-9]{1,18}", rest, re.ASCII) else None
 
 
-def _kernels(space: XSpace, plane: Plane, chip: Chip, asked: Asked) -> Iterator[Kernel]:
+def _kernels(space: XSpace, plane: Plane, chip: Chip, choice: KernelChoice) -> Iterator[Kernel]:
     counters = counted(space, plane)
     first = _first_op(plane) if len(counters.event) else ""
     for sample in samples(plane, counters, add=True):
-        name = _name(plane.lines.name[sample.line], first)
-        if asked.kernel in name:
-            yield _kernel(plane, chip, sample, name, asked)
-
-
-def _name(line: str, first_op: str) -> str:
-    if line in _UNNAMED:
-        return first_op or NO_NAME
-    return (line.removeprefix(_PREFIX) if line.startswith(_PREFIX) else "") or NO_NAME
+        line = plane.lines.name[sample.line]
+        name = first if line in _UNNAMED else line.removeprefix(_PREFIX) if line.startswith(_PREFIX) else ""
+        if choice.kernel in (name or NO_NAME):
+            yield _kernel(plane, chip, sample, name or NO_NAME, choice)
 
 
 def _first_op(plane: Plane) -> str:
@@ -129,11 +126,11 @@ def _first_op(plane: Plane) -> str:
     return ""
 
 
-def _kernel(plane: Plane, chip: Chip, sample: Sample, name: str, asked: Asked) -> Kernel:
+def _kernel(plane: Plane, chip: Chip, sample: Sample, name: str, choice: KernelChoice) -> Kernel:
     line = plane.lines.events_of(sample.line)
     longest_us = max(int(plane.events.duration_ps[line].max()), 0) / PS_PER_NS / NS_PER_US
-    duration_us = asked.duration_us if asked.duration_us > 0 else longest_us
-    rows = utilization(chip, _with_cycles(chip, sample, duration_us, asked.replace_cycles))
+    duration_us = choice.duration_us if choice.duration_us > 0 else longest_us
+    rows = utilization(chip, _with_cycles(chip, sample, duration_us, choice.replace_cycles))
     mxu = [row for row in rows if row.name == _MXU]
     precisions = {kind: sum(row.achieved for row in rows if row.name == name) for kind, name in PRECISIONS.items()}
     cycles = sum(precisions.values())
@@ -152,7 +149,7 @@ def _with_cycles(chip: Chip, sample: Sample, duration_us: float, replace: bool) 
     cycles = duration_us * (chip.hertz / MEGA)
     if cycles <= 0:
         return sample
-    missing = [id for id in clock_ids(chip) if replace or sample.one(id) == 0]
+    missing = [id for id in clock_ids(chip) if replace or sample.value_of(id) == 0]
     kept = ~np.isin(sample.id, np.array(missing, np.uint64))
     id = np.append(sample.id[kept], np.array(missing, np.uint64))
     value = np.append(sample.value[kept], np.full(len(missing), min(int(cycles), WRAP - 1), np.uint64))

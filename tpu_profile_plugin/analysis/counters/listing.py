@@ -10,14 +10,12 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.data_files import rows
 from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX, TPU_PREFIX, line_of
-from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
-from tpu_profile_plugin.analysis.counters import samples as recorded
+from tpu_profile_plugin.analysis.common.stat_columns import StatColumns, per_event
+from tpu_profile_plugin.analysis.counters import units as recorded
 from tpu_profile_plugin.analysis.counters.registers import Register
-from tpu_profile_plugin.analysis.counters.units import Chip, chip
+from tpu_profile_plugin.analysis.counters.units import Chip
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, U64
-
-# Descriptions of performance counters, derived from the words of their names.
 
 
 @cache
@@ -26,15 +24,9 @@ def _words() -> dict[str, str]:
     return {word: " ".join(text) for word, *text in rows(__file__, "words.txt")}
 
 
-def find(device_type: str, id: int) -> Register | None:
-    """The register with this id on this type of device; None if unknown."""
-    known = chip(device_type)
-    return _found(known, id) if known else None
-
-
 @lru_cache(maxsize=1 << 14)
-def _found(known: Chip, id: int) -> Register | None:
-    registers = (block.find(id) for block in known.blocks.values())
+def _register(chip: Chip, id: int) -> Register | None:
+    registers = (block.find(id) for block in chip.blocks.values())
     return next((register for register in registers if register), None)
 
 
@@ -78,20 +70,13 @@ def has_values(plane: Plane) -> bool:
 def listings(space: XSpace, planes: tuple[Plane, ...]) -> Iterator[Listing]:
     """The counters of each device that has an id."""
     for plane in planes:
-        chip = _chip(space, plane)
-        if chip is not None:
-            yield _listing(space, plane, chip)
+        numbers = (recorded.plane_integer(space, plane, name) for name in (recorded.CHIP_ID, recorded.DEVICE_ID))
+        number = next((number for number in numbers if number is not None and number != -1), None)
+        if number is not None:
+            yield _listing(space, plane, number)
 
 
-def _chip(space: XSpace, plane: Plane) -> int | None:
-    for name in (recorded.CHIP_ID, recorded.DEVICE_ID):
-        number = recorded.plane_integer(space, plane, name)
-        if number is not None and number != -1:
-            return number
-    return None
-
-
-def _listing(space: XSpace, plane: Plane, chip: int) -> Listing:
+def _listing(space: XSpace, plane: Plane, number: int) -> Listing:
     stats = StatColumns(space, plane, plane.events.stats, (recorded.COUNTER_ID, recorded.VALUE, DESCRIPTION, SETS))
     events = stats.owners(recorded.VALUE)
     value = stats.ints(recorded.VALUE).value.view(np.uint64)
@@ -100,34 +85,27 @@ def _listing(space: XSpace, plane: Plane, chip: int) -> Listing:
     names = [name.lower() for name in plane.event_metadata.names]
     metadata = plane.events.metadata[events]
     description, sets = _texts(stats, DESCRIPTION, events), _texts(stats, SETS, events)
-    ids, kind = _ids(space, plane, stats, events), recorded.device_type(space, plane)
-    known = {id: counter for id in np.unique(ids).tolist() if id and (counter := find(kind, id)) is not None}
-    if known:
-        counters = [known.get(id) for id in ids.tolist()]
+    own_id = stats.ints(recorded.COUNTER_ID)
+    shared_id = StatColumns(space, plane, plane.event_metadata.stats, (recorded.COUNTER_ID,)).ints(recorded.COUNTER_ID)
+    ids = per_event(plane, (own_id.event, own_id.value), (shared_id.event, shared_id.value))[events].view(np.uint64)
+    chip = recorded.chip(recorded.device_type(space, plane))
+    registers = {id: _register(chip, id) if chip and id else None for id in np.unique(ids).tolist()}
+    if any(registers.values()):
+        counters = [registers[id] for id in ids.tolist()]
         description = [
             text or (describe(counter) if counter else "") for text, counter in zip(description, counters, strict=True)
         ]
         sets = [(counter.sets if counter else "") or text for text, counter in zip(sets, counters, strict=True)]
     return Listing(
-        chip,
+        number,
         plane.lines.id[line],
-        [plane.lines.name[at] for at in line.tolist()],
-        [names[at] for at in metadata.tolist()],
+        [plane.lines.name[row] for row in line.tolist()],
+        [names[row] for row in metadata.tolist()],
         value,
         np.where(doubles != 0, doubles, value.astype(np.float64)),
         description,
         sets,
     )
-
-
-def _ids(space: XSpace, plane: Plane, stats: StatColumns, events: I64) -> U64:
-    """The recorded id of each event's counter, its own or its metadata's; 0 without one."""
-    of_event, present = stats.ints(recorded.COUNTER_ID).at(events)
-    shared = StatColumns(space, plane, plane.event_metadata.stats, (recorded.COUNTER_ID,)).ints(recorded.COUNTER_ID)
-    of_metadata = np.zeros(len(plane.event_metadata), np.int64)
-    of_metadata[shared.event] = shared.value
-    ids: I64 = np.where(present, of_event, of_metadata[plane.events.metadata[events]])
-    return ids.view(np.uint64)
 
 
 def _texts(stats: StatColumns, name: str, events: I64) -> list[str]:
@@ -138,4 +116,4 @@ def _texts(stats: StatColumns, name: str, events: I64) -> list[str]:
     hit = np.flatnonzero(inside)[owners[place[inside]] == events[inside]]
     choice[hit] = code[place[hit]]
     choices = [*texts, ""]
-    return [choices[one] for one in choice.tolist()]
+    return [choices[code] for code in choice.tolist()]

@@ -1,17 +1,21 @@
-"""Building blocks of derived lines: name codes, nested levels, and the walk that merges adjacent events."""
+"""Lines derived from events of TPUs and GPUs: steps, modules, ops, name scopes, source lines, host offload copies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.common import planes as ids
 from tpu_profile_plugin.analysis.common.op_names import JAX, TENSORFLOW, TF_DATA, UNKNOWN, dataset_display, parse_op
-from tpu_profile_plugin.analysis.common.planes import ABSENT, ExtraLine
-from tpu_profile_plugin.columns import Plane
-from tpu_profile_plugin.columns.arrays import I32, I64, U32
+from tpu_profile_plugin.analysis.common.planes import ABSENT, Arg, ExtraLine, on_recorded_line, recorded_lines
+from tpu_profile_plugin.analysis.common.stat_columns import StatColumns, per_event
+from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
+from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.columns.arrays import I32, I64, U32, Bools
 
 NO_SCOPE: I64 = np.zeros(0, dtype=np.int64)
 
@@ -125,11 +129,282 @@ def op_levels(row: I32, ops: Iterable[str], dependents: Sequence[int]) -> tuple[
         op = parse_op(text)
         path = op.name.split("/")[:-1] if op.category in (TENSORFLOW, JAX) else []
         scopes.rows.append([scopes.names.code(scope) for scope in path])
-        frameworks.rows.append([frameworks.names.code(text, _op_display(op.category, text, op.type))])
+        display = {UNKNOWN: text, TF_DATA: dataset_display(text)}.get(op.category, op.type)
+        frameworks.rows.append([frameworks.names.code(text, display)])
     return scopes, frameworks
 
 
-def _op_display(category: str, full: str, op_type: str) -> str:
-    if category == UNKNOWN:
-        return full
-    return dataset_display(full) if category == TF_DATA else op_type
+_GPU_STATS = ("kernel_details", "cuda_graph_exec_id", "hlo_op", "hlo_module", "program_id", "tf_op", "scope_range_id")
+# Names of lines in the order of their ids within a stream. XProf also has a line of launch overhead, not derived here.
+_LINES = (ids.NAME_SCOPE, ids.FRAMEWORK_OPS, ids.MODULES, ids.OPS, ids.SOURCE)
+
+
+def fill_groups(plane: Plane, group: I64 | None) -> I64 | None:
+    """Copies the group of the latest preceding grouped event, over all streams, to events without a group."""
+    if group is None:
+        return None
+    order = _stream_events(plane)
+    ordered = group[order]
+    latest = np.maximum.accumulate(np.where(ordered >= 0, np.arange(len(ordered)), -1))
+    filled: I64 = group.copy()
+    filled[order] = np.where(latest >= 0, ordered[latest], ABSENT)
+    return filled
+
+
+def derive_steps(plane: Plane, group: I64, step_codes: Callable[[I64], I32]) -> ExtraLine | None:
+    """The step line: one step per run of events of the same group; None without groups."""
+    order = _stream_events(plane)
+    order = order[group[order] >= 0]
+    if len(order) == 0:
+        return None
+    distinct, row = np.unique(group[order], return_inverse=True)
+    levels = Levels(row.reshape(-1).astype(np.int32), [])
+    levels.rows = [[levels.names.code(str(number))] for number in distinct.tolist()]
+    steps = derive(Sources.of(plane, order, group), [levels], stream=True)[0]
+    return steps.line(ids.STEPS_ID, ids.STEPS, step_code=step_codes(steps.group))
+
+
+def derive_streams(
+    space: XSpace, plane: Plane, group: I64 | None, programs: HloPrograms
+) -> tuple[list[ExtraLine], I64 | None]:
+    """The derived lines of all streams, and the display id of each line of the plane (0: as in the file)."""
+    kernels = _Kernels.of(space, plane)
+    start = plane.lines.event_start
+    streams = np.flatnonzero(recorded_lines(plane)).tolist()
+    streams.sort(key=lambda line: ("Compute" not in plane.lines.name[line], int(start[line]) - int(start[line + 1])))
+    display_ids = np.zeros(len(plane.lines), dtype=np.int64)
+    lines: list[ExtraLine] = []
+    for number, line in enumerate(streams[: ids.STREAM_IDS // ids.IDS_PER_STREAM]):
+        display_id = number * (ids.IDS_PER_STREAM + 1) + 1
+        display_ids[line] = display_id
+        events = kernels.of_line(plane, line)
+        if len(events):
+            first_id = ids.STREAM_ID + number * ids.IDS_PER_STREAM
+            name = f" - from #{int(plane.lines.id[line])}"
+            lines += _stream_lines(kernels, plane, events, group, programs, (first_id, display_id + 1, name))
+    return lines, display_ids if streams else None
+
+
+def _stream_lines(
+    kernels: _Kernels, plane: Plane, events: I64, group: I64 | None, programs: HloPrograms, track: tuple[int, int, str]
+) -> list[ExtraLine]:
+    ops, names, sources = kernels.op_levels(events, programs)
+    row, texts = names
+    scopes, frameworks = op_levels(row, texts, [3])
+    levels = [kernels.module_levels(events, [1, 2]), ops, scopes, frameworks, sources]
+    kernel_sources = Sources.of(plane, events, group, kernels.scopes(events))
+    modules, xla_ops, scope_line, framework_line, source_line = derive(kernel_sources, levels, stream=True)
+    first_id, first_display, suffix = track
+    derived = zip((scope_line, framework_line, modules, xla_ops, source_line), _LINES, strict=True)
+    return [
+        line.line(first_id + offset, name + suffix, first_display + offset)
+        for offset, (line, name) in enumerate(derived)
+        if len(line)
+    ]
+
+
+def _stream_events(plane: Plane) -> I64:
+    """Events of all recorded lines, in walk order (by begin, then longest first)."""
+    events = np.flatnonzero(on_recorded_line(plane))
+    begin, duration = plane.events.begin_ps[events], plane.events.duration_ps[events]
+    ordered: I64 = events[_native.walk_order(begin, duration, np.arange(len(events)))]
+    return ordered
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kernels:
+    """The kernel events of a plane, and dense columns of the stats that identify their ops and modules."""
+
+    events: I64
+    op: I32
+    ops: list[str]
+    module: I32
+    modules: list[str]
+    tf_op: I32
+    tf_ops: list[str]
+    program: I64
+    has_program: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    scope: I64 | None
+
+    @staticmethod
+    def of(space: XSpace, plane: Plane) -> _Kernels:
+        stat_columns, count = StatColumns(space, plane, plane.events.stats, _GPU_STATS), len(plane.events.begin_ps)
+
+        def text(stat: str) -> tuple[I32, list[str]]:
+            event, code, texts = stat_columns.texts(stat)
+            column = np.full(count, -1, dtype=np.int32)
+            column[event] = code
+            return column, texts
+
+        programs, scopes = stat_columns.ints("program_id"), stat_columns.ints("scope_range_id")
+        program, has_program = programs.dense(count, 0), np.zeros(count, dtype=np.bool_)
+        has_program[programs.event] = True
+        scope = scopes.dense(count, ABSENT) if len(scopes) else None
+        events = np.union1d(stat_columns.texts("kernel_details")[0], stat_columns.owners("cuda_graph_exec_id"))
+        return _Kernels(events, *text("hlo_op"), *text("hlo_module"), *text("tf_op"), program, has_program, scope)
+
+    def of_line(self, plane: Plane, line: int) -> I64:
+        """The kernels of one line, in walk order."""
+        rows = plane.lines.events_of(line)
+        first, last = np.searchsorted(self.events, [rows.start, rows.stop])
+        kernels = self.events[first:last] - rows.start
+        begin, duration = plane.events.begin_ps[rows], plane.events.duration_ps[rows]
+        ordered: I64 = _native.walk_order(begin, duration, kernels) + rows.start
+        return ordered
+
+    def scopes(self, events: I64) -> I64:
+        """Scope range id of each event, ABSENT without an XLA op; an empty column if no event has one."""
+        return NO_SCOPE if self.scope is None else np.where(self.op[events] >= 0, self.scope[events], ABSENT)
+
+    def module_levels(self, events: I64, dependents: list[int]) -> Levels:
+        """Levels of the modules line: `module(program id)`."""
+        levels = Levels(np.full(len(events), -1, dtype=np.int32), [], dependents)
+        for module, program, has_program in self._distinct(events, self.module, levels.row):
+            text = self.modules[module] + (f"({program % (1 << 64)})" if has_program else "")
+            levels.rows.append([levels.names.code(text)])
+        return levels
+
+    def op_levels(self, events: I64, programs: HloPrograms) -> tuple[Levels, tuple[I32, list[str]], Levels]:
+        """XLA op levels, one per `::` component; codes and texts of the framework ops; source location levels."""
+        ops = Levels(np.full(len(events), -1, dtype=np.int32), [])
+        source = Levels(ops.row, [])
+        texts: dict[str, int] = {}
+        text_of, source_of = [-1], [-1]
+        for op, program, has_program in self._distinct(events, self.op, ops.row):
+            components = self.ops[op].split("::")
+            prefix = program % (1 << 64) if has_program else 0
+            ops.rows.append([ops.names.code(f"{prefix}/{component}", component) for component in components])
+            module = programs.program(program) if has_program else None
+            provenance = module.provenance(components[-1]) if module else None
+            location = module.source(components[-1]) if module else ""
+            text_of.append(texts.setdefault(provenance, len(texts)) if provenance else -1)
+            source_of.append(len(source.rows) if location else -1)
+            if location:
+                source.rows.append([source.names.code(location)])
+        op_text = np.array(text_of, dtype=np.int32)[ops.row + 1]
+        source.row = np.array(source_of, dtype=np.int32)[ops.row + 1]
+        plain = (ops.row < 0) & (self.tf_op[events] >= 0)
+        tf_op_text = np.array([texts.setdefault(text, len(texts)) for text in self.tf_ops] or [-1], dtype=np.int32)
+        op_text = np.where(plain, tf_op_text[self.tf_op[events]], op_text).astype(np.int32)
+        return ops, (op_text, list(texts)), source
+
+    def _distinct(self, events: I64, column: I32, row: I32) -> list[tuple[int, int, bool]]:
+        """Distinct (code, program id, has program id) of the events with a code; writes their indices into `row`."""
+        index = np.flatnonzero(column[events] >= 0)
+        coded = events[index]
+        keys = np.stack([column[coded].astype(np.int64), self.program[coded], self.has_program[coded].astype(np.int64)])
+        distinct, number = np.unique(keys, axis=1, return_inverse=True)
+        row[index] = number.reshape(-1)
+        return [(code, program, bool(has_program)) for code, program, has_program in distinct.T.tolist()]
+
+
+_TPU_STATS = ("tf_op", "source", "_a")
+_MOVED, _SHAPE = "raw_bytes_accessed", "shape_with_layout"
+_OFFLOAD = re.compile(r"(.*?)(copy|dynamic-slice|dynamic-update-slice)-(start|done)")
+_NUMBER = re.compile(r"\.(\d+)\Z")
+_HOST_MEMORY = "S(5)"
+
+
+def derive_tpu(space: XSpace, plane: Plane, on_events: StatColumns, group: I64 | None) -> list[ExtraLine]:
+    """The non-empty derived lines of one TensorCore plane; `on_events` holds the stats of its events."""
+    on_rows = StatColumns(space, plane, plane.event_metadata.stats, _TPU_STATS)
+    ops, op_texts = _texts(plane, on_rows, on_events, "tf_op")
+    locations, location_texts = _texts(plane, on_rows, on_events, "source")
+    own, shared = on_events.ints("_a"), on_rows.ints("_a")
+    synchronous = ~per_event(plane, (own.event, own.value != 0), (shared.event, shared.value != 0), False)
+    has_text = np.zeros(len(plane.events), np.bool_)
+    for codes in (ops, locations):
+        if codes is not None:
+            has_text |= codes >= 0
+    events = np.flatnonzero(has_text & synchronous)
+    lines: list[ExtraLine] = []
+    if len(events):
+        events = _native.walk_order(plane.events.begin_ps, plane.events.duration_ps, events)
+        none = np.full(len(events), -1, dtype=np.int32)
+        op_row = ops[events] if ops is not None else none
+        scopes, frameworks = op_levels(op_row, op_texts, [1])
+        source = Levels(locations[events] if locations is not None else none, [])
+        source.rows = [[source.names.code(text)] for text in location_texts]
+        derived = derive(Sources.of(plane, events, group), [scopes, frameworks, source], stream=False)
+        kinds = (
+            (ids.NAME_SCOPE_ID, ids.NAME_SCOPE),
+            (ids.FRAMEWORK_OPS_ID, ids.FRAMEWORK_OPS),
+            (ids.SOURCE_ID, ids.SOURCE),
+        )
+        lines += [line.line(id_, name) for line, (id_, name) in zip(derived, kinds, strict=True) if len(line)]
+    return lines + host_offload(space, plane, synchronous)
+
+
+def _texts(plane: Plane, on_rows: StatColumns, on_events: StatColumns, stat: str) -> tuple[I32 | None, list[str]]:
+    """Code of a stat's text per event, its own or else its metadata's, -1 if neither; None if there is no text."""
+    row, row_code, texts = on_rows.texts(stat)
+    event, event_code, event_texts = on_events.texts(stat)
+    if len(row) == 0 and len(event) == 0:
+        return None, []
+    return per_event(plane, (event, event_code + np.int32(len(texts))), (row, row_code), -1), texts + event_texts
+
+
+def host_offload(space: XSpace, plane: Plane, synchronous: Bools) -> list[ExtraLine]:
+    """Lines of copies between device and host memory, from start to done event, among the `synchronous` events."""
+    key_of: dict[tuple[str, str], int] = {}
+    key = np.full(len(plane.event_metadata.id), -1, dtype=np.int64)
+    starts = np.zeros(len(key), dtype=np.bool_)
+    display_names: list[str] = []
+    for row, display in enumerate(plane.event_metadata.display_names):
+        if "-start" not in display and "-done" not in display:
+            continue
+        match = _OFFLOAD.match(display)
+        if match is None or _HOST_MEMORY not in plane.event_metadata.names[row]:
+            continue
+        number = _NUMBER.search(display)
+        pair = (match[1] + match[2], number[1] if number else "0")
+        key[row] = key_of.setdefault(pair, len(key_of))
+        starts[row] = match[3] == "start"
+        if len(display_names) < len(key_of):
+            display_names.append(f"offload-{pair[0]}.{pair[1]}")
+    if not key_of:
+        return []
+    events = np.flatnonzero((key >= 0)[plane.events.metadata] & synchronous)
+    events = _native.walk_order(plane.events.begin_ps, plane.events.duration_ps, events)
+    on_rows = StatColumns(space, plane, plane.event_metadata.stats, (_MOVED, _SHAPE))
+    begin, duration = plane.events.begin_ps[events], plane.events.duration_ps[events]
+    rows = plane.events.metadata[events]
+    start, done, line = _native.pair_offload(
+        begin, duration, key[rows].astype(np.uint32), starts[rows], ids.HOST_OFFLOAD_ROWS
+    )
+    order = np.argsort(line, kind="stable")
+    cuts = np.searchsorted(line[order], np.arange(int(line.max()) + 2 if len(line) else 1))
+    lines = []
+    for lane in range(len(cuts) - 1):
+        pairs = order[cuts[lane] : cuts[lane + 1]]
+        first, last = start[pairs], done[pairs]
+        distinct = np.flatnonzero(np.bincount(rows[first]))
+        code = np.searchsorted(distinct, rows[first])
+        lines.append(
+            ExtraLine(
+                id=ids.HOST_OFFLOAD_ID + lane,
+                name=f"{ids.HOST_OFFLOAD}{lane}",
+                begin_ps=begin[first],
+                duration_ps=begin[last] + duration[last] - begin[first],
+                metadata=code.astype(np.uint32),
+                names=("",) * len(distinct),
+                display_names=tuple(display_names[int(key[row])] for row in distinct.tolist()),
+                extra_args=_offload_args(on_rows, len(key), rows[first], rows[last]),
+            )
+        )
+    return lines
+
+
+def _offload_args(on_rows: StatColumns, count: int, starts: U32, dones: U32) -> dict[str, Arg]:
+    """Arguments of copies from their two ops (rows below `count`): shape of the start op, bytes of the done op."""
+    moved = on_rows.signed(_MOVED)
+    moved_by_row = np.full(count, ABSENT, dtype=np.int64)
+    moved_by_row[moved.event] = moved.value
+    row, code, texts = on_rows.texts(_SHAPE)
+    shape_by_row = np.full(count, -1, dtype=np.int32)
+    shape_by_row[row] = code
+    return {
+        "_a": np.ones(len(starts), dtype=np.int64),
+        _MOVED: moved_by_row[dones],
+        _SHAPE: (shape_by_row[starts], tuple(texts)),
+    }

@@ -5,14 +5,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX, device_planes, is_tensor_core, is_tpu
-from tpu_profile_plugin.analysis.environment import gpu_models
-from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.analysis.environment.gpus import (
+    GpuCapabilities,
+    flops_per_cycle,
+    model_name,
+    shared_bytes_per_cycle,
+)
+from tpu_profile_plugin.columns import Kind, Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
+from tpu_profile_plugin.protos import parse
 from tpu_profile_plugin.units import GIGA, KILO, MEGA
+
+
+def core_details(space: XSpace, plane: Plane) -> Any | None:
+    """The plane's CoreDetails; None if absent or unreadable. Absent numbers are 0, as the format defines."""
+    row = plane.stat_metadata.row("core_details")
+    if row is None:
+        return None
+    stat = int(plane.stats.find(row)[0])
+    if stat < 0 or plane.stats.kind[stat] != Kind.BYTES:
+        return None
+    return parse("tensorflow.profiler.CoreDetails", space.blob(int(plane.stats.value[stat])))
+
+
+def chip_of(space: XSpace, plane: Plane) -> int | None:
+    """The chip on this host that the core belongs to; None if not recorded."""
+    details = core_details(space, plane)
+    return None if details is None else int(details.local_chip_id)
 
 
 class Hardware(str, Enum):
@@ -90,9 +114,9 @@ def plane_text(space: XSpace, plane: Plane, name: str) -> str:
     return texts[int(codes[0])] if codes[0] >= 0 else ""
 
 
-def gpu_capabilities(space: XSpace, plane: Plane) -> gpu_models.GpuCapabilities:
+def gpu_capabilities(space: XSpace, plane: Plane) -> GpuCapabilities:
     """Device capabilities from the stats of a GPU plane."""
-    return gpu_models.GpuCapabilities(
+    return GpuCapabilities(
         vendor=plane_text(space, plane, "device_vendor"),
         name=plane_text(space, plane, "gpu_device_name"),
         major=plane_int(space, plane, "compute_cap_major"),
@@ -106,7 +130,9 @@ def gpu_capabilities(space: XSpace, plane: Plane) -> gpu_models.GpuCapabilities:
 def environment(space: XSpace, is_training: bool) -> Environment:
     """The environment of one profile."""
     hardware, device, cores = _device(space)
-    start, stop = _task_times(space)
+    start = stop = 0
+    if (task := next((plane for plane in space.planes if plane.name == "Task Environment"), None)) is not None:
+        start, stop = (plane_int(space, task, name) for name in ("profile_start_time", "profile_stop_time"))
     return Environment(
         hostnames=(hostname(space),),
         tasks=1,
@@ -127,17 +153,10 @@ def hostname(space: XSpace) -> str:
 def _device(space: XSpace) -> tuple[Hardware, str, int]:
     """Kind, display name and number of devices; GPUs come first here if a profile has both."""
     if gpus := [plane for plane in space.planes if plane.name.startswith(GPU_PREFIX)]:
-        return Hardware.GPU, gpu_models.model_name(gpu_capabilities(space, gpus[0])) or "GPU", len(gpus)
+        return Hardware.GPU, model_name(gpu_capabilities(space, gpus[0])) or "GPU", len(gpus)
     if cores := [plane for plane in space.planes if is_tensor_core(plane)]:
         return Hardware.TPU, plane_text(space, cores[0], "device_type_string"), len(cores)
     return Hardware.CPU_ONLY, "CPU", 0
-
-
-def _task_times(space: XSpace) -> tuple[int, int]:
-    for plane in space.planes:
-        if plane.name == "Task Environment":
-            return plane_int(space, plane, "profile_start_time"), plane_int(space, plane, "profile_stop_time")
-    return 0, 0
 
 
 def peaks(space: XSpace) -> Peaks:
@@ -161,8 +180,8 @@ def _gpu_peaks(space: XSpace, plane: Plane) -> Peaks:
 
     gpu = gpu_capabilities(space, plane)
     gigahertz = gpu.clock_khz / MEGA
-    shared = gpu.cores * gpu_models.shared_bytes_per_cycle(gpu) * gigahertz
-    compute = recorded(_COMPUTE) or gpu.cores * gpu_models.flops_per_cycle(gpu) * gigahertz / KILO
+    shared = gpu.cores * shared_bytes_per_cycle(gpu) * gigahertz
+    compute = recorded(_COMPUTE) or gpu.cores * flops_per_cycle(gpu) * gigahertz / KILO
     on_chip = (recorded(_BANDWIDTH.format(name)) or shared for name in ("sram_rd", "sram_wr"))
     return Peaks(compute, (gpu.memory_bandwidth / GIGA, *on_chip))
 

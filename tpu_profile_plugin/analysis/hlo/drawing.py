@@ -1,4 +1,11 @@
-"""Drawings of HLO computations: nodes, boxes and edges as XLA draws them, and their places."""
+"""Drawings of HLO computations: nodes, boxes and edges as XLA draws them, and their places.
+
+Constants, parts of tuples and constant arguments are written into the nodes that use them. An open fusion or called
+computation is a box around its instructions.
+
+Nodes are placed in layers, operands above their users, each open computation as a box of its own: a layered layout
+without auxiliary nodes on long edges, whose time grows with nodes and edges, but not with edge lengths.
+"""
 
 from __future__ import annotations
 

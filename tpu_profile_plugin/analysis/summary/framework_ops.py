@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.planes import Preprocessed, device_planes, host_plane
 from tpu_profile_plugin.analysis.environment import environment as env
-from tpu_profile_plugin.analysis.grouping.event_names import EAGER_EXECUTE
+from tpu_profile_plugin.analysis.grouping.lookup import EAGER_EXECUTE
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.gpu import kernel_table
 from tpu_profile_plugin.analysis.ops.gpu.ops import gpu_ops

@@ -20,18 +20,18 @@ from tpu_profile_plugin.analysis.common.planes import (
     is_tensor_core,
     is_tpu,
 )
-from tpu_profile_plugin.analysis.environment.core_details import core_details
 from tpu_profile_plugin.analysis.environment.environment import (
     Environment,
     Peaks,
     combine_environments,
     combine_peaks,
+    core_details,
     environment,
     hostname,
     peaks,
     utilization,
 )
-from tpu_profile_plugin.analysis.grouping.event_names import IMPLICIT_ROOTS, ROOT_LEVELS, TRACE_CONTEXT
+from tpu_profile_plugin.analysis.grouping.lookup import IMPLICIT_ROOTS, ROOT_LEVELS, TRACE_CONTEXT
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.hlo.programs import is_training
 from tpu_profile_plugin.analysis.ops.gpu.kernel_table import (

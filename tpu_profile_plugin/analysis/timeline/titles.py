@@ -14,7 +14,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     is_sparse_core,
     is_tensor_core,
 )
-from tpu_profile_plugin.analysis.environment.core_details import core_details
+from tpu_profile_plugin.analysis.environment.environment import core_details
 from tpu_profile_plugin.analysis.timeline.host import HostTrace
 from tpu_profile_plugin.analysis.timeline.sections import Section
 from tpu_profile_plugin.columns import XSpace

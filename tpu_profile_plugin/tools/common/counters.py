@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tpu_profile_plugin.analysis.common.planes import TPU_PREFIX
 from tpu_profile_plugin.analysis.common.reasons import NO_COUNTERS, NO_TPU_COUNTERS, Reason
-from tpu_profile_plugin.analysis.counters.samples import declares_values
+from tpu_profile_plugin.analysis.counters.units import declares_values
 from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.host import HostProfile

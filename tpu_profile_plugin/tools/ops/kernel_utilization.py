@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tpu_profile_plugin.analysis.counters.kernels import Asked, DeviceKernels, Kernel, kernels
+from tpu_profile_plugin.analysis.counters.kernels import DeviceKernels, Kernel, KernelChoice, kernels
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.common.counters import lacks_counters, tpu_planes
@@ -22,7 +22,7 @@ _NO_DEVICE = -1
 
 
 @per_host()
-def host_kernels(host: HostProfile, asked: Asked) -> tuple[DeviceKernels, ...]:
+def host_kernels(host: HostProfile, asked: KernelChoice) -> tuple[DeviceKernels, ...]:
     """The kernels of one host."""
     return tuple(kernels(host.lazy, tpu_planes(host), asked))
 
@@ -30,7 +30,7 @@ def host_kernels(host: HostProfile, asked: Asked) -> tuple[DeviceKernels, ...]:
 def build(run: Run, query: Query) -> Json:
     """The object described above."""
     device = query.integer("device_id")
-    asked = Asked(
+    asked = KernelChoice(
         query.text("kernel") or query.text("kernel_name"),
         device if device >= 0 else None,
         query.number("duration_us"),

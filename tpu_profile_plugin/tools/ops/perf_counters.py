@@ -11,7 +11,7 @@ from itertools import chain
 import numpy as np
 
 from tpu_profile_plugin.analysis.counters.listing import Listing, has_values, listings
-from tpu_profile_plugin.analysis.counters.names import LISTED
+from tpu_profile_plugin.analysis.counters.registers import LISTED
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run

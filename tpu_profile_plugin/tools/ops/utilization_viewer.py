@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tpu_profile_plugin.analysis.counters.samples import (
+from tpu_profile_plugin.analysis.counters.units import (
     DEVICE_ID,
+    Work,
     chip_of,
     counted,
     declares_values,
     plane_integer,
     samples,
+    utilization,
 )
-from tpu_profile_plugin.analysis.counters.utilization import Work, utilization
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts

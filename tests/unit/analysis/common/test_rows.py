@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tpu_profile_plugin.analysis.common.rows import among, pair_in_order, row_codes
-from tpu_profile_plugin.analysis.grouping.group_names import numbered
+from tpu_profile_plugin.analysis.grouping.groups import numbered
 from tpu_profile_plugin.cache.memory import size_of
 
 

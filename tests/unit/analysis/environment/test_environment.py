@@ -9,13 +9,13 @@ from builders.answers import summary
 from builders.shown import profile
 from builders.xspace_text import build_message
 
-from tpu_profile_plugin.analysis.environment.core_details import core_details
 from tpu_profile_plugin.analysis.environment.environment import (
     Environment,
     Hardware,
     Peaks,
     combine_environments,
     combine_peaks,
+    core_details,
     peaks,
 )
 from tpu_profile_plugin.analysis.ops.table import OpTable

@@ -8,8 +8,7 @@ import pytest
 from builders.shown import groups, profile
 
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
-from tpu_profile_plugin.analysis.grouping.event_names import EventsByName
-from tpu_profile_plugin.analysis.grouping.mutators import LAUNCH_STATS, event_stats
+from tpu_profile_plugin.analysis.grouping.lookup import LAUNCH_STATS, EventsByName, event_stats
 
 ROOT = 'plane 1 "/host:CPU"\nline 1 main\n0us +100us train {_r=1}\n'
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.environment.environment import gpu_capabilities, plane_int
-from tpu_profile_plugin.analysis.environment.gpu_boards import peaks_by_dtype
+from tpu_profile_plugin.analysis.environment.gpus import peaks_by_dtype
 from tpu_profile_plugin.analysis.ops.torch_inputs import TYPES, dtype_of
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read

@@ -10,7 +10,7 @@ import numpy as np
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.planes import MODULES, SPARSE_MODULES, lines_named, spans_at
 from tpu_profile_plugin.analysis.common.statistics import ratio
-from tpu_profile_plugin.analysis.environment.core_details import chip_of
+from tpu_profile_plugin.analysis.environment.environment import chip_of
 from tpu_profile_plugin.analysis.ops.tpu import ops as tpu_ops
 from tpu_profile_plugin.columns import Plane, XSpace
 

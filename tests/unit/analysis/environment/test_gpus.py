@@ -2,7 +2,7 @@
 
 import pytest
 
-from tpu_profile_plugin.analysis.environment.gpu_models import (
+from tpu_profile_plugin.analysis.environment.gpus import (
     GpuCapabilities,
     flops_per_cycle,
     gfx_name,

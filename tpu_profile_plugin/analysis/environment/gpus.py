@@ -1,4 +1,4 @@
-"""Model names and theoretical peak rates of GPUs, from the capabilities in a profile and `gpu_models.txt`."""
+"""Model names and peak rates of GPUs: by capability (`gpu_models.txt`), and by data sheet (`gpu_boards.txt`)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from tpu_profile_plugin.analysis.common.data_files import rows
+from tpu_profile_plugin.units import GIGA
 
 _GFX = re.compile(r"gfx[0-9a-fA-F]{3,}")
 _AMD_BY_CAPABILITY = {(9, 4): "gfx942", (9, 5): "gfx950"}
@@ -87,3 +88,30 @@ def shared_bytes_per_cycle(gpu: GpuCapabilities) -> int:
     if gpu.vendor != "Nvidia":
         return 0
     return 64 if gpu.major <= 2 else 256
+
+
+DTYPES = ("fp64", "fp32", "tf32", "fp16", "fp8", "fp4", "int8")
+"""Data types with rates of their own; bf16 has that of fp16."""
+
+
+@cache
+def _boards() -> tuple[tuple[tuple[str, ...], int, dict[str, float]], ...]:
+    boards = []
+    for name, memory, *rates in rows(__file__, "gpu_boards.txt"):
+        by_dtype = {kind: float(rate) for kind, rate in zip(DTYPES, rates, strict=False) if rate != "-"}
+        boards.append((tuple(name.lower().split("+")), int(memory), by_dtype))
+    return tuple(boards)
+
+
+def peaks_by_dtype(name: str, memory_bytes: int) -> dict[str, float]:
+    """TFLOP/s of dense matrix products by data type; empty for a board that is not known.
+
+    Args:
+      name: of the device, as its driver says it.
+      memory_bytes: of the device, 0 if unknown.
+    """
+    lower = name.lower()
+    for parts, least, by_dtype in _boards():
+        if memory_bytes // GIGA >= least and all(part in lower for part in parts):
+            return by_dtype
+    return {}
