@@ -15,6 +15,7 @@ from builders.logdirs import SMALL
 from builders.xspace_text import build
 
 import tpu_profile_plugin
+from tpu_profile_plugin.tools import registry
 
 TESTS = Path(__file__).parents[1]
 ASK = """
@@ -109,3 +110,21 @@ def test_a_format(copy: Copy, tmp_path: Path) -> None:
     assert [(listed["run"], listed["hosts"], listed["problems"]) for listed in runs] == [("run", 1, [])]
     assert [host["name"] for host in info["hosts"]] == ["vm"]
     assert "work" in json.dumps(events)
+
+
+def test_pages_commands_and_python_need_no_form_of_xprof(copy: Copy, tmp_path: Path) -> None:
+    shutil.rmtree(copy.package / "compat" / "xprof")
+    logdir = tmp_path / "demo"
+    shutil.copytree(TESTS.parent / "demo", logdir)
+    tools = [tool.id for tool in registry.TOOLS if tool.id not in ("query", "compare", "graph_viewer", "trace_viewer")]
+    place = "run=jax_mlp/2026_11_20_10_31_36"
+    asked = [f"{route}?{place}&tag={tool}&all_rules=true" for tool in tools for route in ("page", "data")]
+    hosts, listed, *answers = copy.requests(logdir, f"hosts?{place}&tag=overview_page", f"run_tools?{place}", *asked)
+    assert hosts == [{"hostname": "demo-host"}]
+    assert {"overview_page", "time_budget", "communication"} <= set(listed)
+    for tool, page, data in zip(tools, answers[::2], answers[1::2], strict=True):
+        assert page == data, tool
+        code = page["error"]["code"] if isinstance(page, dict) and "error" in page else ""
+        assert code in ("", "no_data"), (tool, page)
+    for command in (["explain"], ["overview"], ["budget"], ["ops"], ["tools", "--tool", "hlo_stats"]):
+        assert copy.command(command[0], str(logdir), *command[1:])

@@ -205,7 +205,7 @@ class Routes:
         tool = xprofs or tool
         hosts = chosen_hosts(located.run, tool.hosts, query.optional("host"), query.names("hosts"))
         params = {param.name: param.parse(query.optional(param.name)) for param in tool.params}
-        if form == "page" and "extended" in params:
+        if xprofs is None and "extended" in params:
             params["extended"] = True
         base = None
         if tool.compares:  # the run of the same directory that the parameter `base` names, with all its hosts
