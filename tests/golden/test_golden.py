@@ -7,6 +7,7 @@ After an intended change: `UPDATE_GOLDEN=1 pytest tests/golden`, then read the d
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -23,6 +24,7 @@ from builders.logdirs import write
 from builders.profiles import counter_profiles, megascale_profiles, op_profiles, step_profiles
 from builders.servers.board import Board
 
+from tpu_profile_plugin.compat import xprof
 from tpu_profile_plugin.system import threads
 from tpu_profile_plugin.tools.registry import TOOLS
 
@@ -78,6 +80,8 @@ FOLLOWS = {
 }
 BASES = {run: next(one for one in DEMO_RUNS if one.startswith(FOLLOWS[run.split("/")[0]])) for run in DEMO_RUNS}
 """What runs of the demo are compared with; others with themselves."""
+XPROFS = HERE / "xprof.json"
+"""Digests of the answers in XProf's form: they change only with a correction that is meant."""
 UPDATE = bool(os.environ.get("UPDATE_GOLDEN"))
 
 
@@ -117,6 +121,19 @@ def summary(answer: Any) -> Any:
             figures["duration us"] += event.get("dur", 0)
             figures["arguments"] += len(event.get("args", {}))
     return {**answer, "traceEvents": {name: dict(figures) for name, figures in sorted(threads.items())}}
+
+
+def digest(answer: Any) -> str:
+    """A short name of an answer, equal for floating-point numbers that agree up to their last digits."""
+
+    def rounded(value: Any) -> Any:
+        if isinstance(value, float):
+            return float(f"{value:.9g}")
+        if isinstance(value, dict):
+            return {name: rounded(member) for name, member in value.items()}
+        return list(map(rounded, value)) if isinstance(value, list) else value
+
+    return hashlib.sha256(json.dumps(rounded(answer)).encode()).hexdigest()[:16]
 
 
 def same(a: Any, b: Any) -> bool:
@@ -210,3 +227,15 @@ def test_some_stored_answer_has_something_to_show(tool: str, given: dict[tuple[s
     nothing = set(figures(given[EMPTY, tool]))
     stored = [given[run, asked] for run, asked in CASES if asked == tool and stored_at(run, tool).is_file()]
     assert max(len(set(figures(answer)) - nothing) for answer in stored if "error" not in answer) >= 5
+
+
+def test_xprofs_answers_are_those_of_before(logdir: Path, tmp_path: Path) -> None:
+    board = Board(logdir, tmp_path)
+    ours: dict[str, dict[str, str]] = defaultdict(dict)
+    for run, tool in CASES:
+        if tool in (*xprof.ORDER, "tf_data_bottleneck_analysis"):
+            asked = {} if tool == "smart_suggestion" else params(run, tool)
+            ours[run][tool] = digest(board.get("data", run=run, tag=tool, **asked).json)
+    if UPDATE:
+        XPROFS.write_text(written(ours) + "\n")
+    assert ours == json.loads(XPROFS.read_text())
