@@ -11,7 +11,6 @@ import difflib
 import fnmatch
 import functools
 import gzip
-import importlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -191,12 +190,12 @@ class OpenRun(Run):
           height: of the frame, in pixels.
           query: further keys of the page's address, such as window="0,1000000".
         """
+        from tpu_profile_plugin.serving import shown
         from tpu_profile_plugin.tools import registry
 
         registry.find(page)
         keys = {"run": self.name, "tool": page, **({} if host is None else {"host": self.on(host).hosts[0]}), **query}
-        # By name, because the server is above this module.
-        return importlib.import_module("tpu_profile_plugin.serving").shown(self.logdir, keys, height)
+        return shown(self.logdir, keys, height)
 
     def report(
         self, base: OpenRun | None = None, window: tuple[float, float] | None = None, *, redact: bool = False
@@ -210,15 +209,14 @@ class OpenRun(Run):
 
         Raises BadRequest for a base of another logdir, NotAvailable if the frontend is not built.
         """
-        # By name, because the server is above this module.
-        make = importlib.import_module("tpu_profile_plugin.plugin").report_of
         if base is not None and base.logdir != self.logdir:
             raise BadRequest(f"The base is in {base.logdir}: a report compares runs of one logdir.", parameter="base")
+        from tpu_profile_plugin.plugin import report_of
         from tpu_profile_plugin.report.redact import LEFT, REPLACED, Redactor, names_of
         from tpu_profile_plugin.report.saved import SavedReport
 
         redactor = Redactor(names_of([self] if base is None else [self, base])) if redact else None
-        data = make(self._place, self.name, base and base.name, window, redactor)
+        data = report_of(self._place, self.name, base and base.name, window, redactor)
         return SavedReport(data, self.logdir, f"{REPLACED}; {LEFT}" if redact else "")
 
     @property
