@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
 from builders.logdirs import SMALL, write
 
 import tpu_profile_plugin
+from tpu_profile_plugin.analysis.findings.find import Report, RuleFinding
+from tpu_profile_plugin.analysis.findings.headline import Headline
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf, Rule, Silence
 from tpu_profile_plugin.analysis.findings.rules import RULES
 from tpu_profile_plugin.cli import main
 from tpu_profile_plugin.commands.findings_text import as_markdown, as_text
+from tpu_profile_plugin.run.figures.findings import Findings
 from tpu_profile_plugin.units import duration
 
 TPU = """
@@ -142,27 +147,46 @@ def test_files_and_missing_or_damaged_logdirs(place, tmp_path, capsys):
     assert main(["explain", str(file)]) == 2
 
 
-def answer(**more):
-    parts = [{"name": "Host copies", "share": 0.3}, {"name": "Unexplained", "share": 0.08}]
-    groups = [
-        {"name": "Device compute", "share": 0.62, "parts": [{"name": "Ops", "share": 0.62}]},
-        {"name": "All others", "share": 0.38, "parts": parts},
-    ]
-    headline = {"title": "Healthy", "tone": "good", "finding": None}
-    facts = {"step_ps": 10**9, "base_ps": 10**9, "base": "step", "groups": groups, "healthy": False}
-    facts |= {"steps": 3, "notes": []}
-    return {"headline": headline, "findings": [], "silent": [], **facts, **more}
+class Budget:
+    """A step of 1 ms: what texts read of a budget."""
+
+    step_ps, left_out = 10**9, 0
+    shares = MappingProxyType(
+        {"device_compute": 0.62, "compute": 0.62, "other": 0.38, "exposed_copy": 0.3, "idle_other": 0.08}
+    )
+
+    def __len__(self) -> int:
+        return 3
+
+    def share(self, name: str) -> float:
+        return self.shares.get(name, 0.0)
+
+    def part_ps(self, name: str) -> float:
+        return self.share(name) * 10**9
 
 
-def failed(**more):
-    reason = "The rule failed: E."
-    return {"id": "x", "looks_for": "A cause", "reason": reason, "looked": False, "state": "failed", **more}
+class Told(Findings):
+    notes = ()
+
+
+def findings(*entries, silent=()):
+    view = SimpleNamespace(hosts=("a", "b"), frameworks=("JAX",), keras=False, budget=Budget(), coverage=None)
+    view.base, view.base_ps = "step", 10**9
+    report = Report(entries, tuple(silent), Headline("Healthy", "good"), healthy=False)
+    return Told.of(view, report)
+
+
+def rule(looks_for):
+    return Rule("x", looks_for, lambda run, gathered: Silence("No."))
 
 
 @pytest.mark.parametrize("write", [as_text, as_markdown])
 def test_rules_that_failed_are_always_listed(write):
-    silent = [failed(), failed(state="passed", looked=True, looks_for="Another cause")]
-    text = write("r", 1, answer(silent=silent), silent=False)
+    silent = [
+        (rule("A cause"), Silence("The rule failed: E.", looked=False, failed=True)),
+        (rule("Another cause"), Silence("No.")),
+    ]
+    text = write("r", 1, findings(silent=silent), silent=False)
     assert "1 check failed" in text
     assert "- A cause: The rule failed: E." in text
     assert "Another cause" not in text
@@ -186,38 +210,33 @@ def test_an_unknown_rule_lists_the_rules(capsys):
     assert "needs a logdir or --rule ID" in capsys.readouterr().err
 
 
-OP = {"op": "add.1 = f32[8] add(x, y)", "file": "/src/a_b.py", "line": 3}
+OP = OpOf("add.1", 1, "add.1 = f32[8] add(x, y)", "/src/a_b.py", 3)
+EVIDENCE = (
+    Evidence("Size", 1536, "MiB", "memory_viewer", {"host": "a"}, OP),
+    Evidence("Most of it in", "add.1", op=OP),
+    Evidence("Share", 3, "%"),
+)
 
 
-def finding(**more):
-    return {
-        "id": "x", "title": "A `title` of <b>", "share": 0.2, "saving_ps_per_step": 2 * 10**8, "formula": "f",
-        "segments": [{"name": "Host copies", "ps": 3 * 10**8}, {"name": "Unexplained", "ps": 8 * 10**7}],
-        "confidence": "low",
-        "evidence": [
-            {"label": "Size", "value": 1536, "unit": "MiB", "tool": "memory_viewer", "query": {"host": "a"}, **OP},
-            {"label": "Most of it in", "value": "add.1", "unit": "", "tool": "", "query": {}, **OP},
-            {"label": "Share", "value": 3, "unit": "%", "tool": "", "query": {}, **dict.fromkeys(OP)},
-        ],
-        "advice": "Do it.", "hosts": ["a"], **more,
-    }  # fmt: skip
+def finding(title="A `title` of <b>", saving_ps=2 * 10**8, hosts=("a",)):
+    segments = ("exposed_copy", "idle_other")
+    found = Finding(title, saving_ps, "f", "low", EVIDENCE, Advice("Do it."), hosts, segments)
+    return RuleFinding(rule("A cause"), found, saving_ps / 10**9)
 
 
 def test_findings_of_some_hosts_and_about_no_time():
-    text = as_text("r", 2, answer(findings=[finding()]), silent=False)
+    text = as_text("r", 2, findings(finding()), silent=False)
     assert "Device compute 62.0%, All others 38.0% (host copies 30.0%, unexplained 8.0%)." in text
     assert "200 us of 380 us Host copies and Unexplained, 20.0% of the step on a; low confidence. Saving: f." in text
     assert "- Size: 1,536 MiB  [memory_viewer host=a]" in text
     assert text.count("   - add.1 = f32[8] add(x, y)  at /src/a_b.py:3\n") == 1
-    text = as_text("r", 1, answer(findings=[finding(share=0.0, saving_ps_per_step=0, segments=[])]), silent=False)
+    text = as_text("r", 1, findings(finding(saving_ps=0)), silent=False)
     assert "No direct cost; low confidence." in text
     assert text.startswith("r: Healthy\n")
 
 
 def test_markdown_of_hostile_names():
-    lines = as_markdown(
-        "r", 1, answer(findings=[finding(title="a\n# b [x](http://y) <img>")]), silent=False
-    ).splitlines()
+    lines = as_markdown("r", 1, findings(finding(title="a\n# b [x](http://y) <img>")), silent=False).splitlines()
     assert "- add.1 = f32\\[8\\] add(x, y) at /src/a\\_b.py:3" in lines
     assert "### 1. a \\# b \\[x\\](http://y) \\<img\\>" in lines
 

@@ -65,7 +65,7 @@ def test_findings_and_command_line_say_the_same(run):
     found = run.answer("smart_suggestion", all_rules=True)
     assert (found["base"], found["base_ps"]) == (shown["base"], pytest.approx(shown["base_ps"], abs=1))
     assert {group["id"]: group["share"] for group in found["groups"]} == close(shares(shown))
-    printed = as_text(run.name, len(run.hosts), found, silent=False)
+    printed = as_text(run.name, len(run.hosts), run.findings(), silent=False)
     for group in found["groups"]:
         assert f"{group['name']} {group['share']:.1%}" in printed
     for finding in found["findings"]:

@@ -1,11 +1,11 @@
-"""Evidence of findings: its value as text, the line of code that it names, and the verbs that show more of it."""
+"""Evidence of findings: its value as text, and the verbs that show more of it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, code_line
+from tpu_profile_plugin.analysis.findings.model import Evidence
 from tpu_profile_plugin.answers.answer import Next
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US, duration
 
@@ -27,23 +27,16 @@ def value_text(value: float | str, unit: str) -> str:
     return f"{text}{'' if unit in ('', '%') else ' '}{unit}"
 
 
-def line_of(finding: Finding) -> str | None:
-    """The first line of code, `FILE.py:LINE`, that the title or the evidence of a finding names; None without one."""
-    values = (one.value for one in finding.evidence if isinstance(one.value, str))
-    found = (code_line(text) for text in (finding.title, *values))
-    return next((_written(line) for line in found if line is not None), None)
-
-
 def _written(line: tuple[str, int]) -> str:
     return f"{line[0]}:{line[1]}"
 
 
-def further(finding: Finding, hosts: int, op_id: ProgramOf) -> Iterator[Next]:
+def further(evidence: Iterable[Evidence], hosts: int, op_id: ProgramOf) -> Iterator[Next]:
     """What to ask for more about each evidence of a finding, in its order.
 
     `hosts`: of the run; with several, the host that the evidence is about is named.
     """
-    for one in finding.evidence:
+    for one in evidence:
         for following in _verbs(one, op_id):
             host = {"host": one.query["host"]} if hosts > 1 and "host" in one.query else {}
             yield Next(following.verb, {**host, **following.arguments}, following.why)

@@ -5,13 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.commands.losses import told, warn
 from tpu_profile_plugin.errors import ProfileError
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.opening import OpenRun
 
 HELP = "say what slows a run down, with evidence and advice"
 
@@ -49,14 +45,14 @@ def run(options: argparse.Namespace) -> int:
                 chosen = {"finding": options.finding} if options.finding else {}
                 return 2 if print_answer(opened, "explain", chosen, options) else 0
             examined = opened.run(options.run)
-            found = _ask(examined, options.host)
-            losses = told(examined.on(options.host))
+            part = examined.on(options.host)
+            findings, losses = part.findings(), told(part)
     except ProfileError as error:
         print(f"tpu-profile: {error.message}", file=sys.stderr)
         return 2
     from tpu_profile_plugin.commands.findings_text import as_markdown, as_text
 
-    about = (examined.name, len(examined.hosts), found)
+    about = (examined.name, len(examined.hosts), findings)
     if options.format == "markdown":
         print(as_markdown(*about, silent=options.all, losses=losses))
     else:
@@ -76,9 +72,3 @@ def _explain_rule(name: str) -> int:
         return 2
     print(rule_text(known[name]))
     return 0
-
-
-def _ask(chosen: OpenRun, host: str | None) -> dict[str, Any]:
-    """The object of the tool `smart_suggestion`."""
-    answer: dict[str, Any] = chosen.document("smart_suggestion", host, all_rules=True)
-    return answer

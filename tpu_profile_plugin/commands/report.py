@@ -78,10 +78,10 @@ def _markdown(run: OpenRun, base: OpenRun | None, link: str | None) -> Iterator[
     from tpu_profile_plugin.commands.compare import as_markdown as comparison
     from tpu_profile_plugin.commands.findings_text import as_markdown as findings
 
-    answer = run.document("smart_suggestion", all_rules=True)
-    yield findings(run.name, len(run.hosts), answer, silent=False, losses=told(run))
+    whole = run.on(None)
+    yield findings(run.name, len(run.hosts), whole.findings(), silent=False, losses=told(run))
     if base is not None:
         yield "\n### What changed\n"
-        yield from comparison(run.on(None).compare(base.on(None)), base.name, run.name)
+        yield from comparison(whole.compare(base.on(None)), base.name, run.name)
     if link:
         yield f"\n[The whole report](<{link.replace('>', '%3E')}>): every page, with the timeline, in one file."

@@ -265,9 +265,9 @@ class Run(RunHosts):
 
     def findings(self) -> Findings:
         """What slows the run down, the largest saving first, and what was looked for and not found."""
-        from tpu_profile_plugin.run.figures.findings import Findings, run_findings
+        from tpu_profile_plugin.run.figures.findings import run_findings
 
-        return Findings.of(*run_findings(self))
+        return run_findings(self)
 
     def relation(self, name: str) -> TableStream:
         """One of the tables for programs (`run.relations`), read while it is used. Raises NotFound."""

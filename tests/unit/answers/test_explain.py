@@ -13,11 +13,13 @@ from builders.xspace_text import build
 
 import tpu_profile_plugin
 from tpu_profile_plugin.analysis.common.reasons import PROFILE
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding
+from tpu_profile_plugin.analysis.findings.model import Evidence
+from tpu_profile_plugin.analysis.findings.rules import RULES
 from tpu_profile_plugin.answers.answer import Next
-from tpu_profile_plugin.answers.evidence import first, further, line_of
+from tpu_profile_plugin.answers.evidence import first, further
 from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.opening import OpenLogdir
+from tpu_profile_plugin.run.figures.findings import Cause
 
 TITLE = "Devices wait 23.1% of the time from step to step for code on the host: train.py:9 load_batch"
 ADVICE = (
@@ -143,8 +145,8 @@ def test_a_late_device_leads_to_its_collective_on_its_host(tmp_path: Path) -> No
     ]
 
 
-def finding(*evidence: Evidence, title: str = "T") -> Finding:
-    return Finding(title, 1.0, "f", "high", evidence, Advice("A"))
+def cause(*evidence: Evidence, title: str = "T") -> Cause:
+    return Cause(RULES[0], title, 0.5, 1, (), "f", "high", evidence, "A", ("h",))
 
 
 ROW = {"host": "h", "row": "hlo_op_name~fusion\\,1;program_id~7"}
@@ -172,7 +174,7 @@ ROW = {"host": "h", "row": "hlo_op_name~fusion\\,1;program_id~7"}
     ],
 )
 def test_evidence_leads_to_the_verb_that_shows_it(evidence: Evidence, expected: list) -> None:
-    found = further(finding(evidence), 2, lambda name, program: f"{name}@{program}")
+    found = further([evidence], 2, lambda name, program: f"{name}@{program}")
     assert [(one.verb, dict(one.arguments)) for one in found] == expected
 
 
@@ -203,5 +205,5 @@ def test_the_most_precise_question_of_each_verb_comes_first() -> None:
     ],
 )
 def test_the_line_of_code_that_a_finding_names(text: str, line: str | None) -> None:
-    assert line_of(finding(title=text)) == line
-    assert line_of(finding(Evidence("Function", text))) == line
+    assert cause(title=text).line == line
+    assert cause(Evidence("Function", text)).line == line

@@ -6,8 +6,8 @@ import pytest
 from builders.answers import run_of
 
 from tpu_profile_plugin.run.figures.budget import run_decomposition
+from tpu_profile_plugin.run.figures.spending import reading_notes
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tools.common.decomposition import reading_notes
 
 MS = 10**6
 

@@ -14,6 +14,7 @@ from tpu_profile_plugin.analysis.findings.find import Report, RuleFinding
 from tpu_profile_plugin.analysis.findings.headline import Headline
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.rules import RULES
+from tpu_profile_plugin.run.figures.findings import Findings
 from tpu_profile_plugin.tools import registry
 from tpu_profile_plugin.tools.summary.smart_suggestion import TOOL, report_json
 
@@ -161,7 +162,7 @@ def test_findings_about_no_time_and_of_all_hosts():
         Headline("Fine", "good"),
         healthy=True,
     )
-    found = report_json(View(), report)  # type: ignore[arg-type]
+    found = report_json(Findings.of(View(), report))  # type: ignore[arg-type]
     assert found["findings"] == [
         {
             "id": "big_buffer",

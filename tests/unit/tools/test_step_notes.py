@@ -11,7 +11,7 @@ from tpu_profile_plugin.analysis.common.spans import PartTimes
 from tpu_profile_plugin.analysis.devices.model import RunDevice
 from tpu_profile_plugin.analysis.summary.coverage import coverage
 from tpu_profile_plugin.analysis.summary.recording import Recording
-from tpu_profile_plugin.tools.common.decomposition import step_notes
+from tpu_profile_plugin.run.figures.spending import step_notes
 from tpu_profile_plugin.units import PS_PER_MS
 
 

@@ -17,9 +17,8 @@ from tpu_profile_plugin.answers.shares import base_sentence
 from tpu_profile_plugin.answers.steps import left_out, page_of, row_of, step_ids, window_of
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.opening import OpenRun
-from tpu_profile_plugin.run.figures.overview import PART_IDS, Spent, most_first
+from tpu_profile_plugin.run.figures.spending import PART_IDS, Spent, most_first, run_notes
 from tpu_profile_plugin.tables.table import Table, numbers, texts
-from tpu_profile_plugin.tools.common.decomposition import run_notes
 from tpu_profile_plugin.tools.common.devices import device_names
 
 _PART = (

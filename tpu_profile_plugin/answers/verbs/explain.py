@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
-from tpu_profile_plugin.analysis.budget.categories import label_of
 from tpu_profile_plugin.analysis.common.reasons import PROFILE
-from tpu_profile_plugin.analysis.findings.find import RuleFinding
 from tpu_profile_plugin.analysis.findings.model import OpOf, Rule, Silence
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
-from tpu_profile_plugin.answers.evidence import MOST_NEXT, first, further, line_of, value_text
+from tpu_profile_plugin.answers.evidence import MOST_NEXT, first, further, value_text
 from tpu_profile_plugin.answers.shares import base_sentence
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import NoData, NotFound
 from tpu_profile_plugin.opening import OpenRun
+from tpu_profile_plugin.run.figures.findings import Cause
 from tpu_profile_plugin.run.figures.overview import Overview
 from tpu_profile_plugin.tables.table import Table, numbers, texts
 
@@ -56,7 +55,7 @@ def _all(run: OpenRun, found: Overview) -> Answer:
     facts["not_possible"] = _reasons(by_state.get("unknown", ()))
     if run.warnings:
         facts["notes"] = list(run.warnings)
-    rows = [_row(found, one) for one in report.findings]
+    rows = [_row(cause) for cause in report.causes]
     table = Table(_COLUMNS, list(zip(*rows, strict=True)) if rows else [()] * len(_COLUMNS), name="findings")
     asked_next = [Next("explain", {"finding": one.id}, f"all evidence: {one.title}") for one in report.findings[:5]]
     if budget.base_ps:
@@ -66,13 +65,12 @@ def _all(run: OpenRun, found: Overview) -> Answer:
     return Answer(Link("overview_page"), facts, table, base, tuple(asked_next[:MOST_NEXT]), cannot)
 
 
-def _row(found: Overview, entry: RuleFinding) -> tuple[Any, ...]:
-    finding = entry.finding
-    advice = finding.advice.of(found.view.frameworks, keras=found.view.keras)
-    told = "; ".join(f"{one.label}: {value_text(one.value, one.unit)}" for one in finding.evidence[:_SHOWN])
+def _row(cause: Cause) -> tuple[Any, ...]:
+    evidence = "; ".join(f"{proof.label}: {value_text(proof.value, proof.unit)}" for proof in cause.evidence[:_SHOWN])
+    share = 100 * cause.share if cause.saving_ps else None
     return (
-        *(entry.id, entry.title, 100 * entry.share if finding.saving_ps else None),
-        *(round(finding.saving_ps) or None, finding.confidence, line_of(finding), told, advice),
+        *(cause.id, cause.title, share, cause.saving_ps or None, cause.confidence),
+        *(cause.line, evidence, cause.advice),
     )
 
 
@@ -88,9 +86,9 @@ def _reasons(silent: Sequence[tuple[Rule, Silence]]) -> list[dict[str, str]]:
 def _one(run: OpenRun, found: Overview, name: str) -> Answer:
     """A finding in full, or why there is none."""
     report = found.report
-    entry = next((one for one in report.findings if one.id == name), None)
-    if entry is not None:
-        return _in_full(run, found, entry)
+    cause = next((cause for cause in report.causes if cause.id == name), None)
+    if cause is not None:
+        return _in_full(run, found, cause)
     known = {rule.id: (rule, silence) for rule, silence in report.silent}
     if name not in known:
         ids = [*(one.id for one in report.findings), *known]
@@ -104,34 +102,29 @@ def _one(run: OpenRun, found: Overview, name: str) -> Answer:
     return Answer(Link("overview_page"), facts, next=more, cannot=cannot)
 
 
-def _in_full(run: OpenRun, found: Overview, entry: RuleFinding) -> Answer:
-    finding, view, budget = entry.finding, found.view, found.decomposition
-    facts: dict[str, Any] = {"id": entry.id, "title": entry.title, "confidence": finding.confidence}
-    if finding.saving_ps:
-        facts |= {
-            "share_percent": 100 * entry.share,
-            "saving_ps": round(finding.saving_ps),
-            "saving_is": finding.formula,
-        }
+def _in_full(run: OpenRun, found: Overview, cause: Cause) -> Answer:
+    hosts = found.view.hosts
+    facts: dict[str, Any] = {"id": cause.id, "title": cause.title, "confidence": cause.confidence}
+    if cause.saving_ps:
+        facts |= {"share_percent": 100 * cause.share, "saving_ps": cause.saving_ps, "saving_is": cause.formula}
         facts["lies_in"] = [
-            {"id": part, "name": label_of(part).name, "per_step_ps": round(budget.part_ps(part))}
-            for part in finding.segments
+            {"id": part.id, "name": part.name, "per_step_ps": round(part.ps)} for part in cause.segments
         ]
-    if line := line_of(finding):
-        facts["line"] = line
-    facts["advice"] = finding.advice.of(view.frameworks, keras=view.keras)
-    if len(view.hosts) > 1:
-        facts["on_hosts"] = list(finding.hosts or view.hosts)[:20]
+    if cause.line:
+        facts["line"] = cause.line
+    facts["advice"] = cause.advice
+    if len(hosts) > 1:
+        facts["on_hosts"] = list(cause.hosts)[:20]
     facts["evidence"] = [
-        {"label": one.label, "value": _value(one.value), **({"unit": one.unit} if one.unit else {})}
-        for one in finding.evidence
+        {"label": proof.label, "value": _value(proof.value), **({"unit": proof.unit} if proof.unit else {})}
+        for proof in cause.evidence
     ]
-    if ops := {one.op: None for one in finding.evidence if one.op is not None}:
-        facts["ops"] = [_op(one) for one in ops]
-    more = [*further(finding, len(view.hosts), lambda name, program: _op_id(run, name, program))]
-    more += [*_by_part(finding.segments), Next("explain", {}, "the other findings")]
-    base = base_sentence(budget) if finding.saving_ps else ""
-    return Answer(Link("overview_page", {"finding": entry.id}), facts, None, base, first(more))
+    if ops := {proof.op: None for proof in cause.evidence if proof.op is not None}:
+        facts["ops"] = list(map(_op, ops))
+    more = [*further(cause.evidence, len(hosts), lambda name, program: _op_id(run, name, program))]
+    more += [*_by_part([part.id for part in cause.segments]), Next("explain", {}, "the other findings")]
+    base = base_sentence(found.decomposition) if cause.saving_ps else ""
+    return Answer(Link("overview_page", {"finding": cause.id}), facts, None, base, first(more))
 
 
 def _op(op: OpOf) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tpu_profile_plugin.analysis.common.reasons import PROFILE
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
-from tpu_profile_plugin.answers.evidence import MOST_NEXT, line_of
+from tpu_profile_plugin.answers.evidence import MOST_NEXT
 from tpu_profile_plugin.answers.runs import run_before
 from tpu_profile_plugin.answers.shares import base_sentence
 from tpu_profile_plugin.answers.steps import left_out
@@ -17,7 +17,6 @@ from tpu_profile_plugin.run.facts import NOT_RECORDED
 from tpu_profile_plugin.run.figures.budget import lacks_planes
 from tpu_profile_plugin.run.figures.overview import Overview
 from tpu_profile_plugin.tables.table import Table, numbers, texts
-from tpu_profile_plugin.tools.common.decomposition import step_notes
 from tpu_profile_plugin.tools.common.step_reading import hosts_json
 from tpu_profile_plugin.units import NS_PER_MS
 
@@ -52,7 +51,7 @@ def overview(asked: Asked) -> Answer:
         facts["late_hosts"] = late[:_MOST_HOSTS]
     messages = found.diagnostics
     told = [
-        *step_notes(budget, view.coverage, view.frameworks),
+        *found.report.notes,
         *messages.errors,
         *messages.warnings,
         *asked.run.warnings,
@@ -60,8 +59,8 @@ def overview(asked: Asked) -> Answer:
     if told:
         facts["notes"] = list(dict.fromkeys(told))[:_MOST_MESSAGES]
     rows = [
-        (one.id, one.title, 100 * one.share if one.share else None, one.finding.confidence, line_of(one.finding))
-        for one in found.report.findings
+        (cause.id, cause.title, 100 * cause.share if cause.share else None, cause.confidence, cause.line)
+        for cause in found.report.causes
     ]
     table = Table(_COLUMNS, list(zip(*rows, strict=True)) if rows else [()] * len(_COLUMNS), name="findings")
     base = base_sentence(budget) if known else ""

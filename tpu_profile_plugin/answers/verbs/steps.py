@@ -14,8 +14,8 @@ from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.steps import left_out, page_of, slowest_devices, step_ids, window_of
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.opening import OpenRun
+from tpu_profile_plugin.run.figures.spending import step_notes
 from tpu_profile_plugin.tables.table import Column, Table, numbers, texts
-from tpu_profile_plugin.tools.common.decomposition import step_notes
 from tpu_profile_plugin.tools.common.devices import device_names
 
 Order = Literal["slowest", "recorded"]

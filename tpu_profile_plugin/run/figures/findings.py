@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tpu_profile_plugin.analysis.budget.host_reader import EVENTS, MAIN, TIME, HostReader
@@ -11,7 +11,7 @@ from tpu_profile_plugin.analysis.common.planes import device_planes, is_tpu
 from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.findings.find import Report, RuleFinding, find, gather
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Evidence, OpOf
+from tpu_profile_plugin.analysis.findings.model import Confidence, Evidence, OpOf, Rule, code_line
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.text import HloText
 from tpu_profile_plugin.analysis.memory.capacity import ALLOCATORS, device_allocators
@@ -22,6 +22,7 @@ from tpu_profile_plugin.run.figures.communication import communication, run_comm
 from tpu_profile_plugin.run.figures.devices import host_devices, keeper_of
 from tpu_profile_plugin.run.figures.ops import DEVICE_OPS
 from tpu_profile_plugin.run.figures.programs import hlo_ops, programs_of
+from tpu_profile_plugin.run.figures.spending import Spent, spent_on, step_notes
 from tpu_profile_plugin.run.figures.summary import groups_if_any, host_inference, host_summary, run_summary
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.host_facts import host_facts
@@ -78,37 +79,105 @@ _MOST_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
+class Cause:
+    """A finding as everything writes it: with the parts of the run's time, in the words of its framework.
+
+    Attributes:
+      rule: what found it; `id` is that of the rule.
+      title: the cause in one line.
+      share: the saving as a fraction of the run's base.
+      saving_ps: what a step could gain at most, in whole ps; 0 without a direct cost.
+      segments: the parts of the time budget that the saving lies in; none without a saving.
+      formula, confidence, evidence: as in `Finding`.
+      advice: what to do.
+      hosts: names of the hosts concerned.
+    """
+
+    rule: Rule
+    title: str
+    share: float
+    saving_ps: int
+    segments: tuple[Spent, ...]
+    formula: str
+    confidence: Confidence
+    evidence: tuple[Evidence, ...]
+    advice: str
+    hosts: tuple[str, ...]
+
+    @property
+    def id(self) -> str:
+        """The id of the rule."""
+        return self.rule.id
+
+    @property
+    def line(self) -> str | None:
+        """The first line of code, `FILE.py:LINE`, that the title or the evidence names; None without one."""
+        texts = (self.title, *(proof.value for proof in self.evidence if isinstance(proof.value, str)))
+        line = next(filter(None, map(code_line, texts)), None)
+        return None if line is None else f"{line[0]}:{line[1]}"
+
+
+@dataclass(frozen=True, slots=True)
 class Findings(Report):
     """What all rules say of a run; notebooks show the headline and the first findings.
 
     Attributes:
-      frameworks, keras: whose advice is shown.
-      base: what shares are of: "step", "time from step to step" or "recording".
+      view: the run as the rules see it.
     """
 
-    frameworks: tuple[str, ...] = ()
-    keras: bool = False
-    base: str = "step"
+    view: RunView = field(kw_only=True, repr=False)
 
     @classmethod
-    def of(cls, run: RunView, report: Report) -> Findings:
+    def of(cls, view: RunView, report: Report) -> Findings:
         """What the rules say of this run."""
-        said = report.findings, report.silent, report.headline, report.healthy
-        return cls(*said, tuple(run.frameworks), run.keras, run.base)
+        return cls(report.findings, report.silent, report.headline, report.healthy, view=view)
+
+    @property
+    def frameworks(self) -> tuple[str, ...]:
+        """In whose words advice is given."""
+        return tuple(self.view.frameworks)
+
+    @property
+    def keras(self) -> bool:
+        """Whether advice is about Keras where it can be."""
+        return self.view.keras
+
+    @property
+    def base(self) -> str:
+        """What shares are of: "step", "time from step to step" or "recording"."""
+        return self.view.base
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences on where the steps come from, exceptions among them, and what they leave out."""
+        return step_notes(self.view.budget, self.view.coverage, self.frameworks)
+
+    @property
+    def causes(self) -> list[Cause]:
+        """The findings in the words of the run's framework, in their order."""
+        return [self._cause(entry) for entry in self.findings]
+
+    def _cause(self, entry: RuleFinding) -> Cause:
+        finding, view = entry.finding, self.view
+        saving_ps = round(finding.saving_ps)
+        segments = [spent_on(view.budget, name) for name in finding.segments] if finding.saving_ps else []
+        advice = finding.advice.of(view.frameworks, keras=view.keras)
+        return Cause(
+            *(entry.rule, finding.title, entry.share, saving_ps, tuple(segments), finding.formula, finding.confidence),
+            *(finding.evidence, advice, tuple(finding.hosts or view.hosts)),
+        )
 
     def _repr_html_(self) -> str:
-        found = numbered(self._shown(entry) for entry in self.findings[:_MOST_SHOWN])
-        more = f"{len(self.findings) - _MOST_SHOWN} more. " if len(self.findings) > _MOST_SHOWN else ""
+        causes = numbered(map(self._shown, self.causes[:_MOST_SHOWN]))
+        more = f"{len(self) - _MOST_SHOWN} more. " if len(self) > _MOST_SHOWN else ""
         silent = f"{more}{len(self.silent)} checks found nothing."
-        return f"{paragraphs(bold(self.headline.title))}{found}{paragraphs(silent)}"
+        return f"{paragraphs(bold(self.headline.title))}{causes}{paragraphs(silent)}"
 
-    def _shown(self, entry: RuleFinding) -> tuple[str, ...]:
-        finding = entry.finding
+    def _shown(self, cause: Cause) -> tuple[str, ...]:
         saving = "No direct cost"
-        if finding.saving_ps:
-            saving = f"Up to {duration(finding.saving_ps)}, {entry.share:.1%} of the {self.base}"
-        advice = finding.advice.of(self.frameworks, keras=self.keras)
-        return bold(entry.title), plain(f"{saving}; {finding.confidence} confidence."), plain(advice)
+        if cause.saving_ps:
+            saving = f"Up to {duration(cause.saving_ps)}, {cause.share:.1%} of the {self.base}"
+        return bold(cause.title), plain(f"{saving}; {cause.confidence} confidence."), plain(cause.advice)
 
 
 @per_host()
@@ -152,9 +221,9 @@ def _read_ahead(host: HostProfile) -> None:
         keep(ALLOCATORS, lambda: device_allocators(host.lazy))
 
 
-def run_findings(run: RunHosts) -> tuple[RunView, Report]:
-    """The run as the rules see it, and what they say."""
+def run_findings(run: RunHosts) -> Findings:
+    """What the rules say of the chosen hosts."""
     of_hosts = run.map_hosts(replace(gathered, prefetch=ONE_VISIT))
     parts = run_summary(run), run_decomposition(run), run_communication(run)
     view = RunView(tuple(host.name for host in run.readable), *parts)
-    return view, run.once("findings", lambda: with_op_texts(run, find(view, of_hosts)))
+    return Findings.of(view, run.once("findings", lambda: with_op_texts(run, find(view, of_hosts))))

@@ -16,8 +16,9 @@ from tpu_profile_plugin.analysis.steps.bottleneck import InputVerdict, input_ver
 from tpu_profile_plugin.analysis.summary.coverage import Coverage, coverage
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.run.figures.budget import run_decomposition
+from tpu_profile_plugin.run.figures.spending import step_notes
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tools.common.decomposition import decomposition_json, step_notes
+from tpu_profile_plugin.tools.common.decomposition import decomposition_json
 from tpu_profile_plugin.units import PS_PER_MS
 
 STRAGGLER_SHARE = 0.1

@@ -13,9 +13,10 @@ from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.run.figures.budget import budget as host_budget
 from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.figures.diagnostics import step_warnings
+from tpu_profile_plugin.run.figures.spending import run_notes
 from tpu_profile_plugin.run.figures.summary import run_summary
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tools.common.decomposition import groups_json, labels_json, run_notes
+from tpu_profile_plugin.tools.common.decomposition import groups_json, labels_json
 from tpu_profile_plugin.tools.common.devices import device_names
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json

@@ -26,19 +26,15 @@ an object; times are whole picoseconds:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, GROUPS, UNKNOWN, label_of
-from tpu_profile_plugin.analysis.budget.run import RunBudget
-from tpu_profile_plugin.analysis.findings.find import Report, RuleFinding
+from tpu_profile_plugin.analysis.budget.categories import label_of
 from tpu_profile_plugin.analysis.findings.model import Evidence, Rule, Silence
-from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.run.figures.findings import run_findings
+from tpu_profile_plugin.run.figures.findings import Cause, Findings, run_findings
+from tpu_profile_plugin.run.figures.spending import Spent, by_category, parts_most_first
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.common.barrier_suggestion import suggestions
-from tpu_profile_plugin.tools.common.decomposition import step_notes
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
@@ -49,44 +45,50 @@ def build(run: Run, query: Query) -> Json:
     """XProf's suggestions, or all findings."""
     if not query.flag("all_rules"):
         return Json({"suggestions": suggestions(run)})
-    answer = report_json(*run_findings(run))
+    answer = report_json(run_findings(run))
     losses = [problem for host in run.profiles for problem in host.losses]
     return Json({**answer, "problems": [one.describe(with_host=False) for one in losses]} if losses else answer)
 
 
-def report_json(run: RunView, report: Report) -> dict[str, Any]:
+def report_json(findings: Findings) -> dict[str, Any]:
     """The object described above."""
+    view = findings.view
+    budget = view.budget
     return {
-        "headline": asdict(report.headline),
-        "findings": [_finding(run, entry) for entry in report.findings],
-        "silent": [_silent(rule, silence) for rule, silence in report.silent],
-        "base": run.base,
-        "base_ps": round(run.base_ps),
-        "period_ps": round(run.base_ps),
-        "step_ps": round(run.budget.step_ps),
-        "steps": len(run.budget),
-        **({"steps_left_out": run.budget.left_out} if run.budget.left_out else {}),
-        "notes": step_notes(run.budget, run.coverage, run.frameworks),
-        "groups": _groups(run.budget),
-        "parts": _flat(run.budget),
-        "healthy": report.healthy,
+        "headline": asdict(findings.headline),
+        "findings": [_finding(cause) for cause in findings.causes],
+        "silent": [_silent(rule, silence) for rule, silence in findings.silent],
+        "base": view.base,
+        "base_ps": round(view.base_ps),
+        "period_ps": round(view.base_ps),
+        "step_ps": round(budget.step_ps),
+        "steps": len(budget),
+        **({"steps_left_out": budget.left_out} if budget.left_out else {}),
+        "notes": findings.notes,
+        "groups": [_part(group) | {"parts": list(map(_part, parts))} for group, parts in by_category(budget)],
+        "parts": [
+            {"category": part.id, "name": part.name, "help": label_of(part.id).sentence, "share": part.share}
+            for part in parts_most_first(budget)
+        ],
+        "healthy": findings.healthy,
     }
 
 
-def _finding(run: RunView, entry: RuleFinding) -> dict[str, Any]:
-    finding = entry.finding
+def _finding(cause: Cause) -> dict[str, Any]:
     return {
-        "id": entry.id,
-        "title": finding.title,
-        "share": entry.share,
-        "saving_ps_per_step": round(finding.saving_ps),
-        "segments": [_segment(run.budget, name) for name in finding.segments] if finding.saving_ps else [],
-        "formula": finding.formula,
-        "confidence": finding.confidence,
-        "evidence": [_evidence(proof) for proof in finding.evidence],
-        "advice": finding.advice.of(run.frameworks, keras=run.keras),
-        "hosts": list(finding.hosts or run.hosts),
-        "help": _help(entry.rule),
+        "id": cause.id,
+        "title": cause.title,
+        "share": cause.share,
+        "saving_ps_per_step": cause.saving_ps,
+        "segments": [
+            {"id": part.id, "name": part.name, "ps": round(part.ps), "percent": part.percent} for part in cause.segments
+        ],
+        "formula": cause.formula,
+        "confidence": cause.confidence,
+        "evidence": [_evidence(proof) for proof in cause.evidence],
+        "advice": cause.advice,
+        "hosts": list(cause.hosts),
+        "help": _help(cause.rule),
     }
 
 
@@ -111,39 +113,9 @@ def _help(rule: Rule) -> str:
     return "\n\n".join(rule.documentation)
 
 
-def _segment(budget: RunBudget, name: str) -> dict[str, Any]:
-    return {
-        "id": name,
-        "name": label_of(name).name,
-        "ps": round(budget.part_ps(name)),
-        "percent": 100 * budget.share(name),
-    }
-
-
-def _groups(budget: RunBudget) -> list[dict[str, Any]]:
-    known = [group for group in GROUPS if group.id != UNKNOWN]
-    groups = [_part(budget, group.id) | {"parts": _parts(budget, group.parts)} for group in known]
-    return [one for one in (*groups, _part(budget, BETWEEN) | {"parts": []}) if one["ps"]]
-
-
-def _flat(budget: RunBudget) -> list[dict[str, Any]]:
-    parts = sorted(_parts(budget, (*CATEGORIES, BETWEEN)), key=lambda part: -part["share"])
-    return [{"category": part["id"]} | {key: part[key] for key in ("name", "help", "share")} for part in parts]
-
-
-def _parts(budget: RunBudget, names: Sequence[str]) -> list[dict[str, Any]]:
-    return [part for name in names if (part := _part(budget, name))["ps"] and name != UNKNOWN]
-
-
-def _part(budget: RunBudget, name: str) -> dict[str, Any]:
-    label = label_of(name)
-    return {
-        "id": name,
-        "name": label.name,
-        "help": label.sentence,
-        "ps": round(budget.part_ps(name)),
-        "share": budget.share(name),
-    }
+def _part(part: Spent) -> dict[str, Any]:
+    help_ = label_of(part.id).sentence
+    return {"id": part.id, "name": part.name, "help": help_, "ps": round(part.ps), "share": part.share}
 
 
 TOOL = Tool(

@@ -30,9 +30,10 @@ from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.common.op_names import shown_event
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.run.figures.budget import run_decomposition
+from tpu_profile_plugin.run.figures.spending import run_notes
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, numbers, texts
-from tpu_profile_plugin.tools.common.decomposition import decomposition_json, labels_json, run_notes
+from tpu_profile_plugin.tools.common.decomposition import decomposition_json, labels_json
 from tpu_profile_plugin.tools.common.devices import device_names, lacks_devices
 from tpu_profile_plugin.tools.payload import Json, Records
 from tpu_profile_plugin.tools.query import Query
