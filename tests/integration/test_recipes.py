@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.logdirs import SMALL
+from builders.logdirs import SMALL, write
+from builders.profiles.step_profiles import worker
 from builders.xspace_text import build
 
 import tpu_profile_plugin
@@ -128,3 +129,45 @@ def test_pages_commands_and_python_need_no_form_of_xprof(copy: Copy, tmp_path: P
         assert code in ("", "no_data"), (tool, page)
     for command in (["explain"], ["overview"], ["budget"], ["ops"], ["tools", "--tool", "hlo_stats"]):
         assert copy.command(command[0], str(logdir), *command[1:])
+
+
+RULE = '''
+"""The recording has many steps.
+
+Fires from {MANY} steps on.
+
+Nothing needs to be done.
+"""
+
+from collections.abc import Sequence
+
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+
+MANY = 4
+"""Fewer are usual."""
+
+
+def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
+    if run.steps < MANY:
+        return Silence(f"{run.steps} steps were recorded.")
+    evidence = Evidence("Steps", run.steps, "", "overview_page")
+    advice = Advice("Nothing needs to be done.")
+    return Finding(f"{run.steps} steps were recorded", 0, "no direct cost", "high", (evidence,), advice)
+
+
+RULE = Rule("many_steps", "Many steps", judge)
+'''
+
+
+def test_a_finding(copy: Copy, tmp_path: Path) -> None:
+    rules = "analysis/findings/rules/__init__.py"
+    (copy.package / "analysis/findings/rules/recording/many_steps.py").write_text(RULE)
+    copy.edit(rules, "    dispatch_only_steps,\n", "    dispatch_only_steps,\n    many_steps,\n")
+    copy.edit(rules, "RULES: tuple[Rule, ...] = (\n", "RULES: tuple[Rule, ...] = (\n    many_steps.RULE,\n")
+    logs = write(tmp_path / "logs", {"plugins/profile/run/vm.xplane.pb": worker("vm")})
+
+    assert "4 steps were recorded" in copy.command("explain", str(logs))
+    assert "Fires from 4 steps on." in copy.command("explain", "--rule", "many_steps")
+    (answer,) = copy.requests(logs, "data?run=run&tag=smart_suggestion&extended=true&all_rules=true")
+    assert "4 steps were recorded" in json.dumps(answer)
