@@ -12,11 +12,9 @@ import pytest
 from builders.checks.pftrace import Read, Slice, read
 
 import tpu_profile_plugin
-from tpu_profile_plugin.analysis.timeline.args import trace_args
-from tpu_profile_plugin.analysis.timeline.hidden import CONTEXT_ARGS
-from tpu_profile_plugin.analysis.timeline.host import HostTrace
-from tpu_profile_plugin.analysis.timeline.titles import titles
-from tpu_profile_plugin.analysis.timeline.window import event_args
+from tpu_profile_plugin.analysis.timeline.host import HostTrace, titles
+from tpu_profile_plugin.analysis.timeline.tracks import CONTEXT_ARGS
+from tpu_profile_plugin.analysis.timeline.window import event_args, trace_args
 from tpu_profile_plugin.export.form import Options
 from tpu_profile_plugin.export.perfetto import DAY_NS, PERFETTO
 from tpu_profile_plugin.run.host import HostProfile

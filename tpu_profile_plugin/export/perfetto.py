@@ -12,12 +12,9 @@ from typing import Any
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.planes import is_host
-from tpu_profile_plugin.analysis.timeline.args import TraceArgs, trace_args
-from tpu_profile_plugin.analysis.timeline.broken import broken
-from tpu_profile_plugin.analysis.timeline.hidden import CONTEXT_ARGS
-from tpu_profile_plugin.analysis.timeline.host import HostTrace, Track, host_trace
-from tpu_profile_plugin.analysis.timeline.sections import HOST_STRIDE, Section
-from tpu_profile_plugin.analysis.timeline.titles import Titles, titles
+from tpu_profile_plugin.analysis.timeline.host import HostTrace, Titles, Track, host_trace, titles
+from tpu_profile_plugin.analysis.timeline.tracks import CONTEXT_ARGS, HOST_STRIDE, Section, broken
+from tpu_profile_plugin.analysis.timeline.window import TraceArgs, trace_args
 from tpu_profile_plugin.export.form import Form, Options, Report
 from tpu_profile_plugin.export.timelines import clock_shifts, opened, utf8
 from tpu_profile_plugin.protos import enum_number, message

@@ -8,7 +8,7 @@ import pytest
 from builders.answers import answer, rows
 from builders.profiles import megascale_profiles
 
-from tpu_profile_plugin.analysis.megascale.slack import transmitted
+from tpu_profile_plugin.analysis.megascale.collectives import transmitted
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.tools.fleet.megascale_stats.tool import TOOL, bytes_text
 

@@ -9,8 +9,7 @@ import pytest
 from builders.answers import answer
 from builders.shown import profile
 
-from tpu_profile_plugin.analysis.memory.allocations import allocations
-from tpu_profile_plugin.analysis.memory.peak import timeline
+from tpu_profile_plugin.analysis.memory.allocations import allocations, timeline
 from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.tools.memory import memory_profile
 from tpu_profile_plugin.tools.memory.memory_profile import TOOL

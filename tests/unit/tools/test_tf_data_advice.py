@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tpu_profile_plugin.analysis.tf_data.model import BottleneckFacts, Settings, Stage
+from tpu_profile_plugin.analysis.tf_data import BottleneckFacts, Settings, Stage
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.rules import advice_for
 
 

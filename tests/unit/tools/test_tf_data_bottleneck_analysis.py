@@ -8,8 +8,8 @@ import pytest
 from builders.asked import ask, rows
 from builders.profiles.tf_data import PREFETCH, SYNCHRONOUS, one_run
 
-from tpu_profile_plugin.analysis.tf_data import run as run_module
-from tpu_profile_plugin.analysis.tf_data.model import BottleneckFacts, Stage
+from tpu_profile_plugin.analysis import tf_data as run_module
+from tpu_profile_plugin.analysis.tf_data import BottleneckFacts, Stage
 from tpu_profile_plugin.errors import BadRequest, CorruptProfile
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis import hosts

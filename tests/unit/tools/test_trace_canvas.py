@@ -6,7 +6,7 @@ from builders.shown import profile
 from builders.timeline import build_trace, canvas, event
 
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
-from tpu_profile_plugin.analysis.timeline import steps as trace_steps
+from tpu_profile_plugin.analysis.timeline import tracks as trace_steps
 from tpu_profile_plugin.analysis.timeline import window
 from tpu_profile_plugin.analysis.timeline.host import host_trace
 from tpu_profile_plugin.errors import BadRequest, NoData, OutOfRange

@@ -11,7 +11,7 @@ from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
 from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.devices.model import Device
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
-from tpu_profile_plugin.analysis.memory.ran import ProgramRan
+from tpu_profile_plugin.analysis.memory.buffers import ProgramRan
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 

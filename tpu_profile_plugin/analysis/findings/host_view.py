@@ -16,8 +16,7 @@ from tpu_profile_plugin.analysis.communication.host import HostCommunication
 from tpu_profile_plugin.analysis.devices.model import Device
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
-from tpu_profile_plugin.analysis.memory.allocations import MemoryUse
-from tpu_profile_plugin.analysis.memory.capacity import ALLOCATORS, device_allocators
+from tpu_profile_plugin.analysis.memory.allocations import ALLOCATORS, MemoryUse, device_allocators
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.summary.cpu_ops import cpu_op_table
 from tpu_profile_plugin.analysis.summary.host import HostSummary

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tpu_profile_plugin.analysis.common.rows import joined
-from tpu_profile_plugin.analysis.megascale.parts import GRAPH
-from tpu_profile_plugin.analysis.megascale.trace import Trace, Track
+from tpu_profile_plugin.analysis.megascale.trace import GRAPH, Trace, Track
 from tpu_profile_plugin.columns import Plane, stats
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 from tpu_profile_plugin.columns.tables import Kind

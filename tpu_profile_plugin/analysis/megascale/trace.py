@@ -1,33 +1,246 @@
 """Collectives between slices as a trace for viewers: tracks of the TPUs and of the MegaScale runtime with their events.
 
+The copies are events of the plane that the MegaScale runtime writes. Its devices have numbers of their own, which are
+assigned to the TPUs in ascending order, as XProf does.
+
 Content and names of tracks are XProf's. Events are ordered by begin, longer events first. Their arguments stay in the
 profile until they are written (`arguments`); arguments that the trace adds are kept here.
+
+Viewers count in nanoseconds and would stack these events on top of each other.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.planes import MODULES, OPS, STEPS, shown_names, tensor_core
-from tpu_profile_plugin.analysis.common.rows import rows_of
-from tpu_profile_plugin.analysis.megascale.parts import DEVICE, GRAPH, PLANE, RUN_ID, run_ids
-from tpu_profile_plugin.columns import Plane, XSpace, stats
-from tpu_profile_plugin.columns.arrays import I64, U8, U64, Bools
+from tpu_profile_plugin.analysis.common.planes import (
+    MODULES,
+    OPS,
+    STEPS,
+    events_of_lines,
+    lines_named,
+    shown_names,
+    tensor_core,
+)
+from tpu_profile_plugin.analysis.common.rows import joined, rows_of
+from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
+from tpu_profile_plugin.columns import Plane, Stats, XSpace, stats
+from tpu_profile_plugin.columns.arrays import I64, U8, U32, U64, Bools
 from tpu_profile_plugin.columns.tables import Kind
+from tpu_profile_plugin.units import PS_PER_NS
+
+PLANE = "/device:CUSTOM:Megascale Trace"
+KINDS = (
+    *("send", "recv", "send-done", "recv-done"),
+    *("DeviceToHost START", "DeviceToHost END", "HostToDevice START", "HostToDevice END"),
+)
+OP = re.compile(r"(send|recv|send-done|recv-done)\.?(\d+)?")
+NUMBERED = re.compile(r"[a-zA-Z-]+\.(\d+)")
+RENDEZVOUS = re.compile(r'_xla_host_transfer_rendezvous="([^"]*)"')
+GRAPH = re.compile(r"device_(\d+)_gid_([a-zA-Z0-9_.-]+_\d+)")
+DEVICE = re.compile(r"device_(\d+)_gid_")
+TURN = re.compile(r"device_\d+_gid_[^$]+\$.*\^i(\d+).*")
+GRAPH_KEY, _ACTION = "graph_key", "action_index"
+RUN_ID = "run_id"
+NO_RUN = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """Events of collectives, ordered by device, kind, iteration and time.
+
+    Attributes:
+      device: int64[n], number of the TPU.
+      run: int64[n], run id of the module.
+      rendezvous: int64[n], rows of `names`.
+      kind: int64[n], index in `KINDS`.
+      begin_ps, end_ps: int64[n].
+      names: names of the rendezvous.
+    """
+
+    device: I64
+    run: I64
+    rendezvous: I64
+    kind: I64
+    begin_ps: I64
+    end_ps: I64
+    names: tuple[str, ...]
+
+
+def collective_parts(space: XSpace) -> Parts:
+    """The parts of all collectives of a host."""
+    codes: dict[str, int] = {}
+    columns: list[list[I64]] = []
+    runs: dict[int, tuple[I64, I64]] = {}
+    for plane in space.planes:
+        number = tensor_core(plane.name)
+        if number is not None and plane.name[-1].isdigit():
+            runs[number] = _runs(plane)
+            columns.append(_tpu_parts(plane, number, runs[number], codes))
+    for plane in space.planes:
+        if plane.name == PLANE:
+            columns += _copy_parts(space, plane, runs, codes)
+    none = np.zeros(0, np.int64)
+    device, run, rendezvous, kind, begin, end, turn = (
+        np.concatenate([none, *(part[at] for part in columns)]) for at in range(7)
+    )
+    order = np.lexsort((begin - end, begin, turn, kind, device))
+    return Parts(device[order], run[order], rendezvous[order], kind[order], begin[order], end[order], tuple(codes))
+
+
+def _runs(plane: Plane) -> tuple[I64, I64]:
+    """Begin and run id of the modules, by begin; modules without an id are numbered from 1."""
+    rows = events_of_lines(plane, lines_named(plane, MODULES))
+    rows = rows[np.lexsort((-plane.events.duration_ps[rows], plane.events.begin_ps[rows]))]
+    ids, has = (of[rows] for of in run_ids(plane))
+    return plane.events.begin_ps[rows], np.where(has, ids, np.cumsum(~has))
+
+
+def run_ids(plane: Plane) -> tuple[I64, Bools]:
+    """Run id of each event, and whether it has one: an unsigned stat of the metadata, else of the event."""
+    ids, named = stats.of_kind(plane, plane.events.stats, RUN_ID, Kind.UINT64)
+    shared, known = stats.of_kind(plane, plane.event_metadata.stats, RUN_ID, Kind.UINT64)
+    metadata = plane.events.metadata
+    return np.where(known[metadata], shared[metadata], ids).view(np.int64), known[metadata] | named
+
+
+def _run_of(runs: tuple[I64, I64], begin: I64) -> I64:
+    """The run id of the last module that began before or with an event."""
+    index = np.searchsorted(runs[0], begin, side="right") - 1
+    return np.where(index >= 0, runs[1][index], NO_RUN) if len(runs[0]) else np.full(len(begin), NO_RUN)
+
+
+def _tpu_parts(plane: Plane, device: int, runs: tuple[I64, I64], codes: dict[str, int]) -> list[I64]:
+    """Sends and receives of a TPU; a done op takes the rendezvous of the op with its number in the same run."""
+    kind, number, rendezvous = described(plane, codes)
+    rows = events_of_lines(plane, lines_named(plane, OPS))
+    rows = rows[kind[plane.events.metadata[rows]] >= 0]
+    begin = plane.events.begin_ps[rows]
+    rows = rows[np.lexsort((-plane.events.duration_ps[rows], begin))]
+    begin, metadata = plane.events.begin_ps[rows], plane.events.metadata[rows]
+    kinds, numbers, op_rendezvous = kind[metadata], number[metadata], rendezvous[metadata]
+    run = _run_of(runs, begin)
+    for starts, ends in ((0, 2), (1, 3)):
+        pairs = np.stack([run, numbers], axis=1)
+        first, last = np.flatnonzero((kinds == starts) & (op_rendezvous >= 0)), np.flatnonzero(kinds == ends)
+        op_rendezvous[last] = lookup(pairs[first], op_rendezvous[first], pairs[last])
+    keep = (op_rendezvous >= 0) & (run != NO_RUN)
+    end = begin + plane.events.duration_ps[rows]
+    return [part[keep] for part in (np.full(len(rows), device), run, op_rendezvous, kinds, begin, end, 0 * begin)]
+
+
+def lookup(keys: I64, values: I64, wanted: I64) -> I64:
+    """The value of each key, the last of equal keys; -1 for unknown keys."""
+    if not len(keys) or not len(wanted):
+        return np.full(len(wanted), -1, np.int64)
+    every, code = np.unique(np.concatenate([keys, wanted]), axis=0, return_inverse=True)
+    table: I64 = np.full(len(every), -1, np.int64)
+    code = code.reshape(-1)
+    table[code[: len(keys)]] = values
+    return table[code[len(keys) :]]
+
+
+def described(plane: Plane, codes: dict[str, int]) -> tuple[I64, I64, I64]:
+    """Kind, number and rendezvous by row of the event metadata; -1 if absent."""
+    table = plane.event_metadata
+    out: I64 = np.full((3, len(table)), -1, np.int64)
+    for row, (name, shown) in enumerate(zip(table.names, table.display_names, strict=True)):
+        op = OP.fullmatch(shown or name)
+        if op is None:
+            continue
+        numbered = NUMBERED.fullmatch(shown or name)
+        text = RENDEZVOUS.search(name) if shown else None
+        out[:2, row] = KINDS.index(op[1]), int(numbered[1]) % (1 << 62) if numbered else 0
+        if text is not None and text[1] and not op[1].endswith("-done"):
+            out[2, row] = codes.setdefault(text[1], len(codes))
+    return out[0], out[1], out[2]
+
+
+def _copy_parts(
+    space: XSpace, plane: Plane, runs: dict[int, tuple[I64, I64]], codes: dict[str, int]
+) -> list[list[I64]]:
+    """The first start and the last end of the copies of each execution of a graph."""
+    columns = StatColumns(space, plane, plane.events.stats, (GRAPH_KEY,))
+    rows, code_of_key, texts = columns.texts(GRAPH_KEY)
+    key = code_of_key.astype(np.int64)
+    raw = _each(texts, lambda text: int(match[1]) if (match := DEVICE.search(text)) else -1)
+    known = raw[key] >= 0
+    rows, key = rows[known], key[known]
+    every = np.unique(raw[key])
+    devices = sorted(runs)
+    device_of = np.array([*devices[: len(every)], *([-1] * (len(every) - len(devices)))], np.int64)
+    device = device_of[np.searchsorted(every, raw[key])]
+    names = [match[2] if (match := GRAPH.search(text)) else "" for text in texts]
+    code = np.array([codes.setdefault(name, len(codes)) if name else -1 for name in names], np.int64)
+    turn = _each(texts, lambda text: int(match[1]) if (match := TURN.fullmatch(text)) else 0)
+    kind, graph = copy_kinds(plane)
+    order = np.lexsort((-plane.events.duration_ps[rows], plane.events.begin_ps[rows], key))
+    rows, key, device = rows[order], key[order], device[order]
+    metadata, begin = plane.events.metadata[rows], plane.events.begin_ps[rows]
+    end = begin + plane.events.duration_ps[rows]
+    kinds = kind[metadata]
+    action, present = stats.of_kind(plane, plane.events.stats, _ACTION, Kind.INT64)
+    first = (present & (action == 0))[rows]
+    last = np.zeros(len(rows), np.bool_)
+    last[last_ends(kinds, key, begin, end, graph[metadata])] = True
+    wanted = (device >= 0) & (code[key] >= 0) & (((kinds == 4) | (kinds == 6)) & first | last)
+    parts = []
+    for ordinal in devices:
+        mine = np.flatnonzero(wanted & (device == ordinal))
+        run = _run_of(runs[ordinal], begin[mine])
+        mine, run = mine[run != NO_RUN], run[run != NO_RUN]
+        parts.append([device[mine], run, code[key[mine]], kinds[mine], begin[mine], end[mine], turn[key[mine]]])
+    return parts
+
+
+def _each(texts: list[str], of: Callable[[str], int]) -> I64:
+    return np.array([of(text) for text in texts], np.int64)
+
+
+def copy_kinds(plane: Plane) -> tuple[I64, Bools]:
+    """By row of the event metadata: the kind of copy (-1: no copy), and whether it is an execution of a graph."""
+    table = plane.event_metadata
+    names = [shown or name for name, shown in zip(table.names, table.display_names, strict=True)]
+    kind = _each(names, lambda name: KINDS.index(name) if name in KINDS[4:] else -1)
+    return kind, np.array([GRAPH.fullmatch(name) is not None for name in names], np.bool_)
+
+
+def last_ends(kinds: I64, key: I64, begin: I64, end: I64, graph: Bools) -> I64:
+    """The last copy end of each kind during each execution of its graph; rows by key and begin.
+
+    An end is listed once for each of these executions.
+    """
+    runs = np.flatnonzero(graph)
+    last = [np.zeros(0, np.int64)]
+    stop = _first_at(key, begin, key[runs], end[runs])
+    for kind in (5, 7):
+        latest = np.maximum.accumulate(np.where(kinds == kind, np.arange(len(kinds)), -1))
+        ended = latest[np.maximum(stop - 1, 0)] if len(runs) else runs
+        last.append(ended[(ended > runs) & (stop > 0)])
+    return np.concatenate(last)
+
+
+def _first_at(key: I64, begin: I64, keys: I64, times: I64) -> I64:
+    """The first row of each key that begins at a time or later, or the end of the rows of the key."""
+    order = np.lexsort(
+        (np.append(np.ones(len(key)), np.zeros(len(keys))), np.append(begin, times), np.append(key, keys))
+    )
+    place = np.empty(len(order), np.int64)
+    place[order] = np.cumsum(order < len(key))
+    return place[len(key) :]
+
 
 T = TypeVar("T")
 TRACE_ME = "XLA TraceMe"
 SHOWN = {STEPS: "1. Steps", MODULES: "2. XLA Modules", OPS: "3. XLA Ops", TRACE_ME: "4. XLA TraceMe"}
 """Lines of TPUs that become tracks, with the names of the tracks."""
-NO_RUN = -1
-GRAPH_KEY = "graph_key"
-_KEY = re.compile(r"device_(\d+)_gid_([^$]+)\$.*\^i(\d+).*")
+_TRACK_KEY = re.compile(r"device_(\d+)_gid_([^$]+)\$.*\^i(\d+).*")
 
 
 class Names:
@@ -248,7 +461,7 @@ def _graphs(trace: Trace, devices: list[int]) -> dict[int, list[Track]]:
 
 def _place(key: str) -> tuple[str, int, int]:
     """Sort key of the tracks of a device: graph, device, iteration."""
-    match = _KEY.fullmatch(key)
+    match = _TRACK_KEY.fullmatch(key)
     return (match[2], int(match[1]), int(match[3])) if match else ("", 0, 0)
 
 
@@ -292,3 +505,142 @@ def shown_name(track: Track) -> str:
         return SHOWN[track.name]
     match = GRAPH.fullmatch(track.name)
     return f"{match[2]} ({int(match[1])})" if match else track.name
+
+
+_DESCRIPTION = "If you would like to see them, please add &group_tiny_events=false to the URL."
+
+
+def hide_tiny_events(trace: Trace) -> None:
+    """Merges tiny events on the tracks of ops and of traced scopes; sends and receives stay."""
+    named = np.array([OP.fullmatch(name) is not None for name in trace.labels.all()], np.bool_)
+    for track in trace.tracks:
+        if track.name in (OPS, TRACE_ME) and not track.runtime and len(track):
+            _hide(trace, track, named)
+
+
+def _hide(trace: Trace, track: Track, kept: Bools) -> None:
+    tiny = (track.duration_ps < PS_PER_NS) & ~kept[track.label]
+    same = np.zeros(len(track), np.bool_)
+    same[1:] = (
+        tiny[1:]
+        & tiny[:-1]
+        & (np.diff(track.begin_ps // PS_PER_NS) == 0)
+        & (track.run[1:] == track.run[:-1])
+    )  # fmt: skip
+    first = np.flatnonzero(~same)
+    count = np.diff(np.append(first, len(track)))
+    groups = np.flatnonzero(count > 1)
+    if not len(groups):
+        return
+    labels, texts = _hidden_texts(trace, track.label, first[groups], count[groups])
+    end = np.maximum.reduceat(track.begin_ps + track.duration_ps, first)
+    begin = track.begin_ps[first]
+    track.row, track.label, track.run = track.row[first], track.label[first], track.run[first]
+    track.row[groups], track.label[groups] = -1, labels
+    track.duration_ps = np.where(count > 1, end - begin, track.duration_ps[first])
+    track.begin_ps = begin
+    for key, values in (
+        ("description", np.full(len(groups), trace.texts.code(_DESCRIPTION))),
+        ("hidden_events", texts),
+    ):
+        code, kind = np.full(len(groups), trace.keys.code(key)), np.full(len(groups), Kind.STR, np.uint8)
+        track.more.append(Arguments(groups, code, kind, values.astype(np.uint64)))
+
+
+def _hidden_texts(trace: Trace, label: I64, first: I64, count: I64) -> tuple[I64, I64]:
+    """The names of the merged events, and the lists of the events that they hide."""
+    names = trace.labels.all()
+    labels, texts = np.zeros(len(first), np.int64), np.zeros(len(first), np.int64)
+    for size in np.unique(count).tolist():
+        chosen = np.flatnonzero(count == size)
+        members = label[first[chosen][:, None] + np.arange(size)]
+        kinds, code = np.unique(members, axis=0, return_inverse=True)
+        lists = trace.texts.codes(", ".join(names[one] for one in row) for row in kinds.tolist())
+        labels[chosen], texts[chosen] = trace.labels.code(f"{size} events are hidden"), lists[code.reshape(-1)]
+    return labels, texts
+
+
+_LEFT_OUT = frozenset((
+    "_c", "_ct", "_p", "_pt", "_r", "_a", "flops", "flow", "kernel_details", "program_id", "symbol_id", "source",
+    "source_stack",
+))  # fmt: skip
+"""Stats that XProf leaves out: links between threads, and values that its other tools show."""
+_KINDS = (Kind.DOUBLE, Kind.UINT64, Kind.INT64, Kind.STR, Kind.REF, Kind.BYTES)
+_LONG_NAME = "long_name"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlaneArguments:
+    """Arguments shared by the events of a plane.
+
+    Attributes:
+      plane: the plane.
+      key: int64[s], number of the name of a stat by row of the stat metadata; -1: left out.
+      start, shared: the arguments of row i of the event metadata are `shared[start[i]:start[i + 1]]`.
+    """
+
+    plane: Plane
+    key: I64
+    start: I64
+    shared: Arguments
+
+
+def plane_arguments(trace: Trace, plane: Plane) -> PlaneArguments:
+    """The arguments of the event metadata."""
+    names = plane.stat_metadata.names
+    key = np.array([-1 if name in _LEFT_OUT else trace.keys.code(name) for name in names], np.int64)
+    table = plane.event_metadata
+    long = np.flatnonzero([shown != "" for shown in table.display_names])
+    full = trace.texts.codes([table.names[row] for row in long.tolist()])
+    kind = np.full(len(long), Kind.STR, np.uint8)
+    named = Arguments(long, np.full(len(long), trace.keys.code(_LONG_NAME), np.int64), kind, full.astype(np.uint64))
+    recorded = _converted(trace, plane, key, table.stats, np.arange(len(table)))
+    shared = joined([named, recorded]).sorted()
+    return PlaneArguments(plane, key, np.searchsorted(shared.event, np.arange(len(table) + 1)), shared)
+
+
+def arguments(trace: Trace, of: PlaneArguments, tracks: Sequence[Track]) -> Arguments:
+    """The arguments of the events of some tracks of one plane; events are numbered across the tracks."""
+    row = np.concatenate([track.row for track in tracks])
+    real = np.flatnonzero(row >= 0)
+    events, taken = _owned_rows(of.start, of.plane.events.metadata[row[real]].astype(np.int64))
+    shared = Arguments(real[events], of.shared.key[taken], of.shared.kind[taken], of.shared.value[taken])
+    recorded = _converted(trace, of.plane, of.key, of.plane.events.stats, row[real])
+    before = np.cumsum([0, *map(len, tracks)])
+    added = [
+        Arguments(one.event + first, one.key, one.kind, one.value)
+        for track, first in zip(tracks, before.tolist(), strict=False)
+        for one in track.more
+    ]
+    return joined(
+        [shared, Arguments(real[recorded.event], recorded.key, recorded.kind, recorded.value), *added]
+    ).sorted()
+
+
+def _owned_rows(start: I64 | U32, owners: I64) -> tuple[I64, I64]:
+    """Positions of the owners' entries, and the owner of each entry."""
+    begin = start[owners].astype(np.int64)
+    count = start[owners + 1].astype(np.int64) - begin
+    owner = np.repeat(np.arange(len(owners)), count)
+    return owner, np.repeat(begin - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
+
+
+def _converted(trace: Trace, plane: Plane, key: I64, stats: Stats, owners: I64) -> Arguments:
+    """The stats of some owners, renumbered from 0; texts become numbers, and bytes become empty texts, as in XProf."""
+    owner, taken = _owned_rows(stats.start, owners)
+    wanted = (key[stats.key[taken]] >= 0) & np.isin(stats.kind[taken], _KINDS)
+    owner, taken = owner[wanted], taken[wanted]
+    kind: U8 = stats.kind[taken].copy()
+    value: U64 = stats.value[taken].copy()
+    plain, ref, blob = (kind == one for one in (Kind.STR, Kind.REF, Kind.BYTES))
+    if plain.any():
+        local, firsts = _native.text_codes(trace.space.data, value[plain])
+        value[plain] = trace.texts.codes(trace.space.texts(firsts))[local].astype(np.uint64)
+    if ref.any():
+        rows, inverse = np.unique(value[ref], return_inverse=True)
+        names = plane.stat_metadata.names
+        value[ref] = trace.texts.codes([names[row] for row in rows.tolist()])[inverse.reshape(-1)].astype(np.uint64)
+    if blob.any():
+        value[blob] = trace.texts.code("")
+    kind[plain | ref | blob] = Kind.STR
+    return Arguments(owner, key[stats.key[taken]], kind, value)

@@ -1,18 +1,25 @@
-"""Allocator events of the host plane (allocations and deallocations) as columns, one row per event in file order."""
+"""Allocator events of the host: as columns, use and size of a device's memory, the peak, and blocks over time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.planes import offsets_in_line
+from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.common.planes import host_plane, is_tensor_core, offsets_in_line
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
-from tpu_profile_plugin.columns import Kind, Plane, XSpace
+from tpu_profile_plugin.analysis.environment.environment import Hardware, plane_int, plane_text
+from tpu_profile_plugin.analysis.memory.buffers import stacked
+from tpu_profile_plugin.columns import EventFilter, Kind, Plane, XSpace
+from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import F64, I32, I64, Bools
 from tpu_profile_plugin.columns.stats import Value, items
+from tpu_profile_plugin.units import GIB
 
 ALLOCATION, DEALLOCATION = "MemoryAllocation", "MemoryDeallocation"
 _ORDINALS = ("index_on_host", "device_ordinal")
@@ -281,3 +288,374 @@ class _Stats:
         position = np.searchsorted(self._events, owner)
         matched = self._events[np.minimum(position, len(self._events) - 1)] == owner
         return position[matched], values[matched]
+
+
+_GPU = "/device:GPU:"
+
+# Model -> (HBM of a chip in GiB, devices of a chip). Source: Google Cloud's pages on the TPU versions.
+_TPU_CHIPS = {
+    "v2": (16, 2), "v3": (32, 2), "v4 lite": (8, 1), "v4": (32, 2), "v5 lite": (16, 1), "v5": (95, 2),
+    "v6 lite": (32, 1), "7x": (192, 2),
+}  # fmt: skip
+_ALIASES = {
+    "v4i": "v4 lite", "v5e": "v5 lite", "v5litepod": "v5 lite", "v5p": "v5", "v6e": "v6 lite", "v7": "7x", "v7x": "7x",
+}  # fmt: skip
+ALLOCATORS = "device_allocators"
+"""Cache key of the result of `device_allocators`."""
+_MEGACORE = ("v4", "v5")
+"""Models whose two cores are one device, unless the profile says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMemory:
+    """The devices of a host, and the main memory of one of them.
+
+    Attributes:
+      hardware: kind of device.
+      model: e.g. "TPU v6 Lite"; "" if unknown.
+      bytes: its memory; 0 if unknown, and for CPUs, whose programs share the host's memory.
+      source: "allocator": size of the smallest allocator of a device; "device": size reported by the device; "model":
+        specification of the product, of which the runtime reserves a part; "" if unknown.
+    """
+
+    hardware: Hardware
+    model: str = ""
+    bytes: int = 0
+    source: str = ""
+
+
+def device_memory(space: XSpace) -> DeviceMemory:
+    """The memory of a host's devices; reads allocator events and the devices' properties only."""
+    gpus = [plane.declared for plane in space.planes if plane.name.startswith(_GPU)]
+    cores = [plane.declared for plane in space.planes if is_tensor_core(plane)]
+    if not gpus and not cores:
+        return DeviceMemory(Hardware.CPU_ONLY)
+    hardware = Hardware.GPU if gpus else Hardware.TPU
+    device = (gpus or cores)[0]
+    model = plane_text(space, device, "gpu_device_name" if gpus else "device_type_string")
+    if managed := _managed(space):
+        return DeviceMemory(hardware, model, managed, "allocator")
+    if reported := plane_int(space, device, "memory_size"):
+        return DeviceMemory(hardware, model, reported, "device")
+    size = 0 if gpus else _of_model(space, device, model)
+    return DeviceMemory(hardware, model, size, "model" if size else "")
+
+
+def _managed(space: XSpace) -> int:
+    """Stack, heap and free memory of the smallest allocator of a device; 0 without one."""
+    sizes = [int((rows.in_use + rows.free).max()) for rows in device_allocators(space).values() if rows.free.any()]
+    return max(0, min(sizes, default=0))
+
+
+def device_allocators(space: XSpace) -> dict[str, MemoryUse]:
+    """The bytes that the allocators of a host's devices have in use and free, by the allocator's name."""
+    plane = host_plane(space)
+    if plane is None or ALLOCATION not in plane.declared.event_metadata.names:
+        return {}
+    (host,) = space.filtered(EventFilter(plane, event=(ALLOCATION, DEALLOCATION).__contains__))
+    # TPU runtimes name an allocator by its device's number, those of GPUs by kind and number, such as GPU_0_bfc.
+    gpus = any(plane.name.startswith(_GPU) for plane in space.planes)
+    of_device = re.compile(r"\d+|GPU_\d+.*" if gpus else r"\d+", re.IGNORECASE)
+    return {name: rows for name, rows in memory_use(space, host).items() if of_device.fullmatch(name)}
+
+
+def _of_model(space: XSpace, device: Plane, model: str) -> int:
+    """HBM of a TPU by its name, such as "TPU v6 Lite" or "TPU v5p"; 0 for unknown ones."""
+    name = model.lower().removeprefix("tpu").strip()
+    name = _ALIASES.get(name, name)
+    if name not in _TPU_CHIPS:
+        return 0
+    gib, devices = _TPU_CHIPS[name]
+    joined, known = read.ints(space, device, device.stats, "has_megacore")
+    if name in _MEGACORE and (joined[0] or not known[0]):
+        devices = 1
+    return gib * GIB // devices
+
+
+TIMELINE_SNAPSHOTS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialAllocation:
+    """Memory at the peak that is not covered by recorded allocations."""
+
+    name: str
+    region: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryPeak:
+    """Analysis of one allocator.
+
+    Attributes:
+      rows: its events by time, with missing steps filled in; deallocations have the op etc. of their allocation.
+      lifetime_peak: the most bytes ever in use, as the allocator counted at the last event of the file.
+      peak: the row with most memory in use in the profile (the last in the file among equals); None if always 0.
+      step: the step of the peak.
+      live: rows of the allocations that are live at the peak, made in its step.
+      active: per line of the breakdown the row of `rows`, or -1 - i for `special[i]`; largest first.
+      count: per line of the breakdown the number of identical allocations it stands for.
+      timeline: rows to draw, at most TIMELINE_SNAPSHOTS.
+    """
+
+    rows: Allocations
+    lifetime_peak: int
+    peak: int | None
+    step: int
+    active: tuple[int, ...]
+    count: tuple[int, ...]
+    special: tuple[SpecialAllocation, ...]
+    timeline: I64
+    live: I64
+
+
+def memory_peak(recorded: Allocations) -> MemoryPeak:
+    """Analyses the events of one allocator (at least one), given in file order."""
+    in_use = recorded.in_use
+    last_highest = len(in_use) - 1 - int(np.argmax(in_use[::-1]))
+    order = _order(recorded)
+    rows = with_matches(_stepped(recorded.take(order)))
+    if in_use[last_highest] < 0:
+        none = np.zeros(0, dtype=np.int64)
+        return MemoryPeak(rows, int(recorded.peak[-1]), None, 0, (), (), (), timeline(rows.in_use), none)
+    peak = int(np.flatnonzero(order == last_highest)[0])
+    step = int(rows.step[np.flatnonzero(rows.in_use == rows.in_use[peak])[-1]])
+    active, special = _active(rows, peak, step)
+    lines, counts = _breakdown(rows, active, special)
+    return MemoryPeak(
+        rows=rows,
+        lifetime_peak=int(recorded.peak[-1]),
+        peak=peak,
+        step=step,
+        active=lines,
+        count=counts,
+        special=special,
+        timeline=timeline(rows.in_use),
+        live=active,
+    )
+
+
+def by_time(recorded: Allocations) -> Allocations:
+    """The events of one allocator by time, with missing steps filled in."""
+    return _stepped(recorded.take(_order(recorded)))
+
+
+def _order(recorded: Allocations) -> I64:
+    return _native.walk_order(recorded.time_ps, np.zeros(len(recorded), dtype=np.int64), np.arange(len(recorded)))
+
+
+def _stepped(rows: Allocations) -> Allocations:
+    """Assigns an event outside of steps to the step after the last step so far, or to step 0."""
+    known = rows.step >= 0
+    last = np.maximum.accumulate(np.where(known, np.arange(len(rows)), -1))
+    before = np.where(last >= 0, rows.step[np.maximum(last, 0)], -1)
+    return replace(rows, step=np.where(known, rows.step, before + 1))
+
+
+def runs_by_address(rows: Allocations) -> tuple[I64, I64]:
+    """(rows ordered by address and then time, per position the position where its run begins).
+
+    A run is the sequence of events at one address that ends with a deallocation: the first allocation holds the address
+    until then; further allocations at the address are ignored.
+    """
+    order = np.argsort(rows.address, kind="stable")
+    address, allocates = rows.address[order], rows.allocates[order]
+    begins = np.ones(len(order), dtype=np.bool_)
+    begins[1:] = (address[1:] != address[:-1]) | ~allocates[:-1]
+    return order, np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))
+
+
+def with_matches(rows: Allocations) -> Allocations:
+    """Copies op, region, type and shape of each allocation to the matching deallocation."""
+    order, begin = runs_by_address(rows)
+    freeing = ~rows.allocates[order]
+    frees, allocations = (
+        order[freeing],
+        order[begin[freeing]],
+    )  # one without allocation begins a run
+
+    def matched(column: TextColumn) -> TextColumn:
+        code = column.code.copy()
+        code[frees] = column.code[allocations]
+        return TextColumn(code, column.texts)
+
+    texts: dict[str, Any] = {n: matched(getattr(rows, n)) for n in ("op", "region", "data_type", "shape")}
+    return replace(rows, **texts)
+
+
+def _active(rows: Allocations, peak: int, step: int) -> tuple[I64, tuple[SpecialAllocation, ...]]:
+    """Allocations of the peak's step that are live at the peak, and the remaining memory in use."""
+    before = np.flatnonzero((rows.time_ps <= rows.time_ps[peak]) & (rows.step == step))
+    until_peak = rows.take(before)
+    order, begin = runs_by_address(until_peak)
+    allocates = until_peak.allocates[order]
+    is_last = np.ones(len(order), dtype=np.bool_)
+    is_last[:-1] = until_peak.address[order[1:]] != until_peak.address[order[:-1]]
+    live = before[np.sort(order[is_last & allocates])]
+    unmatched = ~allocates & (begin == np.arange(len(order)))
+    # Allocated before the step began, or freed without a recorded allocation.
+    size = until_peak.allocated
+    unmapped = int(rows.heap[peak]) - int(size[until_peak.allocates].sum()) + int(size[~until_peak.allocates].sum())
+    unmapped -= int(size[order[unmatched]].sum())
+    special = []
+    if unmapped > 0:
+        special.append(SpecialAllocation("unused preallocated device memory", "persist/dynamic", unmapped))
+    if rows.stack[peak] > 0:
+        special.append(SpecialAllocation("stack", "stack", int(rows.stack[peak])))
+    return live, tuple(special)
+
+
+def _breakdown(
+    rows: Allocations, active: I64, special: tuple[SpecialAllocation, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Lines of the breakdown, largest first, identical ones merged: (row or -1 - index of special, count)."""
+    live = rows.take(active)
+    columns = (live.allocated, live.requested, live.op.code, live.region.code, live.data_type.code, live.shape.code)
+    if len(active):
+        table = np.stack([column.astype(np.int64) for column in columns], axis=1)
+        _, first, counts = np.unique(table, axis=0, return_index=True, return_counts=True)
+    else:
+        first = counts = np.zeros(0, dtype=np.int64)
+    lines: list[tuple[tuple[object, ...], int, int]] = []
+    for row, count in zip(first.tolist(), counts.tolist(), strict=True):
+        texts = (column.texts[int(column.code[row])] for column in (live.op, live.region, live.data_type, live.shape))
+        key = (-int(live.allocated[row]), -int(live.requested[row]), *texts)
+        lines.append((key, int(active[row]), count))
+    for number, extra in enumerate(special):
+        lines.append(((-extra.bytes, -extra.bytes, extra.name, extra.region, "INVALID", "unknown"), -1 - number, 1))
+    lines.sort(key=lambda line: line[0])
+    return tuple(line[1] for line in lines), tuple(line[2] for line in lines)
+
+
+def timeline(in_use: I64, limit: int = TIMELINE_SNAPSHOTS) -> I64:
+    """Indices of at most `limit` values: the first maximum of each of `limit` buckets of almost equal length."""
+    count = len(in_use)
+    if count <= limit:
+        return np.arange(count)
+    bucket_size = count // limit
+    smaller_buckets = limit * (bucket_size + 1) - count
+    split = smaller_buckets * bucket_size
+    highest = []
+    for begin, values, size in ((0, in_use[:split], bucket_size), (split, in_use[split:], bucket_size + 1)):
+        buckets = values.reshape(-1, size)
+        highest.append(begin + np.arange(len(buckets)) * size + buckets.argmax(axis=1))
+    return np.concatenate(highest)
+
+
+STACK, REST, OTHERS = "stack of programs", "allocated before or not recorded", "others"
+REGION, OP, STEP = "region", "op", "step"
+MOST_PARTS = 6
+"""As many as have a colour of their own, beside the others and the rest."""
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedMemory:
+    """The blocks of one allocator; instant i is after event i.
+
+    Attributes:
+      rows: its events by time, with steps; deallocations have the op etc. of their allocation.
+      freeing: the op that each event was recorded in, of deallocations that which frees.
+      row: int64[n], the event that describes the block: its allocation, or its deallocation if that alone is recorded.
+      size: int64[n], bytes.
+      first, last: int64[n], the instants between which it is allocated, both included; `last` is that of the last event
+        if it is never freed.
+      freed: int64[n], the event that frees it, -1 without one.
+    """
+
+    rows: Allocations
+    freeing: TextColumn
+    row: I64
+    size: I64
+    first: I64
+    last: I64
+    freed: I64
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @cached_property
+    def rest(self) -> I64:
+        """Memory in use at each instant beyond the recorded blocks; 0 if these are more than the allocator counts."""
+        rest: I64 = np.maximum(self.rows.in_use - self._blocks, 0)
+        return rest
+
+    @property
+    def reserved(self) -> I64:
+        """The part of `rest` that the allocator counts as stack."""
+        reserved: I64 = np.clip(self.rows.stack, 0, self.rest)
+        return reserved
+
+    @cached_property
+    def heap(self) -> I64:
+        """Memory in use at each instant: as the allocator counts it, or the recorded blocks if they are more."""
+        return self._blocks + self.rest
+
+    @cached_property
+    def _blocks(self) -> I64:
+        none = np.zeros(len(self), np.int64)
+        blocks: I64 = stacked(none, 1, self.first, self.last, self.size, len(self.rows))[0]
+        return blocks
+
+    @property
+    def peak(self) -> int:
+        """The first instant with most memory in use."""
+        return int(self.heap.argmax())
+
+    def live(self, instant: int) -> I64:
+        """The blocks at an instant, the largest first."""
+        blocks = np.flatnonzero((self.first <= instant) & (instant <= self.last))
+        return blocks[np.argsort(-self.size[blocks], kind="stable")]
+
+    def stacks(self, by: str) -> Mapping[str, I64]:
+        """Bytes at each instant by region, op or step: the largest at the peak, then the others and the rest.
+
+        They add up to `heap`.
+        """
+        codes, texts = self._codes(by)
+        live = self.live(self.peak)
+        at_peak = np.bincount(codes[live], self.size[live], minlength=len(texts))
+        ever = np.bincount(codes, self.size, minlength=len(texts))
+        order = np.lexsort((-ever, -at_peak))[:MOST_PARTS] if len(texts) else np.zeros(0, np.int64)
+        group = np.full(len(texts) + 1, len(order), np.int64)
+        group[order] = np.arange(len(order))
+        series = stacked(group[codes], len(order) + 1, self.first, self.last, self.size, len(self.rows))
+        names = [*(texts[at] for at in order.tolist()), OTHERS]
+        parts = dict(zip(names, series, strict=True)) | {STACK: self.reserved, REST: self.rest - self.reserved}
+        return {name: values for name, values in parts.items() if values.any()}
+
+    def _codes(self, by: str) -> tuple[I64, list[str]]:
+        """A number of each block, and the texts of the numbers."""
+        if by == STEP:
+            steps, codes = np.unique(self.rows.step[self.row], return_inverse=True)
+            return codes, [f"step {step}" for step in steps.tolist()]
+        column = self.rows.region if by == REGION else self.rows.op
+        present, codes = np.unique(column.code[self.row], return_inverse=True)
+        return codes, [column.texts[code] or f"no {by} recorded" for code in present.tolist()]
+
+
+def recorded_memory(recorded: Allocations) -> RecordedMemory:
+    """The blocks of one allocator, given its events in file order."""
+    own = by_time(recorded)
+    rows = with_matches(own)
+    order, begin = runs_by_address(own)
+    frees = ~own.allocates[order]
+    starts = begin == np.arange(len(order))
+    freed = np.full(len(rows), -1, np.int64)
+    matched = frees & ~starts
+    freed[order[begin[matched]]] = order[matched]
+    allocated, before = np.sort(order[starts & ~frees]), np.sort(order[starts & frees])
+    end = freed[allocated]
+    row = np.concatenate([allocated, before])
+    first = np.concatenate([allocated, np.zeros(len(before), np.int64)])
+    last = np.concatenate([np.where(end >= 0, end - 1, len(rows) - 1), before - 1])
+    kept = last >= first  # a block that the first event frees was in use at no instant
+    return RecordedMemory(
+        rows=rows,
+        freeing=own.op,
+        row=row[kept],
+        size=np.maximum(own.allocated[row], 0)[kept],
+        first=first[kept],
+        last=last[kept],
+        freed=np.concatenate([end, before])[kept],
+    )

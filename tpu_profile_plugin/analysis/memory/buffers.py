@@ -1,8 +1,10 @@
-"""The buffer assignment of an HLO program: logical buffers, buffer allocations and heap simulator traces."""
+"""Memory of HLO programs: buffer assignment, use of a memory space, and what it holds at each instant."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.hlo.graph import Links
 from tpu_profile_plugin.analysis.hlo.programs import Program
 from tpu_profile_plugin.analysis.hlo.shapes import LaidOut, read_shape
 from tpu_profile_plugin.columns.arrays import I64, U8, U64, Bools
@@ -204,3 +207,425 @@ class Buffers:
         if data not in self._shapes:
             self._shapes[data] = read_shape(data)
         return self._shapes[data].at(position.index)
+
+
+# Replays a heap simulator trace: bytes in use after each event, and the buffers live at the peak.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replay:
+    """Result of a replay; buffers are given by id.
+
+    Attributes:
+      heap, unpadded: bytes in use before each event, and after the last one, without allocations in use throughout.
+      peak: the first event that reaches the peak; 0 if no memory is ever in use.
+      peak_bytes, peak_unpadded: bytes in use at the peak.
+      live: the buffers in use at the peak, in allocation order; for storage reused after it was freed, the buffer that
+        reused it.
+      span: first and last event between which each buffer's storage is in use.
+    """
+
+    heap: I64
+    unpadded: I64
+    peak: int
+    peak_bytes: int
+    peak_unpadded: int
+    live: tuple[int, ...]
+    span: dict[int, tuple[int, int]]
+
+
+def replay(buffers: Buffers, trace: HeapTrace) -> Replay:
+    """Replays one trace; events that refer to unknown buffers have no effect."""
+    ids = buffers.columns["id"]
+    replayed = _native.heap_replay(len(ids), trace.kind, buffers.rows(trace.buffer), buffers.rows(trace.canonical))
+    storage, change, (live_candidates, begin, end), (buffer, first, last) = replayed
+    sizes = buffers.columns["size"] if len(ids) else np.zeros(1, np.int64)
+    unpadded_sizes = buffers.unpadded(np.unique(storage[change != 0]).astype(np.int64))
+    heap, unpadded = (np.concatenate(([0], np.cumsum(change * of[storage]))) for of in (sizes, unpadded_sizes))
+    peak = int(np.argmax(heap))
+    peak_event = max(0, peak - 1)
+    live = live_candidates[(begin <= peak_event) & (peak_event < end)] if heap[peak] > 0 else live_candidates[:0]
+    spans = zip(first.tolist(), last.tolist(), strict=True)
+    return Replay(
+        heap=heap,
+        unpadded=unpadded,
+        peak=peak_event,
+        peak_bytes=int(heap[peak]),
+        peak_unpadded=int(unpadded[peak]),
+        live=tuple(ids[live].tolist()),
+        span=dict(zip(ids[buffer].tolist(), spans, strict=True)),
+    )
+
+
+SMALL_BYTES = 16384
+"""Buffers at the peak smaller than this are aggregated."""
+DEFAULT_SPACE, VECTOR_SPACE = 0, 1
+_DRAWING_PIXELS = 2048
+_SCOPED = re.compile(rb'"used_scoped_memory_configs"\s*:\s*\[([^\]]*)\]')
+_CONFIG = re.compile(rb'"(memory_space|size)"\s*:\s*"?(\d{1,18})"?')
+
+
+@dataclass(frozen=True, slots=True)
+class PeakBuffer:
+    """A buffer in use at the peak: rows of its logical buffer and its allocation; sizes in bytes."""
+
+    row: int
+    allocation: int
+    size: int
+    unpadded: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A rectangle in the drawing of memory over time: `size` bytes at `offset`, from event `begin` to `end`.
+
+    `row` is None for a whole allocation. `color` is the colour index of blocks that are not part of the peak.
+    """
+
+    row: int | None
+    allocation: int
+    offset: int
+    size: int
+    begin: int
+    end: int
+    color: int
+
+
+class MemoryLayout:
+    """One program in one memory space ("color" in HLO)."""
+
+    def __init__(self, program: Program, space: int) -> None:
+        """Decodes the buffer assignment; raises CorruptProfile."""
+        self.program, self.space = program, space
+        self.buffers = Buffers(program)
+
+    @cached_property
+    def in_space(self) -> Bools:
+        """Per allocation: whether it is in this memory space."""
+        mask: Bools = self.buffers.columns["allocation_color"] == self.space
+        return mask
+
+    def bytes_of(self, mask: Bools) -> int:
+        """Total size of the allocations in this space that `mask` selects."""
+        return int(self.buffers.columns["allocation_size"][mask & self.in_space].sum())
+
+    @property
+    def spaces(self) -> list[int]:
+        """The memory spaces in which the program has allocations, ascending."""
+        colors: list[int] = np.unique(self.buffers.columns["allocation_color"]).tolist()
+        return colors
+
+    @cached_property
+    def indefinite_bytes(self) -> int:
+        """Bytes in use during the whole run of the program."""
+        return self.bytes_of(self.buffers.indefinite)
+
+    @cached_property
+    def trace(self) -> int | None:
+        """The heap trace to replay: that of the first allocation with one, else the one with most events here."""
+        buffers = self.buffers
+        for allocation in np.flatnonzero(self.in_space & ~buffers.indefinite).tolist():
+            if allocation in buffers.trace_of:
+                return buffers.trace_of[allocation]
+        local = buffers.columns["id"][buffers.columns["color"] == self.space]
+        before = np.concatenate(([0], np.cumsum(np.isin(buffers.columns["event_buffer"], local))))
+        counts = np.diff(before[buffers.columns["event_start"]])
+        return int(counts.argmax()) if len(counts) and counts.max() else None
+
+    @cached_property
+    def replay(self) -> Replay | None:
+        """The replayed trace; None without a trace."""
+        return None if self.trace is None else replay(self.buffers, self.buffers.trace(self.trace))
+
+    @cached_property
+    def instruction_names(self) -> list[str]:
+        """The instruction name of each event of the trace."""
+        if self.trace is None:
+            return []
+        return self.program.space.texts(self.buffers.trace(self.trace).instruction)
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most bytes in use."""
+        return self.indefinite_bytes + (self.replay.peak_bytes if self.replay else 0)
+
+    @property
+    def peak_unpadded(self) -> int:
+        """Peak bytes without the padding of temporary buffers."""
+        return self.indefinite_bytes + (self.replay.peak_unpadded if self.replay else 0)
+
+    @cached_property
+    def at_peak(self) -> tuple[list[PeakBuffer], int]:
+        """The buffers at the peak of at least SMALL_BYTES, and the total size of the smaller ones."""
+        buffers = self.buffers
+        at_peak = []
+        if self.space == DEFAULT_SPACE:
+            for allocation in np.flatnonzero(self.in_space & buffers.indefinite).tolist():
+                row = self.largest(allocation)
+                if row is not None:
+                    at_peak.append(self._peak_buffer(row, allocation))
+        for id_ in self.replay.live if self.replay else ():
+            row = buffers.row_of[id_]
+            at_peak.append(self._peak_buffer(row, buffers.allocation_of.get(id_, -1)))
+        small = sum(buffer.size for buffer in at_peak if buffer.size < SMALL_BYTES)
+        return [buffer for buffer in at_peak if buffer.size >= SMALL_BYTES], small
+
+    def _peak_buffer(self, row: int, allocation: int) -> PeakBuffer:
+        size = int(self.buffers.columns["size"][row])
+        unpadded = self.buffers.shape(row).unpadded if size >= SMALL_BYTES else 0
+        return PeakBuffer(row, allocation, size, unpadded)
+
+    def largest(self, allocation: int) -> int | None:
+        """The largest logical buffer of an allocation, the first among equals."""
+        ids = self.buffers.columns["assigned_buffer"]
+        rows = (self.buffers.row_of.get(int(ids[i])) for i in self.buffers.assigned(allocation))
+        known = [row for row in rows if row is not None]
+        return max(known, key=lambda row: int(self.buffers.columns["size"][row])) if known else None
+
+    def blocks(self) -> list[Block]:
+        """Blocks of temporary allocations, stacked, each followed by the blocks of its buffers."""
+        buffers, spans = self.buffers, self.replay.span if self.replay else {}
+        columns = buffers.columns
+        start = columns["event_start"]
+        traced = [
+            (allocation, buffers.trace_of[allocation])
+            for allocation in np.flatnonzero(self.in_space & ~buffers.indefinite).tolist()
+            if allocation in buffers.trace_of
+        ]
+        height = sum(int(columns["allocation_size"][allocation]) for allocation, _ in traced)
+        width = max((int(start[trace + 1]) - int(start[trace]) for _, trace in traced), default=0)
+        if height <= 0 or not width:
+            return []
+        out: list[Block] = []
+        base = color = 0
+        for allocation, trace in traced:
+            size = int(columns["allocation_size"][allocation])
+            out.append(Block(None, allocation, base, size, 0, int(start[trace + 1]) - int(start[trace]), color))
+            color += 1
+            for assigned in buffers.assigned(allocation):
+                buffer = int(columns["assigned_buffer"][assigned])
+                row = buffers.row_of.get(buffer)
+                if row is None or buffer not in spans:
+                    continue
+                (begin, end), bytes_ = spans[buffer], int(columns["size"][row])
+                offset = base + int(columns["assigned_offset"][assigned])
+                out.append(Block(row, allocation, offset, bytes_, begin, end, color))
+                # Only blocks visible in a drawing of 2048 by 2048 pixels use up a colour.
+                is_visible = (
+                    end - begin + 1
+                ) * _DRAWING_PIXELS / width >= 0.5 and bytes_ * _DRAWING_PIXELS / height >= 0.5
+                color += int(is_visible)
+            base += size
+        return out
+
+    def scoped(self) -> tuple[int, str]:
+        """The largest scoped memory of one instruction in bytes, and the instruction's name."""
+        best, name = 0, ""
+        messages = self.program.columns["message"]
+        for row in range(len(self.program)):
+            for config in _SCOPED.findall(self.program.space.blob(int(messages[row]))):
+                for entry in config.split(b"}"):
+                    values = {key: int(value) for key, value in _CONFIG.findall(entry)}
+                    if values.get(b"memory_space") == self.space and values.get(b"size", 0) > best:
+                        best, name = values[b"size"], self.program.names[row]
+        return best, name
+
+
+def by_size(sizes: list[int]) -> I64:
+    """Indices by size descending; ties are ordered as by XProf's unstable sort."""
+    key = -np.array(sizes, dtype=np.int64)
+    return _native.walk_order(key, np.zeros(len(key), dtype=np.int64), np.arange(len(key)))
+
+
+PARAMETER, OUTPUT, CONSTANT, TEMPORARY, UNKNOWN = "parameter", "output", "constant", "temporary", "unknown"
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryHistory:
+    """The pieces of storage of a program; instant i is before event i of the heap, the last one after all events.
+
+    Attributes:
+      layout: the program in a memory space.
+      row: int64[n], row of the logical buffer that the piece holds, of several in an allocation the largest; -1 if
+        unknown.
+      result: int64[n], the same, but of an allocation that holds a result of the program in the end that result.
+      allocation: int64[n], row of its allocation; -1 if unknown.
+      size: int64[n], bytes.
+      first, last: int64[n], the instants between which it is in use, both included.
+      instants: their number, at least 1.
+    """
+
+    layout: MemoryLayout
+    row: I64
+    result: I64
+    allocation: I64
+    size: I64
+    first: I64
+    last: I64
+    instants: int
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def series(self, group: I64, groups: int) -> I64:
+        """Bytes in use by group and instant, int64[groups, instants]; their sum is the heap at every instant."""
+        return stacked(group, groups, self.first, self.last, self.size, self.instants)
+
+    @cached_property
+    def heap(self) -> I64:
+        """Bytes in use at each instant."""
+        heap: I64 = self.series(np.zeros(len(self), np.int64), 1)[0]
+        return heap
+
+    @property
+    def peak(self) -> int:
+        """The first instant with most bytes in use."""
+        return int(self.heap.argmax())
+
+    def live(self, instant: int) -> I64:
+        """The pieces in use at an instant, the largest first."""
+        pieces = np.flatnonzero((self.first <= instant) & (instant <= self.last))
+        return pieces[np.argsort(-self.size[pieces], kind="stable")]
+
+    @cached_property
+    def categories(self) -> tuple[str, ...]:
+        """Kind of each piece: of its allocation, of temporaries without a known instruction `UNKNOWN`."""
+        buffers = self.layout.buffers
+        kinds = []
+        for row, allocation in zip(self.row.tolist(), self.allocation.tolist(), strict=True):
+            kind = buffers.category(allocation) if allocation >= 0 else ""
+            known = row >= 0 and buffers.position(row).row is not None
+            kinds.append(_KINDS.get(kind, TEMPORARY if known else UNKNOWN))
+        return tuple(kinds)
+
+
+_KINDS = {"Parameter": PARAMETER, "Output": OUTPUT, "Constant": CONSTANT}
+
+
+def stacked(group: I64, groups: int, first: I64, last: I64, size: I64, instants: int) -> I64:
+    """Bytes in use by group and instant, int64[groups, instants]; pieces live from `first` to `last`, both included."""
+    change: I64 = np.zeros((groups, instants + 1), np.int64)
+    np.add.at(change, (group, first), size)
+    np.subtract.at(change, (group, last + 1), size)
+    np.cumsum(change, axis=1, out=change)
+    return change[:, :-1]
+
+
+def memory_history(layout: MemoryLayout) -> MemoryHistory:
+    """The pieces of a program: allocations in use throughout, then storage of the heap in the order of its events."""
+    buffers = layout.buffers
+    permanent = np.flatnonzero(layout.in_space & buffers.indefinite)
+    returned = _returned(layout.program)
+    held, largest = _held(layout), _rows([layout.largest(one) for one in permanent.tolist()])
+    results = _rows([_result(layout, one, returned) for one in permanent.tolist()])
+    instants = 1 if layout.replay is None else len(layout.replay.heap)
+    none = np.zeros(len(permanent), np.int64)
+    return MemoryHistory(
+        layout=layout,
+        row=np.concatenate([largest, held.row]),
+        result=np.concatenate([np.where(results >= 0, results, largest), held.row]),
+        allocation=np.concatenate([permanent, held.allocation]).astype(np.int64),
+        size=np.concatenate([buffers.columns["allocation_size"][permanent].astype(np.int64), held.size]),
+        first=np.concatenate([none, held.first]),
+        last=np.concatenate([none + instants - 1, held.last]),
+        instants=instants,
+    )
+
+
+def _rows(rows: Sequence[int | None]) -> I64:
+    return np.array([-1 if row is None else row for row in rows], np.int64)
+
+
+def _result(layout: MemoryLayout, allocation: int, returned: frozenset[int]) -> int | None:
+    """The result that an allocation holds in the end; None if it holds none, or several."""
+    buffers = layout.buffers
+    if not buffers.live_out[allocation] or buffers.parameter[allocation]:
+        return None
+    ids = (int(buffers.columns["assigned_buffer"][at]) for at in buffers.assigned(allocation))
+    rows = [row for row in map(buffers.row_of.get, ids) if row is not None]
+    results = [row for row in rows if buffers.position(row).row in returned and not buffers.position(row).index]
+    return results[0] if len(results) == 1 else None
+
+
+def _returned(program: Program) -> frozenset[int]:
+    """The instructions of the entry computation whose values are results of the program."""
+    links, found = Links(program), set[int]()
+    root = None if program.entry is None else links.root(program.entry)
+    waiting = [] if root is None else [root]
+    while waiting:
+        row = waiting.pop()
+        if row >= 0 and row not in found:
+            found.add(row)
+            waiting += links.operands(row) if program.opcodes[row] in _PASSED_ON else []
+    return frozenset(found)
+
+
+_PASSED_ON = frozenset(("tuple", "bitcast"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Held:
+    row: I64
+    allocation: I64
+    size: I64
+    first: I64
+    last: I64
+
+
+def _held(layout: MemoryLayout) -> _Held:
+    """Storage of the heap; storage that another buffer takes over after it was freed is another piece."""
+    none = np.zeros(0, np.int64)
+    if layout.trace is None:
+        return _Held(none, none, none, none, none)
+    buffers = layout.buffers
+    trace, ids = buffers.trace(layout.trace), buffers.columns["id"]
+    rows = buffers.rows(trace.buffer), buffers.rows(trace.canonical)
+    storage, _, held, _ = _native.heap_replay(len(ids), trace.kind, *rows)
+    shown, begin, end = (column.astype(np.int64) for column in held)
+    of = buffers.allocation_of
+    allocation = np.array([of.get(id_, -1) for id_ in ids[shown].tolist()], np.int64)
+    # A piece has the size of its storage, whatever the buffer that took it over needs.
+    return _Held(shown, allocation, buffers.columns["size"][storage[begin]].astype(np.int64), begin + 1, end)
+
+
+ALL_THE_TIME = 0.995
+"""From this share of the time of all programs on, one ran all the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRan:
+    """A program that devices ran.
+
+    Attributes:
+      name: `module(program id)`, or the id if its name was not recorded.
+      time_ps: time of its ops on all devices; share: of the time of all programs.
+      known: its HLO is in the profile.
+    """
+
+    name: str
+    time_ps: int
+    known: bool
+    share: float = 0.0
+
+
+def programs_ran(parts: Iterable[Sequence[ProgramRan]]) -> tuple[ProgramRan, ...]:
+    """The programs of several hosts, most time first, with their shares; HLO of one host is enough."""
+    time, known = Counter[str](), set[str]()
+    for part in parts:
+        for one in part:
+            time[one.name] += one.time_ps
+            known |= {one.name} if one.known else set()
+    total = max(sum(time.values()), 1)
+    return tuple(ProgramRan(name, ps, name in known, ps / total) for name, ps in time.most_common())
+
+
+def unknown_memory(ran: Sequence[ProgramRan]) -> str:
+    """Why the recording does not tell the memory that it needed; "" if it has the HLO of the program with most time."""
+    if not ran or ran[0].known:
+        return ""
+    most = ran[0]
+    if most.share >= ALL_THE_TIME:
+        who = f"The program that ran all the time, {most.name},"
+    else:
+        who = f"The program that ran {most.share:.1%} of the time, {most.name},"
+    return f"{who} has no HLO in this recording: its memory is unknown."

@@ -14,7 +14,7 @@ from tpu_profile_plugin.analysis.common.reasons import (
     UNKNOWN_PROGRAM,
 )
 from tpu_profile_plugin.analysis.findings.rules.memory.memory_near_limit import MEMORY_SHARE
-from tpu_profile_plugin.analysis.memory.ran import unknown_memory
+from tpu_profile_plugin.analysis.memory.buffers import unknown_memory
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.ids import distinct_ids
 from tpu_profile_plugin.answers.verb import Asked, verb

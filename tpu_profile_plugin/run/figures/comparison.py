@@ -34,7 +34,7 @@ from tpu_profile_plugin.analysis.compare.sources import in_lines_of
 from tpu_profile_plugin.analysis.compare.work import HostWork, host_work
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.environment.environment import Environment, Hardware, combine_environments, environment
-from tpu_profile_plugin.analysis.memory.layout import DEFAULT_SPACE, MemoryLayout
+from tpu_profile_plugin.analysis.memory.buffers import DEFAULT_SPACE, MemoryLayout
 from tpu_profile_plugin.analysis.summary.framework import frameworks
 from tpu_profile_plugin.errors import CorruptProfile
 from tpu_profile_plugin.run.figures.budget import budget, run_budget, whole_budget

@@ -14,7 +14,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Confidence, Evidence, OpOf, Rule, code_line
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.text import HloText
-from tpu_profile_plugin.analysis.memory.capacity import ALLOCATORS, device_allocators
+from tpu_profile_plugin.analysis.memory.allocations import ALLOCATORS, device_allocators
 from tpu_profile_plugin.analysis.summary.host import may_have_groups
 from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.run.figures.budget import budget, host_alone, run_decomposition

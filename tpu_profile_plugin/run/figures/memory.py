@@ -8,10 +8,15 @@ from dataclasses import dataclass
 from tpu_profile_plugin.analysis.common.reasons import NO_CAPACITY, NO_MEMORY
 from tpu_profile_plugin.analysis.devices.program_times import programs_of_devices
 from tpu_profile_plugin.analysis.environment.environment import Hardware
-from tpu_profile_plugin.analysis.memory.allocations import Allocations, MemoryUse
-from tpu_profile_plugin.analysis.memory.capacity import DeviceMemory, device_allocators, device_memory
-from tpu_profile_plugin.analysis.memory.peak import memory_peak
-from tpu_profile_plugin.analysis.memory.ran import ProgramRan, programs_ran
+from tpu_profile_plugin.analysis.memory.allocations import (
+    Allocations,
+    DeviceMemory,
+    MemoryUse,
+    device_allocators,
+    device_memory,
+    memory_peak,
+)
+from tpu_profile_plugin.analysis.memory.buffers import ProgramRan, programs_ran
 from tpu_profile_plugin.run.figures.allocations import host_allocations
 from tpu_profile_plugin.run.figures.comparison import run_side
 from tpu_profile_plugin.run.figures.devices import host_devices

@@ -14,9 +14,8 @@ from tpu_profile_plugin.analysis.findings.rules.memory.kept_for_backward.buffers
 )
 from tpu_profile_plugin.analysis.findings.rules.memory.kept_for_backward.value_flow import ValueFlow
 from tpu_profile_plugin.analysis.hlo.source import Frame
-from tpu_profile_plugin.analysis.memory.batch_dims import BatchDims
-from tpu_profile_plugin.analysis.memory.guests import guests_of
-from tpu_profile_plugin.analysis.memory.history import (
+from tpu_profile_plugin.analysis.memory.allocations import timeline
+from tpu_profile_plugin.analysis.memory.buffers import (
     CONSTANT,
     OUTPUT,
     PARAMETER,
@@ -24,8 +23,8 @@ from tpu_profile_plugin.analysis.memory.history import (
     UNKNOWN,
     MemoryHistory,
 )
-from tpu_profile_plugin.analysis.memory.peak import timeline
 from tpu_profile_plugin.analysis.memory.scaling import (
+    BatchDims,
     Corner,
     Scaling,
     Sized,
@@ -33,6 +32,7 @@ from tpu_profile_plugin.analysis.memory.scaling import (
     batch_of,
     corners,
     dimensions,
+    guests_of,
 )
 from tpu_profile_plugin.analysis.ops.lines import NO_LOCATION
 from tpu_profile_plugin.columns.arrays import I64

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.reasons import NO_ALLOCATIONS, NO_CAPACITY
 from tpu_profile_plugin.analysis.hlo.source import source_of
-from tpu_profile_plugin.analysis.memory.allocations import INVALID
-from tpu_profile_plugin.analysis.memory.capacity import device_allocators
-from tpu_profile_plugin.analysis.memory.layout import DEFAULT_SPACE, MemoryLayout, by_size
-from tpu_profile_plugin.analysis.memory.peak import MemoryPeak, memory_peak
+from tpu_profile_plugin.analysis.memory.allocations import INVALID, MemoryPeak, device_allocators, memory_peak
+from tpu_profile_plugin.analysis.memory.buffers import DEFAULT_SPACE, MemoryLayout, by_size
 from tpu_profile_plugin.errors import in_file
 from tpu_profile_plugin.run.figures.allocations import host_allocations
 from tpu_profile_plugin.run.figures.memory import host_device_memory, run_memory

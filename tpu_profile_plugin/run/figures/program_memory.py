@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.programs import Program
 from tpu_profile_plugin.analysis.hlo.source import Frame, call_stack
-from tpu_profile_plugin.analysis.memory.history import MemoryHistory, memory_history
-from tpu_profile_plugin.analysis.memory.layout import DEFAULT_SPACE, MemoryLayout
+from tpu_profile_plugin.analysis.memory.buffers import DEFAULT_SPACE, MemoryHistory, MemoryLayout, memory_history
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.errors import CorruptProfile, in_file
 from tpu_profile_plugin.run.figures.programs import chosen_program, is_program_id, programs_of

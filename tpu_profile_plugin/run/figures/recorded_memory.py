@@ -7,9 +7,16 @@ from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.op_names import parse_op
 from tpu_profile_plugin.analysis.common.reasons import NO_ALLOCATIONS
-from tpu_profile_plugin.analysis.memory.allocations import INVALID, TextColumn
-from tpu_profile_plugin.analysis.memory.peak import timeline
-from tpu_profile_plugin.analysis.memory.recorded import OP, REGION, STEP, RecordedMemory, recorded_memory
+from tpu_profile_plugin.analysis.memory.allocations import (
+    INVALID,
+    OP,
+    REGION,
+    STEP,
+    RecordedMemory,
+    TextColumn,
+    recorded_memory,
+    timeline,
+)
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.run.figures.allocations import host_allocations

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tpu_profile_plugin.analysis.common.planes import Preprocessed
-from tpu_profile_plugin.analysis.serving.requests import Inference, inference, may_have_requests
+from tpu_profile_plugin.analysis.serving import Inference, inference, may_have_requests
 from tpu_profile_plugin.analysis.summary.host import (
     HostSummary,
     RunSummary,

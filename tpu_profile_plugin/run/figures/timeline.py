@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.reasons import NO_EVENTS
-from tpu_profile_plugin.analysis.timeline.in_window import InWindow, extent, in_window
+from tpu_profile_plugin.analysis.timeline.listing import InWindow, extent, in_window
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.host import HostProfile, per_host

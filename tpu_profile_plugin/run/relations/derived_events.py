@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import ABSENT, ExtraLine, shown_names
-from tpu_profile_plugin.analysis.timeline.steps import step_groups
+from tpu_profile_plugin.analysis.timeline.tracks import step_groups
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.run.figures.summary import preprocessed
 from tpu_profile_plugin.run.host import HostProfile

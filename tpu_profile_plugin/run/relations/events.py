@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.common.rows import among
 from tpu_profile_plugin.analysis.common.stat_columns import stat_numbers, stat_texts
 from tpu_profile_plugin.analysis.ops.event_ops import EventOp, event_ops
 from tpu_profile_plugin.analysis.summary.host import has_root
-from tpu_profile_plugin.analysis.timeline.steps import step_groups
+from tpu_profile_plugin.analysis.timeline.tracks import step_groups
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.run.figures.programs import hlo_ops

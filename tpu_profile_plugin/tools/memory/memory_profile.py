@@ -10,8 +10,14 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import events_of_lines, offsets_in_line
 from tpu_profile_plugin.analysis.common.reasons import NO_ALLOCATIONS_IN_PYTORCH, Reason
-from tpu_profile_plugin.analysis.memory.allocations import INVALID, Allocations, TextColumn
-from tpu_profile_plugin.analysis.memory.peak import MemoryPeak, SpecialAllocation, memory_peak
+from tpu_profile_plugin.analysis.memory.allocations import (
+    INVALID,
+    Allocations,
+    MemoryPeak,
+    SpecialAllocation,
+    TextColumn,
+    memory_peak,
+)
 from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
 from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.run.facts import RunFacts

@@ -7,9 +7,15 @@ from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.reasons import NO_REQUESTS, Reason
 from tpu_profile_plugin.analysis.common.statistics import ratio
-from tpu_profile_plugin.analysis.serving.batching_parameters import BatchingParameters
-from tpu_profile_plugin.analysis.serving.requests import ALL_MODELS, Batch, Inference, Phase, Request
-from tpu_profile_plugin.analysis.serving.sampling import sample
+from tpu_profile_plugin.analysis.serving import (
+    ALL_MODELS,
+    Batch,
+    BatchingParameters,
+    Inference,
+    Phase,
+    Request,
+    sample,
+)
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.summary import host_inference
 from tpu_profile_plugin.run.run import Run

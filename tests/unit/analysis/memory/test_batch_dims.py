@@ -11,7 +11,7 @@ from builders.shown import profile as columns
 
 from tpu_profile_plugin.analysis.hlo.graph import Links
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
-from tpu_profile_plugin.analysis.memory.batch_dims import BatchDims
+from tpu_profile_plugin.analysis.memory.scaling import BatchDims
 
 BATCH, NONE = frozenset((0,)), frozenset[int]()
 

@@ -8,8 +8,7 @@ from builders.programs.hlo import op, program
 from builders.shown import profile as columns
 
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
-from tpu_profile_plugin.analysis.memory.history import MemoryHistory, memory_history
-from tpu_profile_plugin.analysis.memory.layout import DEFAULT_SPACE, MemoryLayout
+from tpu_profile_plugin.analysis.memory.buffers import DEFAULT_SPACE, MemoryHistory, MemoryLayout, memory_history
 
 ENTRY = [
     op("p", "parameter", "f32[16384]", op_name="x"),

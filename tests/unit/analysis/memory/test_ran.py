@@ -9,7 +9,7 @@ from tpu_profile_plugin import columns
 from tpu_profile_plugin.analysis.devices.host import devices_of
 from tpu_profile_plugin.analysis.devices.program_times import programs_of_devices
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
-from tpu_profile_plugin.analysis.memory.ran import ProgramRan, programs_ran, unknown_memory
+from tpu_profile_plugin.analysis.memory.buffers import ProgramRan, programs_ran, unknown_memory
 
 STEP, EVAL = ProgramRan("jit_step(7)", 60, False), ProgramRan("jit_eval(8)", 20, True)
 

@@ -6,8 +6,16 @@ import numpy as np
 from builders.shown import profile
 
 from tpu_profile_plugin.analysis.common.planes import host_plane
-from tpu_profile_plugin.analysis.memory.allocations import allocations
-from tpu_profile_plugin.analysis.memory.recorded import OP, REGION, REST, STACK, STEP, RecordedMemory, recorded_memory
+from tpu_profile_plugin.analysis.memory.allocations import (
+    OP,
+    REGION,
+    REST,
+    STACK,
+    STEP,
+    RecordedMemory,
+    allocations,
+    recorded_memory,
+)
 
 # (kind, at us, address, bytes, heap after it, op, region)
 EVENTS = [

@@ -8,7 +8,7 @@ from builders.answers import answer, rows
 from builders.xspace_text import build, build_message
 
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
-from tpu_profile_plugin.analysis.serving.requests import (
+from tpu_profile_plugin.analysis.serving import (
     ALL_MODELS,
     Phase,
     combine_inference,

@@ -5,7 +5,7 @@ from statistics import stdev
 import pytest
 
 from tpu_profile_plugin.analysis.common.statistics import statistics
-from tpu_profile_plugin.analysis.serving.sampling import at_percentile, sample
+from tpu_profile_plugin.analysis.serving import at_percentile, sample
 from tpu_profile_plugin.analysis.steps.bottleneck import aspect, input_verdict
 from tpu_profile_plugin.run.figures.diagnostics import (
     EMPTY_INTERSECTION,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tpu_profile_plugin.analysis.tf_data.model import Iterator, IteratorTimes, Run
-from tpu_profile_plugin.analysis.tf_data.settings import MAX_STAGES, _chain
+from tpu_profile_plugin.analysis.tf_data import MAX_STAGES, Iterator, IteratorTimes, Run, _chain
 
 
 def run(parents: dict[int, int], bottleneck: int | None) -> Run:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.analysis.tf_data import run as run_module
-from tpu_profile_plugin.analysis.tf_data.run import Boxes, _bounded, _merged
+from tpu_profile_plugin.analysis import tf_data as run_module
+from tpu_profile_plugin.analysis.tf_data import Boxes, _bounded, _merged
 
 
 def boxes(*calls: tuple[int, int], iterator: int = 0, track: int = 0, blocking: bool = True) -> Boxes:

@@ -12,10 +12,15 @@ from builders.xspace_text import build
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tpu_profile_plugin.analysis.tf_data import run as run_module
-from tpu_profile_plugin.analysis.tf_data.model import Run, TfData
-from tpu_profile_plugin.analysis.tf_data.pipelines import DataCalls, data_calls, summarize_tf_data
-from tpu_profile_plugin.analysis.tf_data.run import run_detail
+from tpu_profile_plugin.analysis import tf_data as run_module
+from tpu_profile_plugin.analysis.tf_data import (
+    DataCalls,
+    Run,
+    TfData,
+    data_calls,
+    run_detail,
+    summarize_tf_data,
+)
 from tpu_profile_plugin.columns import load
 
 US = 1_000_000

@@ -6,8 +6,8 @@ from builders.shown import profile
 from builders.timeline import canvas, events
 
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
-from tpu_profile_plugin.analysis.timeline import broken as module
-from tpu_profile_plugin.analysis.timeline.broken import broken
+from tpu_profile_plugin.analysis.timeline import tracks as module
+from tpu_profile_plugin.analysis.timeline.tracks import broken
 
 US = 10**6
 KERNEL = 'kernel_details="regs:1", tf_op="x/y:Z"'

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from builders.shown import profile
 
-from tpu_profile_plugin.analysis.timeline.counters import Counter, counters, sample_table, sampled
-from tpu_profile_plugin.analysis.timeline.sections import sections
+from tpu_profile_plugin.analysis.timeline.host import Counter, counters, sample_table, sampled
+from tpu_profile_plugin.analysis.timeline.tracks import sections
 
 US = 10**6
 NONE = np.zeros(0)

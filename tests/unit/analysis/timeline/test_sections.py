@@ -3,7 +3,7 @@
 import pytest
 from builders.shown import profile
 
-from tpu_profile_plugin.analysis.timeline.sections import sections
+from tpu_profile_plugin.analysis.timeline.tracks import sections
 
 
 @pytest.mark.parametrize(

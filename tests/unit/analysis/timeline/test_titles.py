@@ -6,8 +6,7 @@ import pytest
 from builders.shown import profile
 
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
-from tpu_profile_plugin.analysis.timeline.host import host_trace
-from tpu_profile_plugin.analysis.timeline.titles import titles
+from tpu_profile_plugin.analysis.timeline.host import host_trace, titles
 
 
 def titles_of(text: str) -> tuple[list[str], list[str]]:

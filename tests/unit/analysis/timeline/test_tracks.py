@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from builders.shown import profile
 
-from tpu_profile_plugin.analysis.timeline.sections import _extra_tid
-from tpu_profile_plugin.analysis.timeline.steps import Ruler, ruler
+from tpu_profile_plugin.analysis.timeline.tracks import Ruler, _extra_tid, ruler
 
 
 @pytest.mark.parametrize(

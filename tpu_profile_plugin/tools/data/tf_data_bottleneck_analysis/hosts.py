@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.tf_data.model import Pipeline, TfData
-from tpu_profile_plugin.analysis.tf_data.pipelines import DataCalls, data_calls, summarize_tf_data
+from tpu_profile_plugin.analysis.tf_data import DataCalls, Pipeline, TfData, data_calls, summarize_tf_data
 from tpu_profile_plugin.run.host import HostProfile, derived, per_host
 from tpu_profile_plugin.run.run import Run
 

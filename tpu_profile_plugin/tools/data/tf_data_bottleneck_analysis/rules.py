@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from tpu_profile_plugin.analysis.tf_data.model import BottleneckFacts, Stage
+from tpu_profile_plugin.analysis.tf_data import BottleneckFacts, Stage
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.advice import AUTO, Advice, Guide, Step
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.sources import SOURCE_RULES
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tpu_profile_plugin.analysis.tf_data.model import IteratorTimes, Settings
-from tpu_profile_plugin.analysis.tf_data.pipelines import DataCalls, pipeline_names
-from tpu_profile_plugin.analysis.tf_data.run import RunDetail, run_detail
+from tpu_profile_plugin.analysis.tf_data import (
+    DataCalls,
+    IteratorTimes,
+    RunDetail,
+    Settings,
+    pipeline_names,
+    run_detail,
+)
 from tpu_profile_plugin.errors import BadRequest, ProfileError
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.run import Run

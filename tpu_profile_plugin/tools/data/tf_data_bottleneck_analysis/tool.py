@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from html import escape
 
 from tpu_profile_plugin.analysis.common.reasons import NO_TF_DATA, Reason
-from tpu_profile_plugin.analysis.tf_data.model import IteratorTimes, Pipeline, Settings
-from tpu_profile_plugin.analysis.tf_data.model import Run as PipelineRun
-from tpu_profile_plugin.analysis.tf_data.pipelines import SLOW_CALL_PS
+from tpu_profile_plugin.analysis.tf_data import SLOW_CALL_PS, IteratorTimes, Pipeline, Settings
+from tpu_profile_plugin.analysis.tf_data import Run as PipelineRun
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table, attributes, numbers, texts

@@ -11,9 +11,16 @@ from functools import partial
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.megascale.arguments import arguments, plane_arguments
 from tpu_profile_plugin.analysis.megascale.network import Counter
-from tpu_profile_plugin.analysis.megascale.trace import Arguments, Names, Trace, Track, shown_name
+from tpu_profile_plugin.analysis.megascale.trace import (
+    Arguments,
+    Names,
+    Trace,
+    Track,
+    arguments,
+    plane_arguments,
+    shown_name,
+)
 from tpu_profile_plugin.columns.arrays import I64, U64
 from tpu_profile_plugin.columns.tables import Kind
 from tpu_profile_plugin.protos import enum_number, tag

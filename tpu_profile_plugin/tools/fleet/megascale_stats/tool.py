@@ -19,15 +19,11 @@ from urllib.parse import quote
 
 from tpu_profile_plugin.analysis.common.planes import tensor_core
 from tpu_profile_plugin.analysis.common.reasons import NO_MEGASCALE, Reason
-from tpu_profile_plugin.analysis.megascale.flows import flows
-from tpu_profile_plugin.analysis.megascale.handovers import add_flows
-from tpu_profile_plugin.analysis.megascale.hidden import hide_tiny_events
+from tpu_profile_plugin.analysis.megascale.collectives import PLANE, Collective, collectives, combine, send_recv_ops
+from tpu_profile_plugin.analysis.megascale.flows import add_flows, flows
 from tpu_profile_plugin.analysis.megascale.network import counters
-from tpu_profile_plugin.analysis.megascale.ops import PLANE, send_recv_ops
-from tpu_profile_plugin.analysis.megascale.parts import KINDS, collective_parts
-from tpu_profile_plugin.analysis.megascale.parts import PLANE as COPIES
-from tpu_profile_plugin.analysis.megascale.slack import Collective, collectives, combine
-from tpu_profile_plugin.analysis.megascale.trace import load
+from tpu_profile_plugin.analysis.megascale.trace import KINDS, collective_parts, hide_tiny_events, load
+from tpu_profile_plugin.analysis.megascale.trace import PLANE as COPIES
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.programs import programs_of

@@ -8,9 +8,16 @@ from typing import Any
 
 from tpu_profile_plugin.analysis.common.reasons import UNKNOWN_PROGRAM
 from tpu_profile_plugin.analysis.hlo.source import source_of
-from tpu_profile_plugin.analysis.memory.buffers import HloPosition
-from tpu_profile_plugin.analysis.memory.layout import VECTOR_SPACE, Block, MemoryLayout, PeakBuffer, by_size
-from tpu_profile_plugin.analysis.memory.ran import programs_ran, unknown_memory
+from tpu_profile_plugin.analysis.memory.buffers import (
+    VECTOR_SPACE,
+    Block,
+    HloPosition,
+    MemoryLayout,
+    PeakBuffer,
+    by_size,
+    programs_ran,
+    unknown_memory,
+)
 from tpu_profile_plugin.errors import in_file
 from tpu_profile_plugin.run.figures.memory import host_device_memory, host_programs_ran
 from tpu_profile_plugin.run.host import HostProfile

@@ -27,7 +27,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.op_names import UNKNOWN, parse_op
 from tpu_profile_plugin.analysis.common.statistics import statistics
 from tpu_profile_plugin.analysis.ops.table import OpTable
-from tpu_profile_plugin.analysis.serving.requests import Inference, Phase
+from tpu_profile_plugin.analysis.serving import Inference, Phase
 from tpu_profile_plugin.analysis.steps.efficiency import efficiency
 from tpu_profile_plugin.analysis.steps.inferred import InferredSteps, named_steps, with_busy
 from tpu_profile_plugin.analysis.summary.framework import NAMES

@@ -10,8 +10,13 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.environment.environment import Environment, Hardware
 from tpu_profile_plugin.analysis.ops.table import IDLE, OpTable, framework_ops
-from tpu_profile_plugin.analysis.serving.requests import Inference, Phase, combine_inference
-from tpu_profile_plugin.analysis.serving.sampling import LATENCY_PERCENTILES, at_percentile
+from tpu_profile_plugin.analysis.serving import (
+    LATENCY_PERCENTILES,
+    Inference,
+    Phase,
+    at_percentile,
+    combine_inference,
+)
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.run.facts import NOT_RECORDED
 from tpu_profile_plugin.run.figures.budget import lacks_planes

@@ -10,14 +10,21 @@ from typing import Any
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.op_names import searcher
-from tpu_profile_plugin.analysis.timeline.args import TraceArgs
-from tpu_profile_plugin.analysis.timeline.host import THREADS, HostTrace, Track
-from tpu_profile_plugin.analysis.timeline.preview import Preview, preview_boxes
-from tpu_profile_plugin.analysis.timeline.sections import HOST_STRIDE
-from tpu_profile_plugin.analysis.timeline.sums import Area, sums
-from tpu_profile_plugin.analysis.timeline.threads import main_thread
-from tpu_profile_plugin.analysis.timeline.titles import Titles
-from tpu_profile_plugin.analysis.timeline.window import Window, boxes, event_args, hits, recording
+from tpu_profile_plugin.analysis.timeline.host import THREADS, HostTrace, Titles, Track
+from tpu_profile_plugin.analysis.timeline.listing import main_thread
+from tpu_profile_plugin.analysis.timeline.tracks import HOST_STRIDE
+from tpu_profile_plugin.analysis.timeline.window import (
+    Area,
+    Preview,
+    TraceArgs,
+    Window,
+    boxes,
+    event_args,
+    hits,
+    preview_boxes,
+    recording,
+    sums,
+)
 from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.tools.time.trace_viewer.json_forms import Host
 

@@ -7,12 +7,12 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from tpu_profile_plugin.analysis.timeline.args import TraceArgs
 from tpu_profile_plugin.analysis.timeline.host import HostTrace, Track
-from tpu_profile_plugin.analysis.timeline.sections import HOST_STRIDE
+from tpu_profile_plugin.analysis.timeline.tracks import HOST_STRIDE
 from tpu_profile_plugin.analysis.timeline.window import (
     Selection,
     Text,
+    TraceArgs,
     Window,
     bulk_events,
     counter_events,

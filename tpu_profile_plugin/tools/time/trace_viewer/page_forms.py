@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.timeline.host import HostTrace
-from tpu_profile_plugin.analysis.timeline.preview import Preview
-from tpu_profile_plugin.analysis.timeline.window import Window, recording
+from tpu_profile_plugin.analysis.timeline.window import Preview, Window, recording
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.tools.payload import BINARY_TYPE, Json, Raw
 from tpu_profile_plugin.tools.query import Query

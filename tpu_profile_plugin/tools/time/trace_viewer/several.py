@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from tpu_profile_plugin.analysis.timeline.args import trace_args
 from tpu_profile_plugin.analysis.timeline.host import HostTrace
 from tpu_profile_plugin.analysis.timeline.window import (
     Packed,
@@ -21,6 +20,7 @@ from tpu_profile_plugin.analysis.timeline.window import (
     counter_events,
     gzip_file,
     packed_events,
+    trace_args,
     typed_events,
     whole,
 )

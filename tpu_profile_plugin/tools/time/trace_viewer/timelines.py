@@ -8,12 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tpu_profile_plugin.analysis.common.planes import Preprocessed
-from tpu_profile_plugin.analysis.timeline.args import TraceArgs, trace_args
-from tpu_profile_plugin.analysis.timeline.broken import broken
-from tpu_profile_plugin.analysis.timeline.host import THREADS, HostTrace, host_trace, older_trace
-from tpu_profile_plugin.analysis.timeline.preview import Preview, preview
-from tpu_profile_plugin.analysis.timeline.titles import Titles, titles
-from tpu_profile_plugin.analysis.timeline.window import FEW_EVENTS, Text
+from tpu_profile_plugin.analysis.timeline.host import THREADS, HostTrace, Titles, host_trace, older_trace, titles
+from tpu_profile_plugin.analysis.timeline.tracks import broken
+from tpu_profile_plugin.analysis.timeline.window import FEW_EVENTS, Preview, Text, TraceArgs, preview, trace_args
 from tpu_profile_plugin.run.figures.summary import preprocessed
 from tpu_profile_plugin.run.host import HostProfile, derived
 from tpu_profile_plugin.run.preprocessing import preprocess

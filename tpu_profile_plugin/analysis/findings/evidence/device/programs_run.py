@@ -7,8 +7,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.devices.program_times import programs_of_devices
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.hlo.programs import Program
-from tpu_profile_plugin.analysis.memory.layout import DEFAULT_SPACE, MemoryLayout
-from tpu_profile_plugin.analysis.memory.ran import ProgramRan
+from tpu_profile_plugin.analysis.memory.buffers import DEFAULT_SPACE, MemoryLayout, ProgramRan
 from tpu_profile_plugin.errors import CorruptProfile
 
 MOST_PROGRAMS = 8

@@ -9,9 +9,7 @@ from tpu_profile_plugin.analysis.findings.evidence.host.pipeline_ops import Pipe
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import INPUT_SHARE
 from tpu_profile_plugin.analysis.findings.lost import lost_to
-from tpu_profile_plugin.analysis.tf_data.model import Pipeline, Stage
-from tpu_profile_plugin.analysis.tf_data.pipelines import data_calls, summarize_tf_data
-from tpu_profile_plugin.analysis.tf_data.settings import bottleneck_facts
+from tpu_profile_plugin.analysis.tf_data import Pipeline, Stage, bottleneck_facts, data_calls, summarize_tf_data
 from tpu_profile_plugin.columns import Plane
 
 _PARALLEL = re.compile(r"Parallel|MapAndBatch")

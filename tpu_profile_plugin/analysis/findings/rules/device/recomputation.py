@@ -19,7 +19,7 @@ from tpu_profile_plugin.analysis.findings.evidence.device.recomputed import by_t
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.memory.capacity import device_memory
+from tpu_profile_plugin.analysis.memory.allocations import device_memory
 from tpu_profile_plugin.units import MIB
 
 RECOMPUTED_SHARE = 0.1

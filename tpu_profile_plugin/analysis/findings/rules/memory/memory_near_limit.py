@@ -24,9 +24,8 @@ from tpu_profile_plugin.analysis.findings.evidence.device.recomputed import reco
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.memory.allocations import MemoryUse
-from tpu_profile_plugin.analysis.memory.capacity import device_memory
-from tpu_profile_plugin.analysis.memory.ran import ProgramRan, programs_ran, unknown_memory
+from tpu_profile_plugin.analysis.memory.allocations import MemoryUse, device_memory
+from tpu_profile_plugin.analysis.memory.buffers import ProgramRan, programs_ran, unknown_memory
 from tpu_profile_plugin.units import MIB
 
 MEMORY_SHARE = 0.9

@@ -21,7 +21,7 @@ from tpu_profile_plugin.analysis.findings.rules.memory.kept_for_backward.buffers
     kept_buffers,
 )
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.memory.capacity import device_memory
+from tpu_profile_plugin.analysis.memory.allocations import device_memory
 from tpu_profile_plugin.units import MIB
 
 KEPT_BUFFER_SHARE, KEPT_SHARE = 0.1, 0.25

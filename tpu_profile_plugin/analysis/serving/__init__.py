@@ -1,1 +1,0 @@
-"""Requests and batches of model servers: latency and phases."""

@@ -1,1 +1,0 @@
-"""tf.data input pipelines: iterator times, bottlenecks and single runs."""

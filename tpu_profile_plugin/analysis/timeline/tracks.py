@@ -1,0 +1,352 @@
+"""Processes and threads of a timeline: planes and lines that it shows, hidden events, steps, broken rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.common.planes import (
+    ABSENT,
+    FRAMEWORK_OPS,
+    MODULES,
+    NAME_SCOPE,
+    OP_LINES,
+    OPS,
+    SOURCE,
+    STEPS,
+    Arg,
+    ExtraLine,
+    PlaneExtras,
+    Preprocessed,
+    is_counter_line,
+    is_device,
+    is_host,
+    is_step_line,
+    is_tensor_core,
+    lines_named,
+    recorded_lines,
+    rows_of_lines,
+)
+from tpu_profile_plugin.analysis.common.spans import Times, times_of
+from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.units import PS_PER_US
+
+HIDDEN_EVENTS = frozenset((
+    "MemoryAllocation", "MemoryDeallocation", "PrefetchProduce", "PrefetchConsume", "ParallelInterleaveProduce",
+    "ParallelInterleaveConsume", "ParallelInterleaveInitializeInput", "ParallelMapProduce", "ParallelMapConsume",
+    "MapAndBatchProduce", "MapAndBatchConsume", "ParseExampleProduce", "ParseExampleConsume", "ParallelBatchProduce",
+    "ParallelBatchConsume",
+))  # fmt: skip
+"""Names of hidden events."""
+
+CONTEXT_ARGS = frozenset({"_pt", "_p", "_ct", "_c", "_r"})
+"""Stats by which events are grouped and linked."""
+
+HIDDEN_ARGS = CONTEXT_ARGS | {"flops", "program_id", "symbol_id"}
+"""Stats hidden from an event's arguments."""
+
+FOLDED_ARGS = frozenset({"_a", "flow", "group_id"})
+"""Stats that the streaming viewer shows as properties of the event, not among its arguments."""
+
+ASYNC = "_a"
+LONG_NAME = "long_name"
+GROUP_ID = "group_id"
+FLOW = "flow"
+STEP_NAME = "step_name"
+IS_EAGER = "is_eager"
+RUN_ID = "run_id"
+
+
+HOST_PID = 701
+FIRST_DEVICE_PID = 1
+LAST_DEVICE_PID = 500
+FIRST_CUSTOM_PID = 501
+HOST_STRIDE = 1000
+"""Offset of process ids per host, for traces of several hosts."""
+
+_HOST, _GPU, _TPU, _CUSTOM = "/host:CPU", "/device:GPU:", "/device:TPU:", "/device:CUSTOM:"
+_TRANSFERS = "Async XLA Ops"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One plane as a process; `plane` is its index in the profile.
+
+    `has_lines` counts empty lines too, except on GPUs and TensorCores, where profilers leave them behind.
+    """
+
+    pid: int
+    name: str
+    plane: int
+    has_lines: bool
+
+    @property
+    def is_tpu(self) -> bool:
+        """True for planes of TPUs."""
+        return self.name.startswith(_TPU)
+
+
+@dataclass(frozen=True, slots=True)
+class LineTrack:
+    """Track of one line of the file (`table` 0) or derived line (`table` 1 + index), and its events `first`..`last`."""
+
+    pid: int
+    tid: int
+    name: str
+    section: int
+    table: int
+    first: int
+    last: int
+
+
+def sections(space: XSpace, *, older: bool = False) -> tuple[Section, ...]:
+    """The planes that a timeline shows, ascending by process id; TPU planes are ignored if there are GPU planes.
+
+    In the older form only the first plane of the host's own name is shown; custom planes are numbered as devices, and
+    ignored if there are others; and the ids of devices have no upper limit.
+    """
+    planes = [(plane.name, index, plane) for index, plane in enumerate(space.planes)]
+    visible: list[Section] = []
+    hosts = sorted((entry for entry in planes if entry[0].startswith(_HOST)), key=lambda entry: entry[0])
+    if older:
+        hosts = [entry for entry in hosts if entry[0] == _HOST][:1]
+    visible += [_section(HOST_PID + i, index, plane) for i, (_, index, plane) in enumerate(hosts)]
+    devices = [entry for entry in planes if entry[0].startswith(_GPU)]
+    devices = devices or [entry for entry in planes if entry[0].startswith(_TPU)]
+    custom = [entry for entry in planes if entry[0].startswith(_CUSTOM)]
+    if older:
+        devices, custom = devices or custom, []
+    for _, index, plane in devices:
+        pid = (FIRST_DEVICE_PID + plane.id) & 0xFFFFFFFF
+        visible.append(_section(pid if older or pid <= LAST_DEVICE_PID else FIRST_DEVICE_PID, index, plane))
+    for _, index, plane in custom:
+        visible.append(_section((FIRST_CUSTOM_PID + plane.id) & 0xFFFFFFFF, index, plane))
+    return tuple(sorted(visible, key=lambda section: section.pid))
+
+
+def _section(pid: int, index: int, plane: Plane) -> Section:
+    return Section(pid, plane.name, index, len(plane.events if _drops_empty_lines(plane) else plane.lines) > 0)
+
+
+def _drops_empty_lines(plane: Plane) -> bool:
+    return is_tensor_core(plane) or plane.name.startswith(_GPU)
+
+
+def transfers(plane: Plane) -> I64:
+    """The events on lines of asynchronous transfers, ascending."""
+    titles = zip(plane.lines.name, plane.lines.display_name, strict=True)
+    events = [plane.lines.events_of(line) for line, (name, shown) in enumerate(titles) if (shown or name) == _TRANSFERS]
+    return np.concatenate([np.empty(0, np.int64), *(np.arange(one.start, one.stop) for one in events)])
+
+
+def line_tracks(
+    index: int, section: Section, plane: Plane, extras: PlaneExtras, *, older: bool = False
+) -> list[LineTrack]:
+    """Tracks of a section's lines that have events, without counters, in file order, derived lines last.
+
+    In the older form counters are events like others, and some empty lines have tracks.
+    """
+    tracks = []
+    lines = plane.lines
+    given = extras.line_display_id
+    display = lines.display_id if given is None else np.where(given != 0, given, lines.display_id)
+    for line in range(len(lines)):
+        events = lines.events_of(line)
+        if events.start == events.stop and (not older or _drops_empty_lines(plane)):
+            continue
+        if not older and is_counter_line(lines.name[line]):
+            continue
+        tid = int(display[line] or lines.id[line]) & 0xFFFFFFFF
+        name = lines.display_name[line] or lines.name[line]
+        tracks.append(LineTrack(section.pid, tid, name, index, 0, events.start, events.stop))
+    for number, extra in enumerate(extras.lines):
+        if len(extra.begin_ps):
+            tid = _extra_tid(extra.id, extra.display_id, lines.id, display)
+            tracks.append(LineTrack(section.pid, tid, extra.name, index, 1 + number, 0, len(extra.begin_ps)))
+    return tracks
+
+
+def _extra_tid(line: int, display: int, ids: I64, displays: I64) -> int:
+    """Thread id of a derived line; that of the file's line if both have the same line id."""
+    if display:
+        return display & 0xFFFFFFFF
+    same = np.flatnonzero((ids & 0xFFFFFFFF) == (line & 0xFFFFFFFF))
+    if len(same) and displays[same[0]]:
+        return int(displays[same[0]]) & 0xFFFFFFFF
+    return line & 0xFFFFFFFF
+
+
+_START_STAT = "profile_start_time"
+_ENVIRONMENT = "Task Environment"
+_NONE: I64 = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Ruler:
+    """Disjoint steps, ascending; `names` has one text per step."""
+
+    begin_ps: I64
+    duration_ps: I64
+    names: tuple[str, ...]
+
+    def within(self, begin: int, end: int) -> Ruler:
+        """The steps that overlap a window."""
+        first = int(np.searchsorted(self.begin_ps + self.duration_ps, begin))
+        last = max(int(np.searchsorted(self.begin_ps, end, side="right")), first)
+        return Ruler(self.begin_ps[first:last], self.duration_ps[first:last], self.names[first:last])
+
+
+def ruler(space: XSpace, extras: Preprocessed, sections: tuple[Section, ...]) -> Ruler:
+    """The steps of the first device that has any, else the host's step markers."""
+    devices = [section for section in sections if section.pid < HOST_PID]
+    for section in devices:
+        line = extras.planes[section.plane].line(STEPS)
+        if line is not None and len(line.begin_ps):
+            table = extras.planes[section.plane].step_names
+            codes = np.full(len(line.begin_ps), -1) if line.step_code is None else line.step_code
+            line_names = [display or name for name, display in zip(line.names, line.display_names, strict=True)]
+            names = [
+                table[code] if code >= 0 else line_names[row] for code, row in zip(codes, line.metadata, strict=True)
+            ]
+            return _disjoint(line.begin_ps, line.duration_ps, names)
+        file_steps = _file_steps(space, section)
+        if file_steps is not None:
+            return file_steps
+    for section in sections:
+        extra = extras.planes[section.plane]
+        if section.pid >= HOST_PID and len(extra.step_event):
+            events = space.planes[section.plane].events
+            names = [extra.step_names[code] for code in extra.step_code.tolist()]
+            return _disjoint(events.begin_ps[extra.step_event], events.duration_ps[extra.step_event], names)
+    return _disjoint(np.empty(0, np.int64), np.empty(0, np.int64), [])
+
+
+def step_groups(space: XSpace, extras: Preprocessed) -> I64:
+    """The groups that are steps, ascending: those on devices' step lines, else those that begin with a step marker."""
+    on_devices, on_hosts = [_NONE], [_NONE]
+    for plane, extra in zip(space.planes, extras.planes, strict=True):
+        if extra.group_id is None:
+            continue
+        if is_host(plane.name):
+            on_hosts.append(extra.group_id[extra.step_event])
+            continue
+        on_devices += [line.group_id for line in extra.lines if is_step_line(line.name) and line.group_id is not None]
+        on_devices += [extra.group_id[plane.lines.events_of(line)] for line in lines_named(plane, STEPS)]
+    groups = np.unique(np.concatenate(on_devices))
+    groups = groups if bool((groups != ABSENT).any()) else np.unique(np.concatenate(on_hosts))
+    steps: I64 = groups[groups != ABSENT]
+    return steps
+
+
+def _file_steps(space: XSpace, section: Section) -> Ruler | None:
+    plane = space.planes[section.plane]
+    for line, name in enumerate(plane.lines.name):
+        events = plane.lines.events_of(line)
+        if name == STEPS and events.stop > events.start:
+            texts = plane.event_metadata.names
+            names = [texts[row] for row in plane.events.metadata[events].tolist()]
+            return _disjoint(plane.events.begin_ps[events], plane.events.duration_ps[events], names)
+    return None
+
+
+def _disjoint(begin: I64, duration: I64, names: list[str]) -> Ruler:
+    """Sorts the steps and truncates each at the begin of the next (steps may overlap due to pipelining)."""
+    order = np.lexsort((-duration, begin))
+    begin, duration = begin[order], duration[order]
+    keep = np.r_[True, begin[1:] > begin[:-1]] if len(begin) else np.empty(0, np.bool_)
+    begin, duration = begin[keep], duration[keep]
+    duration[:-1] = np.minimum(duration[:-1], np.diff(begin))
+    return Ruler(begin, duration, tuple(names[i] for i in order[keep].tolist()))
+
+
+def time_origin_ns(space: XSpace) -> int | None:
+    """Unix time of ps 0 in ns; None if it is not recorded."""
+    for plane in space.planes:
+        if plane.name == _ENVIRONMENT:
+            row = plane.stat_metadata.row(_START_STAT)
+            _, index = plane.stats.where(row)
+            if len(index):
+                return int(plane.stats.value[index[0]]) or None
+    return None
+
+
+LONGEST_BRIDGE_PS = 10 * PS_PER_US
+"""Rows are drawn through shorter idle times: what launching a kernel takes. Longer ones show."""
+
+MOST_PARTS = 2_000_000
+"""A line that would have more parts stays whole."""
+
+_BROKEN = (FRAMEWORK_OPS, NAME_SCOPE, SOURCE, MODULES, OPS)
+
+
+def broken(space: XSpace, extras: Preprocessed) -> Preprocessed:
+    """The same results, with derived events of ops divided at idle times of their device; `extras` if none is.
+
+    Steps stay whole, and so do host offloads, which last from the start of a copy to its end.
+    """
+    pairs = zip(space.planes, extras.planes, strict=True)
+    planes = tuple(_broken_plane(plane, extra) if is_device(plane.name) else extra for plane, extra in pairs)
+    same = all(new is old for new, old in zip(planes, extras.planes, strict=True))
+    return extras if same else replace(extras, planes=planes)
+
+
+def _broken_plane(plane: Plane, extra: PlaneExtras) -> PlaneExtras:
+    if not any(_breaks(line) for line in extra.lines):
+        return extra
+    busy = _bridged(_busy(plane))
+    lines = tuple(_divided(line, busy) if _breaks(line) else line for line in extra.lines)
+    same = all(new is old for new, old in zip(lines, extra.lines, strict=True))
+    return extra if same else replace(extra, lines=lines)
+
+
+def _breaks(line: ExtraLine) -> bool:
+    return line.name.startswith(_BROKEN) and len(line.begin_ps) > 0
+
+
+def _busy(plane: Plane) -> Times:
+    """When ops ran: the events on lines of ops, else (on GPUs, whose lines are streams) all recorded events."""
+    lines: Iterable[int] = [line for name in OP_LINES for line in lines_named(plane, name)]
+    rows = rows_of_lines(plane, list(lines) or np.flatnonzero(recorded_lines(plane)).tolist())
+    begin = plane.events.begin_ps[rows]
+    return times_of(begin, begin + plane.events.duration_ps[rows])
+
+
+def _bridged(busy: Times) -> Times:
+    """The set with short gaps filled."""
+    if not len(busy[0]):
+        return busy
+    long = busy[0][1:] - busy[1][:-1] > LONGEST_BRIDGE_PS
+    return busy[0][np.r_[True, long]], busy[1][np.r_[long, True]]
+
+
+def _divided(line: ExtraLine, busy: Times) -> ExtraLine:
+    """Each event as its parts in `busy`; one without any stays whole."""
+    begin, end = line.begin_ps, line.begin_ps + line.duration_ps
+    first = np.searchsorted(busy[1], begin, side="right")
+    parts = np.maximum(np.searchsorted(busy[0], end, side="left") - first, 0)
+    if not (parts > 1).any() or parts.sum() > MOST_PARTS:
+        return line
+    count = np.maximum(parts, 1)
+    row = np.repeat(np.arange(len(begin)), count)
+    span = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count) + first[row]
+    cut = parts[row] > 0
+    span = np.where(cut, span, 0)
+    since = np.where(cut, np.maximum(begin[row], busy[0][span]), begin[row])
+    until = np.where(cut, np.minimum(end[row], busy[1][span]), end[row])
+    return replace(
+        line,
+        begin_ps=since,
+        duration_ps=until - since,
+        metadata=line.metadata[row],
+        event_source=None if line.event_source is None else line.event_source[row],
+        group_id=None if line.group_id is None else line.group_id[row],
+        step_code=None if line.step_code is None else line.step_code[row],
+        extra_args={name: _taken(arg, row) for name, arg in line.extra_args.items()},
+    )
+
+
+def _taken(arg: Arg, row: I64) -> Arg:
+    return (arg[0][row], arg[1]) if isinstance(arg, tuple) else arg[row]
