@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ from tpu_profile_plugin.columns.tables import (
     collect_arrays,
 )
 from tpu_profile_plugin.errors import CorruptProfile
+
+T = TypeVar("T")
 
 
 class Plane:
@@ -81,6 +83,16 @@ class Plane:
         The copy's metadata tables lack the rows of ids that only events use; those rows have no name.
         """
         return self if self.in_memory or self._decoder is None else self._decoder.declared(self)
+
+    def once(self, key: str, make: Callable[[], T]) -> T:
+        """`make()`, made of the tables once for as long as they are in memory; arrays in it count as theirs."""
+        made = self.tables.made
+        if key in made:
+            known: T = made[key]
+            return known
+        value = make()
+        self.tables.made[key] = value  # to read stats may have replaced the tables
+        return value
 
     @property
     def lines(self) -> Lines:
@@ -221,6 +233,8 @@ class XSpace:
         for plane in self.planes:
             if plane.in_memory:
                 collect_arrays(plane.tables, arrays)
+                for value in list(plane.tables.made.values()):
+                    collect_arrays(value, arrays)
         return arrays
 
     def texts(self, values: U64) -> list[str]:

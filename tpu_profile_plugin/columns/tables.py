@@ -239,13 +239,14 @@ class StatMetadata:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlaneTables:
-    """The tables of a plane; see `Plane`."""
+    """The tables of a plane, and what was made of them; see `Plane` and `Plane.once`."""
 
     lines: Lines
     events: Events
     event_metadata: EventMetadata
     stat_metadata: StatMetadata
     stats: Stats
+    made: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def moved(self, ps: int) -> PlaneTables:
         """The tables with `ps` added to the begin of all events."""
@@ -257,7 +258,7 @@ class PlaneTables:
 
     @property
     def nbytes(self) -> int:
-        return _array_bytes(self)
+        return _array_bytes(self) + sum(map(_array_bytes, list(self.made.values())))
 
 
 def collect_arrays(table: Any, arrays: list[NDArray[Any]]) -> None:

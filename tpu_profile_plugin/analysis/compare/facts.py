@@ -8,13 +8,12 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.attribution import hlo_name, named_ops, split_source
 from tpu_profile_plugin.analysis.common.planes import device_planes
 from tpu_profile_plugin.analysis.devices.model import Device
 from tpu_profile_plugin.analysis.hlo.instructions import category, provenance
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
-from tpu_profile_plugin.analysis.ops.text import hlo_name
 from tpu_profile_plugin.analysis.ops.tpu.ops import op_metadata
-from tpu_profile_plugin.analysis.ops.tpu.records import split_source
 from tpu_profile_plugin.columns import Plane, XSpace, hlo_modules
 from tpu_profile_plugin.columns import stats as read
 
@@ -115,9 +114,4 @@ def _of_instruction(hlo: HloOps, program: int, name: str) -> OpFacts | None:
 def _framework_ops(space: XSpace, planes: Iterable[Plane]) -> Iterator[str]:
     """The framework ops of GPU events that are of no HLO instruction."""
     for plane in planes:
-        framework, texts = read.strings(space, plane, plane.events.stats, "tf_op")
-        if not texts:
-            continue
-        hlo_op, _ = read.strings(space, plane, plane.events.stats, "hlo_op")
-        alone = framework[(framework >= 0) & (hlo_op < 0)]
-        yield from (texts[code] for code in np.unique(alone).tolist())
+        yield from (op.framework_op for op in named_ops(space, plane).ops if op.framework_op and not op.path)

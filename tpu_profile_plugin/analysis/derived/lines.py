@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.attribution import EventOp, NamedOps, named_ops
 from tpu_profile_plugin.analysis.common import planes as ids
 from tpu_profile_plugin.analysis.common.op_names import JAX, TENSORFLOW, TF_DATA, UNKNOWN, dataset_display, parse_op
 from tpu_profile_plugin.analysis.common.planes import ABSENT, Arg, ExtraLine, on_recorded_line, recorded_lines
@@ -134,7 +135,7 @@ def op_levels(row: I32, ops: Iterable[str], dependents: Sequence[int]) -> tuple[
     return scopes, frameworks
 
 
-_GPU_STATS = ("kernel_details", "cuda_graph_exec_id", "hlo_op", "hlo_module", "program_id", "tf_op", "scope_range_id")
+_GPU_STATS = ("kernel_details", "cuda_graph_exec_id", "scope_range_id")
 # Names of lines in the order of their ids within a stream. XProf also has a line of launch overhead, not derived here.
 _LINES = (ids.NAME_SCOPE, ids.FRAMEWORK_OPS, ids.MODULES, ids.OPS, ids.SOURCE)
 
@@ -213,35 +214,22 @@ def _stream_events(plane: Plane) -> I64:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Kernels:
-    """The kernel events of a plane, and dense columns of the stats that identify their ops and modules."""
+    """The kernel events of a plane; framework ops, HLO ops and programs that all its events name; name scopes."""
 
     events: I64
-    op: I32
-    ops: list[str]
-    module: I32
-    modules: list[str]
-    tf_op: I32
-    tf_ops: list[str]
-    program: I64
-    has_program: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    framework: NamedOps
+    hlo: NamedOps
+    modules: NamedOps
     scope: I64 | None
 
     @staticmethod
     def of(space: XSpace, plane: Plane) -> _Kernels:
-        stat_columns, count = StatColumns(space, plane, plane.events.stats, _GPU_STATS), len(plane.events.begin_ps)
-
-        def text(stat: str) -> tuple[I32, list[str]]:
-            event, code, texts = stat_columns.texts(stat)
-            column = np.full(count, -1, dtype=np.int32)
-            column[event] = code
-            return column, texts
-
-        programs, scopes = stat_columns.ints("program_id"), stat_columns.ints("scope_range_id")
-        program, has_program = programs.dense(count, 0), np.zeros(count, dtype=np.bool_)
-        has_program[programs.event] = True
-        scope = scopes.dense(count, ABSENT) if len(scopes) else None
+        stat_columns = StatColumns(space, plane, plane.events.stats, _GPU_STATS)
+        scopes = stat_columns.ints("scope_range_id")
+        scope = scopes.dense(len(plane.events), ABSENT) if len(scopes) else None
         events = np.union1d(stat_columns.texts("kernel_details")[0], stat_columns.owners("cuda_graph_exec_id"))
-        return _Kernels(events, *text("hlo_op"), *text("hlo_module"), *text("tf_op"), program, has_program, scope)
+        named = named_ops(space, plane)
+        return _Kernels(events, named.by("framework_op"), named.hlo(), named.by("program", "hlo_module"), scope)
 
     def of_line(self, plane: Plane, line: int) -> I64:
         """The kernels of one line, in walk order."""
@@ -254,48 +242,51 @@ class _Kernels:
 
     def scopes(self, events: I64) -> I64:
         """Scope range id of each event, ABSENT without an XLA op; an empty column if no event has one."""
-        return NO_SCOPE if self.scope is None else np.where(self.op[events] >= 0, self.scope[events], ABSENT)
+        return NO_SCOPE if self.scope is None else np.where(self.hlo.op[events] >= 0, self.scope[events], ABSENT)
 
     def module_levels(self, events: I64, dependents: list[int]) -> Levels:
         """Levels of the modules line: `module(program id)`."""
-        levels = Levels(np.full(len(events), -1, dtype=np.int32), [], dependents)
-        for module, program, has_program in self._distinct(events, self.module, levels.row):
-            text = self.modules[module] + (f"({program % (1 << 64)})" if has_program else "")
-            levels.rows.append([levels.names.code(text)])
+        row, ops = _present(self.modules, events)
+        has_module = np.array([*(bool(op.hlo_module) for op in ops), False], np.bool_)
+        levels = Levels(np.where(has_module[row], row, -1).astype(np.int32), [], dependents)
+        for op in ops:
+            text = op.hlo_module + ("" if op.program is None else f"({op.program})")
+            levels.rows.append([levels.names.code(text)] if op.hlo_module else [])
         return levels
 
     def op_levels(self, events: I64, programs: HloPrograms) -> tuple[Levels, tuple[I32, list[str]], Levels]:
         """XLA op levels, one per `::` component; codes and texts of the framework ops; source location levels."""
-        ops = Levels(np.full(len(events), -1, dtype=np.int32), [])
-        source = Levels(ops.row, [])
+        row, hlo_ops = _present(self.hlo, events)
+        ops, source = Levels(row, []), Levels(row, [])
         texts: dict[str, int] = {}
-        text_of, source_of = [-1], [-1]
-        for op, program, has_program in self._distinct(events, self.op, ops.row):
-            components = self.ops[op].split("::")
-            prefix = program % (1 << 64) if has_program else 0
-            ops.rows.append([ops.names.code(f"{prefix}/{component}", component) for component in components])
-            module = programs.program(program) if has_program else None
-            provenance = module.provenance(components[-1]) if module else None
-            location = module.source(components[-1]) if module else ""
+        text_of: list[int] = []
+        source_of: list[int] = []
+        for op in hlo_ops:
+            ops.rows.append([ops.names.code(f"{op.program or 0}/{part}", part) for part in op.path.split("::")])
+            module = None if op.program is None else programs.program(op.program)
+            provenance = module.provenance(op.hlo_op) if module else None
+            location = module.source(op.hlo_op) if module else ""
             text_of.append(texts.setdefault(provenance, len(texts)) if provenance else -1)
             source_of.append(len(source.rows) if location else -1)
             if location:
                 source.rows.append([source.names.code(location)])
-        op_text = np.array(text_of, dtype=np.int32)[ops.row + 1]
-        source.row = np.array(source_of, dtype=np.int32)[ops.row + 1]
-        plain = (ops.row < 0) & (self.tf_op[events] >= 0)
-        tf_op_text = np.array([texts.setdefault(text, len(texts)) for text in self.tf_ops] or [-1], dtype=np.int32)
-        op_text = np.where(plain, tf_op_text[self.tf_op[events]], op_text).astype(np.int32)
-        return ops, (op_text, list(texts)), source
+        source.row = np.array([*source_of, -1], np.int32)[row]
+        plain_text = [texts.setdefault(op.framework_op, len(texts)) for op in self.framework.ops]
+        op_text = np.where(
+            row < 0,
+            np.array([*plain_text, -1], np.int32)[self.framework.op[events]],
+            np.array([*text_of, -1], np.int32)[row],
+        )
+        return ops, (op_text.astype(np.int32), list(texts)), source
 
-    def _distinct(self, events: I64, column: I32, row: I32) -> list[tuple[int, int, bool]]:
-        """Distinct (code, program id, has program id) of the events with a code; writes their indices into `row`."""
-        index = np.flatnonzero(column[events] >= 0)
-        coded = events[index]
-        keys = np.stack([column[coded].astype(np.int64), self.program[coded], self.has_program[coded].astype(np.int64)])
-        distinct, number = np.unique(keys, axis=1, return_inverse=True)
-        row[index] = number.reshape(-1)
-        return [(code, program, bool(has_program)) for code, program, has_program in distinct.T.tolist()]
+
+def _present(named: NamedOps, events: I64) -> tuple[I32, list[EventOp]]:
+    """The ops that some events name, and the number of each event's among them or -1."""
+    code = named.op[events]
+    present = np.unique(code[code >= 0])
+    number = np.full(len(named.ops) + 1, -1, np.int32)
+    number[present] = np.arange(len(present))
+    return number[code], [named.ops[i] for i in present.tolist()]
 
 
 _TPU_STATS = ("tf_op", "source", "_a")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.attribution import EventOp, is_end, named_ops, names_hlo_ops
 from tpu_profile_plugin.analysis.common.rows import extents, pair_in_order, row_codes
 from tpu_profile_plugin.analysis.common.spans import times_of
 from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, StatColumns
@@ -11,36 +12,32 @@ from tpu_profile_plugin.analysis.devices.kinds import hlo_work
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.columns import Plane, XSpace
-from tpu_profile_plugin.columns import stats as read
-from tpu_profile_plugin.columns.arrays import I32, I64
+from tpu_profile_plugin.columns.arrays import I64
 
 NO_RUN = -1
 """The number of every run in TensorFlow's XLA; JAX numbers runs with any other integers."""
-END = "end: "
-"""An op that goes on in other threads is followed by an event of this name, on the thread that completes it."""
 
 
 def cpu_devices(space: XSpace, plane: Plane, programs: HloPrograms) -> list[Device]:
     """The devices whose ops the threads of a host ran, in order of their ordinals."""
-    if plane.declared.stat_metadata.row("hlo_op") is None:
+    if not names_hlo_ops(plane):
         return []
-    code, texts = read.strings(space, plane, plane.events.stats, "hlo_op")
-    events = np.flatnonzero(code >= 0)
-    events = events[~_is_end(plane)[plane.events.metadata[events]]]
+    named = named_ops(space, plane).hlo()
+    events = np.flatnonzero(named.op >= 0)
+    events = events[~is_end(plane)[plane.events.metadata[events]]]
     if not len(events):
         return []
-    stats = StatColumns(space, plane, plane.events.stats, ("program_id", "device_ordinal", "run_id", "_p", "_c"))
+    stats = StatColumns(space, plane, plane.events.stats, ("device_ordinal", "run_id", "_p", "_c"))
     order = np.argsort(plane.events.begin_ps[events], kind="stable")
-    program, device, run = (
-        stats.ints(name).at(events)[0][order] for name in ("program_id", "device_ordinal", "run_id")
-    )
+    device, run = (stats.ints(name).at(events)[0][order] for name in ("device_ordinal", "run_id"))
     produced, produces = stats.ints("_p").at(events)
     row = np.flatnonzero(produces[order])
     producers = row, produced[order][row]
     events = events[order]
     end = _completed(plane, events, row_codes(device, run)[0], producers, stats.ints("_c"))
-    op, ops = _ops(code[events], texts, program, programs)
-    work = np.array([one.work for one in ops], np.uint8)[op]
+    ops = tuple(_op(op, programs) for op in named.ops)
+    op = named.op[events]
+    work = np.array([device_op.work for device_op in ops], np.uint8)[op]
     spans = OpSpans(plane.events.begin_ps[events], end, op, work, events)
     return [_device(plane, ordinal, ops, spans, device, run) for ordinal in np.unique(device)]
 
@@ -67,10 +64,6 @@ def _device(plane: Plane, ordinal: int, ops: tuple[Op, ...], spans: OpSpans, dev
     )
 
 
-def _is_end(plane: Plane) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return np.array([name.startswith(END) for name in plane.event_metadata.names], np.bool_)
-
-
 def _completed(plane: Plane, events: I64, run: I64, producers: tuple[I64, I64], consumers: SparseColumn) -> I64:
     """When each op was complete.
 
@@ -80,7 +73,7 @@ def _completed(plane: Plane, events: I64, run: I64, producers: tuple[I64, I64], 
     context, and its id, `consumers` the events that consume one.
     """
     end = plane.events.begin_ps[events] + plane.events.duration_ps[events]
-    ends = np.flatnonzero(_is_end(plane)[plane.events.metadata])
+    ends = np.flatnonzero(is_end(plane)[plane.events.metadata])
     consumed, consumes = consumers.at(ends)
     ends, consumed = ends[consumes], consumed[consumes]
     row, produced = producers
@@ -116,14 +109,9 @@ def _next_begin(plane: Plane, events: I64, run: I64, time: I64, on_thread_of: I6
     return first
 
 
-def _ops(code: I32, texts: list[str], program: I64, programs: HloPrograms) -> tuple[I32, tuple[Op, ...]]:
-    """The op of each event, and the distinct ops by program and instruction."""
-    op, first = row_codes(program, code)
-    ops = []
-    for number, text in zip(program[first].tolist(), code[first].tolist(), strict=True):
-        name = texts[text]
-        module = programs.program(number)
-        row = module.row_of.get(name) if module else None
-        work, collective = hlo_work(module.opcodes[row] if module and row is not None else "", "", name)
-        ops.append(Op(name, number % 2**64, work, collective))
-    return op.astype(np.int32), tuple(ops)
+def _op(op: EventOp, programs: HloPrograms) -> Op:
+    program = op.program or 0
+    module = programs.program(program)
+    row = module.row_of.get(op.hlo_op) if module else None
+    work, collective = hlo_work(module.opcodes[row] if module and row is not None else "", "", op.hlo_op)
+    return Op(op.hlo_op, program, work, collective)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.attribution import named_ops
 from tpu_profile_plugin.analysis.common.planes import events_of_lines, recorded_lines
 from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.devices.kinds import gpu_work
@@ -58,17 +59,15 @@ def _device(space: XSpace, plane: Plane, position: int) -> Device:
 
 def _ops(space: XSpace, plane: Plane, events: I64) -> tuple[I32, tuple[Op, ...]]:
     """The op of each event, and the distinct ops: by kernel, HLO op and program."""
-    stats, names = plane.events.stats, plane.event_metadata.names
-    code, texts = read.strings(space, plane, stats, "hlo_op")
-    program, _ = read.ints(space, plane, stats, "program_id")
+    names, named = plane.event_metadata.names, named_ops(space, plane).by("program", "path")
     sent, sizes = torch_collectives(space, plane, events)
-    columns = (plane.events.metadata[events].astype(np.int64), code[events].astype(np.int64), program[events], sent)
+    columns = (plane.events.metadata[events].astype(np.int64), named.op[events].astype(np.int64), sent)
     op, first = row_codes(*columns)
     ops = []
-    for row, text, number, size in zip(*(column[first].tolist() for column in columns), strict=True):
-        hlo_op = texts[text] if text >= 0 else ""
+    for row, code, size in zip(*(column[first].tolist() for column in columns), strict=True):
+        hlo_op = named.at(code).hlo_op
         work, collective = gpu_work(names[row], hlo_op, sizes[size].launches if size >= 0 else "")
-        name = names[row] if work in _COPIES else hlo_op.rpartition("::")[2] or names[row]
-        one = Op(name, number % 2**64, work, collective)
-        ops.append(sizes[size].of(one) if size >= 0 and work == Work.COMMUNICATION else one)
+        name = names[row] if work in _COPIES else hlo_op or names[row]
+        device_op = Op(name, named.at(code).program or 0, work, collective)
+        ops.append(sizes[size].of(device_op) if size >= 0 and work == Work.COMMUNICATION else device_op)
     return op.astype(np.int32), tuple(ops)

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.attribution import named_ops
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
-from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.devices.model import Device
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.analysis.memory.buffers import ProgramRan
 from tpu_profile_plugin.columns import Plane, XSpace
-from tpu_profile_plugin.columns import stats as read
 
 _MODULE = re.compile(r"(?P<name>[\w.\-]+)\((?P<id>\d{1,20})\)\Z")
 """How runs of programs are named on TPUs: `jit_step(7)`."""
@@ -54,10 +53,8 @@ def _names(space: XSpace, wanted: set[int]) -> dict[int, str]:
 
 
 def _of_stats(space: XSpace, plane: Plane, wanted: set[int]) -> dict[int, str]:
-    stats = plane.events.stats
-    code, texts = read.strings(space, plane, stats, "hlo_module")
-    number, known = read.ints(space, plane, stats, "program_id")
-    rows = np.flatnonzero(known & (code >= 0))
-    _, first = row_codes(number[rows], code[rows].astype(np.int64))
-    pairs = ((int(number[row]) % 2**64, texts[int(code[row])]) for row in rows[first].tolist())
-    return {one: f"{module}({one})" for one, module in pairs if one in wanted and module}
+    return {
+        op.program: f"{op.hlo_module}({op.program})"
+        for op in named_ops(space, plane).ops
+        if op.hlo_module and op.program in wanted
+    }

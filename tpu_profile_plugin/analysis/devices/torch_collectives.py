@@ -9,6 +9,7 @@ from math import prod
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.attribution import named_ops
 from tpu_profile_plugin.analysis.common.op_names import (
     PYTORCH,
     UNKNOWN_KIND,
@@ -25,7 +26,6 @@ from tpu_profile_plugin.columns.arrays import I64
 
 ARGUMENT = "Collective name"
 """The stat that events with the arguments of a collective have."""
-_OP = "tf_op"
 _TEXTS = (ARGUMENT, "dtype", "Process Group Name", "Process Group Ranks", "Input Dims", "Input type")
 _INTS = ("In msg nelems", "Group size")
 _WIDTHS = {
@@ -76,8 +76,9 @@ def torch_collectives(space: XSpace, plane: Plane, events: I64) -> tuple[I64, li
     # Ops of PyTorch are written as references.
     if declared.row(ARGUMENT) is None and not any(_starts_collective(name) for name in declared.names):
         return np.full(len(events), -1, np.int64), []
-    code, ops = read.strings(space, plane, plane.events.stats, _OP)
-    return sent_by(space, plane, events, code[events].astype(np.int64), ops)
+    named = named_ops(space, plane).by("framework_op")
+    ops = [op.framework_op for op in named.ops]
+    return sent_by(space, plane, events, named.op[events].astype(np.int64), ops)
 
 
 def sent_by(space: XSpace, plane: Plane, events: I64, op: I64, ops: Sequence[str]) -> tuple[I64, list[Sent]]:

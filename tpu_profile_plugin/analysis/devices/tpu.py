@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.attribution import instruction_name, row_ops
 from tpu_profile_plugin.analysis.common.planes import (
     MODULES,
     OPS,
@@ -21,9 +22,7 @@ from tpu_profile_plugin.analysis.common.spans import times_of
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.devices.kinds import async_role, hlo_work, opcode_in
 from tpu_profile_plugin.analysis.devices.model import ASYNCHRONOUS, NO_LAUNCH, Device, Op, OpSpans, Work, ordered
-from tpu_profile_plugin.analysis.ops.text import hlo_name
 from tpu_profile_plugin.columns import Plane, XSpace
-from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
 
 ASYNC_OPS = "Async XLA Ops"
@@ -74,15 +73,11 @@ def _run_ids(space: XSpace, plane: Plane) -> I64:
 def _ops(space: XSpace, plane: Plane) -> tuple[Op, ...]:
     """One op per row of the event metadata."""
     meta = plane.event_metadata
-    category, categories = read.strings(space, plane, meta.stats, "hlo_category")
-    program, _ = read.ints(space, plane, meta.stats, "program_id")
     ops = []
-    columns = (meta.names, meta.display_names, category.tolist(), program.view(np.uint64).tolist())
-    for text, display, code, number in zip(*columns, strict=True):
-        # The display name of an asynchronous op is that of its kind; the text begins with the instruction's own.
-        name = hlo_name(text) if text.startswith("%") else display or text
-        work, collective = hlo_work(opcode_in(text), categories[code] if code >= 0 else "", name, text)
-        ops.append(Op(name, number, work, collective, text if work == Work.COMMUNICATION else ""))
+    for text, display_name, op in zip(meta.names, meta.display_names, row_ops(space, plane), strict=True):
+        name = instruction_name(text, display_name)
+        work, collective = hlo_work(opcode_in(text), op.category, name, text)
+        ops.append(Op(name, op.program or 0, work, collective, text if work == Work.COMMUNICATION else ""))
     return tuple(ops)
 
 

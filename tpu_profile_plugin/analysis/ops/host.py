@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.attribution import FRAMEWORK_OP, named_ops
 from tpu_profile_plugin.analysis.common.op_names import (
     INPUT_PIPELINE,
     PYTORCH,
@@ -60,7 +61,7 @@ def ops_only(space: XSpace, plane: Plane) -> Plane:
     """
     has_stages = plane.declared.stat_metadata.row("_ipl_stage_id") is not None
     wanted = EventFilter(
-        plane, event=lambda name: has_stages or parse_op(name).category != UNKNOWN, stats=("tf_op", FUNCTION_CALL)
+        plane, event=lambda name: has_stages or parse_op(name).category != UNKNOWN, stats=(FRAMEWORK_OP, FUNCTION_CALL)
     )
     return space.filtered(wanted)[0]
 
@@ -98,20 +99,18 @@ def host_ops(space: XSpace, plane: Plane, eager: I64, regroup: Callable[[Runs], 
 
 def _activities(space: XSpace, plane: Plane) -> Runs:
     """All op runs in event order; the run of an event's `tf_op` follows that of its name."""
-    stat_columns = StatColumns(space, plane, plane.events.stats, ("tf_op", "_ipl_stage_id", "_ipl_stage_cat"))
+    stat_columns = StatColumns(space, plane, plane.events.stats, ("_ipl_stage_id", "_ipl_stage_cat"))
     event, code, ops = _named_ops(plane)
     stages = stat_columns.signed("_ipl_stage_id")
     if len(stages):
         event, code, ops = _with_stages(plane, stat_columns, stages, (event, code, ops))
-    named, text, texts = stat_columns.texts("tf_op")
-    first_text = len(ops)
-    ops += [(0, parse_op(name)) for name in texts]
+    named = named_ops(space, plane).by("framework_op")
+    framework_ops = [parse_op(op.framework_op) for op in named.ops]
     # An allocation within an op of PyTorch is no run of it.
-    is_run = np.array([op.category != PYTORCH for _, op in ops[first_text:]], np.bool_)[text]
-    event, code = (
-        np.concatenate([event, named[is_run]]),
-        np.concatenate([code, text[is_run].astype(np.int64) + first_text]),
-    )
+    is_run = np.array([*(op.category != PYTORCH for op in framework_ops), False], np.bool_)
+    runs = np.flatnonzero(is_run[named.op])
+    event, code = np.concatenate([event, runs]), np.concatenate([code, named.op[runs].astype(np.int64) + len(ops)])
+    ops += [(0, op) for op in framework_ops]
     order = np.argsort(event, kind="stable")
     return Runs(event[order], code[order], ops)
 

@@ -6,11 +6,6 @@ WITH_INNER_OPS = frozenset(("call", "conditional", "while", "megacore fusion"))
 """Categories of ops that contain other ops; counting both would count time and cost twice."""
 
 
-def hlo_name(expression: str) -> str:
-    """The name in `%name = ...`, or the whole text when there is no expression."""
-    return expression.partition(" = ")[0].removeprefix("%")
-
-
 def is_rematerialized(expression: str, provenance: str) -> bool:
     """True if the op recomputes a value to save memory."""
     return ".remat" in expression.partition("=")[0] or "rematted_computation" in provenance

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.attribution import named_ops
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, OpName, parse_op
 from tpu_profile_plugin.analysis.common.planes import recorded_lines
 from tpu_profile_plugin.analysis.common.rows import row_codes
@@ -120,12 +121,12 @@ def _groups(
 def _on_device(space: XSpace, plane: Plane) -> tuple[OpTable, KernelTimes]:
     stats = plane.events.stats
     line = np.repeat(np.arange(len(plane.lines.name)), np.diff(plane.lines.event_start))
-    column, texts = read.strings(space, plane, stats, "tf_op")
-    events = np.flatnonzero((column >= 0) & recorded_lines(plane)[line])
+    named = named_ops(space, plane).by("framework_op")
+    events = np.flatnonzero((named.op >= 0) & recorded_lines(plane)[line])
     if not len(events):
         return OpTable(), KernelTimes()
-    kinds = [parse_op(text).type for text in texts]
-    code, names = _groups(space, plane, events, _dense(kinds)[column[events]], sorted(set(kinds)))
+    kinds = [parse_op(op.framework_op).type for op in named.ops]
+    code, names = _groups(space, plane, events, _dense(kinds)[named.op[events]], sorted(set(kinds)))
     duration = plane.events.duration_ps[events]
 
     def total(values: I64 | F64) -> I64:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.attribution import named_ops
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
 from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.columns import Plane, XSpace
@@ -57,22 +58,21 @@ def op_inputs(space: XSpace, planes: Iterable[Plane]) -> dict[str, OpInputs]:
 def _of_plane(space: XSpace, plane: Plane) -> dict[str, OpInputs]:
     """Work of devices names its op, an op of the host is named by its event."""
     stats = plane.events.stats
-    columns = [read.strings(space, plane, stats, name) for name in ("tf_op", SHAPES, TYPES, _STACK)]
-    (of_op, op_names), *recorded = columns
+    named = named_ops(space, plane).by("framework_op")
+    recorded = [read.strings(space, plane, stats, name) for name in (SHAPES, TYPES, _STACK)]
     names = [parse_op(name) for name in plane.event_metadata.names]
     is_op = np.array([one.category == PYTORCH for one in names], np.bool_)[plane.events.metadata]
-    events = np.flatnonzero((of_op >= 0) | is_op)
+    events = np.flatnonzero((named.op >= 0) | is_op)
     if not len(events):
         return {}
-    own = np.where(
-        of_op[events] >= 0, of_op[events].astype(np.int64), -1 - plane.events.metadata[events].astype(np.int64)
-    )
+    op = named.op[events].astype(np.int64)
+    own = np.where(op >= 0, op, -1 - plane.events.metadata[events].astype(np.int64))
     code, first = row_codes(own, *(column[events].astype(np.int64) for column, _ in recorded))
     runs = np.bincount(code, minlength=len(first))
     by_name: dict[str, list[tuple[int, str, str, str]]] = {}
     for at, count in zip(first.tolist(), runs.tolist(), strict=True):
         key = int(own[at])
-        name = parse_op(op_names[key]).name if key >= 0 else names[-1 - key].name
+        name = parse_op(named.ops[key].framework_op).name if key >= 0 else names[-1 - key].name
         shapes, types, stack = (
             texts[column[events[at]]] if column[events[at]] >= 0 else "" for column, texts in recorded
         )

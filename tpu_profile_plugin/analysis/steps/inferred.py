@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.attribution import named_ops, names_hlo_ops
 from tpu_profile_plugin.analysis.common.planes import (
     HOST_THREADS,
     MODULES,
@@ -29,7 +30,6 @@ from tpu_profile_plugin.analysis.steps.numbered import NumberedSteps, numbered_s
 from tpu_profile_plugin.analysis.steps.periods import Track, divides, longest_periods, variation
 from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64
-from tpu_profile_plugin.columns.stats import strings
 from tpu_profile_plugin.units import PS_PER_MS
 
 _OPTIMIZER = re.compile(r"Optimizer\.step#[^/:]+\Z")
@@ -231,10 +231,9 @@ def _is_call(name: str) -> bool:
 def _xla_on_host(space: XSpace) -> _Work | None:
     """The ops of the CPU backend; None if it ran none."""
     host = host_plane(space)
-    if host is None or host.stat_metadata.row("hlo_op") is None:
+    if host is None or not names_hlo_ops(host):
         return None
-    code, _ = strings(space, host, host.events.stats, "hlo_op")
-    return _work("op", host, np.flatnonzero(code >= 0))
+    return _work("op", host, np.flatnonzero(named_ops(space, host).hlo().op >= 0))
 
 
 def _work(source: str, plane: Plane, events: I64) -> _Work | None:

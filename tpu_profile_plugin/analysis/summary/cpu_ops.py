@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.attribution import named_ops, names_hlo_ops, with_hlo_ops
 from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.environment.environment import environment, peaks
@@ -15,12 +16,11 @@ from tpu_profile_plugin.analysis.ops.hlo_records import hlo_op_table, hlo_record
 from tpu_profile_plugin.analysis.ops.records import OpRecords
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.summary.ops import Chip, OpSummary
-from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
 
 CPU = "CPU"
-_OP = "hlo_op"
 NO_CATEGORY = "unknown"
 """Category of ops whose program is not in the profile."""
 
@@ -52,27 +52,24 @@ def cpu_op_table(space: XSpace, ops: HloOps) -> tuple[OpTable, int]:
 def _op_events(space: XSpace) -> Plane | None:
     """The host's plane with at least the events that name an instruction."""
     plane = host_plane(space)
-    return plane and space.filtered(EventFilter(plane, event=lambda _: False, stats=(_OP,)))[0]
+    return plane and with_hlo_ops(space, plane)
 
 
 def _table(space: XSpace, plane: Plane | None, ops: HloOps) -> tuple[OpTable, int]:
-    if plane is None or plane.stat_metadata.row(_OP) is None:
+    if plane is None or not names_hlo_ops(plane):
         return OpTable(), 0
-    code, texts = read.strings(space, plane, plane.events.stats, _OP)
-    program, _ = read.ints(space, plane, plane.events.stats, "program_id")
-    events = np.flatnonzero(code >= 0)
+    named = named_ops(space, plane).hlo()
+    events = np.flatnonzero(named.op >= 0)
     if not len(events):
         return OpTable(), 0
     devices, _ = read.ints(space, plane, plane.events.stats, "device_ordinal")
-    numbers, first = row_codes(program[events], code[events])
+    _, first = row_codes(named.op[events])  # all of them are named
     order = np.argsort(first)  # rows in order of first appearance
-    row_of_key = np.empty(len(first), np.int64)
-    row_of_key[order] = np.arange(len(first))
-    rows = row_of_key[numbers]
-    first_events = events[first[order]]
-    names = zip(program[first_events].tolist(), code[first_events].tolist(), strict=True)
-    named = [(program_id % 2**64, texts[text]) for program_id, text in names]
-    table = hlo_op_table(ops, named, _sums(plane, events, rows, len(first)), NO_CATEGORY, on_cpu=True)
+    row_of_op = np.empty(len(first), np.int64)
+    row_of_op[order] = np.arange(len(first))
+    keys = [(op.program or 0, op.hlo_op) for op in (named.ops[i] for i in order.tolist())]
+    sums = _sums(plane, events, row_of_op[named.op[events]], len(first))
+    table = hlo_op_table(ops, keys, sums, NO_CATEGORY, on_cpu=True)
     begin, duration = plane.events.begin_ps[events], plane.events.duration_ps[events]
     return table.with_total(int((begin + duration).max()) - int(begin.min())), len(np.unique(devices[events]))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 
+from tpu_profile_plugin.analysis.attribution import names_hlo_ops
 from tpu_profile_plugin.analysis.common.op_names import JAX, PYTORCH, TENSORFLOW, is_infeed_enqueue, parse_op
 from tpu_profile_plugin.analysis.common.reasons import PYTORCH_XLA
 from tpu_profile_plugin.columns import Plane, XSpace, hlo_modules
@@ -74,4 +75,4 @@ def has_python_frames(host: Plane | None) -> bool:
 
 def has_cpu_ops(host: Plane | None) -> bool:
     """Whether threads of the host ran XLA ops."""
-    return host is not None and host.declared.stat_metadata.row("hlo_op") is not None
+    return host is not None and names_hlo_ops(host)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.attribution import named_ops
 from tpu_profile_plugin.analysis.common.op_names import kernel_collective, memcpy_kind
 from tpu_profile_plugin.analysis.common.planes import on_recorded_line
 from tpu_profile_plugin.analysis.common.rows import row_codes
@@ -98,21 +99,19 @@ def gpu_precision(space: XSpace, planes: Sequence[Plane], hlo: HloOps) -> Precis
 
 def _of_gpu(space: XSpace, plane: Plane, hlo: HloOps) -> Precision:
     events = np.flatnonzero(on_recorded_line(plane))
-    op, texts = read.strings(space, plane, plane.events.stats, "hlo_op")
-    program, _ = read.ints(space, plane, plane.events.stats, "program_id")
+    named = named_ops(space, plane).hlo()
     types, type_texts = read.strings(space, plane, plane.events.stats, TYPES)
-    columns = (op[events], program[events], plane.events.metadata[events].astype(np.int64), types[events])
+    columns = [column[events].astype(np.int64) for column in (named.op, plane.events.metadata, types)]
     where, first = row_codes(*columns)
-    keys = np.stack([column[first] for column in columns], axis=1)
-    time = np.bincount(where, weights=plane.events.duration_ps[events], minlength=len(keys))
+    time = np.bincount(where, weights=plane.events.duration_ps[events], minlength=len(first))
     times = {False: 0, True: 0}
-    for (code, program_id, row, typed), ps in zip(keys.tolist(), time.tolist(), strict=True):
+    for code, row, typed, ps in zip(*(column[first].tolist() for column in columns), time.tolist(), strict=True):
         kernel = plane.event_metadata.names[row]
         if memcpy_kind(kernel, short=True) or kernel_collective(kernel) or _moves(kernel):
             continue
-        name = texts[code].rpartition("::")[2] if code >= 0 else ""
-        instruction = hlo.find(program_id % 2**64, name) if name else None
-        bits = 0 if instruction is None else float_bits(hlo.text(program_id % 2**64, instruction))
+        op = named.at(code)
+        instruction = hlo.find(op.program or 0, op.hlo_op) if op.hlo_op else None
+        bits = 0 if instruction is None else float_bits(hlo.text(op.program or 0, instruction))
         narrow = bool(_HALF_NAMES.search(kernel.lower()))
         if typed >= 0 and (dtype := dtype_of(type_texts[typed], kernel)):
             narrow = dtype in _NARROW

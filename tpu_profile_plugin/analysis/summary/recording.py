@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.attribution import is_end, named_ops, names_hlo_ops
 from tpu_profile_plugin.analysis.common import planes as plane_roles
 from tpu_profile_plugin.analysis.common.planes import Preprocessed
 from tpu_profile_plugin.analysis.common.spans import covered_within, union
@@ -16,7 +17,6 @@ from tpu_profile_plugin.analysis.steps.generic import CORE, step_times
 from tpu_profile_plugin.analysis.steps.markers import host_events
 from tpu_profile_plugin.analysis.steps.table import StepTable
 from tpu_profile_plugin.columns import Plane, XSpace
-from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
 
 _CALL = re.compile(r"PjitFunction\((\w+)\)")
@@ -107,7 +107,7 @@ def recording(space: XSpace, steps: StepTable, planes: Sequence[Plane], tpu: Tpu
     inside = int(begin[0]), int(end[-1])
     dispatch = None
     if tpu is None and _goes_on(inside, last):
-        dispatch = _dispatch(space, host, _work(planes, host), inside, len(steps))
+        dispatch = _dispatch(space, host, _work(space, planes, host), inside, len(steps))
     return Recording(min(first, inside[0]), max(last, inside[1]), dispatch)
 
 
@@ -140,8 +140,8 @@ def _dispatch(
         in_steps[name[(first >= begin) & (first < end)]] = True
         same = in_steps[name]
         if called and not same.all():
-            code, modules = read.strings(space, plane, plane.events.stats, "hlo_module")
-            same |= np.array([*(module.startswith(called) for module in modules), False], np.bool_)[code[rows]]
+            named = named_ops(space, plane)
+            same |= np.array([*(op.hlo_module.startswith(called) for op in named.ops), False], np.bool_)[named.op[rows]]
         same &= until > begin
         if not same.any():
             continue
@@ -171,12 +171,11 @@ def _called(host: Plane | None, steps: tuple[int, int]) -> tuple[str, ...]:
     return tuple(f"jit_{calls[row]}" for row in rows.tolist())
 
 
-def _work(planes: Sequence[Plane], host: Plane | None) -> list[tuple[Plane, I64]]:
+def _work(space: XSpace, planes: Sequence[Plane], host: Plane | None) -> list[tuple[Plane, I64]]:
     """Per plane the events that are work: all of the devices, or the XLA ops of the CPU."""
     if planes:
         return [(plane, np.flatnonzero(plane_roles.on_recorded_line(plane))) for plane in planes]
-    if host is None or host.stat_metadata.row("hlo_op") is None:
+    if host is None or not names_hlo_ops(host):
         return []
-    ops, _ = host.events.stats.where(host.stat_metadata.row("hlo_op"))
-    is_end = np.array([name.startswith("end: ") for name in host.event_metadata.names], np.bool_)
-    return [(host, ops[~is_end[host.events.metadata[ops]]])]
+    ops = np.flatnonzero(named_ops(space, host).hlo().op >= 0)
+    return [(host, ops[~is_end(host)[host.events.metadata[ops]]])]

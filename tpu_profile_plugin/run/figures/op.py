@@ -6,9 +6,9 @@ import difflib
 import re
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.attribution import hlo_name
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.hlo.ops import Fused
-from tpu_profile_plugin.analysis.ops.text import hlo_name
 from tpu_profile_plugin.errors import BadRequest, NotFound
 from tpu_profile_plugin.run.figures.op_rates import OpRates, run_op_rates
 from tpu_profile_plugin.run.figures.ops import run_op_details

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.attribution import EventOp, event_ops
 from tpu_profile_plugin.analysis.common.planes import ABSENT, PlaneExtras, grouping_line, nested, shown_names
 from tpu_profile_plugin.analysis.common.rows import among
 from tpu_profile_plugin.analysis.common.stat_columns import stat_numbers, stat_texts
-from tpu_profile_plugin.analysis.ops.event_ops import EventOp, event_ops
 from tpu_profile_plugin.analysis.summary.host import has_root
 from tpu_profile_plugin.analysis.timeline.tracks import step_groups
 from tpu_profile_plugin.columns import Plane, XSpace
@@ -57,6 +57,7 @@ COLUMNS = (
 MOST_ROWS = 1 << 21
 """Rows of a part; larger planes have several."""
 _FEW_GROUPS = 1 << 24
+_OP_COLUMNS = [column.id for column in COLUMNS if hasattr(EventOp, column.id)]
 _STEP = [column.id for column in COLUMNS].index("step")
 
 
@@ -152,7 +153,8 @@ def _ops(host: HostProfile, plane: Plane, none: Any) -> list[Any]:
     found = event_ops(host.space, plane, hlo_ops(host))
     at = found.op.astype(np.intp)
     made: list[Any] = []
-    for column, values in zip(EventOp._fields, zip(*found.ops, strict=True), strict=True):
+    for column in _OP_COLUMNS:
+        values = [getattr(op, column) for op in found.ops]
         if column == "source_line":
             known = np.array([value is not None for value in values], np.bool_)
             lines = np.array([value or 0 for value in values], np.int64)

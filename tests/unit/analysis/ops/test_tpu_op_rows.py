@@ -8,9 +8,10 @@ from builders.answers import summary
 from builders.asked import ask, rows
 from builders.shown import profile
 
+from tpu_profile_plugin.analysis.attribution import split_source
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.tpu.ops import NO_SPANS, described_by, op_events, op_metadata, op_table
-from tpu_profile_plugin.analysis.ops.tpu.records import core_records, sparse_ops, split_source
+from tpu_profile_plugin.analysis.ops.tpu.records import core_records, sparse_ops
 from tpu_profile_plugin.analysis.summary.ops import summarize_ops
 from tpu_profile_plugin.tools.ops import framework_op_stats, hlo_stats
 

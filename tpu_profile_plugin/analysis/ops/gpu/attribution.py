@@ -12,15 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.attribution import named_ops, with_hlo_ops
 from tpu_profile_plugin.analysis.common.op_names import memcpy_kind
 from tpu_profile_plugin.analysis.common.planes import host_plane, on_recorded_line
 from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.hlo_records import OpKey, hlo_op_table
 from tpu_profile_plugin.analysis.ops.table import OpTable, combine
-from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
-from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.columns.arrays import I64, Bools
 
 UNATTRIBUTED, MEMORY_COPY = "unattributed", "memcpy"
 _NOT_A_NAME = re.compile(r"\W+")
@@ -61,7 +62,7 @@ def unclaimed(space: XSpace, planes: Sequence[Plane], ops: HloOps) -> Unclaimed:
     """Rows for the events that the op table of GPUs omits."""
     host = host_plane(space)
     if host is not None:
-        (host,) = space.filtered(EventFilter(host, event=lambda _: False, stats=("hlo_op",)))
+        host = with_hlo_ops(space, host)
     launches = _launches(_Events(space, host)) if host is not None else _Launches([], *np.zeros((2, 0), np.int64))
     parts = [_plane(_Events(space, plane), ops, launches) for plane in planes]
     return Unclaimed(
@@ -72,49 +73,38 @@ def unclaimed(space: XSpace, planes: Sequence[Plane], ops: HloOps) -> Unclaimed:
 
 
 class _Events:
-    """The stats of a plane's events used for attribution."""
+    """The ops that events of a plane name, by number of `keys`, and the launches that events belong to."""
 
     def __init__(self, space: XSpace, plane: Plane) -> None:
-        self.plane = plane
-        stats = plane.events.stats
-        code, self.texts = read.strings(space, plane, stats, "hlo_op")
-        framework, _ = read.strings(space, plane, stats, "tf_op")
-        self.code, self.framework = code.astype(np.int64), framework.astype(np.int64)
-        self.program, _ = read.ints(space, plane, stats, "program_id")
-        self.cause, self.caused = read.ints(space, plane, stats, "correlation_id")
-
-    def named(self, rows: I64) -> tuple[list[OpKey], I64]:
-        """The distinct ops that the events `rows` name, and the index of each event's op."""
-        program, code = self.program[rows], self.code[rows]
-        where, first = row_codes(program, code)
-        keys = zip(program[first].tolist(), code[first].tolist(), strict=True)
-        return [(p % 2**64, _leaf(self.texts[t])) for p, t in keys], where
+        self.plane, self.named = plane, named_ops(space, plane)
+        numbers: dict[OpKey, int] = {}
+        hlo = self.named.hlo()
+        number = [numbers.setdefault((op.program or 0, op.hlo_op), len(numbers)) for op in hlo.ops]
+        self.op: I64 = np.array([*number, -1], np.int64)[hlo.op]
+        self.keys = list(numbers)
+        self.cause, self.caused = read.ints(space, plane, plane.events.stats, "correlation_id")
 
 
-def _leaf(hlo_op: str) -> str:
-    return hlo_op.rpartition("::")[2]
-
-
-def _launches(events: _Events, named: np.ndarray[tuple[int], np.dtype[np.bool_]] | None = None) -> _Launches:
-    """Ops by correlation id, from the events that name an op, or from the events in the mask `named`."""
-    rows = np.flatnonzero(events.caused & (events.code >= 0 if named is None else named))
-    keys, op = events.named(rows)
-    pairs = np.unique(np.stack([events.cause[rows], op], axis=1), axis=0)
+def _launches(events: _Events, counts: Bools | None = None) -> _Launches:
+    """Ops by correlation id, from the events that name an op, or from those of them in the mask `counts`."""
+    rows = np.flatnonzero(events.caused & (events.op >= 0 if counts is None else counts))
+    pairs = np.unique(np.stack([events.cause[rows], events.op[rows]], axis=1), axis=0)
     cause, first, count = np.unique(pairs[:, 0], return_index=True, return_counts=True)
-    return _Launches(keys, cause[count == 1], pairs[first[count == 1], 1])
+    return _Launches(events.keys, cause[count == 1], pairs[first[count == 1], 1])
 
 
 def _plane(events: _Events, ops: HloOps, launches: _Launches) -> Unclaimed:
     plane, names = events.plane, events.plane.event_metadata.names
     recorded = on_recorded_line(plane)
-    claimed, programs = _claimed(events, ops)
-    unclaimed_events = np.flatnonzero(recorded & ~claimed & ~((events.code < 0) & (events.framework >= 0)))
+    claimed = np.array([*(ops.find(*key) is not None for key in events.keys), False], np.bool_)[events.op]
+    has_framework_op = np.array([*(bool(op.framework_op) for op in events.named.ops), False], np.bool_)[events.named.op]
+    unclaimed_events = np.flatnonzero(recorded & ~claimed & ~((events.op < 0) & has_framework_op))
     on_plane = _launches(events, claimed)
     cause, row = events.cause[unclaimed_events], plane.events.metadata[unclaimed_events].astype(np.int64)
-    attributes = (on_plane.find(cause), launches.find(cause), row, events.code[unclaimed_events])
+    attributes = (on_plane.find(cause), launches.find(cause), row, events.op[unclaimed_events])
     where, first = row_codes(*attributes)
     distinct = np.stack([column[first] for column in attributes], axis=1)
-    by_name = _by_name(ops, programs)
+    by_name = _by_name(ops, sorted({program for program, _ in events.keys}))
     rows: dict[OpKey, int] = {}
     kinds: dict[OpKey, str] = {}
     row_of = np.empty(len(distinct), np.int64)
@@ -127,7 +117,7 @@ def _plane(events: _Events, ops: HloOps, launches: _Launches) -> Unclaimed:
             else by_name.get(_plain(names[name]))
         )
         if key is None:
-            key = (0, _leaf(events.texts[hlo]) if hlo >= 0 else names[name])
+            key = (0, events.keys[hlo][1] if hlo >= 0 else names[name])
             kinds[key] = _kind(names[name])
         row_of[i] = rows.setdefault(key, len(rows))
     duration = plane.events.duration_ps
@@ -140,17 +130,6 @@ def _kind(name: str) -> str:
     """Category of an unattributed event; copies are recognised in both spellings."""
     kind = memcpy_kind(name, short=True)
     return f"{MEMORY_COPY} {kind.removeprefix('Memcpy')}" if kind else UNATTRIBUTED
-
-
-def _claimed(events: _Events, ops: HloOps) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], list[int]]:
-    """Mask of the events that name an existing instruction, and the ids of all programs named."""
-    rows = np.flatnonzero(events.code >= 0)
-    keys, where = events.named(rows)
-    exists = np.array([ops.find(*key) is not None for key in keys], np.bool_)
-    claimed = np.zeros(len(events.code), np.bool_)
-    if len(rows):
-        claimed[rows] = exists[where]
-    return claimed, sorted({program for program, _ in keys})
 
 
 def _plain(name: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.attribution import EventOp, named_ops
 from tpu_profile_plugin.analysis.common.op_names import parse_op
 from tpu_profile_plugin.analysis.common.planes import on_recorded_line
 from tpu_profile_plugin.analysis.common.rows import row_codes
@@ -18,7 +19,6 @@ from tpu_profile_plugin.analysis.environment.environment import plane_text
 from tpu_profile_plugin.analysis.hlo.instructions import provenance
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.gpu.tensor_cores import is_eligible, uses_tensor_core
-from tpu_profile_plugin.analysis.ops.hlo_records import OpKey
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
@@ -184,7 +184,7 @@ def _merged(rows: Iterable[KernelRow]) -> list[KernelRow]:
 
 
 def _plane_rows(space: XSpace, plane: Plane, ops: HloOps) -> list[KernelRow]:
-    """Kernels of one GPU, grouped by (metadata row, details, program, HLO op, framework op, equation)."""
+    """Kernels of one GPU, grouped by (metadata row, details, op, equation)."""
     stats, names = plane.events.stats, plane.event_metadata.names
     details, detail_texts = read.strings(space, plane, stats, "kernel_details")
     vendor = plane_text(space, plane, "device_vendor")
@@ -192,23 +192,19 @@ def _plane_rows(space: XSpace, plane: Plane, ops: HloOps) -> list[KernelRow]:
     events = np.flatnonzero(filled & (plane.events.duration_ps > 0) & on_recorded_line(plane))
     if not len(events):
         return []
-    columns = {name: read.strings(space, plane, stats, name) for name in ("hlo_op", "tf_op", "equation")}
-    program, _ = read.ints(space, plane, stats, "program_id")
-    codes = [plane.events.metadata[events].astype(np.int64), details[events].astype(np.int64), program[events]]
-    codes += [column[events].astype(np.int64) for column, _ in columns.values()]
+    named = named_ops(space, plane)
+    equation, equation_texts = read.strings(space, plane, stats, "equation")
+    codes = [column[events].astype(np.int64) for column in (plane.events.metadata, details, named.op, equation)]
     where, first = row_codes(*codes)
-    keys = np.stack([code[first] for code in codes], axis=1)
-    sums = _times(plane.events.duration_ps[events] // PS_PER_NS, where, len(keys))
+    keys = zip(*(code[first].tolist() for code in codes), strict=True)
+    sums = _times(plane.events.duration_ps[events] // PS_PER_NS, where, len(first))
     rows = []
-    for key, runs, total, minimum, maximum in zip(keys.tolist(), *(column.tolist() for column in sums), strict=True):
-        hlo, framework, equation = (
-            texts[code] if code >= 0 else "" for code, (_, texts) in zip(key[3:], columns.values(), strict=True)
-        )
-        launch = parse_launch(detail_texts[key[1]])
-        uses = uses_tensor_core(names[key[0]], vendor)
-        op, eligible = _op(ops, (key[2] % 2**64, hlo.rpartition("::")[2]), framework, equation, uses=uses)
+    for key, runs, total, minimum, maximum in zip(keys, *(column.tolist() for column in sums), strict=True):
+        name, launch = names[key[0]], parse_launch(detail_texts[key[1]])
+        uses = uses_tensor_core(name, vendor)
+        op, eligible = _op(ops, named.at(key[2]), equation_texts[key[3]] if key[3] >= 0 else "", uses=uses)
         shape = (launch.grid, launch.block, launch.registers, launch.static_shared, launch.dynamic_shared)
-        kernel = Kernel(names[key[0]], *shape, uses, eligible, op)
+        kernel = Kernel(name, *shape, uses, eligible, op)
         rows.append(KernelRow(kernel, launch.occupancy, runs, total, minimum, maximum))
     return rows
 
@@ -223,17 +219,17 @@ def _times(duration_ns: I64, key: I64, keys: int) -> tuple[I64, I64, I64, I64]:
     return np.bincount(key, minlength=keys), total, minimum, maximum
 
 
-def _op(ops: HloOps, hlo_op: OpKey, tf_op: str, equation: str, *, uses: bool) -> tuple[str, bool]:
+def _op(ops: HloOps, op: EventOp, equation: str, *, uses: bool) -> tuple[str, bool]:
     """Framework op of a kernel, and whether it could run on matrix units.
 
     The op is that of the HLO instruction if it is in a program, else the one named by the event. A kernel that uses
     matrix units shows that the op named by its event could.
     """
     name, eligible = "", False
-    if tf_op:
-        name = parse_op(tf_op).name
+    if op.framework_op:
+        name = parse_op(op.framework_op).name
         eligible = is_matrix_equation(equation) or is_eligible(name) or uses
-    instruction = ops.find(*hlo_op) if hlo_op[1] else None
+    instruction = ops.find(op.program or 0, op.hlo_op) if op.path else None
     if instruction is not None:
         name = parse_op(provenance(instruction)).name
         eligible |= is_eligible(name)

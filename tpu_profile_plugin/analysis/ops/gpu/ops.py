@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.attribution import named_ops
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
 from tpu_profile_plugin.analysis.common.planes import ABSENT, PlaneExtras, Preprocessed, recorded_lines
 from tpu_profile_plugin.analysis.common.rows import row_codes
@@ -125,30 +126,24 @@ def _ops(space: XSpace, plane: Plane, hlo: HloOps) -> tuple[list[_Op], I64]:
 
     An event whose HLO op is in no program has no op, even if it names a framework op.
     """
-    stats = plane.events.stats
-    hlo_op, hlo_texts = read.strings(space, plane, stats, "hlo_op")
-    program, has_program = read.ints(space, plane, stats, "program_id")
-    framework, framework_texts = read.strings(space, plane, stats, "tf_op")
+    named = named_ops(space, plane)
     ops: list[_Op] = []
-    op_of_event = np.full(len(hlo_op), -1, np.int64)
-    named = np.flatnonzero((hlo_op >= 0) | (framework >= 0))
-    row = plane.events.metadata[named].astype(np.int64)
-    columns = (hlo_op[named], framework[named], program[named], has_program[named].astype(np.int64), row)
-    key_of_event, first = row_codes(*columns)
-    keys = np.stack([column[first] for column in columns], axis=1)
-    op_of_key = np.full(len(keys), -1, np.int64)
-    for k in np.argsort(first).tolist():
-        hlo_code, framework_code, program_id, known, metadata = keys[k].tolist()
+    op_of_event = np.full(len(named.op), -1, np.int64)
+    events = np.flatnonzero(named.op >= 0)
+    codes, rows = named.op[events].astype(np.int64), plane.events.metadata[events].astype(np.int64)
+    key_of_event, first = row_codes(codes, rows)
+    op_of_key = np.full(len(first), -1, np.int64)
+    for key in np.argsort(first).tolist():
+        event_op, row = named.ops[codes[first[key]]], int(rows[first[key]])
         op: _Op | None = None
-        if hlo_code >= 0:
-            leaf = hlo_texts[hlo_code].rpartition("::")[2]
-            op = _hlo_op(hlo, program_id % 2**64, leaf) if known else None
-        elif tf_op := framework_texts[framework_code]:
-            op = _framework_op(tf_op, plane.event_metadata.names[metadata])
+        if event_op.path:
+            op = None if event_op.program is None else _hlo_op(hlo, event_op.program, event_op.hlo_op)
+        elif event_op.framework_op:
+            op = _framework_op(event_op.framework_op, plane.event_metadata.names[row])
         if op is not None:
-            op_of_key[k] = len(ops)
+            op_of_key[key] = len(ops)
             ops.append(op)
-    op_of_event[named] = op_of_key[key_of_event]
+    op_of_event[events] = op_of_key[key_of_event]
     return ops, op_of_event
 
 
@@ -235,11 +230,12 @@ def framework_sources(space: XSpace, planes: Sequence[Plane]) -> dict[str, Sourc
         stats = plane.events.stats
         if plane.stat_metadata.row("source_stack") is None:
             continue
-        columns = [read.strings(space, plane, stats, name) for name in ("tf_op", "source", "source_stack")]
-        rows = np.flatnonzero((columns[0][0] >= 0) & (columns[1][0] >= 0))
-        _, first = row_codes(*(column[rows].astype(np.int64) for column, _ in columns))
+        named = named_ops(space, plane).by("framework_op")
+        (source, sources), (stack, stacks) = (read.strings(space, plane, stats, n) for n in ("source", "source_stack"))
+        rows = np.flatnonzero((named.op >= 0) & (source >= 0))
+        _, first = row_codes(*(column[rows].astype(np.int64) for column in (named.op, source, stack)))
         for row in rows[first].tolist():
-            op, source, stack = (texts[column[row]] if column[row] >= 0 else "" for column, texts in columns)
-            file, _, line = source.rpartition(":")
-            found.setdefault(op, (file, int(line) if line.isdecimal() else -1, stack))
+            file, _, line = sources[source[row]].rpartition(":")
+            place = file, int(line) if line.isdecimal() else -1, stacks[stack[row]] if stack[row] >= 0 else ""
+            found.setdefault(named.ops[named.op[row]].framework_op, place)
     return found

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tpu_profile_plugin import _native, protos
+from tpu_profile_plugin.analysis.attribution import split_source
 from tpu_profile_plugin.analysis.common.mapper import Mapper
 from tpu_profile_plugin.analysis.common.planes import (
     OP_LINES,
@@ -149,7 +149,6 @@ def _records(op_meta: OpMetadata, plane: Plane, row: I64, runs: I64, time: I64, 
 
 
 TENSOR_CORE = "TensorCore"
-_LINE = re.compile(r"\s*([+-]?[0-9]+)\s*", re.ASCII)
 
 
 def tpu_records(
@@ -283,11 +282,3 @@ def _texts(space: XSpace, plane: Plane, rows: I64) -> tuple[OpText, ...]:
         file, line = split_source(source)
         op_texts.append(OpText(names[row] if display_names[row] else "", deduplicated, file, line, stack, TENSOR_CORE))
     return tuple(op_texts)
-
-
-def split_source(source: str) -> tuple[str, int]:
-    """File and line of `file:line`; ("", 0) for other texts."""
-    file, colon, line = source.partition(":")
-    match = _LINE.fullmatch(line) if colon and len(line) < 32 else None
-    number = int(match[1]) if match else 2**31
-    return (file, number) if -(2**31) <= number < 2**31 else ("", 0)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.attribution import hlo_name
 from tpu_profile_plugin.analysis.common.planes import OPS, device_planes, events_of_lines, is_tensor_core, lines_named
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.ops.text import hlo_name
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
