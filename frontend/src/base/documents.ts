@@ -2,6 +2,15 @@
 
 import type { TableData } from "./table/table_data";
 
+/** Batching configuration of one model; 0 or "" where it was not recorded. */
+export interface BatchingParameters {
+  readonly num_batch_threads: number;
+  readonly max_batch_size: number;
+  readonly batch_timeout_micros: number;
+  readonly max_enqueued_batches: number;
+  readonly allowed_batch_sizes: string;
+}
+
 /** Collectives, steps, devices, clocks and launches of the chosen hosts; times are whole picoseconds. */
 export interface Communication {
   /** One row per collective, most exposed time without waits first, as findings rank them. */
@@ -52,6 +61,13 @@ export interface CommunicationStep {
   readonly hidden_percent: number | null;
 }
 
+/** Requests and batches of each model that a host serves; times are milliseconds. */
+export interface InferenceProfile {
+  readonly models: readonly ServedModel[];
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
 /** A device that the others wait for. */
 export interface LateDevice {
   readonly device: string;
@@ -68,6 +84,31 @@ export interface LateDevice {
   readonly waits_ratio: number | null;
 }
 
+/** Requests or batches of a model: single ones by percentile, and averages. */
+export interface Percentiles {
+  /** The single ones in order of their percentile, the average of each batch size, and last the average of all. */
+  readonly rows: TableData;
+  /** Of the single ones in the first rows: the share of those before in the chosen order, 0 to 100. */
+  readonly percentiles: readonly number[];
+  /** Number of all. */
+  readonly count: number;
+  /** Number of all divided by the time from the first begin to the last end. */
+  readonly per_second: number;
+  /** Mean over all. */
+  readonly latency_ms: number;
+}
+
+/** Requests and batches of a model. */
+export interface ServedModel {
+  /** "ALL" if requests name no model. */
+  readonly name: string;
+  readonly requests: Percentiles;
+  /** Null if no model of the host has any. */
+  readonly batches: Percentiles | null;
+  /** Of the server's batching; null if the profile lacks them. */
+  readonly parameters: BatchingParameters | null;
+}
+
 /** A run of a collective that waited until other devices had started; no other number includes this wait. */
 export interface WaitForStart {
   readonly device: string;
@@ -81,5 +122,6 @@ export interface WaitForStart {
 
 /** What `/page` answers, by the id of the tool. */
 export interface Documents {
+  readonly inference_profile: InferenceProfile;
   readonly communication: Communication;
 }

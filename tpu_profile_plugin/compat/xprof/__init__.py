@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tpu_profile_plugin.compat.xprof import inference_profile
 from tpu_profile_plugin.compat.xprof.members import as_xprof
 from tpu_profile_plugin.logdir import RunFiles
 from tpu_profile_plugin.run.run import Run
@@ -28,7 +29,7 @@ LISTED = frozenset(ORDER) - {"pod_viewer", "inference_profile"}
 _ALL_ONLY = frozenset({"overview_page", "pod_viewer", "smart_suggestion"})
 _ALL_AND_EACH = frozenset({"input_pipeline_analyzer", "framework_op_stats", "kernel_stats", "megascale_stats"})
 
-FORMS: dict[str, Tool] = {}
+FORMS: dict[str, Tool] = {tool.id: tool for tool in (inference_profile.TOOL,)}
 """Tools whose answer XProf makes in a form of its own, by id."""
 
 

@@ -1,14 +1,14 @@
 // Percentile charts, figures and summary of requests and batches. Pure.
 import type { StackChart } from "../../base/chart/chart_spec";
 import { filledSeries } from "../../base/chart/chart_data";
-import { columnOf, propertyNumber } from "../../api/payload/fields";
+import { columnOf } from "../../api/payload/fields";
 import { formatCount, formatPercent, formatQuantity } from "../../base/format";
 import { CATEGORIES } from "../../base/steps/step_category";
 import type { CategoryId } from "../../base/steps/step_category";
+import type { BatchingParameters, Percentiles, ServedModel } from "../../base/documents";
 import type { TableData } from "../../base/table/table_data";
 import type { Figure } from "../../widgets/content/figures";
 import type { SharePart } from "../../widgets/chart/share_bar";
-import type { Model } from "./decode";
 
 /** Parts of a request from bottom to top of a bar, with the step category whose colour they use. */
 const PARTS: readonly (readonly [string, CategoryId])[] = [
@@ -19,14 +19,8 @@ const PARTS: readonly (readonly [string, CategoryId])[] = [
   ["device_compute", "device_compute"],
   ["data_transfer_d2h", "output"],
   ["host_postprocess", "collectives"],
-  ["idle time", "idle"],
+  ["idle_time", "idle"],
 ];
-
-/** The rows of sampled requests or batches. */
-function sampleRows(table: TableData): number[] {
-  const labels = columnOf(table, "percentile") ?? [];
-  return labels.flatMap((label, row) => (typeof label === "string" && /^\d+(\.\d+)?$/.test(label) ? [row] : []));
-}
 
 const numberAt = (table: TableData, id: string, row: number): number | null => {
   const value = columnOf(table, id)?.[row];
@@ -39,34 +33,35 @@ const REST = "host_batch_formation";
 /** Time of a part of a request, so that the parts add up to its latency. */
 function partAt(table: TableData, id: string, row: number): number | null {
   if (id !== REST) return numberAt(table, id, row);
-  const latency = numberAt(table, "latency_ms", row);
+  const latency = numberAt(table, "latency", row);
   if (latency === null) return numberAt(table, id, row);
   const others = PARTS.reduce((all, [other]) => all + (other === REST ? 0 : (numberAt(table, other, row) ?? 0)), 0);
   return Math.max(0, latency - others);
 }
 
-/** Begin and end of the sampled items in ps on the time axis of the trace; null if unknown. */
-export function sampleWindows(table: TableData): ({ begin: number; end: number } | null)[] {
-  return sampleRows(table).map((row) => {
-    const [begin, end] = [numberAt(table, "begin_ms", row), numberAt(table, "end_ms", row)];
+/** Begin and end of the sampled items in ps on the time axis of the trace; null if the times are equal. */
+export function sampleWindows({ rows, percentiles }: Percentiles): ({ begin: number; end: number } | null)[] {
+  return percentiles.map((_, row) => {
+    const [begin, end] = [numberAt(rows, "begin", row), numberAt(rows, "end", row)];
     return begin !== null && end !== null && end > begin ? { begin: Math.round(begin * 1e9), end: Math.round(end * 1e9) } : null;
   });
 }
 
+const labelsOf = ({ percentiles }: Percentiles): string[] => percentiles.map((percentile) => `${Number(percentile.toFixed(3))}%`);
+
 /** Latency of the sampled requests by percentile; null without samples. */
-export function requestChart(requests: TableData): StackChart | null {
-  const rows = sampleRows(requests);
-  if (rows.length === 0) return null;
-  const labels = columnOf(requests, "percentile") ?? [];
+export function requestChart(requests: Percentiles): StackChart | null {
+  const { rows, percentiles } = requests;
+  if (percentiles.length === 0) return null;
   const parts = PARTS.flatMap(([id, category]) => {
-    const column = requests.columns.find((one) => one.id === id);
+    const column = rows.columns.find((candidate) => candidate.id === id);
     return column
-      ? [{ name: column.label, colour: CATEGORIES[category].colour, values: rows.map((row) => partAt(requests, id, row)) }]
+      ? [{ name: column.label, colour: CATEGORIES[category].colour, values: percentiles.map((_, row) => partAt(rows, id, row)) }]
       : [];
   });
   return {
     kind: "stack",
-    x: { name: "Percentile", unit: null, labels: rows.map((row) => `${Number(labels[row])}%`) },
+    x: { name: "Percentile", unit: null, labels: labelsOf(requests) },
     y: { name: "Time", unit: "ms" },
     series: filledSeries(parts),
     total: "Latency",
@@ -74,42 +69,34 @@ export function requestChart(requests: TableData): StackChart | null {
 }
 
 /** Latency of the sampled batches: batching delay, device compute, other. */
-export function batchChart(batches: TableData): StackChart | null {
-  const rows = sampleRows(batches);
-  if (rows.length === 0) return null;
-  const labels = columnOf(batches, "percentile") ?? [];
-  const rest = rows.map((row) => Math.max(0, (numberAt(batches, "latency", row) ?? 0) - (numberAt(batches, "device_compute", row) ?? 0)));
+export function batchChart(batches: Percentiles): StackChart | null {
+  const { rows, percentiles } = batches;
+  if (percentiles.length === 0) return null;
+  const valuesOf = (id: string): (number | null)[] => percentiles.map((_, row) => numberAt(rows, id, row));
+  const [processing, device] = [valuesOf("latency"), valuesOf("device_compute")];
   return {
     kind: "stack",
-    x: { name: "Percentile", unit: null, labels: rows.map((row) => `${Number(labels[row])}%`) },
+    x: { name: "Percentile", unit: null, labels: labelsOf(batches) },
     y: { name: "Time", unit: "ms" },
     series: filledSeries([
+      { name: "Batching delay", colour: CATEGORIES.compilation.colour, values: valuesOf("batching_delay") },
+      { name: "Device compute", colour: CATEGORIES.device_compute.colour, values: device },
       {
-        name: "Batching delay",
-        colour: CATEGORIES.compilation.colour,
-        values: rows.map((row) => numberAt(batches, "batching_delay_us", row)),
+        name: "Other processing",
+        colour: CATEGORIES.host_compute.colour,
+        values: processing.map((latency, row) => Math.max(0, (latency ?? 0) - (device[row] ?? 0))),
       },
-      {
-        name: "Device compute",
-        colour: CATEGORIES.device_compute.colour,
-        values: rows.map((row) => numberAt(batches, "device_compute", row)),
-      },
-      { name: "Other processing", colour: CATEGORIES.host_compute.colour, values: rest },
     ]),
     total: "Delay and processing",
   };
 }
 
-function averageRow(table: TableData): number {
-  return (columnOf(table, "percentile") ?? []).findIndex((label) => label === "Average" || label === "Aggregated");
-}
-
 /** The parts of the average request; empty if unknown. */
-export function averageParts({ requests }: Model): SharePart[] {
-  const row = averageRow(requests);
+export function averageParts({ requests: { rows } }: ServedModel): SharePart[] {
+  const row = rows.rowCount - 1;
   const parts = PARTS.flatMap(([id, category]) => {
-    const column = requests.columns.find((one) => one.id === id);
-    const value = column ? partAt(requests, id, row) : null;
+    const column = rows.columns.find((candidate) => candidate.id === id);
+    const value = column ? partAt(rows, id, row) : null;
     return column && value !== null && value > 0
       ? [{ name: column.label, help: column.help ?? "", value, colour: CATEGORIES[category].colour }]
       : [];
@@ -119,47 +106,44 @@ export function averageParts({ requests }: Model): SharePart[] {
 }
 
 /** Title and sentence of the summary. */
-export function summary(model: Model): { title: string; sentence: string } {
-  const latency = propertyNumber(model.requests.properties, "averageLatencyMs");
-  const rate = propertyNumber(model.requests.properties, "throughput");
+export function summary(model: ServedModel): { title: string; sentence: string } {
+  const { latency_ms, per_second } = model.requests;
   const largest = [...averageParts(model)].sort((a, b) => b.share - a.share)[0];
   const title =
-    `A request takes ${formatQuantity(latency, "ms")} on average` +
+    `A request takes ${formatQuantity(latency_ms, "ms")} on average` +
     `${largest ? `; ${formatPercent(100 * largest.share)} of it is ${largest.name.toLowerCase()}` : ""}`;
-  return { title, sentence: `${rate === null ? "-" : formatCount(rate)} requests per second.` };
+  return { title, sentence: `${formatCount(per_second)} requests per second.` };
 }
 
-const PARAMETERS = [
-  ["NumBatchThreads", "Batch threads", "Threads that process batches concurrently."],
-  ["MaxBatchSize", "Largest batch size", "Maximum number of inputs in a batch."],
-  ["BatchTimeoutMicros", "Batch timeout", "Maximum time that a batch waits for more requests."],
-  ["MaxEnqueuedBatches", "Maximum batches in the queue", "Further requests are rejected."],
-  ["AllowedBatchSizes", "Allowed batch sizes", "Batches are padded to the next larger of these."],
-] as const;
+const recorded = (count: number): string | null => (count > 0 ? String(count) : null);
 
-/** The server's batching parameters; empty if the profile does not contain them. */
-export function parameterFigures({ properties }: TableData): Figure[] {
-  if (properties["hasBatchingParam"] !== "true") return [];
-  return PARAMETERS.map(([key, name, help]) => {
-    const text = properties[`batchingParam${key}`] ?? "";
-    const value = key === "BatchTimeoutMicros" && text !== "" && Number.isFinite(Number(text)) ? formatQuantity(Number(text), "us") : text;
-    return { name, help, value: value || null };
-  });
+/** The server's batching parameters. */
+export function parameterFigures(server: BatchingParameters): Figure[] {
+  const timeout = server.batch_timeout_micros;
+  return [
+    { name: "Batch threads", value: recorded(server.num_batch_threads), help: "Threads that process batches concurrently." },
+    { name: "Largest batch size", value: recorded(server.max_batch_size), help: "Maximum number of inputs in a batch." },
+    {
+      name: "Batch timeout",
+      value: timeout > 0 ? formatQuantity(timeout, "us") : null,
+      help: "Maximum time that a batch waits for more requests.",
+    },
+    { name: "Maximum batches in the queue", value: recorded(server.max_enqueued_batches), help: "Further requests are rejected." },
+    { name: "Allowed batch sizes", value: server.allowed_batch_sizes || null, help: "Batches are padded to the next larger of these." },
+  ];
 }
 
-export function rateFigures({ properties }: TableData, what: string): Figure[] {
-  const rate = propertyNumber(properties, "throughput");
-  const latency = propertyNumber(properties, "averageLatencyMs");
+export function rateFigures({ per_second, latency_ms }: Percentiles, what: string): Figure[] {
   return [
     {
       name: "Throughput",
-      value: rate === null ? null : `${formatCount(rate)} ${what}/s`,
+      value: `${formatCount(per_second)} ${what}/s`,
       better: "higher",
       help: `Completed ${what} per second.\nTheir number divided by the time from the first begin to the last end.\nSource: trace.`,
     },
     {
       name: "Average latency",
-      value: latency === null ? null : formatQuantity(latency, "ms"),
+      value: formatQuantity(latency_ms, "ms"),
       better: "lower",
       help: `Time from begin to end.\nMean over all ${what}.\nSource: trace.`,
     },
@@ -167,9 +151,9 @@ export function rateFigures({ properties }: TableData, what: string): Figure[] {
 }
 
 /** Columns for which the server computes no percentiles. */
-const NO_ORDER = new Set(["throughput", "begin_ms", "end_ms"]);
+const NO_ORDER = new Set(["throughput", "begin", "end"]);
 
 /** Labels of the columns that support percentiles. */
-export function sortColumns(table: TableData): string[] {
-  return table.columns.filter((column) => column.kind === "number" && !NO_ORDER.has(column.id)).map((column) => column.label);
+export function sortColumns(rows: TableData): string[] {
+  return rows.columns.filter((column) => column.kind === "number" && !NO_ORDER.has(column.id)).map((column) => column.label);
 }

@@ -4,7 +4,8 @@ import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
 import { fileNameOf, storeAt, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
-import type { TableData } from "../../base/table/table_data";
+import { documentOf } from "../../api/client";
+import type { BatchingParameters, Percentiles, ServedModel } from "../../base/documents";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { Card } from "../../widgets/content/card";
 import { Chart } from "../../widgets/chart/chart";
@@ -13,8 +14,6 @@ import { FitTable } from "../../widgets/table/fit_table";
 import { Panel } from "../../widgets/status/panel";
 import { ShareBar } from "../../widgets/chart/share_bar";
 import { useLoad } from "../../widgets/status/use_load";
-import { hasRequests, readInference } from "./decode";
-import type { Model } from "./decode";
 import { averageParts, batchChart, parameterFigures, rateFigures, requestChart, sampleWindows, sortColumns, summary } from "./model";
 import "./page.css";
 
@@ -28,9 +27,9 @@ function InferencePage(page: PageProps) {
   const request = useKey(state, "request_column");
   const batch = useKey(state, "batch_column");
   const params = { run, tag: tool.id, host: host ?? undefined, request_column: request, batch_column: batch };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readInference(await client.json<unknown>("page", params, { signal })));
+  const answer = useLoad(JSON.stringify(params), (signal) => documentOf(client, "inference_profile", params, { signal }));
   if (answer.data === null) return <Pending answer={answer} page={page} what="Reading the requests" rows={16} />;
-  const models = answer.data.filter(hasRequests);
+  const models = answer.data.models.filter(({ requests }) => requests.count > 0);
   const model = models.find(({ name }) => name === wanted) ?? models[0];
   if (!model) {
     return (
@@ -50,7 +49,7 @@ function InferencePage(page: PageProps) {
         <Section
           title="Request level analysis"
           kind="requests"
-          table={model.requests}
+          items={model.requests}
           chart={requestChart(model.requests)}
           order={request}
           orderKey="request_column"
@@ -63,7 +62,8 @@ function InferencePage(page: PageProps) {
           <Section
             title="Batch level analysis"
             kind="batches"
-            table={model.batches}
+            items={model.batches}
+            parameters={model.parameters}
             chart={batchChart(model.batches)}
             order={batch}
             orderKey="batch_column"
@@ -72,15 +72,6 @@ function InferencePage(page: PageProps) {
             file={`${file}_batches`}
             state={state}
           />
-        ) : null}
-        {model.patterns ? (
-          <Card
-            title="Tensor transfer analysis"
-            class="table-card"
-            help={"Number and time of conversions of tensors to the device's layout, by shape and layout.\nSource: trace."}
-          >
-            <FitTable most={320} data={model.patterns} title="" fileName={`${file}_patterns`} store={storeAt(state, "t3")} />
-          </Card>
         ) : null}
       </div>
     </div>
@@ -93,8 +84,8 @@ function Summary({
   state,
   several,
 }: {
-  model: Model;
-  models: readonly Model[];
+  model: ServedModel;
+  models: readonly ServedModel[];
   state: PageProps["state"];
   several: boolean;
 }) {
@@ -135,7 +126,8 @@ function Summary({
 interface SectionProps {
   title: string;
   kind: "requests" | "batches";
-  table: TableData;
+  items: Percentiles;
+  parameters?: BatchingParameters | null;
   chart: ReturnType<typeof requestChart>;
   order: string | null;
   orderKey: string;
@@ -145,12 +137,11 @@ interface SectionProps {
   host: string | null;
 }
 
-function Section({ host, title, kind, table, chart, order, orderKey, prefix, file, state }: SectionProps) {
+function Section({ host, title, kind, items, parameters = null, chart, order, orderKey, prefix, file, state }: SectionProps) {
   const store = useMemo(() => storeAt(state, prefix), [state, prefix]);
-  const parameters = kind === "batches" ? parameterFigures(table) : [];
-  const columns = sortColumns(table);
-  const spec = useMemo(() => chart, [table]);
-  const windows = useMemo(() => sampleWindows(table), [table]);
+  const columns = sortColumns(items.rows);
+  const spec = useMemo(() => chart, [items]);
+  const windows = useMemo(() => sampleWindows(items), [items]);
   const open = (place: number): void => {
     const window = windows[place];
     if (window) state.set(toolPatch("trace_viewer@", host, OWN_KEYS, { window: `${window.begin},${window.end}` }), "push");
@@ -161,12 +152,12 @@ function Section({ host, title, kind, table, chart, order, orderKey, prefix, fil
       <div class="columns narrow-wide">
         <div class="column">
           <Card title={title}>
-            <Figures items={rateFigures(table, kind)} />
+            <Figures items={rateFigures(items, kind)} />
           </Card>
           {kind === "batches" ? (
             <Card title="Batching parameters">
-              {parameters.length ? (
-                <Figures items={parameters} />
+              {parameters ? (
+                <Figures items={parameterFigures(parameters)} />
               ) : (
                 <p class="dim">The profile does not contain the server's batching parameters.</p>
               )}
@@ -211,7 +202,7 @@ function Section({ host, title, kind, table, chart, order, orderKey, prefix, fil
           </label>
         }
       >
-        <FitTable most={360} data={table} title="" fileName={file} store={store} />
+        <FitTable most={360} data={items.rows} title="" fileName={file} store={store} />
       </Card>
     </>
   );

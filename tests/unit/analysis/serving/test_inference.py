@@ -192,14 +192,16 @@ def test_the_batch_table():
 
 
 def test_latency_of_batches():
-    tables = answer(inference_profile.TOOL, BATCHED)
-    names = ("percentile", "latency", "batching_delay_us", "device_compute", "begin_ms", "end_ms")
-    assert rows(tables[2], *names) == [
+    (model,) = answer(inference_profile.TOOL, BATCHED + METRICS, page=True)["models"]
+    requests, batches = model["requests"], model["batches"]
+    assert rows(batches["rows"], "percentile", "latency", "batching_delay", "device_compute", "begin", "end") == [
         ["0.000", 1.2, 0.5, 0.4, 1.5, 2.7],
         ["Batch size 16", 1.2, 0.5, 0.4, None, None],
         ["Aggregated", 1.2, 0.5, 0.4, None, None],
     ]
-    assert rows(tables[1], "begin_ms", "end_ms")[:2] == [[1.1, 3.0], [1.0, 3.0]]
+    assert rows(requests["rows"], "begin", "end")[:2] == [[1.1, 3.0], [1.0, 3.0]]
+    assert (requests["percentiles"], requests["count"], requests["per_second"]) == ([0, 50], 2, 1000)
+    assert [requests["latency_ms"], model["parameters"]["max_batch_size"]] == [1.95, 64]
 
 
 def test_batches_without_a_request_count_all_the_same():
