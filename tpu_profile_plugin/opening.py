@@ -216,7 +216,7 @@ class OpenRun(Run):
         from tpu_profile_plugin.report.saved import SavedReport
 
         redactor = Redactor(names_of([self] if base is None else [self, base])) if redact else None
-        data = report_of(self._place, self.name, base and base.name, window, redactor)
+        data = report_of(self._place, self.name, None if base is None else base.name, window, redactor)
         return SavedReport(data, self.logdir, f"{REPLACED}; {LEFT}" if redact else "")
 
     @property

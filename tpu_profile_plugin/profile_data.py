@@ -150,23 +150,23 @@ class _StatReader:
 
     def of_event(self, row: int) -> Iterator[Pair]:
         """The stats of the event in this row of the plane's table, without those of its metadata."""
-        number, at = divmod(row, _BLOCK)
+        block_number, offset = divmod(row, _BLOCK)
         block = self._block
-        if block[0] != number:
+        if block[0] != block_number:
             stats = self._plane.events.stats
-            bounds = stats.start[number * _BLOCK : (number + 1) * _BLOCK + 1].astype(np.int64)
+            bounds = stats.start[block_number * _BLOCK : (block_number + 1) * _BLOCK + 1].astype(np.int64)
             starts = (bounds - bounds[0]).tolist()
             # Replaced as a whole, so that threads may race.
-            block = self._block = (number, starts, self._pairs(stats, int(bounds[0]), int(bounds[-1])))
-        return iter(block[2][block[1][at] : block[1][at + 1]])
+            block = self._block = (block_number, starts, self._pairs(stats, int(bounds[0]), int(bounds[-1])))
+        return iter(block[2][block[1][offset] : block[1][offset + 1]])
 
     def _pairs(self, stats: Stats, first: int, last: int) -> list[Pair]:
         """A pair per stat; JAX gives nothing where the metadata is missing or no value is set."""
         kind, bits = stats.kind[first:last], stats.value[first:last]
         values = np.empty(last - first, object)
-        for one in np.unique(kind).tolist():
-            where = np.flatnonzero(kind == one)
-            values[where] = self._values(one, bits[where])
+        for value_kind in np.unique(kind).tolist():
+            where = np.flatnonzero(kind == value_kind)
+            values[where] = self._values(value_kind, bits[where])
         keys = stats.key[first:last].tolist()
         names = self._plane.stat_metadata.names
         pairs: list[Pair] = list(zip(map(names.__getitem__, keys), values.tolist(), strict=True))
@@ -202,11 +202,11 @@ class _StatReader:
         space, plane = (message(f"tensorflow.profiler.{name}").DESCRIPTOR for name in ("XSpace", "XPlane"))
         metadata = plane.fields_by_name["stat_metadata"]
         view = self._space.data.data
-        planes = [one for one in fields(view) if one[0] == space.fields_by_name["planes"].number]
+        planes = [field for field in fields(view) if field[0] == space.fields_by_name["planes"].number]
         _, _, _, begin, end = planes[self._plane.index]
         entry = message(metadata.message_type.full_name)
-        found = (one for one in fields(view, begin, end) if one[0] == metadata.number)
-        ids = (entry.FromString(bytes(view[start:stop])).key for _, _, _, start, stop in found)
+        entries = (field for field in fields(view, begin, end) if field[0] == metadata.number)
+        ids = (entry.FromString(bytes(view[start:stop])).key for _, _, _, start, stop in entries)
         return frozenset(ids)
 
 

@@ -44,13 +44,13 @@ def read_response(data: bytes) -> Response:
     parts: list[memoryview] = []
     old: memoryview | None = None
     empty_trace = False
-    view, known = memoryview(data), message("tensorflow.ProfileResponse")
+    view, response = memoryview(data), message("tensorflow.ProfileResponse")
     for number, wire, _, begin, end in fields(view):
-        if number == known.XSPACE_FIELD_NUMBER and wire == LENGTH:
+        if number == response.XSPACE_FIELD_NUMBER and wire == LENGTH:
             parts.append(view[begin:end])
-        elif number == known.EMPTY_TRACE_FIELD_NUMBER and wire == VARINT:
+        elif number == response.EMPTY_TRACE_FIELD_NUMBER and wire == VARINT:
             empty_trace = any(byte & 0x7F for byte in view[begin:end])
-        elif number == known.TOOL_DATA_FIELD_NUMBER and wire == LENGTH:
+        elif number == response.TOOL_DATA_FIELD_NUMBER and wire == LENGTH:
             # Current servers send no results of tools; some old ones send the profile as one.
             old = _xspace_of_tool_data(view, begin, end) or old
     if not parts:
@@ -61,11 +61,11 @@ def read_response(data: bytes) -> Response:
 
 def _xspace_of_tool_data(view: memoryview, begin: int, end: int) -> memoryview | None:
     """The data of a ProfileToolData named xplane.pb; None for other names."""
-    name, data, known = b"", None, message("tensorflow.ProfileToolData")
+    name, data, tool_data = b"", None, message("tensorflow.ProfileToolData")
     for number, wire, _, first, last in fields(view, begin, end):
-        if wire == LENGTH and number == known.NAME_FIELD_NUMBER:
+        if wire == LENGTH and number == tool_data.NAME_FIELD_NUMBER:
             name = bytes(view[first : min(last, first + 200)])
-        elif wire == LENGTH and number == known.DATA_FIELD_NUMBER:
+        elif wire == LENGTH and number == tool_data.DATA_FIELD_NUMBER:
             data = view[first:last]
     return data if name.endswith(b"xplane.pb") else None
 
@@ -81,8 +81,8 @@ class XSpaceOutline:
 
 def scan_xspace(xspace: memoryview | bytes) -> XSpaceOutline:
     """Walks the outermost levels of an XSpace, and planes up to the first event; raises MalformedMessage."""
-    view, known = memoryview(xspace), message("tensorflow.profiler.XSpace")
-    planes, errors, warnings = known.PLANES_FIELD_NUMBER, known.ERRORS_FIELD_NUMBER, known.WARNINGS_FIELD_NUMBER
+    view, space = memoryview(xspace), message("tensorflow.profiler.XSpace")
+    planes, errors, warnings = space.PLANES_FIELD_NUMBER, space.ERRORS_FIELD_NUMBER, space.WARNINGS_FIELD_NUMBER
     has_events = False
     texts: dict[int, list[str]] = {errors: [], warnings: []}
     for number, wire, _, begin, end in fields(view):

@@ -131,11 +131,11 @@ def of_continuous() -> Iterator[None]:
     try:
         yield
     except WorkerFailure as failure:
-        known = {
+        other = {
             "NOT_FOUND": (NOT_STARTED, "Continuous profiling is not running in this program."),
             "UNIMPLEMENTED": (NO_CONTINUOUS, "This profiler server has no continuous profiling."),
             "ALREADY_EXISTS": (ALREADY_STARTED, "This program records already, continuously or for a capture."),
         }.get(failure.grpc_code)
-        if known is None:
+        if other is None:
             raise
-        raise WorkerFailure(*known, failure.grpc_code, failure.details) from failure
+        raise WorkerFailure(*other, failure.grpc_code, failure.details) from failure

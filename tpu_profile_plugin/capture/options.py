@@ -83,7 +83,6 @@ OPTION_NAMES = frozenset(item.name for item in fields(CaptureOptions))
 
 def options_from(values: Mapping[str, Any]) -> CaptureOptions:
     """Options from JSON or a query string; unknown names are ignored. Raises BadRequest."""
-    known = OPTION_NAMES
     options = CaptureOptions()
     given: dict[str, Any] = {}
     advanced: dict[str, str | bool | int] = {}
@@ -94,11 +93,11 @@ def options_from(values: Mapping[str, Any]) -> CaptureOptions:
             if not isinstance(value, Mapping):
                 raise _refused(name, value, "an object of names and values")
             advanced |= {str(key): advanced_value(item) for key, item in value.items() if str(key).strip()}
-        elif name in known:
+        elif name in OPTION_NAMES:
             given[name] = _read(name, value)
     # The dialog's free-form rows may contain options of `CaptureOptions` as well.
     for name in list(advanced):
-        if name in known - {"advanced"}:
+        if name in OPTION_NAMES - {"advanced"}:
             given.setdefault(name, _read(name, advanced.pop(name)))
     return replace(options, **given, advanced=advanced)
 

@@ -36,12 +36,12 @@ _WAITS = frozenset(("cudaDeviceSynchronize", "hipDeviceSynchronize", "cuCtxSynch
 def device_clocks(space: XSpace) -> tuple[DeviceClock, ...]:
     """The clocks of devices that disagree with their host's; reads launches, and what they start, only."""
     host = next((plane for plane in space.planes if plane.name == "/host:CPU"), None)
-    found = [(match, plane) for plane in space.planes if (match := _DEVICE.match(plane.name))]
-    if host is None or not found:
+    matches = [(match, plane) for plane in space.planes if (match := _DEVICE.match(plane.name))]
+    if host is None or not matches:
         return ()
-    kind = found[0][0][2]
+    kind = matches[0][0][2]
     key, lines = _KEY[kind], _PROGRAMS if kind == "TPU" else None
-    devices = [(match[1], plane) for match, plane in found if match[2] == kind and _has(plane, key)]
+    devices = [(match[1], plane) for match, plane in matches if match[2] == kind and _has(plane, key)]
     if not devices or not _has(host, key):
         return ()
     host, *planes = space.filtered(
@@ -59,8 +59,8 @@ def device_clocks(space: XSpace) -> tuple[DeviceClock, ...]:
 
 def moved_planes(clocks: Sequence[DeviceClock], planes: Iterable[Plane]) -> dict[int, int]:
     """By index of the plane what is added to its times, of planes of devices whose clocks disagreed."""
-    found = {plane.index: clock_of(clocks, plane.name) for plane in planes} if clocks else {}
-    return {index: clock.offset_ps for index, clock in found.items() if clock is not None and clock.offset_ps}
+    moved = {plane.index: clock_of(clocks, plane.name) for plane in planes} if clocks else {}
+    return {index: clock.offset_ps for index, clock in moved.items() if clock is not None and clock.offset_ps}
 
 
 def clock_of(clocks: Sequence[DeviceClock], plane: str) -> DeviceClock | None:
@@ -75,9 +75,9 @@ def _has(plane: Plane, stat: str) -> bool:
 
 def _calls(space: XSpace, host: Plane, key: str) -> tuple[I64, I64]:
     """Key and begin of the first event of each launch, by key."""
-    value, known = read.ints(space, host, host.events.stats, key)
-    begin = host.events.begin_ps[known]
-    value = value[known]
+    value, present = read.ints(space, host, host.events.stats, key)
+    begin = host.events.begin_ps[present]
+    value = value[present]
     order = np.lexsort((begin, value))
     value, begin = value[order], begin[order]
     first = np.append(True, np.diff(value) != 0)[: len(value)]
@@ -94,14 +94,14 @@ def _waits(host: Plane) -> tuple[I64, I64]:
 
 def _launched(space: XSpace, plane: Plane, lines: Sequence[str] | None, calls: tuple[I64, I64]) -> tuple[I64, I64, I64]:
     """Of what was launched on a plane: when it was called for, its begin and its end."""
-    value, known = read.ints(space, plane, plane.events.stats, _KEY["TPU" if lines else "GPU"])
+    value, present = read.ints(space, plane, plane.events.stats, _KEY["TPU" if lines else "GPU"])
     for line, name in enumerate(plane.lines.name):
-        known[plane.lines.events_of(line)] &= lines is None or name in lines
-    rows = np.flatnonzero(known) if len(calls[0]) else np.zeros(0, np.int64)
-    at = np.minimum(np.searchsorted(calls[0], value[rows]), len(calls[0]) - 1)
-    same = calls[0][at] == value[rows]
+        present[plane.lines.events_of(line)] &= lines is None or name in lines
+    rows = np.flatnonzero(present) if len(calls[0]) else np.zeros(0, np.int64)
+    call = np.minimum(np.searchsorted(calls[0], value[rows]), len(calls[0]) - 1)
+    same = calls[0][call] == value[rows]
     begin = plane.events.begin_ps[rows[same]]
-    return calls[1][at[same]], begin, begin + plane.events.duration_ps[rows[same]]
+    return calls[1][call[same]], begin, begin + plane.events.duration_ps[rows[same]]
 
 
 def _over(called: I64, end: I64, waits: tuple[I64, I64]) -> I64:

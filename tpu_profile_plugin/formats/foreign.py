@@ -71,8 +71,8 @@ def refuse(content: U8) -> None:
     Content that may be an XSpace is looked at only if it does not decode.
     """
     head = content[:_HEAD].tobytes()
-    if (known := _known(head)) is not None:
-        raise CorruptProfile(f"The file is {known}.", offset=0)
+    if (kind := _known(head)) is not None:
+        raise CorruptProfile(f"The file is {kind}.", offset=0)
     if not head or (head[0] in _FIRST_TAGS and _REPLACEMENT not in head):
         return
     try:

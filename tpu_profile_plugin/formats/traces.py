@@ -62,15 +62,15 @@ def _read_pieces(pytorch: bool, pieces: Iterable[U8]) -> Unpacked:
     return Unpacked(space, skipped, tuple(ImpossibleTimes(*line) for line in times))
 
 
-def _skipped(kind: str, begin: int, at: int, what: str, count: int, size: int, length: int) -> Skipped:
+def _skipped(kind: str, begin: int, place: int, what: str, count: int, size: int, length: int) -> Skipped:
     more = ("", ", nor is a later one")[count - 1] if count < 3 else f", nor are {count - 1} later ones"
     several = count > 1
     match kind:
         case "damaged":
-            return Skipped(begin, size, f"an event is no JSON: {what} at byte {at:,}{more}", "damaged_events")
+            return Skipped(begin, size, f"an event is no JSON: {what} at byte {place:,}{more}", "damaged_events")
         case "mended":
             text = f"{count:,} events that are no JSON were repaired, the first" if several else "An event was repaired"
-            return Skipped(begin, 0, f"{text} at byte {at:,}: {what}.", "repaired_events")
+            return Skipped(begin, 0, f"{text} at byte {place:,}: {what}.", "repaired_events")
         case "stray":
             reason = "text between events, as two processes leave it that write one file"
             return Skipped(begin, size, reason, "stray_text")

@@ -115,18 +115,21 @@ def read_host(files: Files, file: HostFile) -> Bytes:
     Each text must end where the next begins: gzip tells its end, a Zstandard file and plain texts go last. Raises what
     `Files.read` raises.
     """
-    own = files.read(file.path, file.size, file.mtime_ns, file.tag)
+    profile = files.read(file.path, file.size, file.mtime_ns, file.tag)
     if not file.captures:
-        return own
-    captures = [(one.name, files.read(one.path, one.size, one.mtime_ns, one.tag)) for one in file.captures]
+        return profile
+    captures = [
+        (capture.name, files.read(capture.path, capture.size, capture.mtime_ns, capture.tag))
+        for capture in file.captures
+    ]
     packed = [data for name, data in captures if name.endswith(".gz")]
     plain = [data for name, data in captures if not name.endswith(".gz")]
     if file.name.endswith(".gz"):
-        parts = [own, *packed, *plain]
+        parts = [profile, *packed, *plain]
     elif file.name.endswith(".json"):
-        parts = [*packed, own, *plain]
+        parts = [*packed, profile, *plain]
     else:
-        parts = [*packed, *map(_stored, plain), own]
+        parts = [*packed, *map(_stored, plain), profile]
     import numpy as np
 
     return np.frombuffer(b"".join(part.data for part in parts), np.uint8)

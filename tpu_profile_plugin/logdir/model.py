@@ -57,8 +57,8 @@ class HostFile:
     @property
     def identity(self) -> Hashable:
         """Equal for equal content: path, size, modification time, content tag."""
-        own = (self.path, self.size, self.mtime_ns, self.tag)
-        return (*own, *(capture.identity for capture in self.captures)) if self.captures else own
+        identity = (self.path, self.size, self.mtime_ns, self.tag)
+        return (*identity, *(capture.identity for capture in self.captures)) if self.captures else identity
 
 
 @dataclass(frozen=True, slots=True)

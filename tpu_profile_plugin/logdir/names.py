@@ -86,14 +86,14 @@ def pytorch_trace(file_name: str) -> tuple[str, int] | None:
 
 def is_xplane(file_name: str) -> bool:
     """Whether the file is a profile for all tools, which makes its directory a run."""
-    known = host_and_kind(file_name)
-    return known is not None and known[1] == "xplane"
+    profile = host_and_kind(file_name)
+    return profile is not None and profile[1] == "xplane"
 
 
 def is_relevant(file_name: str) -> bool:
     """Whether a file is a profile or explains why there is none; listings skip all other files."""
-    known = host_and_kind(file_name) is not None or file_name.endswith(OLD_RESULTS)
-    return known or is_capture(file_name) or is_likely(file_name)
+    named = host_and_kind(file_name) is not None or file_name.endswith(OLD_RESULTS)
+    return named or is_capture(file_name) or is_likely(file_name)
 
 
 def unique_name(base: str, taken: Iterable[str]) -> str:

@@ -171,7 +171,7 @@ class Tree:
         """Replaces everything at and below `path` by a recursive listing of it; returns the number of entries."""
         path = path.strip("/")
         below = path + "/" if path else ""
-        for old in [known for known in self._directories if known == path or known.startswith(below)]:
+        for old in [each for each in self._directories if each == path or each.startswith(below)]:
             del self._directories[old]
         parent, _, name = path.rpartition("/")
         if path != self._root and parent in self._directories:
@@ -204,12 +204,12 @@ class Tree:
 
     def _directory_at(self, path: str) -> Directory:
         """The directory at `path`, created with its parents if missing."""
-        directory = known = self._directories.get(path)
+        directory = existing = self._directories.get(path)
         if directory is None:
             directory = self._directories[path] = Directory()
-        while known is None and path != self._root and "/" in path:
+        while existing is None and path != self._root and "/" in path:
             path, _, name = path.rpartition("/")
-            known = self._directories.get(path)
+            existing = self._directories.get(path)
             self._directories.setdefault(path, Directory()).directories.add(name)
         return directory
 
@@ -328,9 +328,9 @@ class RemoteFiles(Files):
             return
         tree, directories = self._tree, [root]
         if tree is not None and began - self._whole_at < _WHOLE_S:
-            known = tree.profile_directories()
-            if known and len(known) < tree.objects / _PAGE:
-                directories = known
+            profiled = tree.profile_directories()
+            if profiled and len(profiled) < tree.objects / _PAGE:
+                directories = profiled
         tree = tree.copy() if tree is not None and directories != [root] else Tree(root)
         try:
             for path in directories:

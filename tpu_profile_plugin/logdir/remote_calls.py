@@ -237,13 +237,13 @@ def hide_in_logs(url: str) -> None:
 
     Libraries write the URL, or a part of it as a bucket's name, into messages and tracebacks of their own loggers.
     """
-    found = _secrets_of(url)
-    if not found:
+    secrets = _secrets_of(url)
+    if not secrets:
         return
     with _lock:
         if not _secrets:
             logging.setLogRecordFactory(functools.partial(_record, logging.getLogRecordFactory()))
-        _secrets.update(found)
+        _secrets.update(secrets)
 
 
 def _secrets_of(url: str) -> set[str]:

@@ -83,37 +83,39 @@ def trace_files(files: Files, path: str, listed: Mapping[str, FileStat]) -> list
     traces = {name: trace for name in listed if (trace := names.pytorch_trace(name))}
     count = Counter(worker for worker, _ in traces.values())
     unclear = [name for name, (worker, _) in sorted(traces.items()) if count[worker] > 1 or _PHASE.match(worker)]
-    told = sniff_all(files, {files.join(path, name): listed[name] for name in unclear[:MOST_SNIFFED]})
-    found = []
+    heads = sniff_all(files, {files.join(path, name): listed[name] for name in unclear[:MOST_SNIFFED]})
+    ranked = []
     for name, (worker, time) in sorted(traces.items()):
         phase = _PHASE.match(worker) is not None
-        rank = told.get(files.join(path, name), Sniffed()).rank
+        rank = heads.get(files.join(path, name), Sniffed()).rank
         if phase and rank is None and (named := _PHASE_RANK.match(worker)):
             rank = int(named[2])
         what = _PHASE_RANK.sub(r"\1-", worker) if phase else worker
-        found.append(TraceFile(name, worker, (None if phase else worker, rank), time, what))
-    return _by_rank(found)
+        ranked.append(TraceFile(name, worker, (None if phase else worker, rank), time, what))
+    return _by_rank(ranked)
 
 
 def sniffed_files(files: Files, path: str, listed: Mapping[str, FileStat]) -> tuple[list[TraceFile], list[str]]:
     """Of the files whose names may be those of traces: traces of PyTorch, and the names of other traces of events."""
     likely = sorted(filter(names.is_likely, listed))
     paths = {name: files.join(path, name) for name in likely}
-    told = sniff_all(files, {paths[name]: listed[name] for name in likely[:MOST_SNIFFED]})
+    heads = sniff_all(files, {paths[name]: listed[name] for name in likely[:MOST_SNIFFED]})
     # Beyond those, names that differ in their numbers are taken for equal.
-    alike = {_without_numbers(name): told[paths[name]] for name in likely[:MOST_SNIFFED] if told[paths[name]].is_trace}
-    found, others = [], []
+    alike = {
+        _without_numbers(name): heads[paths[name]] for name in likely[:MOST_SNIFFED] if heads[paths[name]].is_trace
+    }
+    traces, others = [], []
     for name in likely:
-        sniffed = told.get(paths[name])
+        sniffed = heads.get(paths[name])
         if sniffed is None:
             sniffed = alike.get(_without_numbers(name), Sniffed())._replace(rank=names.rank_of(name))
         if sniffed.is_trace and sniffed.is_pytorch:
             host = names.likely_host(name)
             rank = (name if sniffed.rank is None else None, sniffed.rank)
-            found.append(TraceFile(name, host, rank, 0, _without_rank(host, sniffed.rank)))
+            traces.append(TraceFile(name, host, rank, 0, _without_rank(host, sniffed.rank)))
         elif sniffed.is_trace:
             others.append(name)
-    return found, others
+    return traces, others
 
 
 def _without_numbers(name: str) -> str:
@@ -133,19 +135,19 @@ def _natural(text: str) -> list[tuple[str, int]]:
     return [(word, int(digits or 0)) for word, digits in re.findall(r"(\D*)(\d*)", text)]
 
 
-def _by_rank(found: list[TraceFile]) -> list[TraceFile]:
+def _by_rank(traces: list[TraceFile]) -> list[TraceFile]:
     """The traces of each worker by rank: several ranks are hosts of their own; of a single one not all may tell it."""
     ranks: dict[str | None, set[int]] = {}
-    for trace in found:
+    for trace in traces:
         worker, rank = trace.rank
         ranks.setdefault(worker, set()).update(() if rank is None else (rank,))
-    told = []
-    for trace in found:
+    ranked = []
+    for trace in traces:
         worker, rank = trace.rank
         several = len(ranks[worker]) > 1
         host = f"{trace.host} rank {rank}" if several and worker is not None and rank is not None else trace.host
-        told.append(replace(trace, host=host, rank=(worker, rank if several else None)))
-    return told
+        ranked.append(replace(trace, host=host, rank=(worker, rank if several else None)))
+    return ranked
 
 
 def recordings(traces: Iterable[TraceFile], listed: Mapping[str, FileStat]) -> dict[str, list[TraceFile]]:
@@ -165,10 +167,10 @@ def recordings(traces: Iterable[TraceFile], listed: Mapping[str, FileStat]) -> d
             by_age += [[] for _ in range(age + 1 - len(by_age))]
             by_age[age].append(trace)
     newest = {trace.what for trace in by_age[0]} if by_age else set()
-    found: dict[str, list[TraceFile]] = {}
+    by_label: dict[str, list[TraceFile]] = {}
     for age, group in enumerate(by_age):
-        found[_label(group, newest, found) if age else ""] = group
-    return found
+        by_label[_label(group, newest, by_label) if age else ""] = group
+    return by_label
 
 
 def _label(group: list[TraceFile], newest: set[str], taken: Iterable[str]) -> str:
@@ -195,31 +197,29 @@ def open_run(files: Files, path: str, name: str, directory: str, recording: str 
     except OSError as error:
         problem = Problem(UNREADABLE_DIRECTORY, unreadable_directory("the directory of this run", error))
         return RunFiles(name, session, directory, (), (problem,))
-    found = _recordings(files, path, listed)
+    recorded = _recordings(files, path, listed)
     if recording:
-        return _earlier(files, path, listed, found.traces.get(recording, []), (name, session, directory))
+        return _earlier(files, path, listed, recorded.traces.get(recording, []), (name, session, directory))
     hosts: list[HostFile] = []
     others: list[HostFile] = []
     problems: list[Problem] = []
-    replaced = _replaced(listed, found)
-    own = {trace.name: trace.host for trace in found.traces.get("", [])}
+    replaced = _replaced(listed, recorded)
+    trace_hosts = {trace.name: trace.host for trace in recorded.traces.get("", [])}
     for file_name in sorted(listed):
-        if file_name in found.likely or file_name in own:
-            known: tuple[str, FileKind] | None = (
-                own.get(file_name, names.likely_host(file_name)),
-                found.kind(file_name),
-            )
+        if file_name in recorded.likely or file_name in trace_hosts:
+            host = trace_hosts.get(file_name, names.likely_host(file_name))
+            profile: tuple[str, FileKind] | None = (host, recorded.kind(file_name))
         else:
-            known = names.host_and_kind(file_name)
-        file = _host_file(files, path, file_name, listed[file_name], known, [h.host for h in hosts])
+            profile = names.host_and_kind(file_name)
+        file = _host_file(files, path, file_name, listed[file_name], profile, [h.host for h in hosts])
         if file is None:
             continue
         if file_name in replaced:
-            problems.append(_not_read(file_name, replaced[file_name], found.label(file_name), name))
+            problems.append(_not_read(file_name, replaced[file_name], recorded.label(file_name), name))
         elif file.problem is not None and file.kind == "xplane":
             problems.append(file.problem)
         (hosts if file.kind == "xplane" and file_name not in replaced else others).append(file)
-    if not found.likely and own:
+    if not recorded.likely and trace_hosts:
         problems += _other_traces(files, path, listed)
     shown = _with_trace_json(_with_captures(files, path, hosts), others)
     problems += _run_problems(listed, any(file.kind == "xplane" for file in shown), bool(shown or others))
@@ -277,8 +277,8 @@ class _Recordings:
 def _recordings(files: Files, path: str, listed: Mapping[str, FileStat]) -> _Recordings:
     """What is recorded in a directory; likely names count where no profile of a known name holds anything."""
     if any(status.usable for name, status in listed.items() if names.is_xplane(name)):
-        known = trace_files(files, path, listed)
-        return _Recordings(recordings(known, listed), tuple(known))
+        traces = trace_files(files, path, listed)
+        return _Recordings(recordings(traces, listed), tuple(traces))
     traces, others = sniffed_files(files, path, listed)
     named = any(kind and kind[1] == "trace.json.gz" for kind in map(names.host_and_kind, listed))
     likely = [trace.name for trace in traces] + ([] if named else others)
@@ -302,22 +302,22 @@ def _earlier(
     return RunFiles(*of_run, tuple(_with_captures(files, path, hosts)), earlier=True)
 
 
-def _replaced(listed: Mapping[str, FileStat], found: _Recordings) -> dict[str, str]:
+def _replaced(listed: Mapping[str, FileStat], recorded: _Recordings) -> dict[str, str]:
     """Ignored profile -> the file of the same host that is read instead: the record file, as in XProf;
     an XSpace, or the newest, for traces of one rank; one that holds nothing only if all do.
     """
     read: dict[tuple[str | None, int | None], str] = {}
     replaced: dict[str, str] = {}
-    for trace in found.traces.get("", ()):
+    for trace in recorded.traces.get("", ()):
         read[trace.rank] = trace.name
-        known = names.pytorch_trace(trace.name)
-        if known is not None and (plain := known[0] + XPLANE) in listed:
+        named = names.pytorch_trace(trace.name)
+        if named is not None and (plain := named[0] + XPLANE) in listed:
             if listed[plain].usable or not listed[trace.name].usable:
                 read[trace.rank] = replaced[trace.name] = plain
             else:
                 replaced[plain] = trace.name
-    newest = {trace.name for trace in found.traces.get("", ())}
-    replaced |= {trace.name: read[trace.rank] for trace in found.all if trace.name not in newest}
+    newest = {trace.name for trace in recorded.traces.get("", ())}
+    replaced |= {trace.name: read[trace.rank] for trace in recorded.all if trace.name not in newest}
     for name in listed:
         plain = name.removesuffix(RIEGELI) + XPLANE
         if name.endswith(RIEGELI) and plain in listed:
@@ -346,8 +346,8 @@ def _captures_of(file: HostFile, captures: list[HostFile]) -> tuple[HostFile, ..
     if names.pytorch_trace(file.name) is None:
         return ()
     rank = names.rank_of(file.name)
-    own = [capture for capture in captures if rank is not None and names.rank_of(capture.name) == rank]
-    return tuple(own or captures)
+    of_rank = [capture for capture in captures if rank is not None and names.rank_of(capture.name) == rank]
+    return tuple(of_rank or captures)
 
 
 def _with_trace_json(hosts: list[HostFile], others: list[HostFile]) -> list[HostFile]:
@@ -360,11 +360,11 @@ def _with_trace_json(hosts: list[HostFile], others: list[HostFile]) -> list[Host
 
 
 def _host_file(
-    files: Files, path: str, file_name: str, status: FileStat, known: tuple[str, FileKind] | None, taken: list[str]
+    files: Files, path: str, file_name: str, status: FileStat, profile: tuple[str, FileKind] | None, taken: list[str]
 ) -> HostFile | None:
-    if known is None:
+    if profile is None:
         return None
-    host, kind = known
+    host, kind = profile
     host = names.printable(host)
     if kind == "xplane":
         host = names.unique_name(host, taken)
@@ -418,14 +418,14 @@ def _run_problems(listed: Mapping[str, FileStat], hosts: bool, others: bool) -> 
 def _other_traces(files: Files, path: str, listed: Mapping[str, FileStat]) -> list[Problem]:
     """Names traces of PyTorch that other names hide behind those that profilers give."""
     likely = [name for name in sorted(listed) if names.is_likely(name)][:_MOST_TRIED]
-    told = sniff_all(files, {files.join(path, name): listed[name] for name in likely})
-    found = [names.printable(name) for name, one in zip(likely, told.values(), strict=True) if one.is_pytorch]
-    if not found:
+    heads = sniff_all(files, {files.join(path, name): listed[name] for name in likely})
+    hidden = [names.printable(name) for name, head in zip(likely, heads.values(), strict=True) if head.is_pytorch]
+    if not hidden:
         return []
     message = (
-        f"{', '.join(found)}: not shown, because other traces are named as PyTorch names them. Open it by its path."
+        f"{', '.join(hidden)}: not shown, because other traces are named as PyTorch names them. Open it by its path."
     )
-    return [Problem("other_traces", message, found[0])]
+    return [Problem("other_traces", message, hidden[0])]
 
 
 def _not_read(left: str, read: str, recording: str, run: str) -> Problem:

@@ -122,21 +122,21 @@ class Scanner:
                     "Reload to continue, or point --logdir at a smaller tree.",
                 )
             )
-        if untold := [path for path, known in walk.seen.items() if known.untold]:
+        if untold := [path for path, cached in walk.seen.items() if cached.untold]:
             message = f"{len(untold)} directories have files that may be traces and were not looked into yet: reload."
             walk.problems.append(Problem("scan_incomplete", message))
         return Scan(_locations(walk), len(walk.seen), began, time.monotonic(), tuple(walk.problems))
 
     def _listing(self, path: str, deadline: float) -> _Cached | OSError | None:
         """The directory's content, from the cache if unchanged; None when time is up and nothing is cached."""
-        known = self._known.get(path)
+        cached = self._known.get(path)
         now = time.monotonic()
         if now > deadline:
-            return known
+            return cached
         try:
-            stamp = known.listing.stamp if known is not None and now - known.read_at < _TRUST_S else None
+            stamp = cached.listing.stamp if cached is not None and now - cached.read_at < _TRUST_S else None
             if stamp is not None and self._files.stamp(path) == stamp:
-                return known
+                return cached
             return self._looked_into(path, self._files.entries(path), now)
         except OSError as error:
             return error

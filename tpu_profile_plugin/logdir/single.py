@@ -86,8 +86,8 @@ class SingleFile(SingleRun):
             status = file.stat()
         except OSError:
             raise NotFound(f"There is no file {file.name}.") from None
-        known = names.host_and_kind(file.name)
-        host = known[0] if known else file.name.removesuffix(".pb").removesuffix(".riegeli") or _HOST
+        named = names.host_and_kind(file.name)
+        host = named[0] if named else file.name.removesuffix(".pb").removesuffix(".riegeli") or _HOST
         problem = None if status.st_size else empty_file(file.name)
         entry = HostFile(host, str(file), status.st_size, status.st_mtime_ns, "xplane", file.name, problem=problem)
         problems = () if problem is None else (problem,)

@@ -60,18 +60,18 @@ def sniff(files: Files, path: str, status: FileStat) -> Sniffed:
     if not status.usable:
         return _NOTHING
     with _lock:
-        known = _known.setdefault(files, {})
-        if (found := known.get((path, status))) is not None:
-            return found
+        versions = _known.setdefault(files, {})
+        if (sniffed := versions.get((path, status))) is not None:
+            return sniffed
     try:
-        found = _sniffed(_text(files.head(path, min(HEAD, status.size))))
+        sniffed = _sniffed(_text(files.head(path, min(HEAD, status.size))))
     except (OSError, ProfileError):
         return _NOTHING
     with _lock:
-        if len(known) >= _MOST_KNOWN:
-            known.clear()
-        known[path, status] = found
-    return found
+        if len(versions) >= _MOST_KNOWN:
+            versions.clear()
+        versions[path, status] = sniffed
+    return sniffed
 
 
 def sniff_all(files: Files, paths: Mapping[str, FileStat]) -> dict[str, Sniffed]:
@@ -79,8 +79,8 @@ def sniff_all(files: Files, paths: Mapping[str, FileStat]) -> dict[str, Sniffed]
     if files.workers < 2 or len(paths) < 2:
         return {path: sniff(files, path, status) for path, status in paths.items()}
     with ThreadPoolExecutor(files.workers, "profile-sniff") as pool:
-        found = pool.map(lambda item: sniff(files, *item), paths.items())
-        return dict(zip(paths, found, strict=True))
+        sniffed = pool.map(lambda item: sniff(files, *item), paths.items())
+        return dict(zip(paths, sniffed, strict=True))
 
 
 def is_known(files: Files, path: str, status: FileStat) -> bool:

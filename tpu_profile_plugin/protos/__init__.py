@@ -55,14 +55,14 @@ def _read(name: str, data: memoryview, depth: int) -> Any:
     target = message(name)()
     if len(data) > _LARGEST or depth > _DEEPEST:
         return target
-    known = target.DESCRIPTOR.fields_by_number
+    by_number = target.DESCRIPTOR.fields_by_number
     with suppress(MalformedMessage):
         for number, wire, start, begin, end in fields(data):
             part = parse(name, data[start:end])
             if part is not None:
                 target.MergeFrom(part)
-            elif wire == LENGTH and number in known:
-                _add_sound_part(target, known[number], data[begin:end], depth)
+            elif wire == LENGTH and number in by_number:
+                _add_sound_part(target, by_number[number], data[begin:end], depth)
     return target
 
 

@@ -27,13 +27,13 @@ def _lines(name: str, data: memoryview, depth: int) -> Iterator[str]:
     if len(data) <= _WHOLE or depth == _DEEPEST:
         yield _whole(name, data, depth)
         return
-    known = message(name).DESCRIPTOR.fields_by_number
+    by_number = message(name).DESCRIPTOR.fields_by_number
     places: dict[int, list[tuple[int, int, int]]] = {}
     with suppress(MalformedMessage):
         for number, _, start, begin, end in fields(data):
             places.setdefault(number, []).append((start, begin, end))
     for number, occurrences in sorted(places.items()):
-        field = known.get(number)
+        field = by_number.get(number)
         inner = None if field is None else field.message_type
         if inner is None or inner.GetOptions().map_entry:
             yield _whole(name, b"".join(data[start:end] for start, _, end in occurrences), depth)

@@ -215,8 +215,8 @@ def _peak_on_windows() -> int:
     counters = (ctypes.c_size_t * 10)()
     kernel = ctypes.windll.kernel32  # type: ignore[attr-defined,unused-ignore]
     this_process = ctypes.c_void_p(-1)
-    known = kernel.K32GetProcessMemoryInfo(this_process, ctypes.byref(counters), ctypes.sizeof(counters))
-    return int(counters[8 // ctypes.sizeof(ctypes.c_size_t)]) if known else 0
+    answered = kernel.K32GetProcessMemoryInfo(this_process, ctypes.byref(counters), ctypes.sizeof(counters))
+    return int(counters[8 // ctypes.sizeof(ctypes.c_size_t)]) if answered else 0
 
 
 _LEAST = 2
