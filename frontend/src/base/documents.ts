@@ -68,6 +68,14 @@ export interface InferenceProfile {
   readonly left_out: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** GPU kernels. */
+export interface KernelStats {
+  /** One row per kernel, launch configuration and op, longest total duration first; registers and occupancy are null where the launch was recorded without them. */
+  readonly kernels: TableData;
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
 /** A device that the others wait for. */
 export interface LateDevice {
   readonly device: string;
@@ -122,6 +130,7 @@ export interface WaitForStart {
 
 /** What `/page` answers, by the id of the tool. */
 export interface Documents {
+  readonly kernel_stats: KernelStats;
   readonly inference_profile: InferenceProfile;
   readonly communication: Communication;
 }

@@ -60,37 +60,37 @@ export const COLUMNS = {
     measured_memory_bw: "Bandwidth",
     operational_intensity: "Intensity",
   },
-  kernel_launches: {
-    kernel_name: "Kernel",
-    share: "Share",
-    total_duration_us: "Total",
-    occurrences: "Runs",
-    avg_duration_us: "Average",
-    op_name: "Op",
-    grid_dim: "Grid",
-    block_dim: "Block",
-    min_duration_us: "Shortest",
-    max_duration_us: "Longest",
-    registers_per_thread: "Registers per thread",
-    shmem_bytes: "Shared memory",
-    occupancy_pct: "Occupancy",
-    is_op_tensor_core_eligible: "Op can use tensor cores",
-    is_kernel_using_tensor_core: "Uses tensor cores",
-  },
-  kernel_groups: {
-    name: "",
-    share: "Share",
-    total_duration_us: "Total",
-    occurrences: "Runs",
-    avg_duration_us: "Average",
-    others: "",
-    launches: "",
-    min_duration_us: "Shortest",
-    max_duration_us: "Longest",
-    eligible: "",
-    uses: "",
-  },
-} as const satisfies Readonly<Record<string, Columns>>;
+  kernel_launches: [
+    "kernel_name",
+    "share",
+    "total_duration_us",
+    "occurrences",
+    "avg_duration_us",
+    "op_name",
+    "grid_dim",
+    "block_dim",
+    "min_duration_us",
+    "max_duration_us",
+    "registers_per_thread",
+    "shmem_bytes",
+    "occupancy_pct",
+    "is_op_tensor_core_eligible",
+    "is_kernel_using_tensor_core",
+  ],
+  kernel_groups: [
+    "name",
+    "share",
+    "total_duration_us",
+    "occurrences",
+    "avg_duration_us",
+    "others",
+    "launches",
+    "min_duration_us",
+    "max_duration_us",
+    "eligible",
+    "uses",
+  ],
+} as const satisfies Readonly<Record<string, Columns | readonly string[]>>;
 
 /** The labels of shown columns; "" keeps the table's own. */
 export const labelled = (table: TableData, columns: Columns): TableData =>
@@ -101,8 +101,12 @@ export const labelled = (table: TableData, columns: Columns): TableData =>
  * without a value. Of a table with a base, the numbers in `compared` come after the name, each with its difference, the
  * first with its base, too.
  */
-export function arranged(table: TableData, columns: Columns, compared: readonly string[] = []): { table: TableData; hidden: string[] } {
-  const [name = "", ...others] = Object.keys(columns);
+export function arranged(
+  table: TableData,
+  columns: Columns | readonly string[],
+  compared: readonly string[] = [],
+): { table: TableData; hidden: string[] } {
+  const [name = "", ...others] = Array.isArray(columns) ? (columns as readonly string[]) : Object.keys(columns);
   const joined = table.columns.some(({ id }) => id === SIDE);
   const differences = joined ? [...compared.flatMap((id, i) => [id, ...(i === 0 ? [baseOf(id)] : []), differenceOf(id)]), SIDE] : [];
   const shown = [name, ...new Set([...differences, ...others])];

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tpu_profile_plugin.compat.xprof import inference_profile
+from tpu_profile_plugin.compat.xprof import (
+    inference_profile,
+    kernel_stats,
+)
 from tpu_profile_plugin.compat.xprof.members import as_xprof
 from tpu_profile_plugin.logdir import RunFiles
 from tpu_profile_plugin.run.run import Run
@@ -29,7 +32,13 @@ LISTED = frozenset(ORDER) - {"pod_viewer", "inference_profile"}
 _ALL_ONLY = frozenset({"overview_page", "pod_viewer", "smart_suggestion"})
 _ALL_AND_EACH = frozenset({"input_pipeline_analyzer", "framework_op_stats", "kernel_stats", "megascale_stats"})
 
-FORMS: dict[str, Tool] = {tool.id: tool for tool in (inference_profile.TOOL,)}
+FORMS: dict[str, Tool] = {
+    tool.id: tool
+    for tool in (
+        inference_profile.TOOL,
+        kernel_stats.TOOL,
+    )
+}
 """Tools whose answer XProf makes in a form of its own, by id."""
 
 

@@ -2,71 +2,90 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from tpu_profile_plugin.analysis.common.reasons import NO_GPU, Reason
-from tpu_profile_plugin.analysis.ops.gpu.kernel_table import combine_kernel_rows
+from tpu_profile_plugin.analysis.ops.gpu.kernel_table import KernelRow, combine_kernel_rows
 from tpu_profile_plugin.analysis.ops.torch_inputs import dtype_of
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.kernels import GPU, host_kernels
 from tpu_profile_plugin.run.figures.op_inputs import run_op_inputs
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Table, flags, numbers, texts
+from tpu_profile_plugin.tables.catalogue import column, columns
+from tpu_profile_plugin.tables.document import Document
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import NS_PER_US
 
-COLUMNS = (
-    numbers("rank", "Rank", "", "Rank by total duration."),
-    texts("kernel_name", "Kernel Name", "Name of the kernel."),
-    numbers("registers_per_thread", "Registers per thread", "", "Number of registers per thread."),
-    numbers("shmem_bytes", "Shared Mem bytes", "bytes", "Static and dynamic shared memory of a block."),
-    texts("block_dim", "Block dim", "Threads per block, `x,y,z`."),
-    texts("grid_dim", "Grid dim", "Blocks of the grid, `x,y,z`."),
-    numbers("occupancy_pct", "Theoretical Occupancy %", "%", "Share of a multiprocessor's threads that can be in use."),
-    flags("is_op_tensor_core_eligible", "Op is TensorCore eligible", "Whether the op can run on tensor cores."),
-    flags("is_kernel_using_tensor_core", "Kernel uses TensorCore",
-          "Whether the kernel uses tensor cores, judged by its name."),
-    texts("op_name", "Op Name", "Framework op that launched the kernel."),
-    numbers("occurrences", "Occurrences", "", "Number of runs."),
-    numbers("total_duration_us", "Total Duration (μs)", "us", "Time of all runs."),
-    numbers("avg_duration_us", "Avg Duration (μs)", "us", "Total duration divided by runs, in whole ns."),
-    numbers("min_duration_us", "Min Duration (μs)", "us", "Duration of the shortest run."),
-    numbers("max_duration_us", "Max Duration (μs)", "us", "Duration of the longest run."),
-)  # fmt: skip
-
-
-PYTORCH_COLUMNS = (
-    texts("dtype", "Data type", "Type of the op's first tensor; tf32 where the kernel rounds to it; empty if unknown."),
+COLUMNS = columns(
+    *(
+        "kernel_name",
+        "share",
+        "total_duration_us",
+        "occurrences",
+        "avg_duration_us",
+        "op_name",
+        "grid_dim",
+        "block_dim",
+    ),
+    *("min_duration_us", "max_duration_us", "registers_per_thread", "shmem_bytes", "occupancy_pct"),
+    *("is_op_tensor_core_eligible", "is_kernel_using_tensor_core", column("rank", sentence="Rank by total duration.")),
 )
+PYTORCH_COLUMNS = columns("dtype")
 """Of PyTorch, after the columns that all profiles have."""
 
 
-def build(run: Run, query: Query) -> Table:
+@dataclass(frozen=True)
+class KernelStats(Document):
+    """GPU kernels.
+
+    Attributes:
+      kernels: one row per kernel, launch configuration and op, longest total duration first; registers and occupancy
+        are null where the launch was recorded without them.
+    """
+
+    kernels: Table
+
+
+def build(run: Run, query: Query) -> KernelStats:
     """The kernels by total duration."""
-    rows = combine_kernel_rows(run.map_hosts(host_kernels))
+    return KernelStats(kernel_table(run, kernel_rows(run)))
+
+
+def kernel_rows(run: Run) -> Sequence[KernelRow]:
+    """The kernels of all hosts, longest total duration first."""
+    return combine_kernel_rows(run.map_hosts(host_kernels))
+
+
+def kernel_table(run: Run, rows: Sequence[KernelRow]) -> Table:
+    """The table of these kernels."""
     kernels = [row.kernel for row in rows]
     inputs = run_op_inputs(run)
-    known = [dtype_of(inputs[one.op].types if one.op in inputs else "", one.name) for one in kernels]
-    return Table(
-        (*COLUMNS, *PYTORCH_COLUMNS) if inputs else COLUMNS,
-        (
-            range(1, len(rows) + 1),
-            [kernel.name for kernel in kernels],
-            [kernel.registers for kernel in kernels],
-            [kernel.static_shared + kernel.dynamic_shared for kernel in kernels],
-            [",".join(map(str, kernel.block)) for kernel in kernels],
-            [",".join(map(str, kernel.grid)) for kernel in kernels],
-            [row.occupancy for row in rows],
-            [kernel.eligible for kernel in kernels],
-            [kernel.uses_tensor_core for kernel in kernels],
-            [kernel.op for kernel in kernels],
-            [row.runs for row in rows],
-            [row.total_ns / NS_PER_US for row in rows],
-            [row.total_ns // row.runs / NS_PER_US for row in rows],
-            [row.min_ns / NS_PER_US for row in rows],
-            [row.max_ns / NS_PER_US for row in rows],
-            *([known] if inputs else []),
-        ),
-    )
+    total_ns = sum(row.total_ns for row in rows)
+    data = {
+        "rank": range(1, len(rows) + 1),
+        "kernel_name": [kernel.name for kernel in kernels],
+        "share": [row.total_ns / total_ns if total_ns else None for row in rows],
+        "registers_per_thread": [kernel.registers or None for kernel in kernels],
+        "shmem_bytes": [kernel.static_shared + kernel.dynamic_shared for kernel in kernels],
+        "block_dim": [",".join(map(str, kernel.block)) for kernel in kernels],
+        "grid_dim": [",".join(map(str, kernel.grid)) for kernel in kernels],
+        "occupancy_pct": [row.occupancy or None for row in rows],
+        "is_op_tensor_core_eligible": [kernel.eligible for kernel in kernels],
+        "is_kernel_using_tensor_core": [kernel.uses_tensor_core for kernel in kernels],
+        "op_name": [kernel.op for kernel in kernels],
+        "occurrences": [row.runs for row in rows],
+        "total_duration_us": [row.total_ns / NS_PER_US for row in rows],
+        "avg_duration_us": [row.total_ns // row.runs / NS_PER_US for row in rows],
+        "min_duration_us": [row.min_ns / NS_PER_US for row in rows],
+        "max_duration_us": [row.max_ns / NS_PER_US for row in rows],
+    }
+    if not inputs:
+        return Table(COLUMNS, data)
+    types = [dtype_of(inputs[kernel.op].types if kernel.op in inputs else "", kernel.name) for kernel in kernels]
+    return Table((*COLUMNS, *PYTORCH_COLUMNS), {**data, "dtype": types})
 
 
 def _lacks(facts: RunFacts) -> Reason | None:

@@ -37,7 +37,7 @@ export function hostOfBase(tool: ToolInfo, host: string | null): string | null |
 
 interface Asked<T> {
   /** Reads the answer of the page's own tool; undefined: it is a document, which needs no reading. */
-  read?: (answer: unknown) => T;
+  read?(this: void, answer: unknown): T;
   /** The route of the page's own answer; "page" by default. */
   route?: string;
   /** The request for the page's own run. */

@@ -1,5 +1,8 @@
 import { expect, it } from "vitest";
-import { amounts, filterKernels, groupKernels, readKernels, sameEverywhere, summaryOf, withBaseKernels } from "./model";
+import type { KernelStats } from "../../base/documents";
+import type { Cell } from "../../base/table/table_data";
+import { tableOf } from "../../base/testing";
+import { amounts, filterKernels, groupKernels, kernelsOf, sameEverywhere, summaryOf, withBaseKernels } from "./model";
 
 const IDS = [
   "rank",
@@ -15,55 +18,43 @@ const IDS = [
   "min_duration_us",
   "max_duration_us",
 ];
-const TYPES: Record<string, string> = {
-  kernel_name: "string",
-  op_name: "string",
-  is_op_tensor_core_eligible: "boolean",
-  is_kernel_using_tensor_core: "boolean",
-};
-
-function payload(rows: unknown[][]): unknown {
-  return {
-    cols: IDS.map((id) => ({ id, label: id === "total_duration_us" ? "Total Duration (μs)" : id, type: TYPES[id] ?? "number" })),
-    rows: rows.map((row) => ({ c: row.map((v) => ({ v })) })),
-  };
+/** A document with these launches; the share is that of the total duration, as the server gives it. */
+function payload(rows: readonly (readonly Cell[])[]): KernelStats {
+  const total = IDS.indexOf("total_duration_us");
+  const all = rows.reduce((sum, row) => sum + Number(row[total]), 0);
+  const share = rows.map((row) => Number(row[total]) / all);
+  return { kernels: tableOf({ ...Object.fromEntries(IDS.map((id, i) => [id, rows.map((row) => row[i] ?? null)])), share }), left_out: [] };
 }
 
-const KERNELS = readKernels(
+const KERNELS = kernelsOf(
   payload([
     [1, "gemm", 32, 50, true, true, "a/MatMul", 2, 60, 30, 20, 40],
-    [2, "fusion", 0, 0, true, false, "a/MatMul", 1, 30, 30, 30, 30],
-    [3, "copy", 8, 0, false, false, "", 5, 8, 1.6, 1, 3],
+    [2, "fusion", null, null, true, false, "a/MatMul", 1, 30, 30, 30, 30],
+    [3, "copy", 8, null, false, false, "", 5, 8, 1.6, 1, 3],
     [4, "gemm", 32, 50, true, true, "b/MatMul", 1, 2, 2, 2, 2],
   ]),
 );
 const values = (table: { columns: readonly { id: string; values: readonly unknown[] }[] }, id: string) =>
   table.columns.find((column) => column.id === id)?.values;
 
-it("adds the share of time, and null for properties that the launch lacks", () => {
-  expect(values(KERNELS.table, "share")).toEqual([0.6, 0.3, 0.08, 0.02]);
-  expect(values(KERNELS.table, "registers_per_thread")).toEqual([32, null, 8, 32]);
-  expect(KERNELS.table.columns.find(({ id }) => id === "total_duration_us")?.label).toBe("Total");
-});
-
 it("hides columns that tell no kernel from another", () => {
   expect(sameEverywhere(KERNELS.table)).toEqual([]);
-  const alike = readKernels(
+  const alike = kernelsOf(
     payload([
-      [1, "gemm", 0, 0, false, false, "", 2, 60, 30, 20, 40],
-      [2, "fusion", 0, 0, false, true, "", 2, 60, 30, 20, 40],
+      [1, "gemm", null, null, false, false, "", 2, 60, 30, 20, 40],
+      [2, "fusion", null, null, false, true, "", 2, 60, 30, 20, 40],
     ]),
   );
   const measured = ["min_duration_us", "max_duration_us"];
   expect(sameEverywhere(alike.table)).toEqual(["registers_per_thread", "occupancy_pct", "is_op_tensor_core_eligible", ...measured]);
   expect(sameEverywhere(groupKernels(alike, "kernel"))).toEqual([...measured, "launches", "eligible"]);
-  const one = readKernels(payload([[1, "gemm", 0, 0, false, false, "", 2, 60, 30, 20, 40]]));
+  const one = kernelsOf(payload([[1, "gemm", null, null, false, false, "", 2, 60, 30, 20, 40]]));
   expect(sameEverywhere(one.table)).toEqual([]);
 });
 
 it("shortens names of kernels in cells and headline, not in the data", () => {
   const add = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)";
-  const one = readKernels(payload([[1, add, 0, 0, false, false, "", 2, 60, 30, 20, 40]]));
+  const one = kernelsOf(payload([[1, add, null, null, false, false, "", 2, 60, 30, 20, 40]]));
   const column = one.table.columns.find(({ id }) => id === "kernel_name");
   expect([column?.values[0], column?.shorten?.(add)]).toEqual([add, "vectorized_elementwise_kernel<CUDAFunctor_add>"]);
   expect(groupKernels(one, "kernel").columns[0]?.shorten?.(add)).toBe("vectorized_elementwise_kernel<CUDAFunctor_add>");
@@ -105,24 +96,19 @@ it("keeps the base of percentages when filters apply", () => {
   expect(values(groupKernels(copies, "kernel"), "share")).toEqual([0.08]);
 });
 
-it("rejects other tables", () => {
-  expect(() => readKernels({ cols: [{ id: "a", type: "number" }], rows: [] })).toThrow(/no column total_duration_us/);
-  expect(() => readKernels([])).toThrow(/not a table/);
-});
-
 it("shows launches, kernels and ops of a base; ops also under another number", () => {
-  const base = readKernels(
+  const base = kernelsOf(
     payload([
       [1, "gemm", 32, 50, true, true, "a/MatMul", 2, 50, 25, 20, 40],
-      [2, "fusion", 16, 0, true, false, "a/MatMul", 1, 31, 31, 31, 31],
-      [3, "old", 1, 0, false, false, "fusion.3", 1, 4, 4, 4, 4],
+      [2, "fusion", 16, null, true, false, "a/MatMul", 1, 31, 31, 31, 31],
+      [3, "old", 1, null, false, false, "fusion.3", 1, 4, 4, 4, 4],
     ]),
   );
-  const run = readKernels(
+  const run = kernelsOf(
     payload([
       [1, "gemm", 32, 50, true, true, "a/MatMul", 2, 60, 30, 20, 40],
-      [2, "fusion", 0, 0, true, false, "a/MatMul", 1, 30, 30, 30, 30],
-      [3, "new", 1, 0, false, false, "fusion.7", 1, 5, 5, 5, 5],
+      [2, "fusion", null, null, true, false, "a/MatMul", 1, 30, 30, 30, 30],
+      [3, "new", 1, null, false, false, "fusion.7", 1, 5, 5, 5, 5],
     ]),
   );
   const shown = (group: "launch" | "kernel" | "op") => {

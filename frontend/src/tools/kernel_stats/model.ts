@@ -1,15 +1,15 @@
 // Kernels of a profile: filters, groups and summary. Pure.
-import { columnsOf, flagColumn, makeTable, numberColumn } from "../../base/table/columns";
-import { asTable, badAnswer, columnOf, numbersOf, textsOf } from "../../api/payload/fields";
+import type { KernelStats } from "../../base/documents";
+import { makeTable, numberColumn, textColumn } from "../../base/table/columns";
+import { columnOf, numbersOf, textsOf } from "../../api/payload/fields";
 import { joinTables, keysOf, pairRows, withoutNumber } from "../../base/table/difference";
 import type { Keys, Steps } from "../../base/table/difference";
-import { COLUMNS, labelled } from "../../page/op_columns";
 import { cutMiddle, formatPercent, formatTime, plural } from "../../base/format";
-import { constantColumns, withoutUnitLabels, pickRows, rowsWhere, shortening } from "../../base/table/transform";
+import { constantColumns, pickRows, rowsWhere, shortening } from "../../base/table/transform";
 import { shortKernelNames } from "../../base/kernel_name";
 import { sumBy } from "../../base/chart/slices";
 import type { Amount } from "../../base/chart/slices";
-import type { TableColumn, TableData } from "../../base/table/table_data";
+import type { Cell, TableColumn, TableData } from "../../base/table/table_data";
 
 export const GROUPS = ["launch", "kernel", "op"] as const;
 export type Group = (typeof GROUPS)[number];
@@ -29,42 +29,23 @@ export interface Kernels {
 const WHAT = "the table of kernels";
 /** Names in sentences are truncated to this length. */
 const LONGEST_NAME = 60;
-const SHARE_HELP = "Total duration divided by that of all kernels of the profile.\nSource: trace.";
 /** Numbers that are shown with those of a base. */
 export const COMPARED = ["total_duration_us", "occurrences", "avg_duration_us"];
 
-export function readKernels(payload: unknown): Kernels {
-  const table = asTable(payload, WHAT);
+/** The kernels with short names in cells. */
+export function kernelsOf({ kernels: table }: KernelStats): Kernels {
   const totalUs = numbersOf(table, "total_duration_us", WHAT);
-  for (const id of ["occurrences", "min_duration_us", "max_duration_us", "is_kernel_using_tensor_core", "is_op_tensor_core_eligible"]) {
-    if (columnOf(table, id) === null) throw badAnswer(`${WHAT} has no column ${id}`);
-  }
   const kernel = textsOf(table, "kernel_name", WHAT);
   const short = shortKernelNames(kernel);
   const shortName = (name: string): string => short.get(name) ?? shortKernelNames([name]).get(name) ?? name;
   return {
-    table: shortening(withShare(table, totalUs), "kernel_name", shortName),
+    table: shortening(table, "kernel_name", shortName),
     kernel,
     shortName,
     op: textsOf(table, "op_name", WHAT),
     totalUs,
     allUs: totalUs.reduce((a, b) => a + b, 0),
   };
-}
-
-/** Inserts the share of all kernel time after the name. */
-function withShare(table: TableData, totalUs: readonly number[]): TableData {
-  const all = totalUs.reduce((a, b) => a + b, 0);
-  const share = columnsOf(totalUs).number("share", "Time share", "fraction", SHARE_HELP, (one) => (all > 0 ? one / all : null));
-  const shareIndex = table.columns.findIndex(({ id }) => id === "kernel_name") + 1;
-  // 0 means that the launch was recorded without this property.
-  const unknown = (column: TableColumn): TableColumn =>
-    column.id === "registers_per_thread" || column.id === "occupancy_pct"
-      ? { ...column, values: column.values.map((value) => (value === 0 ? null : value)) }
-      : column;
-  const columns = table.columns.map(unknown);
-  const shown = withoutUnitLabels({ ...table, columns: [...columns.slice(0, shareIndex), share, ...columns.slice(shareIndex)] });
-  return labelled(shown, COLUMNS.kernel_launches);
 }
 
 /** Columns with the same value in every row are hidden at first, but for those that identify or measure. */
@@ -117,33 +98,55 @@ export function groupKernels(kernels: Kernels, group: Group): TableData {
   const any = (flags: readonly unknown[] | null): boolean[] => lists.map((rows) => rows.some((row) => flags?.[row] === true));
   const other = group === "op" ? kernels.kernel : kernels.op;
   const others = lists.map((rows) => [...new Set(rows.map((row) => other[row] ?? ""))].filter(Boolean));
-  const { text, number } = columnsOf(all);
-  const table = makeTable(
+  // Declared as the column of launches that is added up.
+  const like = (id: string, cells: readonly Cell[], change: Partial<TableColumn> = {}): TableColumn => ({
+    ...(kernels.table.columns.find((column) => column.id === id) ?? textColumn(id, id, null, [])),
+    values: cells,
+    ...change,
+  });
+  return makeTable(
     [
-      text("name", group === "op" ? "Op Name" : "Kernel Name", "All launches together.", ({ name }) => name),
-      number("share", "Time share", "fraction", SHARE_HELP, ({ value }) => (total > 0 ? value / total : null)),
-      number("total_duration_us", "Total Duration", "us", "Total time of all runs.", ({ value }) => value),
-      numberColumn("occurrences", "Occurrences", null, "Number of runs.", runs),
-      number("avg_duration_us", "Avg Duration", "us", "Total duration divided by occurrences.", ({ value }, i) => value / (runs[i] || 1)),
-      numberColumn("min_duration_us", "Min Duration", "us", "The shortest run.", fold("min_duration_us", Math.min)),
-      numberColumn("max_duration_us", "Max Duration", "us", "The longest run.", fold("max_duration_us", Math.max)),
-      number(
+      like(
+        group === "op" ? "op_name" : "kernel_name",
+        all.map(({ name }) => name),
+        { id: "name", help: "All launches together." },
+      ),
+      like(
+        "share",
+        all.map(({ value }) => (total > 0 ? value / total : null)),
+      ),
+      like(
+        "total_duration_us",
+        all.map(({ value }) => value),
+      ),
+      like("occurrences", runs),
+      like(
+        "avg_duration_us",
+        all.map(({ value }, i) => value / (runs[i] || 1)),
+      ),
+      like("min_duration_us", fold("min_duration_us", Math.min)),
+      like("max_duration_us", fold("max_duration_us", Math.max)),
+      numberColumn(
         "launches",
         "Launch shapes",
         null,
         "Number of distinct combinations of grid, block, registers and op.",
-        (_, i) => lists[i]?.length ?? 0,
+        lists.map(({ length }) => length),
       ),
-      flagColumn("eligible", "Op is TensorCore eligible", "Whether any of its ops can run on tensor cores.", any(eligible)),
-      flagColumn("uses", "Kernel uses TensorCore", "Whether any of its kernels uses tensor cores, judged by the kernel name.", any(uses)),
-      text("others", group === "op" ? "Kernels" : "Ops", "The ops of this kernel, or the kernels of this op.", (_, i) =>
-        others[i]?.join(", "),
+      like("is_op_tensor_core_eligible", any(eligible), { id: "eligible", help: "Whether any of its ops can run on tensor cores." }),
+      like("is_kernel_using_tensor_core", any(uses), {
+        id: "uses",
+        help: "Whether any of its kernels uses tensor cores, judged by the kernel name.",
+      }),
+      textColumn(
+        "others",
+        group === "op" ? "Kernels" : "Ops",
+        "The ops of this kernel, or the kernels of this op.",
+        others.map((names) => names.join(", ")),
       ),
     ],
     kernels.table.properties,
   );
-  const named = labelled(table, COLUMNS.kernel_groups);
-  return group === "kernel" ? shortening(named, "name", kernels.shortName) : named;
 }
 
 export interface Summary {

@@ -1,5 +1,6 @@
 // Kernel stats: GPU kernel time by launch, by kernel or by op.
 import { useMemo } from "preact/hooks";
+import { documentOf } from "../../api/client";
 import { BaseLine, useComparedBase } from "../../page/compare/base_run";
 import { COLUMNS, arranged } from "../../page/op_columns";
 import { opRequest } from "../../page/op_request";
@@ -25,7 +26,7 @@ import {
   amounts,
   filterKernels,
   groupKernels,
-  readKernels,
+  kernelsOf,
   sameEverywhere,
   summaryOf,
   withBaseKernels,
@@ -40,7 +41,7 @@ const GROUP_LABELS: Record<Group, string> = { launch: "Launches", kernel: "Kerne
 function KernelPage(page: PageProps) {
   const { tool, host, hosts, client } = page;
   const params = opRequest(page);
-  const answer = useLoad(JSON.stringify(params), async (signal) => readKernels(await client.json<unknown>("page", params, { signal })));
+  const answer = useLoad(JSON.stringify(params), async (signal) => kernelsOf(await documentOf(client, "kernel_stats", params, { signal })));
   if (answer.data === null)
     return <Pending answer={answer} page={page} what={`Reading the kernels of ${plural(hostCount(tool, host, hosts), "host")}`} />;
   if (answer.data.table.rowCount === 0) {
@@ -66,7 +67,7 @@ function Content({ page, kernels }: { page: PageProps; kernels: Kernels }) {
   const by = useKey(state, "by");
   const group = GROUPS.find((one) => one === by) ?? "launch";
   const shown = useMemo(() => filterKernels(kernels, kernel, op), [kernels, kernel, op]);
-  const { base, found } = useComparedBase(page, { read: readKernels, params: opRequest(page) });
+  const { base, found } = useComparedBase(page, { read: kernelsOf, params: opRequest(page) });
   const per = usePerStep(page, found);
   const alone = useMemo(() => groupKernels(shown, group), [shown, group]);
   const columns = group === "launch" ? COLUMNS.kernel_launches : COLUMNS.kernel_groups;
