@@ -79,12 +79,12 @@ def batching_parameters(space: XSpace) -> dict[str, BatchingParameters]:
         for name, _, value in read.items(space, plane, plane.events.stats, 1):
             if match := _METRIC.match(name):
                 metrics.setdefault(match[2], {})[match[1]] = value if isinstance(value, (int, str)) else 0
-    return {model: _parameters(values) for model, values in metrics.items()}
-
-
-def _parameters(values: dict[str, int | str]) -> BatchingParameters:
-    numbers = {name: int(values[name]) for name in _NUMBERS if str(values.get(name, "")).isdigit()}
-    return BatchingParameters(**numbers, allowed_batch_sizes=str(values.get("allowed_batch_sizes", "")))
+    parameters = {}
+    for model, values in metrics.items():
+        numbers = {name: int(values[name]) for name in _NUMBERS if str(values.get(name, "")).isdigit()}
+        sizes = str(values.get("allowed_batch_sizes", ""))
+        parameters[model] = BatchingParameters(**numbers, allowed_batch_sizes=sizes)
+    return parameters
 
 
 # Role of an event in a request. H2D and D2H are transfers; ISSUE and DONE are their begin and end.
@@ -333,8 +333,8 @@ def _request_spans(
         issue, done = _paired(rows.of(issue_role), rows.of(done_role))
         spans.append((issue.request, issue.begin_ps, done.end_ps, phase))
     for role, phase in ((H2D, to_device), (D2H, from_device), (DEVICE, device)):
-        own = rows.of(role)
-        spans.append((own.request, own.begin_ps, own.end_ps, phase))
+        of_role = rows.of(role)
+        spans.append((of_role.request, of_role.begin_ps, of_role.end_ps, phase))
     request, first, _ = extents(execute.request, execute.begin_ps, execute.begin_ps)
     spans.append((request, windows[request, 0], first, preprocess))
     complete, on_device = rows.of(COMPLETE), rows.of(DEVICE)
@@ -345,10 +345,10 @@ def _request_spans(
     if formation:
         scheduled, begin, _ = extents(schedule.request, schedule.begin_ps, schedule.begin_ps)
         joined, end, _ = extents(concat.request, concat.begin_ps, concat.begin_ps)
-        both, at, to = np.intersect1d(scheduled, joined, assume_unique=True, return_indices=True)
-        spans.append((both, begin[at], end[to], batch_formation))
+        both, i, j = np.intersect1d(scheduled, joined, assume_unique=True, return_indices=True)
+        spans.append((both, begin[i], end[j], batch_formation))
     request, begin, end = (np.concatenate(column) for column in list(zip(*spans, strict=True))[:3])
-    phase_of = np.repeat([phase for *_, phase in spans], [len(own) for own, *_ in spans])
+    phase_of = np.repeat([phase for *_, phase in spans], [len(requests) for requests, *_ in spans])
     return rows_of(_PhaseSpans(request, begin, end, phase_of), np.argsort(request, kind="stable"))
 
 
@@ -358,8 +358,8 @@ def _paired(first: _RoleRows, second: _RoleRows) -> tuple[_RoleRows, _RoleRows]:
     keys = [
         rows.part * most + np.arange(len(rows.part)) - np.searchsorted(rows.part, rows.part) for rows in (first, second)
     ]
-    _, own, other = np.intersect1d(keys[0], keys[1], assume_unique=True, return_indices=True)
-    return rows_of(first, own), rows_of(second, other)
+    _, i, j = np.intersect1d(keys[0], keys[1], assume_unique=True, return_indices=True)
+    return rows_of(first, i), rows_of(second, j)
 
 
 ALL_MODELS = "ALL"
@@ -577,8 +577,8 @@ def _requests(
     families = [links.family(group) for group in groups]
     batches_of = [[batches[c] for c in sorted(links.children(g)) if c in batches] for g in groups]
     windows = [
-        (spans[g][0], max(spans[g][1], own[0].end_ps if own else spans[g][1]))
-        for g, own in zip(groups, batches_of, strict=True)
+        (spans[g][0], max(spans[g][1], its_batches[0].end_ps if its_batches else spans[g][1]))
+        for g, its_batches in zip(groups, batches_of, strict=True)
     ]
     phase_times = split_times(role_events, families, windows, formation=True)
     size = _stat_by_group(space, plane, role_events, SCHEDULE, "batching_input_task_size")
@@ -590,10 +590,10 @@ def _requests(
             end_ps=end,
             phases_ps=tuple(phase_times[i].tolist()),
             size=size.get(group, 0),
-            delay_ps=own[0].begin_ps - begin if own else 0,
-            batches=tuple(batch.id for batch in own),
+            delay_ps=its_batches[0].begin_ps - begin if its_batches else 0,
+            batches=tuple(batch.id for batch in its_batches),
         )
-        for i, (group, (begin, end), own) in enumerate(zip(groups, windows, batches_of, strict=True))
+        for i, (group, (begin, end), its_batches) in enumerate(zip(groups, windows, batches_of, strict=True))
         if end > begin
     ]
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.planes import HOST_THREADS
+from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.analysis.common.rows import rows_of
+from tpu_profile_plugin.analysis.common.spans import exact_sum
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.timeline.tracks import HOST_PID
 from tpu_profile_plugin.columns import Plane, XSpace
@@ -223,9 +224,9 @@ def _stages(run: Run, chain: Sequence[IteratorTimes], recorded: abc.Iterator[Set
             inputs[candidate.iterator.parent].append(candidate)
     stages = []
     for times in chain:
-        longest_first = sorted(inputs[times.iterator.id], key=lambda one: -one.duration_ps)
-        kinds = tuple(dict.fromkeys(one.iterator.name for one in longest_first))
-        calls = sum(one.calls for one in longest_first)
+        longest_first = sorted(inputs[times.iterator.id], key=lambda times: -times.duration_ps)
+        kinds = tuple(dict.fromkeys(called.iterator.name for called in longest_first))
+        calls = sum(called.calls for called in longest_first)
         stages.append(Stage(times.iterator.name, times.iterator.dataset, next(recorded), kinds, times.calls, calls))
     return stages
 
@@ -236,19 +237,12 @@ def settings_at(space: XSpace, plane: Plane, event: int) -> Settings:
     for name, kind, value in read.items(space, plane, plane.events.stats, event):
         if name not in _WANTED or name in settings:
             continue
-        parsed = _flag(value) if name in FLAGS else _count(kind, value, 0 if name in TALLIES else 1)
-        if parsed is not None:
-            settings[name] = parsed
+        if name in FLAGS:  # as text; tf.data writes "unavailable" for flags that it could not look up
+            if isinstance(value, str | int) and value in ("true", "false", 0, 1):
+                settings[name] = value in ("true", 1)
+        elif kind in (Kind.INT64, Kind.UINT64) and isinstance(value, int) and value >= (0 if name in TALLIES else 1):
+            settings[name] = value
     return Settings(**settings)  # type: ignore[arg-type]
-
-
-def _flag(value: read.Value) -> bool | None:
-    """Flags are recorded as text; tf.data writes "unavailable" for what it could not look up."""
-    return {"true": True, "false": False, 1: True, 0: False}.get(value) if isinstance(value, str | int) else None
-
-
-def _count(kind: Kind, value: read.Value, least: int) -> int | None:
-    return value if kind in (Kind.INT64, Kind.UINT64) and isinstance(value, int) and value >= least else None
 
 
 def events_at(
@@ -331,7 +325,7 @@ def has_iterators(plane: Plane) -> bool:
 
 def data_calls(space: XSpace) -> DataCalls | None:
     """The tf.data iterator calls of a host; None without any."""
-    plane = next((plane for plane in space.planes if plane.name == HOST_THREADS), None)
+    plane = host_plane(space)
     if plane is None or not has_iterators(plane):
         return None
     stat_columns = StatColumns(space, plane, plane.events.stats, ("id", "parent_id", "element_id", "_a"))
@@ -418,7 +412,7 @@ def summarize_tf_data(space: XSpace, calls: DataCalls | None, rows: int) -> TfDa
         for number in ordered
     ]
     facts = bottleneck_facts(space, calls.plane, pipelines)
-    pipelines = [replace(pipeline, facts=found) for pipeline, found in zip(pipelines, facts, strict=True)]
+    pipelines = [replace(pipeline, facts=of_it) for pipeline, of_it in zip(pipelines, facts, strict=True)]
     return TfData(host, tuple(pipelines), len(longest) - len(ordered), broken_down.cut)
 
 
@@ -442,8 +436,6 @@ def _by_rank(calls: DataCalls, chosen: I64) -> tuple[I64, I64]:
 
 def _pipeline(calls: DataCalls, number: int, name: str, root: Iterator, runs: tuple[Run, ...]) -> Pipeline:
     duration = calls.duration_ps[int(calls.start[number]) : int(calls.start[number + 1])]
-    # Summed in two halves: the sum of durations in a damaged profile may overflow 64 bits.
-    total = (int((duration >> 32).sum()) << 32) + int((duration & 0xFFFFFFFF).sum())
     return Pipeline(
         name=name,
         is_device=bool(calls.is_device[number]),
@@ -451,7 +443,7 @@ def _pipeline(calls: DataCalls, number: int, name: str, root: Iterator, runs: tu
         calls=len(duration),
         slow_calls=int(np.count_nonzero(duration > SLOW_CALL_PS)),
         min_ps=int(duration[-1]),
-        mean_ps=total // len(duration),
+        mean_ps=exact_sum(duration) // len(duration),
         max_ps=int(duration[0]),
         runs=runs,
     )
@@ -484,25 +476,12 @@ def runs_of(space: XSpace, calls: DataCalls, runs: I64, least: int, rows: int) -
     edges = start.tolist()
     for run, first, last, omitted in zip(runs.tolist(), edges[:-1], edges[1:], left_out.tolist(), strict=False):
         run_iterators = tuple(times[first:last])
-        broken_down.append(
-            Run(
-                int(calls.begin_ps[run]),
-                int(calls.duration_ps[run]),
-                run_iterators,
-                omitted,
-                _bottleneck(run_iterators),
-            )
-        )
+        # On the critical path, the iterator with most self time.
+        blocking_ones = (i for i, row in enumerate(run_iterators) if row.blocking and row.self_ps > 0)
+        bottleneck = max(blocking_ones, key=lambda i: run_iterators[i].self_ps, default=None)
+        span = int(calls.begin_ps[run]), int(calls.duration_ps[run])
+        broken_down.append(Run(*span, run_iterators, omitted, bottleneck))
     return RunBreakdown(tuple(broken_down), len(cut))
-
-
-def _bottleneck(iterators: Sequence[IteratorTimes]) -> int | None:
-    """Index of the iterator on the critical path with most self time; None if none has any."""
-    best, longest = None, 0
-    for index, times in enumerate(iterators):
-        if times.blocking and times.self_ps > longest:
-            best, longest = index, times.self_ps
-    return best
 
 
 def _iterators(space: XSpace, calls: DataCalls, requested: I64) -> dict[int, Iterator]:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import MODULES, OPS, events_of_lines, lines_named, spans_at
 from tpu_profile_plugin.analysis.common.rows import rows_of
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
-from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, Program
+from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.analysis.hlo.shapes import byte_size, is_tuple
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I32, I64, Bools
@@ -86,8 +85,8 @@ def send_recv_ops(space: XSpace, plane: Plane, programs: HloPrograms) -> SendRec
             of_pair[pair] = index_of.setdefault((plane.event_metadata.names[module], metadata), len(instructions))
             instructions.append(transfer)
     instruction = of_pair[inverse.reshape(-1)]
-    known = instruction >= 0
-    rows, instruction = rows[known], instruction[known]
+    described = instruction >= 0
+    rows, instruction = rows[described], instruction[described]
     begin, duration = plane.events.begin_ps[rows], plane.events.duration_ps[rows]
     begin_ns, end_ns, duration_ns = (ps // PS_PER_NS for ps in (begin, begin + duration, duration))
     return SendRecvOps(instruction, begin_ns, end_ns, duration_ns, duration, tuple(instructions))
@@ -126,10 +125,6 @@ def _instruction(space: XSpace, plane: Plane, programs: HloPrograms, module: str
     row = None if program is None else program.row_of.get(name)
     if program is None or row is None:
         return None
-    return _described(program, row, name, _participants(space, plane, metadata))
-
-
-def _described(program: Program, row: int, name: str, group: int) -> Instruction:
     proto = program.instruction(row)
     attributes = proto.frontend_attributes.map
     opcode = program.opcodes[row]
@@ -139,14 +134,9 @@ def _described(program: Program, row: int, name: str, group: int) -> Instruction
         int(proto.channel_id),
         attributes.get(RENDEZVOUS),
         attributes.get(TRANSFER_TYPE, ""),
-        _bytes(proto.shape),
-        group,
+        sum(map(byte_size, proto.shape.tuple_shapes)) if is_tuple(proto.shape) else byte_size(proto.shape),
+        _participants(space, plane, metadata),
     )
-
-
-def _bytes(shape: Any) -> int:
-    """Size of an array, or of the parts of a tuple."""
-    return sum(map(byte_size, shape.tuple_shapes)) if is_tuple(shape) else byte_size(shape)
 
 
 def _participants(space: XSpace, plane: Plane, metadata: int) -> int:
@@ -200,19 +190,13 @@ class Collective:
 
 def collectives(ops: SendRecvOps) -> tuple[Collective, ...]:
     """The collectives, in the order of their first complete run."""
-    known, group, names = _rendezvous(ops)
-    return tuple(_collectives(rows_of(ops, known), group[known], names))
-
-
-def _rendezvous(ops: SendRecvOps) -> tuple[Bools, I64, list[str]]:
-    """Per op, whether its rendezvous is known, and its number; an op without a name takes the last of its channel."""
     names: dict[str, int] = {}
-    codes = [-1 if one.rendezvous is None else names.setdefault(one.rendezvous, len(names)) for one in ops.instructions]
+    codes = [-1 if i.rendezvous is None else names.setdefault(i.rendezvous, len(names)) for i in ops.instructions]
     code = np.array([*codes, -1], np.int64)[ops.instruction]
-    channel = np.array([*(one.channel for one in ops.instructions), 0], np.int64)[ops.instruction]
-    named = _last(channel, code >= 0)
+    channel = np.array([*(i.channel for i in ops.instructions), 0], np.int64)[ops.instruction]
+    named = _last(channel, code >= 0)  # an op without a rendezvous takes the last of its channel
     group = np.where(named >= 0, code[named], -1)
-    return group >= 0, group, list(names)
+    return tuple(_collectives(rows_of(ops, group >= 0), group[group >= 0], list(names)))
 
 
 def _last(group: I64, marked: Bools) -> I64:
@@ -228,7 +212,7 @@ def _last(group: I64, marked: Bools) -> I64:
 
 
 def _collectives(ops: SendRecvOps, group: I64, names: Sequence[str]) -> Iterable[Collective]:
-    opcode = np.array([*(one.opcode for one in ops.instructions), -1])[ops.instruction]
+    opcode = np.array([*(i.opcode for i in ops.instructions), -1])[ops.instruction]
     last = {code: _last(group, opcode == OPCODES.index(code)) for code in OPCODES}
     done = np.flatnonzero((opcode == OPCODES.index(RECV_DONE)) & (last[SEND] >= 0))
     send = last[SEND][done]
@@ -249,8 +233,15 @@ def _collectives(ops: SendRecvOps, group: I64, names: Sequence[str]) -> Iterable
     groups, first = np.unique(group[done], return_index=True)
     for rendezvous in groups[np.argsort(first)].tolist():
         mine = group[done] == rendezvous
-        run_times = {name: of[mine] for name, of in times.items()}
-        yield _collective(ops, names[rendezvous], done[mine], send[mine], run_times, group)
+        sends, ends = send[mine], done[mine]
+        sender, receiver = (ops.instructions[ops.instruction[rows[-1]]] for rows in (sends, ends))
+        # The first send's metadata has the number of participants.
+        first_send = np.flatnonzero((group == rendezvous) & (opcode == OPCODES.index(SEND)))[0]
+        participants = ops.instructions[ops.instruction[first_send]].group
+        bytes = transmitted(receiver.bytes, participants, sender.transfer_type)
+        averages = {name: sum(of[mine].tolist()) % WRAP // len(ends) for name, of in times.items()}
+        name = names[rendezvous]
+        yield Collective(name, sender.name, receiver.name, sender.transfer_type, len(ends), bytes, **averages)
 
 
 def _within(group: I64, values: I64) -> I64:
@@ -261,20 +252,6 @@ def _within(group: I64, values: I64) -> I64:
     out = np.empty_like(total)
     out[order] = total - np.append(0, total)[first]
     return out
-
-
-def _collective(ops: SendRecvOps, name: str, done: I64, send: I64, times: dict[str, I64], group: I64) -> Collective:
-    sender, receiver = (ops.instructions[ops.instruction[rows[-1]]] for rows in (send, done))
-    first_send = ops.instructions[ops.instruction[_first_send(ops, group, int(group[send[0]]))]]
-    bytes = transmitted(receiver.bytes, first_send.group, sender.transfer_type)
-    averages = {key: sum(of.tolist()) % WRAP // len(done) for key, of in times.items()}
-    return Collective(name, sender.name, receiver.name, sender.transfer_type, len(done), bytes, **averages)
-
-
-def _first_send(ops: SendRecvOps, group: I64, rendezvous: int) -> int:
-    """The first send of a rendezvous, whose metadata has the number of participants."""
-    opcode = np.array([one.opcode for one in ops.instructions])[ops.instruction]
-    return int(np.flatnonzero((group == rendezvous) & (opcode == OPCODES.index(SEND)))[0])
 
 
 def transmitted(size: int, group: int, transfer_type: str) -> int:
@@ -295,12 +272,11 @@ def transmitted(size: int, group: int, transfer_type: str) -> int:
 def combine(hosts: Sequence[tuple[Collective, ...]]) -> tuple[Collective, ...]:
     """The collectives of all hosts: times are averages over all runs, names are those of the last host."""
     merged: dict[str, list[Collective]] = {}
-    for collective in (one for host in hosts for one in host):
+    for collective in (collective for host in hosts for collective in host):
         merged.setdefault(collective.rendezvous, []).append(collective)
-    return tuple(_combined(parts) for parts in merged.values())
-
-
-def _combined(parts: list[Collective]) -> Collective:
-    runs = sum(part.runs for part in parts)
-    averages = {name: sum(getattr(part, name) * part.runs for part in parts) % WRAP // runs for name in _TIMES}
-    return replace(parts[-1], runs=runs, **averages)
+    combined = []
+    for parts in merged.values():
+        runs = sum(part.runs for part in parts)
+        averages = {name: sum(getattr(part, name) * part.runs for part in parts) % WRAP // runs for name in _TIMES}
+        combined.append(replace(parts[-1], runs=runs, **averages))
+    return tuple(combined)

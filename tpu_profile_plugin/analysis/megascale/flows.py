@@ -22,7 +22,6 @@ from tpu_profile_plugin.analysis.megascale.trace import (
     RUN_ID,
     Parts,
     Trace,
-    Track,
     by_track,
     copy_kinds,
     described,
@@ -49,8 +48,8 @@ def flows(parts: Parts) -> tuple[I64, I64]:
     group = groups(parts.device, parts.run, parts.rendezvous)
     pairs = list(_pairs(parts.kind, group))
     return (
-        np.concatenate([np.zeros(0, np.int64), *(one for one, _ in pairs)]),
-        np.concatenate([np.zeros(0, np.int64), *(other for _, other in pairs)]),
+        np.concatenate([np.zeros(0, np.int64), *(source for source, _ in pairs)]),
+        np.concatenate([np.zeros(0, np.int64), *(target for _, target in pairs)]),
     )
 
 
@@ -133,7 +132,7 @@ def add_flows(trace: Trace, receives: bool) -> None:
 def _ends(trace: Trace, receives: bool) -> _Ends:
     codes: dict[str, int] = {}
     parts = list(chain(_ops(trace, codes, receives), _copies(trace, codes)))
-    columns = [np.concatenate([np.zeros(0, np.int64), *(part[at] for part in parts)]) for at in range(5)]
+    columns = [np.concatenate([np.zeros(0, np.int64), *(part[i] for part in parts)]) for i in range(5)]
     device = np.array([track.device for track in trace.tracks], np.int64)
     return _Ends(columns[0], columns[1], columns[2], groups(device[columns[0]], columns[3], columns[4]))
 
@@ -212,20 +211,16 @@ def _instants(trace: Trace, ends: _Ends, done: I64, next_number: int, copies: di
         added = len(track) + np.arange(len(mine))
         number = next_number + np.arange(len(mine))
         next_number += len(mine)
-        _append(trace, track, event)
+        names = trace.labels.all()
+        kinds, code = np.unique(track.label[event], return_inverse=True)
+        labels = trace.labels.codes(f"{names[kind]} END" for kind in kinds.tolist())
+        track.row = np.append(track.row, np.full(len(event), -1))
+        track.label = np.append(track.label, labels[code.reshape(-1)])
+        track.begin_ps = np.append(track.begin_ps, track.begin_ps[event] + track.duration_ps[event] + _GAP_PS)
+        track.duration_ps = np.append(track.duration_ps, np.zeros(len(event), np.int64))
+        track.run = np.append(track.run, track.run[event])
         trace.add(track, added, RUN_ID, track.run[event])
         trace.leave(track, event, number)
         trace.enter(track, added, number)
-        taken = np.array([copies.get(one, 0) for one in mine.tolist()], np.int64)
+        taken = np.array([copies.get(end, 0) for end in mine.tolist()], np.int64)
         trace.enter(track, added[taken > 0], taken[taken > 0])
-
-
-def _append(trace: Trace, track: Track, event: I64) -> None:
-    names = trace.labels.all()
-    kinds, code = np.unique(track.label[event], return_inverse=True)
-    ends = trace.labels.codes(f"{names[one]} END" for one in kinds.tolist())
-    track.row = np.append(track.row, np.full(len(event), -1))
-    track.label = np.append(track.label, ends[code.reshape(-1)])
-    track.begin_ps = np.append(track.begin_ps, track.begin_ps[event] + track.duration_ps[event] + _GAP_PS)
-    track.duration_ps = np.append(track.duration_ps, np.zeros(len(event), np.int64))
-    track.run = np.append(track.run, track.run[event])

@@ -59,24 +59,22 @@ def counters(trace: Trace) -> list[Counter]:
     begin, end, size, sized = _executions(trace, tracks, names)
     in_flight, payload = _level(begin, end, 0 * begin + 1), _level(begin[sized], end[sized], size[sized])
     made = (
-        _bytes("RX", received),
-        _bytes("TX", sent),
-        _bandwidth("RX", received),
-        _bandwidth("TX", sent),
+        *(_outstanding(way, transfers) for way, transfers in (("RX", received), ("TX", sent))),
+        *(_bandwidth(way, transfers) for way, transfers in (("RX", received), ("TX", sent))),
         Counter("Megascale", "Inflight Collectives", "count", "inflight_collectives", *in_flight),
         Counter("Megascale", "Inflight Collective Payload", "bytes", "inflight_collective_payload", *payload),
     )
     return [counter for counter in made if len(counter.time_ps)]
 
 
-def _bytes(way: str, of: _Transfers) -> Counter:
+def _outstanding(way: str, of: _Transfers) -> Counter:
     level = _level(of.begin_ps, of.end_ps, of.bytes)
     return Counter("Network", f"Outstanding Bytes {way}", "bytes", "outstanding_bytes", *level)
 
 
 def _bandwidth(way: str, of: _Transfers) -> Counter:
-    known = of.gbps > 0
-    level = _level(of.begin_ps[known], of.end_ps[known], of.gbps[known])
+    timed = of.gbps > 0
+    level = _level(of.begin_ps[timed], of.end_ps[timed], of.gbps[timed])
     return Counter("Network", f"Bandwidth {way} (Gbps)", "Gbps", "bandwidth", *level)
 
 
@@ -98,7 +96,7 @@ def _executions(trace: Trace, tracks: list[Track], names: list[str]) -> tuple[I6
         size, has = trace.numbers(track.plane, "input_size")
         begin, row = track.begin_ps[run], track.row[run]
         parts.append((begin, begin + track.duration_ps[run], size[row], has[row]))
-    begin, end, size, has = (np.concatenate([np.zeros(0, np.int64), *(part[at] for part in parts)]) for at in range(4))
+    begin, end, size, has = (np.concatenate([np.zeros(0, np.int64), *(part[i] for part in parts)]) for i in range(4))
     return begin, end, size, has.astype(np.bool_)
 
 
@@ -110,10 +108,10 @@ def _transfers(trace: Trace, track: Track, names: list[str], kind: str) -> _Tran
     of = plane.events.stats
     took, has = trace.once(plane, kind, partial(_took_ps, trace, plane, kind))
     texts, table = trace.once(plane, "buffer_sizes", partial(stats.strings, trace.space, plane, of, "buffer_sizes"))
-    known = has[row] & (texts[row] >= 0)
-    event, row = event[known], row[known]
+    described = has[row] & (texts[row] >= 0)
+    event, row = event[described], row[described]
     sizes = [list(_buffers(text)) for text in table]
-    count = np.array([len(one) for one in sizes] or [0], np.int64)[texts[row]]
+    count = np.array([len(buffers) for buffers in sizes] or [0], np.int64)[texts[row]]
     bytes = np.array([size for text in texts[row].tolist() for size in sizes[text]], np.int64)
     end = np.repeat(track.begin_ps[event] + track.duration_ps[event], count)
     duration = np.repeat(took[row], count)

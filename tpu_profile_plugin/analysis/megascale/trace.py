@@ -78,17 +78,15 @@ def collective_parts(space: XSpace) -> Parts:
     codes: dict[str, int] = {}
     columns: list[list[I64]] = []
     runs: dict[int, tuple[I64, I64]] = {}
-    for plane in space.planes:
-        number = tensor_core(plane.name)
-        if number is not None and plane.name[-1].isdigit():
-            runs[number] = _runs(plane)
-            columns.append(_tpu_parts(plane, number, runs[number], codes))
+    for plane, number in _numbered(space):
+        runs[number] = _runs(plane)
+        columns.append(_tpu_parts(plane, number, runs[number], codes))
     for plane in space.planes:
         if plane.name == PLANE:
             columns += _copy_parts(space, plane, runs, codes)
     none = np.zeros(0, np.int64)
     device, run, rendezvous, kind, begin, end, turn = (
-        np.concatenate([none, *(part[at] for part in columns)]) for at in range(7)
+        np.concatenate([none, *(part[i] for part in columns)]) for i in range(7)
     )
     order = np.lexsort((begin - end, begin, turn, kind, device))
     return Parts(device[order], run[order], rendezvous[order], kind[order], begin[order], end[order], tuple(codes))
@@ -104,10 +102,10 @@ def _runs(plane: Plane) -> tuple[I64, I64]:
 
 def run_ids(plane: Plane) -> tuple[I64, Bools]:
     """Run id of each event, and whether it has one: an unsigned stat of the metadata, else of the event."""
-    ids, named = stats.of_kind(plane, plane.events.stats, RUN_ID, Kind.UINT64)
-    shared, known = stats.of_kind(plane, plane.event_metadata.stats, RUN_ID, Kind.UINT64)
+    ids, has_own = stats.of_kind(plane, plane.events.stats, RUN_ID, Kind.UINT64)
+    shared, has_shared = stats.of_kind(plane, plane.event_metadata.stats, RUN_ID, Kind.UINT64)
     metadata = plane.events.metadata
-    return np.where(known[metadata], shared[metadata], ids).view(np.int64), known[metadata] | named
+    return np.where(has_shared[metadata], shared[metadata], ids).view(np.int64), has_shared[metadata] | has_own
 
 
 def _run_of(runs: tuple[I64, I64], begin: I64) -> I64:
@@ -170,8 +168,8 @@ def _copy_parts(
     rows, code_of_key, texts = columns.texts(GRAPH_KEY)
     key = code_of_key.astype(np.int64)
     raw = _each(texts, lambda text: int(match[1]) if (match := DEVICE.search(text)) else -1)
-    known = raw[key] >= 0
-    rows, key = rows[known], key[known]
+    numbered = raw[key] >= 0
+    rows, key = rows[numbered], key[numbered]
     every = np.unique(raw[key])
     devices = sorted(runs)
     device_of = np.array([*devices[: len(every)], *([-1] * (len(every) - len(devices)))], np.int64)
@@ -206,7 +204,7 @@ def _each(texts: list[str], of: Callable[[str], int]) -> I64:
 def copy_kinds(plane: Plane) -> tuple[I64, Bools]:
     """By row of the event metadata: the kind of copy (-1: no copy), and whether it is an execution of a graph."""
     table = plane.event_metadata
-    names = [shown or name for name, shown in zip(table.names, table.display_names, strict=True)]
+    names = shown_names(table.names, table.display_names)
     kind = _each(names, lambda name: KINDS.index(name) if name in KINDS[4:] else -1)
     return kind, np.array([GRAPH.fullmatch(name) is not None for name in names], np.bool_)
 
@@ -326,14 +324,19 @@ class Track:
         if len(self) <= size:
             yield self
             return
-        more = [one.sorted() for one in self.more]
+        more = [arguments.sorted() for arguments in self.more]
+
+        def between(flow: tuple[I64, I64], first: int) -> tuple[I64, I64]:
+            event, number = flow
+            chosen = (event >= first) & (event < first + size)
+            return event[chosen] - first, number[chosen]
+
         for first in range(0, len(self), size):
-            chosen = slice(first, first + size)
             yield replace(
-                rows_of(self, chosen),
-                more=[one.between(first, first + size) for one in more],
-                leaves=[_between(flow, first, first + size) for flow in self.leaves],
-                enters=[_between(flow, first, first + size) for flow in self.enters],
+                rows_of(self, slice(first, first + size)),
+                more=[arguments.between(first, first + size) for arguments in more],
+                leaves=[between(flow, first) for flow in self.leaves],
+                enters=[between(flow, first) for flow in self.enters],
             )
 
     @property
@@ -396,7 +399,11 @@ def load(space: XSpace) -> Trace:
     space.decode([*(plane for plane, _ in tpus), *(plane for plane in space.planes if plane.name == PLANE)])
     of_device: dict[int, list[Track]] = {number: [] for _, number in tpus}
     for plane, number in tpus:
-        of_device[number] += _lines(trace, plane, number)
+        labels = _labels(trace, plane)
+        for line, name in enumerate(plane.lines.name):
+            if name in SHOWN:
+                part = plane.lines.events_of(line)
+                of_device[number].append(_track(name, number, False, plane, np.arange(part.start, part.stop), labels))
     for number, tracks in _graphs(trace, sorted(of_device)).items():
         of_device[number] += tracks
     for number in sorted(of_device):
@@ -409,16 +416,6 @@ def _numbered(space: XSpace) -> list[tuple[Plane, int]]:
     """The planes of TensorCores, and their numbers."""
     numbered = ((plane, tensor_core(plane.name)) for plane in space.planes if plane.name[-1:].isdigit())
     return [(plane, number) for plane, number in numbered if number is not None]
-
-
-def _lines(trace: Trace, plane: Plane, number: int) -> list[Track]:
-    labels = _labels(trace, plane)
-    tracks = []
-    for line, name in enumerate(plane.lines.name):
-        if name in SHOWN:
-            part = plane.lines.events_of(line)
-            tracks.append(_track(name, number, False, plane, np.arange(part.start, part.stop), labels))
-    return tracks
 
 
 def _labels(trace: Trace, plane: Plane) -> I64:
@@ -441,28 +438,24 @@ def _graphs(trace: Trace, devices: list[int]) -> dict[int, list[Track]]:
     for plane in (plane for plane in trace.space.planes if plane.name == PLANE):
         labels = _labels(trace, plane)
         code, keys = stats.strings(trace.space, plane, plane.events.stats, GRAPH_KEY)
-        known = np.array([DEVICE.search(key) is not None for key in keys] or [False], np.bool_)
-        rows = np.flatnonzero((code >= 0) & known[code])
+        has_device = np.array([DEVICE.search(key) is not None for key in keys] or [False], np.bool_)
+        rows = np.flatnonzero((code >= 0) & has_device[code])
         order = rows[np.argsort(code[rows], kind="stable")]
         starts = np.flatnonzero(np.diff(code[order], prepend=-1))
         made = [(part[0], keys[code[part[0]]], part) for part in np.split(order, starts[1:]) if len(part)]
-        for _, key, part in sorted(made, key=lambda one: int(one[0])):
+        for _, key, part in sorted(made, key=lambda entry: int(entry[0])):
             device = DEVICE.search(key)
             assert device is not None
             track = _track(key.partition("$")[0], 0, True, plane, part, labels)
-            by_device.setdefault(int(device[1]), []).append((_place(key), track))
+            match = _TRACK_KEY.fullmatch(key)
+            place = (match[2], int(match[1]), int(match[3])) if match else ("", 0, 0)  # graph, device, iteration
+            by_device.setdefault(int(device[1]), []).append((place, track))
     out = {}
     for device_id, number in zip(sorted(by_device), devices, strict=False):
-        out[number] = [track for _, track in sorted(by_device[device_id], key=lambda one: one[0])]
+        out[number] = [track for _, track in sorted(by_device[device_id], key=lambda entry: entry[0])]
         for track in out[number]:
             track.device = number
     return out
-
-
-def _place(key: str) -> tuple[str, int, int]:
-    """Sort key of the tracks of a device: graph, device, iteration."""
-    match = _TRACK_KEY.fullmatch(key)
-    return (match[2], int(match[1]), int(match[3])) if match else ("", 0, 0)
 
 
 def _assign_runs(trace: Trace, tracks: list[Track]) -> None:
@@ -482,12 +475,6 @@ def _assign_runs(trace: Trace, tracks: list[Track]) -> None:
     for track in (track for track in tracks if track.name != MODULES):
         index = np.searchsorted(begin[order], track.begin_ps, side="right") - 1
         track.run = np.where(index >= 0, run[order][index], NO_RUN)
-
-
-def _between(flow: tuple[I64, I64], first: int, last: int) -> tuple[I64, I64]:
-    event, number = flow
-    chosen = (event >= first) & (event < last)
-    return event[chosen] - first, number[chosen]
 
 
 def by_track(trace: Trace, track: I64) -> Iterator[tuple[Track, I64]]:
@@ -521,12 +508,8 @@ def hide_tiny_events(trace: Trace) -> None:
 def _hide(trace: Trace, track: Track, kept: Bools) -> None:
     tiny = (track.duration_ps < PS_PER_NS) & ~kept[track.label]
     same = np.zeros(len(track), np.bool_)
-    same[1:] = (
-        tiny[1:]
-        & tiny[:-1]
-        & (np.diff(track.begin_ps // PS_PER_NS) == 0)
-        & (track.run[1:] == track.run[:-1])
-    )  # fmt: skip
+    same_begin = np.diff(track.begin_ps // PS_PER_NS) == 0
+    same[1:] = tiny[1:] & tiny[:-1] & same_begin & (track.run[1:] == track.run[:-1])
     first = np.flatnonzero(~same)
     count = np.diff(np.append(first, len(track)))
     groups = np.flatnonzero(count > 1)
@@ -555,7 +538,7 @@ def _hidden_texts(trace: Trace, label: I64, first: I64, count: I64) -> tuple[I64
         chosen = np.flatnonzero(count == size)
         members = label[first[chosen][:, None] + np.arange(size)]
         kinds, code = np.unique(members, axis=0, return_inverse=True)
-        lists = trace.texts.codes(", ".join(names[one] for one in row) for row in kinds.tolist())
+        lists = trace.texts.codes(", ".join(names[code] for code in row) for row in kinds.tolist())
         labels[chosen], texts[chosen] = trace.labels.code(f"{size} events are hidden"), lists[code.reshape(-1)]
     return labels, texts
 
@@ -608,13 +591,11 @@ def arguments(trace: Trace, of: PlaneArguments, tracks: Sequence[Track]) -> Argu
     recorded = _converted(trace, of.plane, of.key, of.plane.events.stats, row[real])
     before = np.cumsum([0, *map(len, tracks)])
     added = [
-        Arguments(one.event + first, one.key, one.kind, one.value)
+        replace(more, event=more.event + first)
         for track, first in zip(tracks, before.tolist(), strict=False)
-        for one in track.more
+        for more in track.more
     ]
-    return joined(
-        [shared, Arguments(real[recorded.event], recorded.key, recorded.kind, recorded.value), *added]
-    ).sorted()
+    return joined([shared, replace(recorded, event=real[recorded.event]), *added]).sorted()
 
 
 def _owned_rows(start: I64 | U32, owners: I64) -> tuple[I64, I64]:
@@ -632,7 +613,7 @@ def _converted(trace: Trace, plane: Plane, key: I64, stats: Stats, owners: I64) 
     owner, taken = owner[wanted], taken[wanted]
     kind: U8 = stats.kind[taken].copy()
     value: U64 = stats.value[taken].copy()
-    plain, ref, blob = (kind == one for one in (Kind.STR, Kind.REF, Kind.BYTES))
+    plain, ref, blob = (kind == text for text in (Kind.STR, Kind.REF, Kind.BYTES))
     if plain.any():
         local, firsts = _native.text_codes(trace.space.data, value[plain])
         value[plain] = trace.texts.codes(trace.space.texts(firsts))[local].astype(np.uint64)

@@ -12,6 +12,7 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.planes import host_plane, is_tensor_core, offsets_in_line
+from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.environment.environment import Hardware, plane_int, plane_text
 from tpu_profile_plugin.analysis.memory.buffers import stacked
@@ -29,7 +30,6 @@ _INTS = (*_BYTES, "peak_bytes_in_use", "requested_bytes", "allocation_bytes", "a
 _TEXTS = ("tf_op", "region_type", "data_type", "shape")
 _NAMES = (*_IDS, *_INTS, "fragmentation", *_TEXTS)
 INVALID = "INVALID"
-_NARROW = 1 << 16
 
 # TensorFlow's element types by number; 100 + number is the reference type.
 _TYPE_NAMES = (
@@ -131,7 +131,7 @@ def memory_use(space: XSpace, plane: Plane) -> dict[str, MemoryUse]:
     memory = stats.memory()
     stack, heap, free = map(stats.ints, _BYTES)
     rows = {name: np.flatnonzero(memory.code == code) for code, name in enumerate(memory.texts)}
-    return {name: MemoryUse((stack + heap)[at], free[at]) for name, at in sorted(rows.items()) if len(at)}
+    return {name: MemoryUse((stack + heap)[used], free[used]) for name, used in sorted(rows.items()) if len(used)}
 
 
 def allocations(
@@ -190,18 +190,6 @@ def _type_name(value: int) -> str:
     if 100 < value < 100 + len(_TYPE_NAMES):
         return _TYPE_NAMES[value - 100] + "_ref"
     return f"unknown dtype enum ({value})"
-
-
-def _distinct(values: I64) -> tuple[I64, I64]:
-    """Like np.unique with inverse; faster for values in a narrow range."""
-    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
-    if high - low >= _NARROW:
-        distinct, inverse = np.unique(values, return_inverse=True)
-        return distinct, inverse.reshape(-1)
-    # Ordinals and type numbers: a lookup table is faster than sorting.
-    present = np.zeros(high - low + 1, dtype=np.bool_)
-    present[values - low] = True
-    return np.flatnonzero(present) + low, (np.cumsum(present) - 1)[values - low]
 
 
 def _allocator(name: str, kind: Kind, value: Value) -> str:
@@ -265,8 +253,8 @@ class _Stats:
         if len(numbers) == 0:
             return numbers.event
         rows, values = self._rows(numbers.event, numbers.value)
-        distinct, local = _distinct(values)
-        table = [code_of.setdefault(spell(number), len(code_of)) for number in distinct.tolist()]
+        local, first = row_codes(values)
+        table = [code_of.setdefault(spell(number), len(code_of)) for number in values[first].tolist()]
         if len(rows):
             code[rows] = np.array(table, dtype=np.int32)[local]
         return rows
@@ -333,18 +321,14 @@ def device_memory(space: XSpace) -> DeviceMemory:
     hardware = Hardware.GPU if gpus else Hardware.TPU
     device = (gpus or cores)[0]
     model = plane_text(space, device, "gpu_device_name" if gpus else "device_type_string")
-    if managed := _managed(space):
+    # Stack, heap and free memory of the smallest allocator of a device.
+    sizes = [int((rows.in_use + rows.free).max()) for rows in device_allocators(space).values() if rows.free.any()]
+    if (managed := min(sizes, default=0)) > 0:
         return DeviceMemory(hardware, model, managed, "allocator")
     if reported := plane_int(space, device, "memory_size"):
         return DeviceMemory(hardware, model, reported, "device")
     size = 0 if gpus else _of_model(space, device, model)
     return DeviceMemory(hardware, model, size, "model" if size else "")
-
-
-def _managed(space: XSpace) -> int:
-    """Stack, heap and free memory of the smallest allocator of a device; 0 without one."""
-    sizes = [int((rows.in_use + rows.free).max()) for rows in device_allocators(space).values() if rows.free.any()]
-    return max(0, min(sizes, default=0))
 
 
 def device_allocators(space: XSpace) -> dict[str, MemoryUse]:
@@ -366,8 +350,8 @@ def _of_model(space: XSpace, device: Plane, model: str) -> int:
     if name not in _TPU_CHIPS:
         return 0
     gib, devices = _TPU_CHIPS[name]
-    joined, known = read.ints(space, device, device.stats, "has_megacore")
-    if name in _MEGACORE and (joined[0] or not known[0]):
+    is_joined, recorded = read.ints(space, device, device.stats, "has_megacore")
+    if name in _MEGACORE and (is_joined[0] or not recorded[0]):
         devices = 1
     return gib * GIB // devices
 
@@ -447,10 +431,10 @@ def _order(recorded: Allocations) -> I64:
 
 def _stepped(rows: Allocations) -> Allocations:
     """Assigns an event outside of steps to the step after the last step so far, or to step 0."""
-    known = rows.step >= 0
-    last = np.maximum.accumulate(np.where(known, np.arange(len(rows)), -1))
+    has_step = rows.step >= 0
+    last = np.maximum.accumulate(np.where(has_step, np.arange(len(rows)), -1))
     before = np.where(last >= 0, rows.step[np.maximum(last, 0)], -1)
-    return replace(rows, step=np.where(known, rows.step, before + 1))
+    return replace(rows, step=np.where(has_step, rows.step, before + 1))
 
 
 def runs_by_address(rows: Allocations) -> tuple[I64, I64]:
@@ -470,10 +454,7 @@ def with_matches(rows: Allocations) -> Allocations:
     """Copies op, region, type and shape of each allocation to the matching deallocation."""
     order, begin = runs_by_address(rows)
     freeing = ~rows.allocates[order]
-    frees, allocations = (
-        order[freeing],
-        order[begin[freeing]],
-    )  # one without allocation begins a run
+    frees, allocations = order[freeing], order[begin[freeing]]  # a deallocation without allocation begins a run
 
     def matched(column: TextColumn) -> TextColumn:
         code = column.code.copy()
@@ -620,7 +601,7 @@ class RecordedMemory:
         group = np.full(len(texts) + 1, len(order), np.int64)
         group[order] = np.arange(len(order))
         series = stacked(group[codes], len(order) + 1, self.first, self.last, self.size, len(self.rows))
-        names = [*(texts[at] for at in order.tolist()), OTHERS]
+        names = [*(texts[code] for code in order.tolist()), OTHERS]
         parts = dict(zip(names, series, strict=True)) | {STACK: self.reserved, REST: self.rest - self.reserved}
         return {name: values for name, values in parts.items() if values.any()}
 
@@ -636,10 +617,10 @@ class RecordedMemory:
 
 def recorded_memory(recorded: Allocations) -> RecordedMemory:
     """The blocks of one allocator, given its events in file order."""
-    own = by_time(recorded)
-    rows = with_matches(own)
-    order, begin = runs_by_address(own)
-    frees = ~own.allocates[order]
+    ordered = by_time(recorded)
+    rows = with_matches(ordered)
+    order, begin = runs_by_address(ordered)
+    frees = ~ordered.allocates[order]
     starts = begin == np.arange(len(order))
     freed = np.full(len(rows), -1, np.int64)
     matched = frees & ~starts
@@ -652,9 +633,9 @@ def recorded_memory(recorded: Allocations) -> RecordedMemory:
     kept = last >= first  # a block that the first event frees was in use at no instant
     return RecordedMemory(
         rows=rows,
-        freeing=own.op,
+        freeing=ordered.op,
         row=row[kept],
-        size=np.maximum(own.allocated[row], 0)[kept],
+        size=np.maximum(ordered.allocated[row], 0)[kept],
         first=first[kept],
         last=last[kept],
         freed=np.concatenate([end, before])[kept],

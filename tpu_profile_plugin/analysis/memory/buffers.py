@@ -183,7 +183,7 @@ class Buffers:
         """Defining position of the logical buffer in a row."""
         if row not in self._positions:
             start, index = self.columns["index_start"], self.columns["index"]
-            instruction = self._row_of_instruction.get(int(self.columns["instruction"][row]))
+            instruction = self.program.row_of_id.get(int(self.columns["instruction"][row]))
             if instruction is None:
                 name = self.program.space.texts(self.columns["instruction_name"][row : row + 1])[0]
                 instruction = self.program.row_of.get(name)
@@ -192,11 +192,6 @@ class Buffers:
             path = tuple(index[int(start[row]) : int(start[row + 1])].tolist())
             self._positions[row] = HloPosition(name, instruction, path)
         return self._positions[row]
-
-    @cached_property
-    def _row_of_instruction(self) -> Mapping[int, int]:
-        ids = self.program.columns["id"]
-        return dict(zip(ids.tolist(), range(len(ids)), strict=True))
 
     def shape(self, row: int) -> LaidOut:
         """Shape of the logical buffer in a row; an empty one if it is unknown."""
@@ -379,8 +374,8 @@ class MemoryLayout:
         """The largest logical buffer of an allocation, the first among equals."""
         ids = self.buffers.columns["assigned_buffer"]
         rows = (self.buffers.row_of.get(int(ids[i])) for i in self.buffers.assigned(allocation))
-        known = [row for row in rows if row is not None]
-        return max(known, key=lambda row: int(self.buffers.columns["size"][row])) if known else None
+        held = [row for row in rows if row is not None]
+        return max(held, key=lambda row: int(self.buffers.columns["size"][row]), default=None)
 
     def blocks(self) -> list[Block]:
         """Blocks of temporary allocations, stacked, each followed by the blocks of its buffers."""
@@ -411,10 +406,8 @@ class MemoryLayout:
                 offset = base + int(columns["assigned_offset"][assigned])
                 out.append(Block(row, allocation, offset, bytes_, begin, end, color))
                 # Only blocks visible in a drawing of 2048 by 2048 pixels use up a colour.
-                is_visible = (
-                    end - begin + 1
-                ) * _DRAWING_PIXELS / width >= 0.5 and bytes_ * _DRAWING_PIXELS / height >= 0.5
-                color += int(is_visible)
+                columns_wide = (end - begin + 1) * _DRAWING_PIXELS / width
+                color += int(columns_wide >= 0.5 and bytes_ * _DRAWING_PIXELS / height >= 0.5)
             base += size
         return out
 
@@ -494,8 +487,8 @@ class MemoryHistory:
         kinds = []
         for row, allocation in zip(self.row.tolist(), self.allocation.tolist(), strict=True):
             kind = buffers.category(allocation) if allocation >= 0 else ""
-            known = row >= 0 and buffers.position(row).row is not None
-            kinds.append(_KINDS.get(kind, TEMPORARY if known else UNKNOWN))
+            has_instruction = row >= 0 and buffers.position(row).row is not None
+            kinds.append(_KINDS.get(kind, TEMPORARY if has_instruction else UNKNOWN))
         return tuple(kinds)
 
 
@@ -516,18 +509,19 @@ def memory_history(layout: MemoryLayout) -> MemoryHistory:
     buffers = layout.buffers
     permanent = np.flatnonzero(layout.in_space & buffers.indefinite)
     returned = _returned(layout.program)
-    held, largest = _held(layout), _rows([layout.largest(one) for one in permanent.tolist()])
-    results = _rows([_result(layout, one, returned) for one in permanent.tolist()])
+    held, held_in, held_size, held_first, held_last = _held(layout)
+    largest = _rows([layout.largest(allocation) for allocation in permanent.tolist()])
+    results = _rows([_result(layout, allocation, returned) for allocation in permanent.tolist()])
     instants = 1 if layout.replay is None else len(layout.replay.heap)
     none = np.zeros(len(permanent), np.int64)
     return MemoryHistory(
         layout=layout,
-        row=np.concatenate([largest, held.row]),
-        result=np.concatenate([np.where(results >= 0, results, largest), held.row]),
-        allocation=np.concatenate([permanent, held.allocation]).astype(np.int64),
-        size=np.concatenate([buffers.columns["allocation_size"][permanent].astype(np.int64), held.size]),
-        first=np.concatenate([none, held.first]),
-        last=np.concatenate([none + instants - 1, held.last]),
+        row=np.concatenate([largest, held]),
+        result=np.concatenate([np.where(results >= 0, results, largest), held]),
+        allocation=np.concatenate([permanent, held_in]).astype(np.int64),
+        size=np.concatenate([buffers.columns["allocation_size"][permanent].astype(np.int64), held_size]),
+        first=np.concatenate([none, held_first]),
+        last=np.concatenate([none + instants - 1, held_last]),
         instants=instants,
     )
 
@@ -541,7 +535,7 @@ def _result(layout: MemoryLayout, allocation: int, returned: frozenset[int]) -> 
     buffers = layout.buffers
     if not buffers.live_out[allocation] or buffers.parameter[allocation]:
         return None
-    ids = (int(buffers.columns["assigned_buffer"][at]) for at in buffers.assigned(allocation))
+    ids = (int(buffers.columns["assigned_buffer"][i]) for i in buffers.assigned(allocation))
     rows = [row for row in map(buffers.row_of.get, ids) if row is not None]
     results = [row for row in rows if buffers.position(row).row in returned and not buffers.position(row).index]
     return results[0] if len(results) == 1 else None
@@ -549,43 +543,33 @@ def _result(layout: MemoryLayout, allocation: int, returned: frozenset[int]) -> 
 
 def _returned(program: Program) -> frozenset[int]:
     """The instructions of the entry computation whose values are results of the program."""
-    links, found = Links(program), set[int]()
+    links, returned = Links(program), set[int]()
     root = None if program.entry is None else links.root(program.entry)
     waiting = [] if root is None else [root]
     while waiting:
         row = waiting.pop()
-        if row >= 0 and row not in found:
-            found.add(row)
-            waiting += links.operands(row) if program.opcodes[row] in _PASSED_ON else []
-    return frozenset(found)
+        if row >= 0 and row not in returned:
+            returned.add(row)
+            waiting += links.operands(row) if program.opcodes[row] in ("tuple", "bitcast") else []
+    return frozenset(returned)
 
 
-_PASSED_ON = frozenset(("tuple", "bitcast"))
+def _held(layout: MemoryLayout) -> tuple[I64, I64, I64, I64, I64]:
+    """Storage of the heap: row, allocation, size, first and last instant.
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Held:
-    row: I64
-    allocation: I64
-    size: I64
-    first: I64
-    last: I64
-
-
-def _held(layout: MemoryLayout) -> _Held:
-    """Storage of the heap; storage that another buffer takes over after it was freed is another piece."""
+    Storage that another buffer takes over after it was freed is another piece.
+    """
     none = np.zeros(0, np.int64)
     if layout.trace is None:
-        return _Held(none, none, none, none, none)
+        return none, none, none, none, none
     buffers = layout.buffers
     trace, ids = buffers.trace(layout.trace), buffers.columns["id"]
     rows = buffers.rows(trace.buffer), buffers.rows(trace.canonical)
     storage, _, held, _ = _native.heap_replay(len(ids), trace.kind, *rows)
     shown, begin, end = (column.astype(np.int64) for column in held)
-    of = buffers.allocation_of
-    allocation = np.array([of.get(id_, -1) for id_ in ids[shown].tolist()], np.int64)
+    allocation = np.array([buffers.allocation_of.get(id_, -1) for id_ in ids[shown].tolist()], np.int64)
     # A piece has the size of its storage, whatever the buffer that took it over needs.
-    return _Held(shown, allocation, buffers.columns["size"][storage[begin]].astype(np.int64), begin + 1, end)
+    return shown, allocation, buffers.columns["size"][storage[begin]].astype(np.int64), begin + 1, end
 
 
 ALL_THE_TIME = 0.995
@@ -610,13 +594,12 @@ class ProgramRan:
 
 def programs_ran(parts: Iterable[Sequence[ProgramRan]]) -> tuple[ProgramRan, ...]:
     """The programs of several hosts, most time first, with their shares; HLO of one host is enough."""
-    time, known = Counter[str](), set[str]()
-    for part in parts:
-        for one in part:
-            time[one.name] += one.time_ps
-            known |= {one.name} if one.known else set()
+    time, with_hlo = Counter[str](), set[str]()
+    for program in (program for part in parts for program in part):
+        time[program.name] += program.time_ps
+        with_hlo |= {program.name} if program.known else set()
     total = max(sum(time.values()), 1)
-    return tuple(ProgramRan(name, ps, name in known, ps / total) for name, ps in time.most_common())
+    return tuple(ProgramRan(name, ps, name in with_hlo, ps / total) for name, ps in time.most_common())
 
 
 def unknown_memory(ran: Sequence[ProgramRan]) -> str:
@@ -624,8 +607,5 @@ def unknown_memory(ran: Sequence[ProgramRan]) -> str:
     if not ran or ran[0].known:
         return ""
     most = ran[0]
-    if most.share >= ALL_THE_TIME:
-        who = f"The program that ran all the time, {most.name},"
-    else:
-        who = f"The program that ran {most.share:.1%} of the time, {most.name},"
-    return f"{who} has no HLO in this recording: its memory is unknown."
+    when = "all the time" if most.share >= ALL_THE_TIME else f"{most.share:.1%} of the time"
+    return f"The program that ran {when}, {most.name}, has no HLO in this recording: its memory is unknown."

@@ -40,7 +40,7 @@ class BatchDims:
         """`arguments`: by number of the entry computation's parameters, those that are known."""
         self._links, self._opcodes = links, links.program.opcodes
         self._values: dict[int, Value] = {}
-        self._known: dict[tuple[int, tuple[Value, ...]], Value] = {}
+        self._inside_values: dict[tuple[int, tuple[Value, ...]], Value] = {}
         count = max(arguments, default=-1) + 1
         if entry is not None:
             self._inside(entry, tuple(arguments.get(number) for number in range(count)), 0)
@@ -53,19 +53,19 @@ class BatchDims:
         return None if isinstance(value, tuple) else value
 
     def _inside(self, computation: int, arguments: tuple[Value, ...], depth: int) -> Value:
-        """The value of a computation for these arguments."""
+        """The value of a computation for some arguments."""
         key = computation, arguments
-        if key in self._known or depth > _DEEPEST:
-            return self._known.get(key)
+        if key in self._inside_values or depth > _DEEPEST:
+            return self._inside_values.get(key)
         for row in self._links.rows_of(computation):
             self._values[row] = self._value(row, arguments, depth)
         root = self._links.root(computation)
-        self._known[key] = None if root is None else self._values[root]
-        return self._known[key]
+        self._inside_values[key] = None if root is None else self._values[root]
+        return self._inside_values[key]
 
     def _value(self, row: int, arguments: tuple[Value, ...], depth: int) -> Value:
         opcode, operands = self._opcodes[row], self._links.operands(row)
-        values = [self._values.get(one) for one in operands]
+        values = [self._values.get(operand) for operand in operands]
         called = self._links.called(row)
         match opcode:
             case "parameter":
@@ -79,13 +79,13 @@ class BatchDims:
                 of, index = values[0] if values else None, int(self._links.message(row).tuple_index)
                 return of[index] if isinstance(of, tuple) and 0 <= index < len(of) else None
             case "while" if values:
-                body = [one for one in called if is_tuple(self._root_shape(one))][:1]
+                body = [computation for computation in called if is_tuple(self._root_shape(computation))][:1]
                 return _either(values[0], self._inside(body[0], (values[0],), depth + 1)) if body else values[0]
             case "fusion" | "call" | "async-start" if called:
                 return self._inside(called[0], tuple(values), depth + 1)
             case "reduce" if is_tuple(self._links.shape(row)):
-                one = self._array(row, opcode, operands, values)
-                return (one,) * len(self._links.shape(row).tuple_shapes)
+                dims = self._array(row, opcode, operands, values)
+                return (dims,) * len(self._links.shape(row).tuple_shapes)
             case "optimization-barrier" | "opt-barrier" | "copy-start" | "domain":
                 return values[0] if values else None
         return None if opcode in _UNKNOWN else self._array(row, opcode, operands, values)
@@ -96,11 +96,11 @@ class BatchDims:
 
     def _array(self, row: int, opcode: str, operands: Sequence[int], values: Sequence[Value]) -> Dims:
         """The dimensions of an instruction whose result is an array."""
-        dims = [None if isinstance(one, tuple) else one for one in values]
+        dims = [None if isinstance(value, tuple) else value for value in values]
         if not operands or min(operands) < 0:
             return None
         message, first = self._links.message(row), dims[0]
-        shapes = [self._links.shape(one) for one in operands]
+        shapes = [self._links.shape(operand) for operand in operands]
         match opcode:
             case "broadcast":
                 moved = _mapped(first, message.dimensions)
@@ -126,42 +126,41 @@ class BatchDims:
         """The dimensions of operands with as many as the result has; each that is known tells them."""
         sizes = self._links.shape(row).dimensions
         rank = len(sizes)
-        known = [
-            one for one, shape in zip(dims, shapes, strict=False) if one is not None and len(shape.dimensions) == rank
-        ]
+        pairs = zip(dims, shapes, strict=False)
+        alike = [of for of, shape in pairs if of is not None and len(shape.dimensions) == rank]
         # A slice of one row of the batch does not grow.
-        return frozenset(i for i in frozenset().union(*known) if sizes[i] != 1) if known else None
+        return frozenset(i for i in frozenset().union(*alike) if sizes[i] != 1) if alike else None
 
 
-def _either(one: Value, other: Value) -> Value:
-    """What either of two values of one shape tells."""
-    if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
-        return tuple(map(_either, one, other))
-    if isinstance(one, tuple) or other is None:
-        return one
-    return other if one is None or isinstance(other, tuple) else one | other
+def _either(first: Value, other: Value) -> Value:
+    """The dimensions that either of two values of one shape tells."""
+    if isinstance(first, tuple) and isinstance(other, tuple) and len(first) == len(other):
+        return tuple(map(_either, first, other))
+    if isinstance(first, tuple) or other is None:
+        return first
+    return other if first is None or isinstance(other, tuple) else first | other
 
 
 def _mapped(dims: Dims, places: Sequence[int]) -> Dims:
     """The dimensions at their places in the result."""
-    return None if dims is None else frozenset(places[one] for one in dims if one < len(places))
+    return None if dims is None else frozenset(places[dim] for dim in dims if dim < len(places))
 
 
 def _regrouped(dims: Dims, before: Sequence[int], after: Sequence[int]) -> Dims:
     """The dimensions of the result that hold the slowest part of each."""
     if dims is None:
         return None
-    found = set()
-    for one in dims:
+    slowest = set()
+    for dim in dims:
         high = 1
-        for size in before[one:]:
+        for size in before[dim:]:
             high *= size
         stride = 1
         for place in range(len(after) - 1, -1, -1):
             if stride < high <= stride * after[place]:
-                found.add(place)
+                slowest.add(place)
             stride *= after[place]
-    return frozenset(found)
+    return frozenset(slowest)
 
 
 def _bitcast(dims: Dims, before: Any, after: Any) -> Dims:
@@ -169,9 +168,9 @@ def _bitcast(dims: Dims, before: Any, after: Any) -> Dims:
     if dims is None:
         return None
     inner, outer = _in_memory(before), _in_memory(after)
-    moved = frozenset(inner.index(one) for one in dims if one in inner)
+    moved = frozenset(inner.index(dim) for dim in dims if dim in inner)
     regrouped = _regrouped(moved, [before.dimensions[i] for i in inner], [after.dimensions[i] for i in outer])
-    return frozenset(outer[one] for one in regrouped or ())
+    return frozenset(outer[place] for place in regrouped or ())
 
 
 def _in_memory(shape: Any) -> list[int]:
@@ -191,14 +190,14 @@ def _dot(numbers: Any, dims: Sequence[Dims], shapes: Sequence[Any]) -> Dims:
         free = [i for i in range(len(shape.dimensions)) if i not in batch and i not in contracted]
         sides.append((dim, list(batch), free))
     (left, left_batch, left_free), (right, right_batch, right_free) = sides
-    found = {
+    out = {
         i
         for i, (a, b) in enumerate(zip(left_batch, right_batch, strict=False))
         if a in (left or ()) or b in (right or ())
     }
-    found |= {len(left_batch) + i for i, of in enumerate(left_free) if of in (left or ())}
-    found |= {len(left_batch) + len(left_free) + i for i, of in enumerate(right_free) if of in (right or ())}
-    return None if not found and (left is None or right is None) else frozenset(found)
+    out |= {len(left_batch) + i for i, of in enumerate(left_free) if of in (left or ())}
+    out |= {len(left_batch) + len(left_free) + i for i, of in enumerate(right_free) if of in (right or ())}
+    return None if not out and (left is None or right is None) else frozenset(out)
 
 
 def _convolution(numbers: Any, dims: Sequence[Dims]) -> Dims:
@@ -211,8 +210,8 @@ def _convolution(numbers: Any, dims: Sequence[Dims]) -> Dims:
             for pair in zip(numbers.input_spatial_dimensions, numbers.output_spatial_dimensions, strict=False)
         ),
     ]
-    found = frozenset(out for known, of, out in pairs if of in (known or ()))
-    return None if not found and (left is None or right is None) else found
+    grown = frozenset(out for side, of, out in pairs if of in (side or ()))
+    return None if not grown and (left is None or right is None) else grown
 
 
 def _gather(numbers: Any, dims: Sequence[Dims], shapes: Sequence[Any], result: Any) -> Dims:
@@ -222,11 +221,11 @@ def _gather(numbers: Any, dims: Sequence[Dims], shapes: Sequence[Any], result: A
     taken = [i for i in range(len(shapes[0].dimensions)) if i not in collapsed]
     of_indices = [i for i in range(len(shapes[1].dimensions)) if i != numbers.index_vector_dim]
     places = [i for i in range(len(result.dimensions)) if i not in offset]
-    found = {out for of, out in zip(of_indices, places, strict=False) if of in (indices or ())}
+    grown = {out for of, out in zip(of_indices, places, strict=False) if of in (indices or ())}
     for of, out in zip(taken, offset, strict=False):
         whole = out < len(result.dimensions) and shapes[0].dimensions[of] == result.dimensions[out]
-        found |= {out} if whole and of in (operand or ()) else set()
-    return None if not found and indices is None else frozenset(found)
+        grown |= {out} if whole and of in (operand or ()) else set()
+    return None if not grown and indices is None else frozenset(grown)
 
 
 _DIMENSIONS = re.compile(r"^\w+\[([\d,]*)\]")
@@ -261,7 +260,7 @@ class Sized:
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """What is assumed.
+    """Assumptions about a program's buffers.
 
     Attributes:
       batch: the size of the batch that the program was compiled for; 0 if no argument has one.
@@ -284,10 +283,21 @@ def batch_of(buffers: Sequence[Sized]) -> tuple[int, list[str]]:
 
     Arguments that are neither named as parameters nor returned have the batch as their first dimension.
     """
-    shapes = [dimensions(one.shape) for one in buffers]
-    results = Counter(shape for one, shape in zip(buffers, shapes, strict=True) if one.category == OUTPUT and shape)
-    kept = [_kept(one, shape, results) for one, shape in zip(buffers, shapes, strict=True)]
-    return _batch(buffers, shapes, kept), kept
+    shapes = [dimensions(buffer.shape) for buffer in buffers]
+    sized = list(zip(buffers, shapes, strict=True))
+    results = Counter(shape for buffer, shape in sized if buffer.category == OUTPUT and shape)
+    kept = [_kept(buffer, shape, results) for buffer, shape in sized]
+    candidates = {
+        shape[0]
+        for (buffer, shape), why in zip(sized, kept, strict=True)
+        if buffer.category == PARAMETER and not why and shape and shape[0] > 1
+    }
+
+    def support(size: int) -> int:
+        return sum(buffer.size for buffer, shape in sized if size in shape)
+
+    # The first dimension of arguments that most bytes of all buffers have as a dimension.
+    return max(sorted(candidates), key=support, default=0), kept
 
 
 def assumed_scaling(buffers: Sequence[Sized]) -> Scaling:
@@ -297,53 +307,39 @@ def assumed_scaling(buffers: Sequence[Sized]) -> Scaling:
     parameter and not known to be activations.
     """
     batch, kept = batch_of(buffers)
-    shapes = [dimensions(one.shape) for one in buffers]
+    shapes = [dimensions(buffer.shape) for buffer in buffers]
     state = {tuple(sorted(shape)) for shape, why in zip(shapes, kept, strict=True) if why and len(shape) > 1}
-    verdicts = [_verdict(one, shape, why, batch, state) for one, shape, why in zip(buffers, shapes, kept, strict=True)]
+    verdicts = [_verdict(*facts, batch, state) for facts in zip(buffers, shapes, kept, strict=True)]
     return Scaling(batch, tuple(scales for scales, _ in verdicts), tuple(why for _, why in verdicts))
 
 
-def _kept(one: Sized, shape: tuple[int, ...], results: Counter[tuple[int, ...]]) -> str:
-    """Why an argument is a parameter; "" for others and for what is no argument."""
-    if one.category != PARAMETER:
+def _kept(buffer: Sized, shape: tuple[int, ...], results: Counter[tuple[int, ...]]) -> str:
+    """Why an argument is a parameter; "" for others and for buffers that are no arguments."""
+    if buffer.category != PARAMETER:
         return ""
-    if _STATE.search(one.path):
-        return f"named {one.path}"
-    if one.returned:
+    if _STATE.search(buffer.path):
+        return f"named {buffer.path}"
+    if buffer.returned:
         return "updated in place"
     if len(shape) > 1 and results[shape]:
         return "a result has its shape"
     return ""
 
 
-def _batch(buffers: Sequence[Sized], shapes: Sequence[tuple[int, ...]], kept: Sequence[str]) -> int:
-    """The first dimension of arguments that most bytes of all buffers have as a dimension."""
-    candidates = {
-        shape[0]
-        for one, shape, why in zip(buffers, shapes, kept, strict=True)
-        if one.category == PARAMETER and not why and shape and shape[0] > 1
-    }
-
-    def support(size: int) -> int:
-        return sum(one.size for one, shape in zip(buffers, shapes, strict=True) if size in shape)
-
-    return max(sorted(candidates), key=support, default=0)
-
-
 def _verdict(
-    one: Sized, shape: tuple[int, ...], kept: str, batch: int, state: set[tuple[int, ...]]
+    buffer: Sized, shape: tuple[int, ...], kept: str, batch: int, state: set[tuple[int, ...]]
 ) -> tuple[bool, str]:
-    if kept or one.category == CONSTANT:
+    if kept or buffer.category == CONSTANT:
         return False, kept or "a constant"
     if not batch:
         return False, "no argument has a batch"
-    if one.category == PARAMETER:
+    if buffer.category == PARAMETER:
         first = bool(shape) and shape[0] == batch
         return first, f"first dimension is the batch, {batch}" if first else f"first dimension is not {batch}"
-    if one.dims is not None and shape:
-        grown = " x ".join(str(shape[at]) for at in sorted(one.dims) if at < len(shape))
+    if buffer.dims is not None and shape:
+        grown = " x ".join(str(shape[dim]) for dim in sorted(buffer.dims) if dim < len(shape))
         return bool(grown), f"its dimension {grown} comes from the batch" if grown else "the same for every batch"
-    if tuple(sorted(shape)) in state and not one.activation:
+    if tuple(sorted(shape)) in state and not buffer.activation:
         return False, "shaped as a parameter"
     if batch in shape:
         return True, f"has the dimension {batch}"
@@ -376,13 +372,13 @@ _MOST_THRESHOLDS = 16
 
 
 def corners(fixed: I64, scaled: I64, guests: Guests) -> tuple[Corner, ...]:
-    """What gives the peak for some size of the batch, few of all instants: at k times the batch it is the largest.
+    """The few instants that are the peak for some size of the batch: at k times the batch the largest.
 
     Args:
       fixed, scaled: bytes at each instant that do not, and do, grow.
       guests: those that grow; their storage does not.
     """
-    found: list[Corner] = [(*one, 0.0) for one in _hull(fixed, scaled)]
+    peaks: list[Corner] = [(*corner, 0.0) for corner in _hull(fixed, scaled)]
     thresholds = np.unique(guests.room / np.maximum(guests.size, 1))
     for threshold in thresholds[:_MOST_THRESHOLDS].tolist():
         change = np.zeros(len(fixed) + 1, np.int64)
@@ -390,8 +386,8 @@ def corners(fixed: I64, scaled: I64, guests: Guests) -> tuple[Corner, ...]:
         np.add.at(change, guests.first[gone], guests.size[gone])
         np.subtract.at(change, guests.last[gone] + 1, guests.size[gone])
         more = _hull(fixed, scaled + np.cumsum(change)[:-1])
-        found += [(*one, threshold) for one in more if all(one != other[:2] for other in found)]
-    return tuple(found)
+        peaks += [(*corner, threshold) for corner in more if all(corner != other[:2] for other in peaks)]
+    return tuple(peaks)
 
 
 def _hull(fixed: I64, scaled: I64) -> list[tuple[int, int]]:
@@ -422,26 +418,25 @@ def guests_of(history: MemoryHistory, scales: Bools, dims: BatchDims) -> Guests:
     layout, buffers = history.layout, history.layout.buffers
     links = Links(layout.program)
     instant = _instants(history, links)
-    found = []
-    for piece in np.flatnonzero(np.array([one == OUTPUT for one in history.categories], bool) & ~scales).tolist():
+    guests = []
+    for piece in np.flatnonzero(np.array([kind == OUTPUT for kind in history.categories], bool) & ~scales).tolist():
         allocation = int(history.allocation[piece])
-        for at in buffers.assigned(allocation) if allocation >= 0 else ():
-            row = buffers.row_of.get(int(buffers.columns["assigned_buffer"][at]))
+        for assigned in buffers.assigned(allocation) if allocation >= 0 else ():
+            row = buffers.row_of.get(int(buffers.columns["assigned_buffer"][assigned]))
             position = None if row is None else buffers.position(row)
             if position is None or position.row is None or not dims.of(position.row, position.index):
                 continue
             begin, end = _life(links, instant, position.row)
-            found.append((int(buffers.columns["size"][row]), int(history.size[piece]), begin, end))
-    columns = np.array(found, np.int64).reshape(-1, 4)
-    return Guests(columns[:, 0], columns[:, 1], columns[:, 2], columns[:, 3])
+            guests.append((int(buffers.columns["size"][row]), int(history.size[piece]), begin, end))
+    return Guests(*np.array(guests, np.int64).reshape(-1, 4).T)
 
 
 def _instants(history: MemoryHistory, links: Links) -> Mapping[int, int]:
     """The first instant at or after which an instruction of the entry computation has run, by its row."""
     program, names = history.layout.program, history.layout.instruction_names
     event: dict[str, int] = {}
-    for at, name in enumerate(names):
-        event.setdefault(name, at + 1)
+    for place, name in enumerate(names):
+        event.setdefault(name, place + 1)
     entry = program.entry
     last = 0
     instants: dict[int, int] = {}

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +35,7 @@ QUANTILES = (0.5, 0.9, 0.99)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which events are meant.
+    """A choice of events.
 
     Attributes:
       plane, line, name: regular expressions that are searched for in the name or the displayed name; "" fits all.
@@ -114,7 +113,7 @@ def listed(
     chosen = np.lexsort((begin, sort_key))[first : first + count]
     starts = np.cumsum([0, *(len(part.rows) for part in parts)])
     places = zip(chosen.tolist(), (np.searchsorted(starts, chosen, side="right") - 1).tolist(), strict=True)
-    return len(begin), tuple(_event(space, parts[at], place - int(starts[at]), stats) for place, at in places)
+    return len(begin), tuple(_event(space, parts[i], place - int(starts[i]), stats) for place, i in places)
 
 
 def grouped(space: XSpace, wanted: Wanted, by: Sequence[str]) -> tuple[Group, ...]:
@@ -149,19 +148,17 @@ def _parts(space: XSpace, wanted: Wanted) -> Iterator[_Part]:
     for plane in space.planes:
         if not is_plane(plane.name):
             continue
-        fits = _name_flags(plane, is_name)
+        names = zip(plane.event_metadata.names, plane.event_metadata.display_names, strict=True)
+        fits = np.array([bool(is_name(name) or (shown and is_name(shown))) for name, shown in names], np.bool_)
         for line, (name, display) in enumerate(zip(plane.lines.name, plane.lines.display_name, strict=True)):
             if is_line(name) or (display and is_line(display)):
                 events = plane.lines.events_of(line)
                 chosen = np.flatnonzero(fits[plane.events.metadata[events]] & _in_time(plane, events, wanted))
                 if len(chosen):
-                    yield _Part(plane, display or name, chosen + events.start, _self_times(plane, events)[chosen])
-
-
-def _name_flags(plane: Plane, is_name: Callable[[str], Any]) -> Bools:
-    metadata = plane.event_metadata
-    pairs = zip(metadata.names, metadata.display_names, strict=True)
-    return np.array([bool(is_name(name) or (shown and is_name(shown))) for name, shown in pairs], np.bool_)
+                    whole = np.array([0, events.stop - events.start], np.int64)
+                    times = plane.events.begin_ps[events], plane.events.duration_ps[events]
+                    self_ps = _native.nested_times(whole, *times)[0]
+                    yield _Part(plane, display or name, chosen + events.start, self_ps[chosen])
 
 
 def _in_time(plane: Plane, events: slice, wanted: Wanted) -> Bools:
@@ -177,11 +174,6 @@ def _in_time(plane: Plane, events: slice, wanted: Wanted) -> Bools:
     if wanted.longest_ps is not None:
         fits &= duration <= wanted.longest_ps
     return fits
-
-
-def _self_times(plane: Plane, events: slice) -> I64:
-    line = np.array([0, events.stop - events.start], np.int64)
-    return _native.nested_times(line, plane.events.begin_ps[events], plane.events.duration_ps[events])[0]
 
 
 def _event(space: XSpace, part: _Part, index: int, stats: bool) -> Event:
@@ -210,7 +202,7 @@ def _groups(keys: Sequence[tuple[str, ...]], code: I64, length: I64, self_time: 
     quantiles = [_quantile(length, first, count, share) for share in QUANTILES]
     for i, key in enumerate(keys):
         edges = int(length[first[i]]), int(length[first[i] + count[i] - 1])
-        parts = tuple(float(one[i]) for one in quantiles)
+        parts = tuple(float(values[i]) for values in quantiles)
         sums = int(count[i]), int(total[i]), int(self_ps[i])
         yield Group(key, *sums, *edges, float(mean[i]), float(deviation[i]), parts)
 
@@ -335,29 +327,29 @@ def _groups_in_window(
     clipped = np.maximum(begin, begin_ps)
     length = np.maximum(np.minimum(end, end_ps) - clipped, 0)
     # Self times need all events of a line; only then those of other names are left out.
-    own = _native.nested_times(np.searchsorted(rows, plane.lines.event_start), clipped, length)[0]
+    self_ps = _native.nested_times(np.searchsorted(rows, plane.lines.event_start), clipped, length)[0]
     names = shown_names(plane.event_metadata.names, plane.event_metadata.display_names)
     used, metadata = np.unique(events.metadata[rows], return_inverse=True)
     codes = {name: code for code, name in enumerate(dict.fromkeys(names[row] for row in used.tolist()))}
-    listed = list(codes)
+    distinct = list(codes)
     code = np.array([codes[names[row]] for row in used.tolist()], np.int64)[metadata.reshape(-1)]
     line = np.searchsorted(plane.lines.event_start, rows, side="right") - 1
-    fits = np.array([wanted(name) for name in listed], np.bool_)[code]
-    key, group = np.unique((line * len(listed) + code)[fits], return_inverse=True)
+    fits = np.array([wanted(name) for name in distinct], np.bool_)[code]
+    key, group = np.unique((line * len(distinct) + code)[fits], return_inverse=True)
     group = group.reshape(-1)
     order = np.argsort(group, kind="stable")
     first = np.searchsorted(group[order], np.arange(len(key)))
     if not len(key):
         return
-    own, length, whole = (values[fits][order] for values in (own, length, end - begin))
+    self_ps, length, whole = (values[fits][order] for values in (self_ps, length, end - begin))
     sums = (
         np.diff(np.append(first, len(order))),
-        np.add.reduceat(own, first),
+        np.add.reduceat(self_ps, first),
         np.add.reduceat(length, first),
         np.maximum.reduceat(whole, first),
     )
-    for at, number in enumerate(key.tolist()):
-        yield number // len(listed), listed[number % len(listed)], [int(column[at]) for column in sums]
+    for i, number in enumerate(key.tolist()):
+        yield number // len(distinct), distinct[number % len(distinct)], [int(column[i]) for column in sums]
 
 
 def _shown_events(plane: Plane) -> Bools:

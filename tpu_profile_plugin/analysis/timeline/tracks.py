@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +15,6 @@ from tpu_profile_plugin.analysis.common.planes import (
     OPS,
     SOURCE,
     STEPS,
-    Arg,
     ExtraLine,
     PlaneExtras,
     Preprocessed,
@@ -28,6 +26,8 @@ from tpu_profile_plugin.analysis.common.planes import (
     lines_named,
     recorded_lines,
     rows_of_lines,
+    shown_names,
+    spans_at,
 )
 from tpu_profile_plugin.analysis.common.spans import Times, times_of
 from tpu_profile_plugin.columns import Plane, XSpace
@@ -139,7 +139,7 @@ def transfers(plane: Plane) -> I64:
     """The events on lines of asynchronous transfers, ascending."""
     titles = zip(plane.lines.name, plane.lines.display_name, strict=True)
     events = [plane.lines.events_of(line) for line, (name, shown) in enumerate(titles) if (shown or name) == _TRANSFERS]
-    return np.concatenate([np.empty(0, np.int64), *(np.arange(one.start, one.stop) for one in events)])
+    return np.concatenate([np.empty(0, np.int64), *(np.arange(part.start, part.stop) for part in events)])
 
 
 def line_tracks(
@@ -171,12 +171,9 @@ def line_tracks(
 
 def _extra_tid(line: int, display: int, ids: I64, displays: I64) -> int:
     """Thread id of a derived line; that of the file's line if both have the same line id."""
-    if display:
-        return display & 0xFFFFFFFF
     same = np.flatnonzero((ids & 0xFFFFFFFF) == (line & 0xFFFFFFFF))
-    if len(same) and displays[same[0]]:
-        return int(displays[same[0]]) & 0xFFFFFFFF
-    return line & 0xFFFFFFFF
+    of_file = int(displays[same[0]]) if len(same) else 0
+    return (display or of_file or line) & 0xFFFFFFFF
 
 
 _START_STAT = "profile_start_time"
@@ -207,7 +204,7 @@ def ruler(space: XSpace, extras: Preprocessed, sections: tuple[Section, ...]) ->
         if line is not None and len(line.begin_ps):
             table = extras.planes[section.plane].step_names
             codes = np.full(len(line.begin_ps), -1) if line.step_code is None else line.step_code
-            line_names = [display or name for name, display in zip(line.names, line.display_names, strict=True)]
+            line_names = shown_names(line.names, line.display_names)
             names = [
                 table[code] if code >= 0 else line_names[row] for code, row in zip(codes, line.metadata, strict=True)
             ]
@@ -296,7 +293,13 @@ def broken(space: XSpace, extras: Preprocessed) -> Preprocessed:
 def _broken_plane(plane: Plane, extra: PlaneExtras) -> PlaneExtras:
     if not any(_breaks(line) for line in extra.lines):
         return extra
-    busy = _bridged(_busy(plane))
+    # Busy while ops ran: the events on lines of ops, else (on GPUs, whose lines are streams) all recorded events.
+    op_lines = [line for name in OP_LINES for line in lines_named(plane, name)]
+    rows = rows_of_lines(plane, op_lines or np.flatnonzero(recorded_lines(plane)).tolist())
+    busy = times_of(*spans_at(plane, rows))
+    if len(busy[0]):
+        long = busy[0][1:] - busy[1][:-1] > LONGEST_BRIDGE_PS
+        busy = busy[0][np.r_[True, long]], busy[1][np.r_[long, True]]
     lines = tuple(_divided(line, busy) if _breaks(line) else line for line in extra.lines)
     same = all(new is old for new, old in zip(lines, extra.lines, strict=True))
     return extra if same else replace(extra, lines=lines)
@@ -304,22 +307,6 @@ def _broken_plane(plane: Plane, extra: PlaneExtras) -> PlaneExtras:
 
 def _breaks(line: ExtraLine) -> bool:
     return line.name.startswith(_BROKEN) and len(line.begin_ps) > 0
-
-
-def _busy(plane: Plane) -> Times:
-    """When ops ran: the events on lines of ops, else (on GPUs, whose lines are streams) all recorded events."""
-    lines: Iterable[int] = [line for name in OP_LINES for line in lines_named(plane, name)]
-    rows = rows_of_lines(plane, list(lines) or np.flatnonzero(recorded_lines(plane)).tolist())
-    begin = plane.events.begin_ps[rows]
-    return times_of(begin, begin + plane.events.duration_ps[rows])
-
-
-def _bridged(busy: Times) -> Times:
-    """The set with short gaps filled."""
-    if not len(busy[0]):
-        return busy
-    long = busy[0][1:] - busy[1][:-1] > LONGEST_BRIDGE_PS
-    return busy[0][np.r_[True, long]], busy[1][np.r_[long, True]]
 
 
 def _divided(line: ExtraLine, busy: Times) -> ExtraLine:
@@ -344,9 +331,7 @@ def _divided(line: ExtraLine, busy: Times) -> ExtraLine:
         event_source=None if line.event_source is None else line.event_source[row],
         group_id=None if line.group_id is None else line.group_id[row],
         step_code=None if line.step_code is None else line.step_code[row],
-        extra_args={name: _taken(arg, row) for name, arg in line.extra_args.items()},
+        extra_args={
+            name: (arg[0][row], arg[1]) if isinstance(arg, tuple) else arg[row] for name, arg in line.extra_args.items()
+        },
     )
-
-
-def _taken(arg: Arg, row: I64) -> Arg:
-    return (arg[0][row], arg[1]) if isinstance(arg, tuple) else arg[row]

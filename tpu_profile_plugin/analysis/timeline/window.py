@@ -252,7 +252,7 @@ def _frames(sheets: Sequence[ArgSheet], keys: Sequence[int], texts: Sequence[str
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What is shown of a host while its timeline is made; attributes as those of `HostTrace`.
+    """The preview of a host while its timeline is made; attributes as those of `HostTrace`.
 
     Events have the numbers that they have in the whole timeline, unless derived ones join their track there.
     `titles`: displayed names of sections by process id.
@@ -275,7 +275,8 @@ def preview(space: XSpace) -> Preview | None:
         return None
     outline = replace(space, planes=tuple(space.filtered(*(EventFilter(plane, ()) for plane in space.planes))))
     visible = sections(outline)
-    names = sorted({name for section in visible for name in _section_names(outline, section)})
+    tables = [outline.planes[section.plane].event_metadata for section in visible]
+    names = sorted({name for table in tables for name in shown_names(table.names, table.display_names)})
     ids = {name: number for number, name in enumerate(names)}
     lines = [line for table, section in enumerate(visible) for line in _filled_lines(outline, table, section)]
     tracks = tuple(sorted({(pid, tid): Track(pid, tid, name) for *_, pid, tid, name in lines}.values(), key=_track_key))
@@ -284,7 +285,10 @@ def preview(space: XSpace) -> Preview | None:
     columns = np.array(order, np.uint32).reshape(-1, 3).T.copy()
     native = _native.TracePreview(
         space.data,
-        [(section.plane, *_name_ids(outline, section, ids)) for section in visible],
+        [
+            (section.plane, table.id, name_ids(table.names, table.display_names, ids))
+            for section, table in zip(visible, tables, strict=True)
+        ],
         (columns[1], columns[2], columns[0]),
         (np.array([t.pid for t in tracks], np.uint32), np.array([t.tid for t in tracks], np.uint32)),
         names,
@@ -299,16 +303,6 @@ def _track_key(track: Track) -> tuple[int, int]:
     return track.pid, track.tid
 
 
-def _section_names(space: XSpace, section: Section) -> list[str]:
-    metadata = space.planes[section.plane].event_metadata
-    return shown_names(metadata.names, metadata.display_names)
-
-
-def _name_ids(space: XSpace, section: Section, ids: dict[str, int]) -> tuple[I64, U32]:
-    metadata = space.planes[section.plane].event_metadata
-    return metadata.id, name_ids(metadata.names, metadata.display_names, ids)
-
-
 def _filled_lines(space: XSpace, table: int, section: Section) -> list[tuple[int, int, int, int, str]]:
     """Table, number, process, thread and name of the lines with events, without counters."""
     lines = space.planes[section.plane].lines
@@ -320,7 +314,7 @@ def _filled_lines(space: XSpace, table: int, section: Section) -> list[tuple[int
 
 def preview_boxes(previews: Sequence[Preview], window: tuple[int, int], columns: int, limit: int, head: bytes) -> bytes:
     """As `window.boxes`, of previews."""
-    return _native.preview_columns([one.native for one in previews], window, columns, limit, head, THREADS)
+    return _native.preview_columns([preview.native for preview in previews], window, columns, limit, head, THREADS)
 
 
 FEW_EVENTS = 500_000
@@ -393,7 +387,7 @@ def visible(
     counters = tuple(_cut(counter, (begin, end), step) for counter in trace.counters if counter.is_first)
     first, last = np.searchsorted(trace.sample_ps, begin), np.searchsorted(trace.sample_ps, end, side="right")
     shown = sum(len(counter.begin_ps) for counter in counters) if step else max(int(last - first), 0)
-    return Selection(trace, events, pid_offset, tuple(one for one in counters if len(one.begin_ps)), shown)
+    return Selection(trace, events, pid_offset, tuple(counter for counter in counters if len(counter.begin_ps)), shown)
 
 
 def _cut(counter: Counter, window: Window, step: int) -> Counter:
@@ -487,9 +481,9 @@ def series_fields(selections: Sequence[Selection]) -> bytes:
     """Fields of a `TraceDataResponse` with the selected events and samples, and the texts that they refer to."""
     hosts = [(part.trace.native, part.events, part.pid_offset) for part in selections]
     counters = [
-        (one.pid + part.pid_offset, one.name, one.series, one.begin_ps, one.value, one.whole)
+        (samples.pid + part.pid_offset, samples.name, samples.series, samples.begin_ps, samples.value, samples.whole)
         for part in selections
-        for one in part.counters
+        for samples in part.counters
     ]
     return _native.trace_series(hosts, counters, THREADS)
 
@@ -619,14 +613,10 @@ def sums(parts: Sequence[tuple[HostTrace, Sequence[Area]]], window: Window) -> l
         ids, *numbers = trace.native.sums((columns[0], columns[1], columns[2]), *window)
         for name_id, *values in zip(ids.tolist(), *(column.tolist() for column in numbers), strict=True):
             entry = NameSum(trace.names[name_id], *values)
-            known = by_name.setdefault(entry.name, entry)
-            if known is not entry:
-                _add(known, entry)
+            total = by_name.setdefault(entry.name, entry)
+            if total is not entry:
+                total.count += entry.count
+                total.wall_ps += entry.wall_ps
+                total.self_ps += entry.self_ps
+                total.min_ps, total.max_ps = min(total.min_ps, entry.min_ps), max(total.max_ps, entry.max_ps)
     return sorted(by_name.values(), key=lambda entry: (-entry.wall_ps, entry.name))
-
-
-def _add(to: NameSum, entry: NameSum) -> None:
-    to.count += entry.count
-    to.wall_ps += entry.wall_ps
-    to.self_ps += entry.self_ps
-    to.min_ps, to.max_ps = min(to.min_ps, entry.min_ps), max(to.max_ps, entry.max_ps)

@@ -1,10 +1,17 @@
-"""Which buffers are assumed to grow with the batch, and why."""
+"""Buffers that grow with the batch, by dimensions and by names, and the peak for another batch."""
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
-from tpu_profile_plugin.analysis.memory.scaling import Sized, assumed_scaling, dimensions
+import pytest
+from builders.programs.buffers import profile
+from builders.programs.hlo import Op, op, program
+from builders.shown import profile as columns
+
+from tpu_profile_plugin.analysis.hlo.graph import Links
+from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
+from tpu_profile_plugin.analysis.memory.scaling import BatchDims, Sized, assumed_scaling, dimensions
 
 TRAINING = [
     Sized("parameter", "f32[64,1024]{1,0}", "params['w']", 262144),
@@ -86,3 +93,127 @@ def test_without_arguments_nothing_grows() -> None:
 def test_dimensions() -> None:
     shapes = ("f32[2,3]{1,0:T(8,128)}", "f32[]", "(f32[2], s32[])", "", "bf16[7]")
     assert [dimensions(shape) for shape in shapes] == [(2, 3), (), (), (), (7,)]
+
+
+BATCH, NONE = frozenset((0,)), frozenset[int]()
+
+
+def of(entry: list[Op], **computations: list[Op]) -> dict[str, Any]:
+    """The dimensions of each instruction; parameter 0 has the batch first, parameter 1 is the same for every batch."""
+    found = hlo_programs(columns(profile(jit_f=program(entry, **computations)))).program(1)
+    assert found is not None
+    dims = BatchDims(Links(found), found.entry, {0: BATCH, 1: NONE})
+    return {name: dims.of(row) for row, name in enumerate(found.names)}
+
+
+def arguments(x: str, w: str) -> list[Op]:
+    return [op("x", "parameter", x, parameter_number=0), op("w", "parameter", w, parameter_number=1)]
+
+
+def dot(name: str, shape: str, left: str, right: str, contracted: tuple[int, int]) -> Op:
+    numbers = {"lhs_contracting_dimensions": contracted[:1], "rhs_contracting_dimensions": contracted[1:]}
+    return op(name, "dot", shape, left, right, dot_dimension_numbers=numbers)
+
+
+def test_activations_have_the_batch_and_gradients_of_parameters_do_not_whatever_their_shapes() -> None:
+    found = of(
+        [
+            *arguments("f32[8,8]", "f32[8,8]"),
+            dot("forward", "f32[8,8]", "x", "w", (1, 0)),
+            op("relu", "maximum", "f32[8,8]", "forward", "forward"),
+            dot("gradient", "f32[8,8]", "x", "relu", (0, 0)),
+            dot("backward", "f32[8,8]", "relu", "w", (1, 1)),
+            op("update", "subtract", "f32[8,8]", "w", "gradient"),
+        ]
+    )
+    grown = {name for name, dims in found.items() if dims}
+    assert grown == {"x", "forward", "relu", "backward"}
+    assert found["gradient"] == found["update"] == NONE
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (op("y", "transpose", "f32[4,8]", "x", dimensions=[1, 0]), {1}),
+        (op("y", "broadcast", "f32[3,8,4]", "x", dimensions=[1, 2]), {1}),
+        (op("y", "reshape", "f32[32]", "x"), {0}),
+        (op("y", "reshape", "f32[2,4,4]", "x"), {0}),
+        (op("y", "bitcast", "f32[4,8]{0,1}", "x"), {1}),
+        (op("y", "reduce", "f32[8]", "x", "x", dimensions=[1]), {0}),
+        (op("y", "reduce", "f32[4]", "x", "x", dimensions=[0]), set()),
+        (op("y", "slice", "f32[1,4]", "x"), set()),
+        (op("y", "slice", "f32[8,2]", "x"), {0}),
+        (op("y", "concatenate", "f32[8,8]", "x", "x"), {0}),
+        (op("y", "custom-call", "f32[8,4]", "x"), None),
+        (op("y", "iota", "f32[8,4]"), None),
+    ],
+)
+def test_single_instructions(made: Op, expected: set[int] | None) -> None:
+    assert of([*arguments("f32[8,4]", "f32[4]"), made])["y"] == (None if expected is None else frozenset(expected))
+
+
+def test_a_broadcast_may_add_the_batch_and_what_it_is_added_to_tells() -> None:
+    bias = op("bias", "broadcast", "f32[8,4]", "w", dimensions=[1])
+    found = of([*arguments("f32[8,4]", "f32[4]"), bias, op("sum", "add", "f32[8,4]", "x", "bias")])
+    assert (found["bias"], found["sum"]) == (None, BATCH)
+
+
+def test_convolutions_keep_the_batch_and_gradients_of_their_filters_sum_over_it() -> None:
+    forward = {"input_batch_dimension": 0, "output_batch_dimension": 0, "kernel_output_feature_dimension": 1}
+    numbers = {**forward, "input_feature_dimension": 1, "output_feature_dimension": 1}
+    swapped = {**numbers, "input_batch_dimension": 1, "input_feature_dimension": 0}
+    found = of(
+        [
+            *arguments("f32[8,4]", "f32[4,4]"),
+            op("y", "convolution", "f32[8,4]", "x", "w", convolution_dimension_numbers=numbers),
+            op("g", "convolution", "f32[4,4]", "x", "y", convolution_dimension_numbers=swapped),
+        ]
+    )
+    assert (found["y"], found["g"]) == (BATCH, NONE)
+
+
+def test_fusions_and_loops_are_followed_inside() -> None:
+    inside = [
+        op("p", "parameter", "f32[8,4]", parameter_number=0),
+        op("t", "transpose", "f32[4,8]", "p", dimensions=[1, 0]),
+    ]
+    state = ["f32[8,4]", "f32[4,8]"]
+    body = [
+        op("s", "parameter", state, parameter_number=0),
+        op("a", "get-tuple-element", "f32[8,4]", "s", tuple_index=0),
+        op("f", "fusion", "f32[4,8]", "a", called=["inside"]),
+        op("next", "tuple", state, "a", "f"),
+    ]
+    condition = [
+        op("c", "parameter", state, parameter_number=0),
+        op("go", "constant", "pred[]", literal={"preds": [True]}),
+    ]
+    found = of(
+        [
+            *arguments("f32[8,4]", "f32[4,8]"),
+            op("start", "tuple", state, "x", "w"),
+            op("loop", "while", state, "start", called=["body", "condition"]),
+            op("y", "get-tuple-element", "f32[4,8]", "loop", tuple_index=1),
+        ],
+        inside=inside,
+        body=body,
+        condition=condition,
+    )
+    assert (found["f"], found["y"]) == (frozenset((1,)), frozenset((1,)))
+
+
+def test_rows_that_are_looked_up_have_the_batch_of_their_indices() -> None:
+    numbers = {"offset_dims": [2], "collapsed_slice_dims": [0], "start_index_map": [0], "index_vector_dim": 2}
+    found = of(
+        [
+            *arguments("s32[8,5]", "f32[100,16]"),
+            op("y", "gather", "f32[8,5,16]", "w", "x", gather_dimension_numbers=numbers),
+        ]
+    )
+    assert found["y"] == BATCH
+
+
+def test_a_damaged_program_that_calls_itself_ends() -> None:
+    ring = [op("p", "parameter", "f32[8]", parameter_number=0), op("again", "call", "f32[8]", "p", called=["ring"])]
+    found = of([*arguments("f32[8]", "f32[8]"), op("y", "call", "f32[8]", "x", called=["ring"])], ring=ring)
+    assert found["y"] is None
