@@ -76,7 +76,7 @@ def shown_parts(run: str) -> dict[str, float]:
     """The time budget as its page has it, in ps: parts, groups and the time between steps."""
     shown = asked("time_budget", run)["decomposition"]
     parts = shown["average_ps"]
-    groups = {group["id"]: sum(parts.get(part, 0.0) for part in group["parts"]) for group in shown["groups"]}
+    groups = {group["id"]: sum(parts.get(part["id"], 0.0) for part in group["parts"]) for group in shown["groups"]}
     return {**groups, **parts}
 
 

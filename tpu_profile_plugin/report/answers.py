@@ -135,7 +135,8 @@ class Collector:
             steps = self._json("page", {"run": run, "tag": "time_budget", "host": host})["steps"]
         except ProfileError:
             return None
-        spans = sorted((_begin(step), max(step["duration_ps"], default=0)) for step in steps)
+        of_devices = zip(steps["begin_ps"], steps["duration_ps"], strict=True)
+        spans = sorted((min(begin, default=0), max(length, default=0)) for begin, length in of_devices)
         if not spans:
             return None
         slowest = max(range(len(spans)), key=lambda i: spans[i][1])
@@ -167,11 +168,6 @@ class Collector:
 
     def _json(self, route: str, params: Mapping[str, str]) -> Any:
         return json.loads(self._ask(route, params))
-
-
-def _begin(step: Mapping[str, Any]) -> int:
-    begins: list[int] = step.get("device_begin_ps") or [step["begin_ps"]]
-    return min(begins)
 
 
 def _bounded(body: bytes) -> bytes:

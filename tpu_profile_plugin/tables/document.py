@@ -17,8 +17,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import numpy as np
 
+from tpu_profile_plugin import _native
+from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.tables.column import python_values
-from tpu_profile_plugin.tables.json_text import integers_as_json
 from tpu_profile_plugin.tables.table import Table
 
 
@@ -40,6 +41,11 @@ class Document:
 def document_json(document: object) -> bytes:
     """The JSON of a dataclass in UTF-8; numbers that are not finite are null, tables have an array per column."""
     return _json(document)
+
+
+def integers_json(values: I64) -> bytes:
+    """Integers of any shape as nested lists, written by the native core: much quicker than by `json`."""
+    return _native.json_integers(np.ascontiguousarray(values, np.int64))
 
 
 def tables_of(document: object, name: str = "") -> Iterator[tuple[str, Table]]:
@@ -100,7 +106,7 @@ def _json(value: Any) -> bytes:
         columns = b",".join(_json(_column(value, i)) for i in range(len(value.columns)))
         return b'{"columns":[' + columns + b"]," + _json(_about(value))[1:]
     if isinstance(value, np.ndarray) and value.dtype.kind in "iu" and not isinstance(value, np.ma.MaskedArray):
-        return integers_as_json(value)
+        return integers_json(value)
     if dataclasses.is_dataclass(value):  # its members may be large tables and arrays
         members = (f'"{name}":'.encode() + _json(member) for name, member in _members(value).items())
         return b"{" + b",".join(members) + b"}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,8 +13,7 @@ import numpy as np
 from tpu_profile_plugin.errors import Problem
 from tpu_profile_plugin.run.host import Engine
 from tpu_profile_plugin.tables.datatable import datatable_json
-from tpu_profile_plugin.tables.document import Document, document_json, tables_of
-from tpu_profile_plugin.tables.json_text import Member, integers_as_json, records_as_json
+from tpu_profile_plugin.tables.document import Document, document_json, integers_json, tables_of
 from tpu_profile_plugin.tables.table import Table
 
 JSON_TYPE = "application/json"
@@ -30,7 +29,7 @@ _MOST_IN_HEADER = 20
 class Json:
     """An answer that is a JSON value.
 
-    It may contain tables, records and arrays of integers at any depth; numbers that are not finite become null.
+    It may contain tables, dataclasses and arrays of integers at any depth; numbers that are not finite become null.
 
     Attributes:
       value: the value.
@@ -61,17 +60,6 @@ class Raw:
     headers: tuple[tuple[str, str], ...] = ()
     encoding: Literal["", "gzip"] = ""
     memory: bool = True
-
-
-@dataclass(frozen=True, eq=False)
-class Records:
-    """A JSON list of objects with the same members, of which there may be thousands.
-
-    Attributes:
-      columns: the members, all of equal length.
-    """
-
-    columns: Mapping[str, Member]
 
 
 Payload = Document | Table | tuple[Table, ...] | Json | Raw
@@ -126,15 +114,15 @@ def with_left_out(payload: Payload, left_out: Sequence[Problem]) -> Payload:
 def _json(value: Any) -> bytes:
     if isinstance(value, Table):
         return datatable_json(value)
-    if isinstance(value, Records):
-        return records_as_json(value.columns)
+    if is_dataclass(value):
+        return document_json(value)
     if isinstance(value, np.ndarray):
-        return integers_as_json(value) if value.dtype.kind in "iu" else _json(value.tolist())
+        return integers_json(value) if value.dtype.kind in "iu" else _json(value.tolist())
     try:
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
     except ValueError:
         return _json(_finite(value))
-    except TypeError:  # it contains a table, records or an array
+    except TypeError:  # it contains a table, a dataclass or an array
         if isinstance(value, Mapping):
             return b"{" + b",".join(_json(str(key)) + b":" + _json(member) for key, member in value.items()) + b"}"
         if isinstance(value, (list, tuple)):

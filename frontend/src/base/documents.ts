@@ -11,6 +11,50 @@ export interface BatchingParameters {
   readonly allowed_batch_sizes: string;
 }
 
+/** The time between successive steps. */
+export interface BetweenSteps {
+  /** By device. */
+  readonly duration_ps: readonly number[];
+  /** [device][category]. */
+  readonly time_ps: readonly number[][];
+}
+
+/** A category of step time with its parts, of which the time between steps has none. */
+export interface BudgetCategory {
+  readonly parts: readonly BudgetPart[];
+  readonly id: string;
+  readonly name: string;
+  readonly help: string;
+}
+
+/** A device whose time is accounted for. */
+export interface BudgetDevice {
+  /** Its name, with that of its host if there are several. */
+  readonly label: string;
+  readonly name: string;
+  readonly host: string;
+  /** "tpu", "gpu", "cpu" or "host". */
+  readonly kind: string;
+}
+
+/** A part of a step, or of a category of its time. */
+export interface BudgetPart {
+  readonly id: string;
+  readonly name: string;
+  readonly help: string;
+}
+
+/** All steps, with an entry per step. */
+export interface BudgetSteps {
+  readonly number: readonly number[];
+  /** Names, or numbers of steps without one. */
+  readonly name: readonly string[];
+  /** [step][device], on the time axis of the device's host. */
+  readonly begin_ps: readonly number[][];
+  /** [step][device]. */
+  readonly duration_ps: readonly number[][];
+}
+
 /** Collectives, steps, devices, clocks and launches of the chosen hosts; times are whole picoseconds. */
 export interface Communication {
   /** One row per collective, most exposed time without waits first, as findings rank them. */
@@ -61,6 +105,66 @@ export interface CommunicationStep {
   readonly hidden_percent: number | null;
 }
 
+/** A device whose time is decomposed. */
+export interface DecomposedDevice {
+  readonly name: string;
+  readonly host: string;
+  /** "tpu", "gpu", "cpu" or "host". */
+  readonly kind: string;
+  /** Number of steps in which it takes part. */
+  readonly steps: number;
+}
+
+/** All steps, with an entry per step; times are picoseconds, averaged over the devices that take part. */
+export interface DecomposedSteps {
+  /** Names, or numbers of steps without one. */
+  readonly name: readonly string[];
+  readonly number: readonly number[];
+  readonly duration_ps: readonly number[];
+  /** By id of the part, without parts that are 0 throughout. */
+  readonly parts_ps: Readonly<Record<string, readonly number[]>>;
+  /** Number of devices that take part. */
+  readonly devices: readonly number[];
+  /** Position of the device with the longest step. */
+  readonly slowest: readonly number[];
+  /** Begin of that step, on the time axis of its host. */
+  readonly begin_ps: readonly number[];
+  /** End of that step. */
+  readonly end_ps: readonly number[];
+}
+
+/** The time budget of the average step and of each step; times are picoseconds, averaged over devices. */
+export interface Decomposition {
+  /** What every share is of: "step", "time from step to step" or "recording". */
+  readonly base: string;
+  /** Its length on average. */
+  readonly base_ps: number;
+  /** The average step. */
+  readonly step_ps: number;
+  /** Where the steps come from: "device", "host", "inferred", "dispatch" or "recording"; "" without steps. */
+  readonly source: string;
+  /** Number of marked steps that are not among `steps` because the recording may have cut them. */
+  readonly left_out: number;
+  /** The categories in the order of display; the last is the time between steps. */
+  readonly groups: readonly BudgetCategory[];
+  /** The average step by id of the part, and the time between steps; without those that are 0. They add up to `base_ps`, without `not_recorded`. */
+  readonly average_ps: Readonly<Record<string, number>>;
+  readonly steps: DecomposedSteps;
+  readonly devices: readonly DecomposedDevice[];
+}
+
+/** Code of a host that idle time is attributed to. */
+export interface IdleCause {
+  readonly name: string;
+  /** Its innermost event that covers the idle time. */
+  readonly inner: string;
+  readonly host: string;
+  /** Per step and device. */
+  readonly time_ps: number;
+  /** Of what the decomposition divides; null if that is 0. */
+  readonly percent: number | null;
+}
+
 /** Requests and batches of each model that a host serves; times are milliseconds. */
 export interface InferenceProfile {
   readonly models: readonly ServedModel[];
@@ -74,6 +178,12 @@ export interface KernelStats {
   readonly kernels: TableData;
   /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
   readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** The largest part of the average step that tells a cause. */
+export interface LargestPart {
+  readonly category: string;
+  readonly percent: number;
 }
 
 /** A device that the others wait for. */
@@ -117,6 +227,31 @@ export interface ServedModel {
   readonly parameters: BatchingParameters | null;
 }
 
+/** The parts of every step on every device; all times are whole picoseconds. */
+export interface TimeBudget {
+  readonly steps: BudgetSteps;
+  readonly devices: readonly BudgetDevice[];
+  /** Ids of the parts. */
+  readonly categories: readonly string[];
+  /** [step][device][category]; the parts of a device add up to its step. */
+  readonly time_ps: readonly number[][][];
+  /** By device and category the mean over the steps in which the device takes part; percentages are of the time from step to step if the recording has time between steps, else of the step. `between_steps` is the last category of each device, and `all` the last device: the mean. */
+  readonly average: TableData;
+  readonly between: BetweenSteps;
+  /** Host code behind idle time, most time first. */
+  readonly causes: readonly IdleCause[];
+  /** [step][device]: the device works in the step; averages leave out the others. */
+  readonly takes_part: readonly boolean[][];
+  /** The same by category of the user documents. */
+  readonly decomposition: Decomposition;
+  /** Null below 5 percent. */
+  readonly largest: LargestPart | null;
+  /** Sentences. */
+  readonly notes: readonly string[];
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
 /** A run of a collective that waited until other devices had started; no other number includes this wait. */
 export interface WaitForStart {
   readonly device: string;
@@ -132,5 +267,6 @@ export interface WaitForStart {
 export interface Documents {
   readonly kernel_stats: KernelStats;
   readonly inference_profile: InferenceProfile;
+  readonly time_budget: TimeBudget;
   readonly communication: Communication;
 }

@@ -62,7 +62,7 @@ def test_the_timeline_is_that_of_the_slowest_step_and_its_neighbours(compared: b
     place = {"run": SLOW, "tag": "trace_viewer@", "host": "demo-host"}
     header, _ = container(answers[key_of("page", {**place, "format": "columns"}, index["defaults"])])
     steps = tp.open(DEMO).run(SLOW).answer("time_budget", host="demo-host")["steps"]
-    times = sorted(((step.get("device_begin_ps") or [step["begin_ps"]])[0], step["duration_ps"][0]) for step in steps)
+    times = sorted((begin[0], length[0]) for begin, length in zip(steps["begin_ps"], steps["duration_ps"], strict=True))
     slowest = max(range(len(times)), key=lambda at: times[at][1])
     first, last = times[max(slowest - 1, 0)], times[min(slowest + 1, len(times) - 1)]
     assert header["full_timespan_ps"] == header["window_ps"]

@@ -11,7 +11,6 @@ from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.payload import (
     Json,
     Raw,
-    Records,
     encode,
     left_out_header,
     tables_in,
@@ -70,23 +69,6 @@ def test_numbers_that_are_not_finite_are_null():
         (np.arange(4).reshape(2, 1, 2), b"[[[0,1]],[[2,3]]]"),
         ([np.zeros((0, 3), np.int64), np.array([7], np.uint8)], b"[[],[7]]"),
         (np.array([0.5, np.nan]), b"[0.5,null]"),
-        (Records({"n": np.zeros(0, np.int64)}), b"[]"),
-        (
-            {
-                "deep": [
-                    Records(
-                        {
-                            "n": np.array([1, -(2**63)]),
-                            "row": np.array([[1, 2], [3, 4]]).T,
-                            "x": np.array([0.5, np.inf]),
-                            "é": ('"\n', ""),
-                        }
-                    )
-                ]
-            },
-            '{"deep":[[{"n":1,"row":[1,3],"x":0.5,"é":"\\"\\n"},'
-            '{"n":-9223372036854775808,"row":[2,4],"x":null,"é":""}]]}'.encode(),
-        ),
     ],
 )
 def test_json_with_tables_records_and_arrays_at_any_depth(value, text):
@@ -96,11 +78,6 @@ def test_json_with_tables_records_and_arrays_at_any_depth(value, text):
 def test_values_without_a_json_form_are_refused():
     with pytest.raises(TypeError, match="set is not JSON serializable"):
         encode(Json({"t": TABLE, "x": [{1}]}))
-
-
-def test_members_of_records_are_of_equal_length():
-    with pytest.raises(ValueError, match="columns of different length"):
-        encode(Json(Records({"a": np.zeros(2, np.int64), "b": ["x"]})))
 
 
 @pytest.mark.parametrize(

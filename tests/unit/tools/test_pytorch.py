@@ -157,7 +157,7 @@ def test_steps_and_headline_of_a_server_without_steps() -> None:
         ]
     text = trace(*events, op("aten::add", 1, 2))
     budget = answer(find("time_budget"), text)
-    durations = [ps for step in budget["steps"] for ps in step["duration_ps"]]
+    durations = [ps for of_devices in budget["steps"]["duration_ps"] for ps in of_devices]
     assert durations == [900_000_000] * 6, "without the first and the last"
     space = loaded(text)
     marks = [stats for name, *_, stats in host_events(space, "/host:CPU") if name.startswith(("step[", "execute_"))]

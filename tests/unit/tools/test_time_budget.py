@@ -32,17 +32,16 @@ line 1 main
 
 def test_steps_parts_and_their_average():
     found = ask(TOOL, PROFILE)
-    assert found["devices"] == [{"name": "TPU 0", "host": "h0", "kind": "tpu"}]
-    assert [(step["begin_ps"], step["duration_ps"]) for step in found["steps"]] == [
-        (0, [100 * US]),
-        (200 * US, [100 * US]),
-    ]
+    assert found["devices"] == [{"label": "TPU 0", "name": "TPU 0", "host": "h0", "kind": "tpu"}]
+    assert found["steps"]["begin_ps"] == [[0], [200 * US]]
+    assert found["steps"]["duration_ps"] == [[100 * US]] * 2
     assert found["categories"] == [
         "compute", "data_movement", "move_wait", "exposed_communication", "peer_transfer", "exposed_copy", "idle_input",
         "input_copy", "idle_compile", "idle_host", "idle_transfer", "output_copy", "idle_launch", "idle_peer",
         "idle_gap", "idle_other", "not_recorded",
     ]  # fmt: skip
-    assert set(found["labels"]) == set(found["categories"])
+    parts = [part["id"] for group in found["decomposition"]["groups"] for part in group["parts"]]
+    assert sorted(parts) == sorted(found["categories"])
     named = (
         {key: ps // US for key, ps in zip(found["categories"], step[0], strict=True) if ps} for step in found["time_ps"]
     )
@@ -61,7 +60,7 @@ def test_steps_parts_and_their_average():
     ]
     assert [("TPU 0", *row[1:]) for row in average[len(average) // 2 :]] == average[: len(average) // 2]
     assert found["between"]["duration_ps"] == [100 * US]
-    assert (found["steps_from"], found["largest"]["category"]) == ("device", "between_steps")
+    assert (found["decomposition"]["source"], found["largest"]["category"]) == ("device", "between_steps")
     assert found["causes"] == [
         {
             "name": "$train.py:9 load_batch",
@@ -77,18 +76,21 @@ def test_steps_parts_and_their_average():
 def test_several_hosts_are_named_with_their_devices():
     later = PROFILE.replace("line 1 Steps", "line 1 Steps @50us").replace('line 2 "XLA Ops"', 'line 2 "XLA Ops" @50us')
     found = ask(TOOL, PROFILE, later)
-    assert [step["device_begin_ps"] for step in found["steps"]] == [[0, 50 * US], [200 * US, 250 * US]]
+    assert found["steps"]["begin_ps"] == [[0, 50 * US], [200 * US, 250 * US]]
     assert [device["host"] for device in found["devices"]] == ["h0", "h1"]
+    assert [device["label"] for device in found["devices"]] == ["h0: TPU 0", "h1: TPU 0"]
     assert {row[0] for row in rows(found["average"], "device")} == {"h0: TPU 0", "h1: TPU 0", "all"}
-    assert [step["duration_ps"] for step in found["steps"]] == [[100 * US, 100 * US]] * 2
+    assert found["steps"]["duration_ps"] == [[100 * US, 100 * US]] * 2
 
 
 def test_a_profile_without_steps_or_without_devices():
     found = ask(TOOL, 'plane 1 "/device:GPU:0"\nline 1 "Stream #1"\n0us +10us gemm\n40us +10us gemm2')
-    assert (found["steps_from"], len(found["steps"]), found["time_ps"][0][0][0]) == ("recording", 1, 20 * US)
+    assert (found["decomposition"]["source"], len(found["steps"]["name"])) == ("recording", 1)
+    assert found["time_ps"][0][0][0] == 20 * US
     assert found["notes"][0].startswith("The profile has no steps")
     empty = ask(TOOL, 'plane 1 "/host:CPU"\nline 1 python\n0us +5us train')
-    assert (empty["steps"], empty["devices"], empty["steps_from"], empty["largest"]) == ([], [], None, None)
+    assert (empty["steps"]["name"], empty["devices"], empty["largest"]) == ([], [], None)
+    assert empty["decomposition"]["source"] == ""
     assert rows(empty["average"], "device") == []
 
 
@@ -113,7 +115,7 @@ line 1 "Stream #1"
 0us +100us kernel
 """
     found = ask(TOOL, dispatch)
-    assert (found["steps_from"], [step["duration_ps"] for step in found["steps"]]) == ("dispatch", [[50 * US]] * 2)
+    assert (found["decomposition"]["source"], found["steps"]["duration_ps"]) == ("dispatch", [[50 * US]] * 2)
     assert found["notes"][0].startswith("Work goes on after the last step ended")
     kernels = "\n".join(f"{100 * i}us +60us step_kernel" for i in range(5))
     found = ask(TOOL, f'plane 1 "/device:GPU:0"\nline 1 "Stream #1"\n{kernels}')

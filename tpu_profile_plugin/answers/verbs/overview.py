@@ -17,7 +17,7 @@ from tpu_profile_plugin.run.facts import NOT_RECORDED
 from tpu_profile_plugin.run.figures.budget import lacks_planes
 from tpu_profile_plugin.run.figures.overview import Overview
 from tpu_profile_plugin.tables.table import Table, numbers, texts
-from tpu_profile_plugin.tools.common.step_reading import hosts_json
+from tpu_profile_plugin.tools.common.steps import host_times
 from tpu_profile_plugin.units import NS_PER_MS
 
 _COLUMNS = (
@@ -47,7 +47,7 @@ def overview(asked: Asked) -> Answer:
             {"id": one.id, "name": one.name, "per_step_ps": round(one.ps), "share_percent": one.percent}
             for one in found.spent
         ]
-    if late := asked.run.once("late hosts", lambda: hosts_json(budget, list(view.hosts))["stragglers"]):
+    if late := asked.run.once("late hosts", lambda: host_times(budget, list(view.hosts)).stragglers):
         facts["late_hosts"] = late[:_MOST_HOSTS]
     messages = found.diagnostics
     told = [

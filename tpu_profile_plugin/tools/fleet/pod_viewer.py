@@ -16,8 +16,8 @@ from tpu_profile_plugin.run.figures.diagnostics import step_warnings
 from tpu_profile_plugin.run.figures.spending import run_notes
 from tpu_profile_plugin.run.figures.summary import run_summary
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tools.common.decomposition import groups_json, labels_json
 from tpu_profile_plugin.tools.common.devices import device_names
+from tpu_profile_plugin.tools.common.steps import CATEGORY_LABELS
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
@@ -48,7 +48,7 @@ def _of_budget(run: Run) -> dict[str, Any]:
     `steps`: `numbers` and `names` of the steps; `left_out`, the number of marked ones beside them, if any; `hosts` and
     `labels` per column; `total_ns[step][column]`; `takes_part` of the same shape, null if all devices take part in all
     steps; `parts_ns` by id of the part, without parts that are 0 throughout. The parts of a column add up to its step,
-    to the nanosecond. `groups` and `labels` as in `tools/common/decomposition.py`; `begin_ps` on the time axis of the
+    to the nanosecond. `groups`: the categories with their parts; `begin_ps` on the time axis of the
     column's host.
     """
     summary = run_summary(run, prefetch=(host_budget,))
@@ -65,8 +65,7 @@ def _of_budget(run: Run) -> dict[str, Any]:
             "takes_part": None if bool(budget.takes_part.all()) else budget.takes_part.tolist(),
             **_rounded(budget.time_ps.stacked(PARTS)),
         },
-        "groups": groups_json()[:-1],
-        "labels": labels_json(),
+        "groups": CATEGORY_LABELS[:-1],
         "notes": run_notes(run, budget),
         "deviceType": summary.environment.device_type,
     }

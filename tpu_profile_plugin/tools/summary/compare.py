@@ -51,8 +51,8 @@ from tpu_profile_plugin.run.figures.comparison import (
 )
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, attributes, flags, numbers, texts
-from tpu_profile_plugin.tools.common.decomposition import groups_json
 from tpu_profile_plugin.tools.common.devices import lacks_devices
+from tpu_profile_plugin.tools.common.steps import CATEGORY_LABELS
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
@@ -146,7 +146,7 @@ def build(run: Run, query: Query) -> Json:
             },
             "recorded_steps": {"base": sides[0].recorded_steps, "run": sides[1].recorded_steps},
             "labels": {key: {"name": label.name, "help": label.sentence} for key, label in LABELS_BY_ID.items()},
-            "groups": groups_json(),
+            "groups": CATEGORY_LABELS,
             "notes": comparison.notes,
         }
     )

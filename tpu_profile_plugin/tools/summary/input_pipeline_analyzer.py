@@ -13,8 +13,8 @@ from tpu_profile_plugin.run.figures.summary import run_summary
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
 from tpu_profile_plugin.tools.common import step_texts
-from tpu_profile_plugin.tools.common.step_reading import reading_json
 from tpu_profile_plugin.tools.common.step_tables import step_table
+from tpu_profile_plugin.tools.common.steps import step_reading
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
@@ -62,7 +62,7 @@ PARAMS = (Param("extended", "bool", False, "Adds a sixth element with the decomp
 def build(run: Run, query: Query) -> tuple[Table, ...] | Json:
     """Five tables: cores with the longest wait, steps, input ops, recommendations, diagnostics.
 
-    With the parameter `extended` a sixth element follows, the object of `step_reading.reading_json`, with `next`: what
+    With the parameter `extended` a sixth element follows, the members of `steps.StepReading` with `next`: what
     to do about the input, "" if nothing is to be said; and `no_ops`: why there are no input ops.
     """
     summary = run_summary(run, prefetch=(budget,) if query.flag("extended") else ())
@@ -77,13 +77,13 @@ def build(run: Run, query: Query) -> tuple[Table, ...] | Json:
     )
     if not query.flag("extended"):
         return tables
-    more = reading_json(run, summary)
+    reading = step_reading(run, summary)
     return Json(
         [
             *tables,
             {
-                **more,
-                "next": next_step(more["input"]["level"], summary, analysis.input),
+                **vars(reading),
+                "next": next_step(reading.input.level, summary, analysis.input),
                 "no_ops": no_input_ops(summary),
             },
         ]

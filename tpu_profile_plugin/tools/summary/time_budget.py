@@ -1,41 +1,24 @@
-"""The answer of the time budget.
-
-An object; all times in it are whole picoseconds:
-
-* `steps` [{number, name, begin_ps, duration_ps: [per device], device_begin_ps: [per device]}], `devices` [{name, host,
-  kind}], `categories` [ids]; begins are on the time axis of the device's host; `begin_ps` is that of the first device,
-  `device_begin_ps` is left out if they are all the same;
-* `time_ps` [step][device][category], with `sum(time_ps[s][d]) == steps[s].duration_ps[d]`;
-* `average`: DataTable of device, category, time_ps (mean over the steps in which the device takes part), percent (of
-  the time from step to step if the recording has time between steps, else of the step); `between_steps` is the last
-  category of each device;
-* `takes_part` [step][device]: the device works in the step; averages leave out the others;
-* `decomposition`: the same by category of the user documents (`tools/common/decomposition.py`);
-* `between` {duration_ps: [per device], time_ps: [device][category]}: the time between successive steps;
-* `causes` [{name, inner, host, time_ps, percent}] of `idle_host`: code of the host, time per step and device, percent
-  of the same base;
-* `labels` {id: {name, help}}; `steps_from`: "device", "host", "inferred", "dispatch" or "recording";
-* `largest` {category, percent}: the largest part that tells a cause; null below 5 percent;
-* `notes` [sentences].
-"""
+"""The time budget: the parts of every step on every device, and the causes of idle time."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, NOT_RECORDED, PARTS
 from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.common.op_names import shown_event
-from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.figures.spending import run_notes
 from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tables.table import Table, numbers, texts
-from tpu_profile_plugin.tools.common.decomposition import decomposition_json, labels_json
 from tpu_profile_plugin.tools.common.devices import device_names, lacks_devices
-from tpu_profile_plugin.tools.payload import Json, Records
+from tpu_profile_plugin.tools.common.steps import Decomposition, decomposition
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 
@@ -51,44 +34,130 @@ LEAST_LARGEST = 5.0
 _NO_CAUSE = ("compute", "data_movement", "idle_gap", "idle_other", "not_recorded")
 
 
-def build(run: Run, query: Query) -> Json:
+@dataclass(frozen=True)
+class BudgetSteps:
+    """All steps, with an entry per step.
+
+    Attributes:
+      name: names, or numbers of steps without one.
+      begin_ps: [step][device], on the time axis of the device's host.
+      duration_ps: [step][device].
+    """
+
+    number: I64
+    name: Sequence[str]
+    begin_ps: Annotated[I64, "number[][]"]
+    duration_ps: Annotated[I64, "number[][]"]
+
+
+@dataclass(frozen=True)
+class BudgetDevice:
+    """A device whose time is accounted for.
+
+    Attributes:
+      label: its name, with that of its host if there are several.
+      kind: "tpu", "gpu", "cpu" or "host".
+    """
+
+    label: str
+    name: str
+    host: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class BetweenSteps:
+    """The time between successive steps.
+
+    Attributes:
+      duration_ps: by device.
+      time_ps: [device][category].
+    """
+
+    duration_ps: I64
+    time_ps: Annotated[I64, "number[][]"]
+
+
+@dataclass(frozen=True)
+class IdleCause:
+    """Code of a host that idle time is attributed to.
+
+    Attributes:
+      inner: its innermost event that covers the idle time.
+      time_ps: per step and device.
+      percent: of what the decomposition divides; null if that is 0.
+    """
+
+    name: str
+    inner: str
+    host: str
+    time_ps: float
+    percent: float | None
+
+
+@dataclass(frozen=True)
+class LargestPart:
+    """The largest part of the average step that tells a cause."""
+
+    category: str
+    percent: float
+
+
+@dataclass(frozen=True)
+class TimeBudget(Document):
+    """The parts of every step on every device; all times are whole picoseconds.
+
+    Attributes:
+      categories: ids of the parts.
+      time_ps: [step][device][category]; the parts of a device add up to its step.
+      average: by device and category the mean over the steps in which the device takes part; percentages are of the
+        time from step to step if the recording has time between steps, else of the step. `between_steps` is the last
+        category of each device, and `all` the last device: the mean.
+      takes_part: [step][device]: the device works in the step; averages leave out the others.
+      decomposition: the same by category of the user documents.
+      causes: host code behind idle time, most time first.
+      largest: null below 5 percent.
+      notes: sentences.
+    """
+
+    steps: BudgetSteps
+    devices: Sequence[BudgetDevice]
+    categories: Sequence[str]
+    time_ps: Annotated[I64, "number[][][]"]
+    average: Table
+    between: BetweenSteps
+    causes: Sequence[IdleCause]
+    takes_part: Annotated[Bools, "boolean[][]"]
+    decomposition: Decomposition
+    largest: LargestPart | None
+    notes: Sequence[str]
+
+
+def build(run: Run, query: Query) -> TimeBudget:
     """The parts of every step, their average and what is known about their causes."""
     budget = run_decomposition(run)
     hosts = [host.name for host in run.readable]
-    return Json(
-        {
-            "steps": _steps(budget),
-            "devices": [{"name": one.name, "host": hosts[one.host], "kind": one.kind} for one in budget.devices],
-            "categories": list(CATEGORIES),
-            "time_ps": budget.time_ps.stacked(PARTS),
-            "average": _average(budget, hosts),
-            "between": {"duration_ps": budget.between_ps, "time_ps": budget.between_time_ps},
-            "causes": _causes(budget, hosts),
-            "takes_part": budget.takes_part,
-            "decomposition": decomposition_json(budget, hosts),
-            "labels": labels_json(),
-            "steps_from": next((source for source in budget.sources), None),
-            "largest": _largest(budget),
-            "notes": [*run_notes(run, budget), *run.warnings],
-        }
+    labels = device_names(budget.devices, hosts, several=len(budget.hosts) > 1)
+    return TimeBudget(
+        steps=BudgetSteps(budget.number, budget.labels, budget.begin_ps, budget.duration_ps),
+        devices=[
+            BudgetDevice(label, device.name, hosts[device.host], device.kind)
+            for label, device in zip(labels, budget.devices, strict=True)
+        ],
+        categories=CATEGORIES,
+        time_ps=budget.time_ps.stacked(PARTS),
+        average=_average(budget, labels),
+        between=BetweenSteps(budget.between_ps, budget.between_time_ps),
+        causes=_causes(budget, hosts),
+        takes_part=budget.takes_part,
+        decomposition=decomposition(budget, hosts),
+        largest=_largest(budget),
+        notes=[*run_notes(run, budget), *run.warnings],
     )
 
 
-def _steps(budget: RunBudget) -> Records:
-    begin = budget.begin_ps
-    columns: dict[str, I64 | list[str]] = {
-        "number": budget.number,
-        "name": budget.labels,
-        "begin_ps": begin[:, 0] if begin.shape[1] else budget.number,
-        "duration_ps": budget.duration_ps,
-    }
-    same = not bool((begin != begin[:, :1]).any())
-    return Records(columns if same else columns | {"device_begin_ps": begin})
-
-
-def _average(budget: RunBudget, hosts: list[str]) -> Table:
+def _average(budget: RunBudget, names: list[str]) -> Table:
     """The parts of each device's average step, then their mean over the devices that take part."""
-    names = device_names(budget.devices, hosts, several=len(budget.hosts) > 1)
     times = np.column_stack([budget.of_devices_ps[1], budget.between_of_devices_ps()])
     if names:
         names, times = [*names, ALL], np.vstack([times, [*budget.parts_ps, budget.part_ps(BETWEEN)]])
@@ -107,25 +176,25 @@ def _average(budget: RunBudget, hosts: list[str]) -> Table:
     )
 
 
-def _causes(budget: RunBudget, hosts: list[str]) -> list[dict[str, Any]]:
+def _causes(budget: RunBudget, hosts: list[str]) -> list[IdleCause]:
     """Host code per step, averaged over the devices of its host that take part."""
     return [
-        {
-            "name": shown_event(cause.name),
-            "inner": shown_event(cause.inner),
-            "host": hosts[i],
-            "time_ps": ps,
-            "percent": 100 * ps / budget.base_ps if budget.base_ps else None,
-        }
-        for i, cause, ps in budget.causes_per_step()
+        IdleCause(
+            name=shown_event(cause.name),
+            inner=shown_event(cause.inner),
+            host=hosts[host],
+            time_ps=ps,
+            percent=100 * ps / budget.base_ps if budget.base_ps else None,
+        )
+        for host, cause, ps in budget.causes_per_step()
     ]
 
 
-def _largest(budget: RunBudget) -> dict[str, Any] | None:
+def _largest(budget: RunBudget) -> LargestPart | None:
     """The part with most time other than computation and unexplained time, of the average step."""
     category = max((name for name in (*CATEGORIES, BETWEEN) if name not in _NO_CAUSE), key=budget.part_ps)
-    share = 100 * budget.share(category)
-    return {"category": category, "percent": share} if share >= LEAST_LARGEST else None
+    percent = 100 * budget.share(category)
+    return LargestPart(category, percent) if percent >= LEAST_LARGEST else None
 
 
 TOOL = Tool(

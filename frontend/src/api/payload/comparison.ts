@@ -95,7 +95,10 @@ export function readComparison(value: unknown): Comparison {
     groups: asList(answer["groups"], "the categories").map((one) => {
       const group = asDict(one, "a category");
       const id = asText(group["id"], "the id of a category");
-      return { id, parts: asList(group["parts"], `the parts of ${id}`).map((part) => asText(part, `a part of ${id}`)) };
+      return {
+        id,
+        parts: asList(group["parts"], `the parts of ${id}`).map((part) => asText(asDict(part, `a part of ${id}`)["id"], `a part of ${id}`)),
+      };
     }),
     notes: asList(answer["notes"], "the notes").map((note) => asText(note, "a note")),
   };

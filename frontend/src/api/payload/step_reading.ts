@@ -1,6 +1,6 @@
 // Decodes the server's reading of the steps, which the overview and the input pipeline page receive.
 import type { HostTimes, Recording, StepReading } from "../../base/steps/reading";
-import { readDecomposition } from "./decomposition";
+import type { Decomposition } from "../../base/documents";
 import { asDict, asList, asNumber, asText } from "./fields";
 
 function numbers(value: unknown, what: string): Map<string, number> {
@@ -36,7 +36,7 @@ export function readStepReading(value: unknown): StepReading {
   const dict = asDict(value, "the reading of the steps");
   const input = asDict(dict["input"] ?? {}, "the verdict on input");
   return {
-    decomposition: readDecomposition(dict["decomposition"]),
+    decomposition: dict["decomposition"] as Decomposition,
     input: { level: asText(input["level"] ?? "", "the level of input"), percent: asNumber(input["percent"] ?? 0, "the share of input") },
     hosts: readHosts(dict["hosts"]),
     recording: readRecording(dict["recording"]),

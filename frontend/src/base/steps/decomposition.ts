@@ -1,53 +1,14 @@
 // The decomposition of step time that all pages show: categories with their parts, of the average step and of each step. Pure.
+import type { BudgetPart, Decomposition } from "../documents";
 import { formatTime, plural } from "../format";
 import { lookOf } from "./step_category";
 import type { Look } from "./step_category";
 import { statisticsOf } from "./steps";
 import type { StepBreakdown, StepPart } from "./steps";
 
-export interface Label {
-  id: string;
-  name: string;
-  help: string;
-}
-
-/** A category with its parts. */
-export interface Group extends Label {
-  parts: readonly Label[];
-}
-
-export interface DecomposedSteps {
-  names: readonly string[];
-  durationPs: readonly number[];
-  /** By id of the part. */
-  partsPs: ReadonlyMap<string, readonly number[]>;
-  /** The device with the longest step, as an index of `devices`, and that step on the time axis of its host. */
-  slowest: readonly number[];
-  beginPs: readonly number[];
-  endPs: readonly number[];
-}
-
 /** A number of steps: "8 steps (10 marked, the first and last left out)". */
 export function countSteps(count: number, leftOut: number): string {
   return plural(count, "step") + (leftOut > 0 ? ` (${count + leftOut} marked, the first and last left out)` : "");
-}
-
-export interface Decomposition {
-  /** What every share is of: "step", "time from step to step" or "recording". */
-  base: string;
-  basePs: number;
-  stepPs: number;
-  /** "device", "host", "inferred", "dispatch" or "recording"; "" without steps. */
-  source: string;
-  /** Number of marked steps that are not among `steps`: the first and the last, or none. */
-  leftOut: number;
-  /** In the order of display; the last is between steps. */
-  groups: readonly Group[];
-  /** Of the average step, by id of the part, and of `BETWEEN`. */
-  averagePs: ReadonlyMap<string, number>;
-  steps: DecomposedSteps;
-  /** `steps`: in how many steps the device takes part. */
-  devices: readonly { name: string; host: string; kind: string; steps: number }[];
 }
 
 export const BETWEEN = "between_steps";
@@ -55,7 +16,7 @@ export const BETWEEN = "between_steps";
 export const UNKNOWN = "not_recorded";
 
 /** A category or a part of it, as a share of the base. */
-export interface Segment extends Label, Required<Look> {
+export interface Segment extends BudgetPart, Required<Look> {
   ps: number;
   /** Of the base, 0 to 1. */
   share: number;
@@ -64,13 +25,13 @@ export interface Segment extends Label, Required<Look> {
 }
 
 /** The recorded categories with any time, in the order of display, each with its parts. */
-export function segmentsOf(found: Pick<Decomposition, "groups" | "averagePs" | "basePs">): Segment[] {
-  const segment = (label: Label, ps: number, parts: readonly Segment[]): Segment[] => {
+export function segmentsOf(found: Pick<Decomposition, "groups" | "average_ps" | "base_ps">): Segment[] {
+  const segment = (label: BudgetPart, ps: number, parts: readonly Segment[]): Segment[] => {
     const { colour, striped = false } = lookOf(label.id);
-    const share = found.basePs > 0 ? ps / found.basePs : 0;
+    const share = found.base_ps > 0 ? ps / found.base_ps : 0;
     return ps > 0 ? [{ id: label.id, name: label.name, help: label.help, ps, share, colour, striped, parts }] : [];
   };
-  const at = (id: string): number => found.averagePs.get(id) ?? 0;
+  const at = (id: string): number => found.average_ps[id] ?? 0;
   return found.groups
     .filter(({ id }) => id !== UNKNOWN)
     .flatMap((group) => {
@@ -88,11 +49,11 @@ const PS_PER_MS = 1e9;
 
 /** Every step by category, in ms, as charts and lists show it; empty if the recording has no steps. */
 export function breakdownOf(found: Decomposition): StepBreakdown {
-  const { names, durationPs, partsPs } = found.steps;
+  const { name: names, duration_ps, parts_ps } = found.steps;
   const labels = found.source === "recording" ? [] : names;
-  const totalMs = labels.map((_, step) => (durationPs[step] ?? 0) / PS_PER_MS);
+  const totalMs = labels.map((_, step) => (duration_ps[step] ?? 0) / PS_PER_MS);
   const parts = found.groups.flatMap((group): StepPart[] => {
-    const columns = group.parts.flatMap(({ id }) => [partsPs.get(id) ?? []]).filter((column) => column.length > 0);
+    const columns = group.parts.flatMap(({ id }) => [parts_ps[id] ?? []]).filter((column) => column.length > 0);
     if (columns.length === 0) return [];
     const ms = labels.map((_, step) => columns.reduce((all, column) => all + (column[step] ?? 0), 0) / PS_PER_MS);
     return [{ id: group.id, category: group.id, name: group.name, help: group.help, ms }];
@@ -104,22 +65,27 @@ export function breakdownOf(found: Decomposition): StepBreakdown {
     labels,
     parts,
     totalMs,
-    time: time && { ...time, average: found.stepPs / PS_PER_MS },
+    time: time && { ...time, average: found.step_ps / PS_PER_MS },
     waiting: null,
     properties: {},
   };
 }
 
 /** "time from step to step: 14.0 ms = 2.83 ms step + 11.2 ms between steps"; "average step: 2.83 ms". */
-export function baseText({ base, basePs, stepPs, averagePs }: Pick<Decomposition, "base" | "basePs" | "stepPs" | "averagePs">): string {
-  const between = averagePs.get(BETWEEN) ?? 0;
-  const unknown = averagePs.get(UNKNOWN) ?? 0;
+export function baseText({
+  base,
+  base_ps,
+  step_ps,
+  average_ps,
+}: Pick<Decomposition, "base" | "base_ps" | "step_ps" | "average_ps">): string {
+  const between = average_ps[BETWEEN] ?? 0;
+  const unknown = average_ps[UNKNOWN] ?? 0;
   const missing = unknown > 0 ? ` - ${formatTime(unknown)} not recorded` : "";
   if (between > 0 || unknown > 0) {
     const gap = between > 0 ? ` + ${formatTime(between)} between steps` : "";
-    return `${base === "step" ? "average step" : base}: ${formatTime(basePs)} = ${formatTime(stepPs)} step${gap}${missing}`;
+    return `${base === "step" ? "average step" : base}: ${formatTime(base_ps)} = ${formatTime(step_ps)} step${gap}${missing}`;
   }
-  return `${base === "step" ? "average step" : base}: ${formatTime(basePs)}`;
+  return `${base === "step" ? "average step" : base}: ${formatTime(base_ps)}`;
 }
 
 /** Margin on both sides of a step in the trace viewer, as a share of the step. */
@@ -127,8 +93,8 @@ const MARGIN = 0.05;
 
 /** The keys that open the trace viewer at a step, on its slowest device. */
 export function traceOf(found: Decomposition, step: number): Record<string, string> | null {
-  const { beginPs, endPs, slowest } = found.steps;
-  const [begin, end, device] = [beginPs[step], endPs[step], found.devices[slowest[step] ?? -1]];
+  const { begin_ps, end_ps, slowest } = found.steps;
+  const [begin, end, device] = [begin_ps[step], end_ps[step], found.devices[slowest[step] ?? -1]];
   if (begin === undefined || end === undefined || device === undefined || end <= begin) return null;
   const room = (end - begin) * MARGIN;
   return { window: `${Math.max(0, Math.round(begin - room))},${Math.round(end + room)}`, host: device.host };
@@ -137,7 +103,7 @@ export function traceOf(found: Decomposition, step: number): Record<string, stri
 /** "GPU 0 and GPU 2 take part in no step"; null if all do in some. */
 export function idleDevices({ devices, steps }: Pick<Decomposition, "devices" | "steps">): string | null {
   const idle = devices.filter((device) => device.steps === 0).map(({ name }) => name);
-  if (idle.length === 0 || steps.names.length === 0) return null;
+  if (idle.length === 0 || steps.name.length === 0) return null;
   const named = idle.slice(0, 4).join(", ") + (idle.length > 4 ? ` and ${idle.length - 4} more` : "");
   return `${named} ${idle.length === 1 ? "takes" : "take"} part in no step and ${idle.length === 1 ? "is" : "are"} not averaged in.`;
 }

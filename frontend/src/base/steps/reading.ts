@@ -1,7 +1,7 @@
 // The server's reading of a run's steps, and the sentences about it that several pages share. Pure.
 import { formatPercent, formatQuantity, plural } from "../format";
 import { idleDevices } from "./decomposition";
-import type { Decomposition } from "./decomposition";
+import type { Decomposition } from "../documents";
 
 /** The verdict on input: its class, and the share of the base in percent that decided. */
 export interface InputVerdict {

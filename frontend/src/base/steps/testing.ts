@@ -1,29 +1,28 @@
-// For tests: an answer with the decomposition of two steps of 10 ms on two devices, with 10 ms between them.
+// For tests: the decomposition of two steps of 10 ms on two devices, with 10 ms between them.
+import type { BudgetCategory, BudgetPart, Decomposition } from "../documents";
+
 const MS = 1e9;
 
-export const GROUPS = [
-  { id: "device_compute", name: "Device compute", help: "The device runs ops.", parts: ["compute", "data_movement"] },
-  { id: "host_compute", name: "Host compute", help: "Code of the host.", parts: ["idle_host"] },
-  { id: "input", name: "Input", help: "Waits for input.", parts: ["idle_input"] },
-  { id: "other", name: "All others", help: "The rest.", parts: ["exposed_copy", "idle_other"] },
-  { id: "between_steps", name: "Between steps", help: "Until the next step.", parts: [] },
-];
-export const LABELS = {
-  compute: { name: "Ops", help: "Ops." },
-  data_movement: { name: "Data movement", help: "Copies in one memory." },
-  idle_host: { name: "Waits for host code", help: "Code." },
-  idle_input: { name: "Waits for input", help: "Input." },
-  exposed_copy: { name: "Host copies", help: "Copies." },
-  idle_other: { name: "Unexplained", help: "Unknown." },
-};
+const part = (id: string, name: string, help: string, parts: readonly BudgetPart[] = []): BudgetCategory => ({ id, name, help, parts });
 
-export const decompositionAnswer = (patch: Record<string, unknown> = {}) => ({
+export const GROUPS: readonly BudgetCategory[] = [
+  part("device_compute", "Device compute", "The device runs ops.", [
+    part("compute", "Ops", "Ops."),
+    part("data_movement", "Data movement", "Copies in one memory."),
+  ]),
+  part("host_compute", "Host compute", "Code of the host.", [part("idle_host", "Waits for host code", "Code.")]),
+  part("input", "Input", "Waits for input.", [part("idle_input", "Waits for input", "Input.")]),
+  part("other", "All others", "The rest.", [part("exposed_copy", "Host copies", "Copies."), part("idle_other", "Unexplained", "Unknown.")]),
+  part("between_steps", "Between steps", "Until the next step."),
+];
+
+export const decomposed = (patch: Partial<Decomposition> = {}): Decomposition => ({
   base: "time from step to step",
   base_ps: 20 * MS,
   step_ps: 10 * MS,
   source: "device",
+  left_out: 0,
   groups: GROUPS,
-  labels: LABELS,
   average_ps: { compute: 1.5 * MS, data_movement: 0.5 * MS, idle_input: 7 * MS, idle_other: MS, between_steps: 10 * MS },
   steps: {
     name: ["train 1", "train 2"],
@@ -43,7 +42,7 @@ export const decompositionAnswer = (patch: Record<string, unknown> = {}) => ({
 });
 
 /** A run without steps and devices. */
-export const NOTHING = decompositionAnswer({
+export const NOTHING = decomposed({
   base: "step",
   base_ps: 0,
   step_ps: 0,
@@ -55,7 +54,7 @@ export const NOTHING = decompositionAnswer({
 
 /** The object that the overview and the input pipeline page receive. */
 export const readingAnswer = (patch: Record<string, unknown> = {}) => ({
-  decomposition: decompositionAnswer(),
+  decomposition: decomposed(),
   input: { bottleneck: "host", level: "HIGHLY", percent: 35 },
   hosts: { step_ms: { h: 10 }, slowest_in: { h: 2 }, over_others: {}, stragglers: [] },
   recording: null,

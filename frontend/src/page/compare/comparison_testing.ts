@@ -114,9 +114,9 @@ export const COMPARISON = {
     idle_launch: { name: "Waits for launches", help: "Launches." },
   },
   groups: [
-    { id: "device_compute", name: "Device compute", help: "", parts: ["compute", "data_movement"] },
-    { id: "kernel_launch", name: "Kernel launch", help: "", parts: ["idle_launch"] },
-    { id: "other", name: "All others", help: "", parts: ["idle_other"] },
+    { id: "device_compute", name: "Device compute", help: "", parts: [{ id: "compute" }, { id: "data_movement" }] },
+    { id: "kernel_launch", name: "Kernel launch", help: "", parts: [{ id: "idle_launch" }] },
+    { id: "other", name: "All others", help: "", parts: [{ id: "idle_other" }] },
     { id: "between_steps", name: "Between steps", help: "", parts: [] },
   ],
   notes: ["The number of hosts differs: 2 in the base, 1 here."],

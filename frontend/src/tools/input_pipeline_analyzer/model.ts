@@ -67,7 +67,7 @@ export function stepFigures(data: InputPipeline): Figure[] {
       value: formatQuantity(steps.time.average, "ms"),
       exact: `${steps.time.average} ms`,
       better: "lower",
-      detail: `${countSteps(steps.labels.length, reading?.decomposition.leftOut ?? 0)}, ${spread(steps.time, "ms")}`,
+      detail: `${countSteps(steps.labels.length, reading?.decomposition.left_out ?? 0)}, ${spread(steps.time, "ms")}`,
       help:
         `Duration of a step.\nMean over the steps${reading ? " and the devices that take part" : ", as XProf computes it"}; ` +
         "σ is the sample deviation.\nSource: trace.",
@@ -78,7 +78,7 @@ export function stepFigures(data: InputPipeline): Figure[] {
 
 /** The wait of the average step, and its spread over the steps. */
 function waitingFigures(data: InputPipeline): Figure[] {
-  if (!data.reading || !data.reading.decomposition.basePs) return [];
+  if (!data.reading || !data.reading.decomposition.base_ps) return [];
   const { decomposition, input } = data.reading;
   const segment = barOf(data).find(({ id }) => id === INPUT);
   const perStep = statisticsOf(data.steps.parts.find(({ id }) => id === INPUT)?.ms ?? data.steps.labels.map(() => 0));
@@ -89,7 +89,7 @@ function waitingFigures(data: InputPipeline): Figure[] {
       value: formatPercent(share),
       exact: `${share} %`,
       better: "lower",
-      detail: `${formatTime(segment?.ps ?? 0)} of ${formatTime(decomposition.basePs)}`,
+      detail: `${formatTime(segment?.ps ?? 0)} of ${formatTime(decomposition.base_ps)}`,
       help: `Time in which devices are idle and wait for input or its copy.\nShare of the ${decomposition.base}.\nSource: trace.`,
     },
     ...(perStep

@@ -1,9 +1,8 @@
 // Decodes the pod viewer: per step and worker, its time and the parts of it.
 import { asDict, asList, asNumber, asText, badAnswer } from "../../api/payload/fields";
 import type { Dict } from "../../api/payload/fields";
-import { numbersIn, readGroups } from "../../api/payload/decomposition";
+import type { BudgetCategory, BudgetPart } from "../../base/documents";
 import type { Message } from "../../api/payload/step_table";
-import type { Group, Label } from "../../base/steps/decomposition";
 import { categoryOfName } from "../../base/steps/step_category";
 
 /** A category of step time. */
@@ -13,7 +12,7 @@ export interface Part {
   /** Id of the category whose look it has. */
   category: string;
   /** What it consists of; empty in XProf's reading. */
-  inner: readonly Label[];
+  inner: readonly BudgetPart[];
 }
 
 export interface Worker {
@@ -81,6 +80,13 @@ function readStep(value: unknown, parts: readonly Part[], workers: Map<number, O
   }
   const number = asNumber(step["stepNum"] ?? 0, "the number of a step");
   return { number, name: stepLabel(number), byCore, totalsUs: [...byCore.values()].map(({ totalUs }) => totalUs) };
+}
+
+/** Numbers, of the given length. */
+function numbersIn(value: unknown, what: string, count: number): number[] {
+  const list = asList(value ?? [], what).map((one) => asNumber(one, what));
+  if (list.length !== count) throw badAnswer(`${what} do not have the expected length`);
+  return list;
 }
 
 const NS_PER_US = 1000;
@@ -193,7 +199,7 @@ function readMessages(value: unknown): Message[] {
 /** The categories of the time budget, or XProf's. */
 function readParts(pod: Dict): Part[] {
   if (pod["groups"] !== undefined) {
-    return readGroups(pod["groups"], pod["labels"]).map(({ id, name, parts }: Group) => ({ id, name, category: id, inner: parts }));
+    return (pod["groups"] as readonly BudgetCategory[]).map(({ id, name, parts }) => ({ id, name, category: id, inner: parts }));
   }
   return asList(pod["stepBreakdownEvents"], "the parts of a step").map((one): Part => {
     const part = asDict(one, "a part of a step");

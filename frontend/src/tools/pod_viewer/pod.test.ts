@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { GROUPS, LABELS } from "../../base/steps/testing";
+import { GROUPS } from "../../base/steps/testing";
 import { labelled, readPod, stepLabel } from "./decode";
 import { chooseStep, podHeadline, sameUnit, stepsChart, widest, workerCard, workersChart } from "./model";
 
@@ -47,8 +47,15 @@ const ownAnswer = (partsNs: Record<string, number[]>, steps: Record<string, unkn
       parts_ns: Object.fromEntries(Object.entries(partsNs).map(([id, column]) => [id, [column]])),
       ...steps,
     },
-    groups: [{ id: "collectives", name: "Collective communication", help: "", parts: ["idle_peer"] }, ...GROUPS.slice(0, -1)],
-    labels: { ...LABELS, idle_peer: { name: "Waits for late devices", help: "" } },
+    groups: [
+      {
+        id: "collectives",
+        name: "Collective communication",
+        help: "",
+        parts: [{ id: "idle_peer", name: "Waits for late devices", help: "" }],
+      },
+      ...GROUPS.slice(0, -1),
+    ],
     notes: ["Steps are inferred."],
     deviceType: "GPU",
   };

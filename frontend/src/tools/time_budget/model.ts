@@ -1,14 +1,15 @@
 // Summary, charts and tables of the time budget. Pure.
 import type { StackChart } from "../../base/chart/chart_spec";
 import { filledSeries } from "../../base/chart/chart_data";
+import { columnOf } from "../../api/payload/fields";
 import { formatPercent, formatTime, plural } from "../../base/format";
 import { BETWEEN, countSteps, idleDevices, segmentsOf } from "../../base/steps/decomposition";
-import type { Decomposition, Segment } from "../../base/steps/decomposition";
+import type { Segment } from "../../base/steps/decomposition";
+import type { BudgetPart, Decomposition, TimeBudget } from "../../base/documents";
 import { lookOf } from "../../base/steps/step_category";
 import { SIDE, joinBy } from "../../base/table/difference";
 import { columnsOf, numberColumn, makeTable } from "../../base/table/columns";
 import type { TableData } from "../../base/table/table_data";
-import type { Budget, BudgetStep } from "./decode";
 
 const HOST = "idle_host";
 /** Least shares of a part, in percent, for a yellow or red headline. */
@@ -16,30 +17,47 @@ const FAIR = 5;
 const BAD = 20;
 const MAX_CAUSE = 60;
 
+/** A part of a category, with its place in the times. */
+interface Part extends BudgetPart {
+  category: string;
+  place: number;
+}
+
+/** The parts in the order of the categories. */
+export function partsOf({ decomposition: { groups }, categories }: TimeBudget): Part[] {
+  return groups.flatMap(({ name: category, parts }) => parts.map((part) => ({ ...part, category, place: categories.indexOf(part.id) })));
+}
+
 /** The device in the address bar: its index, or null for the mean of all. */
-export function chooseDevice(budget: Budget, wanted: string | null): number | null {
+export function chooseDevice(budget: TimeBudget, wanted: string | null): number | null {
   const deviceIndex = budget.devices.findIndex(({ label }) => label === wanted);
   return deviceIndex < 0 ? null : deviceIndex;
 }
 
 const sum = (values: Iterable<number>): number => [...values].reduce((a, b) => a + b, 0);
 
-type Average = Pick<Decomposition, "base" | "basePs" | "stepPs" | "averagePs" | "groups">;
+type Average = Pick<Decomposition, "base" | "base_ps" | "step_ps" | "average_ps" | "groups">;
 
 /** The average step: of one device, or of all that take part. */
-export function averageOf({ decomposition, averagePs }: Budget, device: number | null): Average {
+export function averageOf({ decomposition, average, devices }: TimeBudget, device: number | null): Average {
   if (device === null) return decomposition;
-  const own = averagePs[device] ?? new Map<string, number>();
-  const basePs = sum(own.values());
-  return { ...decomposition, averagePs: own, basePs, stepPs: basePs - (own.get(BETWEEN) ?? 0) };
+  const [names, ids, times] = ["device", "category", "time_ps"].map((id) => columnOf(average, id) ?? []);
+  const average_ps: Record<string, number> = {};
+  names?.forEach((name, row) => {
+    const ps = times?.[row];
+    if (name === devices[device]?.label && typeof ps === "number") average_ps[String(ids?.[row])] = ps;
+  });
+  const base_ps = sum(Object.values(average_ps));
+  return { ...decomposition, average_ps, base_ps, step_ps: base_ps - (average_ps[BETWEEN] ?? 0) };
 }
 
-export const barOf = (budget: Budget, device: number | null): Segment[] => segmentsOf(averageOf(budget, device));
+export const barOf = (budget: TimeBudget, device: number | null): Segment[] => segmentsOf(averageOf(budget, device));
 
 /** Parts of one step: of one device, or the mean over those that take part; null if none does. */
-export function partsOf({ timePs, takesPart, parts }: Budget, step: number, device: number | null): number[] | null {
-  const rows = (timePs[step] ?? []).filter((_, i) => takesPart[step]?.[i] === true && (device === null || i === device));
-  return rows.length === 0 ? null : parts.map((_, part) => sum(rows.map((row) => row[part] ?? 0)) / rows.length);
+export function stepParts(budget: TimeBudget, step: number, device: number | null): number[] | null {
+  const { time_ps, takes_part } = budget;
+  const rows = (time_ps[step] ?? []).filter((_, i) => takes_part[step]?.[i] === true && (device === null || i === device));
+  return rows.length === 0 ? null : partsOf(budget).map(({ place }) => sum(rows.map((row) => row[place] ?? 0)) / rows.length);
 }
 
 /** A Python frame such as `$train.py:9 load_batch` as "load_batch (train.py:9)". */
@@ -50,22 +68,22 @@ export function causeName(name: string): string {
 }
 
 /** The summary: the largest part that is not computation, and what is behind it. */
-export function headline(budget: Budget): { tone: "good" | "fair" | "bad"; title: string; sentences: string[] } {
-  const { decomposition, largest, parts } = budget;
-  const { base, stepPs, steps } = decomposition;
+export function headline(budget: TimeBudget): { tone: "good" | "fair" | "bad"; title: string; sentences: string[] } {
+  const { decomposition, largest } = budget;
+  const { base, step_ps, steps } = decomposition;
   const segments = segmentsOf(decomposition);
   const compute = formatPercent(100 * (segments.find(({ id }) => id === "device_compute")?.share ?? 0));
   const count = budget.devices.filter((_, i) => decomposition.devices[i]?.steps !== 0).length;
   const [cause] = budget.causes;
   const idle = idleDevices(decomposition);
   const sentences = [
-    `A step takes ${formatTime(stepPs)} on average over ${countSteps(steps.names.length, decomposition.leftOut)} and ${plural(count, "device")}.`,
+    `A step takes ${formatTime(step_ps)} on average over ${countSteps(steps.name.length, decomposition.left_out)} and ${plural(count, "device")}.`,
   ];
-  if (largest?.part === HOST && cause)
+  if (largest?.category === HOST && cause)
     sentences.push(`${causeName(cause.name)} accounts for ${formatPercent(cause.percent)} of the ${base}.`);
   if (idle !== null) sentences.push(idle);
   if (!largest) return { tone: "good", title: `${compute} of the ${base} is device compute; no other cause takes ${FAIR}%`, sentences };
-  const part = parts.find(({ id }) => id === largest.part);
+  const part = partsOf(budget).find(({ id }) => id === largest.category);
   const what = part === undefined ? "between steps" : `${part.category.toLowerCase()} (${part.name.toLowerCase()})`;
   return {
     tone: largest.percent >= BAD ? "bad" : "fair",
@@ -75,13 +93,17 @@ export function headline(budget: Budget): { tone: "good" | "fair" | "bad"; title
 }
 
 function stack(
-  budget: Budget,
+  budget: TimeBudget,
   x: string,
   labels: readonly string[],
   bars: readonly (readonly number[] | null)[],
   unordered: boolean,
 ): StackChart {
-  const series = budget.parts.map((part, i) => ({ name: part.name, values: bars.map((bar) => bar && (bar[i] ?? 0)), ...lookOf(part.id) }));
+  const series = partsOf(budget).map((part, i) => ({
+    name: part.name,
+    values: bars.map((bar) => bar && (bar[i] ?? 0)),
+    ...lookOf(part.id),
+  }));
   return {
     kind: "stack",
     x: { name: x, unit: null, labels },
@@ -93,31 +115,35 @@ function stack(
 }
 
 /** One bar per step. */
-export function stepsChart(budget: Budget, device: number | null): StackChart {
-  const bars = budget.steps.map((_, step) => partsOf(budget, step, device));
-  return stack(
-    budget,
-    "Step",
-    budget.steps.map(({ name }, i) => name || String(budget.steps[i]?.number ?? i)),
-    bars,
-    false,
-  );
+export function stepsChart(budget: TimeBudget, device: number | null): StackChart {
+  const { name } = budget.steps;
+  const bars = name.map((_, step) => stepParts(budget, step, device));
+  return stack(budget, "Step", name, bars, false);
 }
 
 /** One bar per device: its average step. */
-export function devicesChart(budget: Budget): StackChart {
-  const bars = budget.devices.map((_, device) => budget.parts.map(({ id }) => averageOf(budget, device).averagePs.get(id) ?? 0));
+export function devicesChart(budget: TimeBudget): StackChart {
+  const parts = partsOf(budget);
+  const bars = budget.devices.map((_, device) => {
+    const { average_ps } = averageOf(budget, device);
+    return parts.map(({ id }) => average_ps[id] ?? 0);
+  });
   const labels = budget.devices.map(({ label }, i) => (budget.decomposition.devices[i]?.steps === 0 ? `${label} (takes no part)` : label));
   return stack(budget, "Device", labels, bars, true);
 }
 
 /** One row per part, by category: time and share in the average step, and what happens between steps. */
-export function partsTable(budget: Budget, device: number | null): TableData {
-  const { averagePs, basePs, base, groups } = averageOf(budget, device);
+export function partsTable(budget: TimeBudget, device: number | null): TableData {
+  const parts = partsOf(budget);
+  const { average_ps, base_ps, base, groups } = averageOf(budget, device);
   const between = groups.find(({ id }) => id === BETWEEN);
-  const rows = [...budget.parts, ...(between && (averagePs.get(BETWEEN) ?? 0) > 0 ? [{ ...between, category: between.name }] : [])];
-  const inBetween = device === null ? budget.betweenPs : budget.betweenPs.slice(device, device + 1);
-  const betweenPs = budget.parts.map((_, part) => sum(inBetween.map((row) => row[part] ?? 0)) / Math.max(1, inBetween.length));
+  const rows: Omit<Part, "place">[] = [
+    ...parts,
+    ...(between && (average_ps[BETWEEN] ?? 0) > 0 ? [{ ...between, category: between.name }] : []),
+  ];
+  const { time_ps } = budget.between;
+  const inBetween = device === null ? time_ps : time_ps.slice(device, device + 1);
+  const betweenPs = parts.map(({ place }) => sum(inBetween.map((row) => row[place] ?? 0)) / Math.max(1, inBetween.length));
   const { text, number } = columnsOf(rows);
   const columns = [
     text("category", "Category", "Category of step time.", ({ category }) => category),
@@ -127,10 +153,10 @@ export function partsTable(budget: Budget, device: number | null): TableData {
       "Time per step",
       "ps",
       "Mean over the steps and the devices that take part.\nSource: trace.",
-      ({ id }) => averagePs.get(id) ?? 0,
+      ({ id }) => average_ps[id] ?? 0,
     ),
     number("share", `Share of the ${base}`, "fraction", `Time per step divided by the ${base}.`, ({ id }) =>
-      basePs > 0 ? (averagePs.get(id) ?? 0) / basePs : null,
+      base_ps > 0 ? (average_ps[id] ?? 0) / base_ps : null,
     ),
     text("meaning", "Meaning", null, ({ help }) => help),
   ];
@@ -140,26 +166,27 @@ export function partsTable(budget: Budget, device: number | null): TableData {
       0,
       numberColumn("between", "Between steps, in all", "ps", "Time between successive steps, in all.\nSource: trace.", [
         ...betweenPs,
-        ...(rows.length > budget.parts.length ? [null] : []),
+        ...(rows.length > parts.length ? [null] : []),
       ]),
     );
   return makeTable(columns);
 }
 
 /** The device of a base: of the same name; null: the mean of all. */
-const deviceOf = (base: Budget, wanted: string | null): number | null => (wanted === null ? null : chooseDevice(base, wanted));
+const deviceOf = (base: TimeBudget, wanted: string | null): number | null => (wanted === null ? null : chooseDevice(base, wanted));
 
 /** The table of parts with those of a base, of the device of the same name if there is one, else of the mean of its devices. */
-export function withBase(table: TableData, base: Budget | null, wanted: string | null): TableData {
-  if (base === null || base.steps.length === 0) return table;
+export function withBase(table: TableData, base: TimeBudget | null, wanted: string | null): TableData {
+  if (base === null || base.steps.name.length === 0) return table;
   const joined = joinBy(table, partsTable(base, deviceOf(base, wanted)), ["part"], { sums: ["time", "between"], rates: ["share"] });
   return { ...joined, columns: joined.columns.filter(({ id }) => id !== SIDE) };
 }
 
 /** The step in the base and the difference, in a sentence. */
-export function stepNote(budget: Budget, base: Budget, wanted: string | null): string {
-  if (base.steps.length === 0 || budget.steps.length === 0) return "One side has no steps, so that times per step cannot be compared.";
-  const [mine, theirs] = [averageOf(budget, chooseDevice(budget, wanted)).stepPs, averageOf(base, deviceOf(base, wanted)).stepPs];
+export function stepNote(budget: TimeBudget, base: TimeBudget, wanted: string | null): string {
+  if (base.steps.name.length === 0 || budget.steps.name.length === 0)
+    return "One side has no steps, so that times per step cannot be compared.";
+  const [mine, theirs] = [averageOf(budget, chooseDevice(budget, wanted)).step_ps, averageOf(base, deviceOf(base, wanted)).step_ps];
   const delta = mine - theirs;
   const mean = wanted !== null && deviceOf(base, wanted) === null ? ` The base has no ${wanted}: the mean of its devices is shown.` : "";
   return (
@@ -169,7 +196,7 @@ export function stepNote(budget: Budget, base: Budget, wanted: string | null): s
 }
 
 /** One row per place of the host's code behind idle time. */
-export function causesTable(budget: Budget): TableData {
+export function causesTable(budget: TimeBudget): TableData {
   const { causes } = budget;
   const several = new Set(budget.devices.map(({ host }) => host)).size > 1;
   const { text, number } = columnsOf(causes);
@@ -180,7 +207,13 @@ export function causesTable(budget: Budget): TableData {
       "The program's own function that covers at least 80% of the idle time, else the deepest event that does.",
       ({ name }) => causeName(name),
     ),
-    number("time", "Idle time per step", "ps", "Mean over the steps and the devices of the host.\nSource: trace.", ({ timePs }) => timePs),
+    number(
+      "time",
+      "Idle time per step",
+      "ps",
+      "Mean over the steps and the devices of the host.\nSource: trace.",
+      ({ time_ps }) => time_ps,
+    ),
     number("share", "Share", "percent", "Idle time divided by the time that the bar divides.", ({ percent }) => percent),
     text("inner", "Deepest event", "The innermost event of the main thread that covers at least 80% of the idle time.", ({ inner }) =>
       inner.replace(/^\$/, ""),
@@ -190,8 +223,8 @@ export function causesTable(budget: Budget): TableData {
 }
 
 /** The window of a step on a device in the trace viewer, with some room around it: "from,to" in ps. */
-export function windowOf(step: BudgetStep, device: number): string {
-  const [begin, length] = [step.beginPs[device] ?? 0, step.durationPs[device] ?? 0];
+export function windowOf({ begin_ps, duration_ps }: TimeBudget["steps"], step: number, device: number): string {
+  const [begin, length] = [begin_ps[step]?.[device] ?? 0, duration_ps[step]?.[device] ?? 0];
   const room = length * 0.05;
   return `${Math.max(0, Math.round(begin - room))},${Math.round(begin + length + room)}`;
 }

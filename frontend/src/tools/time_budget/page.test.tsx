@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { settle, showPage } from "../../page/testing";
 import type { Shown } from "../../page/testing";
 import page from "./page";
-import { ANSWER, NOTHING, decomposed } from "./testing";
+import { ANSWER, NOTHING, NO_STEPS, decomposed } from "./testing";
 
 // jsdom has no canvas to draw on.
 vi.mock("../../widgets/chart/canvas", () => ({ ChartCanvas: () => null }));
@@ -50,7 +50,7 @@ describe("the time budget", () => {
     await show(
       pair({
         ...ANSWER,
-        steps: ANSWER.steps.slice(0, 1),
+        steps: { number: [0], name: ["train 0"], begin_ps: [[1000, 1000]], duration_ps: [[80, 80]] },
         decomposition: decomposed({ base: "step", base_ps: 80, step_ps: 80 }),
         time_ps: [
           [
@@ -74,7 +74,7 @@ describe("the time budget", () => {
   });
 
   it("does not compare steps if one side has none, nor hosts that do not correspond", async () => {
-    await show(pair({ ...ANSWER, steps: [], time_ps: [] }), { base: "before" });
+    await show(pair({ ...ANSWER, steps: NO_STEPS, time_ps: [] }), { base: "before" });
     await vi.waitFor(() => expect(shown.text()).toContain("One side has no steps"));
     await show(pair(ANSWER, { host_names: ["x", "y"] }), { base: "before" });
     await vi.waitFor(() => expect(shown.text()).toContain("It has no host named h."));

@@ -16,8 +16,8 @@ import { Panel } from "../../widgets/status/panel";
 import { StepBar } from "../../widgets/chart/step_bar";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { useLoad } from "../../widgets/status/use_load";
-import { readBudget } from "./decode";
-import type { Budget } from "./decode";
+import { documentOf } from "../../api/client";
+import type { TimeBudget } from "../../base/documents";
 import {
   averageOf,
   barOf,
@@ -40,7 +40,7 @@ const EVERY = "";
 function BudgetPage(page: PageProps) {
   const { run, tool, host, hosts, client } = page;
   const params = { run, tag: tool.id, host: host ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readBudget(await client.json<unknown>("page", params, { signal })));
+  const answer = useLoad(JSON.stringify(params), (signal) => documentOf(client, "time_budget", params, { signal }));
   if (answer.data === null)
     return <Pending answer={answer} page={page} what={`Adding up the time of ${plural(hostCount(tool, host, hosts), "host")}`} rows={16} />;
   if (answer.data.devices.length === 0) {
@@ -56,14 +56,14 @@ function BudgetPage(page: PageProps) {
   return <Content page={page} budget={answer.data} />;
 }
 
-function Content({ page, budget }: { page: PageProps; budget: Budget }) {
+function Content({ page, budget }: { page: PageProps; budget: TimeBudget }) {
   const { run, host, state } = page;
   const device = chooseDevice(budget, useKey(state, "device"));
   const segments = useMemo(() => barOf(budget, device), [budget, device]);
   const part = useKey(state, PART_KEY);
   const steps = useMemo(() => stepsChart(budget, device), [budget, device]);
   const devices = useMemo(() => devicesChart(budget), [budget]);
-  const base = useBase(page, { read: readBudget, params: { run, tag: page.tool.id, host: host ?? undefined } });
+  const base = useBase<TimeBudget>(page, { params: { run, tag: page.tool.id, host: host ?? undefined } });
   const wanted = device === null ? null : (budget.devices[device]?.label ?? null);
   const table = useMemo(() => withBase(partsTable(budget, device), base.data, wanted), [budget, device, base.data]);
   const causes = useMemo(() => causesTable(budget), [budget]);
@@ -73,9 +73,8 @@ function Content({ page, budget }: { page: PageProps; budget: Budget }) {
   const { tone, title, sentences } = headline(budget);
   const choose = (label: string): void => state.set({ device: label === EVERY ? null : label }, "push");
   const open = (place: number): void => {
-    const step = budget.steps[place];
     const where = budget.devices[device ?? 0]?.host ?? host;
-    if (step) state.set(toolPatch(TRACE, where, OWN_KEYS, { window: windowOf(step, device ?? 0) }), "push");
+    state.set(toolPatch(TRACE, where, OWN_KEYS, { window: windowOf(budget.steps, place, device ?? 0) }), "push");
   };
   const who =
     device === null ? (budget.devices.length > 1 ? "all devices (mean)" : budget.devices[0]?.label) : budget.devices[device]?.label;

@@ -1,34 +1,30 @@
-// An answer about two devices and two steps, for tests.
-const LABELS = {
-  compute: { name: "Ops", help: "Ops." },
-  exposed_communication: { name: "Exposed collectives", help: "Collectives." },
-  idle_host: { name: "Waits for host code", help: "Host." },
-};
+// A document about two devices and two steps, for tests.
+import type { BudgetPart, Decomposition, TimeBudget } from "../../base/documents";
+import { tableOf } from "../../base/testing";
+
+const CATEGORIES = ["compute", "exposed_communication", "idle_host"];
+const group = (id: string, name: string, parts: readonly BudgetPart[]) => ({ id, name, help: "", parts });
 const GROUPS = [
-  { id: "device_compute", name: "Device compute", help: "", parts: ["compute"] },
-  { id: "collectives", name: "Collective communication", help: "", parts: ["exposed_communication"] },
-  { id: "host_compute", name: "Host compute", help: "", parts: ["idle_host"] },
-  { id: "between_steps", name: "Between steps", help: "", parts: [] },
+  group("device_compute", "Device compute", [{ id: "compute", name: "Ops", help: "Ops." }]),
+  group("collectives", "Collective communication", [{ id: "exposed_communication", name: "Exposed collectives", help: "Collectives." }]),
+  group("host_compute", "Host compute", [{ id: "idle_host", name: "Waits for host code", help: "Host." }]),
+  group("between_steps", "Between steps", []),
 ];
-const average = (device: string, ...times: (number | null)[]) =>
-  ["compute", "exposed_communication", "idle_host", "between_steps"].map((id, i) => ({
-    c: [{ v: device }, { v: id }, { v: times[i] ?? null }],
-  }));
-export const averages = (...rows: ReturnType<typeof average>[]) => ({
-  cols: [
-    { id: "device", label: "", type: "string" },
-    { id: "category", label: "", type: "string" },
-    { id: "time_ps", label: "", type: "number" },
-  ],
-  rows: rows.flat(),
-});
-const DECOMPOSITION = {
+/** The average steps of devices, by category and between steps. */
+export function averages(of: Readonly<Record<string, readonly (number | null)[]>>) {
+  const rows = Object.entries(of).flatMap(([device, times]) =>
+    [...CATEGORIES, "between_steps"].map((id, i) => [device, id, times[i] ?? null] as const),
+  );
+  return tableOf({ device: rows.map(([name]) => name), category: rows.map(([, id]) => id), time_ps: rows.map(([, , ps]) => ps) });
+}
+/** The decomposition of the average step, with changes. */
+export const decomposed = (patch: Partial<Decomposition>): Decomposition => ({
   base: "time from step to step",
   base_ps: 200,
   step_ps: 150,
   source: "device",
+  left_out: 0,
   groups: GROUPS,
-  labels: LABELS,
   average_ps: { compute: 97.5, exposed_communication: 17.5, idle_host: 35, between_steps: 50 },
   steps: {
     name: ["train 0", "train 1"],
@@ -44,21 +40,27 @@ const DECOMPOSITION = {
     { name: "TPU 0", host: "h", kind: "tpu", steps: 2 },
     { name: "TPU 1", host: "h", kind: "tpu", steps: 2 },
   ],
-};
-/** The same with other steps. */
-export const decomposed = (patch: Record<string, unknown>) => ({ ...DECOMPOSITION, ...patch });
-export { average };
+  ...patch,
+});
 
-export const ANSWER = {
-  steps: [
-    { number: 0, name: "train 0", begin_ps: 1000, duration_ps: [100, 100] },
-    { number: 1, name: "train 1", begin_ps: 2000, duration_ps: [200, 200], device_begin_ps: [2000, 2000] },
-  ],
+export const ANSWER: TimeBudget = {
+  steps: {
+    number: [0, 1],
+    name: ["train 0", "train 1"],
+    begin_ps: [
+      [1000, 1000],
+      [2000, 2000],
+    ],
+    duration_ps: [
+      [100, 100],
+      [200, 200],
+    ],
+  },
   devices: [
-    { name: "TPU 0", host: "h", kind: "tpu" },
-    { name: "TPU 1", host: "h", kind: "tpu" },
+    { label: "TPU 0", name: "TPU 0", host: "h", kind: "tpu" },
+    { label: "TPU 1", name: "TPU 1", host: "h", kind: "tpu" },
   ],
-  categories: ["compute", "exposed_communication", "idle_host"],
+  categories: CATEGORIES,
   time_ps: [
     [
       [60, 0, 40],
@@ -69,8 +71,8 @@ export const ANSWER = {
       [150, 50, 0],
     ],
   ],
-  average: averages(average("TPU 0", 80, 0, 70, 50), average("TPU 1", 115, 35, 0, 50)),
-  decomposition: DECOMPOSITION,
+  average: averages({ "TPU 0": [80, 0, 70, 50], "TPU 1": [115, 35, 0, 50] }),
+  decomposition: decomposed({}),
   takes_part: [
     [true, true],
     [true, true],
@@ -83,15 +85,17 @@ export const ANSWER = {
     ],
   },
   causes: [{ name: "$train.py:9 load_batch", inner: "$random.py:3 shuffle", host: "h", time_ps: 35, percent: 23.3 }],
-  labels: LABELS,
-  steps_from: "device",
   largest: { category: "idle_host", percent: 23.3 },
   notes: ["A note."],
+  left_out: [],
 };
 
-export const NOTHING = {
+/** The steps of a run without any. */
+export const NO_STEPS: TimeBudget["steps"] = { number: [], name: [], begin_ps: [], duration_ps: [] };
+
+export const NOTHING: TimeBudget = {
   ...ANSWER,
-  average: averages(),
+  average: averages({}),
   takes_part: [],
   decomposition: decomposed({
     base: "step",
@@ -101,12 +105,11 @@ export const NOTHING = {
     steps: { name: [], number: [], duration_ps: [], parts_ps: {}, devices: [], slowest: [], begin_ps: [], end_ps: [] },
     devices: [],
   }),
-  steps: [],
+  steps: NO_STEPS,
   devices: [],
   time_ps: [],
   between: { duration_ps: [], time_ps: [] },
   causes: [],
-  steps_from: null,
   largest: null,
   notes: [],
 };

@@ -2,7 +2,7 @@
 
 With `extended=true` the overview's answer has an eighth element, a JSON object:
 
-* `decomposition`, `input`, `hosts`, `recording`, `notes`: see `tools/common/step_reading.py`.
+* the members of `StepReading` (`tools/common/steps.py`).
 * `inferred_steps`: steps of a profile without markers, or given by the event `step_event`: `evidence` for the steps,
   `table`, `statistics` in ms. Never part of the other tables. Null if there are markers or nothing was inferred.
 * `efficiency`: shares of the peak, the roofline and goodput in percent, null where peaks or costs are unknown.
@@ -38,7 +38,7 @@ from tpu_profile_plugin.run.figures.steps import StepAnalysis
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, numbers, texts
-from tpu_profile_plugin.tools.common.step_reading import reading_json
+from tpu_profile_plugin.tools.common.steps import step_reading
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.units import KILO, PS_PER_MS
@@ -63,7 +63,7 @@ def extras(
 ) -> dict[str, Any]:
     """The object described above; tables are not yet encoded."""
     return {
-        **reading_json(run, summary),
+        **vars(step_reading(run, summary)),
         "inferred_steps": _inferred(run, query, analysis),
         "efficiency": asdict(efficiency(summary.steps, summary.device, summary.peaks)),
         "precision": _precision(summary),

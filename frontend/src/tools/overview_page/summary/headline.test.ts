@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decompositionAnswer } from "../../../base/steps/testing";
+import { decomposed } from "../../../base/steps/testing";
 import { readOverview } from "../decode";
 import { headline } from "./headline";
 import { extras, noSteps, payload, NO_STEPS } from "../testing_answer";
@@ -21,7 +21,7 @@ describe("the summary", () => {
   it("names the largest category of other programs", () => {
     const input = { bottleneck: "device", level: "NOT", percent: 1 };
     expect(of(extras({ input })).title).toBe("50.0% of the time from step to step is between steps");
-    const decomposition = decompositionAnswer({ base: "step", base_ps: 10e9, average_ps: { compute: 9e9, idle_other: 1e9 } });
+    const decomposition = decomposed({ base: "step", base_ps: 10e9, average_ps: { compute: 9e9, idle_other: 1e9 } });
     expect(of(extras({ input, decomposition }))).toMatchObject({ tone: "none", title: "90.0% of the step is device compute" });
   });
 

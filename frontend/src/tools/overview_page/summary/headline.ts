@@ -52,7 +52,7 @@ function ofDecomposition(overview: Overview, reading: StepReading): Headline {
   return {
     ...limitOf(reading, segments),
     judges: true,
-    sentences: [...stepsText(overview, decomposition.leftOut), ...caveats(reading), ...(session ? [describeSession(session)] : [])],
+    sentences: [...stepsText(overview, decomposition.left_out), ...caveats(reading), ...(session ? [describeSession(session)] : [])],
     barLabel: `Of the ${baseText(decomposition)}${mean}`,
     parts: [],
     segments,
@@ -164,6 +164,6 @@ function withoutSteps(overview: Overview): Headline {
 export function headline(overview: Overview): Headline {
   const { extras } = overview;
   if (extras === null) return ofXprof(overview);
-  if (extras.decomposition.basePs > 0) return ofDecomposition(overview, extras);
+  if (extras.decomposition.base_ps > 0) return ofDecomposition(overview, extras);
   return extras.session ? ofRequests(extras.session) : withoutSteps(overview);
 }

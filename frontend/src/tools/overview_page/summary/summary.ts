@@ -3,7 +3,7 @@ import { propertyNumber } from "../../../api/payload/fields";
 import { formatDate, formatPercent, formatQuantity, formatTime, plural } from "../../../base/format";
 import { coveredPercent } from "../../../base/steps/reading";
 import { baseText, segmentsOf } from "../../../base/steps/decomposition";
-import type { Decomposition } from "../../../base/steps/decomposition";
+import type { Decomposition } from "../../../base/documents";
 import type { Figure } from "../../../widgets/content/figures";
 import { dutyCycle } from "../decode";
 import type { Overview } from "../decode";
@@ -16,14 +16,14 @@ function categories(found: Decomposition): Figure[] {
   const figure = (name: string, ps: number, help: string): Figure => ({
     name,
     part: true,
-    value: `${formatTime(ps)} (${formatPercent((100 * ps) / found.basePs)})`,
+    value: `${formatTime(ps)} (${formatPercent((100 * ps) / found.base_ps)})`,
     exact: `${ps / 1e9} ms`,
     help: `${help}\nMean over steps and the devices that take part; share of the ${found.base}.\nSource: trace.`,
   });
   const whole: Figure = {
     name: found.base === "step" ? "The step" : found.base === "recording" ? "The recording" : "Time from step to step",
-    value: formatTime(found.basePs),
-    exact: `${found.basePs / 1e9} ms`,
+    value: formatTime(found.base_ps),
+    exact: `${found.base_ps / 1e9} ms`,
     better: "lower",
     help: `What the shares below are of: ${baseText(found)}.\nSource: trace.`,
   };

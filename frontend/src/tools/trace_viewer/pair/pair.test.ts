@@ -6,7 +6,7 @@ import type { SelectedEvent } from "../../../timeline/data/selection";
 import type { Trace, Track } from "../../../timeline/data/trace";
 import { initialArrangement } from "../../../timeline/layout/layout";
 import { findCounterpart, mappedArrangement, matchTracks, renamedOps, searchFor, stepAt } from "./counterpart";
-import { readSteps } from "./steps";
+import { namedSteps } from "./steps";
 
 /** A trace with the given sections and their tracks; sections are numbered from `pid` on. */
 function traceOf(sections: Record<string, string[]>, pid = 1): Trace {
@@ -151,11 +151,19 @@ it("knows the step of a moment", () => {
 });
 
 it("reads the steps of the first device, by begin", () => {
-  const steps = [
-    { name: "1", begin_ps: 50, device_begin_ps: [60, 50], duration_ps: [10, 20] },
-    { name: "0", begin_ps: 5, duration_ps: [7] },
-  ];
-  expect(readSteps({ steps })).toEqual([
+  const steps = {
+    number: [1, 0],
+    name: ["1", "0"],
+    begin_ps: [
+      [60, 50],
+      [5, 5],
+    ],
+    duration_ps: [
+      [10, 20],
+      [7, 9],
+    ],
+  };
+  expect(namedSteps({ steps })).toEqual([
     { name: "0", begin: 5, end: 12 },
     { name: "1", begin: 60, end: 70 },
   ]);

@@ -1,0 +1,269 @@
+"""A run's steps as several pages show them: decomposition, verdict on input, hosts side by side, coverage, notes."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Annotated
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.budget.categories import BETWEEN, BETWEEN_LABEL, CATEGORIES, GROUPS, LABELS
+from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.common.spans import exact_sum
+from tpu_profile_plugin.analysis.steps.bottleneck import InputVerdict, input_verdict
+from tpu_profile_plugin.analysis.summary.coverage import Coverage, coverage
+from tpu_profile_plugin.analysis.summary.host import RunSummary
+from tpu_profile_plugin.columns.arrays import F64, I64
+from tpu_profile_plugin.run.figures.budget import run_decomposition
+from tpu_profile_plugin.run.figures.spending import step_notes
+from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.units import PS_PER_MS
+
+Numbers = Annotated[F64, "number[]"]
+"""In documents: numbers that are all finite."""
+
+
+@dataclass(frozen=True)
+class BudgetPart:
+    """A part of a step, or of a category of its time."""
+
+    id: str
+    name: str
+    help: str
+
+
+@dataclass(frozen=True)
+class BudgetCategory(BudgetPart):
+    """A category of step time with its parts, of which the time between steps has none."""
+
+    parts: Sequence[BudgetPart]
+
+
+@dataclass(frozen=True)
+class DecomposedSteps:
+    """All steps, with an entry per step; times are picoseconds, averaged over the devices that take part.
+
+    Attributes:
+      name: names, or numbers of steps without one.
+      parts_ps: by id of the part, without parts that are 0 throughout.
+      devices: number of devices that take part.
+      slowest: position of the device with the longest step.
+      begin_ps: begin of that step, on the time axis of its host.
+      end_ps: end of that step.
+    """
+
+    name: Sequence[str]
+    number: I64
+    duration_ps: Numbers
+    parts_ps: dict[str, Numbers]
+    devices: I64
+    slowest: I64
+    begin_ps: I64
+    end_ps: I64
+
+
+@dataclass(frozen=True)
+class DecomposedDevice:
+    """A device whose time is decomposed.
+
+    Attributes:
+      kind: "tpu", "gpu", "cpu" or "host".
+      steps: number of steps in which it takes part.
+    """
+
+    name: str
+    host: str
+    kind: str
+    steps: int
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """The time budget of the average step and of each step; times are picoseconds, averaged over devices.
+
+    Attributes:
+      base: what every share is of: "step", "time from step to step" or "recording".
+      base_ps: its length on average.
+      step_ps: the average step.
+      source: where the steps come from: "device", "host", "inferred", "dispatch" or "recording"; "" without steps.
+      left_out: number of marked steps that are not among `steps` because the recording may have cut them.
+      groups: the categories in the order of display; the last is the time between steps.
+      average_ps: the average step by id of the part, and the time between steps; without those that are 0. They add up
+        to `base_ps`, without `not_recorded`.
+    """
+
+    base: str
+    base_ps: float
+    step_ps: float
+    source: str
+    left_out: int
+    groups: Sequence[BudgetCategory]
+    average_ps: dict[str, float]
+    steps: DecomposedSteps
+    devices: Sequence[DecomposedDevice]
+
+
+@dataclass(frozen=True)
+class HostTimes:
+    """Step times by host, means over the devices that take part.
+
+    Attributes:
+      step_ms: the average step.
+      slowest_in: number of steps in which the host was the slowest; of more than 64 hosts, only of those that were.
+      over_others: by how much of it the average step exceeds the median of the other hosts; empty for one host.
+      stragglers: hosts for which that is more than 0.1.
+    """
+
+    step_ms: dict[str, float]
+    slowest_in: dict[str, int]
+    median_ms: float
+    over_others: dict[str, float]
+    stragglers: Sequence[str]
+
+
+@dataclass(frozen=True)
+class RecordingCover:
+    """The part of a recording that steps cover, on the host where they cover least."""
+
+    host: str
+    length_ms: float
+    steps_ms: float
+    before_ms: float
+    after_ms: float
+
+
+@dataclass(frozen=True)
+class StepReading:
+    """The steps of a run.
+
+    Attributes:
+      input: the verdict on input, by XProf's thresholds on shares of the decomposition.
+      recording: null without marked steps.
+      notes: sentences on where the steps come from, exceptions among them, and what they leave out.
+    """
+
+    decomposition: Decomposition
+    input: InputVerdict
+    hosts: HostTimes
+    recording: RecordingCover | None
+    notes: Sequence[str]
+
+
+def decomposition(budget: RunBudget, hosts: Sequence[str]) -> Decomposition:
+    """The decomposition of a time budget; `hosts` are the names of the run's hosts."""
+    average = {name: budget.part_ps(name) for name in (BETWEEN, *CATEGORIES)}
+    return Decomposition(
+        base=budget.base,
+        base_ps=budget.base_ps,
+        step_ps=budget.step_ps,
+        source=next(iter(budget.sources), ""),
+        left_out=budget.left_out,
+        groups=CATEGORY_LABELS,
+        average_ps={key: ps for key, ps in average.items() if ps},
+        steps=_steps(budget),
+        devices=[
+            DecomposedDevice(device.name, hosts[device.host], device.kind, steps)
+            for device, steps in zip(budget.devices, budget.takes_part.sum(axis=0).tolist(), strict=True)
+        ],
+    )
+
+
+CATEGORY_LABELS = (
+    *(
+        BudgetCategory(
+            group.id,
+            group.label.name,
+            group.label.sentence,
+            [BudgetPart(part, LABELS[part].name, LABELS[part].sentence) for part in group.parts],
+        )
+        for group in GROUPS
+    ),
+    BudgetCategory(BETWEEN, BETWEEN_LABEL.name, BETWEEN_LABEL.sentence, ()),
+)
+"""The categories in the order of display; the last is the time between steps."""
+
+
+def _steps(budget: RunBudget) -> DecomposedSteps:
+    none = np.empty(0, np.int64)
+    if not len(budget):
+        return DecomposedSteps([], none, np.empty(0), {}, none, none, none, none)
+    length, parts = budget.of_steps_ps
+    slowest = np.where(budget.takes_part, budget.duration_ps, -1).argmax(axis=1)
+    step = np.arange(len(budget))
+    begin = budget.begin_ps[step, slowest]
+    return DecomposedSteps(
+        name=budget.labels,
+        number=budget.number,
+        duration_ps=length,
+        parts_ps={key: parts[:, i] for i, key in enumerate(CATEGORIES) if bool(parts[:, i].any())},
+        devices=budget.takes_part.sum(axis=1),
+        slowest=slowest,
+        begin_ps=begin,
+        end_ps=begin + budget.duration_ps[step, slowest],
+    )
+
+
+def step_reading(run: Run, summary: RunSummary) -> StepReading:
+    """The decomposition of the run's steps with verdict, hosts, coverage and notes."""
+    budget = run_decomposition(run)
+    hosts = [host.name for host in run.readable]
+    covered = coverage(budget, summary.recordings)
+    return StepReading(
+        decomposition=decomposition(budget, hosts),
+        input=input_verdict(len(budget), 100 * budget.share("input"), 100 * budget.share("other")),
+        hosts=host_times(budget, hosts),
+        recording=None if covered is None else _recording(covered, hosts[covered.host]),
+        notes=step_notes(budget, covered, summary.frameworks),
+    )
+
+
+STRAGGLER_SHARE = 0.1
+"""Hosts whose steps take longer than the median of the other hosts by more than this share are stragglers."""
+_ROUNDING = 1e-9
+_MOST_HOSTS = 64
+
+
+def host_times(budget: RunBudget, hosts: Sequence[str]) -> HostTimes:
+    """Average step time per host, in how many steps it was the slowest, and who lags behind."""
+    average, by_step = {}, {}
+    for i, columns in budget.host_columns.items() if len(budget) else ():
+        part, length = budget.takes_part[:, columns], budget.duration_ps[:, columns]
+        if part.any():
+            average[hosts[i]] = exact_sum(length[part]) / int(part.sum()) / PS_PER_MS
+            by_step[hosts[i]] = np.where(part, length, 0).sum(axis=1) / np.maximum(part.sum(axis=1), 1)
+    slowest: Counter[str] = Counter()
+    if average:
+        names = list(by_step)
+        slowest.update(names[i] for i in np.stack(list(by_step.values())).argmax(axis=0).tolist())
+    over = excess_over_others(average)
+    return HostTimes(
+        step_ms=average,
+        slowest_in={host: slowest[host] for host in (average if len(average) <= _MOST_HOSTS else sorted(slowest))},
+        median_ms=median(average.values()) if average else 0.0,
+        over_others=over,
+        stragglers=[host for host, share in over.items() if share > STRAGGLER_SHARE + _ROUNDING],
+    )
+
+
+def excess_over_others(times: dict[str, float]) -> dict[str, float]:
+    """By how much of it each time exceeds the median of the others: with two, of the other one."""
+    ordered = sorted(times.values())
+    excess = {}
+    for name, time in times.items() if len(ordered) > 1 else ():
+        place = bisect_left(ordered, time)
+        # The median of the sorted rest, without copying it for every host.
+        rest, half = len(ordered) - 1, (len(ordered) - 1) // 2
+        high = ordered[half + (half >= place)]
+        low = high if rest % 2 else ordered[half - 1 + (half - 1 >= place)]
+        middle = (low + high) / 2
+        excess[name] = time / middle - 1.0 if middle > 0 else 0.0
+    return excess
+
+
+def _recording(covered: Coverage, host: str) -> RecordingCover:
+    times = (covered.length_ps, covered.steps_ps, covered.before_ps, covered.after_ps)
+    return RecordingCover(host, *(ps / PS_PER_MS for ps in times))
