@@ -7,8 +7,6 @@ import importlib
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 OURS = ("tpu_profile_plugin", "builders")
 
@@ -20,22 +18,22 @@ def python_scripts() -> Iterator[Path]:
 
 
 def exists(module: str, name: str) -> bool:
-    if hasattr(importlib.import_module(module), name):
-        return True
     try:
+        if hasattr(importlib.import_module(module), name):
+            return True
         importlib.import_module(f"{module}.{name}")
     except ModuleNotFoundError:
         return False
     return True
 
 
-@pytest.mark.parametrize("file", list(python_scripts()), ids=lambda file: str(file.relative_to(SCRIPTS)))
-def test_imports(file: Path) -> None:
+def test_imports() -> None:
     missing = [
-        f"{node.lineno}: {node.module}.{alias.name}"
+        f"{file.relative_to(SCRIPTS)}:{node.lineno}: {node.module}.{alias.name}"
+        for file in python_scripts()
         for node in ast.walk(ast.parse(file.read_bytes()))
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in OURS
         for alias in node.names
         if not exists(node.module, alias.name)
     ]
-    assert not missing
+    assert not missing, "\n".join(missing)
