@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from tpu_profile_plugin.commands import (
-    agents,
     answer,
     capture,
     compare,
-    completion,
     doctor,
     events,
     explain,
@@ -23,7 +21,14 @@ from tpu_profile_plugin.commands import (
     runs,
     tools,
 )
-from tpu_profile_plugin.commands.parser import Parser, asks_verb_for_json, print_error
+from tpu_profile_plugin.commands.parser import (
+    COMPLETION_HELP,
+    Parser,
+    asks_verb_for_json,
+    completion_script,
+    define_completion,
+    print_error,
+)
 from tpu_profile_plugin.errors import BadRequest, ProfileError
 from tpu_profile_plugin.system.process import exit_on_sigterm
 from tpu_profile_plugin.version import __version__
@@ -67,7 +72,7 @@ _COMMANDS: dict[str, Command] = {
     "export": export,
     "query": query,
     "mcp": mcp,
-    "agents": agents,
+    "agents": mcp.GuideCommand(),
     "doctor": doctor,
 }
 
@@ -98,7 +103,7 @@ def make_parser(command: str | None = None) -> Parser:
             module.define(commands.add_parser(name, help=module.HELP))
         else:
             commands.add_parser(name)
-    completion.define(commands.add_parser("completion", help=completion.HELP))
+    define_completion(commands.add_parser("completion", help=COMPLETION_HELP))
     commands.add_parser("version", help="print the version")
     return parser
 
@@ -113,7 +118,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(__version__)
         return 0
     if options.command == "completion":
-        print(completion.script(options.shell, parser), end="")
+        print(completion_script(options.shell, parser), end="")
         return 0
     if options.command == "serve":
         logdir = options.logdir or options.logdir_flag

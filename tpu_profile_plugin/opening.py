@@ -36,7 +36,7 @@ from tpu_profile_plugin.units import GIB, MIB, MS_PER_S
 from tpu_profile_plugin.workers.executor import Executor
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.report.saved import SavedReport
+    from tpu_profile_plugin.report.file import SavedReport
     from tpu_profile_plugin.sql import Query, Result
     from tpu_profile_plugin.tools.payload import Payload
 
@@ -212,8 +212,8 @@ class OpenRun(Run):
         if base is not None and base.logdir != self.logdir:
             raise BadRequest(f"The base is in {base.logdir}: a report compares runs of one logdir.", parameter="base")
         from tpu_profile_plugin.plugin import report_of
+        from tpu_profile_plugin.report.file import SavedReport
         from tpu_profile_plugin.report.redact import LEFT, REPLACED, Redactor, names_of
-        from tpu_profile_plugin.report.saved import SavedReport
 
         redactor = Redactor(names_of([self] if base is None else [self, base])) if redact else None
         data = report_of(self._place, self.name, None if base is None else base.name, window, redactor)

@@ -16,7 +16,7 @@ from tpu_profile_plugin.analysis.findings.headline import Headline
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf, Rule, Silence
 from tpu_profile_plugin.analysis.findings.rules import RULES
 from tpu_profile_plugin.cli import main
-from tpu_profile_plugin.commands.findings_text import as_markdown, as_text
+from tpu_profile_plugin.commands.explain import as_markdown, as_text
 from tpu_profile_plugin.run.figures.findings import Findings
 from tpu_profile_plugin.units import duration
 

@@ -18,8 +18,7 @@ from builders.servers.fake_profiler import serving
 from mcp.shared.exceptions import MCPError
 
 import tpu_profile_plugin
-from tpu_profile_plugin.agents.calls import Calls
-from tpu_profile_plugin.agents.capturing import Capturing
+from tpu_profile_plugin.agents.calls import Calls, Capturing
 from tpu_profile_plugin.agents.server import make_server
 from tpu_profile_plugin.answers.registry import VERBS
 from tpu_profile_plugin.cli import main

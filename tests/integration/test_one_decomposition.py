@@ -13,7 +13,7 @@ import pytest
 
 import tpu_profile_plugin
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, GROUPS
-from tpu_profile_plugin.commands.findings_text import as_text
+from tpu_profile_plugin.commands.explain import as_text
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.opening import OpenRun
 

@@ -15,8 +15,8 @@ import tpu_profile_plugin
 from tpu_profile_plugin.analysis.timeline.host import HostTrace, titles
 from tpu_profile_plugin.analysis.timeline.tracks import CONTEXT_ARGS
 from tpu_profile_plugin.analysis.timeline.window import event_args, trace_args
-from tpu_profile_plugin.export.form import Options
 from tpu_profile_plugin.export.perfetto import DAY_NS, PERFETTO
+from tpu_profile_plugin.export.write import Options
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.time.trace_viewer.timelines import page_timeline_of

@@ -1,12 +1,15 @@
-"""An answer before it is encoded: figures, what they are shares of, the page that shows them, what to ask next."""
+"""An answer before it is encoded: figures, their base, their page, what to ask next; and how numbers are sent."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tpu_profile_plugin.tables.column import Column
 from tpu_profile_plugin.tables.table import Table
+from tpu_profile_plugin.units import PS_PER_MS
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,11 @@ class Answer:
 
     Attributes:
       link: the page that shows the same figures.
-      facts: single figures and texts by id. The end of an id tells the unit (`figures.UNITS`): `_ps`, `_bytes`,
+      facts: single figures and texts by id. The end of an id tells the unit (`UNITS`): `_ps`, `_bytes`,
         `_percent`, ...; times are sent in ms. An id ends in `_percent` only if its base is told.
       table: the rows, what matters most first; columns `id` (stable from call to call) and others. Sent in pages.
       base: what percentages are shares of: one sentence for all, or by id.
-      next: at most six, the most useful first.
+      next: the most useful first; the first six are sent.
       cannot: set if the profile does not tell; facts that are known all the same may be given.
     """
 
@@ -54,3 +57,49 @@ class Answer:
     base: str | Mapping[str, str] = ""
     next: tuple[Next, ...] = ()
     cannot: Cannot | None = None
+
+
+UNITS = {
+    "_ps": "ms",
+    "_ms": "ms",
+    "_bytes": "bytes",
+    "_percent": "%",
+    "_flops": "FLOP",
+    "_gflops_per_s": "GFLOP/s",
+    "_gib_per_s": "GiB/s",
+    "_per_s": "1/s",
+}
+"""The unit of a fact by the end of its id."""
+_DIGITS = 6
+
+
+def sent_id(id_: str) -> str:
+    """The id under which a figure is sent: times are sent in ms."""
+    return f"{id_.removesuffix('_ps')}_ms" if id_.endswith("_ps") else id_
+
+
+def unit_of(id_: str, column: Column | None = None) -> str:
+    """The unit of what is sent for a fact or a column."""
+    if column is not None and column.unit != "ps":
+        return column.unit
+    return next((unit for end, unit in UNITS.items() if id_.endswith(end)), "")
+
+
+def sent(id_: str, value: Any, unit: str = "") -> Any:
+    """The value of a fact or cell as it is sent; null for a number that is none."""
+    if isinstance(value, Mapping):
+        return {sent_id(name): sent(name, inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [sent(id_, inner, unit) for inner in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return value
+    if not math.isfinite(value):
+        return None
+    if unit == "ps" or id_.endswith("_ps"):
+        return round(value / PS_PER_MS, 6)
+    if isinstance(value, float):
+        value = float(f"{value:.{_DIGITS}g}")
+        return int(value) if value.is_integer() and abs(value) < 1e15 else value
+    return value

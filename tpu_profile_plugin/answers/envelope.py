@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
-from tpu_profile_plugin.answers.figures import sent, sent_id, unit_of
+from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next, sent, sent_id, unit_of
 from tpu_profile_plugin.answers.registry import VERBS, find
 from tpu_profile_plugin.answers.verb import Asked, Verb
 from tpu_profile_plugin.cache.files import build_identity
@@ -31,9 +30,9 @@ ADDRESS = "http://localhost:6006"
 BYTES, LEAST_BYTES, MOST_BYTES = 8_000, 2_000, 1_000_000
 """The size of an answer: default, least and most."""
 _PAGE = "/data/plugin/profile/index.html"
-MOST_NEXT = 6
+_MOST_NEXT = 6
 """Further questions of an answer."""
-_CUTS = ((600, MOST_NEXT), (200, MOST_NEXT), (80, 3), (30, 1), (30, 0))
+_CUTS = ((600, _MOST_NEXT), (200, _MOST_NEXT), (80, 3), (30, 1), (30, 0))
 """The longest text in an answer and the number of further questions; the next ones if it does not fit otherwise."""
 _ROWS_AT_ONCE = 32
 _MOST_CHOICES, _CHOICES_BYTES, _LONGEST_MESSAGE = 50, 3_000, 1_000
@@ -204,7 +203,7 @@ def _without_rows(answer: Answer, verb: Verb, asked: Asked, door: Door) -> dict[
         else {sent_id(id_): text for id_, text in answer.base.items()},
         "from": {"run": about.get("run"), "hosts": list(hosts[:20]), "tool": link.tool or None, **missing},
         "link": f"{door.address}{_PAGE}{'?' if keys else ''}{urlencode(keys, quote_via=quote, safe='/,~;:@')}",
-        "next": [door.deeper(one, {} if one.verb in alone else about) for one in answer.next[:MOST_NEXT]],
+        "next": [door.deeper(one, {} if one.verb in alone else about) for one in answer.next[:_MOST_NEXT]],
         "rows": None,
         "cursor": None,
         "cannot_answer": None if cannot is None else {"reason": cannot.reason, "how_to_record": cannot.how_to_record},

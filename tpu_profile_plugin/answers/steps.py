@@ -1,4 +1,4 @@
-"""Steps in answers: their ids, the page that shows them, and when each was."""
+"""Steps in answers: their ids, the page that shows them, when each was, and what shares of them are of."""
 
 from __future__ import annotations
 
@@ -58,3 +58,23 @@ def window_of(run: OpenRun, found: RunBudget, row: int) -> tuple[dict[str, str |
     host = {"host": names[found.devices[device].host]} if len(names) > 1 else {}
     end = begin + length
     return {**host, "from": round(begin / PS_PER_MS, 6), "to": round(end / PS_PER_MS, 6)}, begin, end
+
+
+def base_sentence(budget: RunBudget) -> str:
+    """What the shares of the average step are of."""
+    devices = "the host" if all(one.kind == "host" for one in budget.devices) else "the devices that take part"
+    if budget.base == "recording":
+        return f"of the recording ({budget_sentence(budget)}), averaged over {devices}"
+    return f"of the average {budget.base} ({budget_sentence(budget)}), averaged over {devices}"
+
+
+def budget_sentence(budget: RunBudget) -> str:
+    """Where the steps come from."""
+    sources = {
+        "device": "steps as devices recorded them",
+        "host": "steps as the host marked them",
+        "inferred": "steps inferred from an event that repeats",
+        "dispatch": "the time of all steps divided evenly",
+        "recording": "without steps",
+    }
+    return sources[budget.sources[0]] if budget.sources else "no steps"

@@ -1,13 +1,23 @@
-"""`tpu-profile explain`: says what slows a run down, with evidence and advice, as text, JSON or Markdown."""
+"""`tpu-profile explain`: what slows a run down, with evidence and advice, as text, JSON or Markdown."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.commands.losses import told, warn
 from tpu_profile_plugin.errors import ProfileError
+from tpu_profile_plugin.units import duration
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.analysis.findings.model import Evidence, Rule, Silence
+    from tpu_profile_plugin.run.figures.findings import Cause, Findings
+    from tpu_profile_plugin.run.figures.spending import Spent
+
 
 HELP = "say what slows a run down, with evidence and advice"
 
@@ -50,8 +60,6 @@ def run(options: argparse.Namespace) -> int:
     except ProfileError as error:
         print(f"tpu-profile: {error.message}", file=sys.stderr)
         return 2
-    from tpu_profile_plugin.commands.findings_text import as_markdown, as_text
-
     about = (examined.name, len(examined.hosts), findings)
     if options.format == "markdown":
         print(as_markdown(*about, silent=options.all, losses=losses))
@@ -64,11 +72,118 @@ def run(options: argparse.Namespace) -> int:
 def _explain_rule(name: str) -> int:
     """Prints the documentation of a rule; returns the exit status."""
     from tpu_profile_plugin.analysis.findings.rules import RULES
-    from tpu_profile_plugin.commands.findings_text import rule_text
 
     known = {rule.id: rule for rule in RULES}
     if name not in known:
         print(f"tpu-profile: there is no rule {name!r}; the rules are {', '.join(known)}", file=sys.stderr)
         return 2
-    print(rule_text(known[name]))
+    rule = known[name]
+    paragraphs = (textwrap.fill(paragraph, _WIDTH) for paragraph in rule.documentation)
+    print("\n\n".join([f"{rule.id}: {rule.looks_for}", *paragraphs]))
     return 0
+
+
+_WIDTH = 100
+_HEADINGS = {"failed": "failed", "passed": "clean", "unknown": "not possible with this recording"}
+
+
+def as_text(run: str, hosts: int, findings: Findings, silent: bool) -> str:
+    """For a terminal; `hosts`: of the run; `silent`: also the rules that found nothing. Failed rules always show."""
+    lines = [f"{run}: {findings.headline.title}", *_facts(findings)]
+    for number, cause in enumerate(findings.causes, start=1):
+        lines += ["", f"{number}. {cause.title}", f"   {_gain(cause, hosts, findings.base)}"]
+        for proof in cause.evidence:
+            lines.append(f"   - {proof.label}: {_value(proof)}{f'  [{_page(proof)}]' if proof.tool else ''}")
+        lines += [f"   - {op}{f'  at {place}' if place else ''}" for op, place in _ops(cause)]
+        lines += textwrap.wrap(cause.advice, _WIDTH, initial_indent="   ", subsequent_indent="   ")
+    if not findings.causes:
+        lines += ["", "No finding."]
+    for heading, rules in _silent(findings, silent):
+        lines += ["", f"{heading}:", *(f"   - {rule.looks_for}: {silence.reason}" for rule, silence in rules)]
+    return "\n".join(lines)
+
+
+def as_markdown(run: str, hosts: int, findings: Findings, silent: bool, losses: Sequence[str] = ()) -> str:
+    """For a pull request; names of the profile keep their characters. `losses`: sentences on what is not shown."""
+    lines = [f"## Profile {_plain(run)}", "", f"**{_plain(findings.headline.title)}**", "", *_facts(findings)]
+    lines += [line for text in losses for line in ("", f"> Problem: {_plain(text)}")]
+    for number, cause in enumerate(findings.causes, start=1):
+        lines += ["", f"### {number}. {_plain(cause.title)}", "", _plain(_gain(cause, hosts, findings.base)), ""]
+        for proof in cause.evidence:
+            page = f" (`{_page(proof).replace('`', chr(39))}`)" if proof.tool else ""
+            lines.append(f"- {_plain(proof.label)}: **{_plain(_value(proof))}**{page}")
+        lines += [f"- {_plain(op)}{f' at {_plain(place)}' if place else ''}" for op, place in _ops(cause)]
+        lines += ["", _plain(cause.advice)]
+    if not findings.causes:
+        lines += ["", "No finding."]
+    for heading, rules in _silent(findings, silent):
+        lines += ["", f"### {heading}", ""]
+        lines += [f"- {_plain(rule.looks_for)}: {_plain(silence.reason)}" for rule, silence in rules]
+    return "\n".join(lines)
+
+
+def _facts(findings: Findings) -> list[str]:
+    """The time budget by category, each with its parts, and where the steps come from; nothing without steps."""
+    from tpu_profile_plugin.run.figures.spending import by_category
+
+    budget, base, base_ps = findings.view.budget, findings.base, round(findings.view.base_ps)
+    if not base_ps:
+        return []
+    step_ps, steps = round(budget.step_ps), len(budget)
+    of = "The recording" if base == "recording" else f"The average {base}"
+    between = base_ps - step_ps
+    how = f" ({duration(step_ps)} step, {duration(between)} between steps)" if between else ""
+    groups = ", ".join(_group(*entry) for entry in by_category(budget))
+    marked = f": {steps + budget.left_out} marked, the first and last left out" if budget.left_out else ""
+    counted = f"{steps} step{'' if steps == 1 else 's'} recorded{marked}."
+    about = [*([] if base == "recording" else [counted]), *findings.notes]
+    return [f"{of} takes {duration(base_ps)}{how}: {groups}.", *filter(None, [" ".join(about)])]
+
+
+def _group(group: Spent, parts: Sequence[Spent]) -> str:
+    """A category with its share, and its parts if they are not the same."""
+    text = f"{group.name} {group.share:.1%}"
+    listed = ", ".join(f"{part.name.lower()} {part.share:.1%}" for part in parts)
+    return f"{text} ({listed})" if len(parts) > 1 else text
+
+
+def _gain(cause: Cause, hosts: int, base: str) -> str:
+    where = f" on {', '.join(cause.hosts)}" if len(cause.hosts) < hosts else ""
+    sure = f"{cause.confidence} confidence"
+    if not cause.saving_ps:
+        return f"No direct cost{where}; {sure}."
+    saving, whole = duration(cause.saving_ps), duration(sum(round(part.ps) for part in cause.segments))
+    *most, last = [part.name for part in cause.segments]
+    parts = f"{', '.join(most)} and {last}" if most else last
+    share = f"{cause.share:.1%} of the {base}"
+    return f"{saving} of {whole} {parts}, {share}{where}; {sure}. Saving: {cause.formula}."
+
+
+def _ops(cause: Cause) -> list[tuple[str, str]]:
+    """The HLO text of each op that the evidence is about, with its line of code; mere names are shown already."""
+    ops = {proof.op_text: proof.code for proof in cause.evidence if proof.op_text}
+    return [(text, f"{code[0]}:{code[1]}" if code else "") for text, code in ops.items() if " = " in text]
+
+
+def _value(proof: Evidence) -> str:
+    from tpu_profile_plugin.answers.verbs.explain import value_text
+
+    return value_text(proof.value, proof.unit)
+
+
+def _page(proof: Evidence) -> str:
+    """The page that shows it, with the keys of its address."""
+    return " ".join([proof.tool, *(f"{key}={value}" for key, value in proof.query.items())])
+
+
+def _silent(findings: Findings, every: bool) -> Iterator[tuple[str, list[tuple[Rule, Silence]]]]:
+    """Heading and rules of each group without a finding: failed checks, and if `every` clean and impossible ones."""
+    for state, heading in _HEADINGS.items():
+        rules = [(rule, silence) for rule, silence in findings.silent if silence.state == state]
+        if rules and (every or state == "failed"):
+            yield f"{len(rules)} {'check' if len(rules) == 1 else 'checks'} {heading}", rules
+
+
+def _plain(text: str) -> str:
+    """Text without meaning for Markdown, on one line."""
+    return "".join(f"\\{char}" if char in "\\`*_[]<>#|" else char for char in " ".join(text.split()))

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from tpu_profile_plugin.commands.losses import tell
-from tpu_profile_plugin.export.registry import FORMS
+from tpu_profile_plugin.export import FORMS
 
 HELP = "write a run as files for other programs"
 _QUIET_S = 1.0
@@ -32,11 +32,10 @@ def define(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Writes the files and prints their paths; returns the exit status."""
     import tpu_profile_plugin
-    from tpu_profile_plugin.export import registry
-    from tpu_profile_plugin.export.form import Options
-    from tpu_profile_plugin.export.write import export
+    from tpu_profile_plugin.export import find
+    from tpu_profile_plugin.export.write import Options, export
 
-    form = registry.find(options.format)
+    form = find(options.format)
     names = tuple(name.strip() for name in options.tables.split(",") if name.strip())
     with closing(tpu_profile_plugin.open(options.logdir)) as logdir:
         chosen = logdir.run(options.run).on(options.host)

@@ -1,4 +1,4 @@
-"""`tpu-profile mcp`: answers questions of agents about profiles, over the Model Context Protocol."""
+"""`tpu-profile mcp` answers agents over the Model Context Protocol; `tpu-profile agents` prints their guide."""
 
 from __future__ import annotations
 
@@ -38,10 +38,8 @@ def run(options: argparse.Namespace) -> int:
         message = "The package mcp is missing: pip install 'tpu-profile-plugin[agents]'."
         raise MissingPackage(message, package="mcp") from None
     import tpu_profile_plugin
-    from tpu_profile_plugin.agents.calls import Calls
-    from tpu_profile_plugin.agents.capturing import Capturing
-    from tpu_profile_plugin.agents.serve import serve_http, serve_stdio
-    from tpu_profile_plugin.agents.server import make_server
+    from tpu_profile_plugin.agents.calls import Calls, Capturing
+    from tpu_profile_plugin.agents.server import make_server, serve_http, serve_stdio
     from tpu_profile_plugin.answers.envelope import ADDRESS
 
     logdirs = {path: tpu_profile_plugin.open(path) for path in options.logdirs}
@@ -59,3 +57,19 @@ def run(options: argparse.Namespace) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
+
+
+class GuideCommand:
+    """`tpu-profile agents`."""
+
+    HELP = "print the guide for agents that read profiles"
+
+    def define(self, parser: argparse.ArgumentParser) -> None:
+        """Has no arguments."""
+
+    def run(self, options: argparse.Namespace) -> int:
+        """Prints the guide; returns the exit status."""
+        from tpu_profile_plugin.agents import GUIDE, text
+
+        sys.stdout.write(text(GUIDE))
+        return 0

@@ -1,4 +1,4 @@
-"""The parser of the command line, whose errors are JSON for programs that ask for JSON."""
+"""The parser of the command line, whose errors are JSON for programs that ask for JSON; its completion in shells."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import itertools
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from tpu_profile_plugin.errors import BadRequest, ProfileError
@@ -68,3 +68,80 @@ def _asks_for_json(words: Sequence[str]) -> bool:
 def _id(name: str) -> str:
     """The name of an argument as questions have it."""
     return name.rpartition("/")[2].lstrip("-").replace("-", "_").lower()
+
+
+COMPLETION_HELP = "print a completion script for a shell"
+_SHELLS = ("bash", "zsh", "fish")
+_PROGRAM, _FUNCTION = "tpu-profile", "_tpu_profile"
+
+
+def define_completion(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `tpu-profile completion`."""
+    parser.epilog = 'bash and zsh: eval "$(tpu-profile completion SHELL)"; fish: tpu-profile completion fish | source'
+    parser.add_argument("shell", choices=_SHELLS, help="the shell")
+
+
+def completion_script(shell: str, parser: argparse.ArgumentParser) -> str:
+    """The script for bash, zsh or fish, from the parser of the whole command."""
+    commands = _commands(parser)
+    if shell == "fish":
+        return "\n".join(_fish(commands)) + "\n"
+    zsh = ["autoload -Uz bashcompinit && bashcompinit"] if shell == "zsh" else []
+    return "\n".join([*zsh, *_bash(commands)]) + "\n"
+
+
+Options = Mapping[str, tuple[str, ...]]
+"""Option or "" for positional arguments -> possible values; empty for a path or any text."""
+
+
+def _commands(parser: argparse.ArgumentParser) -> dict[str, tuple[str, Options]]:
+    """Command -> its help and options."""
+    from tpu_profile_plugin.tools.registry import TOOLS
+
+    values = {"--tool": tuple(tool.id for tool in TOOLS if tool.offered)}
+    chosen = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    known: dict[str, tuple[str, Options]] = {}
+    for action in chosen._choices_actions:
+        options: dict[str, tuple[str, ...]] = {}
+        for argument in chosen.choices[action.dest]._actions:
+            for name in argument.option_strings or ([""] if argument.choices else []):
+                if name != "-h":
+                    options[name] = values.get(name, tuple(map(str, argument.choices or ())))
+        known[action.dest] = (action.help or "", options)
+    return known
+
+
+def _bash(commands: Mapping[str, tuple[str, Options]]) -> Iterator[str]:
+    yield f"{_FUNCTION}() {{"
+    yield "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} values="
+    yield "  COMPREPLY=()"
+    yield '  if [ "$COMP_CWORD" -eq 1 ]; then'
+    yield f'    COMPREPLY=($(compgen -W "{" ".join(commands)} --help --version" -- "$word")); return'
+    yield "  fi"
+    yield '  case "${COMP_WORDS[1]} $before" in'
+    for command, (_, options) in commands.items():
+        for option, values in options.items():
+            if option and values:
+                yield f'    "{command} {option}") values="{" ".join(values)}" ;;'
+    yield "  esac"
+    yield '  if [ -z "$values" ]; then case "${COMP_WORDS[1]}" in'
+    for command, (_, options) in commands.items():
+        words = " ".join([*options.get("", ()), *(option for option in options if option)])
+        yield f'    {command}) values="{words}" ;;'
+    yield "  esac; fi"
+    yield '  case "$word" in -*) ;; *) COMPREPLY=($(compgen -f -- "$word")) ;; esac'
+    yield '  COMPREPLY+=($(compgen -W "$values" -- "$word"))'
+    yield "}"
+    yield f"complete -o filenames -F {_FUNCTION} {_PROGRAM}"
+
+
+def _fish(commands: Mapping[str, tuple[str, Options]]) -> Iterator[str]:
+    yield f"complete -c {_PROGRAM} -n __fish_use_subcommand -l version -l help"
+    for command, (about, options) in commands.items():
+        yield f'complete -c {_PROGRAM} -n __fish_use_subcommand -f -a {command} -d "{about}"'
+        for option, values in options.items():
+            word = f"-l {option.removeprefix('--')}" if option else "-f"
+            given = (
+                f' -x -a "{" ".join(values)}"' if option and values else f' -a "{" ".join(values)}"' if values else ""
+            )
+            yield f'complete -c {_PROGRAM} -n "__fish_seen_subcommand_from {command}" {word}{given}'

@@ -76,7 +76,7 @@ def _window(text: str | None) -> tuple[float, float] | None:
 def _markdown(run: OpenRun, base: OpenRun | None, link: str | None) -> Iterator[str]:
     """The findings, then what changed from the base."""
     from tpu_profile_plugin.commands.compare import as_markdown as comparison
-    from tpu_profile_plugin.commands.findings_text import as_markdown as findings
+    from tpu_profile_plugin.commands.explain import as_markdown as findings
 
     whole = run.on(None)
     yield findings(run.name, len(run.hosts), whole.findings(), silent=False, losses=told(run))

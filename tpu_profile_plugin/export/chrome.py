@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tpu_profile_plugin.analysis.timeline.host import HostTrace, host_trace, older_trace
 from tpu_profile_plugin.analysis.timeline.window import TraceArgs, trace_args
-from tpu_profile_plugin.export.form import Form, Options, Report
 from tpu_profile_plugin.export.timelines import clock_shifts, opened, utf8
+from tpu_profile_plugin.export.write import Form, Options, Report
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.preprocessing import preprocess
 from tpu_profile_plugin.run.run import Run

@@ -15,8 +15,8 @@ from tpu_profile_plugin.analysis.common.planes import is_host
 from tpu_profile_plugin.analysis.timeline.host import HostTrace, Titles, Track, host_trace, titles
 from tpu_profile_plugin.analysis.timeline.tracks import CONTEXT_ARGS, HOST_STRIDE, Section, broken
 from tpu_profile_plugin.analysis.timeline.window import TraceArgs, trace_args
-from tpu_profile_plugin.export.form import Form, Options, Report
 from tpu_profile_plugin.export.timelines import clock_shifts, opened, utf8
+from tpu_profile_plugin.export.write import Form, Options, Report
 from tpu_profile_plugin.protos import enum_number, message
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.preprocessing import preprocess

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from tpu_profile_plugin.errors import BadRequest
-from tpu_profile_plugin.export.form import Form, Options, Report
+from tpu_profile_plugin.export.write import Form, Options, Report
 from tpu_profile_plugin.run.relations import RELATIONS
 from tpu_profile_plugin.run.relations.relation import Relation
 from tpu_profile_plugin.run.run import Run

@@ -1,4 +1,4 @@
-"""The HTML file of a report: the page's script and styles, and the stored answers, compressed one by one."""
+"""The HTML file of a report: the script and styles of the page, and the stored answers, compressed one by one."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ import json
 import zlib
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from tpu_profile_plugin.errors import NotAvailable
-from tpu_profile_plugin.report.answers import Stored
+from tpu_profile_plugin.export.write import write_file
+from tpu_profile_plugin.report.collector import Ask, Collector, Stored, Window, defaults
+from tpu_profile_plugin.report.redact import LEFT, REPLACED, Redactor
 from tpu_profile_plugin.system.process import available_cores
+from tpu_profile_plugin.version import __version__
 
 STATIC = Path(__file__).resolve().parents[1] / "static" / "report"
 
@@ -43,19 +48,8 @@ _PAGE = """<!doctype html>
 """
 
 
-def page(
-    about: Mapping[str, Any],
-    defaults: Mapping[str, Mapping[str, str]],
-    answers: Iterable[Stored],
-) -> bytes:
-    """The file; the same bytes for the same answers.
-
-    Args:
-      about: what the report says about itself: `run`, `base`, `version`, `redacted`.
-      defaults: the parameters of tools that keys lack (`answers.defaults`).
-
-    Raises NotAvailable if the frontend is not built.
-    """
+def _page(about: Mapping[str, Any], answers: Iterable[Stored]) -> bytes:
+    """The file; the same bytes for the same answers. `about`: what the report says about itself."""
     script, style = _part("report.js"), _part("report.css")
     stored = list({one.key: one for one in answers}.values())
     with ThreadPoolExecutor(available_cores(), "profile-report") as pool:  # zlib releases the GIL
@@ -65,7 +59,7 @@ def page(
     for one, data in zip(stored, packed, strict=True):
         places[one.key] = offset, len(data), one.status
         offset += len(data)
-    index = json.dumps({"report": dict(about), "defaults": defaults, "answers": places}, separators=(",", ":"))
+    index = json.dumps({"report": dict(about), "defaults": defaults(), "answers": places}, separators=(",", ":"))
     text = _PAGE.format(
         policy=_policy(script, style),
         style=style,
@@ -92,3 +86,57 @@ def _policy(script: str, style: str) -> str:
         f"default-src 'none'; script-src 'sha256-{digests[0]}'; style-src 'sha256-{digests[1]}'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
+
+
+def make(
+    ask: Ask, run: str, base: str | None = None, window: Window | None = None, redactor: Redactor | None = None
+) -> bytes:
+    """The HTML file of a run, compared with `base` if it is given.
+
+    Args:
+      ask: the server's answers.
+      run, base: names of runs.
+      window: what the timeline shows; None: the slowest step and its neighbours, without steps the recording.
+      redactor: changes every answer before it is stored.
+
+    Raises NotFound for an unknown run, and NotAvailable if the frontend is not built.
+    """
+    answers = Collector(ask, run, base, window).answers()
+    if redactor is None:
+        return _page({"run": run, "base": base, "version": __version__, "redacted": None}, answers)
+    names = {"run": redactor.text(run), "base": base and redactor.text(base)}
+    about = {**names, "version": __version__, "redacted": f"{REPLACED}; {LEFT}"}
+    return _page(about, map(redactor, answers))
+
+
+_HEIGHT = 800
+
+
+@dataclass(frozen=True)
+class SavedReport:
+    """A run in one HTML file, which needs no server.
+
+    Attributes:
+      data: the file.
+      logdir: where the run is; reports are not written there.
+      left: what redaction replaced and left; "" without it.
+      height: of its frame in a notebook, in pixels.
+    """
+
+    data: bytes = field(repr=False)
+    logdir: str = field(default="", repr=False)
+    left: str = ""
+    height: int = _HEIGHT
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Writes the file; raises BadRequest if it exists and `force` is false, or cannot be written."""
+        path = Path(path)
+        write_file(path, lambda place: place.write_bytes(self.data), logdir=self.logdir, force=force)
+        return path
+
+    def _repr_html_(self) -> str:
+        # A frame with an origin of its own: the scripts of the report reach nothing of the notebook.
+        return (
+            f'<iframe srcdoc="{escape(self.data.decode())}" sandbox="allow-scripts allow-downloads allow-popups" '
+            f'width="100%" height="{self.height}" frameborder="0" allowfullscreen></iframe>'
+        )

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from tpu_profile_plugin.analysis.hlo.programs import source_paths
-from tpu_profile_plugin.report.answers import Stored, contained, container
+from tpu_profile_plugin.report.collector import Stored, contained, container
 from tpu_profile_plugin.run.figures.programs import programs_of
 from tpu_profile_plugin.run.run import Run
 

@@ -16,7 +16,7 @@ from tpu_profile_plugin.analysis.common.reasons import PROFILE
 from tpu_profile_plugin.analysis.findings.model import Evidence
 from tpu_profile_plugin.analysis.findings.rules import RULES
 from tpu_profile_plugin.answers.answer import Next
-from tpu_profile_plugin.answers.evidence import first, further
+from tpu_profile_plugin.answers.verbs.explain import first, further
 from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.opening import OpenLogdir
 from tpu_profile_plugin.run.figures.findings import Cause

@@ -12,7 +12,7 @@ from builders.planes import gpu
 
 from tpu_profile_plugin.analysis.timeline import window
 from tpu_profile_plugin.export.chrome import CHROME
-from tpu_profile_plugin.export.form import Options
+from tpu_profile_plugin.export.write import Options
 from tpu_profile_plugin.tools.time.trace_viewer.tool import LEGACY
 
 HOST = """

@@ -15,8 +15,8 @@ from builders.planes import gpu
 from tpu_profile_plugin.cli import main
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.export import perfetto
-from tpu_profile_plugin.export.form import Options
 from tpu_profile_plugin.export.perfetto import DAY_NS, PERFETTO
+from tpu_profile_plugin.export.write import Options
 
 US = 1000
 """Nanoseconds."""

@@ -10,11 +10,10 @@ from builders.answers import run_of
 from builders.logdirs import SMALL
 from pyarrow import parquet
 
+from tpu_profile_plugin import export as forms
 from tpu_profile_plugin.errors import BadRequest, CorruptProfile
-from tpu_profile_plugin.export import registry
-from tpu_profile_plugin.export.form import Form, Options, Report
 from tpu_profile_plugin.export.tables import ARROW, PARQUET
-from tpu_profile_plugin.export.write import export
+from tpu_profile_plugin.export.write import Form, Options, Report, export
 from tpu_profile_plugin.run.relations import RELATIONS, find
 from tpu_profile_plugin.run.run import Run
 
@@ -122,7 +121,7 @@ def test_wrong_places_and_options_are_refused(tmp_path: Path) -> None:
 
 
 def test_every_form_is_found_by_its_name() -> None:
-    for name in registry.FORMS:
-        assert registry.find(name).name == name
+    for name in forms.FORMS:
+        assert forms.find(name).name == name
     with pytest.raises(BadRequest, match="no export format 'x'; there are parquet, arrow"):
-        registry.find("x")
+        forms.find("x")

@@ -16,7 +16,7 @@ import tpu_profile_plugin as tp
 from tpu_profile_plugin.analysis.common.planes import HOST_THREADS
 from tpu_profile_plugin.cli import main
 from tpu_profile_plugin.errors import BadRequest, NotFound
-from tpu_profile_plugin.report.answers import Collector, Stored, contained, container, defaults, key_of
+from tpu_profile_plugin.report.collector import Collector, Stored, contained, container, defaults, key_of
 from tpu_profile_plugin.report.redact import Names, Redactor, names_of
 
 DEMO = Path(__file__).parents[3] / "demo"

@@ -12,9 +12,7 @@ from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.common.reasons import PROFILE
 from tpu_profile_plugin.analysis.summary.outliers import step_outliers
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
-from tpu_profile_plugin.answers.evidence import MOST_NEXT
-from tpu_profile_plugin.answers.shares import base_sentence
-from tpu_profile_plugin.answers.steps import left_out, page_of, row_of, step_ids, window_of
+from tpu_profile_plugin.answers.steps import base_sentence, left_out, page_of, row_of, step_ids, window_of
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.run.figures.spending import PART_IDS, Spent, most_first, run_notes
@@ -73,7 +71,7 @@ def _average(run: OpenRun, found: RunBudget) -> Answer:
     if notes := [*run_notes(run, found), *run.warnings]:
         facts["notes"] = notes
     table = Table(columns, list(zip(*rows, strict=True)) if rows else [()] * len(columns), name="parts")
-    return Answer(Link(page), facts, table, base_sentence(found), tuple(_next(found, spent))[:MOST_NEXT])
+    return Answer(Link(page), facts, table, base_sentence(found), tuple(_next(found, spent)))
 
 
 def _about(part: str) -> tuple[str, str, str]:

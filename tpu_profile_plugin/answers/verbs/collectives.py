@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from tpu_profile_plugin.analysis.common.reasons import COMMUNICATION
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
-from tpu_profile_plugin.answers.ids import distinct_ids, op_ids
+from tpu_profile_plugin.answers.ops import distinct_ids, op_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.tables.table import Table, texts

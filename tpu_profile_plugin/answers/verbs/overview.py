@@ -7,10 +7,8 @@ from typing import Any
 
 from tpu_profile_plugin.analysis.common.reasons import PROFILE
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
-from tpu_profile_plugin.answers.evidence import MOST_NEXT
 from tpu_profile_plugin.answers.runs import run_before
-from tpu_profile_plugin.answers.shares import base_sentence
-from tpu_profile_plugin.answers.steps import left_out
+from tpu_profile_plugin.answers.steps import base_sentence, left_out
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import Problem
 from tpu_profile_plugin.run.facts import NOT_RECORDED
@@ -68,7 +66,7 @@ def overview(asked: Asked) -> Answer:
     if missing is not None:
         cannot = Cannot(missing.message, missing.remedy)
     before = run_before(asked.run.name, [run.name for run in asked.logdir.runs()])
-    further = tuple(_next(found, before))[:MOST_NEXT]
+    further = tuple(_next(found, before))
     return Answer(Link("overview_page"), facts, table, base, further, cannot)
 
 

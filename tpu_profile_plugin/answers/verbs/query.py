@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from tpu_profile_plugin.answers.answer import Answer, Link, Next
-from tpu_profile_plugin.answers.figures import sent_id
+from tpu_profile_plugin.answers.answer import Answer, Link, Next, sent_id
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import BadRequest, NotFound, QueryFailed, QueryRefused, QueryStopped
 from tpu_profile_plugin.sql import Limits

@@ -36,7 +36,7 @@ class ReportRoutes:
     ) -> bytes:
         """The bytes of a report. Raises NotFound, NotAvailable."""
         load_tools()
-        from tpu_profile_plugin.report.make import make
+        from tpu_profile_plugin.report.file import make
 
         return make(self._ask, run, base, window, redactor)
 
