@@ -158,9 +158,8 @@ class OpenRun(Run):
         from tpu_profile_plugin.tools import registry
         from tpu_profile_plugin.tools.payload import with_left_out
 
-        tool = registry.find(tag)
-        xprofs = None if page else xprof_form(tool)
-        tool = xprofs or tool
+        xprofs = None if page else xprof_form(tag)
+        tool = xprofs or registry.find(tag)
         known = {param.name for param in tool.params}
         for name in params or ():
             if name not in known:

@@ -16,7 +16,7 @@ from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.columns import load
 from tpu_profile_plugin.compat import xprof_form
 from tpu_profile_plugin.compat.xprof import FORMS
-from tpu_profile_plugin.logdir import HostFile
+from tpu_profile_plugin.logdir.model import HostFile
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.payload import encode
@@ -38,7 +38,7 @@ def body(tool: Tool, *profiles: Profile, base: Sequence[Profile] = (), page: boo
     cache = ProfileCache(1 << 28)
     other = run_of(*base, name="base", cache=cache) if base else None
     run = run_of(*profiles, cache=cache)
-    xprofs = None if page else xprof_form(tool)
+    xprofs = None if page else xprof_form(tool.id)
     if page and any(param.name == "extended" for param in tool.params):
         params["extended"] = "true"
     form = tool if xprofs is None else FORMS.get(tool.id, tool)  # with our additions, if XProf's form only lacks them

@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.devices.model import Device, OpSpans, Work
 from tpu_profile_plugin.analysis.devices.windows import StepWindows, step_windows
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, hlo_programs
 from tpu_profile_plugin.analysis.summary.host import may_have_groups
-from tpu_profile_plugin.columns import XSpace
+from tpu_profile_plugin.columns.space import XSpace
 
 US = 10**6
 

@@ -14,8 +14,8 @@ from tpu_profile_plugin.analysis.communication.launches import most_at_once
 from tpu_profile_plugin.analysis.devices.host import devices_of
 from tpu_profile_plugin.analysis.devices.model import Device, Work
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
-from tpu_profile_plugin.columns import XSpace
 from tpu_profile_plugin.columns.arrays import Bools
+from tpu_profile_plugin.columns.space import XSpace
 from tpu_profile_plugin.columns.stats import ints
 from tpu_profile_plugin.formats import unpack
 

@@ -11,7 +11,8 @@ import numpy as np
 from builders.xspace_text import build
 from tpu_profile_plugin.analysis.common.planes import Preprocessed
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
-from tpu_profile_plugin.columns import Plane, XSpace, load
+from tpu_profile_plugin.columns import load
+from tpu_profile_plugin.columns.space import Plane, XSpace
 
 
 class Shown(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tpu_profile_plugin import columns
-from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.columns.space import Plane, XSpace
 from tpu_profile_plugin.columns.stats import items
 from tpu_profile_plugin.formats import unpack
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from builders.answers import run_of
-from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
+from tpu_profile_plugin.compat.xprof import trace_viewer
 from tpu_profile_plugin.tools.tool import Tool
 
 _TYPES = {"u32": np.uint32, "u16": np.uint16, "f64": np.float64}

@@ -85,9 +85,16 @@ XPROFS = HERE / "xprof.json"
 UPDATE = bool(os.environ.get("UPDATE_GOLDEN"))
 
 
+_ROUTE = {"trace_viewer@": "data"}
+"""The page asks for the timeline in binary forms."""
+
+
 def answers(board: Board, order: list[tuple[str, str]]) -> dict[tuple[str, str], Any]:
     """The answer of each (run, tool), asked for in this order as pages do; an error counts as an answer."""
-    return {(run, tool): summary(board.get("page", run=run, tag=tool, **params(run, tool)).json) for run, tool in order}
+    return {
+        (run, tool): summary(board.get(_ROUTE.get(tool, "page"), run=run, tag=tool, **params(run, tool)).json)
+        for run, tool in order
+    }
 
 
 def params(run: str, tool: str) -> dict[str, str]:
@@ -232,7 +239,7 @@ def test_some_stored_answer_has_something_to_show(tool: str, given: dict[tuple[s
 def test_xprofs_answers_are_those_of_before(logdir: Path, tmp_path: Path) -> None:
     board = Board(logdir, tmp_path)
     ours: dict[str, dict[str, str]] = defaultdict(dict)
-    for run, tool in CASES:
+    for run, tool in (*CASES, *((run, "trace_viewer") for run in (*DEMO_RUNS, EMPTY))):
         if tool in (*xprof.ORDER, "tf_data_bottleneck_analysis"):
             asked = {} if tool == "smart_suggestion" else params(run, tool)
             ours[run][tool] = digest(board.get("data", run=run, tag=tool, **asked).json)

@@ -22,8 +22,8 @@ def wing() -> ModuleType | None:
     return importlib.import_module(name) if importlib.util.find_spec(name) is not None else None
 
 
-def xprof_form(tool: Tool) -> Tool | None:
-    """A tool as XProf answers it; None for one that XProf lacks."""
+def xprof_form(tag: str) -> Tool | None:
+    """The tool of this id, alias or old spelling as XProf answers it; None for one that XProf lacks."""
     xprof = wing()
-    form: Tool | None = None if xprof is None else xprof.form_of(tool)
+    form: Tool | None = None if xprof is None else xprof.form_of(tag)
     return form

@@ -28,7 +28,7 @@ DEFAULT_TOOLS = ("overview_page", "trace_viewer@")
 OPENING: tuple[dict[str, str], ...] = (
     {"tag": "overview_page"},
     {"tag": "op_profile"},
-    {"tag": "trace_viewer@", "format": "columns"},
+    {"tag": "trace_viewer@"},
 )
 """Queries that open a session, in order: the tools opened first, whose data most other tools share."""
 

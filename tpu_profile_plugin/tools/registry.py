@@ -36,7 +36,6 @@ from tpu_profile_plugin.tools.tool import Tool
 
 TOOLS: tuple[Tool, ...] = (
     overview_page.TOOL,
-    trace_viewer.LEGACY,
     trace_viewer.TOOL,
     graph_viewer.TOOL,
     op_profile.TOOL,

@@ -106,7 +106,7 @@ def questions() -> Iterator[tuple[str, dict[str, str]]]:
     for tool in TOOLS:
         for mode in MODES.get(tool.id, [{}]):
             yield "page", {"tag": tool.id, **mode}
-        if xprof_form(tool) is not None:
+        if xprof_form(tool.id) is not None:
             yield from (("data", {"tag": tool.id, **mode}) for mode in MODES.get(tool.id, [{}]))
     for tag in ("profile_contents", "overview_page", "framework_op_stats", "hlo_stats", "kernel_stats"):
         yield "data_csv", {"tag": tag}

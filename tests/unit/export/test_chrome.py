@@ -11,9 +11,9 @@ from builders.answers import body, run_of
 from builders.planes import gpu
 
 from tpu_profile_plugin.analysis.timeline import window
+from tpu_profile_plugin.compat.xprof.trace_viewer import LEGACY
 from tpu_profile_plugin.export.chrome import CHROME
 from tpu_profile_plugin.export.write import Options
-from tpu_profile_plugin.tools.time.trace_viewer.tool import LEGACY
 
 HOST = """
 plane 1 "/host:CPU"

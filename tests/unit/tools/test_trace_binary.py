@@ -7,9 +7,8 @@ import itertools
 import pytest
 from builders.timeline import build_trace
 
+from tpu_profile_plugin.compat.xprof import trace_viewer
 from tpu_profile_plugin.protos import message
-from tpu_profile_plugin.tools.time.trace_viewer import binary
-from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
 
 
 def unframed(frame: bytes) -> bytes:
@@ -33,7 +32,7 @@ def unframed(frame: bytes) -> bytes:
 @pytest.mark.parametrize("size", [0, 1, 1 << 17, (1 << 17) + 1, 300_000])
 def test_frames_hold_any_number_of_bytes(size):
     data = bytes(itertools.islice(itertools.cycle(range(251)), size))
-    assert unframed(binary.framed(data)) == data
+    assert unframed(trace_viewer._framed(data)) == data
 
 
 def asked(*texts, tool=trace_viewer.TOOL, **params):

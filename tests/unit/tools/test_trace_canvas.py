@@ -1,5 +1,7 @@
 """What the timeline page gets: boxes of a window, one event, hits of a search."""
 
+import json
+
 import numpy as np
 import pytest
 from builders.shown import profile
@@ -9,8 +11,8 @@ from tpu_profile_plugin.analysis.derived.preprocess import preprocess
 from tpu_profile_plugin.analysis.timeline import tracks as trace_steps
 from tpu_profile_plugin.analysis.timeline import window
 from tpu_profile_plugin.analysis.timeline.host import host_trace
+from tpu_profile_plugin.compat.xprof import trace_viewer
 from tpu_profile_plugin.errors import BadRequest, NoData, OutOfRange
-from tpu_profile_plugin.tools.time.trace_viewer import xprof_forms
 
 US = 1_000_000
 
@@ -369,7 +371,7 @@ def test_large_answers_for_a_window_are_not_kept_in_memory(more, kept_closer, mo
         ({"start_time_ms": 0, "end_time_ms": 0.005}, kept_closer),
     ):
         size = len(build_trace(HOST, **params).body)
-        monkeypatch.setattr(xprof_forms, "_LARGEST_KEPT", size + more)
+        monkeypatch.setattr(trace_viewer, "_LARGEST_KEPT", size + more)
         raw = build_trace(HOST, **params)
         assert (raw.memory, raw.disk) == (kept, False), params
 
@@ -394,3 +396,14 @@ def test_a_window_without_steps_has_no_ruler():
     text = 'plane 1 "/device:TPU:0"\nline 1 Steps\n0us +10us "0"\nline 2 "XLA Ops"\n50us +10us x'
     assert "step_begin_ps" in canvas(text)[1]
     assert "step_begin_ps" not in canvas(text, start_time_ms=0.04, end_time_ms=0.06)[1]
+
+
+def test_the_events_of_a_window_for_other_viewers():
+    text = 'plane 1 "/host:CPU"\nline 1 python\n0us +5us train {step=7}\n6us +2us other'
+    trace = json.loads(build_trace(text, format="events", start_time_ms=0, end_time_ms=0.0055).body)
+    shown = [event for event in trace["traceEvents"] if event.get("ph") == "X"]
+    assert [(event["name"], event["ts"], event["dur"], event["args"]["step"]) for event in shown] == [
+        ("train", 0, 5, 7)
+    ]
+    names = {event["args"]["name"] for event in trace["traceEvents"] if event.get("name") == "thread_name"}
+    assert names == {"python"}

@@ -3,8 +3,7 @@
 import pytest
 from builders.timeline import build_trace, legacy
 
-from tpu_profile_plugin.tools.time.trace_viewer import json_forms as trace_json
-from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
+from tpu_profile_plugin.compat.xprof import trace_viewer
 
 OPS = """
 plane 2 "/device:TPU:0"
@@ -132,6 +131,6 @@ def test_several_hosts_keep_apart():
 
 @pytest.mark.parametrize(("hosts", "shown"), [(1, ["a", "b", "c", "d"]), (2, ["a", "b", "a", "b"]), (3, ["a"] * 3)])
 def test_several_hosts_share_the_largest_number_of_events(monkeypatch, hosts, shown):
-    monkeypatch.setattr(trace_json, "LEGACY_CAP", 4)
+    monkeypatch.setattr(trace_viewer, "LEGACY_CAP", 4)
     host = 'plane 0 "/host:CPU"\nline 1 "l"\n0us +1us a\n2us +1us b\n4us +1us c\n6us +1us d\n8us +1us e'
     assert [e["name"] for e in legacy(*[host] * hosts)["traceEvents"] if e.get("ph") == "X"] == shown

@@ -6,9 +6,9 @@ from builders.answers import run_of
 from builders.timeline import read_container
 from builders.xspace_text import build
 
+from tpu_profile_plugin.compat.xprof import trace_viewer
 from tpu_profile_plugin.errors import CorruptProfile
 from tpu_profile_plugin.tools.time.trace_viewer import timelines
-from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
 
 HOST = """
 plane 0 "/host:CPU"

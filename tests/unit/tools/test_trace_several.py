@@ -10,10 +10,10 @@ from builders.profiles.many_events import LINES, many_events
 from builders.timeline import build_trace, streaming
 
 from tpu_profile_plugin.analysis.timeline import window
+from tpu_profile_plugin.compat.xprof import trace_viewer
 from tpu_profile_plugin.errors import CorruptProfile, TooLarge
 from tpu_profile_plugin.run.host import HostProfile
-from tpu_profile_plugin.tools.time.trace_viewer import several
-from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
+from tpu_profile_plugin.tools.time.trace_viewer import trace_events
 
 HOST = 'plane 7 "/host:CPU"\nline 7 "python"\n1us +10us outer\n3us +3us inner\n'
 DEVICE = 'plane 0 "/device:TPU:0"\nline 1 "XLA Ops"\n2us +4us fusion\n'
@@ -57,9 +57,9 @@ def test_hosts_are_the_same_as_each_alone():
 )
 @pytest.mark.parametrize("texts", [(HOST,), (HOST, HOST)])
 def test_an_answer_that_is_too_large_says_what_to_ask(texts, params, most, monkeypatch):
-    monkeypatch.setattr(several, most, len(texts) * 2)
+    monkeypatch.setattr(trace_events, most, len(texts) * 2)
     assert build_trace(*texts, **params).body
-    monkeypatch.setattr(several, most, len(texts) * 2 - 1)
+    monkeypatch.setattr(trace_events, most, len(texts) * 2 - 1)
     with pytest.raises(TooLarge) as caught:
         build_trace(*texts, **params)
     message = caught.value.message
@@ -95,7 +95,7 @@ def test_the_first_error_is_raised_if_no_host_decodes():
 
 
 def test_hosts_are_dropped_one_after_the_other(many, monkeypatch):
-    monkeypatch.setattr(several, "_KEPT_BYTES", 0)
+    monkeypatch.setattr(trace_viewer, "_KEPT_BYTES", 0)
     run, held = run_of(many, many, many), []
     real = HostProfile.drop
 

@@ -9,9 +9,9 @@ from builders.answers import run_of
 from builders.timeline import build_trace, events, streaming
 
 from tpu_profile_plugin.analysis.timeline import window
+from tpu_profile_plugin.compat.xprof import timeline_json as trace_json
+from tpu_profile_plugin.compat.xprof import trace_viewer
 from tpu_profile_plugin.errors import NoData, OutOfRange
-from tpu_profile_plugin.tools.time.trace_viewer import json_forms as trace_json
-from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
 
 HOST = """
 plane 0 "/host:CPU"

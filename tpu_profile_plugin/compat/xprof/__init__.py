@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tpu_profile_plugin.compat.xprof import (
-    inference_profile,
-    kernel_stats,
-)
+from tpu_profile_plugin.compat.xprof import inference_profile, kernel_stats, trace_viewer
 from tpu_profile_plugin.compat.xprof.members import as_xprof
-from tpu_profile_plugin.logdir import RunFiles
+from tpu_profile_plugin.logdir.model import RunFiles
 from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.tools import registry
 from tpu_profile_plugin.tools.payload import Payload
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
@@ -37,17 +35,22 @@ FORMS: dict[str, Tool] = {
     for tool in (
         inference_profile.TOOL,
         kernel_stats.TOOL,
+        trace_viewer.LEGACY,
+        trace_viewer.TOOL,
     )
 }
 """Tools whose answer XProf makes in a form of its own, by id."""
 
 
-def form_of(tool: Tool) -> Tool | None:
+def form_of(tag: str) -> Tool | None:
     """The tool as XProf answers it; None for one that XProf and the TensorBoard plugin before it lack."""
-    if tool.id in FORMS:
-        return FORMS[tool.id]
-    if tool.id not in ORDER and tool.id != "tf_data_bottleneck_analysis":
+    found = registry.named(tag)
+    name = registry.canonical(tag) if found is None else found.id
+    if found is None or name in FORMS:
+        return FORMS.get(name)
+    if name not in ORDER and name != "tf_data_bottleneck_analysis":
         return None
+    tool = found
 
     def build(run: Run, query: Query) -> Payload:
         return as_xprof(tool.build(run, query), tool.extras)

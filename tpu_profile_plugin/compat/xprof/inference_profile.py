@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table, texts
+from tpu_profile_plugin.tables.column import Column, texts
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.summary.inference_profile import TOOL as OURS
 from tpu_profile_plugin.tools.summary.inference_profile import Percentiles, ServedModel

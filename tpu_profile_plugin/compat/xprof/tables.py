@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.column import Column
+from tpu_profile_plugin.tables.table import Table
 
 
 def xprof_table(

@@ -20,9 +20,6 @@ from tpu_profile_plugin.system import paths
 if TYPE_CHECKING:
     from tpu_profile_plugin.tools.tool import Tool
 
-_AS_PAGES_ASK = {"trace_viewer@": {"format": "columns"}}
-"""Parameters of our pages: their answers are computed in advance."""
-
 
 class AheadRoutes:
     """The handlers; methods are named after what they do."""
@@ -82,7 +79,7 @@ class AheadRoutes:
 
 def _steps(tool: Tool, located: LocatedRun, address: dict[str, str]) -> list[Step]:
     """The queries of our page of a tool: all hosts merged, or one after another."""
-    base = {**address, "tag": tool.id, **_AS_PAGES_ASK.get(tool.id, {})}
+    base = {**address, "tag": tool.id}
     if tool.hosts.value in ("one", "several") and len(located.run.hosts) > 1:
         return [Step({**base, "host": file.host}) for file in located.run.hosts]
     return [Step(base)]

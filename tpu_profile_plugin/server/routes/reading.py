@@ -200,9 +200,9 @@ class Routes:
         from tpu_profile_plugin.tools import registry
 
         located = self._catalog.locate(query.place)
-        tool = registry.find(query.required("tag"))
-        xprofs = xprof_form(tool) if form == "data" else None
-        tool = xprofs or tool
+        tag = query.required("tag")
+        xprofs = xprof_form(tag) if form == "data" else None
+        tool = xprofs or registry.find(tag)
         hosts = chosen_hosts(located.run, tool.hosts, query.optional("host"), query.names("hosts"))
         params = {param.name: param.parse(query.optional(param.name)) for param in tool.params}
         if xprofs is None and "extended" in params:
@@ -221,7 +221,7 @@ def _without_run(query: Query) -> Answer | None:
     from tpu_profile_plugin.tools.payload import encode
 
     tag = query.optional("tag")
-    tool = None if tag is None else registry.find(tag)
+    tool = None if tag is None else registry.named(tag)
     if tool is None or tool.without_run is None:
         return None
     payload = tool.without_run({param.name: param.parse(query.optional(param.name)) for param in tool.params})

@@ -26,7 +26,9 @@ from tpu_profile_plugin.analysis.timeline.window import (
     sums,
 )
 from tpu_profile_plugin.errors import BadRequest, NoData
-from tpu_profile_plugin.tools.time.trace_viewer.json_forms import Host
+
+Host = tuple[str, HostTrace]
+"""A host's name and its timeline."""
 
 MOST_BOXES = 100_000
 """A window ships at most about this many boxes."""

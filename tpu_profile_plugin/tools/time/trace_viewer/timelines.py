@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from tpu_profile_plugin.analysis.common.planes import Preprocessed
-from tpu_profile_plugin.analysis.timeline.host import THREADS, HostTrace, Titles, host_trace, older_trace, titles
-from tpu_profile_plugin.analysis.timeline.tracks import broken
-from tpu_profile_plugin.analysis.timeline.window import FEW_EVENTS, Preview, Text, TraceArgs, preview, trace_args
+from tpu_profile_plugin.analysis.timeline.host import HostTrace, Titles, host_trace, older_trace, titles
+from tpu_profile_plugin.analysis.timeline.tracks import HOST_STRIDE, broken
+from tpu_profile_plugin.analysis.timeline.window import Preview, TraceArgs, preview, trace_args
 from tpu_profile_plugin.run.figures.summary import preprocessed
 from tpu_profile_plugin.run.host import HostProfile, derived
 from tpu_profile_plugin.run.preprocessing import preprocess
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tools.time.trace_viewer import canvas, json_forms
+from tpu_profile_plugin.tools.time.trace_viewer import canvas
 from tpu_profile_plugin.units import MIB
 
 LARGE_BYTES = 100 * MIB
@@ -82,17 +81,9 @@ def preview_of(host: HostProfile) -> Preview | None:
     return preview(host.lazy)
 
 
-@derived()
-def _fixed_head(host: HostProfile) -> Text:
-    return json_forms.fixed_head([(host.name, timeline_of(host, 0))], [args_of(host, True)])
-
-
-@derived()
-def _start_levels(host: HostProfile, shift_ps: int) -> None:
-    """Computes finer levels of detail in the background: the next window is most likely a smaller one."""
-    native = timeline_of(host, shift_ps).native
-    if native.on_tracks(THREADS) >= FEW_EVENTS:
-        threading.Thread(target=native.compute_levels, args=(1,), name="timeline-levels", daemon=True).start()
+def pid_offset(position: int) -> int:
+    """What is added to the process ids of the host at this position of several."""
+    return HOST_STRIDE * (position + 1)
 
 
 @dataclass(frozen=True)
@@ -125,7 +116,7 @@ class Timelines:
         return [position for _, position, _ in self._read]
 
     @cached_property
-    def hosts(self) -> list[json_forms.Host]:
+    def hosts(self) -> list[tuple[str, HostTrace]]:
         """Names and timelines of the hosts that can be read."""
         return [(host.name, trace) for host, _, trace in self._read]
 
@@ -140,17 +131,10 @@ class Timelines:
         return [args(host, folded) for host in self.profiles]
 
     @property
-    def fixed_head(self) -> Text:
-        """The unchanging part of the streaming form; kept for one host, made anew for several."""
-        if len(self.hosts) == 1:
-            return _fixed_head(self.profiles[0])
-        return json_forms.fixed_head(self.hosts, self.args(folded=True))
-
-    @property
     def pid_offsets(self) -> list[int]:
         """What the page's forms add to the process ids of each host: nothing if there is only one."""
         several = len(self.run.profiles) > 1
-        return [json_forms.offset(i) if several else 0 for _, i, _ in self._read]
+        return [pid_offset(i) if several else 0 for _, i, _ in self._read]
 
     @property
     def page_headers(self) -> list[bytes]:
@@ -175,15 +159,10 @@ class Timelines:
         for host, found in self.run.iterate_hosts(preview_of):
             if found is None:
                 return []
-            offset = json_forms.offset(position[id(host)]) if several else 0
+            offset = pid_offset(position[id(host)]) if several else 0
             titled = Titles(found.titles if self.own else {})
             early.append((found, canvas.fixed_header(host.name, found, titled, offset)))
         return early
-
-    def prepare_smaller_windows(self) -> None:
-        """Starts to compute finer levels of detail."""
-        for host, position, _ in self._read:
-            _start_levels(host, self.shifts[position])
 
     def release_columns(self, least: int | None = None) -> None:
         """Drops large columns: pictures need the timelines only."""

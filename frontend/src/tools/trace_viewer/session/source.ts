@@ -213,7 +213,7 @@ export class Source {
 
   /** Fetches all events of a window, unmerged, as trace-event JSON, for exports. */
   events(begin: number, end: number): Promise<string> {
-    const params = { ...this.params(), start_time_ms: begin / PS_PER_MS, end_time_ms: end / PS_PER_MS, resolution: 0, full_args: 1 };
+    const params = { ...this.params(), format: "events", start_time_ms: begin / PS_PER_MS, end_time_ms: end / PS_PER_MS };
     return this.client.text("page", params);
   }
 }

@@ -1,31 +1,17 @@
-"""The two JSON forms of a timeline: the streaming one with windows and levels of detail, and the older whole one."""
+"""The text of XProf's streaming form of the timeline."""
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from tpu_profile_plugin.analysis.timeline.host import HostTrace, Track
-from tpu_profile_plugin.analysis.timeline.tracks import HOST_STRIDE
-from tpu_profile_plugin.analysis.timeline.window import (
-    Selection,
-    Text,
-    TraceArgs,
-    Window,
-    bulk_events,
-    counter_events,
-    legacy_events,
-    legacy_parts,
-)
+from tpu_profile_plugin.analysis.timeline.host import HostTrace
+from tpu_profile_plugin.analysis.timeline.window import Selection, Text, TraceArgs, Window, bulk_events, counter_events
+from tpu_profile_plugin.tools.time.trace_viewer.timelines import pid_offset
+from tpu_profile_plugin.tools.time.trace_viewer.trace_events import names_of_tracks
 from tpu_profile_plugin.units import PS_PER_MS
-
-LEGACY_CAP = 5_000_000
-"""The older form holds at most this many events, the earliest."""
-
-_LEGACY_HEAD = b'{"displayTimeUnit":"ns","metadata":{"highres-ticks":true},\n"traceEvents":[\n'
-_LEGACY_TAIL = b"{}]}\n"
 
 MOST_SAMPLES = 10_000_000
 LISTED_FIRST = ("pid", "tid", "name", "ts", "dur", "bind_id", "id", "cat", "flow_in", "flow_out", "ph", "args")
@@ -33,11 +19,6 @@ _TOO_MANY_SAMPLES = "There are too many counter samples to show."
 
 Host = tuple[str, HostTrace]
 """A host's name and its timeline."""
-
-
-def offset(index: int) -> int:
-    """What is added to the process ids of the host at this position."""
-    return HOST_STRIDE * (index + 1)
 
 
 def streaming(
@@ -105,7 +86,7 @@ def _head(hosts: Sequence[Host], stacks: Sequence[Sequence[str]]) -> Text:
 def names_part(host: Host, position: int, stack: Sequence[str]) -> tuple[dict[str, dict[str, str]], list[str]]:
     """Stack frames, and the events that name processes and threads, of one host."""
     name, trace = host
-    named = _metadata(f"{name} ", trace, offset(position), counted=True)
+    named = names_of_tracks(f"{name} ", trace, pid_offset(position), counted=True)
     return {str(i): {"name": text} for i, text in enumerate(stack, 1)}, [_dump(event) for event in named]
 
 
@@ -154,65 +135,6 @@ def tail_of(events: int, samples: int) -> bytes:
     message = _TOO_MANY_SAMPLES if samples > MOST_SAMPLES else ""
     counters = f'"showCounterMessage":{_dump(message)},"totalCounterEvents":{samples}'
     return f'],"returnedEventsSize":{events},{counters}}}'.encode()
-
-
-def legacy_part(host: Host, args: TraceArgs, position: int, hosts: int) -> tuple[bytes, bytes]:
-    """Names and events of one of so many hosts in the older form, for `legacy`."""
-    several = hosts > 1
-    at = offset(position) if several else 0
-    events = legacy_events(host[1], args, at, LEGACY_CAP // hosts, b"", b"")
-    return _legacy_names(host, position, several=several), events
-
-
-def legacy(parts: Sequence[tuple[bytes, bytes]]) -> bytes:
-    """The whole trace in the older form; several hosts have numbers and names of their own."""
-    names, events = [part[0] for part in parts], [part[1] for part in parts]
-    return b"".join([_LEGACY_HEAD, *names, *events, _LEGACY_TAIL])
-
-
-def legacy_stream(hosts: Iterable[tuple[Host, TraceArgs]], *, several: bool) -> Iterator[bytes]:
-    """The older form host after host, with all events; `several`: whether hosts get numbers and names of their own."""
-    yield _LEGACY_HEAD
-    for i, (host, args) in enumerate(hosts):
-        yield _legacy_names(host, i, several=several)
-        yield from legacy_parts(host[1], args, offset(i) if several else 0)
-    yield _LEGACY_TAIL
-
-
-def _legacy_names(host: Host, index: int, *, several: bool) -> bytes:
-    name, trace = host
-    events = _metadata(f"{name} " if several else "", trace, offset(index) if several else 0, counted=False)
-    return "".join(json.dumps(event, sort_keys=True, ensure_ascii=False) + ",\n" for event in events).encode()
-
-
-def _metadata(prefix: str, trace: HostTrace, pid_offset: int, *, counted: bool) -> list[dict[str, Any]]:
-    """The events that name and order processes and threads.
-
-    The streaming form counts threads and leaves out planes without lines; the older form lists all, and gives no name
-    to threads without one.
-    """
-    events: list[dict[str, Any]] = []
-    tracks_of: dict[int, list[Track]] = {}
-    for track in trace.tracks:
-        if track.counter is None:
-            tracks_of.setdefault(track.pid, []).append(track)
-    for section in trace.sections:
-        if counted and not section.has_lines:
-            continue
-        tracks = tracks_of.get(section.pid, [])
-        pid = section.pid + pid_offset
-        title = {"name": prefix + section.name}
-        process: dict[str, Any] = {"args": title, "name": "process_name", "ph": "M", "pid": pid}
-        if counted:
-            process["thread_count"] = len(tracks)
-        events.append(process)
-        events.append({"args": {"sort_index": pid}, "name": "process_sort_index", "ph": "M", "pid": pid})
-        for track in tracks:
-            place = {"ph": "M", "pid": pid, "tid": track.tid}
-            if track.name or counted:
-                events.append({"args": {"name": track.name}, "name": "thread_name", **place})
-            events.append({"args": {"sort_index": track.tid}, "name": "thread_sort_index", **place})
-    return events
 
 
 def _milli(time: int) -> str:
