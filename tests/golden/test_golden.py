@@ -25,7 +25,7 @@ from builders.profiles import counter_profiles, megascale_profiles, op_profiles,
 from builders.servers.board import Board
 
 from tpu_profile_plugin.compat import xprof
-from tpu_profile_plugin.system import threads
+from tpu_profile_plugin.system import process
 from tpu_profile_plugin.tools.registry import TOOLS
 
 HERE = Path(__file__).parent
@@ -225,7 +225,7 @@ def test_answers_are_the_stored_ones(run: str, tool: str, given: dict[tuple[str,
 def test_the_order_of_questions_and_threads_do_not_change_answers(
     given: dict[tuple[str, str], Any], logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(threads, "_LEAST_BYTES", 0)  # as for large profiles
+    monkeypatch.setattr(process, "_LEAST_THREADED_BYTES", 0)  # as for large profiles
     assert answers(Board(logdir, tmp_path), CASES[::-1]) == given
 
 

@@ -229,11 +229,8 @@ def _bytes_of(file: FileIO, size: int, *, may_map: bool) -> Bytes | None:
 
 def may_be_mapped(size: int, mtime_ns: int) -> bool:
     """Whether `LocalFiles.read` maps such a file, so that later changes to it may show in the bytes."""
-    return size >= _MIN_MAPPED_BYTES and _is_stable(mtime_ns) and not system.maps_hinder_writers()
-
-
-def _is_stable(mtime_ns: int) -> bool:
-    return abs(time.time_ns() - mtime_ns) > _STABLE_AGE_S * NS_PER_S
+    stable = abs(time.time_ns() - mtime_ns) > _STABLE_AGE_S * NS_PER_S
+    return size >= _MIN_MAPPED_BYTES and stable and not system.maps_hinder_writers()
 
 
 def mapping_faults() -> int:

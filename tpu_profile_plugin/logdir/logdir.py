@@ -17,7 +17,7 @@ from tpu_profile_plugin.logdir.names import printable
 from tpu_profile_plugin.logdir.remote import ContentCache, RemoteFiles, address_of, is_remote, open_remote
 from tpu_profile_plugin.logdir.remote_calls import redacted_url
 from tpu_profile_plugin.logdir.run_files import holds_run, open_run
-from tpu_profile_plugin.logdir.scan import RunLocation, Scan, Scanner
+from tpu_profile_plugin.logdir.scan import Scan, Scanner
 from tpu_profile_plugin.system import paths
 
 if TYPE_CHECKING:
@@ -302,12 +302,11 @@ class Logdir:
     def _try(self, scan: Scan | None, name: str) -> RunFiles | None:
         location = scan.locations.get(name) if scan is not None else None
         try:
-            return self._open(location) if location is not None else None
+            if location is None:
+                return None
+            return open_run(self._get_files(), location.path, location.name, location.directory, location.recording)
         except (FileNotFoundError, NotADirectoryError):
             return None
-
-    def _open(self, location: RunLocation) -> RunFiles:
-        return open_run(self._get_files(), *location.where)
 
     def _get_files(self) -> Files:
         if self._files is None:

@@ -374,7 +374,9 @@ class RemoteFiles(Files):
             directory = Directory()
             self._stat_now(path, directory)
             if self._tree is None:
-                self._remember(path, directory)
+                self._remembered[path] = directory
+                while len(self._remembered) > _MOST_REMEMBERED:
+                    self._remembered.popitem(last=False)
         elif self._failed_at is None or time.monotonic() - self._failed_at > _REST_S:
             refresh = self._refresh_later(path, directory)
             if refresh is not None and self._age(directory) >= _STALE_S:
@@ -394,7 +396,8 @@ class RemoteFiles(Files):
     def read(self, path: str, size: int, mtime_ns: int, tag: str) -> Bytes:
         """The bytes, from the local copy if there is one; raises NotFound, FileChanged, StorageFailed."""
         seen = FileStat(size, mtime_ns, tag)
-        key = version_key(f"{self._protocol}:{_endpoint(self._fs)}:{path}", size, mtime_ns, tag)
+        endpoint = getattr(self._fs, "endpoint_url", None) or ""
+        key = version_key(f"{self._protocol}:{endpoint}:{path}", size, mtime_ns, tag)
         return self._cache.get(key, size, lambda put: self._fetch(path, seen, put))
 
     def head(self, path: str, size: int) -> bytes:
@@ -437,11 +440,6 @@ class RemoteFiles(Files):
     def _directory(self, path: str) -> Directory | None:
         """What is known of a directory, of whatever age."""
         return self._tree.get(path) if self._tree is not None else self._remembered.get(path)
-
-    def _remember(self, path: str, directory: Directory) -> None:
-        self._remembered[path] = directory
-        while len(self._remembered) > _MOST_REMEMBERED:
-            self._remembered.popitem(last=False)
 
     def _stat_now(self, path: str, directory: Directory) -> None:
         """Stores the stats from the store in `directory`; raises OSError, StorageFailed."""
@@ -533,7 +531,3 @@ class RemoteFiles(Files):
 def _silent_threads(address: str) -> SilentThreads:
     """Shared by everything that reads from the same host or bucket."""
     return silent_threads("/".join(address.split("/", 3)[:3]))
-
-
-def _endpoint(fs: Any) -> str:
-    return str(getattr(fs, "endpoint_url", None) or "")

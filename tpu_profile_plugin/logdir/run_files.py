@@ -211,9 +211,9 @@ def open_run(files: Files, path: str, name: str, directory: str, recording: str 
             profile: tuple[str, FileKind] | None = (host, recorded.kind(file_name))
         else:
             profile = names.host_and_kind(file_name)
-        file = _host_file(files, path, file_name, listed[file_name], profile, [h.host for h in hosts])
-        if file is None:
+        if profile is None:
             continue
+        file = _host_file(files, path, file_name, listed[file_name], profile, hosts)
         if file_name in replaced:
             problems.append(_not_read(file_name, replaced[file_name], recorded.label(file_name), name))
         elif file.problem is not None and file.kind == "xplane":
@@ -292,11 +292,7 @@ def _earlier(
     """The run of an earlier recording; raises FileNotFoundError if there is none of the name any more."""
     hosts: list[HostFile] = []
     for trace in traces:
-        file = _host_file(
-            files, path, trace.name, listed[trace.name], (trace.host, "xplane"), [host.host for host in hosts]
-        )
-        if file is not None:
-            hosts.append(file)
+        hosts.append(_host_file(files, path, trace.name, listed[trace.name], (trace.host, "xplane"), hosts))
     if not hosts:
         raise FileNotFoundError(path)
     return RunFiles(*of_run, tuple(_with_captures(files, path, hosts)), earlier=True)
@@ -359,20 +355,6 @@ def _with_trace_json(hosts: list[HostFile], others: list[HostFile]) -> list[Host
     return sorted([*rest, *usable], key=lambda file: file.name)
 
 
-def _host_file(
-    files: Files, path: str, file_name: str, status: FileStat, profile: tuple[str, FileKind] | None, taken: list[str]
-) -> HostFile | None:
-    if profile is None:
-        return None
-    host, kind = profile
-    host = names.printable(host)
-    if kind == "xplane":
-        host = names.unique_name(host, taken)
-    name = names.printable(file_name)
-    problem = _file_problem(name, status)
-    return HostFile(host, files.join(path, file_name), status.size, status.mtime_ns, kind, name, status.tag, problem)
-
-
 _FAULTS = {
     "unreadable": "The server may not read {name}.",
     "broken": "{name} is a link to a file that does not exist.",
@@ -382,10 +364,18 @@ _FAULTS = {
 }
 
 
-def _file_problem(name: str, status: FileStat) -> Problem | None:
+def _host_file(
+    files: Files, path: str, file_name: str, status: FileStat, profile: tuple[str, FileKind], hosts: list[HostFile]
+) -> HostFile:
+    """The file of a host, by a name that none of `hosts` has."""
+    host, kind = names.printable(profile[0]), profile[1]
+    if kind == "xplane":
+        host = names.unique_name(host, [other.host for other in hosts])
+    name = names.printable(file_name)
+    problem = None if status.size else empty_file(name)
     if status.fault is not None:
-        return Problem(UNREADABLE, _FAULTS[status.fault].format(name=name), name)
-    return None if status.size else empty_file(name)
+        problem = Problem(UNREADABLE, _FAULTS[status.fault].format(name=name), name)
+    return HostFile(host, files.join(path, file_name), status.size, status.mtime_ns, kind, name, status.tag, problem)
 
 
 def _run_problems(listed: Mapping[str, FileStat], hosts: bool, others: bool) -> list[Problem]:

@@ -31,11 +31,6 @@ class RunLocation:
     path: str
     recording: str = ""
 
-    @property
-    def where(self) -> tuple[str, str, str, str]:
-        """The arguments of `open_run` behind the filesystem."""
-        return self.path, self.name, self.directory, self.recording
-
 
 @dataclass(frozen=True, slots=True)
 class Scan:

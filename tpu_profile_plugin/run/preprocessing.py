@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.derived import preprocess as analysis
 from tpu_profile_plugin.columns import give_back_memory
-from tpu_profile_plugin.system.threads import threads_for
+from tpu_profile_plugin.system.process import threads_for
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.common.planes import Preprocessed

@@ -1,4 +1,4 @@
-"""This process and its machine: signals, cores, memory, the allocator, limits.
+"""This process and its machine: signals, cores, threads, memory, the allocator, limits.
 
 Where the system sets no limit, the process watches itself.
 """
@@ -13,8 +13,14 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 _ROOT = Path("/")
 """Directory of `proc` and `sys`."""
@@ -149,11 +155,6 @@ def _text(path: Path) -> str:
         return ""
 
 
-try:
-    import resource
-except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
-
 _LOOK_S = 0.05
 
 
@@ -219,7 +220,7 @@ def _peak_on_windows() -> int:
     return int(counters[8 // ctypes.sizeof(ctypes.c_size_t)]) if answered else 0
 
 
-_LEAST = 2
+_LEAST_AREAS = 2
 _M_ARENA_MAX = -8
 """The name of the limit, from glibc's malloc.h."""
 _CHOSEN = ("MALLOC_ARENA_MAX", "GLIBC_TUNABLES")
@@ -239,4 +240,28 @@ def few_areas(count: int | None = None) -> None:
     with contextlib.suppress(OSError, AttributeError):  # another C library
         library = ctypes.CDLL(None)
         if library.gnu_get_libc_version:
-            library.mallopt(_M_ARENA_MAX, count or max(_LEAST, os.cpu_count() or 0))
+            library.mallopt(_M_ARENA_MAX, count or max(_LEAST_AREAS, os.cpu_count() or 0))
+
+
+S = TypeVar("S")
+T = TypeVar("T")
+_MAX_THREADS = 8
+_LEAST_THREADED_BYTES = 8 << 20
+"""Of a profile; with fewer, threads take longer to start than they save."""
+
+
+def map_threads(fn: Callable[[S], T], items: Iterable[S]) -> list[T]:
+    """`fn` of every item, in order, on at most one thread per core; raises the first error."""
+    items = list(items)
+    threads = min(len(items), available_cores(), _MAX_THREADS)
+    if threads < 2:
+        return [fn(item) for item in items]
+    from concurrent.futures import ThreadPoolExecutor  # late: commands start without it
+
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(fn, items))
+
+
+def threads_for(size: int) -> Callable[[Callable[[S], T], Iterable[S]], Iterable[T]]:
+    """`map_threads` for the analysis of a profile of `size` bytes; `map` for a small one, or on one core."""
+    return map_threads if size >= _LEAST_THREADED_BYTES and available_cores() > 1 else map

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_profile_plugin.system.threads import map_threads
+from tpu_profile_plugin.system.process import map_threads
 from tpu_profile_plugin.tables import frames
 from tpu_profile_plugin.tables.coded import Coded, below, empty, joined, together
 from tpu_profile_plugin.tables.column import Array, Column

@@ -14,7 +14,7 @@ from tpu_profile_plugin.columns.space import LazyDecoder
 from tpu_profile_plugin.errors import CorruptProfile
 from tpu_profile_plugin.run.figures import findings
 from tpu_profile_plugin.run.host import HostProfile
-from tpu_profile_plugin.system import threads
+from tpu_profile_plugin.system import process
 
 HOST = """
 plane 9 "/host:CPU"
@@ -47,8 +47,8 @@ def host() -> tuple[HostProfile, ProfileCache]:
 
 def as_if_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two threads work on the host, however small its profile."""
-    monkeypatch.setattr(threads, "available_cores", lambda: 2)
-    monkeypatch.setattr(findings, "threads_for", lambda _: threads.map_threads)
+    monkeypatch.setattr(process, "available_cores", lambda: 2)
+    monkeypatch.setattr(findings, "threads_for", lambda _: process.map_threads)
 
 
 @pytest.fixture(params=("small", "large"))

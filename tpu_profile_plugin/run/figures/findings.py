@@ -28,7 +28,7 @@ from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.html_text import bold, numbered, paragraphs, plain
-from tpu_profile_plugin.system.threads import threads_for
+from tpu_profile_plugin.system.process import threads_for
 from tpu_profile_plugin.units import duration
 
 # The HLO text and the source line of the ops that findings name, from the programs that the run recorded.

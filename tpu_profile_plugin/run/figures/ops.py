@@ -23,7 +23,7 @@ from tpu_profile_plugin.run.figures.programs import hlo_ops, hlo_ops_without_eve
 from tpu_profile_plugin.run.figures.summary import groups_if_any
 from tpu_profile_plugin.run.host import HostProfile, PerHost, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.system.threads import threads_for
+from tpu_profile_plugin.system.process import threads_for
 from tpu_profile_plugin.tables.table import Column, Table
 
 Backend = Literal["device", "cpu", "auto"]

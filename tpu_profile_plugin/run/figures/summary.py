@@ -18,7 +18,7 @@ from tpu_profile_plugin.columns import give_back_memory
 from tpu_profile_plugin.run.host import HostProfile, PerHost, derived, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.preprocessing import preprocess
-from tpu_profile_plugin.system.threads import threads_for
+from tpu_profile_plugin.system.process import threads_for
 
 
 @derived()

@@ -23,7 +23,7 @@ from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.relations.common import StepNumbers, each_host
 from tpu_profile_plugin.run.relations.event_choice import ALL, Choice
 from tpu_profile_plugin.run.relations.relation import HOST, RUN, Relation
-from tpu_profile_plugin.system.threads import threads_for
+from tpu_profile_plugin.system.process import threads_for
 from tpu_profile_plugin.tables.coded import Coded, same
 from tpu_profile_plugin.tables.table import Column, Table, integers, numbers, texts
 
