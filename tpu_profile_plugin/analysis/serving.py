@@ -20,7 +20,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     lines_named,
     spans_at,
 )
-from tpu_profile_plugin.analysis.common.rows import extents, rows_of
+from tpu_profile_plugin.analysis.common.rows import extents, members, rows_of
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
@@ -308,9 +308,7 @@ def _role_rows(role_events: RequestEvents, families: Sequence[Sequence[int]]) ->
     request = np.repeat(np.arange(len(families)), [len(family) for family in families])
     group = np.array([group for family in families for group in family], np.int64)
     low, high = (np.searchsorted(role_events.group, group, side=side) for side in ("left", "right"))
-    count = high - low
-    part = np.repeat(np.arange(len(group)), count)
-    row = np.arange(len(part)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(low, count)
+    part, row = members(low, high - low)
     role, sequence = role_events.role[row], role_events.sequence[row]
     order = np.lexsort((sequence, role, part))
     last = np.ones(len(row), np.bool_)

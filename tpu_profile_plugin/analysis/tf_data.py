@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.planes import host_plane
-from tpu_profile_plugin.analysis.common.rows import rows_of
+from tpu_profile_plugin.analysis.common.planes import host_plane, line_of
+from tpu_profile_plugin.analysis.common.rows import members, row_codes, rows_of
 from tpu_profile_plugin.analysis.common.spans import exact_sum
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.timeline.tracks import HOST_PID
@@ -259,11 +259,11 @@ def events_at(
     index = np.minimum(np.searchsorted(times, begin), len(times) - 1)
     hits: I64 = candidates[times[index] == begin]
     id_of_event, _ = read.ints(space, plane, plane.events.stats, "id")
-    requested = np.column_stack([np.array(ids, dtype=np.uint64).view(np.int64), np.array(begins, dtype=np.int64)])
-    recorded = np.column_stack([id_of_event[hits], plane.events.begin_ps[hits]])
     # Equal rows of both get the same number; of equal events the first wins, as it is written last.
-    _, number = np.unique(np.concatenate([requested, recorded]), axis=0, return_inverse=True)
-    number = number.reshape(-1)
+    number, _ = row_codes(
+        np.concatenate([np.array(ids, dtype=np.uint64).view(np.int64), id_of_event[hits]]),
+        np.concatenate([np.array(begins, dtype=np.int64), plane.events.begin_ps[hits]]),
+    )
     first = np.full(len(number), -1, dtype=np.int64)
     first[number[len(ids) :][::-1]] = hits[::-1]
     return [event if event >= 0 else None for event in first[number[: len(ids)]].tolist()]
@@ -427,8 +427,7 @@ def pipeline_names(calls: DataCalls) -> list[str]:
 def _by_rank(calls: DataCalls, chosen: I64) -> tuple[I64, I64]:
     """Runs of the chosen pipelines, and the pipeline of each: all of rank 0 in the given order, then rank 1, ..."""
     sizes = np.diff(calls.start)[chosen]
-    position = np.repeat(np.arange(len(chosen)), sizes)
-    rank = np.arange(len(position)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    position, rank = members(np.zeros(len(chosen), np.int64), sizes)
     order = np.lexsort((position, rank))
     pipeline = chosen[position[order]]
     return calls.start[pipeline] + rank[order], pipeline
@@ -594,7 +593,7 @@ def _settings(space: XSpace, plane: Plane, event: I64, index: I64, count: int) -
 
 def _tracks(calls: DataCalls, event: I64) -> tuple[tuple[Track, ...], I64]:
     lines = calls.plane.lines
-    lines_used, track = np.unique(np.searchsorted(lines.event_start, event, side="right") - 1, return_inverse=True)
+    lines_used, track = np.unique(line_of(calls.plane, event), return_inverse=True)
     tracks = tuple(
         Track(
             HOST_PID,

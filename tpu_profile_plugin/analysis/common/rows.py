@@ -73,6 +73,12 @@ def _codes(column: np.ndarray[tuple[int], np.dtype[np.integer]]) -> tuple[int, I
     return int(number[-1]) + 1, number[place]
 
 
+def members(first: I64, count: I64) -> tuple[I64, I64]:
+    """The members of ranges that begin at `first` and have `count` members: the range of each, and its index."""
+    owner = np.repeat(np.arange(len(count)), count)
+    return owner, np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count) + first[owner]
+
+
 def extents(key: I64, begin: I64, end: I64) -> tuple[I64, I64, I64]:
     """The distinct keys, ascending, and the least begin and greatest end of each."""
     keys, where = np.unique(key, return_inverse=True)

@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.planes import TPU_PREFIX, is_tensor_core
+from tpu_profile_plugin.analysis.common.planes import TPU_PREFIX, is_tensor_core, line_of
 from tpu_profile_plugin.analysis.common.rows import rows_of
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns, per_event
 from tpu_profile_plugin.analysis.counters.registers import Block, blocks, spelled_out
@@ -341,11 +341,11 @@ def samples(plane: Plane, counters: Counted, *, add: bool) -> Iterator[Sample]:
       add: whether values of a counter add up; otherwise the last value counts (see `in_order`).
     """
     counters = rows_of(counters, in_order(plane, counters.event))
-    line_of = np.searchsorted(plane.lines.event_start, counters.event, side="right") - 1
-    order = np.lexsort((counters.id, line_of))
-    line_of, id, value = line_of[order], counters.id[order], counters.value[order]
-    for line in np.unique(line_of).tolist():
-        part = slice(*np.searchsorted(line_of, [line, line + 1]).tolist())
+    lines = line_of(plane, counters.event)
+    order = np.lexsort((counters.id, lines))
+    lines, id, value = lines[order], counters.id[order], counters.value[order]
+    for line in np.unique(lines).tolist():
+        part = slice(*np.searchsorted(lines, [line, line + 1]).tolist())
         ids, first = np.unique(id[part], return_index=True)
         values = value[part]
         if add:

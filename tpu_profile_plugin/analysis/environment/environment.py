@@ -130,9 +130,7 @@ def gpu_capabilities(space: XSpace, plane: Plane) -> GpuCapabilities:
 def environment(space: XSpace, is_training: bool) -> Environment:
     """The environment of one profile."""
     hardware, device, cores = _device(space)
-    start = stop = 0
-    if (task := next((plane for plane in space.planes if plane.name == "Task Environment"), None)) is not None:
-        start, stop = (plane_int(space, task, name) for name in ("profile_start_time", "profile_stop_time"))
+    start, stop = task_times(space)
     return Environment(
         hostnames=(hostname(space),),
         tasks=1,
@@ -157,6 +155,14 @@ def _device(space: XSpace) -> tuple[Hardware, str, int]:
     if cores := [plane for plane in space.planes if is_tensor_core(plane)]:
         return Hardware.TPU, plane_text(space, cores[0], "device_type_string"), len(cores)
     return Hardware.CPU_ONLY, "CPU", 0
+
+
+def task_times(space: XSpace) -> tuple[int, int]:
+    """Unix times in ns at which the recording began and ended; 0 where unknown."""
+    task = next((plane for plane in space.planes if plane.name == "Task Environment"), None)
+    names = ("profile_start_time", "profile_stop_time")
+    start, stop = (0 if task is None else plane_int(space, task, name) for name in names)
+    return start, stop
 
 
 def peaks(space: XSpace) -> Peaks:

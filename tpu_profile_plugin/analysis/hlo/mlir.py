@@ -868,7 +868,10 @@ def _lines(op: _Op, indent: str) -> Iterable[str]:
     if op.name == _MODULE and len(op.regions) == 1 and len(op.regions[0]) <= 1:
         yield from _module_lines(op, indent)
         return
-    head = indent + (f"{_results(op)} = " if op.results else "")
+    head = indent
+    if op.results:
+        name = op.results[0].name.partition("#")[0]
+        head += f"{name} = " if len(op.results) == 1 else f"{name}:{len(op.results)} = "
     head += f'"{op.name}"({", ".join(operand.name or "%?" for operand in op.operands)})'
     if op.successors:
         head += f"[{', '.join(f'^bb{at}' for at in op.successors)}]"
@@ -879,26 +882,16 @@ def _lines(op: _Op, indent: str) -> Iterable[str]:
     for region, blocks in enumerate(op.regions):
         yield head + (" ({" if region == 0 else ", {")
         for number, block in enumerate(blocks):
-            yield from _block_lines(number, block, indent)
+            if number or block.arguments:
+                arguments = ", ".join(f"{value.name}: {value.type.text}" for value in block.arguments)
+                yield f"{indent}^bb{number}{f'({arguments})' if arguments else ''}:{_before(block) if number else ''}"
+            for inner in block.ops:
+                yield from _lines(inner, indent + "  ")
         head = f"{indent}}}"
     head += ")" if op.regions else ""
     members = list(op.attributes.members or ()) if op.attributes else []
     head += f" {dictionary(members)}" if members else ""
     yield f"{head} : {function_type([value.type for value in op.operands], [value.type for value in op.results])}"
-
-
-def _results(op: _Op) -> str:
-    name = op.results[0].name.partition("#")[0]
-    return name if len(op.results) == 1 else f"{name}:{len(op.results)}"
-
-
-def _block_lines(number: int, block: _Block, indent: str) -> Iterable[str]:
-    if number or block.arguments:
-        arguments = ", ".join(f"{value.name}: {value.type.text}" for value in block.arguments)
-        label = f"{indent}^bb{number}({arguments}):" if arguments else f"{indent}^bb{number}:"
-        yield label + (_before(block) if number else "")
-    for op in block.ops:
-        yield from _lines(op, indent + "  ")
 
 
 def _before(block: _Block) -> str:

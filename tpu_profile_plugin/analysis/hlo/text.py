@@ -92,28 +92,18 @@ def literal_text(literal: Any) -> str:
         return _ELSEWHERE
     if not sizes:
         return texts[0]
-    return _nested(texts, sizes, _offsets(sizes, literal.shape.layout.minor_to_major), outermost=True)
+    # The elements lie in the message in the order of the layout.
+    order = list(literal.shape.layout.minor_to_major)[::-1]
+    if sorted(order) != list(range(len(sizes))):
+        order = list(range(len(sizes)))
+    elements = np.array(texts, object).reshape([sizes[dimension] for dimension in order]).transpose(np.argsort(order))
+    return f"{{{', '.join(texts)}}}" if len(sizes) == 1 else _nested(elements.tolist())
 
 
-def _offsets(sizes: Sequence[int], minor_first: Sequence[int]) -> Sequence[int]:
-    """Distance in elements from one index of each dimension to the next, as the elements lie in the message."""
-    order = minor_first if sorted(minor_first) == list(range(len(sizes))) else range(len(sizes))[::-1]
-    offsets, step = [0] * len(sizes), 1
-    for dimension in order:
-        offsets[dimension] = step
-        step *= sizes[dimension]
-    return offsets
-
-
-def _nested(
-    texts: Sequence[str], sizes: Sequence[int], offsets: Sequence[int], base: int = 0, *, outermost: bool
-) -> str:
-    places = [base + i * offsets[0] for i in range(sizes[0])]
-    if len(sizes) == 1:
-        inside = ", ".join(texts[place] for place in places)
-        return f"{{{inside}}}" if outermost or len(places) < 2 else f"{{ {inside} }}"
-    rows = (_nested(texts, sizes[1:], offsets[1:], place, outermost=False) for place in places)
-    return f"{{ {', '.join(rows)} }}"
+def _nested(elements: list[Any]) -> str:
+    if elements and isinstance(elements[0], list):
+        return f"{{ {', '.join(map(_nested, elements))} }}"
+    return f"{{{elements[0]}}}" if len(elements) == 1 else f"{{ {', '.join(elements)} }}"
 
 
 def _values(literal: Any, kind: str, count: int) -> Sequence[Any] | None:

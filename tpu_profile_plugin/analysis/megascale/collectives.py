@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import MODULES, OPS, events_of_lines, lines_named, spans_at
-from tpu_profile_plugin.analysis.common.rows import rows_of
+from tpu_profile_plugin.analysis.common.rows import row_codes, rows_of
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.analysis.hlo.shapes import byte_size, is_tuple
@@ -75,16 +75,15 @@ def send_recv_ops(space: XSpace, plane: Plane, programs: HloPrograms) -> SendRec
     rows, modules = _ops_in_modules(space, plane)
     index_of: dict[tuple[str, int], int] = {}
     instructions: list[Instruction] = []
-    pairs, inverse = np.unique(
-        np.stack([modules, plane.events.metadata[rows].astype(np.int64)]), axis=1, return_inverse=True
-    )
-    of_pair = np.full(pairs.shape[1], -1, np.int32)
-    for pair, (module, metadata) in enumerate(pairs.T.tolist()):
+    code, first = row_codes(modules, plane.events.metadata[rows])
+    of_pair = np.full(len(first), -1, np.int32)
+    pairs = zip(modules[first].tolist(), plane.events.metadata[rows[first]].tolist(), strict=True)
+    for pair, (module, metadata) in enumerate(pairs):
         transfer = _instruction(space, plane, programs, plane.event_metadata.names[module], metadata)
         if transfer is not None:
             of_pair[pair] = index_of.setdefault((plane.event_metadata.names[module], metadata), len(instructions))
             instructions.append(transfer)
-    instruction = of_pair[inverse.reshape(-1)]
+    instruction = of_pair[code]
     described = instruction >= 0
     rows, instruction = rows[described], instruction[described]
     begin, duration = plane.events.begin_ps[rows], plane.events.duration_ps[rows]

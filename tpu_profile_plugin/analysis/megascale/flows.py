@@ -15,6 +15,7 @@ from itertools import chain
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import MODULES, OPS
+from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.megascale.trace import (
     GRAPH,
     KINDS,
@@ -45,7 +46,7 @@ EDGES = (
 
 def flows(parts: Parts) -> tuple[I64, I64]:
     """Rows of the parts at the begin and the end of each flow, both int64[f]."""
-    group = groups(parts.device, parts.run, parts.rendezvous)
+    group, _ = row_codes(parts.device, parts.run, parts.rendezvous)
     pairs = list(_pairs(parts.kind, group))
     return (
         np.concatenate([np.zeros(0, np.int64), *(source for source, _ in pairs)]),
@@ -53,22 +54,11 @@ def flows(parts: Parts) -> tuple[I64, I64]:
     )
 
 
-def groups(device: I64, run: I64, rendezvous: I64) -> I64:
-    """A number for each device, run and rendezvous."""
-    keys = np.stack([device, run, rendezvous], axis=1)
-    return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1) if len(keys) else np.zeros(0, np.int64)
-
-
 def _pairs(kind: I64, group: I64) -> Iterator[tuple[I64, I64]]:
     for source, target in EDGES:
         sources, targets = (np.flatnonzero(kind == KINDS.index(name)) for name in (source, target))
-        left, right = ranked(group[sources]), ranked(group[targets])
-        every, code = np.unique(np.concatenate([left, right]), axis=0, return_inverse=True)
-        code = code.reshape(-1)
-        row: I64 = np.full(len(every), -1, np.int64)
-        row[code[: len(sources)]] = sources
-        source_row = row[code[len(sources) :]]
-        yield source_row[source_row >= 0], targets[source_row >= 0]
+        rows = lookup(ranked(group[sources]), sources, ranked(group[targets]))
+        yield rows[rows >= 0], targets[rows >= 0]
 
 
 def ranked(group: I64) -> I64:
@@ -134,7 +124,7 @@ def _ends(trace: Trace, receives: bool) -> _Ends:
     parts = list(chain(_ops(trace, codes, receives), _copies(trace, codes)))
     columns = [np.concatenate([np.zeros(0, np.int64), *(part[i] for part in parts)]) for i in range(5)]
     device = np.array([track.device for track in trace.tracks], np.int64)
-    return _Ends(columns[0], columns[1], columns[2], groups(device[columns[0]], columns[3], columns[4]))
+    return _Ends(columns[0], columns[1], columns[2], row_codes(device[columns[0]], columns[3], columns[4])[0])
 
 
 _End = tuple[I64, I64, I64, I64, I64]

@@ -58,24 +58,19 @@ def counters(trace: Trace) -> list[Counter]:
     )
     begin, end, size, sized = _executions(trace, tracks, names)
     in_flight, payload = _level(begin, end, 0 * begin + 1), _level(begin[sized], end[sized], size[sized])
-    made = (
-        *(_outstanding(way, transfers) for way, transfers in (("RX", received), ("TX", sent))),
-        *(_bandwidth(way, transfers) for way, transfers in (("RX", received), ("TX", sent))),
+    made = []
+    for way, of in (("RX", received), ("TX", sent)):
+        level = _level(of.begin_ps, of.end_ps, of.bytes)
+        made.append(Counter("Network", f"Outstanding Bytes {way}", "bytes", "outstanding_bytes", *level))
+    for way, of in (("RX", received), ("TX", sent)):
+        timed = of.gbps > 0
+        level = _level(of.begin_ps[timed], of.end_ps[timed], of.gbps[timed])
+        made.append(Counter("Network", f"Bandwidth {way} (Gbps)", "Gbps", "bandwidth", *level))
+    made += (
         Counter("Megascale", "Inflight Collectives", "count", "inflight_collectives", *in_flight),
         Counter("Megascale", "Inflight Collective Payload", "bytes", "inflight_collective_payload", *payload),
     )
     return [counter for counter in made if len(counter.time_ps)]
-
-
-def _outstanding(way: str, of: _Transfers) -> Counter:
-    level = _level(of.begin_ps, of.end_ps, of.bytes)
-    return Counter("Network", f"Outstanding Bytes {way}", "bytes", "outstanding_bytes", *level)
-
-
-def _bandwidth(way: str, of: _Transfers) -> Counter:
-    timed = of.gbps > 0
-    level = _level(of.begin_ps[timed], of.end_ps[timed], of.gbps[timed])
-    return Counter("Network", f"Bandwidth {way} (Gbps)", "Gbps", "bandwidth", *level)
 
 
 def _level(begin: I64, end: I64, amount: NDArray[Any]) -> tuple[I64, NDArray[Any]]:

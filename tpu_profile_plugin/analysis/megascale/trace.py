@@ -1,12 +1,10 @@
 """Collectives between slices as a trace for viewers: tracks of the TPUs and of the MegaScale runtime with their events.
 
-The copies are events of the plane that the MegaScale runtime writes. Its devices have numbers of their own, which are
-assigned to the TPUs in ascending order, as XProf does.
+Copies between host and device are events of the plane that the MegaScale runtime writes. Its devices have numbers of
+their own, which are assigned to the TPUs in ascending order, as XProf does.
 
 Content and names of tracks are XProf's. Events are ordered by begin, longer events first. Their arguments stay in the
 profile until they are written (`arguments`); arguments that the trace adds are kept here.
-
-Viewers count in nanoseconds and would stack these events on top of each other.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     shown_names,
     tensor_core,
 )
-from tpu_profile_plugin.analysis.common.rows import joined, rows_of
+from tpu_profile_plugin.analysis.common.rows import joined, members, row_codes, rows_of
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.columns import Plane, Stats, XSpace, stats
 from tpu_profile_plugin.columns.arrays import I64, U8, U32, U64, Bools
@@ -137,9 +135,8 @@ def lookup(keys: I64, values: I64, wanted: I64) -> I64:
     """The value of each key, the last of equal keys; -1 for unknown keys."""
     if not len(keys) or not len(wanted):
         return np.full(len(wanted), -1, np.int64)
-    every, code = np.unique(np.concatenate([keys, wanted]), axis=0, return_inverse=True)
-    table: I64 = np.full(len(every), -1, np.int64)
-    code = code.reshape(-1)
+    code, first = row_codes(*np.concatenate([keys, wanted]).T)
+    table: I64 = np.full(len(first), -1, np.int64)
     table[code[: len(keys)]] = values
     return table[code[len(keys) :]]
 
@@ -460,7 +457,8 @@ def _graphs(trace: Trace, devices: list[int]) -> dict[int, list[Track]]:
 
 def _assign_runs(trace: Trace, tracks: list[Track]) -> None:
     """Assigns to events the run of the module that began last before or with them."""
-    begins, runs = [], []
+    none = np.zeros(0, np.int64)
+    begins, runs = [none], [none]
     for track in (track for track in tracks if track.name == MODULES):
         ids, has = run_ids(track.plane)
         ids, has = ids[track.row], has[track.row]
@@ -468,13 +466,10 @@ def _assign_runs(trace: Trace, tracks: list[Track]) -> None:
         trace.add(track, np.flatnonzero(~has), RUN_ID, track.run[~has])
         begins.append(track.begin_ps)
         runs.append(track.run)
-    if not begins or not sum(map(len, begins)):
-        return
     begin, run = np.concatenate(begins), np.concatenate(runs)
     order = np.argsort(begin, kind="stable")
     for track in (track for track in tracks if track.name != MODULES):
-        index = np.searchsorted(begin[order], track.begin_ps, side="right") - 1
-        track.run = np.where(index >= 0, run[order][index], NO_RUN)
+        track.run = _run_of((begin[order], run[order]), track.begin_ps)
 
 
 def by_track(trace: Trace, track: I64) -> Iterator[tuple[Track, I64]]:
@@ -498,7 +493,10 @@ _DESCRIPTION = "If you would like to see them, please add &group_tiny_events=fal
 
 
 def hide_tiny_events(trace: Trace) -> None:
-    """Merges tiny events on the tracks of ops and of traced scopes; sends and receives stay."""
+    """Merges neighbours within the same nanosecond into one event that names them; sends and receives stay.
+
+    On the tracks of ops and of traced scopes. Viewers count in nanoseconds and would stack these events.
+    """
     named = np.array([OP.fullmatch(name) is not None for name in trace.labels.all()], np.bool_)
     for track in trace.tracks:
         if track.name in (OPS, TRACE_ME) and not track.runtime and len(track):
@@ -602,8 +600,7 @@ def _owned_rows(start: I64 | U32, owners: I64) -> tuple[I64, I64]:
     """Positions of the owners' entries, and the owner of each entry."""
     begin = start[owners].astype(np.int64)
     count = start[owners + 1].astype(np.int64) - begin
-    owner = np.repeat(np.arange(len(owners)), count)
-    return owner, np.repeat(begin - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
+    return members(begin, count)
 
 
 def _converted(trace: Trace, plane: Plane, key: I64, stats: Stats, owners: I64) -> Arguments:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.planes import host_plane, is_tensor_core, offsets_in_line
+from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX, host_plane, is_tensor_core, offsets_in_line
 from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.environment.environment import Hardware, plane_int, plane_text
@@ -278,8 +278,6 @@ class _Stats:
         return position[matched], values[matched]
 
 
-_GPU = "/device:GPU:"
-
 # Model -> (HBM of a chip in GiB, devices of a chip). Source: Google Cloud's pages on the TPU versions.
 _TPU_CHIPS = {
     "v2": (16, 2), "v3": (32, 2), "v4 lite": (8, 1), "v4": (32, 2), "v5 lite": (16, 1), "v5": (95, 2),
@@ -314,7 +312,7 @@ class DeviceMemory:
 
 def device_memory(space: XSpace) -> DeviceMemory:
     """The memory of a host's devices; reads allocator events and the devices' properties only."""
-    gpus = [plane.declared for plane in space.planes if plane.name.startswith(_GPU)]
+    gpus = [plane.declared for plane in space.planes if plane.name.startswith(GPU_PREFIX)]
     cores = [plane.declared for plane in space.planes if is_tensor_core(plane)]
     if not gpus and not cores:
         return DeviceMemory(Hardware.CPU_ONLY)
@@ -338,7 +336,7 @@ def device_allocators(space: XSpace) -> dict[str, MemoryUse]:
         return {}
     (host,) = space.filtered(EventFilter(plane, event=(ALLOCATION, DEALLOCATION).__contains__))
     # TPU runtimes name an allocator by its device's number, those of GPUs by kind and number, such as GPU_0_bfc.
-    gpus = any(plane.name.startswith(_GPU) for plane in space.planes)
+    gpus = any(plane.name.startswith(GPU_PREFIX) for plane in space.planes)
     of_device = re.compile(r"\d+|GPU_\d+.*" if gpus else r"\d+", re.IGNORECASE)
     return {name: rows for name, rows in memory_use(space, host).items() if of_device.fullmatch(name)}
 
@@ -493,11 +491,8 @@ def _breakdown(
     """Lines of the breakdown, largest first, identical ones merged: (row or -1 - index of special, count)."""
     live = rows.take(active)
     columns = (live.allocated, live.requested, live.op.code, live.region.code, live.data_type.code, live.shape.code)
-    if len(active):
-        table = np.stack([column.astype(np.int64) for column in columns], axis=1)
-        _, first, counts = np.unique(table, axis=0, return_index=True, return_counts=True)
-    else:
-        first = counts = np.zeros(0, dtype=np.int64)
+    code, first = row_codes(*columns)
+    counts = np.bincount(code, minlength=len(first))
     lines: list[tuple[tuple[object, ...], int, int]] = []
     for row, count in zip(first.tolist(), counts.tolist(), strict=True):
         texts = (column.texts[int(column.code[row])] for column in (live.op, live.region, live.data_type, live.shape))

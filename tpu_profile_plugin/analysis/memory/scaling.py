@@ -17,7 +17,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.hlo.graph import Links
 from tpu_profile_plugin.analysis.hlo.shapes import is_tuple
 from tpu_profile_plugin.analysis.hlo.text import HloText
-from tpu_profile_plugin.analysis.memory.buffers import CONSTANT, OUTPUT, PARAMETER, MemoryHistory
+from tpu_profile_plugin.analysis.memory.buffers import CONSTANT, OUTPUT, PARAMETER, MemoryHistory, stacked
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
 Dims: TypeAlias = "frozenset[int] | None"
@@ -103,7 +103,8 @@ class BatchDims:
         shapes = [self._links.shape(operand) for operand in operands]
         match opcode:
             case "broadcast":
-                moved = _mapped(first, message.dimensions)
+                places = message.dimensions
+                moved = None if first is None else frozenset(places[dim] for dim in first if dim < len(places))
                 return moved if moved or len(message.dimensions) == len(self._links.shape(row).dimensions) else None
             case "transpose":
                 return None if first is None else frozenset(i for i, of in enumerate(message.dimensions) if of in first)
@@ -139,11 +140,6 @@ def _either(first: Value, other: Value) -> Value:
     if isinstance(first, tuple) or other is None:
         return first
     return other if first is None or isinstance(other, tuple) else first | other
-
-
-def _mapped(dims: Dims, places: Sequence[int]) -> Dims:
-    """The dimensions at their places in the result."""
-    return None if dims is None else frozenset(places[dim] for dim in dims if dim < len(places))
 
 
 def _regrouped(dims: Dims, before: Sequence[int], after: Sequence[int]) -> Dims:
@@ -381,11 +377,9 @@ def corners(fixed: I64, scaled: I64, guests: Guests) -> tuple[Corner, ...]:
     peaks: list[Corner] = [(*corner, 0.0) for corner in _hull(fixed, scaled)]
     thresholds = np.unique(guests.room / np.maximum(guests.size, 1))
     for threshold in thresholds[:_MOST_THRESHOLDS].tolist():
-        change = np.zeros(len(fixed) + 1, np.int64)
         gone = guests.room <= threshold * guests.size
-        np.add.at(change, guests.first[gone], guests.size[gone])
-        np.subtract.at(change, guests.last[gone] + 1, guests.size[gone])
-        more = _hull(fixed, scaled + np.cumsum(change)[:-1])
+        first, last, size = (column[gone] for column in (guests.first, guests.last, guests.size))
+        more = _hull(fixed, scaled + stacked(0 * first, 1, first, last, size, len(fixed))[0])
         peaks += [(*corner, threshold) for corner in more if all(corner != other[:2] for other in peaks)]
     return tuple(peaks)
 
@@ -396,16 +390,16 @@ def _hull(fixed: I64, scaled: I64) -> list[tuple[int, int]]:
     for slope, height in zip(scaled.tolist(), fixed.tolist(), strict=True):
         best[slope] = max(best.get(slope, 0), height)
     hull: list[tuple[int, int]] = []
+
+    def below(left: tuple[int, int], middle: tuple[int, int], right: tuple[int, int]) -> bool:
+        """Whether the middle one is never the highest line; slopes rise, heights fall."""
+        return (left[0] - middle[0]) * (right[1] - left[1]) >= (left[0] - right[0]) * (middle[1] - left[1])
+
     for slope, height in sorted(best.items()):
-        while hull and (hull[-1][0] <= height or (len(hull) > 1 and _below(hull[-2], hull[-1], (height, slope)))):
+        while hull and (hull[-1][0] <= height or (len(hull) > 1 and below(hull[-2], hull[-1], (height, slope)))):
             hull.pop()
         hull.append((height, slope))
     return hull
-
-
-def _below(left: tuple[int, int], middle: tuple[int, int], right: tuple[int, int]) -> bool:
-    """Whether the middle one is never the highest line; slopes rise, heights fall."""
-    return (left[0] - middle[0]) * (right[1] - left[1]) >= (left[0] - right[0]) * (middle[1] - left[1])
 
 
 _ALIASES = frozenset(("bitcast", "tuple", "get-tuple-element", "optimization-barrier", "opt-barrier"))

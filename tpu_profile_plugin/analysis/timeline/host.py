@@ -304,15 +304,11 @@ class HostTrace:
 def older_trace(space: XSpace, extras: Preprocessed) -> HostTrace | None:
     """The timeline of the older form; None where both show the same processes and threads."""
     shown, lines = _layout(space, extras, older=True)
-    same = (shown, lines) == _layout(space, extras, older=False) and all(
-        _are_transfers(space.planes[section.plane], extras.planes[section.plane]) for section in shown
-    )
-    return None if same else host_trace(space, extras, older=True)
-
-
-def _are_transfers(plane: Plane, extra: PlaneExtras) -> bool:
-    """Whether the asynchronous events are those on lines of transfers."""
-    return np.array_equal(np.intersect1d(_async_events(plane), extra.flow_event), transfers(plane))
+    differs = (shown, lines) != _layout(space, extras, older=False)
+    for section in () if differs else shown:  # asynchronous events may be others than those on lines of transfers
+        plane, extra = space.planes[section.plane], extras.planes[section.plane]
+        differs |= not np.array_equal(np.intersect1d(_async_events(plane), extra.flow_event), transfers(plane))
+    return host_trace(space, extras, older=True) if differs else None
 
 
 def _layout(space: XSpace, extras: Preprocessed, *, older: bool) -> tuple[tuple[Section, ...], list[LineTrack]]:

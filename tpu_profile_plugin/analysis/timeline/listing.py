@@ -20,6 +20,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     is_derived_line,
     is_device,
     is_step_line,
+    line_of,
     shown_names,
 )
 from tpu_profile_plugin.analysis.timeline.tracks import HIDDEN_EVENTS, sections
@@ -333,7 +334,7 @@ def _groups_in_window(
     codes = {name: code for code, name in enumerate(dict.fromkeys(names[row] for row in used.tolist()))}
     distinct = list(codes)
     code = np.array([codes[names[row]] for row in used.tolist()], np.int64)[metadata.reshape(-1)]
-    line = np.searchsorted(plane.lines.event_start, rows, side="right") - 1
+    line = line_of(plane, rows)
     fits = np.array([wanted(name) for name in distinct], np.bool_)[code]
     key, group = np.unique((line * len(distinct) + code)[fits], return_inverse=True)
     group = group.reshape(-1)

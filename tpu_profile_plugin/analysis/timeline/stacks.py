@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import nested
+from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
@@ -77,25 +78,22 @@ def _paths(depth: I64, thread: I64, name: I64, threads: int) -> tuple[I64, I64, 
             break
         # The event that encloses one is the last of the level above that comes before it.
         caller = thread[here] if level == 0 else path[above[np.searchsorted(above, here) - 1]]
-        pairs, inverse = np.unique(np.stack([caller, name[here]], axis=1), axis=0, return_inverse=True)
-        path[here] = count + inverse.reshape(-1)
-        parents.append(pairs[:, 0])
-        names.append(pairs[:, 1])
-        count, above = count + len(pairs), here
+        code, first = row_codes(caller, name[here])
+        path[here] = count + code
+        parents.append(caller[first])
+        names.append(name[here][first])
+        count, above = count + len(first), here
     return path, np.concatenate(parents), np.concatenate(names)
 
 
 def _levels(parent: I64) -> list[I64]:
     """Stacks by depth; callers come before what they call."""
-    depth = np.zeros(len(parent), np.int64)
     levels, here = [], np.flatnonzero(parent < 0)
     while len(here):
         levels.append(here)
         mask = np.zeros(len(parent), np.bool_)
         mask[here] = True
-        inner = np.flatnonzero((parent >= 0) & mask[np.maximum(parent, 0)])
-        depth[inner] = len(levels)
-        here = inner
+        here = np.flatnonzero((parent >= 0) & mask[np.maximum(parent, 0)])
     return levels
 
 

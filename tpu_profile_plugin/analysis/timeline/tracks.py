@@ -8,13 +8,17 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import (
     ABSENT,
+    CUSTOM_PREFIXES,
     FRAMEWORK_OPS,
+    GPU_PREFIX,
+    HOST_THREADS,
     MODULES,
     NAME_SCOPE,
     OP_LINES,
     OPS,
     SOURCE,
     STEPS,
+    TPU_PREFIX,
     ExtraLine,
     PlaneExtras,
     Preprocessed,
@@ -29,7 +33,9 @@ from tpu_profile_plugin.analysis.common.planes import (
     shown_names,
     spans_at,
 )
+from tpu_profile_plugin.analysis.common.rows import members
 from tpu_profile_plugin.analysis.common.spans import Times, times_of
+from tpu_profile_plugin.analysis.environment.environment import task_times
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.units import PS_PER_US
@@ -67,7 +73,6 @@ FIRST_CUSTOM_PID = 501
 HOST_STRIDE = 1000
 """Offset of process ids per host, for traces of several hosts."""
 
-_HOST, _GPU, _TPU, _CUSTOM = "/host:CPU", "/device:GPU:", "/device:TPU:", "/device:CUSTOM:"
 _TRANSFERS = "Async XLA Ops"
 
 
@@ -86,7 +91,7 @@ class Section:
     @property
     def is_tpu(self) -> bool:
         """True for planes of TPUs."""
-        return self.name.startswith(_TPU)
+        return self.name.startswith(TPU_PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +115,13 @@ def sections(space: XSpace, *, older: bool = False) -> tuple[Section, ...]:
     """
     planes = [(plane.name, index, plane) for index, plane in enumerate(space.planes)]
     visible: list[Section] = []
-    hosts = sorted((entry for entry in planes if entry[0].startswith(_HOST)), key=lambda entry: entry[0])
+    hosts = sorted((entry for entry in planes if entry[0].startswith(HOST_THREADS)), key=lambda entry: entry[0])
     if older:
-        hosts = [entry for entry in hosts if entry[0] == _HOST][:1]
+        hosts = [entry for entry in hosts if entry[0] == HOST_THREADS][:1]
     visible += [_section(HOST_PID + i, index, plane) for i, (_, index, plane) in enumerate(hosts)]
-    devices = [entry for entry in planes if entry[0].startswith(_GPU)]
-    devices = devices or [entry for entry in planes if entry[0].startswith(_TPU)]
-    custom = [entry for entry in planes if entry[0].startswith(_CUSTOM)]
+    devices = [entry for entry in planes if entry[0].startswith(GPU_PREFIX)]
+    devices = devices or [entry for entry in planes if entry[0].startswith(TPU_PREFIX)]
+    custom = [entry for entry in planes if entry[0].startswith(CUSTOM_PREFIXES[0])]
     if older:
         devices, custom = devices or custom, []
     for _, index, plane in devices:
@@ -132,7 +137,7 @@ def _section(pid: int, index: int, plane: Plane) -> Section:
 
 
 def _drops_empty_lines(plane: Plane) -> bool:
-    return is_tensor_core(plane) or plane.name.startswith(_GPU)
+    return is_tensor_core(plane) or plane.name.startswith(GPU_PREFIX)
 
 
 def transfers(plane: Plane) -> I64:
@@ -176,8 +181,6 @@ def _extra_tid(line: int, display: int, ids: I64, displays: I64) -> int:
     return (display or of_file or line) & 0xFFFFFFFF
 
 
-_START_STAT = "profile_start_time"
-_ENVIRONMENT = "Task Environment"
 _NONE: I64 = np.zeros(0, np.int64)
 
 
@@ -261,13 +264,7 @@ def _disjoint(begin: I64, duration: I64, names: list[str]) -> Ruler:
 
 def time_origin_ns(space: XSpace) -> int | None:
     """Unix time of ps 0 in ns; None if it is not recorded."""
-    for plane in space.planes:
-        if plane.name == _ENVIRONMENT:
-            row = plane.stat_metadata.row(_START_STAT)
-            _, index = plane.stats.where(row)
-            if len(index):
-                return int(plane.stats.value[index[0]]) or None
-    return None
+    return task_times(space)[0] or None
 
 
 LONGEST_BRIDGE_PS = 10 * PS_PER_US
@@ -317,8 +314,7 @@ def _divided(line: ExtraLine, busy: Times) -> ExtraLine:
     if not (parts > 1).any() or parts.sum() > MOST_PARTS:
         return line
     count = np.maximum(parts, 1)
-    row = np.repeat(np.arange(len(begin)), count)
-    span = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count) + first[row]
+    row, span = members(first, count)
     cut = parts[row] > 0
     span = np.where(cut, span, 0)
     since = np.where(cut, np.maximum(begin[row], busy[0][span]), begin[row])
