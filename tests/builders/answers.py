@@ -11,7 +11,7 @@ import numpy as np
 
 from builders.xspace_text import build
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
-from tpu_profile_plugin.analysis.summary.host import HostSummary, summarize
+from tpu_profile_plugin.analysis.summary.host_summary import HostSummary, summarize
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.columns import load
 from tpu_profile_plugin.compat import xprof_form

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from builders.shown import profile
 from tpu_profile_plugin.analysis.budget.budget import HostBudget, host_budget
-from tpu_profile_plugin.analysis.communication.host import HostCommunication, host_communication
+from tpu_profile_plugin.analysis.communication.host_collectives import HostCommunication, host_communication
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
-from tpu_profile_plugin.analysis.devices.host import devices_of
+from tpu_profile_plugin.analysis.devices.inventory import devices_of
 from tpu_profile_plugin.analysis.devices.model import Device, OpSpans, Work
 from tpu_profile_plugin.analysis.devices.windows import StepWindows, step_windows
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, hlo_programs
-from tpu_profile_plugin.analysis.summary.host import may_have_groups
+from tpu_profile_plugin.analysis.summary.host_summary import may_have_groups
 from tpu_profile_plugin.columns.space import XSpace
 
 US = 10**6

@@ -10,8 +10,8 @@ import numpy as np
 
 from tpu_profile_plugin import columns
 from tpu_profile_plugin.analysis.common.spans import intersect, times_of, total
-from tpu_profile_plugin.analysis.communication.launches import most_at_once
-from tpu_profile_plugin.analysis.devices.host import devices_of
+from tpu_profile_plugin.analysis.devices.inventory import devices_of
+from tpu_profile_plugin.analysis.devices.launches import most_at_once
 from tpu_profile_plugin.analysis.devices.model import Device, Work
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 from tpu_profile_plugin.columns.arrays import Bools

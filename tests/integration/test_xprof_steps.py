@@ -11,8 +11,8 @@ from builders.answers import summary
 from builders.messages import XSpace
 
 from tpu_profile_plugin.analysis.steps.breakdown import tpu_breakdown
-from tpu_profile_plugin.analysis.steps.table import EventClass, TpuPart, drop_incomplete
-from tpu_profile_plugin.analysis.summary.host import reduce_summaries
+from tpu_profile_plugin.analysis.steps.step_table import EventClass, TpuPart, drop_incomplete
+from tpu_profile_plugin.analysis.summary.host_summary import reduce_summaries
 
 LOGDIR = Path(__file__).parents[3] / "shared" / "traces" / "logdir"
 TPU = LOGDIR / "tpu_v6e4_inference/plugins/profile/2025_03_11_19_41_39/t1v-n-0.xplane.pb"

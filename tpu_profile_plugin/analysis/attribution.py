@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -66,12 +66,19 @@ class EventOp(NamedTuple):
         return self.path.rpartition("::")[2]
 
     @property
+    def key(self) -> OpKey:
+        """Program and HLO instruction."""
+        return self.program or 0, self.hlo_op
+
+    @property
     def source(self) -> str:
         """`file:line`; "" if unknown."""
         return f"{self.source_file}:{self.source_line}" if self.source_file else ""
 
 
 NO_OP = EventOp()
+OpKey: TypeAlias = tuple[int, str]
+"""Program id, 0 if unknown, and HLO instruction."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.tools.common.devices import lacks_devices

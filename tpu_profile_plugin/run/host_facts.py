@@ -9,16 +9,14 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH
 from tpu_profile_plugin.analysis.common.reasons import TORCH_MEMORY
-from tpu_profile_plugin.analysis.compare.fingerprint import program_name
+from tpu_profile_plugin.analysis.compare.host_work import program_name
 from tpu_profile_plugin.analysis.devices.cpu_collectives import is_collective
 from tpu_profile_plugin.analysis.devices.cpu_tf import runs_tensorflow
 from tpu_profile_plugin.analysis.devices.cpu_torch import runs_pytorch
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.analysis.serving import has_requests
-from tpu_profile_plugin.analysis.summary.framework import declared_frameworks, in_order, names_pytorch
-from tpu_profile_plugin.analysis.summary.mended_times import mended_times
-from tpu_profile_plugin.analysis.summary.missing_events import missing_events
-from tpu_profile_plugin.analysis.summary.torch_recording import not_recorded
+from tpu_profile_plugin.analysis.summary.framework import declared_frameworks, in_order, names_pytorch, not_recorded
+from tpu_profile_plugin.analysis.summary.missing_events import mended_times, missing_events
 from tpu_profile_plugin.analysis.tf_data import has_iterators
 from tpu_profile_plugin.columns import Plane, XSpace, load, peek, stats
 from tpu_profile_plugin.errors import Problem

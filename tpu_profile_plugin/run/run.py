@@ -20,8 +20,8 @@ from tpu_profile_plugin.run.hosts import OnProgress, RunHosts, ignore_progress, 
 from tpu_profile_plugin.tables.stream import TableStream
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.budget.run import RunBudget
-    from tpu_profile_plugin.analysis.communication.run import RunCommunication
+    from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
+    from tpu_profile_plugin.analysis.communication.run_collectives import RunCommunication
     from tpu_profile_plugin.run.figures.comparison import Comparison
     from tpu_profile_plugin.run.figures.findings import Findings
     from tpu_profile_plugin.run.figures.gaps import Gaps

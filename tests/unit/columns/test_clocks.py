@@ -8,7 +8,7 @@ from builders.answers import run_of
 from builders.timeline import streaming
 from builders.xspace_text import build
 
-from tpu_profile_plugin.analysis.summary.mended_times import mended_times
+from tpu_profile_plugin.analysis.summary.missing_events import mended_times
 from tpu_profile_plugin.columns import DeviceClock, XSpace, load_lazily
 from tpu_profile_plugin.run.host_facts import host_facts
 

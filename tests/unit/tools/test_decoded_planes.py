@@ -9,7 +9,7 @@ import pytest
 from builders.answers import answer, answer_and_hosts, answer_of, hosts_of, rows
 from builders.xspace_text import build, build_message
 
-from tpu_profile_plugin.analysis.summary.framework_ops import need_groups
+from tpu_profile_plugin.analysis.summary.host_summary import need_groups
 from tpu_profile_plugin.columns import load_lazily
 from tpu_profile_plugin.run.figures.framework_ops import host_framework_ops
 from tpu_profile_plugin.run.figures.summary import host_summary

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from builders.answers import host_of
 
-from tpu_profile_plugin.analysis.budget.host_reader import EVENTS, MAIN, TIME
+from tpu_profile_plugin.analysis.budget.host_time import EVENTS, MAIN, TIME
 from tpu_profile_plugin.analysis.memory.allocations import ALLOCATORS
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.columns.space import LazyDecoder

@@ -6,7 +6,7 @@ import pytest
 from builders.asked import ask, rows
 from builders.programs import hlo
 
-from tpu_profile_plugin.analysis.ops.gpu.kernel_table import Launch, is_matrix_equation, parse_launch
+from tpu_profile_plugin.analysis.ops.gpu_kernels import Launch, is_matrix_equation, parse_launch
 from tpu_profile_plugin.tools.ops.kernel_stats import TOOL
 
 DETAILS = "regs:32 static_shared:16 dynamic_shared:48 grid:4,2,1 block:128,1,1 occ_pct:37.5"

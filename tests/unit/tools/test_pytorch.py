@@ -12,7 +12,7 @@ from builders.spaces import events as host_events
 from builders.spaces import loaded
 
 from tpu_profile_plugin.analysis.common.op_names import xprof_collective
-from tpu_profile_plugin.analysis.devices.host import RUNS_WITHIN_HOST_CALLS
+from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.environment.gpus import peaks_by_dtype
 from tpu_profile_plugin.analysis.ops.torch_inputs import dtype_of
 from tpu_profile_plugin.formats import unpack

@@ -9,7 +9,7 @@ from builders import planes
 from builders.asked import ask
 from builders.profiles.findings import tpu
 
-from tpu_profile_plugin.analysis.budget.run import merge_budgets
+from tpu_profile_plugin.analysis.budget.run_budget import merge_budgets
 from tpu_profile_plugin.analysis.findings.find import Report, RuleFinding
 from tpu_profile_plugin.analysis.findings.headline import Headline
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_OTHER
-from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.analysis.common.spans import PartTimes
 from tpu_profile_plugin.analysis.devices.model import RunDevice
-from tpu_profile_plugin.analysis.summary.coverage import coverage
-from tpu_profile_plugin.analysis.summary.recording import Recording
+from tpu_profile_plugin.analysis.summary.recording import Recording, coverage
 from tpu_profile_plugin.run.figures.spending import step_notes
 from tpu_profile_plugin.units import PS_PER_MS
 

@@ -5,7 +5,7 @@ from builders.answers import answer, rows
 from builders.planes import SPARSE_CORE, host, marked
 
 from tpu_profile_plugin.analysis.environment.environment import Peaks
-from tpu_profile_plugin.analysis.steps.bottleneck import Aspect
+from tpu_profile_plugin.analysis.steps.breakdown import Aspect
 from tpu_profile_plugin.tools.common import step_texts
 from tpu_profile_plugin.tools.fleet import pod_viewer
 from tpu_profile_plugin.tools.ops import framework_op_stats

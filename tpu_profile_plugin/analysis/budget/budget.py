@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget import categories as part
-from tpu_profile_plugin.analysis.budget.host_reader import HostReader
-from tpu_profile_plugin.analysis.budget.host_time import HostTime, MainThread
+from tpu_profile_plugin.analysis.budget.host_time import HostReader, HostTime, MainThread
 from tpu_profile_plugin.analysis.budget.idle import NamedTime, idle_parts, name_idle, split_idle
 from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.common.spans import (

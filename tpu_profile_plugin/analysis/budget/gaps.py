@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.host_reader import HostReader
-from tpu_profile_plugin.analysis.budget.host_time import MainThread
+from tpu_profile_plugin.analysis.budget.host_time import HostReader, MainThread
 from tpu_profile_plugin.analysis.budget.idle import name_idle
 from tpu_profile_plugin.analysis.common.spans import Times, subtract
 from tpu_profile_plugin.analysis.devices.model import Device, busy

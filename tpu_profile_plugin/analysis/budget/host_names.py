@@ -1,13 +1,63 @@
-"""What the host does while a device is idle, from the names of its events."""
+"""What host events are, by their names and the files of their code."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 
-from tpu_profile_plugin.analysis.budget.library_files import NO_FILES, SourceFiles, is_library
+from tpu_profile_plugin.analysis.common.data_files import rows
 from tpu_profile_plugin.analysis.common.op_names import compiles_torch
 from tpu_profile_plugin.system.name_cache import cached_by_name
+
+_GENERATED = ("gen_", "__autograph_generated_file")
+"""Begins of names of files that TensorFlow generates, in its package and while it runs."""
+
+
+@cache
+def _functions() -> dict[str, frozenset[str]]:
+    """Functions of a framework by file; an empty set stands for all functions of the file."""
+    return {file: frozenset(functions) for file, *functions in rows(__file__, "library_files.txt")}
+
+
+@cache
+def _packages() -> tuple[str, ...]:
+    """Directories of packages, as PyTorch's profiler writes them: relative to where Python found them."""
+    return tuple(file for file in _functions() if file.endswith("/"))
+
+
+def is_library(file: str, function: str) -> bool:
+    """Whether a function of a file belongs to a framework or to Python."""
+    if "/" in file:
+        return file.startswith(_packages()) or _INSTALLED.search(file) is not None
+    functions = _functions().get(file)
+    return file.startswith(_GENERATED) or (functions is not None and (not functions or function in functions))
+
+
+_INSTALLED = re.compile(r"(?:^|/)(?:site|dist)-packages/|/lib(?:64)?/python\d|^<")
+"""Paths of packages and of Python itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFiles:
+    """Names of files by the paths that programs were traced from: of the user's code, and of packages only."""
+
+    own: frozenset[str] = frozenset()
+    installed: frozenset[str] = frozenset()
+
+
+NO_FILES = SourceFiles()
+
+
+def source_files(paths: Iterable[str]) -> SourceFiles:
+    """The names of these files."""
+    own: set[str] = set()
+    installed: set[str] = set()
+    for path in filter(None, paths):
+        (installed if _INSTALLED.search(path) else own).add(path.rpartition("/")[2])
+    return SourceFiles(frozenset(own), frozenset(installed - own))
 
 
 class Activity(IntEnum):

@@ -1,16 +1,17 @@
-"""The host's side of idle time: sets of time by activity, and the main thread's events by depth."""
+"""What a host does over time: its events by kind, and reading no more of them than an answer needs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.budget import host_names
-from tpu_profile_plugin.analysis.budget.library_files import NO_FILES, SourceFiles
+from tpu_profile_plugin.analysis.budget.host_names import NO_FILES, SourceFiles, source_files
 from tpu_profile_plugin.analysis.common.planes import (
     host_plane,
     line_of,
@@ -22,9 +23,10 @@ from tpu_profile_plugin.analysis.common.planes import (
 from tpu_profile_plugin.analysis.common.spans import Times, join, no_time, subtract, times_of
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH
-from tpu_profile_plugin.analysis.ops.tf_functions import FUNCTION_CALL
+from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, hlo_programs, source_paths
+from tpu_profile_plugin.analysis.ops.thread_ops import FUNCTION_CALL
+from tpu_profile_plugin.analysis.steps.host_steps import is_explicit_marker
 from tpu_profile_plugin.analysis.steps.inferred import Evidence
-from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
 from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64, U8, U32, Bools
@@ -349,3 +351,60 @@ def _launches(space: XSpace, plane: Plane) -> tuple[I64, I64, I64]:
             return key[events], *spans_at(plane, events)
     none = np.zeros(0, np.int64)
     return none, none, none
+
+
+Keep: TypeAlias = Callable[[Hashable, Callable[[], Any]], Any]
+"""(key, make) -> what `make` returns, made once per key."""
+EVENTS, TIME, MAIN = "telling_events", "host_time", "main_thread"
+"""Keys of the parts; that of a main thread is a tuple which begins with `MAIN`."""
+
+
+class HostReader:
+    """What one host did.
+
+    `keep` stores the parts, by default in this object; `programs` are the profile's, which tell files of the user's.
+    """
+
+    def __init__(
+        self, space: XSpace, keep: Keep | None = None, programs: Callable[[], HloPrograms] | None = None
+    ) -> None:
+        self.space = space
+        self._programs = programs or (lambda: hlo_programs(space))
+        self._keep = _memory() if keep is None else keep
+
+    @property
+    def events(self) -> Plane | None:
+        """The host plane with at least the events that tell what the host does, and all that launch work."""
+        plane = host_plane(self.space)
+        if plane is None or plane.decoded:
+            return plane
+        read: Plane | None = self._keep(EVENTS, lambda: telling_events(self.space))
+        return read
+
+    @property
+    def time(self) -> HostTime:
+        """What the host did when."""
+        time: HostTime = self._keep(TIME, lambda: host_time(self.space, self.events))
+        return time
+
+    def main(self, since: int, until: int, evidence: Evidence | None = None) -> MainThread:
+        """The main thread; arguments as those of `main_thread`."""
+        main: MainThread = self._keep(
+            (MAIN, since, until, evidence),
+            lambda: main_thread(self.space, self.time, since, until, evidence, self._files),
+        )
+        return main
+
+    def _files(self) -> SourceFiles:
+        return source_files(source_paths(self._programs()))
+
+
+def _memory() -> Keep:
+    kept: dict[Hashable, Any] = {}
+
+    def keep(key: Hashable, make: Callable[[], Any]) -> Any:
+        if key not in kept:
+            kept[key] = make()
+        return kept[key]
+
+    return keep

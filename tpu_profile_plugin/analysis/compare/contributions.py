@@ -1,10 +1,13 @@
-"""The difference of the average step as contributions that add up to it, each one change with its name."""
+"""What adds up to the difference between two runs."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import (
     BETWEEN,
@@ -19,11 +22,159 @@ from tpu_profile_plugin.analysis.budget.categories import (
     UNKNOWN,
 )
 from tpu_profile_plugin.analysis.common.op_names import short_kernels
-from tpu_profile_plugin.analysis.compare.changes import MORE_OFTEN, Kind, describe, how, kind_of
-from tpu_profile_plugin.analysis.compare.machine import Machine, machine
+from tpu_profile_plugin.analysis.compare.host_work import CONTAINERS
 from tpu_profile_plugin.analysis.compare.match import Match
-from tpu_profile_plugin.analysis.compare.noise import Sample, welch
-from tpu_profile_plugin.analysis.compare.run import RunWork
+from tpu_profile_plugin.analysis.compare.run_work import RunWork, Sample, WorkedOp, welch
+from tpu_profile_plugin.columns.arrays import F64
+
+LEAST_FACTOR = 1.1
+"""Least factor, or its inverse: below, ops are as fast as before."""
+ALIKE = 1.3
+"""Largest ratio between an op's own factor and the common one: other processes do not slow all ops down equally."""
+LEAST_OPS = 5
+"""Fewest ops that tell of the machine; fewer may have changed together."""
+LEAST_SHARE = 0.8
+"""Least share of the time of unchanged ops that must have the common factor."""
+LEAST_TIME = 0.005
+"""Least share of that time for an op to count among `LEAST_OPS`: short ones vary by themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """How much longer unchanged ops take.
+
+    Attributes:
+      factor: of the time of an op, run to base.
+      members: positions of the matches whose ops have about that factor.
+    """
+
+    factor: float
+    members: frozenset[int]
+
+
+def machine(matches: Sequence[Match]) -> Machine | None:
+    """The common factor of unchanged ops; None if there is none, or too little to tell.
+
+    It must not hang on one match: without the one with most time it is about the same.
+    """
+    rows = [i for i, one in enumerate(matches) if one.relation == "same" and _runs_equal(one)]
+    times = np.array([[sum(op.ps for op in side) for side in (matches[i].base, matches[i].run)] for i in rows])
+    if not rows:
+        return None
+    known = (times > 0).all(axis=1)
+    old, new = times[known].T
+    index = np.array(rows)[known]
+    count = np.array([len(matches[i].base) for i in index])
+    if len(index) < 2:
+        return None
+    factors = new / old
+    common = _median(factors, old)
+    if 1 / LEAST_FACTOR < common < LEAST_FACTOR:
+        return None
+    alike = _alike(factors, common)
+    counted = alike & (old >= LEAST_TIME * old.sum())
+    others = np.arange(len(old)) != old.argmax()
+    if (
+        count[counted].sum() < LEAST_OPS
+        or old[alike].sum() < LEAST_SHARE * old.sum()
+        or not _alike(np.array([_median(factors[others], old[others])]), common)[0]
+    ):
+        return None
+    return Machine(common, frozenset(index[alike].tolist()))
+
+
+def _alike(factors: F64, common: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    near: np.ndarray[tuple[int], np.dtype[np.bool_]] = (factors >= common / ALIKE) & (factors <= common * ALIKE)
+    return near
+
+
+def _median(values: F64, weights: F64) -> float:
+    """The value at which half of the weights are reached."""
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order])
+    return float(values[order[np.searchsorted(reached, reached[-1] / 2)]])
+
+
+def _runs_equal(match: Match) -> bool:
+    old, new = (sum(op.runs for op in side) for side in (match.base, match.run))
+    return bool(old) and bool(new) and 1 / LEAST_FACTOR < new / old < LEAST_FACTOR
+
+
+Kind = Literal[
+    "slower", "faster", "added", "removed", "split", "merged", "dtype_changed", "shape_changed", "more_often",
+    "fewer_often", "more_executions", "fewer_executions", "single_steps", "machine", "rest",
+]  # fmt: skip
+MORE_OFTEN = 1.1
+"""Least ratio of runs per step to the base's for "more often", if a single run takes no longer."""
+LONGER = 1.1
+"""Least ratio of the time of a run to the base's for a slower run."""
+
+
+def kind_of(match: Match) -> Kind:
+    """How the ops of a match differ."""
+    if match.relation in ("dtype_changed", "shape_changed", "split", "merged", "added", "removed"):
+        return match.relation
+    old, new = (sum(op.ps for op in side) for side in (match.base, match.run))
+    before, after = (sum(op.runs for op in side) for side in (match.base, match.run))
+    if before and after and old and new:
+        longer = (new / after) / (old / before)
+        if after > MORE_OFTEN * before and longer < LONGER:
+            return "more_often"
+        if before > MORE_OFTEN * after and longer > 1 / LONGER:
+            return "fewer_often"
+    return "slower" if new >= old else "faster"
+
+
+def how(match: Match) -> str:
+    """What changed in element types: "bf16 → f32"; "" if nothing did."""
+    old, new = match.types
+    return f"{old or 'none'} → {new or 'none'}" if old or new else ""
+
+
+def describe(matches: Sequence[Match], short: Mapping[str, str]) -> str:
+    """A change in words: the op with most time, loops around others last, how many there are, and how they changed.
+
+    `short` are the short names of ops, by name.
+    """
+    most = max(matches, key=_weight)
+    old, new = most.programs
+    text = how(most)
+    if most.relation == "shape_changed":
+        text = _shapes(most)
+    if most.relation in ("split", "merged") and old and new and ", " in f"{old}{new}":
+        return f"{old} → {new}"
+    name = _names(most, short)
+    if len(matches) > 1:
+        name = f"{len(matches)} ops such as {name}"
+    where = old if old == new or not new else new if not old else f"{old} → {new}"
+    return " ".join(part for part in (f"{where}: {name}" if where else name, f"({text})" if text else "") if part)
+
+
+def _weight(match: Match) -> tuple[bool, float]:
+    ops = [op for op in (*match.base, *match.run) if op.name != CONTAINERS]
+    return bool(ops), max(sum(op.ps for op in match.base), sum(op.ps for op in match.run))
+
+
+def _names(match: Match, short: Mapping[str, str]) -> str:
+    """The ops of a match by the framework's names, else their own."""
+
+    def side(ops: Sequence[WorkedOp]) -> str:
+        ordered = sorted(ops, key=lambda op: -op.ps)
+        shown = ", ".join(dict.fromkeys(short[op.name] for op in ordered[:3]))
+        return f"{shown} and {len(ordered) - 3} more" if len(ordered) > 3 else shown
+
+    old, new = side(match.base), side(match.run)
+    if match.relation in ("split", "merged"):
+        return f"{old} → {new}"
+    framework = next((op.print.framework for op in (*match.run, *match.base) if op.print.framework), "")
+    return f"{new or old}{f' ({framework})' if framework else ''}"
+
+
+def _shapes(match: Match) -> str:
+    """The first shape that differs."""
+    pairs = zip(match.base[0].print.shapes, match.run[0].print.shapes, strict=False)
+    return next((f"{old} → {new}" for old, new in pairs if old != new), "")
+
 
 LEAST_CAUSE = 0.5
 """Least share of a difference that one function, or one part of the time between steps, must have to be named."""

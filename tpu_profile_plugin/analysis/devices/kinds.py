@@ -6,7 +6,7 @@ import re
 
 from tpu_profile_plugin.analysis.common.op_names import UNKNOWN_KIND, computes_only, kernel_collective
 from tpu_profile_plugin.analysis.devices.model import Work
-from tpu_profile_plugin.analysis.ops.text import WITH_INNER_OPS
+from tpu_profile_plugin.analysis.ops.op_tables import WITH_INNER_OPS
 
 COLLECTIVES = (
     *("reduce-scatter", "all-reduce", "all-gather", "ragged-all-to-all", "all-to-all", "collective-permute"),

@@ -9,17 +9,17 @@ from typing import TypeVar
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.budget import HostBudget
-from tpu_profile_plugin.analysis.budget.host_reader import HostReader, Keep
-from tpu_profile_plugin.analysis.budget.run import RunBudget, merge_budgets
+from tpu_profile_plugin.analysis.budget.host_time import HostReader, Keep
+from tpu_profile_plugin.analysis.budget.run_budget import RunBudget, merge_budgets
 from tpu_profile_plugin.analysis.common.planes import Preprocessed, host_plane
-from tpu_profile_plugin.analysis.communication.host import HostCommunication
+from tpu_profile_plugin.analysis.communication.host_collectives import HostCommunication
 from tpu_profile_plugin.analysis.devices.model import Device
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.memory.allocations import ALLOCATORS, MemoryUse, device_allocators
-from tpu_profile_plugin.analysis.ops.table import OpTable
-from tpu_profile_plugin.analysis.summary.cpu_ops import cpu_op_table
-from tpu_profile_plugin.analysis.summary.host import HostSummary
+from tpu_profile_plugin.analysis.ops.op_tables import OpTable
+from tpu_profile_plugin.analysis.summary.host_summary import HostSummary
+from tpu_profile_plugin.analysis.summary.op_summary import cpu_op_table
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64
 

@@ -8,7 +8,7 @@ from enum import Enum
 import numpy as np
 
 from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
-from tpu_profile_plugin.analysis.ops.records import CMEM, HBM, READ, VMEM, WRITE
+from tpu_profile_plugin.analysis.ops.op_tables import CMEM, HBM, READ, VMEM, WRITE
 from tpu_profile_plugin.columns.arrays import F64, Bools
 from tpu_profile_plugin.units import GIB, GIGA, KILO, PS_PER_NS
 

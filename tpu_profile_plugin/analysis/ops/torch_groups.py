@@ -13,13 +13,11 @@ from tpu_profile_plugin.analysis.common.op_names import PYTORCH, OpName, parse_o
 from tpu_profile_plugin.analysis.common.planes import recorded_lines
 from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.environment.environment import plane_text
-from tpu_profile_plugin.analysis.ops.gpu.dtypes import half_equivalents
-from tpu_profile_plugin.analysis.ops.gpu.kernel_table import KernelTimes, combine_kernel_times
-from tpu_profile_plugin.analysis.ops.gpu.ops import OP_BEGINS
-from tpu_profile_plugin.analysis.ops.gpu.tensor_cores import uses_tensor_core
-from tpu_profile_plugin.analysis.ops.host import Runs, host_ops
-from tpu_profile_plugin.analysis.ops.table import OpTable, combine
-from tpu_profile_plugin.analysis.ops.torch_inputs import SHAPES, TYPES, OpInputs
+from tpu_profile_plugin.analysis.ops.gpu_kernels import KernelTimes, combine_kernel_times, uses_tensor_core
+from tpu_profile_plugin.analysis.ops.gpu_ops import OP_BEGINS
+from tpu_profile_plugin.analysis.ops.op_tables import OpTable, combine
+from tpu_profile_plugin.analysis.ops.thread_ops import Runs, host_ops
+from tpu_profile_plugin.analysis.ops.torch_inputs import SHAPES, TYPES, OpInputs, half_equivalents
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import F64, I64

@@ -1,4 +1,4 @@
-"""What PyTorch recorded with its ops: shapes and types of operands, and the calls of Python that led to them."""
+"""Operands of PyTorch's ops: shapes and types, calls of Python that led to them, and rates by type."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ import numpy as np
 from tpu_profile_plugin.analysis.attribution import named_ops
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
 from tpu_profile_plugin.analysis.common.rows import row_codes
+from tpu_profile_plugin.analysis.environment.environment import gpu_capabilities, plane_int
+from tpu_profile_plugin.analysis.environment.gpus import peaks_by_dtype
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
+from tpu_profile_plugin.columns.arrays import F64, I64
 
 SHAPES, TYPES, _STACK = "Input Dims", "Input type", "source_stack"
 _QUOTED = re.compile(r'"([^"]*)"')
@@ -99,3 +102,25 @@ def dtype_of(types: str, kernel: str = "") -> str:
         dtype = "fp8" if "float8" in lower else "fp4" if "float4" in lower else _DTYPES.get(lower, "")
         return "tf32" if dtype == "fp32" and _TF32_KERNEL.search(kernel) else dtype
     return ""
+
+
+_HALF = "fp16"
+
+
+def half_equivalents(space: XSpace, plane: Plane, events: I64) -> F64:
+    """How many operations in half precision the device could do in the time of one, per event; 1 where unknown.
+
+    By this the share of the peak (which is that of half precision) is the share of what the op's data type allows.
+    """
+    name, memory = gpu_capabilities(space, plane).name, plane_int(space, plane, "memory_size")
+    peaks = peaks_by_dtype(name, memory)
+    if _HALF not in peaks or plane.stat_metadata.row(TYPES) is None:
+        return np.ones(len(events))
+    types, texts = read.strings(space, plane, plane.events.stats, TYPES)
+    columns = types[events].astype(np.int64), plane.events.metadata[events].astype(np.int64)
+    code, first = row_codes(*columns)
+    names = plane.event_metadata.names
+    pairs = zip(*(column[first].tolist() for column in columns), strict=True)
+    known = (dtype_of(texts[text], names[row]) if text >= 0 else "" for text, row in pairs)
+    weights = np.array([peaks[_HALF] / peaks.get(dtype, peaks[_HALF]) for dtype in known])
+    return weights[code] if len(weights) else np.ones(0)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
-from tpu_profile_plugin.analysis.ops.records import HBM, READ, WRITE, OpRecords
-from tpu_profile_plugin.analysis.ops.table import IDLE
+from tpu_profile_plugin.analysis.ops.op_tables import HBM, IDLE, READ, WRITE, OpRecords
 from tpu_profile_plugin.units import GIGA, KILO, PS_PER_NS, PS_PER_S
 
 PROGRAM, CATEGORY, PROVENANCE = "program", "category", "provenance"

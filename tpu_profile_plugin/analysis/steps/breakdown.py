@@ -1,4 +1,4 @@
-"""Breakdown of step time by category: nine categories for CPUs and GPUs, and those of TPUs."""
+"""What steps spend their time on, in XProf's reading: parts, input processing on the host, and the verdict."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common import op_names
 from tpu_profile_plugin.analysis.common.rows import joined
 from tpu_profile_plugin.analysis.common.spans import PartTimes
 from tpu_profile_plugin.analysis.common.statistics import Statistics, statistics
-from tpu_profile_plugin.analysis.steps.table import EventClass, StepTable, TpuPart
+from tpu_profile_plugin.analysis.ops.thread_ops import HostOps
+from tpu_profile_plugin.analysis.steps.step_table import EventClass, StepTable, TpuPart
 from tpu_profile_plugin.columns.arrays import F64, I64
-from tpu_profile_plugin.units import PS_PER_MS
+from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
 
 BLOCK = 1 << 16
 """Pairs of step and core per block, to bound temporary memory: profiles of thousands of hosts would need gigabytes."""
@@ -268,3 +270,175 @@ def pod_ps(steps: StepTable) -> I64:
     split[:, :, _POD_COMPUTE] += np.where(has_input, waiting, 0)
     split[:, :, _POD_INPUT] += np.where(has_input, 0, waiting)
     return split
+
+
+HIGH_INPUT, MODERATE_INPUT, OTHER_INPUT = 20.0, 5.0, 3.0
+HIGH_ASPECT, MODERATE_ASPECT = 15.0, 3.0
+HIGH_SPARSE, ALL_REDUCE_OVER_INPUT = 10.0, 6.0
+HALF_PRECISION_SHARE = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class InputVerdict:
+    """Classification of the time waiting for input.
+
+    Attributes:
+      bottleneck: "unknown" (no steps), "host", "both" or "device".
+      level: "", "HIGHLY", "MODERATELY", "POTENTIALLY" or "NOT".
+      percent: the share of the step time that determined the class.
+    """
+
+    bottleneck: str
+    level: str
+    percent: float
+
+
+@dataclass(frozen=True, slots=True)
+class Aspect:
+    """Another use of the step time: its class ("no", "moderate" or "high") and its share in percent."""
+
+    level: str = "no"
+    percent: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Bottleneck analysis of the steps; `output` and the following fields are set for TPUs only."""
+
+    input: InputVerdict
+    kernel_launch: Aspect = Aspect()
+    collectives: Aspect = Aspect()
+    all_others: Aspect = Aspect()
+    output: Aspect = Aspect()
+    idle: Aspect = Aspect()
+    all_reduce: Aspect = Aspect()
+    sparse_core: Aspect = Aspect()
+
+
+def input_verdict(steps: int, input_percent: float, other_percent: float | None = None) -> InputVerdict:
+    """Classifies the share of input; bounds are inclusive. `other_percent` is the share of unexplained time."""
+    if steps == 0:
+        return InputVerdict("unknown", "", 0.0)
+    if input_percent >= HIGH_INPUT:
+        return InputVerdict("host", "HIGHLY", input_percent)
+    if input_percent >= MODERATE_INPUT:
+        return InputVerdict("both", "MODERATELY", input_percent)
+    if other_percent is not None and other_percent >= OTHER_INPUT:
+        return InputVerdict("both", "POTENTIALLY", other_percent)
+    return InputVerdict("device", "NOT", input_percent)
+
+
+def aspect(percent: float, moderate: float = MODERATE_ASPECT, high: float = HIGH_ASPECT) -> Aspect:
+    """Classifies another share of the step time; bounds are inclusive."""
+    level = "high" if percent >= high else "moderate" if percent >= moderate else "no"
+    return Aspect(level, percent)
+
+
+def generic_verdict(steps: GenericBreakdown) -> Verdict:
+    """Bottleneck analysis of CPU and GPU steps."""
+    others = steps.percent("other")
+    verdict = input_verdict(len(steps.labels), steps.percent("infeed"), others)
+    return Verdict(
+        input=verdict,
+        kernel_launch=aspect(steps.percent("kernel_launch")),
+        collectives=aspect(steps.percent("device_collectives")),
+        # Unexplained time is reported once: as potential input, or separately.
+        all_others=Aspect("no", others) if verdict.level == "POTENTIALLY" else aspect(others),
+    )
+
+
+def tpu_verdict(steps: TpuBreakdown) -> Verdict:
+    """Bottleneck analysis of TPU steps."""
+    sparse = steps.percent(steps.scv0_compute, steps.scv0_infeed)
+    waiting = steps.percent(steps.infeed, steps.scv0_infeed)
+    all_reduce = steps.percent(steps.all_reduce_compute, steps.all_reduce_sync)
+    return Verdict(
+        input=input_verdict(len(steps.labels), waiting),
+        output=aspect(steps.percent(steps.outfeed), MODERATE_INPUT, HIGH_INPUT),
+        idle=aspect(steps.percent(steps.idle)),
+        # All-reduce is reported only if it takes clearly more time than the wait for input.
+        all_reduce=Aspect("moderate" if all_reduce - waiting >= ALL_REDUCE_OVER_INPUT else "no", all_reduce),
+        sparse_core=aspect(sparse, 1e-9, HIGH_SPARSE),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class InputOp:
+    """Sums over all runs of one input op; shares are relative to the self time of all input ops."""
+
+    name: str
+    count: int
+    time_ps: int
+    self_ps: int
+    time_share: float
+    self_share: float
+    category: str
+
+
+@dataclass(frozen=True, slots=True)
+class InputBreakdown:
+    """Input processing time on the host in microseconds, and its ops by self time descending."""
+
+    ops: tuple[InputOp, ...] = ()
+    enqueue_us: float = 0.0
+    demanded_read_us: float = 0.0
+    advanced_read_us: float = 0.0
+    preprocessing_us: float = 0.0
+    unclassified_us: float = 0.0
+
+    @property
+    def uses_dataset(self) -> bool:
+        """True if the breakdown has time reading files or preprocessing."""
+        return self.demanded_read_us > 0 or self.advanced_read_us > 0 or self.preprocessing_us > 0
+
+
+def input_breakdown(host: HostOps, transfer_share: float) -> InputBreakdown:
+    """Breaks down the host's input processing time.
+
+    Only a part of it is recorded as ops. The ratio of enqueue time to total input time is known from consecutive infeed
+    enqueues, or else as `transfer_share`, the share of step time in host-to-device transfers. The rest of the input
+    time follows from it, and the recorded ops are scaled to that.
+    """
+    ops = input_ops(host)
+    if not ops:
+        return InputBreakdown()
+    recorded = dict.fromkeys(
+        (op_names.ENQUEUE, op_names.DEMANDED_READ, op_names.ADVANCED_READ, op_names.PREPROCESSING), 0.0
+    )
+    for op in ops:
+        if op.category in recorded:
+            recorded[op.category] += op.self_ps / PS_PER_US
+    enqueue = recorded.pop(op_names.ENQUEUE)
+    processing = sum(recorded.values())
+    ratio = host.infeed.duration_ps / host.infeed.distance_ps if host.infeed.distance_ps > 0 else transfer_share
+    ratio = min(1.0, ratio)
+    other = enqueue * (1 - ratio) / ratio if ratio else processing
+    scale = other / processing if processing else 0.0
+    return InputBreakdown(
+        ops=ops,
+        enqueue_us=enqueue,
+        demanded_read_us=recorded[op_names.DEMANDED_READ] * scale,
+        advanced_read_us=recorded[op_names.ADVANCED_READ] * scale,
+        preprocessing_us=recorded[op_names.PREPROCESSING] * scale,
+        unclassified_us=max(0.0, other - processing * scale),
+    )
+
+
+def input_ops(host: HostOps) -> tuple[InputOp, ...]:
+    """The host's input ops, by self time descending."""
+    table = host.ops
+    categories = [op_names.input_category(name, kind) for name, kind in zip(table.name, table.category, strict=True)]
+    rows = [row for row in table.by_self_time() if categories[row]]
+    total = int(table.self_ps[rows].sum()) if rows else 0
+    return tuple(
+        InputOp(
+            name=table.name[row],
+            count=int(table.occurrences[row]),
+            time_ps=int(table.time_ps[row]),
+            self_ps=int(table.self_ps[row]),
+            time_share=int(table.time_ps[row]) / total if total else 0.0,
+            self_share=int(table.self_ps[row]) / total if total else 0.0,
+            category=categories[row],
+        )
+        for row in rows
+    )

@@ -16,12 +16,22 @@ from tpu_profile_plugin.analysis.common.planes import (
     is_tensor_core,
     lines_named,
 )
-from tpu_profile_plugin.analysis.ops.records import OpRecords, combine_records, no_traffic
-from tpu_profile_plugin.analysis.ops.text import is_transfer, may_have_inner_ops
-from tpu_profile_plugin.analysis.ops.tpu.ops import DeviceSpans, OpMetadata, device_spans, op_metadata
-from tpu_profile_plugin.analysis.ops.tpu.records import core_records, table_rows
-from tpu_profile_plugin.analysis.steps.across_hosts import merge_steps
-from tpu_profile_plugin.analysis.steps.table import StepTable
+from tpu_profile_plugin.analysis.ops.op_tables import (
+    OpRecords,
+    combine_records,
+    is_transfer,
+    may_have_inner_ops,
+    no_traffic,
+)
+from tpu_profile_plugin.analysis.ops.tpu_ops import (
+    DeviceSpans,
+    OpMetadata,
+    core_records,
+    device_spans,
+    op_metadata,
+    table_rows,
+)
+from tpu_profile_plugin.analysis.steps.step_table import StepTable, merge_steps
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import F64, I64
 

@@ -1,4 +1,4 @@
-"""Says which work of devices ran and was not recorded, and what the profiler reports as lost."""
+"""Events that a recording lacks, and those whose times were mended."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from tpu_profile_plugin.analysis.common.reasons import (
     GRAPH_EVENTS_MISSING,
     Reason,
 )
-from tpu_profile_plugin.analysis.devices.host import devices_of
+from tpu_profile_plugin.analysis.devices.inventory import devices_of
 from tpu_profile_plugin.analysis.devices.unrecorded import Unrecorded, launches_of_host, may_launch, unrecorded
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
-from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.columns import DeviceClock, ImpossibleTimes, Plane, XSpace
 from tpu_profile_plugin.errors import Problem
+from tpu_profile_plugin.units import duration
 
 FEW = 0.02
 """Up to this share of the launches may lack their event: the recording ends while the last ones wait."""
@@ -92,3 +93,53 @@ def _executes_elsewhere(space: XSpace, host: Plane) -> str:
     if telling is not None and (count := len(launches_of_host(telling))):
         return f"The host launched work on a GPU {count:,} times"
     return ""
+
+
+_MOST_NAMED = 3
+_TIMES = "an impossible time (0, negative, or far from all others)"
+_DURATIONS = "a duration that spans many later events of its stream"
+
+
+def mended_times(lines: Sequence[ImpossibleTimes], clocks: Sequence[DeviceClock]) -> Iterator[Problem]:
+    """A problem for each kind of times that cannot be as recorded: how many, and what was done."""
+    yield from _impossible_times(lines)
+    yield from _clock_skews(clocks)
+
+
+def _impossible_times(lines: Sequence[ImpossibleTimes]) -> Iterator[Problem]:
+    """Per kind the lines with most of the events."""
+    for code, counts, what, done, kept in (
+        ("impossible_times", [line.left_out for line in lines], _TIMES, "left out", "counted here"),
+        ("impossible_durations", [line.shortened for line in lines], _DURATIONS, "cut short", "counted in full here"),
+    ):
+        total = sum(counts)
+        if not total:
+            continue
+        affected = [(count, line) for count, line in zip(counts, lines, strict=True) if count]
+        most = sorted(affected, key=lambda one: -one[0])
+        named = [
+            f"{count:,} on {line.line[:100] or 'an unnamed line'} of {line.plane[:100]}"
+            for count, line in most[:_MOST_NAMED]
+        ]
+        more = len(most) - _MOST_NAMED
+        named += [f"the others on {more} more {'line' if more == 1 else 'lines'}"] if more > 0 else []
+        events, are = ("1 event has", "is") if total == 1 else (f"{total:,} events have", "are")
+        verdict = kept if any(line.kept for _, line in most) else done
+        yield Problem(code, f"{events} {what} and {are} {verdict}: {', '.join(named)}.", count=total)
+
+
+def _clock_skews(clocks: Sequence[DeviceClock]) -> Iterator[Problem]:
+    """Per device by how much its clock disagrees with its host's."""
+    for clock in clocks:
+        device = clock.device.removeprefix("/device:").replace(":", " ")
+        count = (
+            f"all {clock.pairs:,}" if clock.impossible == clock.pairs else f"{clock.impossible:,} of {clock.pairs:,}"
+        )
+        proof = f"{count} launches and waits cannot have been as recorded"
+        if clock.offset_ps:
+            which = "behind" if clock.offset_ps > 0 else "ahead of"
+            far = duration(abs(clock.offset_ps))
+            text = f"The clock of {device} is {far} {which} its host's: {proof}. Its times are moved."
+        else:
+            text = f"The clock of {device} disagrees with its host's: {proof}, and no offset makes them agree."
+        yield Problem("clock_skew", text, count=clock.impossible)

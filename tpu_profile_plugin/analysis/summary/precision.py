@@ -13,10 +13,9 @@ from tpu_profile_plugin.analysis.common.op_names import kernel_collective, memcp
 from tpu_profile_plugin.analysis.common.planes import on_recorded_line
 from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
-from tpu_profile_plugin.analysis.ops.table import OpTable
-from tpu_profile_plugin.analysis.ops.text import WITH_INNER_OPS
+from tpu_profile_plugin.analysis.ops.op_tables import WITH_INNER_OPS, OpTable
 from tpu_profile_plugin.analysis.ops.torch_inputs import TYPES, dtype_of
-from tpu_profile_plugin.analysis.ops.tpu.ops import OpMetadata
+from tpu_profile_plugin.analysis.ops.tpu_ops import OpMetadata
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 
@@ -110,7 +109,7 @@ def _of_gpu(space: XSpace, plane: Plane, hlo: HloOps) -> Precision:
         if memcpy_kind(kernel, short=True) or kernel_collective(kernel) or _moves(kernel):
             continue
         op = named.at(code)
-        instruction = hlo.find(op.program or 0, op.hlo_op) if op.hlo_op else None
+        instruction = hlo.find(*op.key) if op.path else None
         bits = 0 if instruction is None else float_bits(hlo.text(op.program or 0, instruction))
         narrow = bool(_HALF_NAMES.search(kernel.lower()))
         if typed >= 0 and (dtype := dtype_of(type_texts[typed], kernel)):

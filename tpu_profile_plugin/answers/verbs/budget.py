@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, GROUP_OF, label_of
-from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.analysis.common.reasons import PROFILE
 from tpu_profile_plugin.analysis.summary.outliers import step_outliers
 from tpu_profile_plugin.answers.answer import Answer, Link, Next

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, label_of
-from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.analysis.common.reasons import NO_STEPS, STEPS
 from tpu_profile_plugin.analysis.summary.outliers import step_outliers
 from tpu_profile_plugin.answers.answer import Answer, Link, Next

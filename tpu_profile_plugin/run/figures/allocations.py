@@ -12,7 +12,7 @@ from tpu_profile_plugin.analysis.memory.allocations import (
     allocations,
     may_have_allocations,
 )
-from tpu_profile_plugin.analysis.summary.host import has_root
+from tpu_profile_plugin.analysis.summary.host_summary import has_root
 from tpu_profile_plugin.columns import EventFilter, Plane
 from tpu_profile_plugin.run.figures.summary import groups_of
 from tpu_profile_plugin.run.host import HostProfile

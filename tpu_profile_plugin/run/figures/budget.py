@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.analysis.budget.budget import HostBudget, host_budget
-from tpu_profile_plugin.analysis.budget.run import RunBudget, merge_budgets
+from tpu_profile_plugin.analysis.budget.run_budget import RunBudget, merge_budgets
 from tpu_profile_plugin.analysis.common.reasons import DEVICE_PLANES_MISSING
 from tpu_profile_plugin.analysis.devices.model import HOST_ALONE
 from tpu_profile_plugin.analysis.devices.windows import step_windows, whole_recording

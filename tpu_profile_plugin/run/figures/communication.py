@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tpu_profile_plugin.analysis.communication.host import HostCommunication, host_communication
-from tpu_profile_plugin.analysis.communication.run import RunCommunication, merge_communication
+from tpu_profile_plugin.analysis.communication.host_collectives import HostCommunication, host_communication
+from tpu_profile_plugin.analysis.communication.run_collectives import RunCommunication, merge_communication
 from tpu_profile_plugin.run.figures.budget import budget
 from tpu_profile_plugin.run.figures.devices import device_steps, host_devices, reader_of
 from tpu_profile_plugin.run.figures.programs import hlo_ops

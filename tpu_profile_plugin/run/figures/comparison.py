@@ -21,17 +21,36 @@ from tpu_profile_plugin.analysis.budget.categories import (
     Label,
     label_of,
 )
-from tpu_profile_plugin.analysis.budget.run import RunBudget, merge_budgets
+from tpu_profile_plugin.analysis.budget.run_budget import RunBudget, merge_budgets
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
 from tpu_profile_plugin.analysis.compare.contributions import Contribution, contributions, principal
-from tpu_profile_plugin.analysis.compare.described import CONTAINERS, DescribedWork, describe
-from tpu_profile_plugin.analysis.compare.facts import host_ops
-from tpu_profile_plugin.analysis.compare.match import Match, match_by_ops, match_ops, match_programs
-from tpu_profile_plugin.analysis.compare.noise import LEAST_ACCELERATOR, LEAST_CPU, LEAST_RANKED, Sample, shift, welch
-from tpu_profile_plugin.analysis.compare.run import RunWork, WorkedOp, run_work
-from tpu_profile_plugin.analysis.compare.shared import matched_share
-from tpu_profile_plugin.analysis.compare.sources import in_lines_of
-from tpu_profile_plugin.analysis.compare.work import HostWork, host_work
+from tpu_profile_plugin.analysis.compare.host_work import (
+    CONTAINERS,
+    DescribedWork,
+    HostWork,
+    describe,
+    host_ops,
+    host_work,
+)
+from tpu_profile_plugin.analysis.compare.match import (
+    Match,
+    in_lines_of,
+    match_by_ops,
+    match_ops,
+    match_programs,
+    matched_share,
+)
+from tpu_profile_plugin.analysis.compare.run_work import (
+    LEAST_ACCELERATOR,
+    LEAST_CPU,
+    LEAST_RANKED,
+    RunWork,
+    Sample,
+    WorkedOp,
+    run_work,
+    shift,
+    welch,
+)
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.environment.environment import Environment, Hardware, combine_environments, environment
 from tpu_profile_plugin.analysis.memory.buffers import DEFAULT_SPACE, MemoryLayout

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from tpu_profile_plugin.analysis.budget.host_reader import HostReader, Keep
+from tpu_profile_plugin.analysis.budget.host_time import HostReader, Keep
 from tpu_profile_plugin.analysis.devices.collective_ops import transfer_of
 from tpu_profile_plugin.analysis.devices.collectives import match_collectives
-from tpu_profile_plugin.analysis.devices.host import devices_of
+from tpu_profile_plugin.analysis.devices.inventory import devices_of
 from tpu_profile_plugin.analysis.devices.model import Device
 from tpu_profile_plugin.analysis.devices.start_up import without_start_up
 from tpu_profile_plugin.analysis.devices.windows import StepWindows, step_windows

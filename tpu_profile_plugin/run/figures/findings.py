@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tpu_profile_plugin.analysis.budget.host_reader import EVENTS, MAIN, TIME, HostReader
+from tpu_profile_plugin.analysis.budget.host_time import EVENTS, MAIN, TIME, HostReader
 from tpu_profile_plugin.analysis.common.planes import device_planes, is_tpu
 from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.findings.find import Report, RuleFinding, find, gather
@@ -15,7 +15,7 @@ from tpu_profile_plugin.analysis.findings.model import Confidence, Evidence, OpO
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.text import HloText
 from tpu_profile_plugin.analysis.memory.allocations import ALLOCATORS, device_allocators
-from tpu_profile_plugin.analysis.summary.host import may_have_groups
+from tpu_profile_plugin.analysis.summary.host_summary import may_have_groups
 from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.run.figures.budget import budget, host_alone, run_decomposition
 from tpu_profile_plugin.run.figures.communication import communication, run_communication

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.analysis.common.planes import device_planes, is_tpu
-from tpu_profile_plugin.analysis.summary.framework_ops import (
+from tpu_profile_plugin.analysis.summary.host_summary import (
     FrameworkOps,
     combine_framework_ops,
     framework_ops,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.reasons import NO_GPU, NO_KERNELS
-from tpu_profile_plugin.analysis.ops.gpu.kernel_table import KernelRow, combine_kernel_rows, kernel_rows
+from tpu_profile_plugin.analysis.ops.gpu_kernels import KernelRow, combine_kernel_rows, kernel_rows
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.host import HostProfile, per_host

@@ -34,7 +34,7 @@ from tpu_profile_plugin.analysis.memory.scaling import (
     dimensions,
     guests_of,
 )
-from tpu_profile_plugin.analysis.ops.lines import NO_LOCATION
+from tpu_profile_plugin.analysis.ops.source_lines import NO_LOCATION
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.figures.memory import host_device_memory

@@ -11,10 +11,10 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.reasons import NO_OPS
 from tpu_profile_plugin.analysis.environment.environment import Hardware
+from tpu_profile_plugin.analysis.ops.op_tables import IDLE, OpTable, framework_ops
 from tpu_profile_plugin.analysis.ops.rates import Rates, divide, rates
-from tpu_profile_plugin.analysis.ops.table import IDLE, OpTable, framework_ops
 from tpu_profile_plugin.analysis.ops.tree import rows_of
-from tpu_profile_plugin.analysis.summary.ops import OpSummary, supported_peaks
+from tpu_profile_plugin.analysis.summary.op_summary import OpSummary, supported_peaks
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 from tpu_profile_plugin.run.figures.framework_ops import run_framework_ops
 from tpu_profile_plugin.run.figures.ops import op_summary, with_near_sources

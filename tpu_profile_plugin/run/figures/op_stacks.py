@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.hlo.source import Frame, call_stack, written_stack
-from tpu_profile_plugin.analysis.ops.lines import NO_LOCATION
+from tpu_profile_plugin.analysis.ops.source_lines import NO_LOCATION
 from tpu_profile_plugin.run.figures.op_rates import OpRates
 from tpu_profile_plugin.run.figures.ops import OpKey
 from tpu_profile_plugin.run.figures.programs import hlo_ops_without_events

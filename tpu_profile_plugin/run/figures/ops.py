@@ -13,10 +13,8 @@ from tpu_profile_plugin.analysis.common.reasons import NO_OPS
 from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.instructions import Dimension
 from tpu_profile_plugin.analysis.hlo.ops import Fused
-from tpu_profile_plugin.analysis.ops.records import OpRecords, OpText
-from tpu_profile_plugin.analysis.ops.table import OpTable
-from tpu_profile_plugin.analysis.summary.cpu_ops import cpu_summary
-from tpu_profile_plugin.analysis.summary.ops import OpSummary, reduce_op_summaries, summarize_ops
+from tpu_profile_plugin.analysis.ops.op_tables import OpRecords, OpTable, OpText
+from tpu_profile_plugin.analysis.summary.op_summary import OpSummary, cpu_summary, reduce_op_summaries, summarize_ops
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.run.figures.framework_ops import run_framework_ops
 from tpu_profile_plugin.run.figures.programs import hlo_ops, hlo_ops_without_events

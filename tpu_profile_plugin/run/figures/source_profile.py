@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.hlo.source import Frame
-from tpu_profile_plugin.analysis.ops.lines import NO_LOCATION, LineSums, OpFigures, sums_by_line
+from tpu_profile_plugin.analysis.ops.source_lines import NO_LOCATION, LineSums, OpFigures, sums_by_line
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.run.figures.op_rates import OpRates, run_op_rates
 from tpu_profile_plugin.run.figures.op_stacks import Stack, run_op_stacks

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, GROUPS, UNKNOWN, label_of
-from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.analysis.common.reasons import UNMARKED, UNTRACED_IDLE_TIME
 from tpu_profile_plugin.analysis.devices.windows import StartUp
-from tpu_profile_plugin.analysis.summary.coverage import Coverage
 from tpu_profile_plugin.analysis.summary.outliers import step_outliers
+from tpu_profile_plugin.analysis.summary.recording import Coverage
 from tpu_profile_plugin.run.host_facts import frameworks_of
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.units import duration

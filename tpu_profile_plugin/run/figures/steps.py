@@ -6,16 +6,19 @@ from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.reasons import NO_STEPS
 from tpu_profile_plugin.analysis.common.statistics import ratio
-from tpu_profile_plugin.analysis.steps.bottleneck import Verdict, generic_verdict, tpu_verdict
 from tpu_profile_plugin.analysis.steps.breakdown import (
     GenericBreakdown,
+    InputBreakdown,
     TpuBreakdown,
+    Verdict,
     generic_breakdown,
+    generic_verdict,
+    input_breakdown,
     tpu_breakdown,
+    tpu_verdict,
 )
-from tpu_profile_plugin.analysis.steps.input_breakdown import InputBreakdown, input_breakdown
-from tpu_profile_plugin.analysis.steps.table import EventClass, StepTable
-from tpu_profile_plugin.analysis.summary.host import RunSummary
+from tpu_profile_plugin.analysis.steps.step_table import EventClass, StepTable
+from tpu_profile_plugin.analysis.summary.host_summary import RunSummary
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.figures.diagnostics import NO_STEP_MARKER

@@ -7,7 +7,7 @@ from typing import Any
 
 from tpu_profile_plugin.analysis.common.planes import Preprocessed
 from tpu_profile_plugin.analysis.serving import Inference, inference, may_have_requests
-from tpu_profile_plugin.analysis.summary.host import (
+from tpu_profile_plugin.analysis.summary.host_summary import (
     HostSummary,
     RunSummary,
     may_have_groups,

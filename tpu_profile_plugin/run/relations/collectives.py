@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.communication.bandwidth import message_bytes
-from tpu_profile_plugin.analysis.communication.recorded import (
+from tpu_profile_plugin.analysis.communication.host_collectives import (
     RecordedCollectives,
     RunWaits,
     may_communicate,
+    message_bytes,
     recorded_collectives,
     waits_between_hosts,
 )

@@ -12,7 +12,7 @@ from tpu_profile_plugin.analysis.attribution import EventOp, event_ops
 from tpu_profile_plugin.analysis.common.planes import ABSENT, PlaneExtras, grouping_line, nested, shown_names
 from tpu_profile_plugin.analysis.common.rows import among
 from tpu_profile_plugin.analysis.common.stat_columns import stat_numbers, stat_texts
-from tpu_profile_plugin.analysis.summary.host import has_root
+from tpu_profile_plugin.analysis.summary.host_summary import has_root
 from tpu_profile_plugin.analysis.timeline.tracks import step_groups
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, Bools

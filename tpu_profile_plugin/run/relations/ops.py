@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.ops.records import HBM, OpRecords, OpText
-from tpu_profile_plugin.analysis.ops.table import OpTable
+from tpu_profile_plugin.analysis.ops.op_tables import HBM, OpRecords, OpTable, OpText
 from tpu_profile_plugin.columns.arrays import F64
 from tpu_profile_plugin.run.figures.framework_ops import host_framework_ops, run_framework_ops
 from tpu_profile_plugin.run.figures.ops import OpKey, cpu_ops, near_sources, op_step

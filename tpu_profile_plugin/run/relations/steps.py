@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, LABELS, PARTS
-from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.relations.common import coded

@@ -7,9 +7,9 @@ from typing import cast
 
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE_OPS_IN_PYTORCH, Reason
 from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
-from tpu_profile_plugin.analysis.ops.records import OpText
-from tpu_profile_plugin.analysis.summary.ops import OpSummary
-from tpu_profile_plugin.analysis.summary.torch_recording import graphs_note
+from tpu_profile_plugin.analysis.ops.op_tables import OpText
+from tpu_profile_plugin.analysis.summary.framework import graphs_note
+from tpu_profile_plugin.analysis.summary.op_summary import OpSummary
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.ops import Backend, op_summary, with_near_sources
 from tpu_profile_plugin.run.run import Run

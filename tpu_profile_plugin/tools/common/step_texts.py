@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpu_profile_plugin.analysis.steps.bottleneck import HALF_PRECISION_SHARE, Aspect, InputVerdict, Verdict
+from tpu_profile_plugin.analysis.steps.breakdown import HALF_PRECISION_SHARE, Aspect, InputVerdict, Verdict
 from tpu_profile_plugin.run.figures.diagnostics import Diagnostics
 from tpu_profile_plugin.tables.table import Table, texts
 

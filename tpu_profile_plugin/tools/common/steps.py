@@ -12,11 +12,11 @@ from typing import Annotated
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, BETWEEN_LABEL, CATEGORIES, GROUPS, LABELS
-from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.analysis.common.spans import exact_sum
-from tpu_profile_plugin.analysis.steps.bottleneck import InputVerdict, input_verdict
-from tpu_profile_plugin.analysis.summary.coverage import Coverage, coverage
-from tpu_profile_plugin.analysis.summary.host import RunSummary
+from tpu_profile_plugin.analysis.steps.breakdown import InputVerdict, input_verdict
+from tpu_profile_plugin.analysis.summary.host_summary import RunSummary
+from tpu_profile_plugin.analysis.summary.recording import Coverage, coverage
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.figures.spending import step_notes

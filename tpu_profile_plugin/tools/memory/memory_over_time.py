@@ -18,7 +18,7 @@ from typing import Any
 
 from tpu_profile_plugin.analysis.hlo.source import Frame
 from tpu_profile_plugin.analysis.memory.scaling import RECOMPILED
-from tpu_profile_plugin.analysis.ops.lines import NO_LOCATION
+from tpu_profile_plugin.analysis.ops.source_lines import NO_LOCATION
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.figures.memory_over_time import MemoryOverTime, Piece, host_memory_over_time

@@ -10,12 +10,12 @@ from typing import Any
 from tpu_profile_plugin.analysis.common.op_names import in_gradient
 from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
+from tpu_profile_plugin.analysis.ops.op_tables import IDLE, OpTable, framework_ops
 from tpu_profile_plugin.analysis.ops.rates import Resource, peak_gib
-from tpu_profile_plugin.analysis.ops.table import IDLE, OpTable, framework_ops
 from tpu_profile_plugin.analysis.ops.torch_groups import by_kind, kind_and_inputs
 from tpu_profile_plugin.analysis.ops.torch_inputs import OpInputs
-from tpu_profile_plugin.analysis.summary.framework_ops import FrameworkOps
-from tpu_profile_plugin.analysis.summary.torch_recording import graphs_note, inputs_note
+from tpu_profile_plugin.analysis.summary.framework import graphs_note, inputs_note
+from tpu_profile_plugin.analysis.summary.host_summary import FrameworkOps
 from tpu_profile_plugin.run.figures.framework_ops import run_framework_ops
 from tpu_profile_plugin.run.figures.op_inputs import run_op_groups, run_op_inputs
 from tpu_profile_plugin.run.run import Run

@@ -9,11 +9,10 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.attribution import hlo_name
 from tpu_profile_plugin.analysis.common.op_names import is_outside_compilation
+from tpu_profile_plugin.analysis.ops.op_tables import OpRecords, is_rematerialized
 from tpu_profile_plugin.analysis.ops.rates import Resource, divide, rates
-from tpu_profile_plugin.analysis.ops.records import OpRecords
-from tpu_profile_plugin.analysis.ops.text import is_rematerialized
 from tpu_profile_plugin.analysis.ops.tree import rows_of
-from tpu_profile_plugin.analysis.summary.ops import OpSummary, supported_peaks
+from tpu_profile_plugin.analysis.summary.op_summary import OpSummary, supported_peaks
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, numbers, texts

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.reasons import NO_GPU, Reason
-from tpu_profile_plugin.analysis.ops.gpu.kernel_table import KernelRow, combine_kernel_rows
+from tpu_profile_plugin.analysis.ops.gpu_kernels import KernelRow, combine_kernel_rows
 from tpu_profile_plugin.analysis.ops.torch_inputs import dtype_of
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.kernels import GPU, host_kernels

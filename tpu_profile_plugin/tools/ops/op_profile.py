@@ -8,8 +8,7 @@ from typing import Any
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.hlo.instructions import Dimension, used_share
 from tpu_profile_plugin.analysis.hlo.ops import Fused
-from tpu_profile_plugin.analysis.ops.records import OpRecords, OpText
-from tpu_profile_plugin.analysis.ops.table import IDLE, OpTable
+from tpu_profile_plugin.analysis.ops.op_tables import IDLE, OpRecords, OpTable, OpText
 from tpu_profile_plugin.analysis.ops.tree import (
     CATEGORY,
     MAX_CHILDREN,
@@ -21,7 +20,7 @@ from tpu_profile_plugin.analysis.ops.tree import (
     op_tree,
     utilization_of,
 )
-from tpu_profile_plugin.analysis.summary.ops import OpSummary
+from tpu_profile_plugin.analysis.summary.op_summary import OpSummary
 from tpu_profile_plugin.run.figures.ops import OpKey, run_op_details
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, lacks_device_ops, notes_of, peaks_of

@@ -11,10 +11,9 @@ from tpu_profile_plugin.analysis.common.planes import device_planes
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.ops.rates import Rates, Resource, peak_gib
 from tpu_profile_plugin.analysis.steps.step_ops import StepWork, merged_step_work, step_ops
-from tpu_profile_plugin.analysis.steps.table import StepTable
-from tpu_profile_plugin.analysis.summary.host import may_have_groups
-from tpu_profile_plugin.analysis.summary.ops import OpSummary, supported_peaks
-from tpu_profile_plugin.analysis.summary.roofline import Ops, Programs, Roofline, roofline
+from tpu_profile_plugin.analysis.steps.step_table import StepTable
+from tpu_profile_plugin.analysis.summary.host_summary import may_have_groups
+from tpu_profile_plugin.analysis.summary.op_summary import Ops, OpSummary, Programs, Roofline, roofline, supported_peaks
 from tpu_profile_plugin.run.figures.diagnostics import Diagnostics, run_diagnostics, step_warnings
 from tpu_profile_plugin.run.figures.summary import groups_of, host_summary
 from tpu_profile_plugin.run.host import HostProfile, per_host

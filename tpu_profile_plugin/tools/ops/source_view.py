@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tpu_profile_plugin.analysis.hlo.source import Frame
-from tpu_profile_plugin.analysis.ops.lines import NO_LOCATION
+from tpu_profile_plugin.analysis.ops.source_lines import NO_LOCATION
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.run.figures.op_stacks import Stack

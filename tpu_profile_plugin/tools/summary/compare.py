@@ -32,11 +32,10 @@ from typing import Any
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES
-from tpu_profile_plugin.analysis.compare.changes import kind_of
-from tpu_profile_plugin.analysis.compare.contributions import Contribution
-from tpu_profile_plugin.analysis.compare.fingerprint import program_name
+from tpu_profile_plugin.analysis.compare.contributions import Contribution, kind_of
+from tpu_profile_plugin.analysis.compare.host_work import program_name
 from tpu_profile_plugin.analysis.compare.match import Match
-from tpu_profile_plugin.analysis.compare.run import RunWork, WorkedOp
+from tpu_profile_plugin.analysis.compare.run_work import RunWork, WorkedOp
 from tpu_profile_plugin.analysis.summary.framework import NAMES
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.figures.comparison import (

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, TENSORFLOW
-from tpu_profile_plugin.analysis.steps.breakdown import TpuBreakdown
-from tpu_profile_plugin.analysis.steps.input_breakdown import InputBreakdown
-from tpu_profile_plugin.analysis.summary.host import RunSummary
+from tpu_profile_plugin.analysis.steps.breakdown import InputBreakdown, TpuBreakdown
+from tpu_profile_plugin.analysis.summary.host_summary import RunSummary
 from tpu_profile_plugin.run.figures.budget import budget
 from tpu_profile_plugin.run.figures.diagnostics import Diagnostics, step_warnings
 from tpu_profile_plugin.run.figures.steps import analyse

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.analysis.common.op_names import UNKNOWN_KIND
 from tpu_profile_plugin.analysis.common.spans import exact_sum
-from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, gigabytes_per_second, message_bytes
-from tpu_profile_plugin.analysis.communication.host import HostCommunication
-from tpu_profile_plugin.analysis.communication.run import RunCommunication
-from tpu_profile_plugin.analysis.communication.stragglers import Straggler
+from tpu_profile_plugin.analysis.communication.host_collectives import (
+    HostCommunication,
+    bus_factor,
+    gigabytes_per_second,
+    message_bytes,
+)
+from tpu_profile_plugin.analysis.communication.run_collectives import RunCommunication, Straggler
 from tpu_profile_plugin.analysis.devices.across_hosts import sum_by_step
 from tpu_profile_plugin.analysis.devices.collectives import FirstWait
 from tpu_profile_plugin.analysis.devices.model import WAIT

@@ -8,7 +8,7 @@ from builders.computed import budget
 from builders.planes import host
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, GROUPS, LABELS, members
-from tpu_profile_plugin.analysis.budget.run import RunBudget, merge_budgets
+from tpu_profile_plugin.analysis.budget.run_budget import RunBudget, merge_budgets
 from tpu_profile_plugin.run.figures.budget import run_budget, run_decomposition
 
 US = 10**6

@@ -8,7 +8,7 @@ from builders.computed import budget
 from builders.planes import host
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, PARTS
-from tpu_profile_plugin.analysis.budget.run import merge_budgets
+from tpu_profile_plugin.analysis.budget.run_budget import merge_budgets
 
 US = 10**6
 

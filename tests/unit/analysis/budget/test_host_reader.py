@@ -7,7 +7,7 @@ import pytest
 from builders.programs.hlo import metadata_plane, op, program
 from builders.xspace_text import build
 
-from tpu_profile_plugin.analysis.budget.host_reader import HostReader
+from tpu_profile_plugin.analysis.budget.host_time import HostReader
 from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.columns import load_lazily
 

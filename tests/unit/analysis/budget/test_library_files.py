@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tpu_profile_plugin.analysis.budget.host_names import is_user_frame
-from tpu_profile_plugin.analysis.budget.library_files import is_library
+from tpu_profile_plugin.analysis.budget.host_names import is_library, is_user_frame
 
 
 @pytest.mark.parametrize(

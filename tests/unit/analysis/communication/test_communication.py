@@ -5,7 +5,7 @@ from __future__ import annotations
 from builders.computed import communication
 from builders.planes import gpu, tpu
 
-from tpu_profile_plugin.analysis.communication.run import merge_communication
+from tpu_profile_plugin.analysis.communication.run_collectives import merge_communication
 
 US = 10**6
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, gigabytes_per_second, message_bytes
-from tpu_profile_plugin.analysis.communication.launches import LaunchSummary, launch_summary
-from tpu_profile_plugin.analysis.communication.stragglers import (
+from tpu_profile_plugin.analysis.communication.host_collectives import bus_factor, gigabytes_per_second, message_bytes
+from tpu_profile_plugin.analysis.communication.run_collectives import (
     Before,
     before_last,
     modified_z,
@@ -17,7 +16,7 @@ from tpu_profile_plugin.analysis.communication.stragglers import (
 from tpu_profile_plugin.analysis.devices.clocks import ClockOffset, best_shift, device_offset, offset_by_ends
 from tpu_profile_plugin.analysis.devices.collective_ops import Transfer
 from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey, match_runs
-from tpu_profile_plugin.analysis.devices.launches import Launches
+from tpu_profile_plugin.analysis.devices.launches import Launches, LaunchSummary, launch_summary
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, RunDevice, Work
 from tpu_profile_plugin.columns import DeviceClock
 

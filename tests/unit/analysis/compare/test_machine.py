@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.analysis.compare.contributions import Contribution, principal
-from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint
-from tpu_profile_plugin.analysis.compare.machine import machine
+from tpu_profile_plugin.analysis.compare.contributions import Contribution, machine, principal
+from tpu_profile_plugin.analysis.compare.host_work import Fingerprint
 from tpu_profile_plugin.analysis.compare.match import Match
-from tpu_profile_plugin.analysis.compare.run import WorkedOp
+from tpu_profile_plugin.analysis.compare.run_work import WorkedOp
 
 
 def match(old, new, relation="same", runs=(1, 1), ops=1):

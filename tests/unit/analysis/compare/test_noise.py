@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.analysis.compare.noise import Sample, shift, student, welch
+from tpu_profile_plugin.analysis.compare.run_work import Sample, shift, student, welch
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,17 @@ import pytest
 from builders.xspace_text import build
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.compare.described import CONTAINERS
-from tpu_profile_plugin.analysis.compare.facts import OpFacts, host_ops
-from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint
-from tpu_profile_plugin.analysis.compare.match import Match, match_by_ops
-from tpu_profile_plugin.analysis.compare.run import WorkedOp, few_steps
-from tpu_profile_plugin.analysis.compare.shared import matched_share
-from tpu_profile_plugin.analysis.compare.work import HostWork, host_work
-from tpu_profile_plugin.analysis.devices.host import devices_of
+from tpu_profile_plugin.analysis.compare.host_work import (
+    CONTAINERS,
+    Fingerprint,
+    HostWork,
+    OpFacts,
+    host_ops,
+    host_work,
+)
+from tpu_profile_plugin.analysis.compare.match import Match, match_by_ops, matched_share
+from tpu_profile_plugin.analysis.compare.run_work import WorkedOp, few_steps
+from tpu_profile_plugin.analysis.devices.inventory import devices_of
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.columns import load

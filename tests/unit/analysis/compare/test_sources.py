@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint
-from tpu_profile_plugin.analysis.compare.match import match_ops, match_programs
-from tpu_profile_plugin.analysis.compare.run import WorkedOp
-from tpu_profile_plugin.analysis.compare.sources import in_lines_of
+from tpu_profile_plugin.analysis.compare.host_work import Fingerprint
+from tpu_profile_plugin.analysis.compare.match import in_lines_of, match_ops, match_programs
+from tpu_profile_plugin.analysis.compare.run_work import WorkedOp
 
 
 def op(framework, source, shapes=("f32[8]",), inside=(), program="f"):

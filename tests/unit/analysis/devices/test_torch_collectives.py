@@ -9,7 +9,7 @@ from builders.kineto import event, kernel, launch, trace
 
 from tpu_profile_plugin import columns
 from tpu_profile_plugin.analysis.devices.collective_ops import Transfer, transfer_of
-from tpu_profile_plugin.analysis.devices.host import devices_of
+from tpu_profile_plugin.analysis.devices.inventory import devices_of
 from tpu_profile_plugin.analysis.devices.model import Op
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 from tpu_profile_plugin.formats import unpack

@@ -6,7 +6,7 @@ import pytest
 from builders.computed import budget
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, NOT_RECORDED, PARTS
-from tpu_profile_plugin.analysis.budget.run import merge_budgets
+from tpu_profile_plugin.analysis.budget.run_budget import merge_budgets
 
 US = 10**6
 

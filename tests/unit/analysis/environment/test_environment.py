@@ -18,10 +18,10 @@ from tpu_profile_plugin.analysis.environment.environment import (
     core_details,
     peaks,
 )
-from tpu_profile_plugin.analysis.ops.table import OpTable
-from tpu_profile_plugin.analysis.steps.efficiency import efficiency
-from tpu_profile_plugin.analysis.steps.table import StepTable
-from tpu_profile_plugin.analysis.summary.host import may_have_groups, reduce_summaries
+from tpu_profile_plugin.analysis.ops.op_tables import OpTable
+from tpu_profile_plugin.analysis.steps.core_steps import efficiency
+from tpu_profile_plugin.analysis.steps.step_table import StepTable
+from tpu_profile_plugin.analysis.summary.host_summary import may_have_groups, reduce_summaries
 from tpu_profile_plugin.columns import load
 from tpu_profile_plugin.protos import message
 

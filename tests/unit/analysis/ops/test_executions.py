@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from builders.shown import profile
 
-from tpu_profile_plugin.analysis.ops.gpu.ops import executions
+from tpu_profile_plugin.analysis.ops.gpu_ops import executions
 
 TEXT = (
     'plane 1 "/device:GPU:0"\nline 1 a\n0us +1us k{}\n1us +1us k{}\nline 2 b\n0us +1us k{}\n1us +1us k{}\n2us +1us k{}'

@@ -10,11 +10,9 @@ from tpu_profile_plugin.analysis.derived.preprocess import preprocess
 from tpu_profile_plugin.analysis.hlo.instructions import Instructions, category
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs, is_training
-from tpu_profile_plugin.analysis.ops.gpu.kernel_table import kernel_rows, kernel_times
-from tpu_profile_plugin.analysis.ops.gpu.ops import gpu_ops
-from tpu_profile_plugin.analysis.ops.gpu.tensor_cores import is_eligible, uses_tensor_core
-from tpu_profile_plugin.analysis.ops.hlo_records import hlo_records
-from tpu_profile_plugin.analysis.ops.records import OpText
+from tpu_profile_plugin.analysis.ops.gpu_kernels import is_eligible, kernel_rows, kernel_times, uses_tensor_core
+from tpu_profile_plugin.analysis.ops.gpu_ops import gpu_ops
+from tpu_profile_plugin.analysis.ops.op_tables import OpText, hlo_records
 from tpu_profile_plugin.columns import load
 
 US = 1_000_000

@@ -9,7 +9,7 @@ from builders.asked import ask, rows
 from builders.programs.buffers import profile
 from builders.programs.hlo import op, program
 
-from tpu_profile_plugin.analysis.ops.gpu.kernel_table import (
+from tpu_profile_plugin.analysis.ops.gpu_kernels import (
     KernelTimes,
     Launch,
     combine_kernel_times,

@@ -6,10 +6,18 @@ from builders.answers import summary
 from builders.xspace_text import build
 
 from tpu_profile_plugin.analysis.common.planes import host_plane
-from tpu_profile_plugin.analysis.ops.host import HostOps, InfeedEnqueue, combine_host_ops, host_ops, ops_only
-from tpu_profile_plugin.analysis.ops.table import OpTable
-from tpu_profile_plugin.analysis.ops.tf_functions import TfFunction, combine_functions, expensive_functions
-from tpu_profile_plugin.analysis.steps.input_breakdown import InputBreakdown, input_breakdown
+from tpu_profile_plugin.analysis.ops.op_tables import OpTable
+from tpu_profile_plugin.analysis.ops.thread_ops import (
+    HostOps,
+    InfeedEnqueue,
+    TfFunction,
+    combine_functions,
+    combine_host_ops,
+    expensive_functions,
+    host_ops,
+    ops_only,
+)
+from tpu_profile_plugin.analysis.steps.breakdown import InputBreakdown, input_breakdown
 from tpu_profile_plugin.columns import load, load_lazily
 
 US = 1_000_000

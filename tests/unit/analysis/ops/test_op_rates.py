@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
+from tpu_profile_plugin.analysis.ops.op_tables import HBM, READ, VMEM, WRITE, no_traffic
 from tpu_profile_plugin.analysis.ops.rates import Resource, rates
-from tpu_profile_plugin.analysis.ops.records import HBM, READ, VMEM, WRITE, no_traffic
 
 PEAKS = Peaks(1.0, (100.0, 200.0, 200.0, 0.0, 0.0, 400.0, 400.0))
 GIB = 2**30 / 1e9

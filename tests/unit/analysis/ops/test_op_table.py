@@ -4,8 +4,15 @@ import pickle
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.ops.records import OpRecords, OpText, no_traffic
-from tpu_profile_plugin.analysis.ops.table import OpTable, combine, framework_ops, take
+from tpu_profile_plugin.analysis.ops.op_tables import (
+    OpRecords,
+    OpTable,
+    OpText,
+    combine,
+    framework_ops,
+    no_traffic,
+    take,
+)
 from tpu_profile_plugin.analysis.ops.tree import rows_of
 
 

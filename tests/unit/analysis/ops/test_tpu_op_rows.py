@@ -10,9 +10,16 @@ from builders.shown import profile
 
 from tpu_profile_plugin.analysis.attribution import split_source
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
-from tpu_profile_plugin.analysis.ops.tpu.ops import NO_SPANS, described_by, op_events, op_metadata, op_table
-from tpu_profile_plugin.analysis.ops.tpu.records import core_records, sparse_ops
-from tpu_profile_plugin.analysis.summary.ops import summarize_ops
+from tpu_profile_plugin.analysis.ops.tpu_ops import (
+    NO_SPANS,
+    core_records,
+    described_by,
+    op_events,
+    op_metadata,
+    op_table,
+    sparse_ops,
+)
+from tpu_profile_plugin.analysis.summary.op_summary import summarize_ops
 from tpu_profile_plugin.tools.ops import framework_op_stats, hlo_stats
 
 PLANE = 'plane 2 "/device:TPU:0"\n'

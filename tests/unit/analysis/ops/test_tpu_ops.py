@@ -11,9 +11,8 @@ from builders.asked import ask, rows
 
 from tpu_profile_plugin.analysis.attribution import split_source
 from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
+from tpu_profile_plugin.analysis.ops.op_tables import HBM, READ, VMEM, WRITE, OpText, is_transfer, no_traffic
 from tpu_profile_plugin.analysis.ops.rates import Resource, divide, rates
-from tpu_profile_plugin.analysis.ops.records import HBM, READ, VMEM, WRITE, OpText, no_traffic
-from tpu_profile_plugin.analysis.ops.text import is_transfer
 from tpu_profile_plugin.tools.common.ops import source_cell
 from tpu_profile_plugin.tools.ops import framework_op_stats, hlo_stats, op_profile
 from tpu_profile_plugin.tools.ops.roofline_model import TOOL as ROOFLINE

@@ -6,7 +6,7 @@ import pytest
 
 from tpu_profile_plugin.analysis.common.statistics import statistics
 from tpu_profile_plugin.analysis.serving import at_percentile, sample
-from tpu_profile_plugin.analysis.steps.bottleneck import aspect, input_verdict
+from tpu_profile_plugin.analysis.steps.breakdown import aspect, input_verdict
 from tpu_profile_plugin.run.figures.diagnostics import (
     EMPTY_INTERSECTION,
     NO_DEVICE_TRACE,

@@ -6,7 +6,7 @@ import pytest
 from builders.answers import summary
 from builders.asked import ask, rows
 
-from tpu_profile_plugin.analysis.steps.table import SPARSE_CORE_IDS, TpuPart
+from tpu_profile_plugin.analysis.steps.step_table import SPARSE_CORE_IDS, TpuPart
 from tpu_profile_plugin.tools.ops.roofline_model import TOOL as ROOFLINE
 
 US = 10**6

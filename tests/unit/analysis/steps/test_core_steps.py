@@ -8,11 +8,10 @@ import pytest
 from builders import planes
 from builders.answers import summary
 
-from tpu_profile_plugin.analysis.steps.bottleneck import tpu_verdict
-from tpu_profile_plugin.analysis.steps.breakdown import POD_CATEGORIES, pod_ps, tpu_breakdown
-from tpu_profile_plugin.analysis.steps.table import SPARSE_CORE_IDS, TpuPart
-from tpu_profile_plugin.analysis.steps.tpu import step_spans
-from tpu_profile_plugin.analysis.summary.host import reduce_summaries
+from tpu_profile_plugin.analysis.steps.breakdown import POD_CATEGORIES, pod_ps, tpu_breakdown, tpu_verdict
+from tpu_profile_plugin.analysis.steps.core_steps import step_spans
+from tpu_profile_plugin.analysis.steps.step_table import SPARSE_CORE_IDS, TpuPart
+from tpu_profile_plugin.analysis.summary.host_summary import reduce_summaries
 
 SHARED = (("outfeed", 20), ("host send", 20))
 CORES = {

@@ -6,9 +6,16 @@ from builders import planes
 from builders.answers import summary
 
 from tpu_profile_plugin.analysis.steps.breakdown import generic_ps
-from tpu_profile_plugin.analysis.steps.generic import assemble, longest, step_times
-from tpu_profile_plugin.analysis.steps.markers import Spans, gpu_class, host_class, is_explicit_marker
-from tpu_profile_plugin.analysis.steps.table import CLASSES, EventClass, drop_incomplete
+from tpu_profile_plugin.analysis.steps.host_steps import (
+    Spans,
+    assemble,
+    gpu_class,
+    host_class,
+    is_explicit_marker,
+    longest,
+    step_times,
+)
+from tpu_profile_plugin.analysis.steps.step_table import CLASSES, EventClass, drop_incomplete
 
 US = 1_000_000
 

@@ -6,7 +6,7 @@ from builders.answers import answer, rows
 from builders.planes import gpu, host, in_each_step, tpu
 from builders.shown import profile
 
-from tpu_profile_plugin.analysis.steps import periods
+from tpu_profile_plugin.analysis.steps import inferred
 from tpu_profile_plugin.analysis.steps.inferred import device_busy, infer_steps, named_steps
 from tpu_profile_plugin.tools.summary.overview_page import tool as overview_page
 
@@ -118,7 +118,7 @@ def test_coverage_is_of_all_that_was_recorded():
 
 
 def test_three_runs_are_enough_and_too_many_are_none(monkeypatch):
-    monkeypatch.setattr(periods, "MAX_RUNS", 4)
+    monkeypatch.setattr(inferred, "MAX_RUNS", 4)
     for count, found in ((2, False), (3, True), (4, True), (5, False)):
         assert (infer_steps(on_gpu(each("k", 80, *range(0, 100 * count, 100)))) is not None) is found
 

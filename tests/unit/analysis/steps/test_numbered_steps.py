@@ -6,8 +6,7 @@ import pytest
 from builders.profiles.planted import US, cpu, evidence, finding, reason
 from builders.shown import profile
 
-from tpu_profile_plugin.analysis.steps.inferred import infer_steps
-from tpu_profile_plugin.analysis.steps.numbered import numbered_steps
+from tpu_profile_plugin.analysis.steps.inferred import infer_steps, numbered_steps
 
 
 def host(*events, line="main"):

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.analysis.steps.periods import FOREIGN, TRACE, Track, divides, longest_periods
+from tpu_profile_plugin.analysis.steps.inferred import FOREIGN, TRACE, Track, divides, longest_periods
 
 
 def track(*work: str, **more: bool) -> Track:

@@ -7,7 +7,7 @@ import pytest
 
 from tpu_profile_plugin.analysis.common.spans import PartTimes
 from tpu_profile_plugin.analysis.steps import breakdown as step_breakdown
-from tpu_profile_plugin.analysis.steps.table import SPARSE_CORE_IDS, StepTable, TpuPart
+from tpu_profile_plugin.analysis.steps.step_table import SPARSE_CORE_IDS, StepTable, TpuPart
 
 
 def steps(count: int, sparse: bool) -> StepTable:

@@ -9,7 +9,7 @@ import pytest
 
 from tpu_profile_plugin.analysis.common.spans import PartTimes
 from tpu_profile_plugin.analysis.steps.breakdown import TpuBreakdown, tpu_breakdown
-from tpu_profile_plugin.analysis.steps.table import StepTable, TpuPart
+from tpu_profile_plugin.analysis.steps.step_table import StepTable, TpuPart
 
 MS = 10**9
 PART = TpuPart

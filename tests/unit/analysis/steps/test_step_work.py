@@ -7,7 +7,7 @@ from builders.answers import summary
 from builders.shown import profile
 
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
-from tpu_profile_plugin.analysis.ops.records import HBM, READ
+from tpu_profile_plugin.analysis.ops.op_tables import HBM, READ
 from tpu_profile_plugin.analysis.steps.step_ops import StepWork, merged_step_work, step_ops
 
 CORE = """

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from tpu_profile_plugin._native import step_shift
 from tpu_profile_plugin.analysis.common.spans import PartTimes
-from tpu_profile_plugin.analysis.steps.across_hosts import merge_steps
-from tpu_profile_plugin.analysis.steps.table import (
+from tpu_profile_plugin.analysis.steps.step_table import (
     CLASSES,
     SPARSE_CORE_IDS,
     StepTable,
@@ -18,6 +17,7 @@ from tpu_profile_plugin.analysis.steps.table import (
     host_among,
     host_of,
     is_sparse,
+    merge_steps,
 )
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from builders.answers import run_of, summary
 
-from tpu_profile_plugin.analysis.summary.coverage import Coverage, coverage
-from tpu_profile_plugin.analysis.summary.recording import Dispatch, Recording
+from tpu_profile_plugin.analysis.summary.recording import Coverage, Dispatch, Recording, coverage
 from tpu_profile_plugin.run.figures.budget import run_decomposition
 
 US = 10**6

@@ -8,9 +8,9 @@ from builders.asked import ask, rows
 from builders.programs.buffers import profile
 from builders.programs.hlo import op, program
 
-from tpu_profile_plugin.analysis.steps.table import SPARSE_CORE_IDS
-from tpu_profile_plugin.analysis.summary.host import reduce_summaries
-from tpu_profile_plugin.analysis.summary.mended_times import mended_times
+from tpu_profile_plugin.analysis.steps.step_table import SPARSE_CORE_IDS
+from tpu_profile_plugin.analysis.summary.host_summary import reduce_summaries
+from tpu_profile_plugin.analysis.summary.missing_events import mended_times
 from tpu_profile_plugin.columns import ImpossibleTimes
 from tpu_profile_plugin.tools.ops import hlo_stats
 from tpu_profile_plugin.tools.ops.roofline_model import TOOL as ROOFLINE

@@ -7,7 +7,7 @@ from builders.kineto import frame, kernel, launch, memory, op, step, trace
 
 from tpu_profile_plugin import columns
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
-from tpu_profile_plugin.analysis.summary.torch_recording import not_recorded
+from tpu_profile_plugin.analysis.summary.framework import not_recorded
 from tpu_profile_plugin.formats import unpack
 
 

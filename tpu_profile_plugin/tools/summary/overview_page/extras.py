@@ -26,12 +26,12 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.op_names import UNKNOWN, parse_op
 from tpu_profile_plugin.analysis.common.statistics import statistics
-from tpu_profile_plugin.analysis.ops.table import OpTable
+from tpu_profile_plugin.analysis.ops.op_tables import OpTable
 from tpu_profile_plugin.analysis.serving import Inference, Phase
-from tpu_profile_plugin.analysis.steps.efficiency import efficiency
+from tpu_profile_plugin.analysis.steps.core_steps import efficiency
 from tpu_profile_plugin.analysis.steps.inferred import InferredSteps, named_steps, with_busy
 from tpu_profile_plugin.analysis.summary.framework import NAMES
-from tpu_profile_plugin.analysis.summary.host import RunSummary
+from tpu_profile_plugin.analysis.summary.host_summary import RunSummary
 from tpu_profile_plugin.columns.arrays import F64
 from tpu_profile_plugin.run.figures.devices import inferred_steps
 from tpu_profile_plugin.run.figures.steps import StepAnalysis

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.environment.environment import Hardware
-from tpu_profile_plugin.analysis.summary.host import RunSummary
+from tpu_profile_plugin.analysis.summary.host_summary import RunSummary
 from tpu_profile_plugin.run.figures.steps import StepAnalysis
 from tpu_profile_plugin.tables.table import Table, texts
 from tpu_profile_plugin.tools.common import step_texts

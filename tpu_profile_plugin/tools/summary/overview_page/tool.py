@@ -9,7 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.environment.environment import Environment, Hardware
-from tpu_profile_plugin.analysis.ops.table import IDLE, OpTable, framework_ops
+from tpu_profile_plugin.analysis.ops.op_tables import IDLE, OpTable, framework_ops
 from tpu_profile_plugin.analysis.serving import (
     LATENCY_PERCENTILES,
     Inference,
@@ -17,7 +17,7 @@ from tpu_profile_plugin.analysis.serving import (
     at_percentile,
     combine_inference,
 )
-from tpu_profile_plugin.analysis.summary.host import RunSummary
+from tpu_profile_plugin.analysis.summary.host_summary import RunSummary
 from tpu_profile_plugin.run.facts import NOT_RECORDED
 from tpu_profile_plugin.run.figures.budget import lacks_planes
 from tpu_profile_plugin.run.figures.diagnostics import run_diagnostics, step_warnings

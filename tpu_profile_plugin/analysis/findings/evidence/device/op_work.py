@@ -9,7 +9,7 @@ from tpu_profile_plugin.analysis.findings.evidence.device.op_nature import Natur
 from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
-from tpu_profile_plugin.analysis.ops.table import OpTable
+from tpu_profile_plugin.analysis.ops.op_tables import OpTable
 
 MOST_TIME = 0.95
 """Share of the ops' time from the most costly op on whose instructions are read; the rest changes no verdict."""

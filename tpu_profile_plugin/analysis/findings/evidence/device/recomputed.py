@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, ReadOp
-from tpu_profile_plugin.analysis.ops.text import is_rematerialized
+from tpu_profile_plugin.analysis.ops.op_tables import is_rematerialized
 
 
 def recomputed(work: OpWork) -> list[ReadOp]:

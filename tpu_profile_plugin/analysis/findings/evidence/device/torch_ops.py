@@ -7,8 +7,8 @@ import re
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
 from tpu_profile_plugin.analysis.common.planes import device_planes
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.ops.gpu.tensor_cores import is_eligible
-from tpu_profile_plugin.analysis.ops.table import OpTable
+from tpu_profile_plugin.analysis.ops.gpu_kernels import is_eligible
+from tpu_profile_plugin.analysis.ops.op_tables import OpTable
 from tpu_profile_plugin.analysis.ops.torch_inputs import OpInputs, dtype_of, op_inputs
 
 _OPTIMIZER = re.compile(r"(?:^|/)(?P<range>Optimizer\.\w+#(?P<name>[\w.]+?)(?:\.step)?)/")

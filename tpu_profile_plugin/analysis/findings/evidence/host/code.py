@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tpu_profile_plugin.analysis.common.spans import contains
-from tpu_profile_plugin.analysis.devices.host import RUNS_WITHIN_HOST_CALLS
+from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.findings.evidence.host.host_code import host_code
 from tpu_profile_plugin.analysis.findings.evidence.host.host_only import code_on_host
 from tpu_profile_plugin.analysis.findings.evidence.host.periodic import periodic_work

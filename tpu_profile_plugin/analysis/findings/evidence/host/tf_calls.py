@@ -10,7 +10,7 @@ from tpu_profile_plugin.analysis.common.planes import events_of_lines, lines_nam
 from tpu_profile_plugin.analysis.common.spans import Times, no_time, times_of
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.ops.tf_functions import FUNCTION_CALL, is_expensive_mode
+from tpu_profile_plugin.analysis.ops.thread_ops import FUNCTION_CALL, is_expensive_mode
 from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.columns.arrays import I64, Bools
 

@@ -19,8 +19,8 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.ops.tpu.ops import device_spans, op_events
-from tpu_profile_plugin.analysis.steps.tpu import step_spans
+from tpu_profile_plugin.analysis.ops.tpu_ops import device_spans, op_events
+from tpu_profile_plugin.analysis.steps.core_steps import step_spans
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.units import PS_PER_MS
 

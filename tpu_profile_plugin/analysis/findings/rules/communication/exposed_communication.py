@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.op_names import short_kernel
 from tpu_profile_plugin.analysis.common.reasons import ONE_DEVICE
-from tpu_profile_plugin.analysis.communication.host import CollectiveSums
+from tpu_profile_plugin.analysis.communication.host_collectives import CollectiveSums
 from tpu_profile_plugin.analysis.findings.evidence.device.collectives import Key, bandwidth, origins
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView

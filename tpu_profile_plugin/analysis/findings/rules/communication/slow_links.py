@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.reasons import ONE_DEVICE, ONE_HOST
-from tpu_profile_plugin.analysis.communication.host import CollectiveSums
+from tpu_profile_plugin.analysis.communication.host_collectives import CollectiveSums
 from tpu_profile_plugin.analysis.findings.evidence.device.collectives import bandwidth
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE

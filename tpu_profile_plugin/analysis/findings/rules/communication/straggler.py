@@ -18,7 +18,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_PEER, LABELS
 from tpu_profile_plugin.analysis.common.reasons import ONE_DEVICE
 from tpu_profile_plugin.analysis.common.spans import exact_sum
-from tpu_profile_plugin.analysis.communication.stragglers import LATE_SHARE, LEAST_RATIO, Before, Straggler
+from tpu_profile_plugin.analysis.communication.run_collectives import LATE_SHARE, LEAST_RATIO, Before, Straggler
 from tpu_profile_plugin.analysis.devices.across_hosts import sum_by_step
 from tpu_profile_plugin.analysis.findings.evidence.device.balance import Balance, balance_of
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of

@@ -31,7 +31,7 @@ from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, shar
 from tpu_profile_plugin.analysis.findings.rules.data import repeated_transfer
 from tpu_profile_plugin.analysis.findings.rules.data.tf_data_advice import PAGE, advice_of, is_python, settings_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.steps.input_breakdown import input_breakdown, input_ops
+from tpu_profile_plugin.analysis.steps.breakdown import input_breakdown, input_ops
 from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.units import PS_PER_MS

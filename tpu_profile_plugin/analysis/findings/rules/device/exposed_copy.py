@@ -24,7 +24,7 @@ from tpu_profile_plugin.analysis.findings.places import per_step, share_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.hlo.shapes import leaves
-from tpu_profile_plugin.analysis.ops.table import OpTable
+from tpu_profile_plugin.analysis.ops.op_tables import OpTable
 from tpu_profile_plugin.units import MIB
 
 EXPOSED_COPY_SHARE = 0.1

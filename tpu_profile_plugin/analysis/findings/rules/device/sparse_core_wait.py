@@ -17,7 +17,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import per_step, share_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.steps.table import PART_OF_CATEGORY, TpuPart
+from tpu_profile_plugin.analysis.steps.step_table import PART_OF_CATEGORY, TpuPart
 
 SPARSE_SHARE = 0.10
 """Least share of the steps: XProf's limit."""

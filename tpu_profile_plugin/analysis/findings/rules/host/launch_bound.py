@@ -18,7 +18,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_LAUNCH
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.common.spans import contains, times_of
-from tpu_profile_plugin.analysis.communication.launches import LaunchSummary
+from tpu_profile_plugin.analysis.devices.launches import LaunchSummary
 from tpu_profile_plugin.analysis.findings.evidence.device.torch_ops import optimizer_launches
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
 from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_parts

@@ -15,7 +15,7 @@ from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW
 from tpu_profile_plugin.analysis.findings.evidence.host.tf_calls import expensive_calls
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.ops.tf_functions import EXPENSIVE_SHARE, expensive_functions
+from tpu_profile_plugin.analysis.ops.thread_ops import EXPENSIVE_SHARE, expensive_functions
 
 _NAMED = 3
 TRACED_SHARE = EXPENSIVE_SHARE

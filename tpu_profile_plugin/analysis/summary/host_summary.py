@@ -1,4 +1,4 @@
-"""Per-host summaries for the step and op tools, and their reduction to a summary of the run."""
+"""Summary of a host for step and op tools, and of a run."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     is_tensor_core,
     is_tpu,
 )
+from tpu_profile_plugin.analysis.environment import environment as env
 from tpu_profile_plugin.analysis.environment.environment import (
     Environment,
     Peaks,
@@ -31,39 +32,45 @@ from tpu_profile_plugin.analysis.environment.environment import (
     peaks,
     utilization,
 )
-from tpu_profile_plugin.analysis.grouping.lookup import IMPLICIT_ROOTS, ROOT_LEVELS, TRACE_CONTEXT
+from tpu_profile_plugin.analysis.grouping.lookup import EAGER_EXECUTE, IMPLICIT_ROOTS, ROOT_LEVELS, TRACE_CONTEXT
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.hlo.programs import is_training
-from tpu_profile_plugin.analysis.ops.gpu.kernel_table import (
-    KernelTimes,
-    combine_kernel_times,
-    kernel_rows,
-    kernel_times,
+from tpu_profile_plugin.analysis.ops.gpu_kernels import KernelTimes, combine_kernel_times, kernel_rows, kernel_times
+from tpu_profile_plugin.analysis.ops.gpu_ops import gpu_ops
+from tpu_profile_plugin.analysis.ops.op_tables import OpTable, combine
+from tpu_profile_plugin.analysis.ops.thread_ops import (
+    HostOps,
+    TfFunction,
+    combine_functions,
+    combine_host_ops,
+    host_ops,
+    ops_only,
+    tf_functions,
 )
-from tpu_profile_plugin.analysis.ops.gpu.ops import gpu_ops
-from tpu_profile_plugin.analysis.ops.host import HostOps, combine_host_ops, host_ops, ops_only
-from tpu_profile_plugin.analysis.ops.table import OpTable, combine
-from tpu_profile_plugin.analysis.ops.tf_functions import TfFunction, combine_functions, tf_functions
-from tpu_profile_plugin.analysis.ops.tpu.duty_cycle import (
+from tpu_profile_plugin.analysis.ops.tpu_ops import (
+    NO_SPANS,
     SPARSE_CORE_DUTY,
     TENSOR_CORE_DUTY,
+    CoreWork,
     DutyCycle,
+    Spans,
     combine_duty,
+    device_spans,
     duty_cycle,
+    op_metadata,
+    op_table,
 )
-from tpu_profile_plugin.analysis.ops.tpu.ops import NO_SPANS, CoreWork, Spans, device_spans, op_metadata, op_table
-from tpu_profile_plugin.analysis.steps.across_hosts import merge_steps
 from tpu_profile_plugin.analysis.steps.breakdown import idle_to_infeed
-from tpu_profile_plugin.analysis.steps.generic import cpu_steps, gpu_steps, host_input_ps
-from tpu_profile_plugin.analysis.steps.markers import host_events
-from tpu_profile_plugin.analysis.steps.table import SPARSE_CORE_IDS, StepTable, core_in_run, drop_incomplete
-from tpu_profile_plugin.analysis.steps.tpu import CoreSteps, core_steps, step_spans, tpu_steps
-from tpu_profile_plugin.analysis.summary.framework import (
-    frameworks,
-    has_cpu_ops,
-    has_input_events,
-    has_python_frames,
+from tpu_profile_plugin.analysis.steps.core_steps import CoreSteps, core_steps, step_spans, tpu_steps
+from tpu_profile_plugin.analysis.steps.host_steps import cpu_steps, gpu_steps, host_events, host_input_ps
+from tpu_profile_plugin.analysis.steps.step_table import (
+    SPARSE_CORE_IDS,
+    StepTable,
+    core_in_run,
+    drop_incomplete,
+    merge_steps,
 )
+from tpu_profile_plugin.analysis.summary.framework import frameworks, has_cpu_ops, has_input_events, has_python_frames
 from tpu_profile_plugin.analysis.summary.precision import NO_COMPUTE, Precision, gpu_precision, tpu_precision
 from tpu_profile_plugin.analysis.summary.recording import NO_WORK, Recording, TpuWork, marked_steps, recording
 from tpu_profile_plugin.columns import DeviceClock, ImpossibleTimes, Plane, XSpace
@@ -366,3 +373,60 @@ def has_root(plane: Plane) -> bool:
     if any(stat_metadata.row(name) is not None for name in stats):
         return True
     return any(name.startswith(_ROOTS) for name in declared.event_metadata.names)
+
+
+@dataclass(frozen=True, slots=True)
+class FrameworkOps:
+    """Ops of one or more hosts: of their devices, with kernel times on GPUs, and of their threads."""
+
+    environment: env.Environment
+    peaks: env.Peaks
+    device: OpTable
+    kernels: KernelTimes
+    host: HostOps
+
+    @classmethod
+    def of(cls, summary: HostSummary | RunSummary) -> FrameworkOps:
+        """The ops of a summary."""
+        return cls(summary.environment, summary.peaks, summary.device, summary.kernels, summary.host)
+
+
+def need_groups(space: XSpace) -> bool:
+    """Whether the ops of a profile without TPUs depend on its groups; decodes at most the device planes.
+
+    Groups matter on GPUs, if events can have a group: it delimits the runs of an op. They also matter if ops may have
+    run eagerly, which an enclosing call or an earlier preprocessing tells.
+    """
+    planes = device_planes(space)
+    space.decode(planes)
+    if any(len(plane.events) for plane in planes) and may_have_groups(space):
+        return True
+    for plane in space.planes:
+        stats, names = plane.declared.stat_metadata, plane.declared.event_metadata.names
+        if stats.row("is_eager") is not None or (stats.row("is_func") is not None and EAGER_EXECUTE in names):
+            return True
+    return False
+
+
+def framework_ops(space: XSpace, pre: Preprocessed | None, hlo: HloOps) -> FrameworkOps:
+    """The ops of one host without TPUs; `pre` may be None if they need no groups."""
+    planes, plane = device_planes(space), host_plane(space)
+    space.decode(planes)
+    return FrameworkOps(
+        environment=env.environment(space, False),
+        peaks=env.peaks(space),
+        device=gpu_ops(space, planes, pre, hlo) if planes else OpTable(),
+        kernels=kernel_times(kernel_rows(space, planes, hlo)),
+        host=thread_ops(space, plane if plane is None or pre is not None else ops_only(space, plane), pre),
+    )
+
+
+def combine_framework_ops(parts: Sequence[FrameworkOps]) -> FrameworkOps:
+    """Adds up the ops of several hosts."""
+    return FrameworkOps(
+        env.combine_environments([part.environment for part in parts]),
+        env.combine_peaks([part.peaks for part in parts]),
+        combine(part.device for part in parts),
+        combine_kernel_times(part.kernels for part in parts),
+        combine_host_ops([part.host for part in parts]),
+    )

@@ -1,4 +1,4 @@
-"""Communication of one host: its collectives, their exposed time in each step, and the waits of its devices."""
+"""Collectives of one host's devices: times, waits, bandwidths, and each as recorded."""
 
 from __future__ import annotations
 
@@ -9,31 +9,139 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.rows import extents
 from tpu_profile_plugin.analysis.common.spans import covered_within, no_time, subtract, times_of
-from tpu_profile_plugin.analysis.communication.launches import LaunchSummary, launch_summary
-from tpu_profile_plugin.analysis.communication.recorded import (
-    RecordedCollectives,
-    may_communicate,
-    recorded_collectives,
+from tpu_profile_plugin.analysis.devices import cpu_tf
+from tpu_profile_plugin.analysis.devices.across_hosts import (
+    HostRuns,
+    clock_offsets,
+    keep_runs,
+    kept_rows,
+    match_hosts,
+    sum_by_step,
 )
-from tpu_profile_plugin.analysis.devices.across_hosts import HostRuns, keep_runs, kept_rows, sum_by_step
 from tpu_profile_plugin.analysis.devices.clocks import ClockOffset, device_offset
-from tpu_profile_plugin.analysis.devices.collective_ops import Transfer
+from tpu_profile_plugin.analysis.devices.collective_ops import Transfer, transfer_of
 from tpu_profile_plugin.analysis.devices.collectives import (
     CollectiveKey,
     CollectiveRuns,
     FirstWait,
+    exposed_runs,
     key_of,
+    match_collectives,
     waits_for_start,
 )
 from tpu_profile_plugin.analysis.devices.kinds import async_role
-from tpu_profile_plugin.analysis.devices.launches import Launches, launches_of
-from tpu_profile_plugin.analysis.devices.model import Device, Work, busy
+from tpu_profile_plugin.analysis.devices.launches import Launches, LaunchSummary, launch_summary, launches_of
+from tpu_profile_plugin.analysis.devices.model import Device, Op, Work, busy
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.environment.environment import hostname
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.columns.clocks import clock_of
+from tpu_profile_plugin.units import PS_PER_NS
+
+_TWICE = frozenset(("all-reduce",))
+_ONCE = frozenset(("all-gather", "reduce-scatter", "all-to-all", "ragged-all-to-all"))
+
+
+def message_bytes(kind: str, operand_bytes: int | None, ranks: int) -> int | None:
+    """Size of the message of one run; None if unknown."""
+    if operand_bytes is None or (kind == "all-gather" and not ranks):
+        return None
+    return operand_bytes * ranks if kind == "all-gather" else operand_bytes
+
+
+def bus_factor(kind: str, ranks: int) -> float:
+    """Bus bandwidth over algorithm bandwidth."""
+    if ranks < 1:
+        return 1.0
+    share = (ranks - 1) / ranks
+    return 2 * share if kind in _TWICE else share if kind in _ONCE else 1.0
+
+
+def gigabytes_per_second(size: int | None, time_ps: int) -> float | None:
+    """1e9 bytes per second; None if either is unknown."""
+    return None if size is None or time_ps <= 0 else size / time_ps * PS_PER_NS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordedCollectives:
+    """The runs of collectives of one host.
+
+    Attributes:
+      runs: matched among the devices of the host.
+      exposed_ps: int64[n], the part of each run in which its device computes nothing.
+      transfers: by key, what a run transfers.
+    """
+
+    runs: CollectiveRuns
+    exposed_ps: I64
+    transfers: tuple[Transfer, ...]
+
+
+def may_communicate(devices: Sequence[Device]) -> bool:
+    """Whether there are devices that can run collectives; CPUs on which TensorFlow runs ops do not."""
+    return bool(devices) and devices[0].name != cpu_tf.NAME
+
+
+def recorded_collectives(devices: Sequence[Device], programs: HloPrograms) -> RecordedCollectives:
+    """The runs of collectives on the devices of one host."""
+    runs = match_collectives(devices, lambda op: transfer_of(op, programs))
+    ops = _ops_by_key(devices)
+    transfers = tuple(transfer_of(ops[key], programs) for key in runs.keys)
+    return RecordedCollectives(runs, exposed_runs(devices, runs), transfers)
+
+
+def _ops_by_key(devices: Sequence[Device]) -> dict[CollectiveKey, Op]:
+    """The op with the transferred data of each collective: the start op of an asynchronous collective."""
+    ops: dict[CollectiveKey, Op] = {}
+    for device in devices:
+        for op in device.ops:
+            role = async_role(op.name)
+            if op.work != Work.COMMUNICATION:
+                continue
+            if key_of(op) not in ops or (role is not None and role[1]):
+                ops[key_of(op)] = op
+    return ops
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunWaits:
+    """What the runs of one host waited for, among the devices of all hosts.
+
+    Attributes:
+      wait_ps: int64[n], per row of its `HostRuns`: from the run's begin to that of the last device.
+      last: int64[n], the device that began last, counted over all hosts; -1 if unknown.
+      execution: int64[n], number of the execution that devices took part in together; -1 if unknown.
+      ranks: int64[k], per key of the host the most devices in one execution.
+    """
+
+    wait_ps: I64
+    last: I64
+    execution: I64
+    ranks: I64
+
+
+def waits_between_hosts(parts: Sequence[HostRuns]) -> tuple[list[RunWaits | None], int]:
+    """Per host what its runs waited for, None if its clock is unknown; and the number of executions."""
+    matched = match_hosts(parts, clock_offsets(parts))
+    runs = matched.runs
+    columns = [np.empty_like(column) for column in (runs.wait_ps, runs.last, runs.instance)]
+    for ordered, column in zip(columns, (runs.wait_ps, runs.last, runs.instance), strict=True):
+        ordered[runs.source] = column
+    ranks = np.ones(len(matched.keys), np.int64)
+    np.maximum.at(ranks, runs.key, runs.ranks)
+    waits: list[RunWaits | None] = []
+    first = 0
+    for i, part in enumerate(parts):
+        if i in matched.alone:
+            waits.append(None)
+            continue
+        own = slice(first, first + len(part.key))
+        wait, last, execution = (column[own] for column in columns)
+        waits.append(RunWaits(wait, last, execution, ranks[matched.numbers[i]]))
+        first = own.stop
+    return waits, int(runs.instance.max(initial=-1)) + 1
 
 
 @dataclass(frozen=True, slots=True)

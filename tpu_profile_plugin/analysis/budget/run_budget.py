@@ -24,9 +24,8 @@ from tpu_profile_plugin.analysis.common.spans import PartTimes, exact_sum, side_
 from tpu_profile_plugin.analysis.devices.across_hosts import clock_offsets, match_hosts, sums_of_cells
 from tpu_profile_plugin.analysis.devices.model import RunDevice, of_hosts
 from tpu_profile_plugin.analysis.devices.windows import Source, StartUp, common_rows
-from tpu_profile_plugin.analysis.steps.inferred import Evidence
-from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
-from tpu_profile_plugin.analysis.steps.numbered import KERAS
+from tpu_profile_plugin.analysis.steps.host_steps import is_explicit_marker
+from tpu_profile_plugin.analysis.steps.inferred import KERAS, Evidence
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 
 LEAST_BETWEEN = 0.01

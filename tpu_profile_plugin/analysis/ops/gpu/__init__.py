@@ -1,1 +1,0 @@
-"""Op and kernel metrics of GPUs."""

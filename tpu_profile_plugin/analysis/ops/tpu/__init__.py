@@ -1,1 +1,0 @@
-"""Op metrics of TPU cores: TensorCores and SparseCores."""
