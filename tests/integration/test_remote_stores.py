@@ -217,7 +217,7 @@ def test_known_runs_and_copies_are_served_while_the_store_hangs(store, tmp_path,
     whole = board.get("data", **query)
     assert (whole.status_code, board.json("runs")) == (200, ["train/2", "1"])
     assert board.json("run_info", run="train/2")["problems"] == []
-    board.plugin.server.results()._memory._bodies.clear()
+    board.plugin.server.results()._memory._values.clear()
     for module, name, seconds in (
         (remote, "_ANSWER_S", 1),
         (remote, "_PATIENCE_S", 0.3),
