@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tpu_profile_plugin
-from tpu_profile_plugin.server.http.assets import STATIC
+from tpu_profile_plugin.server.http.answer import STATIC
 
 KB = 1000
 REPORT = STATIC / "report"  # Put into saved reports; no page loads it.

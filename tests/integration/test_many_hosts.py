@@ -23,7 +23,7 @@ from tpu_profile_plugin.cache.profiles import _SPACE, ProfileCache
 from tpu_profile_plugin.logdir import Logdir
 from tpu_profile_plugin.run.host import HostProfile, Origin
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.server.progress import Abandoned, Progress
+from tpu_profile_plugin.server.results import Abandoned, Progress
 from tpu_profile_plugin.tools.registry import TOOLS
 from tpu_profile_plugin.workers.executor import Executor
 

@@ -18,21 +18,19 @@ from tpu_profile_plugin.errors import NotFound, ProfileError, WrongMethod
 from tpu_profile_plugin.logdir import AllowedRoots, ContentCache, Logdir
 from tpu_profile_plugin.logdir.remote import is_remote
 from tpu_profile_plugin.logdir.single import SingleRun
-from tpu_profile_plugin.server.ahead import JobQueue, NewestSession
+from tpu_profile_plugin.server.ahead import AheadRoutes, JobQueue, NewestSession
+from tpu_profile_plugin.server.captures import HINT, CaptureRoutes
 from tpu_profile_plugin.server.catalog import Catalog
-from tpu_profile_plugin.server.http.answer import Answer, StartResponse, content_policy, error_answer, send
-from tpu_profile_plugin.server.http.assets import Assets
+from tpu_profile_plugin.server.http.answer import Answer, Assets, StartResponse, content_policy, error_answer, send
 from tpu_profile_plugin.server.http.guard import Guard
 from tpu_profile_plugin.server.http.query import Query
 from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.server.options import Options
+from tpu_profile_plugin.server.queries import QueryRoutes
+from tpu_profile_plugin.server.reading import Routes
+from tpu_profile_plugin.server.report_route import ReportRoutes
 from tpu_profile_plugin.server.results import Results
-from tpu_profile_plugin.server.routes.ahead import AheadRoutes
-from tpu_profile_plugin.server.routes.capture import HINT, CaptureRoutes
-from tpu_profile_plugin.server.routes.query import QueryRoutes
-from tpu_profile_plugin.server.routes.reading import Routes
-from tpu_profile_plugin.server.routes.report import ReportRoutes
-from tpu_profile_plugin.server.routes.source import SourceRoutes
+from tpu_profile_plugin.server.sources import SourceRoutes
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.cache.profiles import ProfileCache

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import logging
 import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from werkzeug.wrappers import Request
+
+from tpu_profile_plugin.cache.bodies import Body
 from tpu_profile_plugin.errors import BadRequest, NotFound, ProfileError
+from tpu_profile_plugin.server.catalog import Catalog, all_hosts
+from tpu_profile_plugin.server.http.answer import JSON, NEVER, Answer, json_answer, json_body
+from tpu_profile_plugin.server.http.guard import Guard
+from tpu_profile_plugin.server.http.query import Place, Query
+from tpu_profile_plugin.server.loading import load_tools
+from tpu_profile_plugin.server.results import Results
 from tpu_profile_plugin.units import MIB
 
 if TYPE_CHECKING:
+    from tpu_profile_plugin.run.run import Run
     from tpu_profile_plugin.sql import Limits, Query, Result
+    from tpu_profile_plugin.sql.table_files import TableFiles
+    from tpu_profile_plugin.tables.table import Table
 
 _LOG = logging.getLogger("tpu_profile_plugin")
 
@@ -164,3 +178,152 @@ class Queries:
         for held, seconds in zip(running, left, strict=True):
             if seconds <= 0:
                 held.query.cancel()
+
+
+# The routes of SQL: what can be asked, start, status, result, cancel.
+
+WAIT_S = 0.2
+"""Queries over tables that are kept end within it: then the first answer is the last."""
+MOST_RUNS = 1000
+"""The most runs that a request may name."""
+
+_MOST_CELLS = 2_000_000
+"""The most cells of an answer in JSON; files have all."""
+_EXACT = 1 << 53
+"""Integers up to it are exact as numbers of JSON."""
+_TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
+
+
+class QueryRoutes:
+    """The handlers. A statement only reads, but takes time: it comes by POST, from this server's pages or programs."""
+
+    def __init__(
+        self, guard: Guard, catalog: Catalog, results: Callable[[], Results], files: Callable[[], TableFiles]
+    ) -> None:
+        """`files`: where the tables of runs are kept."""
+        self._guard = guard
+        self._catalog = catalog
+        self._results = results
+        self._files = files
+        self.queries = Queries()
+
+    def about(self, _: Query) -> Answer:
+        """The tables and columns, example queries, limits, and what to install if queries cannot run."""
+        load_tools()
+        from tpu_profile_plugin import sql
+
+        limits = sql.Limits()
+        return json_answer(
+            {
+                "missing": sql.missing() or None,
+                "tables": [
+                    {
+                        "name": table.name,
+                        "summary": table.summary,
+                        "columns": [
+                            {"id": column.id, "type": column.type, "unit": column.unit, "sentence": column.sentence}
+                            for column in table.columns
+                        ],
+                    }
+                    for table in sql.schema()
+                ],
+                "examples": [
+                    {"id": one.id, "title": one.title, "sentence": one.sentence, "sql": one.sql, "over": one.over}
+                    for one in sql.EXAMPLES
+                ],
+                "limits": {"seconds": limits.seconds, "rows": limits.rows, "memory_bytes": limits.memory_bytes},
+            }
+        )
+
+    def start(self, request: Request) -> Answer:
+        """Starts a query: 200 with its state if it ends at once, else 202."""
+        self._guard.check_write(request)
+        body = json_body(request)
+        statement = body.get("statement")
+        if not isinstance(statement, str) or not statement.strip():
+            raise BadRequest("'statement' must be a SQL query.", parameter="statement")
+        runs = self._runs(body.get("runs", "*"), _text(body.get("run_path")))
+        from tpu_profile_plugin import sql
+
+        held = self.queries.start(lambda limits: sql.start(runs, statement, limits, files=self._files()))
+        held.wait(WAIT_S)
+        return json_answer(held.describe(), 200 if held.ended else 202, NEVER)
+
+    def status(self, query: Query) -> Answer:
+        """The state of a query."""
+        return json_answer(self.queries.find(query.required("query")).describe(), cache=NEVER)
+
+    def result(self, query: Query) -> Answer:
+        """The rows of a query that has ended: JSON (the first `rows`), or all as a CSV or Parquet file."""
+        result = self.queries.find(query.required("query")).result()
+        kind = query.optional("format") or "json"
+        if kind == "json":
+            from tpu_profile_plugin.tools.payload import encode
+
+            most = min(_whole(query.optional("rows"), len(result)), _MOST_CELLS // len(result.part(0, 0).columns))
+            first = result.part(0, most)
+            return Answer(Body(encode(_exact(first)).body, JSON), cache=NEVER)
+        if kind not in _TYPES:
+            raise BadRequest("'format' must be json, csv or parquet.", parameter="format")
+        data = result.to_parquet() if kind == "parquet" else result.to_csv().encode("utf-8", "replace")
+        headers = (("Content-Disposition", f'attachment; filename="query.{kind}"'),)
+        return Answer(Body(data, _TYPES[kind]), cache=NEVER, headers=headers)
+
+    def cancel(self, request: Request) -> Answer:
+        """Stops a query."""
+        self._guard.check_write(request)
+        held = self.queries.find(_text(json_body(request).get("query")))
+        held.query.cancel()
+        held.wait(WAIT_S)
+        return json_answer(held.describe(), cache=NEVER)
+
+    def _runs(self, wanted: Any, below: str) -> Sequence[Run]:
+        """The runs that a pattern or a list of names selects; raises NotFound, NoData for a named run without profiles,
+        or BadRequest for anything else.
+        """
+        place = Place(None, below=below or None)
+        if isinstance(wanted, str):
+            # A run without profiles has no rows but those of its problems.
+            listed = [run.name for run in self._catalog.runs(place) if run.hosts or run.problems]
+            names = [name for name in listed if fnmatch.fnmatchcase(name, wanted)]
+            if not names:
+                message = f"No run matches {wanted[:200]!r}." if listed else "There is no run with a profile."
+                raise NotFound(message, code="run_not_found")
+        elif isinstance(wanted, list) and wanted and all(isinstance(name, str) for name in wanted):
+            names = list(dict.fromkeys(wanted))
+        else:
+            raise BadRequest("'runs' must be a pattern such as \"*\", or a list of names.", parameter="runs")
+        if len(names) > MOST_RUNS:
+            raise BadRequest(f"A query reads {MOST_RUNS} runs at most, not {len(names)}.", parameter="runs")
+        results = self._results()
+        located = [self._catalog.locate(Place(name, below=place.below)) for name in names]
+        if not isinstance(wanted, str):
+            for one in located:
+                all_hosts(one.run)  # raises NoData
+        return [results.run(one) for one in located]
+
+
+def _exact(table: Table) -> Table:
+    """The table with columns of integers that doubles would round, as ids of threads, as columns of texts."""
+    columns, data = list(table.columns), list(table.data)
+    for at, (column, values) in enumerate(zip(table.columns, table.data, strict=True)):
+        if column.type != "number" or values.dtype.kind not in "iu":
+            continue
+        cells = table.column(column.id)
+        if any(cell is not None and abs(cell) > _EXACT for cell in cells):
+            columns[at] = replace(column, type="string", unit="", dtype="")
+            data[at] = [None if cell is None else str(cell) for cell in cells]
+    return replace(table, columns=tuple(columns), data=data)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _whole(text: str | None, default: int) -> int:
+    """A number of rows; raises BadRequest."""
+    if text is None:
+        return default
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise BadRequest("'rows' must be a whole number.", parameter="rows")
+    return int(text)

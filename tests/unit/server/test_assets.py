@@ -4,8 +4,7 @@ import pytest
 from builders.logdirs import write
 
 from tpu_profile_plugin.errors import NotFound
-from tpu_profile_plugin.server.http.answer import IMMUTABLE, NEVER, REVALIDATE
-from tpu_profile_plugin.server.http.assets import Assets
+from tpu_profile_plugin.server.http.answer import IMMUTABLE, NEVER, REVALIDATE, Assets
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from builders.logdirs import SMALL, write
 import tpu_profile_plugin
 from tpu_profile_plugin.cache.files import build_identity
 from tpu_profile_plugin.capture import job
+from tpu_profile_plugin.server.captures import CaptureRoutes
 from tpu_profile_plugin.server.options import Options
-from tpu_profile_plugin.server.routes.capture import CaptureRoutes
 
 # Records which thread runs each of our modules, slowly enough for other threads to start importing.
 PROGRAM = """
@@ -75,7 +75,7 @@ def test_tools_are_loaded_before_they_are_requested(tmp_path, route):
     code = (
         "import sys, threading\n"
         "from tpu_profile_plugin.server.app import Server\n"
-        "from tpu_profile_plugin.server.http.assets import Assets\n"
+        "from tpu_profile_plugin.server.http.answer import Assets\n"
         "from tpu_profile_plugin.server.options import Options\n"
         "import pathlib; built = pathlib.Path(sys.argv[1])\n"
         "(built / 'index.html').write_text('<html></html>'); (built / 'index.js').write_text('export {}')\n"

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from werkzeug.wrappers import Request
 
 from tpu_profile_plugin.errors import BadRequest, Forbidden, ProfileError, WrongMethod
-from tpu_profile_plugin.server.http.answer import NEVER, Answer, json_answer, text_answer
-from tpu_profile_plugin.server.http.body import json_body
+from tpu_profile_plugin.server.http.answer import NEVER, Answer, json_answer, json_body, text_answer
 from tpu_profile_plugin.server.http.guard import Guard
 from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.server.options import Options

@@ -1,1 +1,0 @@
-"""The routes: each parses its parameters, calls, and returns an answer."""
