@@ -572,10 +572,20 @@ def preview_columns(
 
 @final
 class PerfettoWriter:
-    """Writes the packets of one host's timeline, one sequence of Perfetto."""
+    """Writes the packets of one host's timeline, one sequence of Perfetto.
+
+    `window`: begin and end in ps of the events that are written, those that reach into it included.
+    """
 
     def __new__(
-        cls, trace: Trace, sequence: int, origin_ns: int, shift_ps: int, first_flow: int, categories: list[str]
+        cls,
+        trace: Trace,
+        sequence: int,
+        origin_ns: int,
+        shift_ps: int,
+        first_flow: int,
+        categories: list[str],
+        window: tuple[int, int] | None = None,
     ) -> PerfettoWriter: ...
     @property
     def next_flow(self) -> int:
@@ -592,6 +602,24 @@ class PerfettoWriter:
 
     def counter(self, uuid: int, begin: _I64, value: _F64) -> bytes:
         """Packets of the samples of a counter."""
+
+def perfetto_events(
+    sequence: int,
+    origin_ns: int,
+    events: tuple[_I64, _I64, _I64, _I64],
+    arguments: tuple[_I64, _I64, _U8, _U64],
+    flows: tuple[_I64, _U64, NDArray[np.bool_]],
+) -> bytes:
+    """Packets of events in columns, each followed by its end; those without a duration are instants.
+
+    Args:
+      events: track, begin and duration in ps, number of the name from 0.
+      arguments: event, number of the name, kind, value (of a text its number), by event; a repeated name is a list.
+      flows: event, number, and whether it leaves at the event's end, by event.
+    """
+
+def perfetto_samples(sequence: int, origin_ns: int, track: int, begin_ps: _I64, value: _F64) -> bytes:
+    """Packets of the samples of a counter: of integers, if all values are."""
 
 def build_trace(
     tables: Sequence[_TableLike],

@@ -13,9 +13,10 @@ from builders.checks.pftrace import Read, Slice, read
 
 import tpu_profile_plugin
 from tpu_profile_plugin.analysis.timeline.host import HostTrace, titles
+from tpu_profile_plugin.analysis.timeline.packets import DAY_NS
 from tpu_profile_plugin.analysis.timeline.tracks import CONTEXT_ARGS
 from tpu_profile_plugin.analysis.timeline.window import event_args, trace_args
-from tpu_profile_plugin.export.perfetto import DAY_NS, PERFETTO
+from tpu_profile_plugin.export.timelines import PERFETTO
 from tpu_profile_plugin.export.write import Options
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.run import Run

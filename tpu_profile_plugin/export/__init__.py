@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 FORMS = {
     "parquet": "tables:PARQUET",
     "arrow": "tables:ARROW",
-    "perfetto": "perfetto:PERFETTO",
-    "chrome": "chrome:CHROME",
+    "perfetto": "timelines:PERFETTO",
+    "chrome": "timelines:CHROME",
 }
 """By name: module of this package and the `Form` in it, in the order of the help text."""
 

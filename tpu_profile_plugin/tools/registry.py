@@ -5,8 +5,7 @@ from __future__ import annotations
 from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.tools.data import events, query
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis import tool as tf_data_bottleneck_analysis
-from tpu_profile_plugin.tools.fleet import pod_viewer
-from tpu_profile_plugin.tools.fleet.megascale_stats import tool as megascale_stats
+from tpu_profile_plugin.tools.fleet import megascale_stats, pod_viewer
 from tpu_profile_plugin.tools.memory import allocations_over_time, memory_over_time, memory_profile
 from tpu_profile_plugin.tools.memory.memory_viewer import tool as memory_viewer
 from tpu_profile_plugin.tools.ops import (

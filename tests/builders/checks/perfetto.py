@@ -42,7 +42,7 @@ def read(data: bytes) -> dict[str, Any]:
         event, time = packet.track_event, packet.timestamp
         path = paths[event.track_uuid]
         if event.type == _COUNTER:
-            value = event.double_counter_value if path.endswith("(Gbps)") else event.counter_value
+            value = event.double_counter_value or event.counter_value
             counters[path][2].append([time, value])
             continue
         if event.type == _END:

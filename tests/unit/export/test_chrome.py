@@ -12,7 +12,7 @@ from builders.planes import gpu
 
 from tpu_profile_plugin.analysis.timeline import window
 from tpu_profile_plugin.compat.xprof.trace_viewer import LEGACY
-from tpu_profile_plugin.export.chrome import CHROME
+from tpu_profile_plugin.export.timelines import CHROME
 from tpu_profile_plugin.export.write import Options
 
 HOST = """

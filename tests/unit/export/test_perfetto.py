@@ -7,16 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.answers import run_of
+from builders.answers import body, run_of
 from builders.checks.pftrace import Read, Slice, read
 from builders.logdirs import write
 from builders.planes import gpu
 
+from tpu_profile_plugin.analysis.timeline import packets
+from tpu_profile_plugin.analysis.timeline.packets import DAY_NS
 from tpu_profile_plugin.cli import main
-from tpu_profile_plugin.errors import NoData
-from tpu_profile_plugin.export import perfetto
-from tpu_profile_plugin.export.perfetto import DAY_NS, PERFETTO
+from tpu_profile_plugin.errors import NoData, TooLarge
+from tpu_profile_plugin.export.timelines import PERFETTO
 from tpu_profile_plugin.export.write import Options
+from tpu_profile_plugin.tools.time.trace_viewer import trace_events
+from tpu_profile_plugin.tools.time.trace_viewer.tool import TOOL as TRACE_VIEWER
 
 US = 1000
 """Nanoseconds."""
@@ -218,7 +221,7 @@ def test_parts_make_the_same_file_as_one_write(tmp_path: Path, monkeypatch: pyte
         return [lane.slices for lane in found.lanes.values()]
 
     whole = made(tmp_path, OPS, GPU)
-    monkeypatch.setattr(perfetto, "_EVENTS", 1)
+    monkeypatch.setattr(packets, "_EVENTS", 1)
     assert slices(made(tmp_path, OPS, GPU)) == slices(whole)
 
 
@@ -251,3 +254,36 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         assert main([*options, "--tables", "events"]) == 2
         assert "--tables has no effect" in capsys.readouterr().err
     assert begins(read(tmp_path / "perfetto")) == [[0, 100, 230]] * 2
+
+
+def test_the_page_saves_what_touches_its_window(tmp_path: Path) -> None:
+    text = """
+    plane 1 "/host:CPU"
+    line 7 "python"
+    0us +3us before
+    2us +9us across
+    4us +1us within
+    9us +1us behind
+    plane 0 "/device:GPU:0"
+    line 1 "_counters_"
+    1us +0us power {watts=1}
+    5us +0us power {watts=2}
+    """
+
+    def saved(**params: str) -> Read:
+        path = tmp_path / "window.pftrace"
+        path.write_bytes(body(TRACE_VIEWER, text, page=True, format="perfetto", **params))
+        return read(path)
+
+    part, whole, exported = saved(start_time_ms="0.004", end_time_ms="0.006"), saved(), made(tmp_path, text)
+    track = "Host Threads", "python"
+    assert [one.name for one in part.lines()[track]] == ["across", "within"]
+    assert [time - DAY_NS for lane in part.lanes.values() for time, _ in lane.samples] == [5 * US]
+    assert times(whole.lines()[track]) == times(exported.lines()[track])
+    assert len(whole.lanes) == len(exported.lanes)
+
+
+def test_the_page_refuses_a_window_of_too_many_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_events, "MOST_WITH_ARGS", 1)
+    with pytest.raises(TooLarge, match="shorter window"):
+        body(TRACE_VIEWER, FLOW, page=True, format="perfetto")

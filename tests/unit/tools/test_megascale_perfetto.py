@@ -12,10 +12,10 @@ from builders.answers import body
 from builders.checks.perfetto import read
 from builders.profiles import megascale_profiles
 
+from tpu_profile_plugin.analysis.megascale import perfetto
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.protos import message
-from tpu_profile_plugin.tools.fleet.megascale_stats import perfetto
-from tpu_profile_plugin.tools.fleet.megascale_stats.tool import TOOL
+from tpu_profile_plugin.tools.fleet.megascale_stats import TOOL
 
 STORED = json.loads((Path(__file__).parents[2] / "golden" / "xprof_megascale" / "perfetto.json").read_text())
 OPS = "2. TPUs//device:TPU:0/3. XLA Ops"
@@ -79,4 +79,4 @@ def test_a_profile_without_tpus_has_an_empty_trace() -> None:
 def test_the_first_packet_begins_the_sequence() -> None:
     data = gzip.decompress(body(TOOL, megascale_profiles.two_steps(), perfetto="true"))
     flags = [packet.sequence_flags for packet in message("perfetto.protos.Trace").FromString(data).packet]
-    assert (flags[0], set(flags[1:])) == (3, {2})
+    assert (flags[0], set(flags[1:])) == (1, {2})

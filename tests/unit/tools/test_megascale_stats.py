@@ -10,7 +10,7 @@ from builders.profiles import megascale_profiles
 
 from tpu_profile_plugin.analysis.megascale.collectives import transmitted
 from tpu_profile_plugin.run.facts import RunFacts
-from tpu_profile_plugin.tools.fleet.megascale_stats.tool import TOOL, bytes_text
+from tpu_profile_plugin.tools.fleet.megascale_stats import TOOL, bytes_text
 
 STORED = json.loads((Path(__file__).parents[2] / "golden" / "xprof_megascale" / "megascale_stats.json").read_text())
 HOST = megascale_profiles.two_steps()

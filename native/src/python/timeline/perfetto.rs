@@ -1,4 +1,4 @@
-//! The packets of a host's timeline for Perfetto, for Python: track by track, some events at a time.
+//! Packets for Perfetto, for Python: of a host's timeline, track by track, some events at a time, and of columns.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -6,7 +6,8 @@ use pyo3::types::PyBytes;
 use super::arguments::ArgsIn;
 use super::trace::{Read, Trace};
 use crate::python::calls::without_gil;
-use crate::timeline::perfetto::writer::{Clock, Writer};
+use crate::timeline::perfetto::packets::{Arguments, Clock, Events, Flows, Packets};
+use crate::timeline::perfetto::writer::Writer;
 
 /// Writes the packets of one host; see `Writer`.
 #[pyclass(module = "tpu_profile_plugin._native")]
@@ -18,6 +19,7 @@ pub struct PerfettoWriter {
 #[pymethods]
 impl PerfettoWriter {
     #[new]
+    #[pyo3(signature = (trace, sequence, origin_ns, shift_ps, first_flow, categories, window=None))]
     fn new(
         trace: Py<Trace>,
         sequence: u32,
@@ -25,9 +27,10 @@ impl PerfettoWriter {
         shift_ps: i64,
         first_flow: u64,
         categories: Vec<String>,
+        window: Option<(i64, i64)>,
     ) -> Self {
-        let clock = Clock { origin_ns, shift_ps };
-        PerfettoWriter { trace, inner: Writer::new(sequence, clock, first_flow, categories) }
+        let packets = Packets::new(sequence, Clock { origin_ns, shift_ps });
+        PerfettoWriter { trace, inner: Writer::new(packets, window, first_flow, categories) }
     }
 
     /// The least number that no flow has so far.
@@ -54,18 +57,71 @@ impl PerfettoWriter {
 
     /// Packets of the samples of a counter.
     fn counter<'py>(
-        &mut self,
+        &self,
         py: Python<'py>,
         uuid: u64,
         begin: Read<'py, i64>,
         value: Read<'py, f64>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let (begin, value) = (begin.as_slice()?, value.as_slice()?);
-        let packets = without_gil(py, || Ok(self.inner.counter(uuid, begin, value)))?;
+        let packets = without_gil(py, || Ok(self.inner.packets.samples(uuid, begin, value)))?;
         Ok(PyBytes::new(py, &packets))
     }
 }
 
+/// Track, begin and duration in ps, and name of events.
+type EventsIn<'py> = (Read<'py, i64>, Read<'py, i64>, Read<'py, i64>, Read<'py, i64>);
+/// Event, key, kind and value of arguments.
+type ArgumentsIn<'py> = (Read<'py, i64>, Read<'py, i64>, Read<'py, u8>, Read<'py, u64>);
+/// Event and number of flows, and whether they leave at its end.
+type FlowsIn<'py> = (Read<'py, i64>, Read<'py, u64>, Read<'py, bool>);
+
+/// Packets of events in columns; see `Events`.
+#[pyfunction]
+fn perfetto_events<'py>(
+    py: Python<'py>,
+    sequence: u32,
+    origin_ns: i64,
+    events: EventsIn<'py>,
+    arguments: ArgumentsIn<'py>,
+    flows: FlowsIn<'py>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let packets = Packets::new(sequence, Clock { origin_ns, shift_ps: 0 });
+    let events = Events {
+        track: events.0.as_slice()?,
+        begin_ps: events.1.as_slice()?,
+        duration_ps: events.2.as_slice()?,
+        name: events.3.as_slice()?,
+        arguments: Arguments {
+            event: arguments.0.as_slice()?,
+            key: arguments.1.as_slice()?,
+            kind: arguments.2.as_slice()?,
+            value: arguments.3.as_slice()?,
+        },
+        flows: Flows { event: flows.0.as_slice()?, number: flows.1.as_slice()?, at_end: flows.2.as_slice()? },
+    };
+    let written = without_gil(py, || packets.events(&events))?;
+    Ok(PyBytes::new(py, &written))
+}
+
+/// Packets of the samples of a counter.
+#[pyfunction]
+fn perfetto_samples<'py>(
+    py: Python<'py>,
+    sequence: u32,
+    origin_ns: i64,
+    track: u64,
+    begin_ps: Read<'py, i64>,
+    value: Read<'py, f64>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let packets = Packets::new(sequence, Clock { origin_ns, shift_ps: 0 });
+    let (begin_ps, value) = (begin_ps.as_slice()?, value.as_slice()?);
+    let written = without_gil(py, || Ok(packets.samples(track, begin_ps, value)))?;
+    Ok(PyBytes::new(py, &written))
+}
+
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(perfetto_events, module)?)?;
+    module.add_function(wrap_pyfunction!(perfetto_samples, module)?)?;
     module.add_class::<PerfettoWriter>()
 }

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use crate::kernels::rows::Seeded;
 use crate::timeline::answer::arguments::{Args, Value};
 use crate::timeline::perfetto::interned::{Interned, shown};
+use crate::timeline::perfetto::packets::fixed;
 use crate::wire::tags::perfetto::{DebugAnnotation, TrackEvent};
-use crate::wire::write::{message, number, varint};
+use crate::wire::write::{message, number};
 
 /// An event has at most this many arguments of its own, and as many of its metadata.
 const MOST_ARGS: usize = 64;
@@ -141,10 +142,7 @@ impl Annotations {
         match value {
             Value::Int(value) => number(&mut scratch, DebugAnnotation::INT_VALUE, value),
             Value::Uint(value) => number(&mut scratch, DebugAnnotation::UINT_VALUE, value as i64),
-            Value::Double(value) => {
-                varint(&mut scratch, DebugAnnotation::DOUBLE_VALUE.into());
-                scratch.extend_from_slice(&value.to_le_bytes());
-            }
+            Value::Double(value) => fixed(&mut scratch, DebugAnnotation::DOUBLE_VALUE, value.to_bits()),
             Value::Known(id) => {
                 let id = self.texts.known(id, || args.texts.text(id));
                 number(&mut scratch, DebugAnnotation::STRING_VALUE_IID, id as i64);

@@ -9,24 +9,9 @@ use crate::timeline::model::order::decode_flow;
 use crate::timeline::model::trace::{NO_GROUP, Trace};
 use crate::timeline::perfetto::annotations::{Annotations, Known};
 use crate::timeline::perfetto::lanes::lanes;
-use crate::wire::tags::perfetto::{self as tags, TracePacket, TrackEvent};
-use crate::wire::write::{message, number, varint};
-
-const PS_PER_NS: i64 = 1000;
-
-/// Times of the file: ns since `origin_ns`, of a clock that `shift_ps` is added to.
-#[derive(Clone, Copy, Default)]
-pub struct Clock {
-    pub origin_ns: i64,
-    pub shift_ps: i64,
-}
-
-impl Clock {
-    fn ns(&self, time_ps: i64) -> u64 {
-        let since = time_ps.saturating_add(self.shift_ps).div_euclid(PS_PER_NS);
-        since.saturating_add(self.origin_ns).max(0) as u64
-    }
-}
+use crate::timeline::perfetto::packets::{PS_PER_NS, Packets, fixed};
+use crate::wire::tags::perfetto::TrackEvent;
+use crate::wire::write::number;
 
 /// Events of one track that are not written yet.
 struct Cursor {
@@ -50,9 +35,9 @@ impl Cursor {
 
 /// Writes the packets of one host, which are one sequence.
 pub struct Writer {
-    clock: Clock,
-    /// Fields of every packet.
-    tail: Vec<u8>,
+    pub packets: Packets,
+    /// Begin and end of the window whose events are written; None: all.
+    window: Option<(i64, i64)>,
     annotations: Annotations,
     flows: HashMap<u64, u64, Seeded>,
     next_flow: u64,
@@ -61,20 +46,11 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// `sequence`: number of the sequence, whose first packet is another; `first_flow`: least number of a flow.
-    pub fn new(sequence: u32, clock: Clock, first_flow: u64, categories: Vec<String>) -> Writer {
-        let mut tail = Vec::new();
-        number(&mut tail, TracePacket::TRUSTED_PACKET_SEQUENCE_ID, sequence.into());
-        let flags = TracePacket::SequenceFlags::SEQ_NEEDS_INCREMENTAL_STATE;
-        number(&mut tail, TracePacket::SEQUENCE_FLAGS, flags.into());
-        Writer {
-            clock,
-            tail,
-            annotations: Annotations::new(categories),
-            flows: HashMap::default(),
-            next_flow: first_flow,
-            queue: VecDeque::new(),
-        }
+    /// `window`: begin and end in ps of the events that are written, those that reach into it included; `first_flow`: least
+    /// number of a flow.
+    pub fn new(packets: Packets, window: Option<(i64, i64)>, first_flow: u64, categories: Vec<String>) -> Writer {
+        let (flows, queue) = Default::default();
+        Writer { packets, window, annotations: Annotations::new(categories), flows, next_flow: first_flow, queue }
     }
 
     /// The least number that no flow has so far.
@@ -87,6 +63,9 @@ impl Writer {
     pub fn add(&mut self, trace: &Trace, track: usize, uuid: u64) -> u32 {
         let bound = |i: usize| trace.track_events.get(i).map_or(0, |&at| at);
         let mut event: Vec<u32> = (bound(track)..bound(track + 1)).collect();
+        if let Some((begin, end)) = self.window {
+            event.retain(|&e| trace.begin[e as usize] <= end && trace.end(e as usize) >= begin);
+        }
         if event.is_empty() {
             return 0;
         }
@@ -144,7 +123,7 @@ impl Writer {
             if group != NO_GROUP {
                 self.annotations.group(args, group, &mut body);
             }
-            let (begin_ns, end_ns) = (self.clock.ns(begin), self.clock.ns(end));
+            let (begin_ns, end_ns) = (self.packets.ns(begin), self.packets.ns(end));
             let duration = end.wrapping_sub(begin);
             if end_ns.wrapping_sub(begin_ns).wrapping_mul(PS_PER_NS as u64) != duration as u64 {
                 self.annotations.exact(args, known, duration, &mut body);
@@ -153,10 +132,9 @@ impl Writer {
                 let next = self.next_flow;
                 let flow = *self.flows.entry(decode_flow(flow).id).or_insert(next);
                 self.next_flow += u64::from(flow == next);
-                varint(&mut body, TrackEvent::FLOW_IDS.into());
-                body.extend_from_slice(&flow.to_le_bytes());
+                fixed(&mut body, TrackEvent::FLOW_IDS, flow);
             }
-            self.packet(begin_ns, &body, out);
+            self.packets.event(begin, &body, out);
             if end > begin {
                 cursor.open[lane].push(end);
             }
@@ -170,26 +148,6 @@ impl Writer {
         last - first
     }
 
-    /// Packets of a counter's samples.
-    pub fn counter(&mut self, uuid: u64, begin: &[i64], value: &[f64]) -> Vec<u8> {
-        const WHOLE: f64 = (1u64 << 53) as f64;
-        let whole = value.iter().all(|v| v.fract() == 0.0 && v.abs() <= WHOLE);
-        let (mut out, mut body) = (Vec::with_capacity(begin.len() * 32), Vec::new());
-        for (&begin, &value) in begin.iter().zip(value) {
-            body.clear();
-            number(&mut body, TrackEvent::TYPE, TrackEvent::Type::TYPE_COUNTER.into());
-            number(&mut body, TrackEvent::TRACK_UUID, uuid as i64);
-            if whole {
-                number(&mut body, TrackEvent::COUNTER_VALUE, value as i64);
-            } else {
-                varint(&mut body, TrackEvent::DOUBLE_COUNTER_VALUE.into());
-                body.extend_from_slice(&value.to_le_bytes());
-            }
-            self.packet(self.clock.ns(begin), &body, &mut out);
-        }
-        out
-    }
-
     /// Ends the slices of a lane that end until `time`.
     #[inline]
     fn close(&self, cursor: &mut Cursor, lane: usize, time: i64, out: &mut Vec<u8>) {
@@ -198,18 +156,8 @@ impl Writer {
             let mut body = Vec::with_capacity(16);
             number(&mut body, TrackEvent::TYPE, TrackEvent::Type::TYPE_SLICE_END.into());
             number(&mut body, TrackEvent::TRACK_UUID, cursor.number(lane));
-            self.packet(self.clock.ns(end), &body, out);
+            self.packets.event(end, &body, out);
         }
-    }
-
-    fn packet(&self, ns: u64, event: &[u8], out: &mut Vec<u8>) {
-        let parts = size(TracePacket::TIMESTAMP.into()) + size(ns) + size(TracePacket::TRACK_EVENT.into());
-        let length = parts + size(event.len() as u64) + event.len() + self.tail.len();
-        varint(out, tags::Trace::PACKET.into());
-        varint(out, length as u64);
-        number(out, TracePacket::TIMESTAMP, ns as i64);
-        message(out, TracePacket::TRACK_EVENT, event);
-        out.extend_from_slice(&self.tail);
     }
 
     /// The packets behind one with the texts that they are the first to need.
@@ -218,20 +166,11 @@ impl Writer {
         if texts.is_empty() {
             return packets;
         }
-        let mut body = Vec::with_capacity(texts.len() + 32);
-        message(&mut body, TracePacket::INTERNED_DATA, &texts);
-        body.extend_from_slice(&self.tail);
-        let mut out = Vec::with_capacity(body.len() + packets.len() + 16);
-        message(&mut out, tags::Trace::PACKET, &body);
+        let mut out = Vec::with_capacity(texts.len() + packets.len() + 64);
+        self.packets.texts(&texts, &mut out);
         out.extend_from_slice(&packets);
         out
     }
-}
-
-/// Bytes of a varint.
-#[inline]
-fn size(value: u64) -> usize {
-    (63 - (value | 1).leading_zeros() as usize) / 7 + 1
 }
 
 #[cfg(test)]
@@ -239,7 +178,9 @@ mod tests {
     use super::*;
     use crate::timeline::model::build::tests::trace_with;
     use crate::timeline::model::names::Names;
+    use crate::timeline::perfetto::packets::Clock;
     use crate::wire::Reader;
+    use crate::wire::tags::perfetto::TracePacket;
 
     /// (Time, type, track) of the packets with events, and the number of packets with texts.
     fn packets(file: &[u8]) -> (Vec<(u64, u64, u64)>, usize) {
@@ -303,18 +244,11 @@ mod tests {
             (112, 2, 8),
         ];
         for most in [9, 1] {
-            let mut writer = Writer::new(1, clock, 1, vec![]);
+            let mut writer = Writer::new(Packets::new(1, clock), None, 1, vec![]);
             assert_eq!(writer.add(&trace, 0, 7), 2);
             let parts: Vec<_> = (0..5_usize.div_ceil(most)).map(|_| writer.events(&trace, &args, most)).collect();
             assert!(writer.events(&trace, &args, most).is_empty());
             assert_eq!(packets(&parts.concat()), (all.to_vec(), 1));
         }
-    }
-
-    #[test]
-    fn times_stay_in_the_range_of_the_file() {
-        let clock = Clock { origin_ns: 5, shift_ps: -1 };
-        assert_eq!([0, 1, 1000, i64::MIN].map(|time| clock.ns(time)), [4, 5, 5, 0]);
-        assert_eq!(Clock { origin_ns: i64::MAX, shift_ps: i64::MAX }.ns(i64::MAX), i64::MAX as u64);
     }
 }

@@ -68,11 +68,16 @@ def page_args_of(host: HostProfile, folded: bool) -> TraceArgs:
 
 
 @derived()
+def page_titles(host: HostProfile, own: bool) -> Titles:
+    """The names of sections and tracks; `own`: see `Timelines`."""
+    return titles(host.space, page_timeline_of(host, 0)) if own else Titles()
+
+
+@derived()
 def page_header(host: HostProfile, pid_offset: int, own: bool) -> bytes:
     """The unchanging part of the page's forms; `own`: see `Timelines`."""
     trace = page_timeline_of(host, 0) if own else timeline_of(host, 0)
-    shown = titles(host.space, trace) if own else Titles()
-    return canvas.fixed_header(host.name, trace, shown, pid_offset)
+    return canvas.fixed_header(host.name, trace, page_titles(host, own), pid_offset)
 
 
 @derived(alone=True)
@@ -142,6 +147,11 @@ class Timelines:
         return [
             page_header(host, offset, self.own) for host, offset in zip(self.profiles, self.pid_offsets, strict=True)
         ]
+
+    @property
+    def titles(self) -> list[Titles]:
+        """The names of each host's sections and tracks."""
+        return [page_titles(host, self.own) for host in self.profiles]
 
     def previews(self) -> list[tuple[Preview, bytes]]:
         """What is shown of large hosts while their timelines are made, with the unchanging part of its header.

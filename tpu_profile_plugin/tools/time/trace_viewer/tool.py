@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tpu_profile_plugin.analysis.timeline.host import HostTrace
-from tpu_profile_plugin.analysis.timeline.window import Preview, Window, recording
+from tpu_profile_plugin.analysis.timeline.packets import Packets
+from tpu_profile_plugin.analysis.timeline.window import Preview, Window, recording, visible
 from tpu_profile_plugin.errors import BadRequest, OutOfRange
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.params import Param
@@ -16,7 +17,7 @@ from tpu_profile_plugin.tools.payload import BINARY_TYPE, Json, Payload, Raw
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.time.trace_viewer import canvas
 from tpu_profile_plugin.tools.time.trace_viewer.timelines import Timelines
-from tpu_profile_plugin.tools.time.trace_viewer.trace_events import window_events
+from tpu_profile_plugin.tools.time.trace_viewer.trace_events import check_size, window_events
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -176,6 +177,20 @@ def events(timelines: Timelines, query: Query) -> Raw:
     return Raw(window_events(timelines, _window(timelines.traces, query)), disk=False)
 
 
+def perfetto(timelines: Timelines, query: Query) -> Raw:
+    """All events of a window as a file of Perfetto. Raises TooLarge."""
+    part, hosts = _window(timelines.traces, query), len(timelines.run.profiles)
+    check_size(sum(len(visible(trace, part, 0, 0, full_dma=True)) for trace in timelines.traces), hosts, with_args=True)
+    file = Packets()
+    described = zip(timelines.hosts, timelines.args(folded=True), timelines.titles, strict=True)
+    body = b"".join(
+        packets
+        for (name, trace), args, titles in described
+        for packets in file.of_host(name, trace, args, titles, several=hosts > 1, window=part)
+    )
+    return Raw(body, BINARY_TYPE, disk=False, memory=False)
+
+
 FORMS: dict[str, Callable[[Timelines, Query], Payload]] = {
     "columns": columns,
     "search": search,
@@ -184,6 +199,7 @@ FORMS: dict[str, Callable[[Timelines, Query], Payload]] = {
     "details": details,
     "sums": sums,
     "gaps": gaps,
+    "perfetto": perfetto,
 }
 
 PARAMS = (

@@ -3,7 +3,6 @@ import { composePicture } from "../../../timeline/picture";
 import { download } from "../../../widgets/content/download";
 import { copyText } from "../../../widgets/content/copy";
 import { chromeFile } from "./chrome_trace";
-import { perfettoFile } from "./perfetto";
 import type { Session } from "../session/session";
 
 /** The address to share: the parent's when embedded. */
@@ -42,6 +41,6 @@ export async function saveChrome(session: Session, run: string): Promise<void> {
 
 /** Saves them as a Perfetto trace, for ui.perfetto.dev. */
 export async function savePerfetto(session: Session, run: string): Promise<void> {
-  const bytes = perfettoFile(await session.visibleEvents());
+  const bytes = await session.visiblePerfetto();
   download(fileName(run, "pftrace"), new Blob([bytes], { type: "application/octet-stream" }));
 }

@@ -347,6 +347,12 @@ export class Session {
     return readChromeTrace(await this.source.events(Math.max(0, begin), end));
   }
 
+  /** Fetches all events of the window as a file of Perfetto. */
+  visiblePerfetto(): Promise<ArrayBuffer> {
+    const { begin, end } = this.timeline.window;
+    return this.source.perfetto(Math.max(0, begin), end);
+  }
+
   setMenu(menu: MenuTarget | null): void {
     this.menu = menu;
     this.changed();

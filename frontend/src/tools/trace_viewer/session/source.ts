@@ -152,7 +152,7 @@ export class Source {
 
   /** Fetches the boxes of a range at a resolution; `preview`: recorded lines will do while a large profile is read. */
   async boxes(wanted: WantedBoxes, signal: AbortSignal, preview = false): Promise<Trace> {
-    const range = wanted.range && { start_time_ms: wanted.range.begin / PS_PER_MS, end_time_ms: wanted.range.end / PS_PER_MS };
+    const range = wanted.range && windowParams(wanted.range.begin, wanted.range.end);
     const params = {
       ...this.params(),
       format: "columns",
@@ -198,8 +198,7 @@ export class Source {
     const params = {
       ...this.params(),
       format: "sums",
-      start_time_ms: window.begin / PS_PER_MS,
-      end_time_ms: window.end / PS_PER_MS,
+      ...windowParams(window.begin, window.end),
       areas: tracks.map(({ pid, tid, first, last }) => `${pid}.${tid}.${first}.${last}`).join(","),
     };
     return sumsOf(await this.client.json<WireSums>("page", params, { signal }), name);
@@ -213,9 +212,18 @@ export class Source {
 
   /** Fetches all events of a window, unmerged, as trace-event JSON, for exports. */
   events(begin: number, end: number): Promise<string> {
-    const params = { ...this.params(), format: "events", start_time_ms: begin / PS_PER_MS, end_time_ms: end / PS_PER_MS };
-    return this.client.text("page", params);
+    return this.client.text("page", { ...this.params(), ...windowParams(begin, end), format: "events" });
   }
+
+  /** Fetches all events of a window as a file of Perfetto. */
+  perfetto(begin: number, end: number): Promise<ArrayBuffer> {
+    return this.client.bytes("page", { ...this.params(), ...windowParams(begin, end), format: "perfetto" });
+  }
+}
+
+/** The parameters of a window. */
+function windowParams(begin: Ps, end: Ps): Record<string, number> {
+  return { start_time_ms: begin / PS_PER_MS, end_time_ms: end / PS_PER_MS };
 }
 
 function sumsOf(wire: WireSums, only: string | null): AreaSums {

@@ -22,6 +22,7 @@ from tpu_profile_plugin.analysis.common.reasons import NO_MEGASCALE, Reason
 from tpu_profile_plugin.analysis.megascale.collectives import PLANE, Collective, collectives, combine, send_recv_ops
 from tpu_profile_plugin.analysis.megascale.flows import add_flows, flows
 from tpu_profile_plugin.analysis.megascale.network import counters
+from tpu_profile_plugin.analysis.megascale.perfetto import TraceWriter
 from tpu_profile_plugin.analysis.megascale.trace import KINDS, collective_parts, hide_tiny_events, load
 from tpu_profile_plugin.analysis.megascale.trace import PLANE as COPIES
 from tpu_profile_plugin.errors import BadRequest
@@ -30,7 +31,6 @@ from tpu_profile_plugin.run.figures.programs import programs_of
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table, attributes, numbers, texts
-from tpu_profile_plugin.tools.fleet.megascale_stats.perfetto import TraceWriter
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import BINARY_TYPE, Json, Raw
 from tpu_profile_plugin.tools.query import Query
