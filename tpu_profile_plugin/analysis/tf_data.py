@@ -329,11 +329,6 @@ def data_calls(space: XSpace) -> DataCalls | None:
     if plane is None or not has_iterators(plane):
         return None
     stat_columns = StatColumns(space, plane, plane.events.stats, ("id", "parent_id", "element_id", "_a"))
-    skip = None
-    marked = stat_columns.owners("_a")
-    if len(marked):
-        skip = np.zeros(len(plane.events), dtype=np.bool_)
-        skip[marked[stat_columns.signed("_a").value != 0]] = True
     id_, parent, element = (stat_columns.ints(name) for name in ("id", "parent_id", "element_id"))
     native = _native.IteratorCalls(
         plane.lines.event_start,
@@ -344,7 +339,7 @@ def data_calls(space: XSpace) -> DataCalls | None:
         (id_.event, id_.value),
         (parent.event, parent.value),
         (element.event, element.value),
-        skip,
+        stat_columns.flagged("_a", len(plane.events)),
     )
     return _sorted_runs(plane, native)
 

@@ -140,6 +140,15 @@ class StatColumns:
             self._integer_columns[name, signed] = SparseColumn(owner, numbers)
         return self._integer_columns[name, signed]
 
+    def flagged(self, name: str, owners: int) -> Bools | None:
+        """Whether each of `owners` has the stat as an int64 other than 0; None if none has the stat."""
+        if name not in self._gathered:
+            return None
+        flags = np.zeros(owners, dtype=np.bool_)
+        column = self.signed(name)
+        flags[column.event[column.value != 0]] = True
+        return flags
+
     def doubles(self, name: str) -> tuple[I64, np.ndarray[Any, np.dtype[np.float64]]]:
         """Owners that have the stat and its values; types other than double read as 0."""
         if name not in self._gathered:
@@ -247,9 +256,9 @@ def stat_numbers(plane: Plane, name: str, kind: Literal["int64", "uint64", "floa
     shared, has = _numbers_of(plane.event_metadata.stats, row, kind)
     if has.any():
         values, absent = shared[plane.events.metadata], ~has[plane.events.metadata]
-    own, has = _numbers_of(plane.events.stats, row, kind)
+    of_events, has = _numbers_of(plane.events.stats, row, kind)
     if has.any():
-        values[has], absent[has] = own[has], False
+        values[has], absent[has] = of_events[has], False
     return np.where(absent, np.nan, values) if kind == "float64" else np.ma.MaskedArray(values, absent)
 
 
@@ -274,9 +283,8 @@ def stat_texts(space: XSpace, plane: Plane, name: str) -> tuple[I32, Sequence[st
     table: dict[str, int] = {}
     row = plane.stat_metadata.row(name)
     shared = _codes_of(space, plane, plane.event_metadata.stats, row, table)
-    codes = shared[plane.events.metadata]
-    own = _codes_of(space, plane, plane.events.stats, row, table)
-    return np.where(own >= 0, own, codes), tuple(table)
+    of_events = _codes_of(space, plane, plane.events.stats, row, table)
+    return np.where(of_events >= 0, of_events, shared[plane.events.metadata]), tuple(table)
 
 
 def _codes_of(space: XSpace, plane: Plane, stats: Stats, row: int | None, table: dict[str, int]) -> I32:

@@ -459,7 +459,7 @@ def _memory(chip: Chip, sample: Sample, core: int) -> Iterator[Work]:
 @lru_cache
 def _memory_ids(chip: Chip, core: int) -> tuple[U64, U64]:
     stacks = [range(axis.count) for axis in chip.blocks["HBM"].axes[len(chip.core(core)) :]]
-    places = [(*chip.core(core), *at) for at in product(*stacks)]
+    places = [(*chip.core(core), *place) for place in product(*stacks)]
     return _ids(chip.blocks["HBM"], HBM_READS, places), _ids(chip.blocks["HBM"], HBM_WRITES, places)
 
 

@@ -69,11 +69,8 @@ class HostForest:
         if lookup.is_tpu:
             self.native.add_points(nodes.count)
             return
-        events, skip = lookup.plane.events, None
-        async_events = lookup.stat_columns.owners("_a")
-        if len(async_events):
-            skip = np.zeros(len(events), dtype=np.bool_)
-            skip[async_events[lookup.stat_columns.signed("_a").value != 0]] = True
+        events = lookup.plane.events
+        skip = lookup.stat_columns.flagged("_a", len(events))
         regions = lookup.regions
         spans = None if regions is None else (regions.line, regions.begin_ps, regions.duration_ps)
         self.native.add_lines(lookup.plane.lines.event_start, events.begin_ps, events.duration_ps, skip, spans)

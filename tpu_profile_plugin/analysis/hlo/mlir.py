@@ -176,9 +176,9 @@ def _read_dialects(reader: Reader, strings: list[bytes], version: int) -> tuple[
     while not reader.done:
         dialect = entry(dialects, reader.number())
         for _ in range(reader.count()):
-            name, known = reader.flagged() if version >= _KNOWN_OPS else (reader.number(), False)
+            name, registered = reader.flagged() if version >= _KNOWN_OPS else (reader.number(), False)
             written = _within_limit(written, len(dialect) + len(entry(strings, name)))
-            ops.append((f"{dialect}.{entry(strings, name).decode('utf-8', 'replace')}", known))
+            ops.append((f"{dialect}.{entry(strings, name).decode('utf-8', 'replace')}", registered))
     return dialects, ops
 
 
@@ -539,19 +539,19 @@ class Values:
     def _elements(self, data: bytes, of: Type, *, packed: bool = False) -> list[str]:
         """The numbers of a constant."""
         if packed:
-            return ["true" if data[at // 8] >> (at % 8) & 1 else "false" for at in range(8 * len(data))]
+            return ["true" if data[bit // 8] >> (bit % 8) & 1 else "false" for bit in range(8 * len(data))]
         width = (of.bits + 7) // 8
         if not of.bits or len(data) % width:
             raise Unreadable(f"{len(data)} bytes of {of.text}")
         self._numbers += len(data) // width
         if self._numbers > _MOST_NUMBERS:
             raise Unreadable(f"more than {_MOST_NUMBERS} numbers in constants")
-        numbers = [int.from_bytes(data[at : at + width], "little") for at in range(0, len(data), width)]
+        numbers = [int.from_bytes(data[i : i + width], "little") for i in range(0, len(data), width)]
         return [float_text(bits, of.text) if of.is_float else _integer_text(bits, of) for bits in numbers]
 
 
 def _is_identity(layout: str, rank: int) -> bool:
-    dims = ", ".join(f"d{at}" for at in range(rank))
+    dims = ", ".join(f"d{dim}" for dim in range(rank))
     return layout == f"affine_map<({dims}) -> ({dims})>"
 
 
@@ -567,7 +567,7 @@ def _bits(reader: Reader, width: int) -> int:
     if count > (width + 63) // 64:
         raise Unreadable(f"{count} words for {width} bits")
     words = [reader.signed() & ((1 << 64) - 1) for _ in range(count)]
-    return sum(word << (64 * at) for at, word in enumerate(words)) & ((1 << width) - 1)
+    return sum(word << (64 * i) for i, word in enumerate(words)) & ((1 << width) - 1)
 
 
 def _integer_text(bits: int, of: Type) -> str:
@@ -584,7 +584,7 @@ def _nested(items: list[str], shape: tuple[int, ...]) -> str:
     if items and all(item == items[0] for item in items):
         return items[0]
     for size in reversed(shape):
-        items = [f"[{', '.join(items[at : at + size])}]" for at in range(0, len(items), max(1, size))]
+        items = [f"[{', '.join(items[i : i + size])}]" for i in range(0, len(items), max(1, size))]
     return items[0] if items else ""
 
 
@@ -740,14 +740,14 @@ class _Body:
         self._count += 1
         if self._count > _MOST:
             raise Unreadable(f"more than {_MOST} ops")
-        name, known = entry(self._module.ops, reader.number())
+        name, registered = entry(self._module.ops, reader.number())
         parts = reader.byte()
         reader.number()  # location
         op = _Op(name)
         if parts & _ATTRIBUTES:
             op.attributes = self._values.attribute(reader.number())
         if parts & _PROPERTIES:
-            op.properties = self._properties(entry(self._module.properties, reader.number()), name, known)
+            op.properties = self._properties(entry(self._module.properties, reader.number()), name, registered)
         if parts & _RESULTS:
             types = [self._values.type(reader.number()) for _ in range(reader.count())]
             op.results = [self._defined(type_) for type_ in types]
@@ -761,15 +761,15 @@ class _Body:
             self._regions(op, reader, depth)
         return op
 
-    def _properties(self, data: Reader, name: str, known: bool) -> Attribute | str:
+    def _properties(self, data: Reader, name: str, registered: bool) -> Attribute | str:
         """The attribute of an unregistered op; registered ops have forms of their own."""
         data = data.again()
-        if not known:
+        if not registered:
             return self._values.attribute(data.number())
         if name != _MODULE:
             return f"{data.end - data.at} bytes"
         given = [(key, data.flagged()) for key in ("sym_name", "sym_visibility")]
-        members = [(key, self._values.attribute(at)) for key, (at, present) in given if present]
+        members = [(key, self._values.attribute(number)) for key, (number, present) in given if present]
         return Attribute("", members=tuple(members))
 
     def _uses(self, reader: Reader, count: int) -> None:
@@ -874,7 +874,7 @@ def _lines(op: _Op, indent: str) -> Iterable[str]:
         head += f"{name} = " if len(op.results) == 1 else f"{name}:{len(op.results)} = "
     head += f'"{op.name}"({", ".join(operand.name or "%?" for operand in op.operands)})'
     if op.successors:
-        head += f"[{', '.join(f'^bb{at}' for at in op.successors)}]"
+        head += f"[{', '.join(f'^bb{block}' for block in op.successors)}]"
     if isinstance(op.properties, Attribute):
         head += f" <{op.properties.text}>"
     elif op.properties is not None:
@@ -895,7 +895,7 @@ def _lines(op: _Op, indent: str) -> Iterable[str]:
 
 
 def _before(block: _Block) -> str:
-    names = ", ".join(f"^bb{at}" for at in block.before)
+    names = ", ".join(f"^bb{earlier}" for earlier in block.before)
     if not names:
         return "  // no predecessors"
     return f"  // pred: {names}" if len(block.before) == 1 else f"  // {len(block.before)} preds: {names}"

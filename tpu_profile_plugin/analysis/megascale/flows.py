@@ -17,10 +17,17 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.planes import MODULES, OPS
 from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.megascale.trace import (
+    FROM_DEVICE,
+    FROM_HOST,
     GRAPH,
-    KINDS,
     NO_RUN,
+    RECV,
+    RECV_DONE,
     RUN_ID,
+    SEND,
+    SEND_DONE,
+    TO_DEVICE,
+    TO_HOST,
     Parts,
     Trace,
     by_track,
@@ -28,18 +35,14 @@ from tpu_profile_plugin.analysis.megascale.trace import (
     described,
     last_ends,
     lookup,
+    pass_on,
 )
 from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.units import PS_PER_NS
 
 EDGES = (
-    ("send", "DeviceToHost START"),
-    ("DeviceToHost END", "send-done"),
-    ("recv", "HostToDevice START"),
-    ("HostToDevice END", "recv-done"),
-    ("send", "send-done"),
-    ("send", "recv-done"),
-    ("recv", "recv-done"),
+    *((SEND, TO_HOST), (FROM_DEVICE, SEND_DONE), (RECV, TO_DEVICE), (FROM_HOST, RECV_DONE)),
+    *((SEND, SEND_DONE), (SEND, RECV_DONE), (RECV, RECV_DONE)),
 )
 """Pairs of kinds connected by flows within one run of a module: first to first, second to second."""
 
@@ -56,7 +59,7 @@ def flows(parts: Parts) -> tuple[I64, I64]:
 
 def _pairs(kind: I64, group: I64) -> Iterator[tuple[I64, I64]]:
     for source, target in EDGES:
-        sources, targets = (np.flatnonzero(kind == KINDS.index(name)) for name in (source, target))
+        sources, targets = np.flatnonzero(kind == source), np.flatnonzero(kind == target)
         rows = lookup(ranked(group[sources]), sources, ranked(group[targets]))
         yield rows[rows >= 0], targets[rows >= 0]
 
@@ -69,7 +72,6 @@ def ranked(group: I64) -> I64:
     return np.stack([group, place], axis=1)
 
 
-SEND, RECV, SEND_DONE, RECV_DONE, TO_HOST, FROM_DEVICE, TO_DEVICE, FROM_HOST = range(len(KINDS))
 _QUEUES = np.array(
     [
         *((SEND, SEND_DONE), (SEND, RECV_DONE), (SEND, TO_HOST)),
@@ -147,9 +149,7 @@ def _ops(trace: Trace, codes: dict[str, int], receives: bool) -> list[_End]:
     of, event, kind, run, rendezvous, number = columns
     device = np.array([track.device for track in trace.tracks], np.int64)[of]
     keys = np.stack([device, run, number], axis=1)
-    for starts, ends in ((SEND, SEND_DONE), *([(RECV, RECV_DONE)] if receives else [])):
-        first, last = np.flatnonzero((kind == starts) & (rendezvous >= 0)), np.flatnonzero(kind == ends)
-        rendezvous[last] = lookup(keys[first], rendezvous[first], keys[last])
+    pass_on(rendezvous, kind, keys, ((SEND, SEND_DONE), *([(RECV, RECV_DONE)] if receives else [])))
     keep = rendezvous >= 0
     return [(of[keep], event[keep], kind[keep], run[keep], rendezvous[keep])]
 

@@ -38,6 +38,7 @@ KINDS = (
     *("send", "recv", "send-done", "recv-done"),
     *("DeviceToHost START", "DeviceToHost END", "HostToDevice START", "HostToDevice END"),
 )
+SEND, RECV, SEND_DONE, RECV_DONE, TO_HOST, FROM_DEVICE, TO_DEVICE, FROM_HOST = range(len(KINDS))
 OP = re.compile(r"(send|recv|send-done|recv-done)\.?(\d+)?")
 NUMBERED = re.compile(r"[a-zA-Z-]+\.(\d+)")
 RENDEZVOUS = re.compile(r'_xla_host_transfer_rendezvous="([^"]*)"')
@@ -122,13 +123,17 @@ def _tpu_parts(plane: Plane, device: int, runs: tuple[I64, I64], codes: dict[str
     begin, metadata = plane.events.begin_ps[rows], plane.events.metadata[rows]
     kinds, numbers, op_rendezvous = kind[metadata], number[metadata], rendezvous[metadata]
     run = _run_of(runs, begin)
-    for starts, ends in ((0, 2), (1, 3)):
-        pairs = np.stack([run, numbers], axis=1)
-        first, last = np.flatnonzero((kinds == starts) & (op_rendezvous >= 0)), np.flatnonzero(kinds == ends)
-        op_rendezvous[last] = lookup(pairs[first], op_rendezvous[first], pairs[last])
+    pass_on(op_rendezvous, kinds, np.stack([run, numbers], axis=1), ((SEND, SEND_DONE), (RECV, RECV_DONE)))
     keep = (op_rendezvous >= 0) & (run != NO_RUN)
     end = begin + plane.events.duration_ps[rows]
     return [part[keep] for part in (np.full(len(rows), device), run, op_rendezvous, kinds, begin, end, 0 * begin)]
+
+
+def pass_on(rendezvous: I64, kind: I64, keys: I64, pairs: Iterable[tuple[int, int]]) -> None:
+    """Gives done ops the rendezvous of the op with their keys that they complete; modifies `rendezvous` in place."""
+    for starts, ends in pairs:
+        first, last = np.flatnonzero((kind == starts) & (rendezvous >= 0)), np.flatnonzero(kind == ends)
+        rendezvous[last] = lookup(keys[first], rendezvous[first], keys[last])
 
 
 def lookup(keys: I64, values: I64, wanted: I64) -> I64:
@@ -184,7 +189,7 @@ def _copy_parts(
     first = (present & (action == 0))[rows]
     last = np.zeros(len(rows), np.bool_)
     last[last_ends(kinds, key, begin, end, graph[metadata])] = True
-    wanted = (device >= 0) & (code[key] >= 0) & (((kinds == 4) | (kinds == 6)) & first | last)
+    wanted = (device >= 0) & (code[key] >= 0) & (np.isin(kinds, (TO_HOST, TO_DEVICE)) & first | last)
     parts = []
     for ordinal in devices:
         mine = np.flatnonzero(wanted & (device == ordinal))
@@ -202,7 +207,7 @@ def copy_kinds(plane: Plane) -> tuple[I64, Bools]:
     """By row of the event metadata: the kind of copy (-1: no copy), and whether it is an execution of a graph."""
     table = plane.event_metadata
     names = shown_names(table.names, table.display_names)
-    kind = _each(names, lambda name: KINDS.index(name) if name in KINDS[4:] else -1)
+    kind = _each(names, lambda name: KINDS.index(name) if name in KINDS[TO_HOST:] else -1)
     return kind, np.array([GRAPH.fullmatch(name) is not None for name in names], np.bool_)
 
 
@@ -214,7 +219,7 @@ def last_ends(kinds: I64, key: I64, begin: I64, end: I64, graph: Bools) -> I64:
     runs = np.flatnonzero(graph)
     last = [np.zeros(0, np.int64)]
     stop = _first_at(key, begin, key[runs], end[runs])
-    for kind in (5, 7):
+    for kind in (FROM_DEVICE, FROM_HOST):
         latest = np.maximum.accumulate(np.where(kinds == kind, np.arange(len(kinds)), -1))
         ended = latest[np.maximum(stop - 1, 0)] if len(runs) else runs
         last.append(ended[(ended > runs) & (stop > 0)])

@@ -1,4 +1,4 @@
-"""Numbers of tracks of derived lines, and the ruler of steps."""
+"""Processes, threads and steps of a timeline, and derived rows that break where the device is idle."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from builders.shown import profile
+from builders.timeline import canvas, events
 
-from tpu_profile_plugin.analysis.timeline.tracks import Ruler, _extra_tid, ruler
+from tpu_profile_plugin.analysis.derived.preprocess import preprocess
+from tpu_profile_plugin.analysis.timeline import tracks as module
+from tpu_profile_plugin.analysis.timeline.tracks import Ruler, _extra_tid, broken, ruler, sections
 
 
 @pytest.mark.parametrize(
@@ -54,3 +57,96 @@ def test_steps_without_a_name_of_their_own_have_that_of_their_event(codes: list[
     section = SimpleNamespace(pid=1, plane=0)
     found = ruler(space, SimpleNamespace(planes=[plane]), (section,))
     assert steps(found) == [(names[0], 5, 5), (names[1], 20, 5)]
+
+
+@pytest.mark.parametrize(
+    ("plane", "shown", "older"),
+    [
+        (0, 1, 1),
+        (499, 500, 500),
+        (500, 1, 501),
+        (10**6, 1, 1_000_001),
+        (-1, 0, 0),
+        (-5, 1, 2**32 - 4),
+        (2**32 + 3, 4, 4),
+    ],
+)
+def test_process_ids_of_devices_wrap_and_are_limited_in_the_newer_form(plane: int, shown: int, older: int) -> None:
+    space = profile(f'plane {plane} "/device:GPU:6"\nline 1 s\n0us +1us k')
+    found = [sections(space, older=form)[0].pid for form in (False, True)]
+    assert found == [shown, older]
+
+
+US = 10**6
+KERNEL = 'kernel_details="regs:1", tf_op="x/y:Z"'
+XLA = 'hlo_op="dot", hlo_module="m"'
+GPU = f"""
+plane 1 "/device:GPU:0"
+  line 7 "Stream #7(Compute)"
+    0us +10us k {{correlation_id=1, {KERNEL}}}
+    20us +10us k {{correlation_id=2, {KERNEL}}}
+    41us +9us k {{correlation_id=3, {KERNEL}}}
+"""
+
+
+def spans(text: str, track: str, **params: str) -> list[tuple[float, float]]:
+    """Begin and end of the boxes of a track of the page, in us."""
+    header, arrays = canvas(text, **params)
+    (index,) = [i for i, one in enumerate(header["tracks"]) if one["name"].startswith(track)]
+    first, last = arrays["track_start"][index : index + 2].tolist()
+    begin, length = arrays["begin_ps"][first:last] / US, arrays["duration_ps"][first:last] / US
+    return list(zip(begin.tolist(), (begin + length).tolist(), strict=True))
+
+
+def test_rows_break_at_idle_times_longer_than_ten_microseconds() -> None:
+    assert module.LONGEST_BRIDGE_PS == 10 * US
+    assert spans(GPU, "Framework Ops") == spans(GPU, "Framework Name Scope") == [(0, 30), (41, 50)]
+    xla = GPU.replace('tf_op="x/y:Z"', XLA)
+    assert spans(xla, "XLA Ops") == spans(xla, "XLA Modules") == [(0, 30), (41, 50)]
+
+
+def test_work_of_another_stream_keeps_rows_whole() -> None:
+    busy = GPU + '  line 8 "Stream #8(MemcpyD2D)"\n    29us +8us copy\n'
+    assert spans(busy, "Framework Ops") == [(0, 50)]
+
+
+def test_xprof_gets_them_whole() -> None:
+    whole = [event for event in events(GPU) if event["name"] == "Z"]
+    assert [(event["ts"], event["dur"]) for event in whole] == [(0, 50)]
+    assert spans(GPU, "Framework Ops", reading="xprof") == [(0, 50)]
+
+
+def test_steps_stay_whole() -> None:
+    host = """
+plane 2 "/host:CPU"
+  line 1 main
+    0us +9us train {_r=1, step_num=0}
+    1us +1us launch {device_id=0, correlation_id=1}
+    3us +1us launch {device_id=0, correlation_id=2}
+    5us +1us launch {device_id=0, correlation_id=3}
+"""
+    assert spans(GPU + host, "Steps") == [(0, 50)]
+    assert spans(GPU + host, "Framework Ops") == [(0, 30), (41, 50)]
+
+
+def test_nested_rows_break_at_the_same_times() -> None:
+    # The first kernel is in x/a, the others in x alone.
+    assert spans(GPU.replace("x/y:Z", "x/a/y:Z", 1), "Framework Name Scope") == [(0, 30), (41, 50), (0, 10)]
+
+
+def test_nothing_is_copied_without_such_idle_times() -> None:
+    space = profile(GPU.replace("41us", "39us"))
+    extras = preprocess(space)
+    assert broken(space, extras) is extras
+
+
+def test_lines_with_very_many_parts_stay_whole(monkeypatch) -> None:
+    monkeypatch.setattr(module, "MOST_PARTS", 1)
+    assert spans(GPU, "Framework Ops") == [(0, 50)]
+
+
+def test_parts_keep_their_arguments() -> None:
+    space = profile(GPU.replace('tf_op="x/y:Z"', XLA))
+    (line,) = [one for one in broken(space, preprocess(space)).planes[0].lines if one.name.startswith("XLA Ops")]
+    assert [line.display_names[row] for row in line.metadata.tolist()] == ["dot", "dot"]
+    assert all(len(values) == 2 for values in (line.begin_ps, line.duration_ps, line.metadata))
