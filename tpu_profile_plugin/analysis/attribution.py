@@ -46,6 +46,7 @@ class EventOp(NamedTuple):
       hlo_module: name of the program.
       path: the HLO instruction, after the instructions that called it: `outer::inner`.
       framework_op: the op of the framework, `name:type`, that the instruction was compiled from, or that the host runs.
+      expression: the instruction in full.
       category: HLO category.
       flops, bytes: of one run.
     """
@@ -54,6 +55,7 @@ class EventOp(NamedTuple):
     hlo_module: str = ""
     path: str = ""
     framework_op: str = ""
+    expression: str = ""
     source_file: str = ""
     source_line: int | None = None
     category: str = ""
@@ -69,6 +71,10 @@ class EventOp(NamedTuple):
     def key(self) -> OpKey:
         """Program and HLO instruction."""
         return self.program or 0, self.hlo_op
+
+    def filled_from(self, other: EventOp) -> EventOp:
+        """The op with what only `other` knows of it."""
+        return EventOp(*(own if own not in ("", None) else more for own, more in zip(self, other, strict=True)))
 
     @property
     def source(self) -> str:

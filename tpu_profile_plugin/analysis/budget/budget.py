@@ -162,7 +162,7 @@ def _unknown(idle: Times, device: Device, lost: Unrecorded, host: HostTime) -> T
     """The part of the idle time in which work without events may have run."""
     if not len(lost) or device.kind != "gpu":
         return no_time()
-    return unknown_time(idle, device, lost, host.launches_of(device.launch_key)[0], host.transfer)
+    return unknown_time(idle, device, lost, host.calls.times(device.launch_key)[0], host.transfer)
 
 
 def _shared_ps(work: Sequence[DeviceWork], steps: StepWindows) -> int:

@@ -22,7 +22,7 @@ from tpu_profile_plugin.analysis.common.planes import (
 )
 from tpu_profile_plugin.analysis.common.spans import Times, join, no_time, subtract, times_of
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
-from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH
+from tpu_profile_plugin.analysis.devices.launches import KEYS, HostCalls, host_calls
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, hlo_programs, source_paths
 from tpu_profile_plugin.analysis.ops.thread_ops import FUNCTION_CALL
 from tpu_profile_plugin.analysis.steps.host_steps import is_explicit_marker
@@ -66,7 +66,7 @@ def handed_over(waits: Times, sent: I64, launches: I64, limits: I64) -> tuple[Ti
 COVERING = 0.8
 """Share of an idle time that an event of the main thread must cover to be named as its cause."""
 MOST_LEVELS = 200
-LAUNCH_STATS = ("correlation_id", "run_id")
+LAUNCH_STATS = tuple(dict.fromkeys(KEYS.values()))
 _TELLING_STATS = (*LAUNCH_STATS, FUNCTION_CALL)
 _MARKER_STATS = ("_r", "step_num")
 
@@ -117,8 +117,7 @@ class HostTime:
         uploads to a device on any thread, the rest on the main thread.
       handover: when the main thread waited for another thread or process, but not for input; batching: the part of it
         that are waits with a time limit for several results in turn before the next launch.
-      launch_key, launch_ps, launched_ps: what launches on the host refer to (correlation or run id, ascending), and
-        begin and end of the calls.
+      calls: what launches work of devices.
       main: id and name of the main thread's line; None without any.
     """
 
@@ -129,18 +128,8 @@ class HostTime:
     launch: Times = field(default_factory=no_time)
     handover: Times = field(default_factory=no_time)
     batching: Times = field(default_factory=no_time)
-    launch_key: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
-    launch_ps: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
-    launched_ps: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    calls: HostCalls = field(default_factory=HostCalls)
     main: tuple[int, str] | None = None
-
-    def launches_of(self, key: I64) -> tuple[I64, I64]:
-        """Begin and end of the call that launched what has each key; `NO_LAUNCH` if that is unknown."""
-        if not len(self.launch_key):
-            return np.full(len(key), NO_LAUNCH), np.full(len(key), NO_LAUNCH)
-        index = np.minimum(np.searchsorted(self.launch_key, key), len(self.launch_key) - 1)
-        known = self.launch_key[index] == key
-        return np.where(known, self.launch_ps[index], NO_LAUNCH), np.where(known, self.launched_ps[index], NO_LAUNCH)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -216,7 +205,7 @@ def host_time(space: XSpace, plane: Plane | None) -> HostTime:
         launch,
         subtract(handover, fed),
         batching,
-        *_launches(space, plane),
+        host_calls(space, LAUNCH_STATS, plane),
         (int(plane.lines.id[main]), plane.lines.name[main]),
     )
 
@@ -336,21 +325,6 @@ def _begins(plane: Plane, test: Callable[[str], bool], within: tuple[int, int] |
     rows = rows if within is None else rows[(rows >= within[0]) & (rows < within[1])]
     begins: I64 = np.sort(spans_at(plane, rows)[0])
     return begins
-
-
-def _launches(space: XSpace, plane: Plane) -> tuple[I64, I64, I64]:
-    """Key, begin and end of the first event of each launch, by key."""
-    for stat in LAUNCH_STATS:
-        if plane.stat_metadata.row(stat) is None:
-            continue
-        key, known = read.ints(space, plane, plane.events.stats, stat)
-        events = np.flatnonzero(known & (key != NO_LAUNCH))
-        if len(events):
-            events = events[np.lexsort((plane.events.begin_ps[events], key[events]))]
-            events = events[np.append(True, np.diff(key[events]) != 0)]
-            return key[events], *spans_at(plane, events)
-    none = np.zeros(0, np.int64)
-    return none, none, none
 
 
 Keep: TypeAlias = Callable[[Hashable, Callable[[], Any]], Any]

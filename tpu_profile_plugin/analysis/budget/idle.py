@@ -175,7 +175,7 @@ def _downloads(device: Device, host: HostTime) -> Times:
     """The calls that copy from a GPU: as far as they last, the host waits for the data."""
     if device.kind != "gpu":
         return no_time()
-    begin, end = host.launches_of(device.launch_key[device.runs.work == Work.DOWNLOAD])
+    begin, end = host.calls.times(device.launch_key[device.runs.work == Work.DOWNLOAD])
     return times_of(begin, end, begin != NO_LAUNCH)
 
 
@@ -185,7 +185,7 @@ def _launch_of(gaps: Times, device: Device, host: HostTime) -> tuple[I64, I64, I
         unknown = np.full(len(gaps[0]), NO_LAUNCH)
         return unknown, unknown, unknown
     index = np.minimum(np.searchsorted(device.starts, gaps[1]), len(device.starts) - 1)
-    launched, called = host.launches_of(device.launch_key[index])
+    launched, called = host.calls.times(device.launch_key[index])
     ends_gap = device.starts[index] == gaps[1]
     return index, np.where(ends_gap, launched, NO_LAUNCH), np.where(ends_gap, called, NO_LAUNCH)
 

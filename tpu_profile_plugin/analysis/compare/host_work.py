@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.attribution import OpKey, hlo_name, named_ops, split_source
+from tpu_profile_plugin.analysis.attribution import EventOp, OpKey, hlo_name, named_ops, row_ops
 from tpu_profile_plugin.analysis.common.planes import device_planes
 from tpu_profile_plugin.analysis.common.spans import Times, contains, no_time, subtract, times_of, times_of_all
 from tpu_profile_plugin.analysis.devices.model import ASYNCHRONOUS, Device, OpSpans, Work, ordered
@@ -18,29 +18,7 @@ from tpu_profile_plugin.analysis.hlo.instructions import category, provenance
 from tpu_profile_plugin.analysis.hlo.ops import Fused, HloOps
 from tpu_profile_plugin.analysis.ops.tpu_ops import op_metadata
 from tpu_profile_plugin.columns import Plane, XSpace, hlo_modules
-from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import F64, I32, I64
-
-
-@dataclass(frozen=True, slots=True)
-class OpFacts:
-    """What an op is; "" if unknown.
-
-    Attributes:
-      category, provenance: as in op tables.
-      expression: its HLO text.
-      source: `file:line`.
-    """
-
-    category: str = ""
-    provenance: str = ""
-    expression: str = ""
-    source: str = ""
-
-    def filled_from(self, other: OpFacts) -> OpFacts:
-        """Fills missing fields from another device's facts about the op."""
-        category, provenance = self.category or other.category, self.provenance or other.provenance
-        return OpFacts(category, provenance, self.expression or other.expression, self.source or other.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +31,7 @@ class HostOps:
       provenances: of all ops, those that are no HLO instruction included.
     """
 
-    facts: dict[OpKey, OpFacts]
+    facts: dict[OpKey, EventOp]
     modules: dict[int, str]
     provenances: frozenset[str]
 
@@ -69,53 +47,57 @@ def host_ops(space: XSpace, devices: Sequence[Device], hlo: HloOps) -> HostOps:
     if devices and devices[0].kind == "tpu":
         facts = _of_tpus(space, devices)
         modules = {module.program_id: module.name for module in hlo_modules(space)}
-        return HostOps(facts, modules, frozenset(one.provenance for one in facts.values()))
+        return HostOps(facts, modules, frozenset(op.framework_op for op in facts.values()))
     keys = dict.fromkeys((op.program, op.name) for device in devices for op in device.ops)
-    facts = {key: op_facts for key in keys if (op_facts := _of_instruction(hlo, *key)) is not None}
-    others = _framework_ops(space, device_planes(space))
-    return HostOps(facts, dict(hlo.programs.names), frozenset([*(one.provenance for one in facts.values()), *others]))
+    facts = {key: op for key in keys if (op := _of_instruction(hlo, *key)) is not None}
+    named = (op for plane in device_planes(space) for op in named_ops(space, plane).ops)
+    others = (op.framework_op for op in named if op.framework_op and not op.path)  # of no HLO instruction
+    return HostOps(facts, dict(hlo.programs.names), frozenset([*(op.framework_op for op in facts.values()), *others]))
 
 
-def _of_tpus(space: XSpace, devices: Sequence[Device]) -> dict[OpKey, OpFacts]:
+def _of_tpus(space: XSpace, devices: Sequence[Device]) -> dict[OpKey, EventOp]:
     """From the event metadata; the first core that knows something of an op counts."""
-    tables: dict[OpKey, OpFacts] = {}
+    tables: dict[OpKey, EventOp] = {}
     planes = {plane.index: plane for plane in space.planes}
     for device in devices:
-        for key, op_facts in _of_core(space, planes[device.plane], device):
-            tables[key] = tables[key].filled_from(op_facts) if key in tables else op_facts
-    return {(program, hlo_name(name)): op_facts for (program, name), op_facts in tables.items()}
+        for key, op in _of_core(space, planes[device.plane], device):
+            tables[key] = tables[key].filled_from(op) if key in tables else op
+    return {(program, hlo_name(name)): op for (program, name), op in tables.items()}
 
 
-def _of_core(space: XSpace, plane: Plane, device: Device) -> Iterator[tuple[OpKey, OpFacts]]:
+def _of_core(space: XSpace, plane: Plane, device: Device) -> Iterator[tuple[OpKey, EventOp]]:
     """The ops that a core ran; rows of one program and symbol are one op, named by the row that describes them."""
-    known, meta = op_metadata(space, plane), plane.event_metadata
-    code, sources = read.strings(space, plane, meta.stats, "source")
+    known, meta, ops = op_metadata(space, plane), plane.event_metadata, row_ops(space, plane)
     ran = np.zeros(len(known.counted), np.bool_)
     for spans in (device.runs, device.control):
         ran[spans.op] = True
     for row in np.flatnonzero(ran & known.counted).tolist():
-        op = int(known.row[row])
-        file, line = split_source(sources[code[row]]) if code[row] >= 0 else ("", 0)
-        text = meta.names[row] if meta.display_names[row] else known.name[op]
-        source = f"{file}:{line}" if file else ""
-        key = int(known.program[op]), known.name[op]
-        yield key, OpFacts(known.category_of(op), known.provenance[op], text, source)
+        describing, own = int(known.row[row]), ops[row]
+        yield (
+            (int(known.program[describing]), known.name[describing]),
+            EventOp(
+                framework_op=ops[describing].framework_op,
+                expression=meta.names[row] if meta.display_names[row] else known.name[describing],
+                source_file=own.source_file,
+                source_line=own.source_line,
+                category=ops[describing].category,
+            ),
+        )
 
 
-def _of_instruction(hlo: HloOps, program: int, name: str) -> OpFacts | None:
+def _of_instruction(hlo: HloOps, program: int, name: str) -> EventOp | None:
     """From the HLO program; None if the instruction is in none."""
     instruction = hlo.find(program, name) if program else None
     if instruction is None:
         return None
     file, line, _ = hlo.source(program, name)
-    source = f"{file}:{line}" if file else ""
-    return OpFacts(category(instruction), provenance(instruction), hlo.text(program, instruction), source)
-
-
-def _framework_ops(space: XSpace, planes: Iterable[Plane]) -> Iterator[str]:
-    """The framework ops of GPU events that are of no HLO instruction."""
-    for plane in planes:
-        yield from (op.framework_op for op in named_ops(space, plane).ops if op.framework_op and not op.path)
+    return EventOp(
+        framework_op=provenance(instruction),
+        expression=hlo.text(program, instruction),
+        source_file=file,
+        source_line=line if file else None,
+        category=category(instruction),
+    )
 
 
 _LAYOUT = re.compile(r"(?<=\])\{[^}]*\}")
@@ -324,7 +306,7 @@ def describe(work: HostWork, ops: HostOps, hlo: HloOps) -> DescribedWork:
             prints.append(fingerprint(name or CONTAINERS, "", "", "", ""))
             insides.append(frozenset())
             continue
-        op_print = fingerprint(name, facts.category, facts.provenance, facts.expression, facts.source)
+        op_print = fingerprint(name, facts.category, facts.framework_op, facts.expression, facts.source)
         prints.append(op_print)
         fused = hlo.fused(program, name) if "fusion" in op_print.category else ()
         insides.append(frozenset(_inside(fused, op_print, program, hlo)))

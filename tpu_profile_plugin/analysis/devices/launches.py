@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,6 +17,59 @@ from tpu_profile_plugin.units import PS_PER_US
 
 KEYS = {"gpu": "correlation_id", "tpu": "run_id", "cpu": "run_id"}
 """The stat that a launch on the host and what it starts on a device have in common."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostCalls:
+    """The calls of a host that launch work of devices; of several with one key the first counts.
+
+    Attributes:
+      key: int64[n], correlation or run id, ascending.
+      event: int64[n], row in the event table of the host's plane, if that is decoded.
+      begin_ps, end_ps: int64[n].
+    """
+
+    key: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    event: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    begin_ps: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    end_ps: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    def launching(self, launch_key: I64) -> I64:
+        """The call that launched what has each key (`Device.launch_key`), an index; -1 if that is unknown."""
+        if not len(self.key):
+            return np.full(len(launch_key), -1)
+        call = np.minimum(np.searchsorted(self.key, launch_key), len(self.key) - 1)
+        return np.where((self.key[call] == launch_key) & (launch_key != NO_LAUNCH), call, -1)
+
+    def times(self, launch_key: I64) -> tuple[I64, I64]:
+        """Begin and end of the call that launched what has each key; `NO_LAUNCH` if that is unknown."""
+        call = self.launching(launch_key)
+        begin, end = (np.append(times, NO_LAUNCH)[call] for times in (self.begin_ps, self.end_ps))
+        return begin, end
+
+
+def host_calls(space: XSpace, stats: Iterable[str], plane: Plane | None = None) -> HostCalls:
+    """The calls with the first of the `stats` that events of the host have.
+
+    `plane` is the host's with at least the events of launches; it is read from the profile by default.
+    """
+    plane = plane or host_plane(space)
+    if plane is None:
+        return HostCalls()
+    for stat in stats:
+        if plane.declared.stat_metadata.row(stat) is None:
+            continue
+        (having,) = space.filtered(EventFilter(plane, event=lambda _: False, stats=(stat,)))
+        key, has_key = read.ints(space, having, having.events.stats, stat)
+        events = np.flatnonzero(has_key & (key != NO_LAUNCH))
+        if len(events):
+            events = events[np.lexsort((having.events.begin_ps[events], key[events]))]
+            events = events[np.append(True, np.diff(key[events]) != 0)]
+            return HostCalls(key[events], events, *spans_at(having, events))
+    return HostCalls()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,54 +96,20 @@ class Launches:
 
 
 def launches_of(space: XSpace, devices: Sequence[Device], host: Plane | None = None) -> list[Launches]:
-    """The launches of each device, by correlation id (GPUs) or run id (TPUs); devices of the CPU backend have none.
-
-    `host` is the host plane with at least the events of launches; it is read from the profile by default.
-    """
+    """The launches of each device; devices of the CPU backend have none. `host` as of `host_calls`."""
     none = np.zeros(0, np.int64)
     if not devices or devices[0].kind == "cpu":
         return [Launches(none, none, none, none) for _ in devices]
-    key, begin, end = calls_of(space, KEYS[devices[0].kind], host)
-    return [_matched(device, key, begin, end) for device in devices]
-
-
-def calls_of(space: XSpace, stat: str, plane: Plane | None) -> tuple[I64, I64, I64]:
-    """Key, begin and end of the first host event of each launch, by key."""
-    none = np.zeros(0, np.int64)
-    plane = plane or host_plane(space)
-    if plane is None:
-        return none, none, none
-    if not plane.decoded:
-        if plane.declared.stat_metadata.row(stat) is None:
-            return none, none, none
-        (plane,) = space.filtered(EventFilter(plane, event=lambda _: False, stats=(stat,)))
-    value, known = read.ints(space, plane, plane.events.stats, stat)
-    rows = np.flatnonzero(known)
-    rows = rows[np.lexsort((plane.events.begin_ps[rows], value[rows]))]
-    rows = rows[np.append(True, np.diff(value[rows]) != 0)] if len(rows) else rows
-    return value[rows], *spans_at(plane, rows)
-
-
-def launch_begins(space: XSpace, device: Device) -> I64:
-    """When the host launched what begins at each of the device's `starts`; `NO_LAUNCH` if that is unknown."""
-    key, begin, _ = calls_of(space, KEYS[device.kind], None)
-    if not len(key):
-        return np.full(len(device.starts), NO_LAUNCH)
-    call = np.minimum(np.searchsorted(key, device.launch_key), len(key) - 1)
-    return np.where((key[call] == device.launch_key) & (device.launch_key != NO_LAUNCH), begin[call], NO_LAUNCH)
-
-
-def _matched(device: Device, key: I64, begin: I64, end: I64) -> Launches:
-    launch_key = device.launch_key
-    if not len(key) or not len(launch_key):
-        none = np.zeros(0, np.int64)
-        return Launches(none, none, none, none)
-    call = np.minimum(np.searchsorted(key, launch_key), len(key) - 1)
-    launched = np.flatnonzero((key[call] == launch_key) & (launch_key != NO_LAUNCH))
-    starts = device.starts[launched]
-    # The begins of a GPU's launches are those of its kernels, in the same order.
-    ends = device.runs.end_ps[launched] if device.kind == "gpu" else starts
-    return Launches(begin[call[launched]], end[call[launched]], starts, ends)
+    calls = host_calls(space, (KEYS[devices[0].kind],), host)
+    launches = []
+    for device in devices:
+        call = calls.launching(device.launch_key)
+        launched = np.flatnonzero(call >= 0)
+        call, starts = call[launched], device.starts[launched]
+        # The begins of a GPU's launches are those of its kernels, in the same order.
+        ends = device.runs.end_ps[launched] if device.kind == "gpu" else starts
+        launches.append(Launches(calls.begin_ps[call], calls.end_ps[call], starts, ends))
+    return launches
 
 
 TINY_PS = 10 * PS_PER_US

@@ -11,7 +11,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.planes import line_of, recorded_lines, spans_at
 from tpu_profile_plugin.analysis.common.rows import among
 from tpu_profile_plugin.analysis.common.spans import Times, no_time, times_of
-from tpu_profile_plugin.analysis.devices.launches import KEYS, calls_of
+from tpu_profile_plugin.analysis.devices.launches import KEYS, host_calls
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
@@ -74,10 +74,10 @@ def unrecorded(space: XSpace, host: Plane | None, devices: Sequence[Device]) -> 
     if host is None or not devices or devices[0].kind == "cpu":
         return made
     if devices[0].kind == "tpu":
-        key, begin, _ = calls_of(space, KEYS["tpu"], host)
-        kept = among(key, np.unique(np.concatenate([device.launch_key for device in devices])))
+        calls = host_calls(space, (KEYS["tpu"],), host)
+        kept = among(calls.key, np.unique(np.concatenate([device.launch_key for device in devices])))
         if kept.any():
-            made[0] = _of_device(begin, ~kept, kept, np.zeros(len(key), np.bool_))
+            made[0] = _of_device(calls.begin_ps, ~kept, kept, np.zeros(len(calls), np.bool_))
         return made
     rows, graph, key = _launches(space, host)
     owner = np.full(len(rows), -1)

@@ -19,7 +19,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     lines_named,
 )
 from tpu_profile_plugin.analysis.common.spans import covered_within, union
-from tpu_profile_plugin.analysis.devices.launches import launch_begins
+from tpu_profile_plugin.analysis.devices.launches import KEYS, host_calls
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Work, busy, busy_after
 from tpu_profile_plugin.analysis.steps.host_steps import gpu_steps, host_events, step_times
 from tpu_profile_plugin.analysis.steps.inferred import Evidence, InferredSteps, infer_steps
@@ -124,7 +124,7 @@ def _step_of_starts(space: XSpace, device: Device, marks: Marks) -> I64 | None:
         return None
     if device.kind == "cpu":
         return _step_of_executions(device, marks)
-    launched = launch_begins(space, device)
+    launched, _ = host_calls(space, (KEYS[device.kind],)).times(device.launch_key)
     if not bool((launched != NO_LAUNCH).any()):
         return None
     step = np.searchsorted(marks.begin_ps, launched, side="right") - 1

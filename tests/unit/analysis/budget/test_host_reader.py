@@ -46,7 +46,7 @@ def test_step_markers_tell_the_main_thread_and_any_event_may_launch(decoded):
     time = found.time
     assert time.main == (6, "python")
     assert [column.tolist() for column in time.transfer] == [[50 * US], [55 * US]]
-    assert (time.launch_key.tolist(), time.launch_ps.tolist()) == ([3, 8], [0, 60 * US])
+    assert (time.calls.key.tolist(), time.calls.begin_ps.tolist()) == ([3, 8], [0, 60 * US])
     assert host_plane(space).decoded == decoded
 
 

@@ -7,11 +7,11 @@ import pytest
 from builders.xspace_text import build
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.attribution import EventOp
 from tpu_profile_plugin.analysis.compare.host_work import (
     CONTAINERS,
     Fingerprint,
     HostWork,
-    OpFacts,
     host_ops,
     host_work,
 )
@@ -102,7 +102,11 @@ def test_what_one_core_lacks_another_knows():
     ran = f'0us +5us "{text}"'
     space, found, hlo = devices(core(0, ran, f"{bare}\n{unused}"), core(1, ran, full))
     ops = host_ops(space, found, hlo)
-    assert ops.facts == {(7, "a.1"): OpFacts("loop fusion", "f/mul", text, "m.py:3")}
+    assert ops.facts == {
+        (7, "a.1"): EventOp(
+            framework_op="f/mul", expression=text, source_file="m.py", source_line=3, category="loop fusion"
+        )
+    }
     assert ops.provenances == {"f/mul"}
 
 

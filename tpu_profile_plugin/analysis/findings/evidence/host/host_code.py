@@ -185,7 +185,7 @@ class _Gaps:
         if not len(starts):
             return np.full(len(self.idle[0]), NO_LAUNCH)
         start = np.minimum(np.searchsorted(starts, self.idle[1]), len(starts) - 1)
-        launched, _ = self.host.launches_of(self.device.launch_key[start])
+        launched, _ = self.host.calls.times(self.device.launch_key[start])
         return np.where(starts[start] == self.idle[1], launched, NO_LAUNCH)
 
     def long_launched(self) -> Times:
