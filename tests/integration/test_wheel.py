@@ -146,7 +146,7 @@ def test_the_sdist_contains_only_sources(archive: Path, release: ModuleType) -> 
     assert release.faults_of_sdist(archive, release.version_of_sources()) == []
     with tarfile.open(archive) as file:
         inside = sorted(member.name.partition("/")[2] for member in file if member.isfile())
-    assert {name for name in inside if "/" not in name} == {"LICENSE", "PKG-INFO", "pyproject.toml"}
+    assert {name for name in inside if "/" not in name} == {"LICENSE", "NOTICE", "PKG-INFO", "pyproject.toml"}
     assert {name.split("/")[0] for name in inside if "/" in name} == {
         "docs",
         "frontend",

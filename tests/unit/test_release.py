@@ -107,3 +107,11 @@ def test_the_notices_of_the_crates_are_up_to_date() -> None:
     command = [sys.executable, ROOT / "scripts" / "licenses", "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_notice_names_tables_that_exist_and_is_in_the_wheel() -> None:
+    named = re.findall(r"^  (\S+)$", (ROOT / "NOTICE").read_text(), re.MULTILINE)
+    counters = (ROOT / "tpu_profile_plugin" / "analysis" / "counters").glob("v*.txt")
+    assert {str(path.relative_to(ROOT)) for path in counters} < set(named)
+    assert not [name for name in named if not (ROOT / name).exists()]
+    assert '"NOTICE"' in (ROOT / "pyproject.toml").read_text()
