@@ -6,7 +6,7 @@ from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.tools.data import events, query
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis import tool as tf_data_bottleneck_analysis
 from tpu_profile_plugin.tools.fleet import megascale_stats, pod_viewer
-from tpu_profile_plugin.tools.memory import allocations_over_time, memory_over_time, memory_profile
+from tpu_profile_plugin.tools.memory import memory_profile, over_time
 from tpu_profile_plugin.tools.memory.memory_viewer import tool as memory_viewer
 from tpu_profile_plugin.tools.ops import (
     framework_op_stats,
@@ -56,8 +56,8 @@ TOOLS: tuple[Tool, ...] = (
     time_budget.TOOL,
     communication.TOOL,
     source_view.TOOL,
-    memory_over_time.TOOL,
-    allocations_over_time.TOOL,
+    over_time.PROGRAM,
+    over_time.ALLOCATOR,
     python_stacks.TOOL,
     compare.TOOL,
     profile_contents.TOOL,

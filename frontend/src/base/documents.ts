@@ -2,6 +2,39 @@
 
 import type { TableData } from "./table/table_data";
 
+/** Memory of an allocator after each of its events; sizes are bytes, times whole picoseconds of the recording. */
+export interface AllocationsOverTime {
+  /** Name of the allocator. */
+  readonly memory: string;
+  readonly host: string;
+  /** Number of its events. */
+  readonly instants: number;
+  /** The first event after which most is in use. */
+  readonly peak: number;
+  /** Events of the series, with the highest of each stretch. */
+  readonly shown: readonly number[];
+  /** One per shown event. */
+  readonly time_ps: readonly number[];
+  /** Memory in use, one per shown event. */
+  readonly heap: readonly number[];
+  /** Parts of the heap for `region`, `op` and `step`; those of each add up to it. */
+  readonly stacks: Readonly<Record<"region" | "op" | "step", readonly MemoryPart[]>>;
+  /** The event after which blocks are listed. */
+  readonly instant: number;
+  /** Time of this event. */
+  readonly at_ps: number;
+  /** Of all blocks recorded and in use then. */
+  readonly live_bytes: number;
+  /** Number of these blocks. */
+  readonly blocks: number;
+  /** Memory in use then that no recorded block accounts for. */
+  readonly rest_bytes: number;
+  /** These blocks, the largest first, at most 500. */
+  readonly live: TableData;
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
 /** Batching configuration of one model; 0 or "" where it was not recorded. */
 export interface BatchingParameters {
   readonly num_batch_threads: number;
@@ -202,6 +235,26 @@ export interface LateDevice {
   readonly waits_ratio: number | null;
 }
 
+/** Memory of buffers that a source line makes. */
+export interface LineMemory {
+  /** "" of other lines together, and of buffers without a location. */
+  readonly file: string;
+  readonly function: string;
+  /** Null likewise. */
+  readonly line: number | null;
+  /** Short form. */
+  readonly label: string;
+  /** One per shown instant. */
+  readonly bytes: readonly number[];
+}
+
+/** Memory of a kind, or of a region, op or step. */
+export interface MemoryPart {
+  readonly name: string;
+  /** One per shown instant. */
+  readonly bytes: readonly number[];
+}
+
 /** Requests or batches of a model: single ones by percentile, and averages. */
 export interface Percentiles {
   /** The single ones in order of their percentile, the average of each batch size, and last the average of all. */
@@ -214,6 +267,48 @@ export interface Percentiles {
   readonly per_second: number;
   /** Mean over all. */
   readonly latency_ms: number;
+}
+
+/** Memory of a program at each instant, what lives at one, and how it grows with the batch; sizes are bytes. */
+export interface ProgramMemoryOverTime {
+  /** `module(program id)`. */
+  readonly program: string;
+  /** The first that has it. */
+  readonly host: string;
+  /** Memory of a device; 0 if unknown. */
+  readonly device_bytes: number;
+  /** Number of events of the heap simulation. */
+  readonly instants: number;
+  /** The first instant with most. */
+  readonly peak: number;
+  /** Memory at the peak, as in the memory viewer. */
+  readonly peak_bytes: number;
+  /** Instants of the series, with the highest of each stretch. */
+  readonly shown: readonly number[];
+  /** Instruction before each shown instant. */
+  readonly names: readonly string[];
+  /** One per shown instant. */
+  readonly heap: readonly number[];
+  /** Parts of the heap by kind; they add up to it. */
+  readonly categories: readonly MemoryPart[];
+  /** Parts of the heap by source line; they add up to it. */
+  readonly lines: readonly LineMemory[];
+  /** The one whose buffers are listed. */
+  readonly instant: number;
+  /** All buffers that live at it. */
+  readonly live_bytes: number;
+  /** The largest of these. */
+  readonly live: TableData;
+  /** Size of the batch; 0 if unknown. */
+  readonly batch: number;
+  /** `[fixed, scaled, above]`: the peak at k times the batch is the largest fixed + k * scaled of those with k > above. */
+  readonly corners: readonly (readonly [number, number, number])[];
+  /** What programs compiled anew needed at least and at most, as factors of the prediction. */
+  readonly recompiled: readonly [number, number];
+  /** The largest buffers of the program, with what is assumed of them. */
+  readonly assumed: TableData;
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** Requests and batches of a model. */
@@ -269,4 +364,6 @@ export interface Documents {
   readonly inference_profile: InferenceProfile;
   readonly time_budget: TimeBudget;
   readonly communication: Communication;
+  readonly memory_over_time: ProgramMemoryOverTime;
+  readonly allocations_over_time: AllocationsOverTime;
 }

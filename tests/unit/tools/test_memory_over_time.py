@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from builders.answers import answer
+from builders.answers import answer, rows
 from builders.programs.buffers import allocation, assignment, buffer, instruction_id, profile, trace
 from builders.programs.hlo import op, program
 
 from tpu_profile_plugin.errors import BadRequest
-from tpu_profile_plugin.tools.memory.memory_over_time import TOOL
+from tpu_profile_plugin.tools.memory.over_time import PROGRAM
 
 FILE = "/src/train.py"
 ENTRY = [
@@ -38,12 +38,7 @@ PERMANENT = 256 + 512 + 256
 
 
 def view(**params: str) -> Any:
-    return answer(TOOL, profile(jit_f=DATA), **params)
-
-
-def rows(table: Any, *ids: str) -> list[tuple[Any, ...]]:
-    at = [[column["id"] for column in table["cols"]].index(name) for name in ids]
-    return [tuple(row["c"][i]["v"] for i in at) for row in table["rows"]]
+    return answer(PROGRAM, profile(jit_f=DATA), **params)
 
 
 def test_kinds_and_lines_add_up_to_the_heap() -> None:
@@ -71,11 +66,11 @@ def test_kinds_and_lines_add_up_to_the_heap() -> None:
 def test_what_lives_at_an_instant_and_what_frees_it() -> None:
     at_peak = rows(view()["live"], "name", "category", "source", "first", "last", "freed_by")
     assert at_peak == [
-        ("x", "argument", "", 0, 4, ""),
-        ("a", "kept for backward", "/src/train.py:3", 1, 3, "g"),
-        ("b", "temporary", "/src/train.py:4", 2, 2, "g"),
-        ("w", "parameter", "", 0, 4, ""),
-        ("g", "output", "/src/train.py:5", 0, 4, ""),
+        ["x", "argument", "", 0, 4, ""],
+        ["a", "kept for backward", "/src/train.py:3", 1, 3, "g"],
+        ["b", "temporary", "/src/train.py:4", 2, 2, "g"],
+        ["w", "parameter", "", 0, 4, ""],
+        ["g", "output", "/src/train.py:5", 0, 4, ""],
     ]
     first = view(instant="0")
     assert (first["instant"], first["live_bytes"]) == (0, PERMANENT)
@@ -89,7 +84,7 @@ def test_the_peak_at_another_batch() -> None:
     numbers = {name: str(int(number)) for name, number in rows(found["assumed"], "name", "number")}
     changed = view(fixed=numbers["x"], scaled=numbers["g"])
     assert changed["corners"] == [[512 - 256 + 512, 1536 + 256 - 512, 0]]
-    assert ("x", "your choice") in rows(changed["assumed"], "name", "why")
+    assert ["x", "your choice"] in rows(changed["assumed"], "name", "why")
 
 
 def test_the_peak_may_move_with_the_batch() -> None:
@@ -107,7 +102,7 @@ def test_the_peak_may_move_with_the_batch() -> None:
         allocation(1, 400, [(2, 0, 400), (3, 0, 128)]),
         trace("alloc 2 large", "free 2 large", "alloc 3 small", "free 3 out"),
     )
-    found = answer(TOOL, profile(jit_f=program(entry) + assignment(*parts)))
+    found = answer(PROGRAM, profile(jit_f=program(entry) + assignment(*parts)))
     assert found["corners"] == [[400, 64, 0], [0, 192, 0]]
 
 
@@ -135,10 +130,10 @@ def test_a_temporary_in_the_storage_of_a_result_leaves_it_once_it_has_outgrown_i
         allocation(4, 128, [(5, 0, 128)]),
         trace("alloc 5 b", "free 5 g"),
     )
-    found = answer(TOOL, profile(jit_f=program(entry) + assignment(*parts)))
+    found = answer(PROGRAM, profile(jit_f=program(entry) + assignment(*parts)))
     # a has half the size of the result g that it shares storage with, and lives until b is made.
     assert found["corners"] == [[512, 768, 0], [512, 896, 2]]
-    assert ("g", False, "the same for every batch") in rows(found["assumed"], "name", "scales", "why")
+    assert ["g", False, "the same for every batch"] in rows(found["assumed"], "name", "scales", "why")
 
 
 @pytest.mark.parametrize("params", [{"instant": "5"}, {"fixed": "a"}, {"scaled": "1,-2"}, {"fixed": "1" * 11}])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -520,7 +520,9 @@ def timeline(in_use: I64, limit: int = TIMELINE_SNAPSHOTS) -> I64:
 
 
 STACK, REST, OTHERS = "stack of programs", "allocated before or not recorded", "others"
-REGION, OP, STEP = "region", "op", "step"
+REGION: Final = "region"
+OP: Final = "op"
+STEP: Final = "step"
 MOST_PARTS = 6
 """As many as have a colour of their own, beside the others and the rest."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from tpu_profile_plugin.analysis.common.op_names import parse_op
 from tpu_profile_plugin.analysis.common.reasons import NO_ALLOCATIONS
@@ -24,7 +25,8 @@ from tpu_profile_plugin.run.figures.op_rates import run_op_rates
 from tpu_profile_plugin.run.host import HostProfile, derived, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 
-STACKS = (REGION, OP, STEP)
+Stack = Literal["region", "op", "step"]
+STACKS: tuple[Stack, ...] = (REGION, OP, STEP)
 MOST_LIVE = 500
 _NO_ALLOCATIONS = NO_ALLOCATIONS.said("The host recorded no allocations of memory.")
 
@@ -73,7 +75,7 @@ class RecordedOverTime:
     time_ps: I64
     heap: I64
     peak: int
-    stacks: Mapping[str, Mapping[str, I64]]
+    stacks: Mapping[Stack, Mapping[str, I64]]
     instant: int
     at_ps: int
     live: tuple[Block, ...]

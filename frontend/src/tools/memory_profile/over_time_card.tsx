@@ -1,6 +1,8 @@
 // An allocator's memory over the time of the recording, and the blocks at a moment.
 import { useMemo, useState } from "preact/hooks";
+import { documentOf } from "../../api/client";
 import { textsOf } from "../../api/payload/fields";
+import type { AllocationsOverTime } from "../../base/documents";
 import { explain } from "../../page/failure/explain";
 import { Moments } from "../../page/memory/moments";
 import type { PageProps } from "../../page/page";
@@ -9,8 +11,8 @@ import { useKey } from "../../page/use_key";
 import { formatTime } from "../../base/format";
 import { Card } from "../../widgets/content/card";
 import { useLoad } from "../../widgets/status/use_load";
-import { STACKS, liveSentence, msOf, readRecorded, recordedChart } from "./over_time";
-import type { RecordedOverTime, Stack } from "./over_time";
+import { STACKS, liveSentence, msOf, recordedChart } from "./over_time";
+import type { Stack } from "./over_time";
 
 const TOOL = "allocations_over_time";
 const LABELS: Readonly<Record<Stack, string>> = { region: "By region", op: "By op", step: "By step" };
@@ -25,9 +27,9 @@ interface Props {
 export function RecordedMoments({ page, memory, own, file }: Props) {
   const { run, host, client, state } = page;
   const instant = useKey(state, "instant");
-  const params = { run, tag: TOOL, host: host ?? undefined, memory_id: memory, instant: instant ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readRecorded(await client.json<unknown>("page", params, { signal })));
-  const [kept, keep] = useState<RecordedOverTime | null>(null);
+  const params = { run, host: host ?? undefined, memory_id: memory, instant: instant ?? undefined };
+  const answer = useLoad(JSON.stringify(params), (signal) => documentOf(client, TOOL, params, { signal }));
+  const [kept, keep] = useState<AllocationsOverTime | null>(null);
   if (answer.data !== null && answer.data !== kept) keep(answer.data);
   // The answer before stays until the next one is there, so that nothing jumps.
   const found = answer.data ?? (kept?.memory === memory ? kept : null);
@@ -50,12 +52,12 @@ export function RecordedMoments({ page, memory, own, file }: Props) {
   );
 }
 
-function Shown({ page: { state, host }, found, own, file }: Omit<Props, "memory"> & { found: RecordedOverTime }) {
+function Shown({ page: { state, host }, found, own, file }: Omit<Props, "memory"> & { found: AllocationsOverTime }) {
   const stacked = useKey(state, "stack");
   const by: Stack = STACKS.find((one) => one === stacked) ?? "region";
-  const spec = useMemo(() => recordedChart(found, by), [found.timePs, found.stacks, by]);
+  const spec = useMemo(() => recordedChart(found, by), [found.time_ps, found.stacks, by]);
   const sources = textsOf(found.live, "source", "the table of blocks");
-  const peakPs = found.timePs[found.heap.indexOf(Math.max(...found.heap))] ?? 0;
+  const peakPs = found.time_ps[found.heap.indexOf(Math.max(...found.heap))] ?? 0;
   return (
     <Moments
       state={state}
@@ -69,10 +71,10 @@ function Shown({ page: { state, host }, found, own, file }: Omit<Props, "memory"
       stacks={STACKS.map((id) => ({ id, label: LABELS[id] }))}
       stack={by}
       peak={msOf(peakPs)}
-      shown={msOf(found.instant === found.peak ? peakPs : found.atPs)}
+      shown={msOf(found.instant === found.peak ? peakPs : found.at_ps)}
       onPick={(place) => state.set({ instant: String(found.shown[place] ?? found.peak) }, "replace")}
       status={liveSentence(found)}
-      listTitle={`Blocks at ${found.instant === found.peak ? "the peak" : formatTime(found.atPs)}`}
+      listTitle={`Blocks at ${found.instant === found.peak ? "the peak" : formatTime(found.at_ps)}`}
       live={found.live}
       table="t4"
       rowTools={(row) =>

@@ -10,9 +10,13 @@ vi.mock("../../widgets/chart/canvas", () => ({ ChartCanvas: () => null }));
 
 let shown: Shown;
 
-/** Shows the page with an answer of the server; returns its keys of the address. */
+const NO_EVENTS = { error: { code: "no_data", message: "No events." } };
+
+/** Shows the page with an answer of the server, without memory over time; returns its keys of the address. */
 async function show(body: unknown, keys: Record<string, string> = {}): Promise<Map<string, string>> {
-  shown = await showPage(page, { id: "memory_profile", title: "Memory profile", group: "Memory", hosts: "one" }, body, keys);
+  const answerTo = ({ searchParams }: URL) =>
+    searchParams.get("tag") === "memory_profile" ? body : new Response(JSON.stringify(NO_EVENTS), { status: 404 });
+  shown = await showPage(page, { id: "memory_profile", title: "Memory profile", group: "Memory", hosts: "one" }, answerTo, keys);
   return shown.keys;
 }
 

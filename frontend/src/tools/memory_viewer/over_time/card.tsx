@@ -6,11 +6,11 @@ import { sourceLink } from "../../../page/source_link";
 import { useKey } from "../../../page/use_key";
 import { explain } from "../../../page/failure/explain";
 import { formatBytes, formatExact, plural } from "../../../base/format";
-import { textsOf } from "../../../api/payload/fields";
+import { documentOf } from "../../../api/client";
+import { columnOf, textsOf } from "../../../api/payload/fields";
 import { Card } from "../../../widgets/content/card";
 import { useLoad } from "../../../widgets/status/use_load";
-import { readOverTime } from "./decode";
-import type { MemoryOverTime } from "./decode";
+import type { ProgramMemoryOverTime } from "../../../base/documents";
 import { STACKS, fitSentence, overTimeChart, peakAt, toggled } from "./model";
 import type { Stack } from "./model";
 
@@ -30,15 +30,14 @@ export function OverTime({ page, module, own, file }: Props) {
   const [instant, fixed, scaled] = [useKey(state, "instant"), useKey(state, "fixed"), useKey(state, "scaled")];
   const params = {
     run,
-    tag: TOOL,
     host: host ?? undefined,
     module_name: module,
     instant: instant ?? undefined,
     fixed: fixed ?? undefined,
     scaled: scaled ?? undefined,
   };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readOverTime(await client.json<unknown>("page", params, { signal })));
-  const [kept, keep] = useState<MemoryOverTime | null>(null);
+  const answer = useLoad(JSON.stringify(params), (signal) => documentOf(client, TOOL, params, { signal }));
+  const [kept, keep] = useState<ProgramMemoryOverTime | null>(null);
   if (answer.data !== null && answer.data !== kept) keep(answer.data);
   // The answer before stays until the next one is there, so that nothing jumps.
   const found = answer.data ?? (kept?.program === module || kept?.program.startsWith(module) ? kept : null);
@@ -71,7 +70,7 @@ export function OverTime({ page, module, own, file }: Props) {
 const STACK_LABELS = { category: "By kind", line: "By line" } as const;
 const CHOICES = STACKS.map((id) => ({ id, label: STACK_LABELS[id] }));
 
-function ProgramMoments({ page: { state, host }, found, own, file, module }: Props & { found: MemoryOverTime }) {
+function ProgramMoments({ page: { state, host }, found, own, file, module }: Props & { found: ProgramMemoryOverTime }) {
   const stacked = useKey(state, "stack");
   const by: Stack = STACKS.find((one) => one === stacked) ?? "category";
   const spec = useMemo(() => overTimeChart(found, by), [found.shown, found.categories, found.lines, by]);
@@ -93,7 +92,7 @@ function ProgramMoments({ page: { state, host }, found, own, file, module }: Pro
       peak={found.peak}
       shown={found.instant}
       onPick={(place) => state.set({ instant: String(found.shown[place] ?? found.peak) }, "replace")}
-      status={`${formatBytes(found.liveBytes)} live at ${where}${rows < 500 ? ` in ${plural(rows, "buffer")}` : ", the 500 largest are listed"}.`}
+      status={`${formatBytes(found.live_bytes)} live at ${where}${rows < 500 ? ` in ${plural(rows, "buffer")}` : ", the 500 largest are listed"}.`}
       listTitle={`Buffers at ${where}`}
       live={found.live}
       table="t2"
@@ -116,7 +115,7 @@ function ProgramMoments({ page: { state, host }, found, own, file, module }: Pro
 const factorOf = (position: number): number => 2 ** (position / 4);
 const POSITIONS = { least: -8, most: 20 } as const;
 
-function Fit({ page: { state }, found }: { page: PageProps; found: MemoryOverTime }) {
+function Fit({ page: { state }, found }: { page: PageProps; found: ProgramMemoryOverTime }) {
   const [more, setMore] = useState(false);
   const held = Number(useKey(state, "batch") ?? "4");
   const position = Number.isInteger(held) ? Math.max(POSITIONS.least, Math.min(POSITIONS.most, held)) : 4;
@@ -124,7 +123,7 @@ function Fit({ page: { state }, found }: { page: PageProps; found: MemoryOverTim
   const rows = Array.from({ length: found.assumed.rowCount }, (_, row) => row);
   const text = (id: string): string[] => textsOf(found.assumed, id, "the table of assumptions");
   const [names, kinds, paths, why] = [text("name"), text("category"), text("framework_op"), text("why")];
-  const column = (id: string) => found.assumed.columns.find((one) => one.id === id)?.values ?? [];
+  const column = (id: string) => columnOf(found.assumed, id) ?? [];
   const [numbers, sizes, scales] = [column("number"), column("size"), column("scales")];
   const choose = (number: number, wanted: boolean): void =>
     state.set({ fixed: toggled(state.get("fixed"), number, !wanted), scaled: toggled(state.get("scaled"), number, wanted) }, "replace");

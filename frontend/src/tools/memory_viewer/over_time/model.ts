@@ -5,7 +5,7 @@ import { numberColumn, textColumn } from "../../../base/table/columns";
 import type { TableData } from "../../../base/table/table_data";
 import { stackedChart, stackedTable } from "../../../page/memory/stacked";
 import type { MemoryParts } from "../../../page/memory/stacked";
-import type { MemoryOverTime } from "./decode";
+import type { ProgramMemoryOverTime } from "../../../base/documents";
 
 export const STACKS = ["category", "line"] as const;
 export type Stack = (typeof STACKS)[number];
@@ -22,20 +22,22 @@ const COLOURS: Readonly<Record<string, number>> = {
 };
 
 /** Stacked areas that add up to the heap at every instant. */
-export const overTimeChart = (found: MemoryOverTime, by: Stack): StepsChart => stackedChart(partsOf(found, by));
-export const overTimeTable = (found: MemoryOverTime, by: Stack): TableData => stackedTable(partsOf(found, by));
+export const overTimeChart = (found: ProgramMemoryOverTime, by: Stack): StepsChart => stackedChart(partsOf(found, by));
+export const overTimeTable = (found: ProgramMemoryOverTime, by: Stack): TableData => stackedTable(partsOf(found, by));
 
-function partsOf(found: MemoryOverTime, by: Stack): MemoryParts {
+function partsOf(found: ProgramMemoryOverTime, by: Stack): MemoryParts {
   const { shown, names, heap, instants } = found;
-  const series = by === "category" ? found.categories : found.lines;
   return {
     x: { name: "Program order (events of the HLO sequence)", unit: null, from: 0, to: Math.max(1, instants) },
     at: shown,
     heap,
-    parts: series.map(({ name, bytes }, i) => ({ name, bytes, colour: by === "category" ? (COLOURS[name] ?? 6) : i })),
+    parts:
+      by === "category"
+        ? found.categories.map(({ name, bytes }) => ({ name, bytes, colour: COLOURS[name] ?? 6 }))
+        : found.lines.map(({ label, bytes }, i) => ({ name: label, bytes, colour: i })),
     sentence:
       `Memory over time: ${String(shown.length)} of ${String(instants)} instants, ` +
-      `peak ${formatBytes(found.peakBytes)} at instant ${String(found.peak)}.`,
+      `peak ${formatBytes(found.peak_bytes)} at instant ${String(found.peak)}.`,
     titleAt: (place) => (names[place] ? `After ${names[place]}` : "Before the first event"),
     moments: () => [
       numberColumn("instant", "Instant", null, "Events of the heap simulation before it.", shown),
@@ -45,12 +47,12 @@ function partsOf(found: MemoryOverTime, by: Stack): MemoryParts {
 }
 
 /** The peak at `k` times the batch. */
-export function peakAt({ corners }: Pick<MemoryOverTime, "corners">, k: number): number {
+export function peakAt({ corners }: Pick<ProgramMemoryOverTime, "corners">, k: number): number {
   return corners.reduce((most, [fixed, scaled, above]) => (k > above ? Math.max(most, fixed + k * scaled) : most), 0);
 }
 
 /** The largest factor of the batch that fits into a device; null if every one does, or none. */
-export function largestFactor({ corners }: Pick<MemoryOverTime, "corners">, device: number): number | null {
+export function largestFactor({ corners }: Pick<ProgramMemoryOverTime, "corners">, device: number): number | null {
   const factors = corners.map(([fixed, scaled, above]) =>
     Math.max(above, scaled > 0 ? (device - fixed) / scaled : fixed > device ? 0 : Infinity),
   );
@@ -59,9 +61,9 @@ export function largestFactor({ corners }: Pick<MemoryOverTime, "corners">, devi
 }
 
 /** What the slider says. */
-export function fitSentence(found: MemoryOverTime, k: number): string {
+export function fitSentence(found: ProgramMemoryOverTime, k: number): string {
   const predicted = peakAt(found, k);
-  const { batch, peakBytes, deviceBytes } = found;
+  const { batch, peak_bytes: peakBytes, device_bytes: deviceBytes } = found;
   const size = batch > 0 ? ` (${String(batch)} to ${String(Math.round(batch * k))})` : "";
   const change = peakBytes > 0 ? `, ${formatRatio(predicted / peakBytes)} times today's ${formatBytes(peakBytes)}` : "";
   const [least, most] = k === 1 ? [1, 1] : found.recompiled;

@@ -1,4 +1,7 @@
 // For tests: an answer about a program of three instants.
+import type { ProgramMemoryOverTime } from "../../../base/documents";
+import { tableOf } from "../../../base/testing";
+
 const PIECES = [
   ["x", "argument", 512, "", "x", "f32[8,16]", 0, 2, "", true, "first dimension is the batch, 8", 0],
   ["a", "temporary", 256, "/src/train.py:3", "jit(f)/add", "f32[8,8]", 1, 1, "g", true, "has the dimension 8", 2],
@@ -6,13 +9,9 @@ const PIECES = [
 ] as const;
 const IDS = ["name", "category", "size", "source", "framework_op", "shape", "first", "last", "freed_by", "scales", "why", "number"];
 
-const pieces = {
-  cols: IDS.map((id, i) => ({ id, label: id, type: typeof PIECES[0][i] })),
-  rows: PIECES.map((row) => ({ c: row.map((v) => ({ v })) })),
-  p: {},
-};
+const pieces = tableOf(Object.fromEntries(IDS.map((id, i) => [id, PIECES.map((row) => row[i] ?? null)])));
 
-export const OVER_TIME = {
+export const OVER_TIME: ProgramMemoryOverTime = {
   program: "jit_f(1)",
   host: "h",
   device_bytes: 2048,
@@ -38,4 +37,5 @@ export const OVER_TIME = {
   corners: [[256, 768, 0]],
   recompiled: [0.9, 1.2],
   assumed: pieces,
+  left_out: [],
 };
