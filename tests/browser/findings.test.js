@@ -7,8 +7,8 @@ const RUN = "tpu_collectives/2026_11_20_10_00_00";
 const at = await h.served({ devices: "device_profiles" });
 let found;
 before(async () => {
-  const query = new URLSearchParams({ run: RUN, tag: "smart_suggestion", all_rules: "true" });
-  found = await (await fetch(`${at.devices.url}data/plugin/profile/data?${query}`)).json();
+  const query = new URLSearchParams({ run: RUN, tag: "smart_suggestion" });
+  found = await (await fetch(`${at.devices.url}data/plugin/profile/page?${query}`)).json();
 });
 
 const open = (browser, tool, more = {}) => h.openPage(browser, at.devices, { query: new URLSearchParams({ run: RUN, tool, ...more }).toString(), width: 1440, height: 900 });

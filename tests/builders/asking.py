@@ -19,7 +19,7 @@ def _deeper(one: Next, about: Mapping[str, str]) -> dict[str, Any]:
 
 
 DOOR = Door(_deeper)
-_REQUESTED = {"backend": "auto", "all_rules": "true", "type": "json", "near_sources": "true"}
+_REQUESTED = {"backend": "auto", "type": "json", "near_sources": "true"}
 """What pages request besides the keys of their address."""
 
 
@@ -51,4 +51,4 @@ def page(logdir: OpenLogdir, envelope: Mapping[str, Any]) -> Any:
         host = opened.hosts[0]
     shown = opened.document(tool.id, host, **params)
     # The overview requests the findings besides.
-    return [shown, opened.document("smart_suggestion", host, all_rules=True)] if tool.id == "overview_page" else shown
+    return [shown, opened.document("smart_suggestion", host)] if tool.id == "overview_page" else shown

@@ -101,8 +101,6 @@ def params(run: str, tool: str) -> dict[str, str]:
     """What else the request names; graph viewer and compare answer only if it does."""
     if tool == "compare":
         return {"base": BASES.get(run, run)}
-    if tool == "smart_suggestion":
-        return {"all_rules": "true"}
     if tool != "graph_viewer":
         return {}
     return {"type": "json", "merge_fusion": "true", **GRAPHS.get(run.split("/")[0], {})}
@@ -241,8 +239,7 @@ def test_xprofs_answers_are_those_of_before(logdir: Path, tmp_path: Path) -> Non
     ours: dict[str, dict[str, str]] = defaultdict(dict)
     for run, tool in (*CASES, *((run, "trace_viewer") for run in (*DEMO_RUNS, EMPTY))):
         if tool in (*xprof.ORDER, "tf_data_bottleneck_analysis"):
-            asked = {} if tool == "smart_suggestion" else params(run, tool)
-            ours[run][tool] = digest(board.get("data", run=run, tag=tool, **asked).json)
+            ours[run][tool] = digest(board.get("data", run=run, tag=tool, **params(run, tool)).json)
     if UPDATE:
         XPROFS.write_text(written(ours) + "\n")
     assert ours == json.loads(XPROFS.read_text())

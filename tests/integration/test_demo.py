@@ -28,7 +28,7 @@ SLOW, REPAIRED = name_of("train_slow_input"), name_of("train_prefetched")
 
 
 def explain(run: str) -> Any:
-    return tpu_profile_plugin.open(DEMO).run(run).answer("smart_suggestion", all_rules=True)
+    return tpu_profile_plugin.open(DEMO).run(run).document("smart_suggestion")
 
 
 def test_the_newest_run_has_the_problem() -> None:

@@ -52,7 +52,7 @@ def place(tmp_path: Path) -> Path:
 
 def ask(place: Path) -> dict:
     """The tool's answer for the newest run."""
-    return tpu_profile_plugin.open(place).run(NEWEST).answer("smart_suggestion", all_rules=True)
+    return tpu_profile_plugin.open(place).run(NEWEST).document("smart_suggestion")
 
 
 def test_text_of_the_newest_run(place, capsys):

@@ -40,9 +40,8 @@ def asked(tool: str, run: str, **params: str) -> Any:
     """The tool's answer for a run, as our pages ask for it, or for one of its hosts."""
     found = registry.find(tool)
     names = {param.name for param in found.params}
-    for name, value in (("backend", "auto"), ("all_rules", "true")):
-        if name in names:
-            params.setdefault(name, value)
+    if "backend" in names:
+        params.setdefault("backend", "auto")
     host = params.pop("host", None)
     files = [file for file in RUNS[run] if isinstance(file, Path) and file.name == f"{host}.xplane.pb"] or RUNS[run]
     return answer(found, *files, page=True, **{name: value for name, value in params.items() if name in names})

@@ -30,8 +30,6 @@ from tpu_profile_plugin.workers.executor import Executor
 DEMO = Path(__file__).parents[2] / "demo"
 SESSION = "plugins/profile/s"
 RUNS = ("train/s", "gpu/s", "tpu/s", "serve/s", "real/s", "torn/s")
-FULL = {"smart_suggestion": {"all_rules": "true"}}
-"""Parameters with which tools answer everything that they know."""
 ALL_HOSTS_TOOLS = [tool.id for tool in TOOLS if tool.hosts.value in ("one_or_all", "all")]
 
 
@@ -71,7 +69,7 @@ def answers(board: Board) -> dict[tuple[str, str], tuple[int, bytes, str | None]
     found = {}
     for run in RUNS:
         for tool in ALL_HOSTS_TOOLS:
-            answer = board.get("page", run=run, tag=tool, host="ALL_HOSTS", **FULL.get(tool, {}))
+            answer = board.get("page", run=run, tag=tool, host="ALL_HOSTS")
             found[run, tool] = (answer.status_code, answer.data, answer.headers.get("X-Profile-Left-Out"))
     return found
 

@@ -46,7 +46,7 @@ def test_tools_survive(file: Path, seed: int) -> None:
     space = XSpace.FromString(file.read_bytes())
     spoil(space, random.Random(seed))
     hosts = hosts_of(space.SerializeToString())
-    wanted = {"all_rules": "true", "backend": "auto", "unattributed": "true"}
+    wanted = {"backend": "auto", "unattributed": "true"}
     for name in (*TOOLS, *OP_TOOLS):
         tool = find(name)
         params = {param.name: wanted[param.name] for param in tool.params if param.name in wanted}

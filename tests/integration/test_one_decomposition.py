@@ -62,7 +62,7 @@ def test_steps_of_python_are_those_of_the_pages(run):
 
 def test_findings_and_command_line_say_the_same(run):
     shown = run.answer("time_budget")["decomposition"]
-    found = run.answer("smart_suggestion", all_rules=True)
+    found = run.document("smart_suggestion")
     assert (found["base"], found["base_ps"]) == (shown["base"], pytest.approx(shown["base_ps"], abs=1))
     assert {group["id"]: group["share"] for group in found["groups"]} == close(shares(shown))
     printed = as_text(run.name, len(run.hosts), run.findings(), silent=False)
@@ -100,7 +100,7 @@ def test_workers_of_the_pod_viewer_have_the_same(run):
 
 
 def test_every_percentage_of_the_headline_is_one_of_the_categories_or_findings(run):
-    found = run.answer("smart_suggestion", all_rules=True)
+    found = run.document("smart_suggestion")
     title = found["headline"]["title"]
     known = [
         share for group in found["groups"] for share in (group["share"], *(part["share"] for part in group["parts"]))

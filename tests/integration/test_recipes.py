@@ -119,7 +119,7 @@ def test_pages_commands_and_python_need_no_form_of_xprof(copy: Copy, tmp_path: P
     shutil.copytree(TESTS.parent / "demo", logdir)
     tools = [tool.id for tool in registry.TOOLS if tool.id not in ("query", "compare", "graph_viewer", "trace_viewer")]
     place = "run=jax_mlp/2026_11_20_10_31_36"
-    asked = [f"{route}?{place}&tag={tool}&all_rules=true" for tool in tools for route in ("page", "data")]
+    asked = [f"{route}?{place}&tag={tool}" for tool in tools for route in ("page", "data")]
     hosts, listed, *answers = copy.requests(logdir, f"hosts?{place}&tag=overview_page", f"run_tools?{place}", *asked)
     assert hosts == [{"hostname": "demo-host"}]
     assert {"overview_page", "time_budget", "communication"} <= set(listed)
@@ -169,5 +169,5 @@ def test_a_finding(copy: Copy, tmp_path: Path) -> None:
 
     assert "4 steps were recorded" in copy.command("explain", str(logs))
     assert "Fires from 4 steps on." in copy.command("explain", "--rule", "many_steps")
-    (answer,) = copy.requests(logs, "data?run=run&tag=smart_suggestion&extended=true&all_rules=true")
+    (answer,) = copy.requests(logs, "page?run=run&tag=smart_suggestion")
     assert "4 steps were recorded" in json.dumps(answer)

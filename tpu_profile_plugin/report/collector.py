@@ -149,7 +149,7 @@ class Collector:
                             yield from self._allocators(run, host, json.loads(answer.body)["memoryIds"])
         for host in ("", *(tool["host_names"][0] for tool in shown[:1] if tool["host_names"])):
             shown_host = "" if host == _ALL else host
-            yield self._data(Request(run, "smart_suggestion", shown_host, {"all_rules": "true"}))
+            yield self._data(Request(run, "smart_suggestion", shown_host, {}))
 
     def _modules(self, run: str, host: str) -> Generator[Stored, None, list[str]]:
         """The memory of the programs with the largest peaks; returns their names, the largest first."""

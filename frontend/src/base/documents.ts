@@ -88,6 +88,17 @@ export interface BudgetSteps {
   readonly duration_ps: readonly number[][];
 }
 
+/** A rule without a finding. */
+export interface Check {
+  readonly id: string;
+  readonly looks_for: string;
+  readonly reason: string;
+  /** "passed": the cause is not there; "unknown": the profile lacks what the rule needs; "failed": the rule raised an error. */
+  readonly state: "passed" | "unknown" | "failed";
+  /** The rule's documentation, a paragraph a line. */
+  readonly help: string;
+}
+
 /** Collectives, steps, devices, clocks and launches of the chosen hosts; times are whole picoseconds. */
 export interface Communication {
   /** One row per collective, most exposed time without waits first, as findings rank them. */
@@ -186,6 +197,46 @@ export interface Decomposition {
   readonly devices: readonly DecomposedDevice[];
 }
 
+/** A cause of lost time or memory. */
+export interface Finding {
+  /** Of the rule; stable. */
+  readonly id: string;
+  readonly title: string;
+  /** The saving as a fraction of the base; 0 for findings that are not about time. */
+  readonly share: number;
+  /** At most the sum of the segments. */
+  readonly saving_ps_per_step: number;
+  readonly segments: readonly FindingSegment[];
+  /** How the saving was computed. */
+  readonly formula: string;
+  readonly confidence: "high" | "medium" | "low";
+  readonly evidence: readonly Proof[];
+  readonly advice: string;
+  /** The hosts concerned. */
+  readonly hosts: readonly string[];
+  /** The rule's documentation, a paragraph a line. */
+  readonly help: string;
+}
+
+/** A category or part of the average step that a saving lies in. */
+export interface FindingSegment {
+  readonly id: string;
+  readonly name: string;
+  readonly ps: number;
+  /** Of the base. */
+  readonly percent: number | null;
+}
+
+/** The headline. */
+export interface Headline {
+  /** One line. */
+  readonly title: string;
+  /** "good": healthy; "fair", "bad": time is lost; "none": no verdict, or busy and nothing speaks against it. */
+  readonly tone: "good" | "fair" | "bad" | "none";
+  /** Id of the rule whose finding it is; None if it is about the parts of the step. */
+  readonly finding: string | null;
+}
+
 /** Code of a host that idle time is attributed to. */
 export interface IdleCause {
   readonly name: string;
@@ -246,6 +297,17 @@ export interface LineMemory {
   readonly label: string;
   /** One per shown instant. */
   readonly bytes: readonly number[];
+}
+
+/** What reading the run has found to be left out or damaged. */
+export interface Loss {
+  readonly file: string | null;
+  readonly code: string;
+  readonly message: string;
+  /** Of the byte at which the damage begins; null if unknown. */
+  readonly offset: number | null;
+  /** What to do about it; "" if the message says so. */
+  readonly remedy: string;
 }
 
 /** Memory of a kind, or of a region, op or step. */
@@ -311,6 +373,52 @@ export interface ProgramMemoryOverTime {
   readonly left_out: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** A number or text that shows a finding. */
+export interface Proof {
+  readonly label: string;
+  readonly value: number | number | string;
+  readonly unit: string;
+  /** Id of the page that shows the value; "" without one. */
+  readonly tool: string;
+  /** Keys of that page's address: `host`, `window` as `FROM,TO` in ps on the host's time axis, `find`, `filter`. */
+  readonly query: Readonly<Record<string, string>>;
+  /** The HLO text of the op that it is about, else the op's recorded name; null without one. */
+  readonly op: string | null;
+  /** Of the line of code of its op, else of the one that the value names; null without one. */
+  readonly file: string | null;
+  /** Null without one. */
+  readonly line: number | null;
+}
+
+/** What slows a run down; times are whole picoseconds. */
+export interface RunFindings {
+  /** What limits the run, in one line; `tone` is "good" (healthy), "fair", "bad" or "none" (no verdict, or busy), `finding` the id of the finding that it repeats. */
+  readonly headline: Headline;
+  /** Most costly first; general ones follow those of at least a tenth that name a cause. */
+  readonly findings: readonly Finding[];
+  /** The other rules, and why they found nothing. */
+  readonly silent: readonly Check[];
+  /** What every share is of: "step", "time from step to step" or "recording". */
+  readonly base: string;
+  /** Its length on average. */
+  readonly base_ps: number;
+  /** The average step. */
+  readonly step_ps: number;
+  /** Number of steps. */
+  readonly steps: number;
+  /** Number of marked steps that are not among them because the recording may have cut them. */
+  readonly steps_left_out: number;
+  /** Sentences about the steps, as on the overview. */
+  readonly notes: readonly string[];
+  /** The time budget by category, in the order of display, without empty ones; the time between steps is one. */
+  readonly groups: readonly TimeCategory[];
+  /** Neither a finding nor any part but computation takes a tenth of the time, the steps are marked, alike and cover the recording, and the devices' peak rates are used well. */
+  readonly healthy: boolean;
+  readonly problems: readonly Loss[];
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
 /** Requests and batches of a model. */
 export interface ServedModel {
   /** "ALL" if requests name no model. */
@@ -347,6 +455,27 @@ export interface TimeBudget {
   readonly left_out: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** A category of the average step with its parts. */
+export interface TimeCategory {
+  readonly parts: readonly TimePart[];
+  readonly id: string;
+  readonly name: string;
+  readonly help: string;
+  readonly ps: number;
+  /** Of the base, 0 to 1. */
+  readonly share: number | null;
+}
+
+/** A category of the average step, or a part of one. */
+export interface TimePart {
+  readonly id: string;
+  readonly name: string;
+  readonly help: string;
+  readonly ps: number;
+  /** Of the base, 0 to 1. */
+  readonly share: number | null;
+}
+
 /** A run of a collective that waited until other devices had started; no other number includes this wait. */
 export interface WaitForStart {
   readonly device: string;
@@ -362,6 +491,7 @@ export interface WaitForStart {
 export interface Documents {
   readonly kernel_stats: KernelStats;
   readonly inference_profile: InferenceProfile;
+  readonly smart_suggestion: RunFindings;
   readonly time_budget: TimeBudget;
   readonly communication: Communication;
   readonly memory_over_time: ProgramMemoryOverTime;

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { makeClient } from "../api/client";
-import { readFindings } from "../api/payload/findings";
+import type { Finding } from "../base/documents";
 import { availableTool, evidenceKeys, findingsAbout, forgetFindings, knownFindings, loadFindings, showsFindings } from "./findings";
 
-const finding = (id: string, tools: string[], hosts: string[] = []) => ({
+const finding = (id: string, tools: string[], hosts: string[] = []): Finding => ({
   id,
   title: id,
   share: 0.1,
@@ -12,8 +12,9 @@ const finding = (id: string, tools: string[], hosts: string[] = []) => ({
   formula: "",
   confidence: "high",
   advice: "",
+  help: "",
   hosts,
-  evidence: tools.map((tool) => ({ label: "", value: 1, unit: "", tool, query: {} })),
+  evidence: tools.map((tool) => ({ label: "", value: 1, unit: "", tool, query: {}, op: null, file: null, line: null })),
 });
 const ANSWER = {
   headline: { title: "a", tone: "fair", finding: "a" },
@@ -44,7 +45,7 @@ describe("the shared request", () => {
     const [a, b] = await Promise.all([loadFindings(one, "r"), loadFindings(client().client, "r")]);
     expect(a).toBe(b);
     expect(knownFindings(one, "r")).toBe(a);
-    expect(asked).toEqual(["page?run=r&tag=smart_suggestion&all_rules=true"]);
+    expect(asked).toEqual(["page?run=r&tag=smart_suggestion"]);
     await loadFindings(one, "other");
     forgetFindings();
     await loadFindings(one, "r");
@@ -83,7 +84,7 @@ describe("views behind evidence", () => {
 });
 
 describe("findings about a page", () => {
-  const found = readFindings(ANSWER);
+  const found = ANSWER;
   const about = (tool: string, host: string | null = null) => findingsAbout(found, tool, host).map(({ id }) => id);
 
   it("have evidence there or on a related page, and concern the host", () => {

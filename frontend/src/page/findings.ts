@@ -1,6 +1,6 @@
 // The findings of a run for several pages: one request that they share, and the address of the view behind evidence.
-import { readFindings } from "../api/payload/findings";
-import type { Evidence, Finding, Findings } from "../api/payload/findings";
+import { documentOf } from "../api/client";
+import type { Finding, Proof, RunFindings } from "../base/documents";
 import { ALL_HOSTS } from "../api/types";
 import type { Problem } from "../api/types";
 import type { Client } from "../api/client";
@@ -11,9 +11,9 @@ export const FINDING_KEY = "finding";
 
 interface Entry {
   run: string;
-  answer: Promise<Findings>;
+  answer: Promise<RunFindings>;
   /** Once it has arrived. */
-  value: Findings | null;
+  value: RunFindings | null;
 }
 
 const MOST_KEPT = 8;
@@ -27,18 +27,17 @@ export function forgetFindings(): void {
 
 const paramsOf = (run: string, host: string | null) => ({
   run,
-  tag: FINDINGS_TOOL,
   host: host === ALL_HOSTS ? undefined : (host ?? undefined),
-  all_rules: "true",
+  tag: FINDINGS_TOOL,
 });
 
 /** The findings of all hosts of a run, or of one, requested once for all pages; a failed request is not kept. */
-export function loadFindings(client: Client, run: string, host: string | null = null): Promise<Findings> {
+export function loadFindings(client: Client, run: string, host: string | null = null): Promise<RunFindings> {
   const params = paramsOf(run, host);
   const key = client.url("page", params);
   const known = kept.get(key);
   if (known) return known.answer;
-  const entry: Entry = { run, answer: client.json<unknown>("page", params).then(readFindings), value: null };
+  const entry: Entry = { run, answer: documentOf(client, FINDINGS_TOOL, params), value: null };
   kept.set(key, entry);
   for (const old of [...kept.keys()].slice(0, -MOST_KEPT)) kept.delete(old);
   entry.answer.then(
@@ -54,7 +53,7 @@ export function loadFindings(client: Client, run: string, host: string | null = 
 }
 
 /** The findings if they have arrived already. */
-export function knownFindings(client: Client, run: string): Findings | null {
+export function knownFindings(client: Client, run: string): RunFindings | null {
   return kept.get(client.url("page", paramsOf(run, null)))?.value ?? null;
 }
 
@@ -90,7 +89,7 @@ const FILTERS: Readonly<Record<string, { key: string; column?: string }>> = {
 };
 
 /** The keys of the address that open the view of evidence; its `filter` becomes that of the page. */
-export function evidenceKeys({ tool, query }: Pick<Evidence, "tool" | "query">): Record<string, string> {
+export function evidenceKeys({ tool, query }: Pick<Proof, "tool" | "query">): Record<string, string> {
   const { filter, ...rest } = query;
   if (filter === undefined) return rest;
   // With a column it is already in the form of tables.
@@ -125,7 +124,7 @@ export function showsFindings(tool: string): boolean {
 }
 
 /** The findings about a page and, if it shows one, about a host. */
-export function findingsAbout({ findings }: Findings, tool: string, host: string | null): Finding[] {
+export function findingsAbout({ findings }: Pick<RunFindings, "findings">, tool: string, host: string | null): Finding[] {
   const pages = new Set([bare(tool), ...(ABOUT[bare(tool)] ?? [])]);
   return findings.filter(
     ({ evidence, hosts }) =>

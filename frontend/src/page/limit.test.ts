@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import type { Finding, Silence } from "../api/payload/findings";
+import type { Check, Finding } from "../base/documents";
 import { limitOf } from "./limit";
 
 const fired = (id: string, title: string): Finding => ({
   id,
   title,
   share: 0,
-  savingPs: 0,
+  saving_ps_per_step: 0,
   segments: [],
   formula: "",
   confidence: "high",
@@ -15,7 +15,7 @@ const fired = (id: string, title: string): Finding => ({
   hosts: [],
   help: "",
 });
-const silent = (id: string, state: Silence["state"], reason: string): Silence => ({ id, state, reason, looksFor: "", help: "" });
+const silent = (id: string, state: Check["state"], reason: string): Check => ({ id, state, reason, looks_for: "", help: "" });
 
 it("is the title of the finding that fired", () => {
   const title = "Limited by memory bandwidth: HBM at 82.0% of its peak";

@@ -1,5 +1,5 @@
 // What limits a run, by the rules of the findings: the pages about utilisation say the same.
-import type { Findings } from "../api/payload/findings";
+import type { RunFindings } from "../base/documents";
 import { loadFindings } from "./findings";
 import type { PageProps } from "./page";
 import { useLoad } from "../widgets/status/use_load";
@@ -13,7 +13,7 @@ export interface Limit {
 }
 
 /** The verdict on arithmetic and memory bandwidth as limits; null if the recording cannot tell. */
-export function limitOf({ findings, silent }: Pick<Findings, "findings" | "silent">): Limit | null {
+export function limitOf({ findings, silent }: Pick<RunFindings, "findings" | "silent">): Limit | null {
   const fired = findings.find(({ id }) => RULES.includes(id));
   if (fired) return { fired: true, sentence: `${fired.title}.` };
   const passed = silent.find(({ id, state }) => RULES.includes(id) && state === "passed");

@@ -70,7 +70,6 @@ MODES: dict[str, list[dict[str, str]]] = {
     "roofline_model": [{}, {"backend": "auto", "unattributed": "true"}],
     "framework_op_stats": [{}, {"backend": "auto"}],
     "hlo_stats": [{}, {"backend": "auto", "unattributed": "true"}],
-    "smart_suggestion": [{}, {"all_rules": "true"}],
     "input_pipeline_analyzer": [{}],
     "memory_profile": [{}],
     "megascale_stats": [{}, {"timeline": "true"}, {"perfetto": "true", "recv_done": "true"}],

@@ -18,7 +18,7 @@ PERIOD = 100
 
 def told(rule: str, *profiles: str | bytes | Path) -> dict[str, Any]:
     """The finding of a rule, or its entry among the silent ones (without `share`)."""
-    found = answer(TOOL, *profiles, all_rules="true")
+    found = answer(TOOL, *profiles, page=True)
     entries: list[dict[str, Any]] = [*found["findings"], *found["silent"]]
     return next(entry for entry in entries if entry["id"] == rule)
 

@@ -65,7 +65,7 @@ def tpu(main: str, ops: str, *, steps: int = 4, length: int = 1000, modules: str
 
 def findings(*profiles: Any) -> Any:
     """The tool's answer with all rules."""
-    return answer(registry.find("smart_suggestion"), *profiles, all_rules="true")
+    return answer(registry.find("smart_suggestion"), *profiles, page=True)
 
 
 def finding(rule: str, *profiles: Any) -> Any:

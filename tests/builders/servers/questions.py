@@ -70,7 +70,7 @@ def of_pages(info: dict[str, Any]) -> Iterator[Question]:
     """What the page asks about a run (`info` of /run_info), every form of a tool, comparisons and a report."""
     run = info["run"]
     bases = [base for base in COMPARED if base != run]
-    forms = {**MODES, "compare": [{}, *({"base": base} for base in bases)], "smart_suggestion": [{"all_rules": "true"}]}
+    forms = {**MODES, "compare": [{}, *({"base": base} for base in bases)]}
     hosts = {tool["id"]: tool["host_names"] for tool in info["tools"]} | {"smart_suggestion": []}
     for tool, names in hosts.items():
         for host in names or [""]:

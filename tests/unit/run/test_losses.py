@@ -20,7 +20,7 @@ from tpu_profile_plugin.answers.text import as_text
 from tpu_profile_plugin.cli import main
 from tpu_profile_plugin.errors import Problem
 from tpu_profile_plugin.run.host import HostProfile, per_host
-from tpu_profile_plugin.tools.summary.smart_suggestion import TOOL
+from tpu_profile_plugin.tools.summary.smart_suggestion import TOOL, Loss, RunFindings
 
 DAMAGED = worker("w") + '\nplane 9 "/host:metadata"\nmetadata "jit_f(1)" id=1 {"Hlo Proto"=0x0a7f}'
 REMEDY = "Copy the file again in binary mode, or record again."
@@ -91,10 +91,9 @@ def test_what_a_result_tells_is_a_loss_once_it_was_read() -> None:
     assert (problem.host, problem.file, problem.code, problem.count) == ("h1", "h1.xplane.pb", "clock_skew", 4)
     sentence = "h1.xplane.pb: The clocks differ by 3 ms. Record host and devices with one profiler."
     assert problem.sentence == sentence
-    answer = TOOL.build(run, TOOL.query({"all_rules": "true"}))
-    assert answer.value["problems"] == [  # type: ignore[union-attr]
-        {"file": "h1.xplane.pb", "code": "clock_skew", "message": SKEW.message, "remedy": SKEW.remedy}
-    ]
+    answer = TOOL.build(run, TOOL.query({}))
+    assert isinstance(answer, RunFindings)
+    assert answer.problems == [Loss("h1.xplane.pb", "clock_skew", SKEW.message, None, SKEW.remedy)]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from builders.xspace_text import build, build_message
 
 from tpu_profile_plugin.analysis.summary.host_summary import need_groups
 from tpu_profile_plugin.columns import load_lazily
+from tpu_profile_plugin.compat.xprof import FORMS
 from tpu_profile_plugin.run.figures.framework_ops import host_framework_ops
 from tpu_profile_plugin.run.figures.summary import host_summary
 from tpu_profile_plugin.tools.registry import find
@@ -43,7 +44,7 @@ plane 7 "/host:CPU"
 
 
 def decoded(tool: str, text: str, **params: str) -> list[str]:
-    _, (host,) = answer_and_hosts(find(tool), text, **params)
+    _, (host,) = answer_and_hosts(FORMS.get(tool) or find(tool), text, **params)
     return [plane.name for plane in host.lazy.planes if plane.decoded]
 
 

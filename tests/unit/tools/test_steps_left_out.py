@@ -54,7 +54,7 @@ def test_commands_and_answers_say_how_many_were_marked(tmp_path: Path, capsys: p
 
 
 def test_pages_get_the_number() -> None:
-    suggestion = answer(smart_suggestion.TOOL, steps(10), all_rules="true")
+    suggestion = answer(smart_suggestion.TOOL, steps(10), page=True)
     assert (suggestion["steps"], suggestion["steps_left_out"]) == (8, 2)
     assert "10 steps are marked." in [one["reason"] for one in suggestion["silent"]]
     assert answer(time_budget.TOOL, steps(10))["decomposition"]["left_out"] == 2

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tpu_profile_plugin.compat.xprof import inference_profile, kernel_stats, trace_viewer
+from tpu_profile_plugin.compat.xprof import (
+    inference_profile,
+    kernel_stats,
+    smart_suggestion,
+    trace_viewer,
+)
 from tpu_profile_plugin.compat.xprof.members import as_xprof
 from tpu_profile_plugin.logdir.model import RunFiles
 from tpu_profile_plugin.run.run import Run
@@ -37,6 +42,7 @@ FORMS: dict[str, Tool] = {
         kernel_stats.TOOL,
         trace_viewer.LEGACY,
         trace_viewer.TOOL,
+        smart_suggestion.TOOL,
     )
 }
 """Tools whose answer XProf makes in a form of its own, by id."""

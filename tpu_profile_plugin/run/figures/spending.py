@@ -90,11 +90,6 @@ def _recorded(budget: RunBudget, names: Sequence[str]) -> list[Spent]:
     return [each for name in names if name != UNKNOWN and round((each := spent_on(budget, name)).ps)]
 
 
-def parts_most_first(budget: RunBudget) -> list[Spent]:
-    """The recorded parts and the time between steps, the largest share first."""
-    return sorted(_recorded(budget, PART_IDS), key=lambda each: -(each.share or 0.0))
-
-
 def reading_notes(budget: RunBudget, frameworks: Sequence[str] = ()) -> list[str]:
     """Sentences on where the steps come from, and on unexplained time; `frameworks`: in whose words."""
     sentences = []

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Client } from "../../api/client";
 import { ALL_HOSTS } from "../../api/types";
-import type { Findings } from "../../api/payload/findings";
+import type { RunFindings } from "../../base/documents";
 import type { PageProps } from "../../page/page";
 import { FINDING_KEY, findingsAbout, knownFindings, loadFindings, showsFindings } from "../../page/findings";
 import { plural } from "../../base/format";
@@ -21,7 +21,7 @@ interface Props extends Pick<PageProps, "run" | "tool" | "host"> {
 }
 
 export function FindingsNote({ run, tool, host, client, ready }: Props) {
-  const [found, setFound] = useState<Findings | null>(() => (showsFindings(tool.id) ? knownFindings(client, run) : null));
+  const [found, setFound] = useState<RunFindings | null>(() => (showsFindings(tool.id) ? knownFindings(client, run) : null));
   const hosts = tool.host_names.filter((name) => name !== ALL_HOSTS).length;
   const ask = ready && found === null && hosts <= MOST_HOSTS && showsFindings(tool.id);
   useEffect(() => {

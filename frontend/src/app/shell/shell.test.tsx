@@ -257,9 +257,9 @@ describe("shell", () => {
   });
 
   it("tells what is found while the run is read", async () => {
-    const problem = { code: "clock_skew", message: "The clocks differ by 3 ms.", file: "h1.xplane.pb" };
+    const problem = { code: "clock_skew", message: "The clocks differ by 3 ms.", file: "h1.xplane.pb", offset: null, remedy: "" };
     const findings = { headline: { title: "Busy", tone: "none" }, findings: [], silent: [], base: "step", problems: [problem] };
-    const client = fakeClient({ data: findings });
+    const client = fakeClient({ page: findings });
     await open("?run=new&tool=stats");
     expect(document.querySelector(".problems")).toBeNull();
     await loadFindings(client, "new");

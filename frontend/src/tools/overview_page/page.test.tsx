@@ -5,7 +5,7 @@ import { settle, showPage } from "../../page/testing";
 import type { Shown } from "../../page/testing";
 import page from "./page";
 import { extras, payload } from "./testing_answer";
-import { FAILED, findingsAnswer, OVERVIEW, RUN_INFO, SILENT, SLOW } from "./testing";
+import { FAILED, findingsOf, OVERVIEW, RUN_INFO, SILENT, SLOW } from "./testing";
 
 // jsdom has no canvas to draw on.
 vi.mock("../../widgets/chart/canvas", () => ({ ChartCanvas: () => null }));
@@ -36,10 +36,18 @@ beforeEach(() => forgetFindings());
 
 describe("findings on the overview", () => {
   it("lead from the source line of an op to the page of that line", async () => {
-    const answer = findingsAnswer() as { findings: { evidence: unknown[] }[] };
-    const line = { label: "Its source line", value: "train.py:54", unit: "", tool: "", query: { host: "h1" }, file: "train.py", line: 54 };
-    const [first, ...rest] = answer.findings;
-    await show({ ...answer, findings: [{ ...first, evidence: [...(first?.evidence ?? []), line] }, ...rest] });
+    const answer = findingsOf();
+    const line = {
+      op: null,
+      label: "Its source line",
+      value: "train.py:54",
+      unit: "",
+      tool: "",
+      query: { host: "h1" },
+      file: "train.py",
+      line: 54,
+    };
+    await show({ ...answer, findings: [{ ...SLOW, evidence: [...SLOW.evidence, line] }, ...answer.findings.slice(1)] });
     const links = [...panel().querySelectorAll<HTMLElement>(".finding-source")];
     expect(links.map(({ textContent }) => textContent)).toEqual(["Source"]);
     links[0]?.click();
@@ -47,7 +55,7 @@ describe("findings on the overview", () => {
   });
 
   it("are requested after the overview, and lead to the views that show their numbers", async () => {
-    await show(findingsAnswer());
+    await show(findingsOf());
     expect(asked).toEqual(["overview_page", "smart_suggestion"]);
     expect(headline()).toBe(SLOW.title);
     const first = panel().querySelector(".finding") as HTMLElement;
@@ -72,8 +80,17 @@ describe("findings on the overview", () => {
   });
 
   it("offer to capture again what the profile lacks", async () => {
-    const again = { label: "Functions", value: "", unit: "", tool: "capture", query: { python_tracer_level: "1" } };
-    await show(findingsAnswer({ findings: [{ ...SLOW, evidence: [again] }] }));
+    const again = {
+      label: "Functions",
+      value: "",
+      unit: "",
+      tool: "capture",
+      query: { python_tracer_level: "1" },
+      op: null,
+      file: null,
+      line: null,
+    };
+    await show(findingsOf({ findings: [{ ...SLOW, evidence: [again] }] }));
     const link = panel().querySelector<HTMLElement>(".finding-evidence a");
     expect(link?.textContent).toBe("Capture again with Python functions");
     link?.click();
@@ -81,7 +98,7 @@ describe("findings on the overview", () => {
   });
 
   it("about memory cost no time, and evidence without a page of this run is text", async () => {
-    await show(findingsAnswer());
+    await show(findingsOf());
     const memory = panel().querySelector('[data-finding="kept"]') as HTMLElement;
     expect(memory.textContent).toContain("no direct cost");
     expect(memory.querySelector("a, button")).toBeNull();
@@ -89,7 +106,7 @@ describe("findings on the overview", () => {
   });
 
   it("list the other checks, those that failed first and marked", async () => {
-    await show(findingsAnswer({ silent: [...SILENT, FAILED] }));
+    await show(findingsOf({ silent: [...SILENT, FAILED] }));
     const silent = panel().querySelector("details") as HTMLDetailsElement;
     expect(silent.open).toBe(false);
     expect(silent.querySelector("summary")?.textContent).toBe("1 check clean, 1 not possible with this recording, 1 failed");
@@ -101,23 +118,23 @@ describe("findings on the overview", () => {
   });
 
   it("explain their rules where the server does", async () => {
-    await show(findingsAnswer());
+    await show(findingsOf());
     const tips = [...panel().querySelectorAll(".finding .info, .findings-silent .info")].map((one) => one.getAttribute("data-tip"));
     expect(tips).toEqual(["Slow code on the host\nSpeaks from 10% of the step.", "Transfers."]);
   });
 
   it("are opened from the headline", async () => {
-    await show(findingsAnswer());
+    await show(findingsOf());
     const button = [...shown.root.querySelectorAll<HTMLElement>(".summary a")].find((one) => one.textContent === "Show evidence");
     button?.click();
     expect(shown.keys.get("finding")).toBe("slow_host_code");
     forgetFindings();
-    await show(findingsAnswer({ headline: { title: "Healthy", tone: "good", finding: null } }));
+    await show(findingsOf({ headline: { title: "Healthy", tone: "good", finding: null } }));
     expect([headline(), shown.text().includes("Show evidence")]).toEqual(["Healthy", false]);
   });
 
   it("that are named in the address are focused", async () => {
-    await show(findingsAnswer(), { finding: "kept" });
+    await show(findingsOf(), { finding: "kept" });
     expect(document.activeElement?.getAttribute("data-finding")).toBe("kept");
     expect(panel().querySelectorAll(".chosen")).toHaveLength(1);
   });
@@ -130,7 +147,7 @@ describe("findings on the overview", () => {
   });
 
   it("report an error in their panel only, and can be asked for again", async () => {
-    let answers: unknown[] = [failure(), findingsAnswer()];
+    let answers: unknown[] = [failure(), findingsOf()];
     shown = await showPage(page, TOOL, ({ pathname, searchParams }: URL) =>
       pathname.endsWith("run_info") ? RUN_INFO : searchParams.get("tag") === "smart_suggestion" ? answers.shift() : OVERVIEW,
     );
@@ -143,8 +160,8 @@ describe("findings on the overview", () => {
   });
 
   it("say what is missing in a profile without devices", async () => {
-    const none = { title: "No device in the profile: its time cannot be accounted for", tone: "none", finding: null };
-    await show(findingsAnswer({ headline: none, findings: [], parts: [], step_ps: 0, silent: [SILENT[0]] }));
+    const none = { title: "No device in the profile: its time cannot be accounted for", tone: "none" as const, finding: null };
+    await show(findingsOf({ headline: none, findings: [], step_ps: 0, silent: SILENT.slice(0, 1) }));
     expect(headline()).toBe(none.title);
     expect(shown.text()).toContain("No steps in this profile.");
     expect(panel().textContent).toContain("No finding: the recording lacks what the checks need.");
@@ -163,7 +180,7 @@ describe("the readings", () => {
       (url: URL) => {
         if (url.pathname.endsWith("run_info")) return RUN_INFO;
         asked.push(url);
-        if (url.searchParams.get("tag") === "smart_suggestion") return findingsAnswer();
+        if (url.searchParams.get("tag") === "smart_suggestion") return findingsOf();
         return url.pathname.endsWith("page") ? own : payload();
       },
       keys,
@@ -218,7 +235,7 @@ describe("the readings", () => {
 
 describe("recommended pages", () => {
   it("are those that the run has, with the guide to its framework", async () => {
-    await show(findingsAnswer());
+    await show(findingsOf());
     const card = shown.root.querySelector(".tips") as HTMLElement;
     expect([...card.querySelectorAll("a.link")].map((one) => one.textContent)).toEqual(["Source", "Trace viewer"]);
     expect([...card.querySelectorAll("a:not(.link)")].map((one) => [one.getAttribute("href"), one.textContent])).toEqual([

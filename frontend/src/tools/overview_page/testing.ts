@@ -1,9 +1,12 @@
 // For tests: answers of the server about findings, and about an overview without steps.
-import { readFindings } from "../../api/payload/findings";
-import type { Findings } from "../../api/payload/findings";
+import type { Check, Finding, Proof, RunFindings } from "../../base/documents";
 import { noReading } from "../../base/steps/testing";
 
-export const SLOW = {
+const proof = (label: string, value: number | string, unit: string, tool: string, query: Record<string, string> = {}): Proof => ({
+  ...{ label, value, unit, tool, query },
+  ...{ op: null, file: null, line: null },
+});
+export const SLOW: Finding = {
   id: "slow_host_code",
   title: "Devices wait 28.9% of the step for code on the host: augment.py:7 random_crop",
   share: 0.289,
@@ -13,22 +16,16 @@ export const SLOW = {
   confidence: "high",
   advice: "Move it to another thread. Then it runs in time.",
   hosts: ["h1"],
-  help: "Slow code on the host\n\nSpeaks from 10% of the step.",
+  help: "Slow code on the host\nSpeaks from 10% of the step.",
   evidence: [
-    {
-      label: "Devices idle because of code on the host, of the step",
-      value: 28.947,
-      unit: "%",
-      tool: "time_budget",
-      query: { part: "idle_host" },
-    },
-    { label: "The longest wait", value: 0.55, unit: "ms", tool: "trace_viewer@", query: { host: "h1", window: "405000000,2495000000" } },
-    { label: "The code", value: "$augment.py:7 random_crop", unit: "", tool: "", query: {} },
-    { label: "Steps", value: 6, unit: "", tool: "overview_page", query: { host: "h1" } },
-    { label: "Op", value: "fusion.3", unit: "", tool: "hlo_stats", query: { filter: "fusion.3" } },
+    proof("Devices idle because of code on the host, of the step", 28.947, "%", "time_budget", { part: "idle_host" }),
+    proof("The longest wait", 0.55, "ms", "trace_viewer@", { host: "h1", window: "405000000,2495000000" }),
+    proof("The code", "$augment.py:7 random_crop", "", ""),
+    proof("Steps", 6, "", "overview_page", { host: "h1" }),
+    proof("Op", "fusion.3", "", "hlo_stats", { filter: "fusion.3" }),
   ],
 };
-export const MEMORY = {
+export const MEMORY: Finding = {
   id: "kept",
   title: "Activations take 3 GiB",
   share: 0,
@@ -38,24 +35,38 @@ export const MEMORY = {
   confidence: "low",
   advice: "Compute them again.",
   hosts: [],
-  evidence: [{ label: "Activations", value: 3072, unit: "MiB", tool: "memory_viewer", query: {} }],
+  help: "",
+  evidence: [proof("Activations", 3072, "MiB", "memory_viewer")],
 };
-export const SILENT = [
+export const SILENT: Check[] = [
   { id: "transfers", looks_for: "Transfers in the loop", reason: "The profile has no transfer.", state: "unknown", help: "Transfers." },
-  { id: "exposed_communication", looks_for: "Exposed communication", reason: "It takes 8.4% of the step.", state: "passed" },
+  { id: "exposed_communication", looks_for: "Exposed communication", reason: "It takes 8.4% of the step.", state: "passed", help: "" },
 ];
-export const FAILED = { id: "padding", looks_for: "Padding in matrix units", reason: "The rule failed: no shape.", state: "failed" };
+export const FAILED: Check = {
+  id: "padding",
+  looks_for: "Padding in matrix units",
+  reason: "The rule failed: no shape.",
+  state: "failed",
+  help: "",
+};
 
-/** An answer of the server. */
-export const findingsAnswer = (patch: Record<string, unknown> = {}) => ({
+/** The findings that the server sends. */
+export const findingsOf = (patch: Partial<RunFindings> = {}): RunFindings => ({
   headline: { title: SLOW.title, tone: "bad", finding: SLOW.id },
   findings: [SLOW, MEMORY],
   silent: SILENT,
   base: "step",
+  base_ps: 1900e6,
+  step_ps: 1900e6,
+  steps: 6,
+  steps_left_out: 0,
+  notes: [],
+  groups: [],
+  healthy: false,
+  problems: [],
+  left_out: [],
   ...patch,
 });
-/** A decoded answer of the server. */
-export const findingsOf = (patch: Record<string, unknown> = {}): Findings => readFindings(findingsAnswer(patch));
 
 const empty = (p: Record<string, string> = {}, cols: { id: string; label: string; type: string }[] = []) => ({ cols, rows: [], p });
 const column = (id: string, type: string) => ({ id, label: id, type });

@@ -136,7 +136,7 @@ def test_limits_of_a_slow_chip(profile: list[list[Stretch]], finds: bool) -> Non
 
 def test_of_two_devices_neither_is_slow() -> None:
     found = told("slow_device", lockstep(chip(1), chip(1.2)))
-    assert (found["reason"], found["looked"]) == ("No host with 3 TPUs or GPUs recorded.", False)
+    assert (found["reason"], found["state"]) == ("No host with 3 TPUs or GPUs recorded.", "unknown")
     assert told("slow_device", lockstep(*[chip(1)] * 3))["reason"] == (
         "No 5 ops that all devices of a host run take clearly longer on one of them."
     )

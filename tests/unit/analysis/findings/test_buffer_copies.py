@@ -126,4 +126,4 @@ def test_it_follows_from_ops_that_rearrange_more() -> None:
 
 def test_without_programs_nothing_is_known() -> None:
     found = told("buffer_copies", tpu([("%copy.1 = f32[8] copy()", "copy", 90)]))
-    assert (found["reason"], found["looked"]) == ("No ops with known programs recorded.", False)
+    assert (found["reason"], found["state"]) == ("No ops with known programs recorded.", "unknown")

@@ -208,7 +208,7 @@ def test_a_device_of_several_hosts_and_a_whole_host() -> None:
 
 def test_a_single_device_waits_for_none() -> None:
     found = told("straggler", cpu([("dot.1", 60)]))
-    assert (found["reason"], found["looked"]) == ("No collectives of several devices recorded.", False)
+    assert (found["reason"], found["state"]) == ("No collectives of several devices recorded.", "unknown")
 
 
 def virtual(*ends: int) -> str:

@@ -61,4 +61,4 @@ def test_from_a_tenth_of_the_step_on(convert: int, finds: bool) -> None:
 
 def test_without_programs_nothing_is_known() -> None:
     found = told("conversions", cpu([("wrapped_convert", 90)]))
-    assert (found["reason"], found["looked"]) == ("No ops with known programs recorded.", False)
+    assert (found["reason"], found["state"]) == ("No ops with known programs recorded.", "unknown")

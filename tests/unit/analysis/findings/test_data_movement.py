@@ -159,7 +159,7 @@ def test_ops_that_take_little_of_the_step_are_left_alone() -> None:
 
 def test_without_programs_nothing_is_known_on_cpus() -> None:
     found = told("data_movement", cpu([("gather_fusion", 90)]))
-    assert (found["reason"], found["looked"]) == ("No ops with known work recorded.", False)
+    assert (found["reason"], found["state"]) == ("No ops with known work recorded.", "unknown")
 
 
 def shuffle(movement: int, rest: int, product: int = 0) -> str:

@@ -63,9 +63,9 @@ def test_unknown_or_impossible_use(rule: str) -> None:
     costs = ", flops=20000000, model_flops=20000000, bytes_accessed=20000000"  # twice the peak bandwidth
     for profile in (tpu(OPS), cpu([("dot.1", 50)]), tpu(OPS, facts=PEAKS, costs=costs)):
         found = told(rule, profile)
-        assert (found["reason"], found["looked"]) == (
+        assert (found["reason"], found["state"]) == (
             "The use of matrix units and memory bandwidth is unknown.",
-            False,
+            "unknown",
         )
 
 
@@ -113,4 +113,4 @@ def test_copies_from_a_tenth_of_the_step_on(wait: int, finds: bool) -> None:
 
 
 def test_copies_of_the_cpu_backend_are_computation() -> None:
-    assert told("exposed_copy", cpu([("copy.1", 50)]))["looked"] is False
+    assert told("exposed_copy", cpu([("copy.1", 50)]))["state"] == "unknown"

@@ -53,7 +53,7 @@ def test_float64_of_programs_that_hardly_compute() -> None:
 
 
 def test_without_programs() -> None:
-    assert told("low_precision_unused", cpu([("dot.1", 60)]))["looked"] is False
+    assert told("low_precision_unused", cpu([("dot.1", 60)]))["state"] == "unknown"
 
 
 def products(kind: str, **config: object) -> bytes:

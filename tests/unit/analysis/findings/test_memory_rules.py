@@ -116,7 +116,7 @@ def test_what_the_backward_pass_writes_is_not_kept_for_it() -> None:
     assert told("kept_for_backward", profile)["reason"].startswith("Large buffers kept for the backward pass are 0.0%")
     profile = cpu([("f.exp", 50)], proto=kept(60, 40, FORWARD, FORWARD))
     found = told("kept_for_backward", profile)
-    assert (found["reason"], found["looked"]) == ("No program with a backward pass recorded.", False)
+    assert (found["reason"], found["state"]) == ("No program with a backward pass recorded.", "unknown")
 
 
 def test_tensorflow_marks_the_backward_pass_by_its_tape() -> None:
@@ -186,8 +186,8 @@ def test_an_allocator_near_its_limit() -> None:
 def test_an_allocator_of_a_gpu_and_one_of_the_host() -> None:
     assert "title" in told("memory_near_limit", allocator("GPU_0_bfc", 95, 5, "/device:GPU:0"))
     for name in ("gpu_host_bfc", "cpu_bfc"):
-        assert told("memory_near_limit", allocator(name, 95, 5, "/device:GPU:0"))["looked"] is False
-    assert told("memory_near_limit", allocator("0", 95, 5, "/host:other"))["looked"] is False
+        assert told("memory_near_limit", allocator(name, 95, 5, "/device:GPU:0"))["state"] == "unknown"
+    assert told("memory_near_limit", allocator("0", 95, 5, "/host:other"))["state"] == "unknown"
 
 
 @pytest.mark.parametrize(("gib", "finds"), [(15, True), (14, False)])
@@ -250,9 +250,9 @@ def test_a_program_that_did_not_run_says_nothing_about_the_memory(gib: int) -> N
     for rule in ("memory_near_limit", "kept_for_backward"):
         assert "title" not in told(rule, profile)
     found = told("memory_near_limit", profile)
-    assert (found["reason"], found["looked"]) == (
+    assert (found["reason"], found["state"]) == (
         "The program that ran all the time, 5, has no HLO in this recording: its memory is unknown.",
-        False,
+        "unknown",
     )
     viewed = answer(VIEWER, profile, module_name="jit_step(6)", page=True)
     assert viewed["didNotRun"] is True

@@ -138,4 +138,4 @@ def test_other_products(proto: bytes) -> None:
 
 def test_without_programs_nothing_is_known() -> None:
     found = told("one_hot_product", cpu([("dot_fusion", 90)]))
-    assert (found["reason"], found["looked"]) == ("No ops with known programs recorded.", False)
+    assert (found["reason"], found["state"]) == ("No ops with known programs recorded.", "unknown")

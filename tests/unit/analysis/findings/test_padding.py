@@ -87,12 +87,15 @@ def test_a_convolution_is_a_product_of_places_and_features() -> None:
 
 def test_what_is_not_known() -> None:
     found = told("padding", cpu([("dot.1", 50)], proto=dot(1024, 130, 128)))
-    assert (found["reason"], found["looked"]) == (
+    assert (found["reason"], found["state"]) == (
         "The size of this device's matrix units is unknown.",
-        False,
+        "unknown",
     )
     found = ask(dot(1024, 130, 128), peak=0.0)
-    assert (found["reason"], found["looked"]) == ("No matrix products of known size and cost recorded.", False)
+    assert (found["reason"], found["state"]) == (
+        "No matrix products of known size and cost recorded.",
+        "unknown",
+    )
 
 
 def test_used_shares() -> None:

@@ -16,7 +16,7 @@ STEPS, LENGTH = 4, 2000
 
 
 def first(text: bytes) -> dict[str, Any]:
-    findings = answer(registry.find("smart_suggestion"), text, all_rules="true")["findings"]
+    findings = answer(registry.find("smart_suggestion"), text, page=True)["findings"]
     return dict(findings[0])
 
 

@@ -51,4 +51,4 @@ def test_ops_of_the_forward_pass_are_not_recomputed() -> None:
 
 def test_without_programs_nothing_is_known() -> None:
     found = told("recomputation", tpu([("%exp.2 = f32[8] exponential()", "loop fusion", 90)]))
-    assert (found["reason"], found["looked"]) == ("No ops with known programs recorded.", False)
+    assert (found["reason"], found["state"]) == ("No ops with known programs recorded.", "unknown")

@@ -87,4 +87,4 @@ def test_a_reduction_that_stands_for_a_gather() -> None:
 
 def test_without_programs_nothing_is_known() -> None:
     found = told("resharding", cpu([("dot.1", 40), ("all-gather.1", 40)], [("dot.1", 40), ("all-gather.1", 40)]))
-    assert (found["reason"], found["looked"]) == ("No collectives of known programs recorded.", False)
+    assert (found["reason"], found["state"]) == ("No collectives of known programs recorded.", "unknown")

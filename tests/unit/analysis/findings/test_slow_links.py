@@ -42,8 +42,8 @@ def test_messages_of_a_mebibyte(size: int, finds: bool) -> None:
     found = told("slow_links", host(0, 60, size=size), host(1, 60, size=size))
     assert ("share" in found) is finds
     if not finds:
-        assert (found["looked"], found["reason"]) == (
-            False,
+        assert (found["state"], found["reason"]) == (
+            "unknown",
             "No collectives between hosts of 1 MiB and known bandwidth recorded.",
         )
 

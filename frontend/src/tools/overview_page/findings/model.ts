@@ -1,10 +1,10 @@
 // What the overview shows of the findings: the server's headline over the facts of the page, and texts of the panel. Pure.
 import { formatPercent, formatQuantity, formatTime } from "../../../base/format";
-import type { CheckState, Evidence, Finding, Findings, Silence } from "../../../api/payload/findings";
+import type { Check, Finding, Proof, RunFindings } from "../../../base/documents";
 import type { Headline } from "../summary/headline";
 
 /** The headline of the server over the facts of the page. */
-export function withFindings(facts: Headline, found: Findings): Headline {
+export function withFindings(facts: Headline, found: RunFindings): Headline {
   const { tone, title } = found.headline;
   // A verdict of the page gives way to that of the server; a fact, or a loss where the server names none, follows it.
   const replaced = facts.judges && (tone !== "none" || facts.tone === "none");
@@ -31,21 +31,24 @@ export interface Gain {
 }
 
 /** Texts beside the bar of a finding; null for a finding without a direct cost. */
-export function gainOf({ share, savingPs, segments }: Finding, base: string): Gain | null {
-  if (savingPs <= 0) return null;
+export function gainOf({ share, saving_ps_per_step, segments }: Finding, base: string): Gain | null {
+  if (saving_ps_per_step <= 0) return null;
   const whole = segments.reduce((all, { ps }) => all + ps, 0);
   return {
-    saving: `${formatTime(savingPs)} of ${formatTime(Math.max(whole, savingPs))}`,
+    saving: `${formatTime(saving_ps_per_step)} of ${formatTime(Math.max(whole, saving_ps_per_step))}`,
     share: `${formatPercent(100 * share)} of the ${base}`,
     severity: share >= BAD_SHARE ? "bad" : share >= FAIR_SHARE ? "fair" : "low",
   };
 }
 
 /** The value of evidence with its unit; Python frames without their mark. */
-export function evidenceText({ value, unit }: Pick<Evidence, "value" | "unit">): string {
+export function evidenceText({ value, unit }: Pick<Proof, "value" | "unit">): string {
   if (typeof value === "number") return formatQuantity(value, unit);
   return [value.replace(/^\$/, ""), unit].filter(Boolean).join(" ");
 }
+
+/** The line of code `FILE:LINE` of the op of evidence, or that it names; null without one. */
+export const placeOf = ({ file, line }: Pick<Proof, "file" | "line">): string | null => (file === null ? null : `${file}:${line}`);
 
 /** An op that evidence is about: its HLO text, its line of code, and the host whose evidence it is. */
 export interface OpOfFinding {
@@ -57,17 +60,22 @@ export interface OpOfFinding {
 /** The ops of a finding whose HLO text is recorded, each once; names alone stand in the evidence. */
 export function opsOf({ evidence }: Pick<Finding, "evidence">): OpOfFinding[] {
   const found = new Map<string, OpOfFinding>();
-  for (const { op, place, query } of evidence) {
-    if (op !== null && op.includes(" = ") && !found.has(op)) found.set(op, { text: op, place, host: query["host"] });
+  for (const proof of evidence) {
+    const { op, query } = proof;
+    if (op !== null && op.includes(" = ") && !found.has(op)) found.set(op, { text: op, place: placeOf(proof), host: query["host"] });
   }
   return [...found.values()];
 }
 
-const COUNTED: Readonly<Record<CheckState, string>> = { passed: "clean", unknown: "not possible with this recording", failed: "failed" };
+const COUNTED: Readonly<Record<Check["state"], string>> = {
+  passed: "clean",
+  unknown: "not possible with this recording",
+  failed: "failed",
+};
 
 /** The rules without a finding, failed ones first, and their number by state: "15 checks clean, 7 not possible with this recording". */
-export function checksOf(silent: readonly Silence[]): { text: string; checks: Silence[] } {
-  const inState = (state: CheckState): Silence[] => silent.filter((one) => one.state === state);
+export function checksOf(silent: readonly Check[]): { text: string; checks: Check[] } {
+  const inState = (state: Check["state"]): Check[] => silent.filter((one) => one.state === state);
   const counts = (["passed", "unknown", "failed"] as const).flatMap((state) => {
     const count = inState(state).length;
     return count > 0 ? [{ count, what: COUNTED[state] }] : [];
@@ -77,7 +85,7 @@ export function checksOf(silent: readonly Silence[]): { text: string; checks: Si
 }
 
 /** The line above the list: why it is empty, or that no finding is the headline; "" otherwise. */
-export function foundText({ headline, findings, silent }: Findings): string {
+export function foundText({ headline, findings, silent }: RunFindings): string {
   const main = findings[0];
   if (main) return main.share > 0 && headline.finding === null ? "Each finding could save only a small part of the time." : "";
   return silent.some(({ state }) => state === "passed") ? "No finding." : "No finding: the recording lacks what the checks need.";

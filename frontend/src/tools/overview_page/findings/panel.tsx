@@ -7,7 +7,7 @@ import { useKey } from "../../../page/use_key";
 import { PART_KEY } from "../../../page/page";
 import { formatExact, formatTime, plural } from "../../../base/format";
 import { lookOf } from "../../../base/steps/step_category";
-import type { CheckState, Evidence, Finding, Findings, FindingSegment, Silence } from "../../../api/payload/findings";
+import type { Check, Finding, FindingSegment, Proof, RunFindings } from "../../../base/documents";
 import { swatchStyle } from "../../../widgets/chart/style";
 import { useTheme } from "../../../widgets/chart/use_theme";
 import { Card } from "../../../widgets/content/card";
@@ -15,7 +15,7 @@ import { Info } from "../../../widgets/content/info";
 import { Link } from "../../../widgets/content/link";
 import { Progress, useWaitStep } from "../../../widgets/status/loading";
 import type { Loaded } from "../../../widgets/status/use_load";
-import { checksOf, evidenceText, foundText, gainOf, opsOf } from "./model";
+import { checksOf, evidenceText, foundText, gainOf, opsOf, placeOf } from "./model";
 import type { OpOfFinding } from "./model";
 import type { PartProps } from "../part";
 
@@ -30,7 +30,7 @@ const CONFIDENCE: Readonly<Record<Finding["confidence"], string>> = {
 };
 
 interface Props extends PartProps {
-  answer: Loaded<Findings>;
+  answer: Loaded<RunFindings>;
 }
 
 export function FindingsPanel({ answer, ...part }: Props) {
@@ -66,7 +66,7 @@ function Failed({ error, reload, page }: { error: unknown; reload: () => void; p
   );
 }
 
-function Found({ found, ...part }: PartProps & { found: Findings }) {
+function Found({ found, ...part }: PartProps & { found: RunFindings }) {
   const text = foundText(found);
   return (
     <>
@@ -105,7 +105,11 @@ function FindingItem({ one, base, page, tools, keys, overview }: PartProps & { o
             <span class="finding-bar" aria-hidden="true">
               <i class={gain.severity} style={{ width: `${Math.min(100, 100 * one.share)}%` }} />
             </span>
-            <span class="number finding-saving" tabIndex={0} data-tip={`${formatExact(one.savingPs / 1e9, "ms")}\n${one.formula}`}>
+            <span
+              class="number finding-saving"
+              tabIndex={0}
+              data-tip={`${formatExact(one.saving_ps_per_step / 1e9, "ms")}\n${one.formula}`}
+            >
               {gain.saving}
             </span>
             {one.segments.map((segment) => (
@@ -130,7 +134,7 @@ function FindingItem({ one, base, page, tools, keys, overview }: PartProps & { o
         <ul class="finding-evidence">
           {one.evidence.map((proof) => (
             <li key={`${proof.label}${proof.value}`}>
-              <Proof proof={proof} here={page.tool.id} tools={tools} keys={keys} />
+              <Evidence proof={proof} here={page.tool.id} tools={tools} keys={keys} />
             </li>
           ))}
         </ul>
@@ -169,17 +173,18 @@ function OpText({ text, place, host, tools, keys }: Pick<PartProps, "tools" | "k
 }
 
 /** A piece of evidence; beside a line of code that it names, the way to the page of that line. */
-function Proof(props: Pick<PartProps, "tools" | "keys"> & { proof: Evidence; here: string }) {
+function Evidence(props: Pick<PartProps, "tools" | "keys"> & { proof: Proof; here: string }) {
   const { proof, tools, keys } = props;
   const host = proof.query["host"];
-  const isLine = proof.place !== null && proof.place.endsWith(String(proof.value));
+  const place = placeOf(proof);
+  const isLine = place !== null && place.endsWith(String(proof.value));
   return (
     <>
       <Shown {...props} />
       {isLine && tools.has(SOURCE) ? (
         <>
           {" "}
-          <Link to={keys(SOURCE, { line: proof.place ?? "", ...(host === undefined ? {} : { host }) })} class="link finding-source">
+          <Link to={keys(SOURCE, { line: place, ...(host === undefined ? {} : { host }) })} class="link finding-source">
             {tools.get(SOURCE)}
           </Link>
         </>
@@ -191,7 +196,7 @@ function Proof(props: Pick<PartProps, "tools" | "keys"> & { proof: Evidence; her
 const SOURCE = "source_view";
 
 /** A link if the run has the page that shows it, and that is another one. */
-function Shown({ proof, here, tools, keys }: Pick<PartProps, "tools" | "keys"> & { proof: Evidence; here: string }) {
+function Shown({ proof, here, tools, keys }: Pick<PartProps, "tools" | "keys"> & { proof: Proof; here: string }) {
   const text = (
     <>
       <span>{proof.label}:</span>{" "}
@@ -210,13 +215,13 @@ function Shown({ proof, here, tools, keys }: Pick<PartProps, "tools" | "keys"> &
   );
 }
 
-const MARKS: Readonly<Record<CheckState, { text: string; tip: string } | null>> = {
+const MARKS: Readonly<Record<Check["state"], { text: string; tip: string } | null>> = {
   passed: null,
   unknown: { text: "not possible", tip: "The recording lacks what this check needs." },
   failed: { text: "failed", tip: "This check met an error of the profiler; the others are not affected." },
 };
 
-function Silent({ silent }: { silent: readonly Silence[] }) {
+function Silent({ silent }: { silent: readonly Check[] }) {
   if (silent.length === 0) return null;
   const { text, checks } = checksOf(silent);
   return (
@@ -224,19 +229,19 @@ function Silent({ silent }: { silent: readonly Silence[] }) {
       <summary>{text}</summary>
       <dl>
         {checks.map((one) => (
-          <Check key={one.id} {...one} />
+          <CheckLine key={one.id} {...one} />
         ))}
       </dl>
     </details>
   );
 }
 
-function Check({ id, looksFor, reason, state, help }: Silence) {
+function CheckLine({ id, looks_for, reason, state, help }: Check) {
   const mark = MARKS[state];
   return (
     <div data-check={id}>
       <dt>
-        {looksFor}
+        {looks_for}
         {help ? <Info text={help} label={id} /> : null}
         {mark === null ? null : (
           <span class="not-known" tabIndex={0} data-tip={mark.tip}>

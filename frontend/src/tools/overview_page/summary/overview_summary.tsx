@@ -3,7 +3,7 @@ import { ShareBar } from "../../../widgets/chart/share_bar";
 import { StepBar } from "../../../widgets/chart/step_bar";
 import { SummaryBox } from "../../../widgets/content/summary_box";
 import { hostLine } from "../../../base/steps/reading";
-import type { Findings } from "../../../api/payload/findings";
+import type { RunFindings } from "../../../base/documents";
 import type { Loaded } from "../../../widgets/status/use_load";
 import { whileLooking, withFindings } from "../findings/model";
 import { headline } from "./headline";
@@ -15,7 +15,7 @@ import { PART_KEY } from "../../../page/page";
 import { useKey } from "../../../page/use_key";
 
 interface Props extends PartProps {
-  answer: Pick<Loaded<Findings>, "data" | "error">;
+  answer: Pick<Loaded<RunFindings>, "data" | "error">;
 }
 
 /** The overview's own headline is shown if there are no findings to ask. */

@@ -1,7 +1,8 @@
-"""The one suggestion that XProf makes: much time at barriers of TensorCores."""
+"""The suggestions that XProf makes, of which it has one: much time at barriers of TensorCores."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 
 from tpu_profile_plugin.analysis.findings.rules.communication.barrier import (
@@ -14,6 +15,9 @@ from tpu_profile_plugin.analysis.findings.rules.communication.barrier import (
 from tpu_profile_plugin.run.figures.summary import groups_if_any
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.tools.payload import Json
+from tpu_profile_plugin.tools.query import Query
+from tpu_profile_plugin.tools.summary import smart_suggestion
 
 _NO_OUTLIER = (
     "<li><b>Compare the workers:</b> One that takes longer than the rest makes all others wait at the barrier. "
@@ -41,12 +45,16 @@ def host_barrier_time(host: HostProfile) -> BarrierTime | None:
     return None if groups is None else barrier_time(host.lazy, groups, host.name)
 
 
-def suggestions(run: Run) -> list[dict[str, str]]:
-    """What XProf answers: rule and text, or nothing below the threshold."""
-    hosts = [one for one in run.map_hosts(host_barrier_time) if one is not None]
+def build(run: Run, query: Query) -> Json:
+    """Rule and text, or nothing below the threshold."""
+    hosts = [times for times in run.map_hosts(host_barrier_time) if times is not None]
     times = barriers(hosts)
     if times.percent < BARRIER_PERCENT:
-        return []
+        return Json({"suggestions": []})
     listed = "".join(_OUTLIER.format(escape(name), percent) for name, percent in times.outliers)
     balance = _OUTLIERS.format(listed) if listed else _NO_OUTLIER
-    return [{"ruleName": "BarrierCoresRule", "suggestionText": _TEXT.format(times.percent, balance)}]
+    text = _TEXT.format(times.percent, balance)
+    return Json({"suggestions": [{"ruleName": "BarrierCoresRule", "suggestionText": text}]})
+
+
+TOOL = replace(smart_suggestion.TOOL, build=build)
