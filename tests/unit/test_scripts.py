@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import importlib
+import operator
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,4 +38,21 @@ def test_imports() -> None:
         for alias in node.names
         if not exists(node.module, alias.name)
     ]
+    assert not missing, "\n".join(missing)
+
+
+def test_modules_that_are_named_as_texts() -> None:
+    """Pairs of module and function, or a module alone."""
+    missing = []
+    for file in python_scripts():
+        for node in ast.walk(ast.parse(file.read_bytes())):
+            texts = [part.value for part in getattr(node, "elts", [node]) if isinstance(part, ast.Constant)]
+            if not texts or not isinstance(texts[0], str) or not re.fullmatch(r"tpu_profile_plugin(\.\w+)+", texts[0]):
+                continue
+            try:
+                found = importlib.import_module(texts[0])
+                if len(texts) > 1 and isinstance(node, ast.Tuple):
+                    operator.attrgetter(str(texts[1]))(found)
+            except (ModuleNotFoundError, AttributeError) as error:
+                missing.append(f"{file.relative_to(SCRIPTS)}:{node.lineno}: {error}")
     assert not missing, "\n".join(missing)
