@@ -235,7 +235,7 @@ def events_of_lines(plane: Plane, lines: Iterable[int]) -> I64:
 
 
 def rows_of_lines(plane: Plane, lines: Sequence[int]) -> slice | I64:
-    """As `events_of_lines`; a slice for a single line, which copies no column."""
+    """All events on the given lines, line by line; a slice for a single line, which copies no column."""
     return plane.lines.events_of(lines[0]) if len(lines) == 1 else events_of_lines(plane, lines)
 
 

@@ -16,7 +16,7 @@ PYTORCH_XLA = "PyTorch/XLA"
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to do, in two sentences: for a framework, else in general; `keras` for programs that Keras runs.
+    """Instructions in two sentences: for a framework, else in general; `keras` for programs that Keras runs.
 
     PyTorch/XLA has the advice for PyTorch unless it differs.
     """
@@ -55,12 +55,12 @@ class Reason:
         return replace(self, sentence=sentence)
 
     def in_full(self, frameworks: Sequence[str]) -> str:
-        """What is missing and how to record it, in one sentence."""
+        """The sentence with the remedy, as one sentence."""
         remedy = self.remedy.of(frameworks)
         return f"{self.sentence.removesuffix('.')}: {remedy}" if remedy else self.sentence
 
     def told(self, frameworks: Sequence[str]) -> str:
-        """What is missing, then how to record it."""
+        """The sentence, then the remedy."""
         return f"{self.sentence} {self.remedy.of(frameworks)}".rstrip()
 
     def error(self, frameworks: Sequence[str] | None = None) -> NoData:

@@ -55,7 +55,7 @@ def row_codes(*columns: np.ndarray[tuple[int], np.dtype[np.integer]]) -> tuple[I
 
 
 def _codes(column: np.ndarray[tuple[int], np.dtype[np.integer]]) -> tuple[int, I64]:
-    """How many distinct values there are, and the number of each value among them in ascending order.
+    """Count of distinct values, and the number of each value among them in ascending order.
 
     Values that lie close together are numbered by a table, others by sorting.
     """
@@ -89,7 +89,7 @@ def extents(key: I64, begin: I64, end: I64) -> tuple[I64, I64, I64]:
 
 
 def among(values: I64, ascending: I64) -> Bools:
-    """Which of the values are in an ascending list; numpy.isin hashes both, which takes longer."""
+    """Mask of the values that are in an ascending list; numpy.isin hashes both, which takes longer."""
     if not len(ascending):
         return np.zeros(len(values), np.bool_)
     place = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)

@@ -140,7 +140,7 @@ def written(part: Part = ()) -> Key:
 
 
 def used(operand: int) -> Key:
-    """How many times the elements of an operand are used; 1 if unknown."""
+    """Uses of each element of an operand, on average; 1 if unknown."""
     return ("used", operand, ())
 
 
@@ -481,7 +481,7 @@ class CostModel:
         return properties
 
     def _relative_speed(self, instruction: Instruction, operands: Sequence[Shape]) -> float:
-        """How much faster operations on these operands are than on 16 bits."""
+        """Speed of operations on these operands, relative to 16 bits."""
         if instruction.opcode == "custom-call":
             library = instruction.custom_call_target in CUBLAS_LT
             return _SPEED.get(bits_of(operands[0].element_type), 1.0) if library and operands else 1.0

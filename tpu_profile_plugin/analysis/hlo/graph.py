@@ -164,7 +164,7 @@ MOST_USERS = 16
 
 
 class Mark(Enum):
-    """Which neighbours of a shown instruction are hidden."""
+    """The hidden neighbours of a shown instruction."""
 
     WHOLE = "whole"
     CENTER = "center"

@@ -41,13 +41,13 @@ class _Module:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.instructions = Instructions(program)
-        self._known_costs: dict[type[CostModel], dict[int, Properties]] = {CostModel: {}, CpuCostModel: {}}
+        self._finished_costs: dict[type[CostModel], dict[int, Properties]] = {CostModel: {}, CpuCostModel: {}}
         ids = program.columns["computation_id"].tolist()
         self._names = dict(zip(ids, program.computation_names, strict=True))
 
     def cost(self, instruction: Instruction, on_cpu: bool) -> Cost:
         model = CpuCostModel if on_cpu else CostModel
-        return model(self.instructions, self._known_costs[model]).cost(instruction)
+        return model(self.instructions, self._finished_costs[model]).cost(instruction)
 
     def text(self, instruction: Instruction) -> str:
         return instruction_text(instruction, self.instructions, lambda i: self._names.get(i, str(i)))
@@ -83,8 +83,7 @@ class HloOps:
     def _module(self, program_id: int) -> _Module | None:
         if program_id not in self._modules:
             program = self.programs.program(program_id)
-            module = None if program is None else _Module(program)
-            self._modules[program_id] = module
+            self._modules[program_id] = None if program is None else _Module(program)
         return self._modules[program_id]
 
     def find(self, program_id: int, name: str) -> Instruction | None:
@@ -117,11 +116,9 @@ class HloOps:
     def fused(self, program_id: int, name: str, *, with_cost: bool = False, on_cpu: bool = False) -> tuple[Fused, ...]:
         """The instructions inside a fusion in the order of the program; nothing for other instructions."""
         module, instruction = self._module(program_id), self.find(program_id, name)
-        return (
-            ()
-            if module is None or instruction is None
-            else module.inside(instruction, with_cost=with_cost, on_cpu=on_cpu)
-        )
+        if module is None or instruction is None:
+            return ()
+        return module.inside(instruction, with_cost=with_cost, on_cpu=on_cpu)
 
     def layout(self, program_id: int, name: str) -> tuple[Dimension, ...]:
         """The layout of a convolution's result; empty for other instructions."""

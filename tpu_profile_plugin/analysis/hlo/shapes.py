@@ -38,7 +38,7 @@ def bits_of(element: int) -> int:
 
 
 def is_tuple(shape: Shape) -> bool:
-    """Whether it is a tuple of shapes."""
+    """True for tuples of shapes."""
     return type_name(shape.element_type) == "tuple"
 
 

@@ -1,4 +1,4 @@
-"""Which of a program's buffers grow with the batch, and the peak for another batch.
+"""Buffers of a program that grow with the batch, and the peak for another batch.
 
 Dimensions are followed from the arguments (`batch_dims`); what that does not tell is assumed from shapes and from names
 of arguments.
@@ -362,7 +362,7 @@ class Guests:
 Corner = tuple[int, int, float]
 """(fixed bytes, scaled bytes, least factor): fixed + k * scaled are in use at some instant for factors k above it."""
 RECOMPILED = (0.9, 1.2)
-"""What programs compiled for twice the batch needed, as factors of the prediction (`scripts/soak/batch_twice`): the
+"""Memory of programs compiled for twice the batch, as factors of the prediction (`scripts/soak/batch_twice`): the
 compiler chooses other fusions for other sizes, and may keep a value that it computed twice before."""
 _MOST_THRESHOLDS = 16
 

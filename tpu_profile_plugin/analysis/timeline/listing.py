@@ -29,7 +29,7 @@ from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 from tpu_profile_plugin.columns.stats import items
 
 KEYS = ("plane", "line", "name")
-"""What events can be grouped by."""
+"""Keys that events can be grouped by."""
 
 QUANTILES = (0.5, 0.9, 0.99)
 
@@ -304,7 +304,7 @@ def in_window(space: XSpace, begin_ps: int, end_ps: int, wanted: Callable[[str],
 
 
 def _important(plane: Plane) -> list[bool]:
-    """Which lines tell what limits the program: ops of devices, and the main thread, for which devices wait."""
+    """Per line, whether it limits the program: ops of devices, and the main thread, for which devices wait."""
     names = plane.lines.name
     if not is_device(plane.name):
         main = main_thread(names, np.diff(plane.lines.event_start).tolist()) if plane.name == HOST_THREADS else None

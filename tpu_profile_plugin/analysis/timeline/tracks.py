@@ -277,7 +277,7 @@ _BROKEN = (FRAMEWORK_OPS, NAME_SCOPE, SOURCE, MODULES, OPS)
 
 
 def broken(space: XSpace, extras: Preprocessed) -> Preprocessed:
-    """The same results, with derived events of ops divided at idle times of their device; `extras` if none is.
+    """`extras` with derived events of ops divided at idle times of their device; itself if none is.
 
     Steps stay whole, and so do host offloads, which last from the start of a copy to its end.
     """

@@ -313,7 +313,7 @@ def _filled_lines(space: XSpace, table: int, section: Section) -> list[tuple[int
 
 
 def preview_boxes(previews: Sequence[Preview], window: tuple[int, int], columns: int, limit: int, head: bytes) -> bytes:
-    """As `window.boxes`, of previews."""
+    """The binary answer for a canvas, of previews; see `boxes`."""
     return _native.preview_columns([preview.native for preview in previews], window, columns, limit, head, THREADS)
 
 
