@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.op_names import searcher
 from tpu_profile_plugin.analysis.common.stat_columns import RecordedKinds, recorded_kinds
 from tpu_profile_plugin.columns import Plane
-from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.errors import BadRequest, NotFound
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
@@ -28,38 +29,60 @@ class Choice:
     """The wanted events.
 
     Attributes:
-      planes, lines: whether the events of a plane or line of this name are wanted; None: all.
+      planes, lines, names: of the events; lines and events are also found by their display names.
       window: events that overlap the time from the first to the second, in ps on the axis of the trace viewer.
+      inside: only events that lie in the window; otherwise they may reach beyond it.
+      durations: the shortest and the longest, in ps, both inside; None: open.
       stats: the columns of the wanted stats.
     """
 
-    planes: Callable[[str], bool] | None = None
-    lines: Callable[[str], bool] | None = None
+    planes: Names = None
+    lines: Names = None
+    names: Names = None
     window: Window = (None, None)
+    inside: bool = False
+    durations: Window = (None, None)
     stats: tuple[Column, ...] = ()
 
     def has_plane(self, name: str) -> bool:
         """Whether events of the plane may be wanted."""
-        return self.planes is None or self.planes(name)
+        return self.planes is None or bool(_matcher(self.planes)(name))
 
     def rows(self, plane: Plane) -> I64 | None:
         """The wanted events of a plane, ascending; None for all."""
-        begin, end = self.window
-        if self.lines is None and begin is None and end is None:
+        open_ = (None, None)
+        if self.lines is None and self.names is None and self.window == self.durations == open_:
             return None
-        lines, events = plane.lines, plane.events
+        lines, events, meta = plane.lines, plane.events, plane.event_metadata
         wanted = np.ones(len(events), np.bool_)
         if self.lines is not None:
-            has = [
-                self.lines(name) or bool(display and self.lines(display))
-                for name, display in zip(lines.name, lines.display_name, strict=True)
-            ]
-            wanted = np.repeat(np.array(has, np.bool_), np.diff(lines.event_start))
-        if begin is not None:
-            wanted &= events.begin_ps + events.duration_ps >= begin
-        if end is not None:
-            wanted &= events.begin_ps <= end
+            wanted = np.repeat(_among(self.lines, lines.name, lines.display_name), np.diff(lines.event_start))
+        if self.names is not None:
+            wanted &= _among(self.names, meta.names, meta.display_names)[events.metadata]
+        if self.window != open_:
+            end_ps = events.begin_ps + events.duration_ps
+            first, last = (events.begin_ps, end_ps) if self.inside else (end_ps, events.begin_ps)
+            wanted &= _between(first, self.window[0], None) & _between(last, None, self.window[1])
+        if self.durations != open_:
+            wanted &= _between(events.duration_ps, *self.durations)
         return np.flatnonzero(wanted)
+
+
+def _between(values: I64, least: int | None, most: int | None) -> Bools | np.bool_:
+    """Which values are inside; all if a side is open."""
+    inside: Bools | np.bool_ = np.True_
+    if least is not None:
+        inside = values >= least
+    if most is not None:
+        inside = inside & (values <= most)
+    return inside
+
+
+def _among(wanted: str | Sequence[str], names: Sequence[str], display_names: Sequence[str]) -> Bools:
+    """Which of the names, or their display names, are wanted."""
+    is_wanted = _matcher(wanted)
+    pairs = zip(names, display_names, strict=True)
+    return np.array([bool(is_wanted(name) or (display and is_wanted(display))) for name, display in pairs], np.bool_)
 
 
 ALL = Choice()
@@ -79,9 +102,8 @@ def chosen_events(
     for name in wanted:
         if name in ids:
             raise BadRequest(f"{name!r} is a column of all events; a stat cannot have its name.", parameter="stats")
-    is_plane, is_line = _named("planes", planes), _named("lines", lines)
-    columns = _stat_columns(run, wanted, planes if isinstance(planes, str) or planes is None else tuple(planes))
-    return Choice(is_plane, is_line, (begin, end), columns)
+    chosen = Choice(checked_names("planes", planes), checked_names("lines", lines), window=(begin, end))
+    return replace(chosen, stats=_stat_columns(run, wanted, chosen.planes))
 
 
 def chosen_hosts(run: RunHosts, hosts: str | Sequence[str] | None) -> RunHosts:
@@ -98,32 +120,37 @@ def chosen_hosts(run: RunHosts, hosts: str | Sequence[str] | None) -> RunHosts:
     return RunHosts(run.name, profiles, run.executor, run.on_progress)
 
 
-def _named(parameter: str, names: Names) -> Callable[[str], bool] | None:
+def checked_names(parameter: str, names: Names) -> str | tuple[str, ...] | None:
+    """The names as they are kept; raises BadRequest for a wrong expression."""
     if names is None:
         return None
     if not isinstance(names, str):
-        return frozenset(names).__contains__
+        return tuple(names)
     try:
-        return searcher(names)
+        searcher(names)
     except ValueError as error:
         message = f"Parameter {parameter!r}: the regular expression is not valid: {error}."
         raise BadRequest(message, parameter=parameter) from None
+    return names
+
+
+def _matcher(names: str | Sequence[str]) -> Callable[[str], Any]:
+    return searcher(names) if isinstance(names, str) else frozenset(names).__contains__
 
 
 @per_host()
 def host_stats(
-    host: HostProfile, wanted: tuple[str, ...], planes: str | tuple[str, ...] | None
+    host: HostProfile, wanted: tuple[str, ...], planes: Names
 ) -> tuple[tuple[RecordedKinds, tuple[str, ...]], ...]:
     """Per stat the values that events of one host have, and names of others that are similar."""
-    is_plane = _named("planes", planes)
-    chosen = [plane for plane in host.space.planes if is_plane is None or is_plane(plane.name)]
+    chosen = [plane for plane in host.space.planes if Choice(planes).has_plane(plane.name)]
     names = {name for plane in chosen for name in plane.stat_metadata.names}
     return tuple(
         (recorded_kinds(chosen, name), tuple(difflib.get_close_matches(name, names, _CLOSE))) for name in wanted
     )
 
 
-def _stat_columns(run: RunHosts, wanted: tuple[str, ...], planes: str | tuple[str, ...] | None) -> tuple[Column, ...]:
+def _stat_columns(run: RunHosts, wanted: tuple[str, ...], planes: Names) -> tuple[Column, ...]:
     """The columns of stats, of a type that holds the values of all hosts."""
     if not wanted:
         return ()

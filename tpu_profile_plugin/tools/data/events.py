@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tpu_profile_plugin.analysis.timeline.listing import KEYS, Event, Group, Wanted, check, grouped, listed
 from tpu_profile_plugin.errors import BadRequest, OutOfRange
-from tpu_profile_plugin.run.host import HostProfile, per_host
+from tpu_profile_plugin.run.relations.event_choice import Choice, checked_names
+from tpu_profile_plugin.run.relations.listed_events import KEYS, Event, Group, host_groups, host_listing
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
 from tpu_profile_plugin.tools.params import Param
@@ -64,31 +64,17 @@ GROUP_COLUMNS = (
 )
 
 
-@per_host()
-def host_listing(
-    host: HostProfile, wanted: Wanted, order: str, count: int, stats: bool
-) -> tuple[int, tuple[Event, ...]]:
-    """The number of matching events of one host, and the first of them."""
-    return listed(host.space, wanted, order, 0, count, stats=stats)
-
-
-@per_host()
-def host_groups(host: HostProfile, wanted: Wanted, by: Sequence[str]) -> tuple[Group, ...]:
-    """The matching events of one host in groups."""
-    return grouped(host.space, wanted, by)
-
-
 def build(run: Run, query: Query) -> Table:
     """One row per event or per group and host, with the number of events or groups as the property `total`."""
-    wanted, by = _wanted(query), _keys(query.text("by"))
+    choice, by = _choice(query), _keys(query.text("by"))
     first, count = query.integer("offset"), query.integer("limit")
     if by:
-        of_hosts = run.map_hosts(host_groups.given(wanted, by))
+        of_hosts = run.map_hosts(host_groups.given(choice, by))
         groups = [(host.name, one) for host, part in zip(run.readable, of_hosts, strict=True) for one in part]
         groups.sort(key=lambda entry: -entry[1].total_ps)
         return _group_table(by, groups[first : first + count], len(groups))
     order = query.text("order")
-    step = host_listing.given(wanted, order, first + count, query.flag("stats"))
+    step = host_listing.given(choice, order, first + count, query.flag("stats"))
     listings = run.map_hosts(step)
     events = [(host.name, one) for host, part in zip(run.readable, listings, strict=True) for one in part[1]]
     events.sort(key=lambda entry: _place(entry[1], order))
@@ -131,20 +117,13 @@ def _keys(text: str) -> tuple[str, ...]:
     return tuple(key for key in KEYS if key in given)
 
 
-def _wanted(query: Query) -> Wanted:
-    patterns = {name: query.text(name) for name in KEYS}
-    for name, pattern in patterns.items():
-        try:
-            check(pattern)
-        except ValueError as error:
-            raise BadRequest(f"Parameter {name!r}: {error}", parameter=name) from None
-    return Wanted(
-        **patterns,
-        begin_ps=_ps(query, "start_time_ms", PS_PER_MS),
-        end_ps=_ps(query, "end_time_ms", PS_PER_MS),
+def _choice(query: Query) -> Choice:
+    plane, line, name = (checked_names(key, query.text(key) or None) for key in KEYS)
+    return Choice(
+        *(plane, line, name),
+        window=(_ps(query, "start_time_ms", PS_PER_MS), _ps(query, "end_time_ms", PS_PER_MS)),
         inside=query.flag("inside"),
-        shortest_ps=_ps(query, "min_us", PS_PER_US),
-        longest_ps=_ps(query, "max_us", PS_PER_US),
+        durations=(_ps(query, "min_us", PS_PER_US), _ps(query, "max_us", PS_PER_US)),
     )
 
 

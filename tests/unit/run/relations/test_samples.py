@@ -11,10 +11,11 @@ from builders.answers import answer, run_of
 from builders.relation_rows import table
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, PARTS
-from tpu_profile_plugin.analysis.timeline.listing import Wanted, grouped
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.figures.communication import run_communication
+from tpu_profile_plugin.run.relations.event_choice import Choice
+from tpu_profile_plugin.run.relations.listed_events import host_groups
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.memory.memory_profile import TOOL
 
@@ -80,5 +81,6 @@ def _check_allocations(run: Run, files: Sequence[Path]) -> None:
             assert live[host, allocator] == sum(int(line["numOccurrences"]) for line in shown)
             assert highest[host, allocator] == int(one["profileSummary"]["peakStats"]["peakBytesInUse"])
     names = ["MemoryAllocation", "MemoryDeallocation"]
-    events = [group for host in run.profiles for group in grouped(host.space, Wanted(name="^Memory"), ["name"])]
+    of_hosts = run.map_hosts(host_groups.given(Choice(names="^Memory"), ("name",)))
+    events = [group for groups in of_hosts for group in groups]
     assert len(found) == sum(group.count for group in events if group.key[0] in names)

@@ -1,0 +1,173 @@
+"""Events of a profile by plane, line, name, time and duration: one by one, in groups, or what ran in a window."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tpu_profile_plugin.analysis.common.planes import shown_names
+from tpu_profile_plugin.analysis.timeline.listing import self_times
+from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.columns.arrays import F64, I64
+from tpu_profile_plugin.columns.stats import items
+from tpu_profile_plugin.run.host import HostProfile, per_host
+from tpu_profile_plugin.run.relations.event_choice import Choice
+
+KEYS = ("plane", "line", "name")
+"""Keys that events can be grouped by."""
+
+QUANTILES = (0.5, 0.9, 0.99)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event; times in ps on the axis of the trace viewer, `self_ps` without the events that it encloses."""
+
+    plane: str
+    line: str
+    name: str
+    begin_ps: int
+    duration_ps: int
+    self_ps: int
+    stats: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Events with the same key; times in ps, `quantiles_ps` for `QUANTILES`."""
+
+    key: tuple[str, ...]
+    count: int
+    total_ps: int
+    self_ps: int
+    min_ps: int
+    max_ps: int
+    mean_ps: float
+    deviation_ps: float
+    quantiles_ps: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The wanted events of a plane: rows of its event table, names of lines and events, self times."""
+
+    plane: Plane
+    rows: I64
+    line: I64
+    lines: Sequence[str]
+    names: Sequence[str]
+    self_ps: I64
+
+
+@per_host()
+def host_listing(
+    host: HostProfile, choice: Choice, order: str, count: int, stats: bool
+) -> tuple[int, tuple[Event, ...]]:
+    """The number of wanted events of one host, and the first of them.
+
+    Args:
+      order: `begin`, or `duration` or `self`, longest first.
+      stats: whether events have their stats and those of their metadata, as a text.
+    """
+    parts = list(_parts(host.space, choice))
+    if not parts:
+        return 0, ()
+    begin = np.concatenate([part.plane.events.begin_ps[part.rows] for part in parts])
+    sort_key = {
+        "begin": begin,
+        "duration": -np.concatenate([part.plane.events.duration_ps[part.rows] for part in parts]),
+        "self": -np.concatenate([part.self_ps for part in parts]),
+    }[order]
+    chosen = np.lexsort((begin, sort_key))[:count]
+    starts = np.cumsum([0, *(len(part.rows) for part in parts)])
+    places = zip(chosen.tolist(), (np.searchsorted(starts, chosen, side="right") - 1).tolist(), strict=True)
+    return len(begin), tuple(
+        _event(host.space, parts[number], place - int(starts[number]), stats) for place, number in places
+    )
+
+
+@per_host()
+def host_groups(host: HostProfile, choice: Choice, by: Sequence[str]) -> tuple[Group, ...]:
+    """The wanted events of one host in groups by some of `KEYS`, most total time first."""
+    numbers: dict[tuple[str, ...], int] = {}
+    codes, lengths, self_times = [], [], []
+    for part in _parts(host.space, choice):
+        names = len(part.names)
+        kinds = part.line * names + part.plane.events.metadata[part.rows]
+        used, inverse = np.unique(kinds, return_inverse=True)
+        places = ((part.lines[kind // names], part.names[kind % names]) for kind in used.tolist())
+        facts = ({"plane": part.plane.name, "line": line, "name": name} for line, name in places)
+        of_kind = [numbers.setdefault(tuple(fact[key] for key in by), len(numbers)) for fact in facts]
+        codes.append(np.array(of_kind, np.int64)[inverse.reshape(-1)])
+        lengths.append(part.plane.events.duration_ps[part.rows])
+        self_times.append(part.self_ps)
+    if not codes:
+        return ()
+    groups = _groups(list(numbers), np.concatenate(codes), np.concatenate(lengths), np.concatenate(self_times))
+    return tuple(sorted(groups, key=lambda group: (-group.total_ps, group.key)))
+
+
+def _parts(space: XSpace, choice: Choice) -> Iterator[_Part]:
+    for plane in space.planes:
+        if not len(plane.events) or not choice.has_plane(plane.name):
+            continue
+        chosen = choice.rows(plane)
+        rows = np.arange(len(plane.events)) if chosen is None else chosen
+        if len(rows):
+            lines, meta = plane.lines, plane.event_metadata
+            names = shown_names(meta.names, meta.display_names)
+            starts = np.searchsorted(rows, lines.event_start)
+            line = np.repeat(np.arange(len(lines.name)), np.diff(starts))
+            self_ps = [
+                self_times(plane, number)[rows[first:end] - lines.event_start[number]]
+                for number, (first, end) in enumerate(itertools.pairwise(starts.tolist()))
+                if first < end
+            ]
+            shown = shown_names(lines.name, lines.display_name)
+            yield _Part(plane, rows, line, shown, names, np.concatenate(self_ps))
+
+
+def _event(space: XSpace, part: _Part, index: int, stats: bool) -> Event:
+    plane, row = part.plane, int(part.rows[index])
+    metadata = int(plane.events.metadata[row])
+    facts: dict[str, object] = {}
+    if stats:
+        if plane.event_metadata.display_names[metadata]:
+            facts["long_name"] = plane.event_metadata.names[metadata]
+        shared = items(space, plane, plane.event_metadata.stats, metadata)
+        for name, _, value in [*shared, *items(space, plane, plane.events.stats, row)]:
+            facts[name] = f"{len(value)} bytes" if isinstance(value, bytes) else value
+    text = "; ".join(f"{name}={value}" for name, value in facts.items())
+    times = int(plane.events.begin_ps[row]), int(plane.events.duration_ps[row]), int(part.self_ps[index])
+    return Event(plane.name, part.lines[part.line[index]], part.names[metadata], *times, text)
+
+
+def _groups(keys: Sequence[tuple[str, ...]], code: I64, length: I64, self_time: I64) -> Iterator[Group]:
+    order = np.lexsort((length, code))
+    code, length, self_time = code[order], length[order], self_time[order]
+    start = np.searchsorted(code, np.arange(len(keys) + 1))
+    first, count = start[:-1], np.diff(start)
+    total, self_ps = np.add.reduceat(length, first), np.add.reduceat(self_time, first)
+    mean = total / count
+    square = np.add.reduceat((length - np.repeat(mean, count)) ** 2, first)
+    deviation = np.sqrt(square / np.maximum(count - 1, 1))
+    quantiles = [_quantile(length, first, count, share) for share in QUANTILES]
+    for i, key in enumerate(keys):
+        edges = int(length[first[i]]), int(length[first[i] + count[i] - 1])
+        parts = tuple(float(values[i]) for values in quantiles)
+        sums = int(count[i]), int(total[i]), int(self_ps[i])
+        yield Group(key, *sums, *edges, float(mean[i]), float(deviation[i]), parts)
+
+
+def _quantile(ordered: I64, first: I64, count: I64, share: float) -> F64:
+    """Between the two values next to the place, in proportion."""
+    place = (count - 1) * share
+    low = np.floor(place).astype(np.int64)
+    high = np.minimum(low + 1, count - 1)
+    part: NDArray[np.float64] = place - low
+    value: F64 = ordered[first + low] * (1 - part) + ordered[first + high] * part
+    return value
