@@ -23,8 +23,13 @@ from tpu_profile_plugin.analysis.common.spans import (
     total,
 )
 from tpu_profile_plugin.analysis.devices.across_hosts import HostRuns, keep_runs
-from tpu_profile_plugin.analysis.devices.collective_ops import transfer_of
-from tpu_profile_plugin.analysis.devices.collectives import CollectiveRuns, exposed_runs, key_of, match_collectives
+from tpu_profile_plugin.analysis.devices.collectives import (
+    CollectiveRuns,
+    exposed_runs,
+    key_of,
+    match_collectives,
+    transfer_of,
+)
 from tpu_profile_plugin.analysis.devices.model import Device, OpSpans, Work, busy
 from tpu_profile_plugin.analysis.devices.unrecorded import Unrecorded, unknown_time, unrecorded
 from tpu_profile_plugin.analysis.devices.windows import StepWindows

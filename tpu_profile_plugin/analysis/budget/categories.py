@@ -125,7 +125,6 @@ GROUP_OF = {part: group.id for group in GROUPS for part in group.parts}
 
 
 def label_of(name: str) -> Label:
-    """The label of a part, of a group or of `BETWEEN`."""
     groups = {group.id: group.label for group in GROUPS}
     return BETWEEN_LABEL if name == BETWEEN else groups.get(name) or LABELS[name]
 

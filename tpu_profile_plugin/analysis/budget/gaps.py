@@ -91,7 +91,6 @@ def host_gaps(devices: Sequence[Device], steps: StepWindows | None, reader: Host
 
 
 def _longest(idle: Times) -> Times:
-    """The longest spans, by begin."""
     length = idle[1] - idle[0]
     kept = np.sort(np.argsort(-length, kind="stable")[:MOST_GAPS])
     return idle[0][kept], idle[1][kept]

@@ -52,7 +52,6 @@ NO_FILES = SourceFiles()
 
 
 def source_files(paths: Iterable[str]) -> SourceFiles:
-    """The names of these files."""
     own: set[str] = set()
     installed: set[str] = set()
     for path in filter(None, paths):

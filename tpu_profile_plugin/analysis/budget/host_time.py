@@ -357,12 +357,10 @@ class HostReader:
 
     @property
     def time(self) -> HostTime:
-        """What the host did when."""
         time: HostTime = self._keep(TIME, lambda: host_time(self.space, self.events))
         return time
 
     def main(self, since: int, until: int, evidence: Evidence | None = None) -> MainThread:
-        """The main thread; arguments as those of `main_thread`."""
         main: MainThread = self._keep(
             (MAIN, since, until, evidence),
             lambda: main_thread(self.space, self.time, since, until, evidence, self._files),

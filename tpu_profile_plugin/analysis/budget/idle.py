@@ -11,7 +11,7 @@ from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.host_time import HostTime, MainThread
 from tpu_profile_plugin.analysis.common.spans import Times, contains, intersect, join, no_time, subtract, times_of
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Work
-from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.units import PS_PER_MS
 
 LAUNCH_PS = PS_PER_MS
@@ -192,11 +192,6 @@ def _launch_of(gaps: Times, device: Device, host: HostTime) -> tuple[I64, I64, I
 
 def _after_transfer(gaps: Times, device: Device, host: HostTime) -> Times:
     """The gaps that begin while the host is blocked on a device, unless the next work was launched already."""
-    blocked = contains(host.transfer, gaps[0]) & ~_launched_before(gaps, device, host)
-    return gaps[0][blocked], gaps[1][blocked]
-
-
-def _launched_before(gaps: Times, device: Device, host: HostTime) -> Bools:
     _, launched, _ = _launch_of(gaps, device, host)
-    before: Bools = (launched != NO_LAUNCH) & (launched <= gaps[0])
-    return before
+    blocked = contains(host.transfer, gaps[0]) & ((launched == NO_LAUNCH) | (launched > gaps[0]))
+    return gaps[0][blocked], gaps[1][blocked]

@@ -11,22 +11,24 @@ from tpu_profile_plugin.analysis.common.rows import extents
 from tpu_profile_plugin.analysis.common.spans import covered_within, no_time, subtract, times_of
 from tpu_profile_plugin.analysis.devices import cpu_tf
 from tpu_profile_plugin.analysis.devices.across_hosts import (
+    ClockOffset,
     HostRuns,
     clock_offsets,
+    device_offset,
     keep_runs,
     kept_rows,
     match_hosts,
     sum_by_step,
 )
-from tpu_profile_plugin.analysis.devices.clocks import ClockOffset, device_offset
-from tpu_profile_plugin.analysis.devices.collective_ops import Transfer, transfer_of
 from tpu_profile_plugin.analysis.devices.collectives import (
     CollectiveKey,
     CollectiveRuns,
     FirstWait,
+    Transfer,
     exposed_runs,
     key_of,
     match_collectives,
+    transfer_of,
     waits_for_start,
 )
 from tpu_profile_plugin.analysis.devices.kinds import async_role

@@ -11,8 +11,13 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.rows import among, extents
 from tpu_profile_plugin.analysis.common.spans import exact_sum
 from tpu_profile_plugin.analysis.communication.host_collectives import CollectiveSums, HostCommunication
-from tpu_profile_plugin.analysis.devices.across_hosts import MatchedHosts, clock_offsets, match_hosts, sum_by_step
-from tpu_profile_plugin.analysis.devices.clocks import ClockOffset
+from tpu_profile_plugin.analysis.devices.across_hosts import (
+    ClockOffset,
+    MatchedHosts,
+    clock_offsets,
+    match_hosts,
+    sum_by_step,
+)
 from tpu_profile_plugin.analysis.devices.collectives import CollectiveRuns, FirstWait, waits_for_start
 from tpu_profile_plugin.analysis.devices.model import RunDevice, of_hosts
 from tpu_profile_plugin.analysis.devices.windows import StepWindows, common_rows
@@ -106,7 +111,9 @@ def stragglers(
     more = {one.index: one for one in with_more_work(work.tolist(), communication.tolist())}
     found = []
     for index in _late(devices, caused, waits):
-        if _shares_cores(devices, index) and index not in more:
+        of_host = [other for other in devices if other.host == devices[index].host]
+        shares_cores = devices[index].kind == "cpu" and len(of_host) > 1
+        if shares_cores and index not in more:
             continue
         usual = _usual(work.astype(np.float64), index)
         ratio = int(work[index]) / usual if usual > 0 else None
@@ -165,11 +172,6 @@ def before_last(runs: CollectiveRuns, work: I64, idle: I64, queued: I64, device:
 
 def _mean(ps: I64) -> int:
     return exact_sum(ps) // len(ps)
-
-
-def _shares_cores(devices: Sequence[RunDevice], index: int) -> bool:
-    device = devices[index]
-    return device.kind == "cpu" and sum(other.host == device.host for other in devices) > 1
 
 
 def with_more_work(work: Sequence[float], communication: Sequence[float]) -> list[MoreWork]:
@@ -257,8 +259,6 @@ class RunCommunication:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _AllHosts:
-    """Results that need all hosts."""
-
     sums: tuple[CollectiveSums, ...]
     wait_ps: I64
     caused_ps: I64
@@ -327,7 +327,6 @@ def _stragglers(
 
 
 def _from_one_host(parts: Sequence[HostCommunication], rows: Sequence[I64]) -> _AllHosts:
-    """A single host, or none."""
     if not parts:
         return _AllHosts((), np.zeros((0, 0), np.int64), np.zeros(0, np.int64), (), 0, ())
     (part,) = parts

@@ -137,12 +137,10 @@ class Fingerprint:
 
     @property
     def types(self) -> tuple[str, ...]:
-        """Element types of its shapes."""
         return tuple(shape.partition("[")[0] for shape in self.shapes)
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """Dimensions of its shapes."""
         return tuple(shape.partition("[")[2] for shape in self.shapes)
 
 
@@ -179,7 +177,6 @@ def kind_of(name: str) -> str:
 
 
 def program_name(name: str) -> str:
-    """The name of a program without its id."""
     return _PROGRAM.sub("", name)
 
 

@@ -172,7 +172,6 @@ def _match(
 
 
 def _relation(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> Relation:
-    """How ops of one place differ."""
     if {op.print.shapes for op in base} == {op.print.shapes for op in run}:
         return "same"
     if len(base) == 1 and len(run) > 1:
@@ -250,7 +249,6 @@ def _alike(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> float:
 
 
 def by_key(ops: Iterable[WorkedOp], key: Callable[[WorkedOp], K]) -> dict[K, list[WorkedOp]]:
-    """Ops by a key, in their order."""
     groups: dict[K, list[WorkedOp]] = defaultdict(list)
     for op in ops:
         groups[key(op)].append(op)
@@ -319,7 +317,13 @@ def in_lines_of(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> list[Worke
         aligned = {} if other is None else _matched_lines(lines, new[other])
         for number in lines:
             moved[f"{file}:{number}"] = f"{other or GONE + file}:{aligned.get(number, f'{number}{GONE}')}"
-    return [replace(op, print=_moved(op.print, moved), inside=_moved_inside(op.inside, moved)) for op in base]
+    in_lines = []
+    for op in base:
+        parts = (framework_op.rpartition(" ") for framework_op in op.inside)
+        inside = frozenset(f"{name} {moved.get(place, place)}" for name, _, place in parts)
+        fingerprint = replace(op.print, source=moved.get(op.print.source, op.print.source))
+        in_lines.append(replace(op, print=fingerprint, inside=inside))
+    return in_lines
 
 
 def _lines(ops: Iterable[WorkedOp]) -> dict[str, dict[int, frozenset[str]]]:
@@ -392,12 +396,3 @@ def _most_alike(base: Sequence[frozenset[str]], run: Sequence[frozenset[str]]) -
             row.append((score, [*best[i][j][1], (i, j)]) if score > skipped[0] else skipped)
         best.append(row)
     return best[-1][-1][1]
-
-
-def _moved(one: Fingerprint, moved: dict[str, str]) -> Fingerprint:
-    return replace(one, source=moved.get(one.source, one.source))
-
-
-def _moved_inside(inside: Iterable[str], moved: dict[str, str]) -> frozenset[str]:
-    parts = (one.rpartition(" ") for one in inside)
-    return frozenset(f"{name} {moved.get(place, place)}" for name, _, place in parts)

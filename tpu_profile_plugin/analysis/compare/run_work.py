@@ -230,7 +230,9 @@ def run_work(hosts: Sequence[DescribedWork], budget: RunBudget) -> RunWork:
                 *(key[0], host.module[i], key[1], key[2], host.inside[i]),
                 *(float(total[i]) / budget.cells, times[i], float(runs[i]) / budget.cells, key[2].source),
             )
-            by_key[key] = op if key not in by_key else _sum(by_key[key], op)
+            if (other := by_key.get(key)) is not None:  # of another host
+                op = replace(other, ps=other.ps + op.ps, by_step=other.by_step + op.by_step, runs=other.runs + op.runs)
+            by_key[key] = op
     length, parts = budget.of_steps_ps
     gaps, steps, shown = _gaps(budget), len(budget), budget.between_step_ps > 0
     outliers = step_outliers(budget)
@@ -292,11 +294,6 @@ def _gaps(budget: RunBudget) -> F64:
     end = budget.begin_ps + budget.duration_ps
     gaps = np.maximum(budget.begin_ps[1:] - end[:-1], 0)[:, budget.takes_part.any(axis=0)]
     return gaps.mean(axis=1) if gaps.size else np.zeros(0)
-
-
-def _sum(op: WorkedOp, other: WorkedOp) -> WorkedOp:
-    """Adds up an op of two hosts."""
-    return replace(op, ps=op.ps + other.ps, by_step=op.by_step + other.by_step, runs=op.runs + other.runs)
 
 
 def sample(mean: float, values: F64, single: Bools, count: int | None = None) -> Sample:

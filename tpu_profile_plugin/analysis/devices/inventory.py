@@ -1,4 +1,4 @@
-"""The devices of a host: TensorCores, GPUs with their streams, devices of XLA's CPU backend."""
+"""The devices of a host: TensorCores, GPUs, devices of XLA's CPU backend; and the programs that they ran."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from tpu_profile_plugin.analysis.devices.kinds import async_role, gpu_work, hlo_
 from tpu_profile_plugin.analysis.devices.model import ASYNCHRONOUS, NO_LAUNCH, Device, Op, OpSpans, Work, ordered
 from tpu_profile_plugin.analysis.devices.torch_collectives import torch_collectives
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
+from tpu_profile_plugin.analysis.memory.buffers import ProgramRan
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I32, I64
@@ -303,3 +304,49 @@ def devices_of(space: XSpace, programs: HloPrograms) -> tuple[Device, ...]:
         or cpu_tf.tensorflow_devices(space, host)
         or cpu_torch.pytorch_devices(space, host)
     )
+
+
+_MODULE = re.compile(r"(?P<name>[\w.\-]+)\((?P<id>\d{1,20})\)\Z")
+"""How runs of programs are named on TPUs: `jit_step(7)`."""
+
+
+def programs_of_devices(space: XSpace, devices: Sequence[Device], programs: HloPrograms) -> tuple[ProgramRan, ...]:
+    """The programs that ops of the devices name, in no order; those without HLO by the names in the events."""
+    times: dict[int, int] = {}
+    for device in devices:
+        program = np.array([op.program for op in device.ops], np.uint64)
+        ids, which = np.unique(program, return_inverse=True)
+        length = device.runs.end_ps - device.runs.begin_ps
+        sums = np.zeros(len(ids), np.int64)
+        np.add.at(sums, which.reshape(-1)[device.runs.op], length)
+        for number, ps in zip(ids.tolist(), sums.tolist(), strict=True):
+            times[number] = times.get(number, 0) + ps
+    ran = {number: ps for number, ps in times.items() if number and ps}
+    names = _names(space, {number for number in ran if number not in programs.names})
+    return tuple(
+        ProgramRan(programs.names.get(number) or names.get(number, str(number)), ps, number in programs.modules)
+        for number, ps in ran.items()
+    )
+
+
+def _names(space: XSpace, wanted: set[int]) -> dict[int, str]:
+    """`module(program id)` by program id, from runs of programs on TPUs, else from stats of ops."""
+    names: dict[int, str] = {}
+    host = host_plane(space)
+    for plane in (*device_planes(space), *([] if host is None else [host])):
+        if not wanted - names.keys():
+            break
+        for text in plane.declared.event_metadata.names:
+            if (match := _MODULE.match(text)) and (number := int(match["id"]) % 2**64) in wanted:
+                names.setdefault(number, text)
+        if wanted - names.keys() and plane.declared.stat_metadata.row("hlo_module") is not None:
+            names = {**_of_stats(space, plane, wanted), **names}
+    return names
+
+
+def _of_stats(space: XSpace, plane: Plane, wanted: set[int]) -> dict[int, str]:
+    return {
+        op.program: f"{op.hlo_module}({op.program})"
+        for op in named_ops(space, plane).ops
+        if op.hlo_module and op.program in wanted
+    }

@@ -102,7 +102,6 @@ class OpSpans:
         return len(self.begin_ps)
 
     def where(self, keep: Bools | I64) -> OpSpans:
-        """The runs selected by a mask or by indices."""
         if keep.dtype == np.bool_ and bool(keep.all()):
             return self
         return OpSpans(self.begin_ps[keep], self.end_ps[keep], self.op[keep], self.work[keep], self.event[keep])

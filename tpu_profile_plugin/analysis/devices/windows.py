@@ -1,4 +1,4 @@
-"""Windows of steps on each device, and which step launched what a device runs."""
+"""Windows of steps: when each device was in which step, what the step launched, and what only a start takes."""
 
 from __future__ import annotations
 
@@ -17,15 +17,19 @@ from tpu_profile_plugin.analysis.common.planes import (
     host_plane,
     line_of,
     lines_named,
+    spans_at,
 )
-from tpu_profile_plugin.analysis.common.spans import covered_within, union
+from tpu_profile_plugin.analysis.common.spans import Times, covered_within, intersect, subtract, times_of, union
+from tpu_profile_plugin.analysis.devices.collectives import CollectiveRuns
 from tpu_profile_plugin.analysis.devices.launches import KEYS, host_calls
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Work, busy, busy_after
+from tpu_profile_plugin.analysis.devices.unrecorded import launches_of_host
 from tpu_profile_plugin.analysis.steps.host_steps import gpu_steps, host_events, step_times
 from tpu_profile_plugin.analysis.steps.inferred import Evidence, InferredSteps, infer_steps
 from tpu_profile_plugin.analysis.steps.step_table import MOST_KEPT_WHOLE, StepTable, align
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.units import PS_PER_MS
 
 _EXCEPTIONS = 100
 """One run of so many may have the id of a launch that is not its own."""
@@ -239,7 +243,6 @@ class StepWindows:
         return len(self.number)
 
     def where(self, rows: slice | Bools) -> StepWindows:
-        """The steps selected by a slice or mask."""
         chosen = np.arange(len(self))[rows]
         names = tuple(self.names[row] for row in chosen.tolist())
         return replace(
@@ -357,7 +360,6 @@ def _overlaps(own: OwnWork, begin: I64) -> bool:
 
 
 def _windows(marks: Marks, own: OwnWork | None) -> tuple[I64, I64]:
-    """Begin and end of each step on one device."""
     begin, end = marks.begin_ps, marks.end_ps
     if own is not None:
         begin = np.minimum(np.maximum(begin, own.queued_ps), own.first_ps)
@@ -500,3 +502,93 @@ def common_rows(steps: Sequence[StepWindows]) -> list[I64]:
     chief = min(spans, key=lambda i: int(spans[i][1].max()) - int(spans[i][0].min()))
     offset, first, last = align(spans, chief)
     return [np.arange(max(first, 0), max(last, first, 0)) - offset[i] for i in range(len(steps))]
+
+
+LEAST_CALLS, LEAST_PS, TIMES = 10, PS_PER_MS, 100
+"""Among so many launches, a call that lasts so long, and so many times the median, does not only launch."""
+MOST_CALLS = 0.05
+"""More of them are no exceptions."""
+LONG = 2.0
+"""Least length of a step, in those of the median, to be an exception."""
+MOST_OF_STEP = 0.5
+"""Least share of a step that such waits take."""
+
+
+def without_start_up(
+    steps: StepWindows,
+    devices: Sequence[Device],
+    collectives: Callable[[], CollectiveRuns],
+    host: Callable[[], Plane | None],
+) -> StepWindows:
+    """The steps without those that mostly wait for what happens once; all, if none are left.
+
+    Args:
+      steps: of a host's devices.
+      devices: at least one.
+      collectives: theirs, asked for if a step is far longer than others.
+      host: the host plane with at least the events of launches, asked for as `collectives`.
+    """
+    length = (steps.end_ps - steps.begin_ps).max(axis=1)
+    if len(steps) < 2 or steps.source == "dispatch":
+        return steps
+    long: I64 = np.flatnonzero(length >= LONG * np.sort(length)[(len(length) - 1) // 2])
+    if not len(long):
+        return steps
+    found = [*_first_collectives(steps, collectives()), *_slow_launches(steps, devices, host())]
+    longest = {row: max((one for at, one in found if at == row), key=lambda one: one.wait_ps) for row, _ in found}
+    told = [row for row in long.tolist() if row in longest]
+    if not told or len(told) == len(steps):
+        return steps
+    kept = np.ones(len(steps), np.bool_)
+    kept[told] = False
+    return replace(steps.where(kept), start_up=tuple(longest[row] for row in told))
+
+
+def _first_collectives(steps: StepWindows, runs: CollectiveRuns) -> list[tuple[int, StartUp]]:
+    """(row, why) of the steps that mostly wait for the start of other devices."""
+    found = []
+    starting = np.flatnonzero(runs.start_ps > 0)
+    for device in np.unique(runs.device[starting]).tolist():
+        rows = starting[runs.device[starting] == device]
+        longest = rows[int(runs.start_ps[rows].argmax())]
+        begin = runs.begin_ps[rows]
+        times = times_of(begin, begin + runs.start_ps[rows])
+        found += _mostly(steps, device, times, begin, runs.keys[int(runs.key[longest])].name, True)
+    return found
+
+
+def _slow_launches(steps: StepWindows, devices: Sequence[Device], host: Plane | None) -> list[tuple[int, StartUp]]:
+    """(row, why) of the steps that devices mostly idle in while calls of the host that launch last far too long."""
+    if host is None or devices[0].kind != "gpu":
+        return []
+    rows = launches_of_host(host)
+    begin, end = spans_at(host, rows)
+    lasts = end - begin
+    slow = lasts >= np.maximum(LEAST_PS, TIMES * int(np.median(lasts))) if len(rows) >= LEAST_CALLS else lasts < 0
+    if not slow.any() or slow.sum() > max(2, MOST_CALLS * len(rows)):
+        return []
+    name = host.event_metadata.names[int(host.events.metadata[rows[int(lasts.argmax())]])]
+    calls = times_of(begin[slow], end[slow])
+    since, until = int(steps.begin_ps.min()), int(steps.end_ps.max())
+    found = []
+    for number, device in enumerate(devices):
+        idle = subtract((np.array([since]), np.array([until])), busy(device))
+        found += _mostly(steps, number, intersect(calls, idle), begin[slow], name, False)
+    return found
+
+
+def _mostly(
+    steps: StepWindows, device: int, times: Times, calls: I64, what: str, first_collective: bool
+) -> list[tuple[int, StartUp]]:
+    """(row, why) of the steps that these times of a device take most of; `calls` are when the causes begin."""
+    begin, end = steps.begin_ps[:, device], steps.end_ps[:, device]
+    waits = covered_within(*times, begin, end)
+    calls = np.sort(calls)
+    count = np.searchsorted(calls, end) - np.searchsorted(calls, begin)
+    return [
+        (row, StartUp(label, device, what, first_collective, max(int(count[row]), 1), wait, length))
+        for row, label, wait, length in zip(
+            range(len(steps)), steps.labels, waits.tolist(), (end - begin).tolist(), strict=True
+        )
+        if wait > MOST_OF_STEP * length
+    ]

@@ -149,7 +149,6 @@ def kernel_times(rows: Iterable[KernelRow]) -> KernelTimes:
 
 
 def combine_kernel_times(parts: Iterable[KernelTimes]) -> KernelTimes:
-    """Adds up kernel times of several hosts."""
     parts = list(parts)
     return KernelTimes(
         sum((part.total_ns for part in parts), Counter()),
@@ -173,7 +172,6 @@ def parse_launch(details: str) -> Launch:
 
 
 def _integer(text: str) -> int | None:
-    """An unsigned 32-bit integer."""
     match = _UNSIGNED.fullmatch(text)
     value = int(match[1]) if match else 1 << 32
     return value if value < 1 << 32 else None

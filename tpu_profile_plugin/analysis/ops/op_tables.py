@@ -203,7 +203,6 @@ class OpText(NamedTuple):
 
     @property
     def has_source(self) -> bool:
-        """Whether file and line are known."""
         return bool(self.source_file) and self.source_line != -1
 
 
@@ -263,12 +262,10 @@ class OpRecords:
 
 
 def no_traffic(rows: int) -> F64:
-    """Zero traffic for `rows` ops."""
     return np.zeros((rows, _SPACES, 2))
 
 
 def space_index(number: int) -> int:
-    """Index of a memory space by its number in a profile."""
     return number if number in (HBM, CMEM, VMEM) else OTHER
 
 
@@ -326,7 +323,6 @@ WITH_INNER_OPS = frozenset(("call", "conditional", "while", "megacore fusion"))
 
 
 def is_rematerialized(expression: str, provenance: str) -> bool:
-    """True if the op recomputes a value to save memory."""
     return ".remat" in expression.partition("=")[0] or "rematted_computation" in provenance
 
 

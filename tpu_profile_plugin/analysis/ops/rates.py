@@ -62,7 +62,6 @@ class Rates:
 
     @property
     def best_memory_share(self) -> F64:
-        """The highest share among the memories."""
         best = np.zeros(len(self.flops))
         for share in self.memory_share.values():
             best = np.maximum(best, share)

@@ -50,7 +50,6 @@ class OpFigures:
 
 
 def sums_by_line(op_lines: Sequence[Frame], figures: OpFigures, buffer_lines: Sequence[Frame], size: I64) -> LineSums:
-    """Sums over the ops and the buffers of each line."""
     code_of: dict[Frame, int] = {}
     of_op = _codes(op_lines, code_of)
     of_buffer = _codes(buffer_lines, code_of)

@@ -75,7 +75,6 @@ def tf_functions(space: XSpace, plane: Plane) -> tuple[TfFunction, ...]:
 
 
 def combine_functions(parts: Sequence[Sequence[TfFunction]]) -> tuple[TfFunction, ...]:
-    """Adds up the functions of several hosts by name."""
     totals: dict[str, TfFunction] = {}
     for function in (item for part in parts for item in part):
         total = totals.get(function.name, TfFunction(function.name, 0, 0, 0))
@@ -281,7 +280,6 @@ def _infeed(runs: Runs, begin: I64, end: I64, self_ps: I64, start: I64) -> Infee
 
 
 def combine_host_ops(parts: list[HostOps]) -> HostOps:
-    """Adds up the ops of several hosts."""
     return HostOps(
         combine((part.ops for part in parts), cores=False),
         InfeedEnqueue(sum(p.infeed.duration_ps for p in parts), sum(p.infeed.distance_ps for p in parts)),

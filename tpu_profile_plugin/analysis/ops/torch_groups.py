@@ -46,7 +46,6 @@ def group_name(kind: str, shapes: str = "", types: str = "") -> str:
 
 
 def kind_and_inputs(group: str) -> tuple[str, OpInputs]:
-    """The op and its operands."""
     kind, shapes, types = group.split(_BETWEEN)
     return kind, OpInputs(shapes, types, "", int(shapes != ""))
 
@@ -61,7 +60,6 @@ def op_groups(space: XSpace, devices: Sequence[Plane], host: Plane) -> OpGroups:
 
 
 def combine_op_groups(parts: Sequence[OpGroups]) -> OpGroups:
-    """Adds up the groups of several hosts."""
     return OpGroups(
         combine(part.device for part in parts),
         combine_kernel_times(part.kernels for part in parts),
@@ -150,12 +148,9 @@ def _on_device(space: XSpace, plane: Plane) -> tuple[OpTable, KernelTimes]:
         model_flops=total(flops).astype(np.float64),
         bytes=total(moved).astype(np.float64),
     )
-    return _merged(table), _kernel_times(space, plane, events, code, [name for name, _ in names])
-
-
-def _merged(table: OpTable) -> OpTable:
-    """Rows of one name, which differ in the types of what has no shapes, become one."""
-    return table if len(set(table.name)) == len(table) else combine([table, OpTable()])
+    if len(set(table.name)) < len(table):  # names differ in the types of what has no shapes alone
+        table = combine([table, OpTable()])
+    return table, _kernel_times(space, plane, events, code, [name for name, _ in names])
 
 
 def _dense(kinds: Sequence[str]) -> I64:

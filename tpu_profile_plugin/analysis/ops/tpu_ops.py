@@ -69,7 +69,6 @@ class DeviceSpans:
 
     @property
     def end_ps(self) -> I64:
-        """Begin plus duration."""
         return self.begin_ps + self.duration_ps
 
 
@@ -123,7 +122,6 @@ class OpMetadata:
 
 
 def device_spans(space: XSpace, plane: Plane) -> DeviceSpans:
-    """The spans of all events of a plane."""
     offset, has_offset = read.ints(space, plane, plane.events.stats, "device_offset_ps")
     duration, has_duration = read.ints(space, plane, plane.events.stats, "device_duration_ps")
     both = has_offset & has_duration
@@ -134,7 +132,6 @@ def device_spans(space: XSpace, plane: Plane) -> DeviceSpans:
 
 
 def op_metadata(space: XSpace, plane: Plane) -> OpMetadata:
-    """Reads the op metadata of a plane from its event metadata."""
     stats, meta = plane.event_metadata.stats, plane.event_metadata
     program, has_program = read.ints(space, plane, stats, "program_id")
     symbol, has_symbol = read.ints(space, plane, stats, "symbol_id")
@@ -248,6 +245,8 @@ def op_table(
     row_of = op_meta.row.astype(np.uint32)
     begins = [int(step_spans.begin_ps.min())] if len(step_spans.begin_ps) else []
     ends = [int(step_spans.end_ps.max())] if len(step_spans.begin_ps) else []
+    clock_keys = [plane.stat_metadata.row(name) for name in ("device_offset_ps", "device_duration_ps")]
+    begin_key, duration_key = (_NO_KEY if key is None else key for key in clock_keys)
     framework = _framework_span(space, plane)
     if framework is not None:
         begins.append(framework[0])
@@ -268,7 +267,7 @@ def op_table(
             plane.events.stats.key,
             plane.events.stats.kind,
             plane.events.stats.value,
-            _clock_keys(plane),
+            (begin_key, duration_key),
         )
         if plane.lines.name[line] in (OPS, SPARSE_OPS):
             busy.append(on_duty)
@@ -331,12 +330,6 @@ def enclosing_span(spans: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
     return (min(begin for begin, _ in spans), max(end for _, end in spans)) if spans else None
 
 
-def _clock_keys(plane: Plane) -> tuple[int, int]:
-    rows = [plane.stat_metadata.row(name) for name in ("device_offset_ps", "device_duration_ps")]
-    begin, duration = (_NO_KEY if row is None else row for row in rows)
-    return begin, duration
-
-
 def metadata_ops(op_meta: OpMetadata, rows: I64, occurrences: I64, time: I64, self_ps: I64, minimum: I64) -> OpTable:
     """The ops of some rows of the metadata, with their sums; costs are those of one execution, multiplied."""
     flops, model_flops, accessed = (
@@ -389,7 +382,6 @@ class DutyCycle:
 
 
 def combine_duty(parts: Iterable[DutyCycle]) -> DutyCycle:
-    """Adds up duty cycles."""
     parts = list(parts)
     return DutyCycle(*(sum(getattr(part, name) for part in parts) for name in DutyCycle.__slots__))
 

@@ -45,7 +45,6 @@ class Metrics:
             self.occurrences += other.occurrences
 
     def add_time(self, time_ps: int, normalized_ps: float) -> None:
-        """Adds time only."""
         self.time_ps += time_ps
         self.normalized_ps += normalized_ps
 
@@ -73,7 +72,6 @@ class Node:
 
     @property
     def is_idle(self) -> bool:
-        """True for the node of idle time."""
         return self.row is None and self.name == IDLE
 
 

@@ -116,7 +116,6 @@ class TpuBreakdown:
 
     @property
     def displayed(self) -> F64:
-        """Sum of the displayed categories of each step."""
         parts: F64 = self.compute + self.scv0_compute + self.infeed + self.scv0_infeed + self.outfeed + self.idle
         return parts
 
@@ -335,7 +334,6 @@ def aspect(percent: float, moderate: float = MODERATE_ASPECT, high: float = HIGH
 
 
 def generic_verdict(steps: GenericBreakdown) -> Verdict:
-    """Bottleneck analysis of CPU and GPU steps."""
     others = steps.percent("other")
     verdict = input_verdict(len(steps.labels), steps.percent("infeed"), others)
     return Verdict(
@@ -348,7 +346,6 @@ def generic_verdict(steps: GenericBreakdown) -> Verdict:
 
 
 def tpu_verdict(steps: TpuBreakdown) -> Verdict:
-    """Bottleneck analysis of TPU steps."""
     sparse = steps.percent(steps.scv0_compute, steps.scv0_infeed)
     waiting = steps.percent(steps.infeed, steps.scv0_infeed)
     all_reduce = steps.percent(steps.all_reduce_compute, steps.all_reduce_sync)

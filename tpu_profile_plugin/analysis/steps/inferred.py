@@ -128,7 +128,6 @@ class Track:
 
     @cached_property
     def count(self) -> I64:
-        """How often each name runs."""
         return np.bincount(self.name)
 
     @cached_property
@@ -153,7 +152,6 @@ class Track:
         return np.argsort(name, kind="stable"), np.concatenate([[0], np.cumsum(self.count)])
 
     def time_of(self, name: int) -> int:
-        """How long the runs of a name last."""
         runs = self.runs_of(name)
         return int((self.end_ps[runs] - self.begin_ps[runs]).sum())
 
@@ -614,7 +612,6 @@ def _evidence(source: str, plane: Plane, row: int, runs: I64, span: tuple[int, i
 
 
 def with_busy(space: XSpace, steps: InferredSteps) -> InferredSteps:
-    """The steps with the device time in each."""
     return replace(steps, busy_ps=device_busy(space, steps.begin_ps, steps.begin_ps + steps.duration_ps))
 
 

@@ -162,11 +162,9 @@ class StepTable:
 
     @property
     def sparse_cores(self) -> list[int]:
-        """Indices of the SparseCores."""
         return [i for i, core in enumerate(self.cores) if is_sparse(core)]
 
     def label(self, step: int) -> str:
-        """Display name of a step."""
         return self.names[step] or str(int(self.number[step]))
 
     def step_ms(self) -> list[float]:

@@ -34,12 +34,10 @@ class PlaneContents:
 
 
 def contents(space: XSpace) -> tuple[PlaneContents, ...]:
-    """The contents of every plane, in file order."""
     return tuple(plane_contents(plane) for plane in space.planes)
 
 
 def plane_contents(plane: Plane) -> PlaneContents:
-    """The contents of one plane."""
     start = np.asarray(plane.lines.event_start, dtype=np.int64)
     stat_start = np.asarray(plane.events.stats.start, dtype=np.int64)
     events = plane.events

@@ -132,7 +132,6 @@ class HostSummary(_Summary):
 
     @property
     def has_device(self) -> bool:
-        """True if the host has accelerators."""
         return self.environment.device_cores > 0
 
 
@@ -213,7 +212,11 @@ def _of_devices(space: XSpace, planes: Sequence[Plane], pre: Preprocessed | None
     if not planes:
         steps, merged_steps = cpu_steps(space, pre, mapper)
         return _OfDevices(steps=steps, merged_steps=merged_steps)
-    found, (steps, merged_steps) = both(mapper, lambda: _gpu_ops(space, planes, pre), lambda: _gpu_steps(space, pre))
+    found, (steps, merged_steps) = both(
+        mapper,
+        lambda: _gpu_ops(space, planes, pre),
+        lambda: (gpu_steps(space, pre), gpu_steps(space, pre, merge_host=True, short_memcpy=True)),
+    )
     return found._replace(steps=steps, merged_steps=merged_steps)
 
 
@@ -221,10 +224,6 @@ def _gpu_ops(space: XSpace, planes: Sequence[Plane], pre: Preprocessed | None) -
     hlo = HloOps(space)
     device, kernels = gpu_ops(space, planes, pre, hlo), kernel_times(kernel_rows(space, planes, hlo))
     return _OfDevices(device, kernels, precision=gpu_precision(space, planes, hlo))
-
-
-def _gpu_steps(space: XSpace, pre: Preprocessed) -> tuple[StepTable, StepTable | None]:
-    return gpu_steps(space, pre), gpu_steps(space, pre, merge_host=True, short_memcpy=True)
 
 
 def _recording(
@@ -387,7 +386,6 @@ class FrameworkOps:
 
     @classmethod
     def of(cls, summary: HostSummary | RunSummary) -> FrameworkOps:
-        """The ops of a summary."""
         return cls(summary.environment, summary.peaks, summary.device, summary.kernels, summary.host)
 
 
@@ -422,7 +420,6 @@ def framework_ops(space: XSpace, pre: Preprocessed | None, hlo: HloOps) -> Frame
 
 
 def combine_framework_ops(parts: Sequence[FrameworkOps]) -> FrameworkOps:
-    """Adds up the ops of several hosts."""
     return FrameworkOps(
         env.combine_environments([part.environment for part in parts]),
         env.combine_peaks([part.peaks for part in parts]),

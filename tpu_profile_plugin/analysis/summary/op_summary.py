@@ -44,8 +44,6 @@ from tpu_profile_plugin.columns.arrays import F64, I64
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """Properties of the first device of a host."""
-
     megacore: bool = False
     merged_vmem: bool = False
 
@@ -71,7 +69,6 @@ class OpSummary:
 
     @property
     def hardware(self) -> env.Hardware:
-        """The kind of device."""
         return self.environment.hardware
 
 

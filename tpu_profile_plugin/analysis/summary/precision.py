@@ -106,7 +106,11 @@ def _of_gpu(space: XSpace, plane: Plane, hlo: HloOps) -> Precision:
     times = {False: 0, True: 0}
     for code, row, typed, ps in zip(*(column[first].tolist() for column in columns), time.tolist(), strict=True):
         kernel = plane.event_metadata.names[row]
-        if memcpy_kind(kernel, short=True) or kernel_collective(kernel) or _moves(kernel):
+        if (
+            memcpy_kind(kernel, short=True)
+            or kernel_collective(kernel)
+            or any(word in kernel.lower() for word in _MOVES)
+        ):
             continue
         op = named.at(code)
         instruction = hlo.find(*op.key) if op.path else None
@@ -116,7 +120,3 @@ def _of_gpu(space: XSpace, plane: Plane, hlo: HloOps) -> Precision:
             narrow = dtype in _NARROW
         times[0 < bits <= 16 or (bits == 0 and narrow)] += int(ps)
     return Precision(times[True], times[False])
-
-
-def _moves(kernel: str) -> bool:
-    return any(word in kernel.lower() for word in _MOVES)

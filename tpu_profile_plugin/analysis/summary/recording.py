@@ -61,7 +61,6 @@ class TpuWork:
     extent: tuple[int, int] | None = None
 
     def with_core(self, plane: Plane, spans: DeviceSpans) -> TpuWork:
-        """Adds a core."""
         if not len(spans.begin_ps) or not plane_roles.is_tensor_core(plane):
             return self
         first, last = int(spans.begin_ps.min()), int(spans.end_ps.max())

@@ -5,12 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from tpu_profile_plugin.analysis.budget.host_time import HostReader, Keep
-from tpu_profile_plugin.analysis.devices.collective_ops import transfer_of
-from tpu_profile_plugin.analysis.devices.collectives import match_collectives
+from tpu_profile_plugin.analysis.devices.collectives import match_collectives, transfer_of
 from tpu_profile_plugin.analysis.devices.inventory import devices_of
 from tpu_profile_plugin.analysis.devices.model import Device
-from tpu_profile_plugin.analysis.devices.start_up import without_start_up
-from tpu_profile_plugin.analysis.devices.windows import StepWindows, step_windows
+from tpu_profile_plugin.analysis.devices.windows import StepWindows, step_windows, without_start_up
 from tpu_profile_plugin.analysis.steps.inferred import InferredSteps, infer_steps
 from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.figures.summary import groups_if_any

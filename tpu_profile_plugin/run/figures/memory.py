@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.reasons import NO_CAPACITY, NO_MEMORY
-from tpu_profile_plugin.analysis.devices.program_times import programs_of_devices
+from tpu_profile_plugin.analysis.devices.inventory import programs_of_devices
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.memory.allocations import (
     Allocations,

@@ -17,8 +17,7 @@ from tpu_profile_plugin.analysis.communication.host_collectives import (
     waits_between_hosts,
 )
 from tpu_profile_plugin.analysis.devices.across_hosts import kept_rows, step_of
-from tpu_profile_plugin.analysis.devices.collective_ops import Transfer
-from tpu_profile_plugin.analysis.devices.collectives import CollectiveRuns
+from tpu_profile_plugin.analysis.devices.collectives import CollectiveRuns, Transfer
 from tpu_profile_plugin.analysis.devices.windows import common_rows
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.run.figures.communication import communication

@@ -13,9 +13,8 @@ from tpu_profile_plugin.analysis.communication.run_collectives import (
     stragglers,
     with_more_work,
 )
-from tpu_profile_plugin.analysis.devices.clocks import ClockOffset, best_shift, device_offset, offset_by_ends
-from tpu_profile_plugin.analysis.devices.collective_ops import Transfer
-from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey, match_runs
+from tpu_profile_plugin.analysis.devices.across_hosts import ClockOffset, best_shift, device_offset, offset_by_ends
+from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey, Transfer, match_runs
 from tpu_profile_plugin.analysis.devices.launches import Launches, LaunchSummary, launch_summary
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, RunDevice, Work
 from tpu_profile_plugin.columns import DeviceClock

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.analysis.devices.collective_ops import Transfer, transfer_of
-from tpu_profile_plugin.analysis.devices.collectives import match_collectives
+from tpu_profile_plugin.analysis.devices.collectives import Transfer, match_collectives, transfer_of
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 

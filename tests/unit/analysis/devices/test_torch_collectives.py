@@ -8,7 +8,7 @@ import pytest
 from builders.kineto import event, kernel, launch, trace
 
 from tpu_profile_plugin import columns
-from tpu_profile_plugin.analysis.devices.collective_ops import Transfer, transfer_of
+from tpu_profile_plugin.analysis.devices.collectives import Transfer, transfer_of
 from tpu_profile_plugin.analysis.devices.inventory import devices_of
 from tpu_profile_plugin.analysis.devices.model import Op
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs

@@ -6,8 +6,7 @@ from builders.planes import gpu, profile, tpu
 from builders.xspace_text import build
 
 from tpu_profile_plugin import columns
-from tpu_profile_plugin.analysis.devices.inventory import devices_of
-from tpu_profile_plugin.analysis.devices.program_times import programs_of_devices
+from tpu_profile_plugin.analysis.devices.inventory import devices_of, programs_of_devices
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 from tpu_profile_plugin.analysis.memory.buffers import ProgramRan, programs_ran, unknown_memory
 

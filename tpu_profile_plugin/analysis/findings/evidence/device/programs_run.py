@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.devices.program_times import programs_of_devices
+from tpu_profile_plugin.analysis.devices.inventory import programs_of_devices
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.hlo.programs import Program
 from tpu_profile_plugin.analysis.memory.buffers import DEFAULT_SPACE, MemoryLayout, ProgramRan
