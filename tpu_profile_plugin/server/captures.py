@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from werkzeug.wrappers import Request
 
-from tpu_profile_plugin.errors import BadRequest, Forbidden, ProfileError, WrongMethod
+from tpu_profile_plugin.compat import wing
+from tpu_profile_plugin.errors import BadRequest, Forbidden, WrongMethod
 from tpu_profile_plugin.server.http.answer import NEVER, Answer, json_answer, json_body, text_answer
 from tpu_profile_plugin.server.http.guard import Guard
 from tpu_profile_plugin.server.loading import load_tools
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
 
 _MAX_AT_ONCE = 64
 """Maximum number of addresses in requests that wait for all of them."""
-# Parameters of XProf -> option names.
-_RENAMED = {"duration": "duration_ms", "num_retry": "retries", "delay": "delay_ms"}
-
-SUCCESS = "Capture profile successfully. Please refresh."
 HINT = (
     "A capture accepts only POST, not {method}: send JSON such as "
     '{{"addresses": "localhost:9012", "duration_ms": 1000}} and poll capture_status for progress, or send the '
@@ -85,14 +82,12 @@ class CaptureRoutes:
         return self._waited(request)
 
     def _waited(self, request: Request) -> Answer:
-        try:
-            job = self._start({_RENAMED.get(name, name): value for name, value in request.args.items()})
-        except ProfileError as error:
-            return json_answer({"error": error.message}, error.status, NEVER)
-        job.wait()
-        if job.state == "done":
-            return json_answer({"result": SUCCESS, "run": job.session.name, "warnings": job.warnings}, 200, NEVER)
-        return json_answer({"error": f"UNAVAILABLE: {job.summary()}"}, 500, NEVER)
+        load_tools()
+        xprof = wing()
+        if xprof is None:
+            raise BadRequest(HINT.format(method="query parameters"), parameter="addresses")
+        answer, status = xprof.capture(self._start, request.args)
+        return json_answer(answer, status, NEVER)
 
     def status(self, request: Request) -> Answer:
         """The state of a capture."""

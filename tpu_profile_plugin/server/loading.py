@@ -47,9 +47,11 @@ def _import() -> None:
     import tpu_profile_plugin.workers.executor
     from tpu_profile_plugin import protos
     from tpu_profile_plugin.cache.files import build_identity
+    from tpu_profile_plugin.compat import wing
 
     for figure in pkgutil.iter_modules(tpu_profile_plugin.run.figures.__path__):
         importlib.import_module(f"{tpu_profile_plugin.run.figures.__name__}.{figure.name}")
     # What every first answer needs.
     protos.load()
     build_identity()
+    wing()

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import tpu_profile_plugin
 from tpu_profile_plugin.cache.bodies import Body
+from tpu_profile_plugin.compat import wing, xprof_form
 from tpu_profile_plugin.errors import FileChanged
 from tpu_profile_plugin.logdir import Problem, RunFiles
 from tpu_profile_plugin.server.catalog import (
@@ -91,7 +92,6 @@ class Routes:
     def run_tools(self, query: Query) -> Answer:
         """The ids of the available tools in menu order; with `own=true` also those that XProf never lists."""
         load_tools()
-        from tpu_profile_plugin.compat import wing
 
         inspected = self._catalog.inspect(self._catalog.locate(query.place))
         xprof = wing()
@@ -134,7 +134,6 @@ class Routes:
     def hosts(self, query: Query) -> Answer:
         """The hosts that a tool can show; the tool's name is not checked."""
         load_tools()
-        from tpu_profile_plugin.compat import wing
         from tpu_profile_plugin.tools import registry
         from tpu_profile_plugin.tools.tool import HostChoice
 
@@ -153,8 +152,8 @@ class Routes:
         names = list(self._catalog.inspect(located).facts.module_names())
         if query.optional("format") == "json":
             return json_answer(names)
-        # XProf lists a marker file of this name for a run with profiles but without modules.
-        return text_answer(",".join(names) or ("NO_MODULE" if located.run.hosts else ""))
+        xprof = wing()
+        return text_answer(",".join(names) or (xprof.NO_MODULE if xprof is not None and located.run.hosts else ""))
 
     def page(self, query: Query) -> Answer:
         """A tool's document: what its page receives."""
@@ -196,7 +195,6 @@ class Routes:
     def _request(self, query: Query, form: Form, csv: str | None = None) -> ToolRequest:
         """The request for a tool's answer, with all names of the query looked up."""
         load_tools()
-        from tpu_profile_plugin.compat import xprof_form
         from tpu_profile_plugin.tools import registry
 
         located = self._catalog.locate(query.place)

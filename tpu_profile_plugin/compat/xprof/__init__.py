@@ -10,6 +10,7 @@ from tpu_profile_plugin.compat.xprof import (
     smart_suggestion,
     trace_viewer,
 )
+from tpu_profile_plugin.compat.xprof.capture import capture
 from tpu_profile_plugin.compat.xprof.members import as_xprof
 from tpu_profile_plugin.logdir.model import RunFiles
 from tpu_profile_plugin.run.run import Run
@@ -32,8 +33,13 @@ ORDER = (
 LISTED = frozenset(ORDER) - {"pod_viewer", "inference_profile"}
 """Tools that XProf lists; the others it answers only."""
 
+NO_MODULE = "NO_MODULE"
+"""The module that XProf lists for a run with profiles but without modules: the name of a marker file."""
+
 _ALL_ONLY = frozenset({"overview_page", "pod_viewer", "smart_suggestion"})
 _ALL_AND_EACH = frozenset({"input_pipeline_analyzer", "framework_op_stats", "kernel_stats", "megascale_stats"})
+
+__all__ = ["FORMS", "LISTED", "NO_MODULE", "ORDER", "capture", "form_of", "hosts_listed"]
 
 FORMS: dict[str, Tool] = {
     tool.id: tool
