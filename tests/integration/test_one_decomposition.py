@@ -90,7 +90,7 @@ def test_a_comparison_has_the_same_parts(run):
 
 def test_workers_of_the_pod_viewer_have_the_same(run):
     shown = run.answer("time_budget")
-    pod = run.answer("pod_viewer", compact=True)["steps"]
+    pod = run.document("pod_viewer")["steps"]
     parts_ns = [pod["parts_ns"].get(part) for part in CATEGORIES]
     assert len(pod["total_ns"]) == len(shown["steps"]["name"])
     for step, parts in enumerate(shown["time_ps"]):

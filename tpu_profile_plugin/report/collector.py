@@ -23,8 +23,6 @@ _OP_PAGES = ("op_profile", "hlo_stats", "kernel_stats", "roofline_model")
 """Tools whose pages show the ops of the CPU where no device ran any (`frontend/src/page/op_request.ts`)."""
 _OF_OPS = {"backend": "auto", "near_sources": "true"}
 
-_ASKED: dict[str, dict[str, str]] = {"pod_viewer": {"compact": "true"}}
-
 _NEED_SERVER = {
     "graph_viewer": "HLO graphs are drawn by a server: open the profile with tpu-profile serve.",
     "query": "Queries are answered by a server: open the profile with tpu-profile serve.",
@@ -55,9 +53,8 @@ def left_out(tool: str, *, compared: bool) -> str | None:
 def views(tool: Mapping[str, Any]) -> list[dict[str, str]]:
     """The further parameters of each view of a tool that is stored; `tool` as the route `run_info` describes it."""
     choices = {param["name"]: param.get("choices") for param in tool["params"]}
-    asked = dict(_ASKED.get(tool["id"], {}))
-    if tool["id"] in _OP_PAGES:
-        asked |= {name: value for name, value in _OF_OPS.items() if name in choices}
+    of_ops = tool["id"] in _OP_PAGES
+    asked = {name: value for name, value in _OF_OPS.items() if of_ops and name in choices}
     if tool["id"] == "compare":
         return []  # asked once for the pair
     groups = choices.get("group_by") or [None]

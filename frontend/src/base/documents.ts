@@ -331,6 +331,40 @@ export interface Percentiles {
   readonly latency_ms: number;
 }
 
+/** The time of every worker in every step. */
+export interface Pod {
+  readonly steps: PodSteps;
+  /** The categories with their parts, in the order of display. */
+  readonly groups: readonly BudgetCategory[];
+  /** Sentences on where the steps come from. */
+  readonly notes: readonly string[];
+  /** E.g. "TPU v4". */
+  readonly device_type: string;
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** The steps of the time budget with a column per device, for pods of hundreds of hosts. */
+export interface PodSteps {
+  readonly numbers: readonly number[];
+  /** Names, or numbers of steps without one. */
+  readonly names: readonly string[];
+  /** Number of marked steps that are not among these because the recording may have cut them. */
+  readonly left_out: number;
+  /** By column. */
+  readonly hosts: readonly string[];
+  /** Names of the devices by column, with their host if there are several. */
+  readonly labels: readonly string[];
+  /** [step][column], on the time axis of the column's host. */
+  readonly begin_ps: readonly number[][];
+  /** [step][column]; null if all devices take part in all steps. */
+  readonly takes_part: readonly boolean[][] | null;
+  /** [step][column]. */
+  readonly total_ns: readonly number[][];
+  /** By id of the part [step][column], without parts that are 0 throughout. The parts of a column add up to its step, to the nanosecond. */
+  readonly parts_ns: Readonly<Record<string, readonly number[][]>>;
+}
+
 /** Memory of a program at each instant, what lives at one, and how it grows with the batch; sizes are bytes. */
 export interface ProgramMemoryOverTime {
   /** `module(program id)`. */
@@ -490,6 +524,7 @@ export interface WaitForStart {
 /** What `/page` answers, by the id of the tool. */
 export interface Documents {
   readonly kernel_stats: KernelStats;
+  readonly pod_viewer: Pod;
   readonly inference_profile: InferenceProfile;
   readonly smart_suggestion: RunFindings;
   readonly time_budget: TimeBudget;

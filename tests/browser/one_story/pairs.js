@@ -133,7 +133,7 @@ const graphMean = (page, chart, column = "All parts") => async (run) => {
 
 /** The parts of every core in every step of the pod viewer against its total. */
 async function podParts(run) {
-  const pod = run.pages[POD] && (await run.json(POD, "&compact=true")).steps;
+  const pod = run.pages[POD] && (await run.json(POD)).steps;
   if (!pod) return null;
   const parts = Object.values(pod.parts_ns);
   return worst(pod.total_ns.flatMap((cores, step) => cores.map((whole, core) => (parts.reduce((all, one) => all + (one?.[step]?.[core] ?? 0), 0) - whole) / 1e9)));

@@ -128,7 +128,7 @@ def test_the_core_that_waits_longest_is_named():
 
 def test_workers_of_the_pod_viewer_are_those_of_the_time_budget():
     hosts = (steps_of(4, wait=100), steps_of(4))
-    found, budget = answer(pod_viewer.TOOL, *hosts, compact="true"), answer(find("time_budget"), *hosts)
+    found, budget = answer(pod_viewer.TOOL, *hosts, page=True), answer(find("time_budget"), *hosts)
     assert "podStatsSequence" not in found
     arrays = found["steps"]
     assert (arrays["names"], arrays["hosts"]) == ([f"train {i}" for i in range(4)], ["h0", "h1"])
@@ -148,7 +148,7 @@ def test_workers_of_the_pod_viewer_are_those_of_the_time_budget():
 def test_parts_of_a_worker_add_up_to_its_step():
     # 0.2 ms of input and 1.1 ms of an op that ends after the step of 1 ms.
     text = TPU.replace("200us +600us fusion.1", "200us +1100us fusion.1")
-    plain, found = answer(pod_viewer.TOOL, text), answer(pod_viewer.TOOL, text, compact="true")
+    plain, found = answer(pod_viewer.TOOL, text), answer(pod_viewer.TOOL, text, page=True)
     first = plain["podStatsSequence"]["podStatsMap"][0]["podStatsPerCore"]["0"]
     assert (first["totalDurationUs"], sum(first["stepBreakdownUs"].values())) == (1000, 1300)
     parts = {key: values[0][0] for key, values in found["steps"]["parts_ns"].items() if values[0][0]}
@@ -158,13 +158,22 @@ def test_parts_of_a_worker_add_up_to_its_step():
 def test_devices_without_work_in_a_step_take_no_part_in_the_pod_viewer():
     second = TPU[TPU.index('plane 0 "/device') :].replace("TPU:0", "TPU:1").replace("plane 0", "plane 1")
     idle = second.replace("2000us +400us fusion.1", "")
-    found = answer(pod_viewer.TOOL, TPU + idle, compact="true")["steps"]
+    found = answer(pod_viewer.TOOL, TPU + idle, page=True)["steps"]
     assert (found["labels"], found["takes_part"]) == (["TPU 0", "TPU 1"], [[True, True], [True, False]])
 
 
 def test_arrays_of_a_run_without_steps_are_empty():
-    found = answer(pod_viewer.TOOL, 'plane 0 "/host:CPU"\nline 1 a\n', compact="true")
-    empty = {"numbers": [], "names": [], "hosts": [], "labels": [], "begin_ps": [], "total_ns": [], "parts_ns": {}}
+    found = answer(pod_viewer.TOOL, 'plane 0 "/host:CPU"\nline 1 a\n', page=True)
+    empty = {
+        "numbers": [],
+        "names": [],
+        "hosts": [],
+        "labels": [],
+        "begin_ps": [],
+        "total_ns": [],
+        "parts_ns": {},
+        "left_out": 0,
+    }
     assert found["steps"] == {**empty, "takes_part": None}
 
 
@@ -386,7 +395,7 @@ def test_cores_without_details_are_left_out_of_xprofs_pod_viewer():
     text = TPU.replace(", core_details=0x1007", "")
     steps = answer(pod_viewer.TOOL, text)["podStatsSequence"]["podStatsMap"]
     assert [step["podStatsPerCore"] for step in steps] == [{}, {}]
-    assert answer(pod_viewer.TOOL, text, compact="true")["steps"]["labels"] == ["TPU 0"]
+    assert answer(pod_viewer.TOOL, text, page=True)["steps"]["labels"] == ["TPU 0"]
     assert rows(answer(input_pipeline_analyzer.TOOL, text)[0])[1] == ["Core name", "unknown", "unknown"]
     assert rows(answer(input_pipeline_analyzer.TOOL, TPU)[0])[1] == ["Core name", "tpuhost:7", "unknown"]
 

@@ -58,7 +58,7 @@ def test_pages_get_the_number() -> None:
     assert (suggestion["steps"], suggestion["steps_left_out"]) == (8, 2)
     assert "10 steps are marked." in [one["reason"] for one in suggestion["silent"]]
     assert answer(time_budget.TOOL, steps(10))["decomposition"]["left_out"] == 2
-    assert answer(pod_viewer.TOOL, steps(10), compact="true")["steps"]["left_out"] == 2
+    assert answer(pod_viewer.TOOL, steps(10), page=True)["steps"]["left_out"] == 2
     assert answer(time_budget.TOOL, steps(5))["decomposition"]["left_out"] == 0
 
 

@@ -140,7 +140,7 @@ def test_the_pod_viewer_of_our_page_has_the_devices_of_the_cpu_backend():
         stats = f'hlo_op="dot.1", device_ordinal={number}, program_id=3'
         lines += [f"{100 * i}us +{work}us dot.1 {{{stats}, run_id={i}}}" for i in range(2)]
     profile = "\n".join(lines)
-    found = ask(POD, profile, compact="true")
+    found = ask(POD, profile, page=True)
     assert [group["id"] for group in found["groups"]][:2] == ["device_compute", "device_to_device"]
     assert (found["steps"]["labels"], found["steps"]["hosts"]) == (["CPU device 0", "CPU device 1"], ["h0", "h0"])
     assert found["steps"]["total_ns"] == [[90_000, 90_000]] * 2

@@ -7,6 +7,7 @@ from dataclasses import replace
 from tpu_profile_plugin.compat.xprof import (
     inference_profile,
     kernel_stats,
+    pod_viewer,
     smart_suggestion,
     trace_viewer,
 )
@@ -46,6 +47,7 @@ FORMS: dict[str, Tool] = {
     for tool in (
         inference_profile.TOOL,
         kernel_stats.TOOL,
+        pod_viewer.TOOL,
         trace_viewer.LEGACY,
         trace_viewer.TOOL,
         smart_suggestion.TOOL,

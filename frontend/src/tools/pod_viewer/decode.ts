@@ -1,7 +1,7 @@
-// Decodes the pod viewer: per step and worker, its time and the parts of it.
+// The pod: per step and worker, its time and the parts of it, from the time budget or from XProf's answer.
 import { asDict, asList, asNumber, asText, badAnswer } from "../../api/payload/fields";
 import type { Dict } from "../../api/payload/fields";
-import type { BudgetCategory, BudgetPart } from "../../base/documents";
+import type { BudgetPart, Pod as PodDocument, PodSteps } from "../../base/documents";
 import type { Message } from "../../api/payload/step_table";
 import { categoryOfName } from "../../base/steps/step_category";
 
@@ -82,13 +82,6 @@ function readStep(value: unknown, parts: readonly Part[], workers: Map<number, O
   return { number, name: stepLabel(number), byCore, totalsUs: [...byCore.values()].map(({ totalUs }) => totalUs) };
 }
 
-/** Numbers, of the given length. */
-function numbersIn(value: unknown, what: string, count: number): number[] {
-  const list = asList(value ?? [], what).map((one) => asNumber(one, what));
-  if (list.length !== count) throw badAnswer(`${what} do not have the expected length`);
-  return list;
-}
-
 const NS_PER_US = 1000;
 
 /** Margin on both sides of a step in the trace viewer, as a share of the step. */
@@ -135,29 +128,18 @@ class ArrayStep implements PodStep {
   }
 }
 
-/** Decodes the form with arrays over steps and devices. */
-function readArrays(value: unknown, parts: readonly Part[], workers: Map<number, Omit<Worker, "label">>): PodStep[] {
-  const arrays = asDict(value, "the steps");
-  const hosts = asList(arrays["hosts"], "the hosts").map((host) => asText(host, "a host"));
-  const labels = asList(arrays["labels"], "the names of devices").map((label) => asText(label, "the name of a device"));
-  hosts.forEach((host, core) => workers.set(core, { core, host, chip: 0, node: 0, name: labels[core] ?? "" }));
-  const totals = asList(arrays["total_ns"], "the times of steps");
-  const names = asList(arrays["names"], "the names of steps").map((name) => asText(name, "the name of a step"));
-  const begins = asList(arrays["begin_ps"], "the begins of steps");
-  const taken = arrays["takes_part"] === null ? null : asList(arrays["takes_part"], "who takes part in steps");
-  const split = Object.entries(asDict(arrays["parts_ns"], "the parts of steps")).map(
-    ([id, column]) => [id, asList(column, "a part of steps")] as const,
-  );
-  return numbersIn(arrays["numbers"], "the numbers of steps", totals.length).map((number, at) => {
-    const row = (one: unknown, what: string): number[] => numbersIn(one, what, hosts.length);
-    const present = taken === null ? null : asList(taken[at], "who takes part in a step");
+/** The steps of the time budget. */
+function budgetSteps(steps: PodSteps, parts: readonly Part[]): PodStep[] {
+  const { numbers, names, hosts, total_ns, begin_ps, takes_part, parts_ns } = steps;
+  return numbers.map((number, step) => {
+    const present = takes_part?.[step] ?? null;
     return new ArrayStep(
       number,
-      names[at] ?? String(number),
-      row(totals[at], "the times of a step"),
-      row(begins[at], "the begins of a step"),
+      names[step] ?? String(number),
+      total_ns[step] ?? [],
+      begin_ps[step] ?? [],
       hosts.flatMap((_, worker) => (present === null || present[worker] === true ? [worker] : [])),
-      new Map(split.map(([id, column]) => [id, row(column[at], "the times of a part")])),
+      new Map(Object.entries(parts_ns).map(([id, column]) => [id, column[step] ?? []])),
       parts,
     );
   });
@@ -196,11 +178,24 @@ function readMessages(value: unknown): Message[] {
   return [...list("errors", "error"), ...list("warnings", "warning"), ...list("info", "info")];
 }
 
-/** The categories of the time budget, or XProf's. */
+const isTpu = (device: string): boolean => /tpu/i.test(device);
+
+/** The pod of the time budget. */
+export function podOf({ steps, groups, notes, device_type }: PodDocument): Pod {
+  const parts = groups.map(({ id, name, parts: inner }): Part => ({ id, name, category: id, inner }));
+  const workers = steps.hosts.map((host, core) => ({ core, host, chip: 0, node: 0, name: steps.labels[core] ?? "" }));
+  return {
+    device: device_type,
+    parts,
+    workers: labelled(workers, isTpu(device_type)),
+    steps: budgetSteps(steps, parts),
+    leftOut: steps.left_out,
+    messages: notes.map((text) => ({ severity: "info", text })),
+  };
+}
+
+/** XProf's categories. */
 function readParts(pod: Dict): Part[] {
-  if (pod["groups"] !== undefined) {
-    return (pod["groups"] as readonly BudgetCategory[]).map(({ id, name, parts }) => ({ id, name, category: id, inner: parts }));
-  }
   return asList(pod["stepBreakdownEvents"], "the parts of a step").map((one): Part => {
     const part = asDict(one, "a part of a step");
     const name = asText(part["name"], "the name of a part");
@@ -208,7 +203,7 @@ function readParts(pod: Dict): Part[] {
   });
 }
 
-/** Decodes the response; throws `bad_answer` naming the field if it is malformed. */
+/** Decodes XProf's answer; throws `bad_answer` naming the field if it is malformed. */
 export function readPod(value: unknown): Pod {
   const pod = asDict(value, "the pod");
   const sequence: Dict = asDict(pod["podStatsSequence"] ?? {}, "the steps");
@@ -216,17 +211,13 @@ export function readPod(value: unknown): Pod {
   if (parts.length === 0) throw badAnswer("the parts of a step have no names");
   const device = typeof pod["deviceType"] === "string" ? pod["deviceType"] : "";
   const workersById = new Map<number, Omit<Worker, "label">>();
-  const steps =
-    pod["steps"] === undefined
-      ? asList(sequence["podStatsMap"] ?? [], "the steps").map((step) => readStep(step, parts, workersById))
-      : readArrays(pod["steps"], parts, workersById);
-  const notes = asList(pod["notes"] ?? [], "the notes").map((note): Message => ({ severity: "info", text: asText(note, "a note") }));
+  const steps = asList(sequence["podStatsMap"] ?? [], "the steps").map((step) => readStep(step, parts, workersById));
   return {
     device,
     parts,
-    workers: labelled(workersById.values(), /tpu/i.test(device)),
+    workers: labelled(workersById.values(), isTpu(device)),
     steps,
-    leftOut: pod["steps"] === undefined ? 0 : asNumber(asDict(pod["steps"], "the steps")["left_out"] ?? 0, "the number of steps left out"),
-    messages: [...readMessages(pod["diagnostics"]), ...notes],
+    leftOut: 0,
+    messages: readMessages(pod["diagnostics"]),
   };
 }

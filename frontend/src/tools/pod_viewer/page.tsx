@@ -16,7 +16,8 @@ import { useTheme } from "../../widgets/chart/use_theme";
 import { Link } from "../../widgets/content/link";
 import { Panel } from "../../widgets/status/panel";
 import { useLoad } from "../../widgets/status/use_load";
-import { readPod } from "./decode";
+import { documentOf } from "../../api/client";
+import { podOf, readPod } from "./decode";
 import type { Pod, PodStep } from "./decode";
 import { chooseStep, podHeadline, stepsChart, workerCard, workersChart } from "./model";
 import "./page.css";
@@ -29,10 +30,11 @@ const OWN_KEYS = ["step", "worker"];
 
 function PodPage(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
-  const own = page.reading === "own";
-  const params = { run, tag: tool.id, host: host ?? undefined, ...(own ? { compact: "true" } : {}) };
-  const answer = useLoad(JSON.stringify(params), async (signal) =>
-    readPod(await client.json<unknown>(routeOf(page.reading), params, { signal })),
+  const params = { run, tag: tool.id, host: host ?? undefined };
+  const answer = useLoad(JSON.stringify([page.reading, params]), async (signal) =>
+    page.reading === "own"
+      ? podOf(await documentOf(client, "pod_viewer", params, { signal }))
+      : readPod(await client.json<unknown>(routeOf(page.reading), params, { signal })),
   );
   if (answer.data === null)
     return (

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { Pod as PodDocument, PodSteps } from "../../base/documents";
 import { GROUPS } from "../../base/steps/testing";
-import { labelled, readPod, stepLabel } from "./decode";
+import { labelled, podOf, readPod, stepLabel } from "./decode";
 import { chooseStep, podHeadline, sameUnit, stepsChart, widest, workerCard, workersChart } from "./model";
 
 const core = (hostName: string, totalDurationUs: number, compute: number, input: number) => ({
@@ -32,13 +33,14 @@ const PAYLOAD = {
 };
 const pod = readPod(PAYLOAD);
 /** An answer about one step, its parts in ns by worker. */
-const ownAnswer = (partsNs: Record<string, number[]>, steps: Record<string, unknown> = {}) => {
+const ownAnswer = (partsNs: Record<string, number[]>, steps: Partial<PodSteps> = {}): PodDocument => {
   const workers = Object.values(partsNs)[0]?.length ?? 0;
   const each = Array.from({ length: workers }, (_, i) => i);
   return {
     steps: {
       numbers: [7],
       names: ["train 7"],
+      left_out: 0,
       hosts: each.map((i) => `h${i}`),
       labels: each.map((i) => `h${i}: GPU 0`),
       begin_ps: [each.map(() => 1e9)],
@@ -57,7 +59,8 @@ const ownAnswer = (partsNs: Record<string, number[]>, steps: Record<string, unkn
       ...GROUPS.slice(0, -1),
     ],
     notes: ["Steps are inferred."],
-    deviceType: "GPU",
+    device_type: "GPU",
+    left_out: [],
   };
 };
 const step = (at: number) => {
@@ -116,7 +119,7 @@ describe("pod viewer", () => {
 
   it("compares two workers with each other, and finds the one that the others wait for", () => {
     const of = (parts: [number, number][]) => {
-      const found = readPod(ownAnswer({ compute: parts.map(([a]) => a), idle_peer: parts.map(([, b]) => b) }));
+      const found = podOf(ownAnswer({ compute: parts.map(([a]) => a), idle_peer: parts.map(([, b]) => b) }));
       const [only] = found.steps;
       return podHeadline(found, only ?? step(0));
     };
@@ -170,7 +173,7 @@ describe("pod viewer", () => {
   });
 
   it("has the categories of the time budget with their parts, and the place of the step in the trace", () => {
-    const own = readPod(ownAnswer({ compute: [60_000, 0], data_movement: [20_000, 0], idle_input: [20_000, 50_000] }));
+    const own = podOf(ownAnswer({ compute: [60_000, 0], data_movement: [20_000, 0], idle_input: [20_000, 50_000] }));
     const [only] = own.steps;
     expect([own.workers.map(({ label }) => label), only?.name, own.messages]).toEqual([
       ["h0: GPU 0", "h1: GPU 0"],
@@ -192,7 +195,7 @@ describe("pod viewer", () => {
   });
 
   it("shows devices without work as not taking part", () => {
-    const own = readPod(ownAnswer({ compute: [60_000, 0] }, { takes_part: [[true, false]], total_ns: [[60_000, 60_000]] }));
+    const own = podOf(ownAnswer({ compute: [60_000, 0] }, { takes_part: [[true, false]], total_ns: [[60_000, 60_000]] }));
     const [only] = own.steps;
     expect(only && workersChart(own, only).x.labels).toEqual(["h0: GPU 0", "h1: GPU 0 (takes no part)"]);
     expect(only && podHeadline(own, only)).toEqual({
@@ -202,21 +205,6 @@ describe("pod viewer", () => {
     });
     expect(stepsChart(own).high).toEqual([60]);
     expect(only && workerCard(own, only, 1)).toBeNull();
-  });
-
-  it("rejects arrays of different lengths, and accepts parts without time", () => {
-    const good = { compute: [5000] };
-    expect(readPod(ownAnswer(good)).steps[0]?.byCore.get(0)?.totalUs).toBe(5);
-    for (const bad of [
-      { total_ns: [[5000, 1]] },
-      { numbers: [] },
-      { parts_ns: { compute: [[1, 2]] } },
-      { parts_ns: { compute: [] } },
-      { total_ns: [["x"]] },
-      { begin_ps: [[]] },
-    ]) {
-      expect(() => readPod(ownAnswer(good, bad)), JSON.stringify(bad)).toThrow();
-    }
   });
 
   it("finds the step of the address", () => {
