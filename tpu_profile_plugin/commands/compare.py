@@ -161,7 +161,7 @@ def _text(comparison: Comparison, base: str, run: str, instead: str = "") -> Ite
     yield from comparison.notes
     if comparison.changes:
         columns = zip(_HEADS, *_rows(comparison), strict=True)
-        yield from aligned((column, number > 1) for number, column in enumerate(columns))
+        yield from aligned((column, place > 1) for place, column in enumerate(columns))
 
 
 def as_markdown(comparison: Comparison, base: str, run: str, instead: str = "") -> Iterator[str]:

@@ -27,7 +27,8 @@ from tpu_profile_plugin.units import MIB
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.run import Run
-    from tpu_profile_plugin.sql import Limits, Query, Result
+    from tpu_profile_plugin.sql import Limits, Result
+    from tpu_profile_plugin.sql import Query as RunningQuery
     from tpu_profile_plugin.sql.table_files import TableFiles
     from tpu_profile_plugin.tables.table import Table
 
@@ -54,7 +55,7 @@ class Held:
       fetched: whether a client has received its result or its error.
     """
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: RunningQuery) -> None:
         self.id = secrets.token_urlsafe(12)
         self.query = query
         self.asked = time.monotonic()
@@ -124,7 +125,7 @@ class Queries:
         self._held: OrderedDict[str, Held] = OrderedDict()
         self._timer: threading.Timer | None = None
 
-    def start(self, begin: Callable[[Limits], Query]) -> Held:
+    def start(self, begin: Callable[[Limits], RunningQuery]) -> Held:
         """Starts a query; raises BadRequest if too many are running, and what `begin` raises."""
         from tpu_profile_plugin.sql import Limits
 
