@@ -7,11 +7,11 @@ use _native::grouping::links;
 use _native::grouping::nodes::{Lines, Regions};
 use _native::grouping::tf_data::{self, IteratorCalls, Sparse};
 use _native::json::columns::{self as json, Column};
-use _native::kernels::contents::contents;
 use _native::kernels::core_ops::{ClockStats, OpLine, core_ops};
 use _native::kernels::cover::{Spans, enclosing, overlapping};
 use _native::kernels::expand::{Events, Source, expand};
 use _native::kernels::step_work::{Runs, Sums};
+use _native::kernels::sweep::contents;
 use _native::kernels::{gather, offload, self_time, sets, shift, sweep, threads, xprof_order};
 
 /// Mostly small numbers, sometimes extremes.

@@ -1,6 +1,5 @@
 //! Sequential kernels on slices of events: what NumPy cannot do in one vectorised step. No knowledge of formats.
 
-pub mod contents;
 pub mod core_ops;
 pub mod cover;
 pub mod events;

@@ -21,12 +21,18 @@ mod ranks;
 mod steps;
 mod times;
 mod trace;
-mod write;
+
+use jiter::JsonValue;
 
 use crate::error::Result;
 use crate::json::left::Left;
 use crate::json::reader;
+use crate::wire::tags::xplane::XSpace;
+use crate::wire::write::message;
 use collect::Collector;
+use event::Value;
+use plane::{Plane, Start};
+use trace::{Trace, Track};
 
 pub struct Reader(reader::Reader<Collector>);
 
@@ -45,7 +51,7 @@ impl Reader {
     /// The XSpace, and what was left out; fails if the text holds no list of events, or no event and is cut off.
     pub fn finish(self) -> Result<(Vec<u8>, Left)> {
         let (collector, mut left) = self.0.finish()?;
-        Ok((write::to_space(collector.finish(), &mut left), left))
+        Ok((space_of(collector.finish(), &mut left), left))
     }
 }
 
@@ -56,6 +62,70 @@ pub fn to_space(text: &[u8]) -> Result<(Vec<u8>, Left)> {
         reader.feed(piece)?;
     }
     reader.finish()
+}
+
+/// The XSpace; adds how many events of which kinds are not read, and what has impossible times.
+fn space_of(mut trace: Trace, left: &mut Left) -> Vec<u8> {
+    left.unread = std::mem::take(&mut trace.unread);
+    let owners = attribute::attribute(&mut trace);
+    let records = |tracks: &std::collections::BTreeMap<(i64, i64), Track>| {
+        let all = tracks.values().flat_map(|track| &track.records);
+        all.map(|record| (record.begin, record.end())).fold((i64::MAX, i64::MIN), |(a, b), (c, d)| (a.min(c), b.max(d)))
+    };
+    let spans = [records(&trace.threads), records(&trace.streams), records(&trace.notes)];
+    let (first, last) = spans.iter().fold((i64::MAX, i64::MIN), |(a, b), &(c, d)| (a.min(c), b.max(d)));
+    let first = if first > last { 0 } else { first.div_euclid(1000).saturating_mul(1000) };
+    let origin_ns = trace.origin_ns.saturating_add(trace.base_ns);
+    let start = Start { timestamp_ns: origin_ns.saturating_add(first / 1000), base: first };
+    let mut out = Vec::new();
+    environment(&mut trace, start, last.saturating_sub(first).max(0), &mut out);
+    let mut links: Vec<(i64, i64)> = Vec::new();
+    for (&(device, _), track) in &trace.streams {
+        links.extend(track.records.iter().map(|record| (record.link, device)));
+    }
+    links.sort_unstable();
+    links.dedup_by_key(|link| link.0);
+    let mut times = Vec::new();
+    device::planes(&mut trace, &owners, start, (&mut out, &mut times));
+    host::plane(&mut trace, &owners, &links, start, (&mut out, &mut times));
+    device::note_planes(&mut trace, start, (&mut out, &mut times));
+    left.times = times;
+    out
+}
+
+/// The plane of when the recording ran and what it says of itself; and the host's name.
+fn environment(trace: &mut Trace, start: Start, duration: i64, out: &mut Vec<u8>) {
+    let mut plane = Plane::new(0, "Task Environment");
+    let stop = start.timestamp_ns.saturating_add(duration / 1000);
+    for (name, value) in [("profile_start_time", start.timestamp_ns), ("profile_stop_time", stop)] {
+        plane.fact(trace.texts.number(name), Value::Int(value));
+    }
+    let header = std::mem::take(&mut trace.header);
+    for (name, value) in &header {
+        let key = trace.texts.number(name);
+        let value = match value.parse() {
+            Ok(number) => Value::Int(number),
+            Err(_) => Value::Text(trace.texts.number(value)),
+        };
+        plane.fact(key, value);
+    }
+    plane.finish(&trace.texts, out);
+    let text = |wanted: &str| header.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
+    let rank = text("distributedInfo").filter(|_| trace.ranks.is_empty()).and_then(rank);
+    let rank = rank.map(|rank| format!("rank {rank}"));
+    let parts: Vec<&str> = [text("host_name"), rank.as_deref()].into_iter().flatten().collect();
+    if !parts.is_empty() {
+        message(out, XSpace::HOSTNAMES, parts.join(" ").as_bytes());
+    }
+}
+
+/// The rank in `{"backend": "nccl", "rank": 3, ...}`.
+fn rank(info: &str) -> Option<i64> {
+    let JsonValue::Object(fields) = JsonValue::parse(info.as_bytes(), true).ok()? else { return None };
+    fields.iter().find_map(|(name, value)| match (name.as_ref(), value) {
+        ("rank", JsonValue::Int(rank)) => Some(*rank),
+        _ => None,
+    })
 }
 
 #[cfg(test)]

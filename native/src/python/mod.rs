@@ -9,7 +9,6 @@ mod hlo;
 mod kineto;
 mod patterns;
 mod protos;
-mod step_work;
 mod steps;
 mod system;
 mod tf_data;
@@ -33,7 +32,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     patterns::register(module)?;
     protos::register(module)?;
     system::register(module)?;
-    step_work::register(module)?;
     steps::register(module)?;
     timeline::register(module)?;
     times::register(module)?;

@@ -1,15 +1,14 @@
-//! Self times, sums by key and priority sweeps for the op and step analyses.
+//! Self times, sums by key, priority sweeps and the work of steps for the op and step analyses.
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
+use super::calls::without_gil;
 use crate::error::{Error, Result};
-use crate::kernels::contents;
 use crate::kernels::core_ops::{ClockStats, OpLine};
+use crate::kernels::step_work::{Runs, Sums as WorkSums};
 use crate::kernels::{self_time, sweep};
 use crate::system::parallel;
-
-use super::calls::without_gil;
 
 type Ints<'py> = PyReadonlyArray1<'py, i64>;
 type OutInts<'py> = Bound<'py, PyArray1<i64>>;
@@ -170,7 +169,7 @@ fn line_contents<'py>(
     let found = without_gil(py, || {
         same_length(&[begin.len(), duration.len(), row.len()])?;
         ranges(start, begin.len())?;
-        Ok(contents::contents(start, begin, duration, row))
+        Ok(sweep::contents(start, begin, duration, row))
     })?;
     let (begin, end) = (found.begin.into_pyarray(py), found.end.into_pyarray(py));
     Ok((begin, end, found.busy.into_pyarray(py), found.names.into_pyarray(py)))
@@ -214,6 +213,58 @@ fn priority_times<'py>(
     Ok((found.all.into_pyarray(py), found.inside.into_pyarray(py), found.present.into_pyarray(py)))
 }
 
+/// Begin, end, op and kind of runs; slot of each op; begins and ends of steps.
+type PartIn<'py> =
+    (Ints<'py>, Ints<'py>, PyReadonlyArray1<'py, i32>, PyReadonlyArray1<'py, u8>, Ints<'py>, (Ints<'py>, Ints<'py>));
+type SumsOut<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i64>>);
+const MOST_SUMS: usize = 1 << 30;
+
+fn check(holds: bool, what: &'static str) -> Result<()> {
+    if holds { Ok(()) } else { Err(Error::argument(what)) }
+}
+
+fn fits(runs: &Runs, keys: usize) -> Result<()> {
+    let length = runs.begin.len();
+    check([runs.end.len(), runs.op.len(), runs.work.len()] == [length; 3], "columns of different length")?;
+    check(runs.steps.0.len() == runs.steps.1.len(), "columns of different length")?;
+    check(runs.op.iter().all(|&op| (op as usize) < runs.key_of_op.len()), "op")?;
+    check(runs.key_of_op.iter().all(|&key| (key as u64) < keys as u64), "key")
+}
+
+#[pyfunction]
+fn step_work<'py>(
+    py: Python<'py>,
+    parts: Vec<PartIn<'py>>,
+    kind: u8,
+    keys: usize,
+    few: usize,
+) -> PyResult<SumsOut<'py>> {
+    let parts = parts
+        .iter()
+        .map(|(begin, end, op, work, key_of_op, (since, until))| {
+            Ok(Runs {
+                begin: begin.as_slice()?,
+                end: end.as_slice()?,
+                op: op.as_slice()?,
+                work: work.as_slice()?,
+                kind,
+                key_of_op: key_of_op.as_slice()?,
+                steps: (since.as_slice()?, until.as_slice()?),
+            })
+        })
+        .collect::<PyResult<Vec<_>>>()?;
+    let found = without_gil(py, || {
+        check(keys.checked_mul(few.max(1)).is_some_and(|sums| sums <= MOST_SUMS), "too many sums")?;
+        let mut sums = WorkSums::new(keys, few);
+        for runs in &parts {
+            fits(runs, keys)?;
+            sums.add(runs);
+        }
+        Ok(sums)
+    })?;
+    Ok((found.time.into_pyarray(py), found.by_step.into_pyarray(py), found.runs.into_pyarray(py)))
+}
+
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(self_times, module)?)?;
     module.add_function(wrap_pyfunction!(nested_times, module)?)?;
@@ -222,5 +273,6 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(core_ops, module)?)?;
     module.add_function(wrap_pyfunction!(line_contents, module)?)?;
     module.add_function(wrap_pyfunction!(covered, module)?)?;
-    module.add_function(wrap_pyfunction!(priority_times, module)?)
+    module.add_function(wrap_pyfunction!(priority_times, module)?)?;
+    module.add_function(wrap_pyfunction!(step_work, module)?)
 }

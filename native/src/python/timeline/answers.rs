@@ -12,7 +12,7 @@ use crate::timeline::answer::payload::{self, Container, Strings};
 use crate::timeline::answer::{counter, hits, legacy, series, typed};
 use crate::timeline::packed::gzip::{self, Part};
 use crate::timeline::packed::{Source, pack};
-use crate::timeline::query::{lod, samples, search};
+use crate::timeline::query::{lod, search, select};
 
 /// A text, and its raw deflate form that ends at a byte.
 type Text<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
@@ -138,11 +138,11 @@ fn trace_series<'py>(
     Ok(PyBytes::new(py, &bytes))
 }
 
-/// Positions of the samples that a window (ps) shows; see `samples::visible`.
+/// Positions of the samples that a window (ps) shows; see `select::visible_samples`.
 #[pyfunction]
 fn visible_samples(py: Python<'_>, begin: Read<'_, i64>, window: (i64, i64), step: i64) -> PyResult<Array<u32>> {
     let begin = begin.as_slice()?;
-    let shown = without_gil(py, || Ok(samples::visible(begin, window, step)))?;
+    let shown = without_gil(py, || Ok(select::visible_samples(begin, window, step)))?;
     Ok(shown.into_pyarray(py).unbind())
 }
 

@@ -3,7 +3,7 @@
 use crate::json::text::Sink;
 use crate::system::parallel;
 use crate::timeline::answer::arguments::{Args, Value, stringly};
-use crate::timeline::model::ties::Kind;
+use crate::timeline::model::order::Kind;
 use crate::timeline::model::timeline::Timeline;
 use crate::timeline::model::trace::{NO_GROUP, Trace};
 use crate::timeline::query::select::{Run, Selection, by_track};

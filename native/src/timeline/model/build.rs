@@ -5,9 +5,9 @@ use crate::system::parallel;
 use crate::timeline::model::lengths::Lengths;
 use crate::timeline::model::names::Names;
 use crate::timeline::model::sparse::Sparse;
-use crate::timeline::model::table::{Segment, Table};
 use crate::timeline::model::trace::{Row, Trace, TrackId, WIDE};
 use crate::timeline::model::track::{Inputs, Target, everything_shown, fill_track, shown};
+use crate::timeline::model::track::{Segment, Table};
 
 /// Builds a trace. `segments` must be sorted by track, `tracks` ascending, `names` ascending.
 ///

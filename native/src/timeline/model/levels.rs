@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::timeline::model::order::Kind;
 use crate::timeline::model::order::Order;
-use crate::timeline::model::ties::Kind;
 use crate::timeline::model::trace::Trace;
 use crate::timeline::model::visibility::{Candidate, Verdict, Visibility};
 

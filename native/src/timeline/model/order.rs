@@ -3,6 +3,7 @@
 //! Every row is ascending already, so time is cut into slices that hold a few thousand events; each slice is sorted
 //! on its own while it is in the cache.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use crate::kernels::rows::Seeded;
@@ -11,7 +12,6 @@ use crate::system::parallel;
 use crate::timeline::model::lengths::{narrow, widen};
 use crate::timeline::model::slice::Work;
 use crate::timeline::model::sparse::Sparse;
-use crate::timeline::model::ties::{Kind, before, kind_of};
 use crate::timeline::model::trace::Trace;
 
 /// Events per slice, about.
@@ -281,13 +281,53 @@ fn sort_slices(trace: &Trace, slices: &Slices, range: std::ops::Range<usize>, mu
     }
 }
 
+/// Kind of an event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Kind {
+    Plain,
+    Flow,
+    /// Asynchronous flow event: has no track of its own in a trace viewer.
+    Async,
+    /// One of more than 256 events with the same begin.
+    Dropped,
+}
+
+/// Kind of an event, by its flow and whether it is asynchronous.
+pub fn kind_of(trace: &Trace, event: u32) -> Kind {
+    if trace.flow.is_empty() {
+        return Kind::Plain;
+    }
+    let event = event as usize;
+    match (trace.flow.index(event), trace.asynchronous.index(event)) {
+        (Some(_), Some(_)) => Kind::Async,
+        (Some(_), None) => Kind::Flow,
+        _ => Kind::Plain,
+    }
+}
+
+/// Order among events that begin together.
+fn tie(trace: &Trace, event: u32, track: u32) -> (Reverse<i64>, u32, bool, u32, u32) {
+    let e = event as usize;
+    let id = trace.tracks[track as usize];
+    let asynchronous = kind_of(trace, event) == Kind::Async;
+    // Asynchronous events belong to no thread and come behind those that do.
+    (Reverse(trace.duration(e)), id.pid, asynchronous, if asynchronous { 0 } else { id.tid }, trace.name[e])
+}
+
+/// Compares two events that begin together; most of them differ in length.
+#[inline]
+fn before(trace: &Trace, a: (u32, u32), b: (u32, u32)) -> std::cmp::Ordering {
+    let length = |(event, _): (u32, u32)| trace.duration(event as usize);
+    length(b).cmp(&length(a)).then_with(|| tie(trace, a.0, a.1).cmp(&tie(trace, b.0, b.1)))
+}
+
 #[cfg(test)]
 mod tests {
     use std::cmp::Reverse;
 
     use super::*;
     use crate::timeline::model::build::tests::{trace_of, trace_with};
-    use crate::timeline::model::ties::tie;
 
     #[test]
     fn samples_are_numbered_behind_the_threads_of_their_process() {

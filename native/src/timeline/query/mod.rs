@@ -1,7 +1,6 @@
 //! What a window of the timeline shows: events of a trace viewer, boxes of a canvas, events found by name, sums per name.
 
 pub mod lod;
-pub mod samples;
 pub mod search;
 pub mod select;
 pub mod sums;
