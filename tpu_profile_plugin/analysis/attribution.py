@@ -74,7 +74,8 @@ class EventOp(NamedTuple):
 
     def filled_from(self, other: EventOp) -> EventOp:
         """The op with what only `other` knows of it."""
-        return EventOp(*(own if own not in ("", None) else more for own, more in zip(self, other, strict=True)))
+        known = {name: value for name, value in self._asdict().items() if value not in ("", None)}
+        return other._replace(**known)
 
     @property
     def source(self) -> str:

@@ -17,10 +17,10 @@ from tpu_profile_plugin.server.catalog import (
     all_hosts,
     chosen_hosts,
     hosts_offered,
-    load_tools,
 )
 from tpu_profile_plugin.server.http.answer import JSON, NEVER, Answer, json_answer, text_answer
 from tpu_profile_plugin.server.http.query import Place, Query
+from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.server.options import Options
 from tpu_profile_plugin.server.results import Results, Side, ToolRequest
 from tpu_profile_plugin.units import MS_PER_S, NS_PER_MS
