@@ -143,7 +143,8 @@ class Collector:
                     for view in views(tool):
                         yield (answer := self._data(Request(run, tool["id"], host, view)))
                         if tool["id"] == "memory_profile" and answer.status == 200:
-                            yield from self._allocators(run, host, json.loads(answer.body)["memoryIds"])
+                            memories = [memory["id"] for memory in json.loads(answer.body)["memories"]]
+                            yield from self._allocators(run, host, memories)
         for host in ("", *(tool["host_names"][0] for tool in shown[:1] if tool["host_names"])):
             shown_host = "" if host == _ALL else host
             yield self._data(Request(run, "smart_suggestion", shown_host, {}))

@@ -35,6 +35,37 @@ export interface AllocationsOverTime {
   readonly left_out: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** Memory of an allocator. */
+export interface AllocatorMemory {
+  /** Number of the device, or name of the allocator. */
+  readonly id: string;
+  readonly peak: AllocatorPeak;
+  /** Its events: all up to 1,000, else the one with most in use of each of 1,000 groups. */
+  readonly timeline: TableData;
+  /** Allocations at the peak, the largest first, equal ones together; last those that are no recorded allocation. */
+  readonly live: TableData;
+}
+
+/** State of an allocator when most memory is in use; sizes are bytes, all 0 if none ever is. */
+export interface AllocatorPeak {
+  /** Since the start of the recording. */
+  readonly time_ps: number;
+  /** Reserved for temporaries of running programs. */
+  readonly stack: number;
+  /** Allocated. */
+  readonly heap: number;
+  /** Stack and heap. */
+  readonly used: number;
+  /** Available. */
+  readonly free: number;
+  /** What the allocator manages; 0 if unknown, as of PyTorch's allocator of the host. */
+  readonly capacity: number;
+  /** Largest heap since the program started, also before the recording. */
+  readonly lifetime: number;
+  /** Of the free memory, 0 to 1. */
+  readonly fragmentation: number;
+}
+
 /** Batching configuration of one model; 0 or "" where it was not recorded. */
 export interface BatchingParameters {
   readonly num_batch_threads: number;
@@ -317,6 +348,16 @@ export interface MemoryPart {
   readonly bytes: readonly number[];
 }
 
+/** Memory of a host's allocators over time; times are whole picoseconds of the recording. */
+export interface MemoryProfile {
+  /** By name. */
+  readonly memories: readonly AllocatorMemory[];
+  /** Runs of compiled programs on TPUs. */
+  readonly modules: TableData;
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
 /** Requests or batches of a model: single ones by percentile, and averages. */
 export interface Percentiles {
   /** The single ones in order of their percentile, the average of each batch size, and last the average of all. */
@@ -524,6 +565,7 @@ export interface WaitForStart {
 /** What `/page` answers, by the id of the tool. */
 export interface Documents {
   readonly kernel_stats: KernelStats;
+  readonly memory_profile: MemoryProfile;
   readonly pod_viewer: Pod;
   readonly inference_profile: InferenceProfile;
   readonly smart_suggestion: RunFindings;

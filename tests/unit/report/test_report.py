@@ -145,7 +145,7 @@ def test_the_memory_of_each_allocator_is_stored() -> None:
 
     def ask(route: str, _: Any) -> bytes:
         made = {"runs_info": [{"run": "r"}], "config": {}, "run_info": {"run": "r", "tools": [tool]}}
-        return json.dumps({"memoryIds": ["0", "GPU_0_bfc"]} if route == "page" else made[route]).encode()
+        return json.dumps({"memories": [{"id": "0"}, {"id": "GPU_0_bfc"}]} if route == "page" else made[route]).encode()
 
     stored = {one.key for one in Collector(ask, "r", None, None).answers()}
     place = '["host","h"],["memory_id","{}"],["run","r"],["tag","allocations_over_time"]]'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from builders.answers import answer
+from builders.answers import answer, rows
 from builders.programs.buffers import allocation, assignment, buffer, instruction_id, profile
 from builders.programs.hlo import op, program
 
@@ -100,11 +100,10 @@ plane 1 "/host:CPU"
 """
 
 
-def test_extended_times_of_the_memory_profile_are_those_of_the_recording() -> None:
-    def times(**params: str) -> tuple[str, list[str]]:
-        one = answer(memory_profile.TOOL, TWO_LINES, **params)["memoryProfilePerAllocator"][""]
-        points = [point["timeOffsetPs"] for point in one["sampledTimelineSnapshots"]]
-        return one["profileSummary"]["peakStatsTimePs"], points
-
-    assert times() == ("2000000", ["1000000", "2000000"])
-    assert times(page=True) == ("902000000", ["6000000", "902000000"])
+def test_times_of_the_memory_profile_are_those_of_the_recording() -> None:
+    of_xprof = answer(memory_profile.TOOL, TWO_LINES)["memoryProfilePerAllocator"][""]
+    points = [point["timeOffsetPs"] for point in of_xprof["sampledTimelineSnapshots"]]
+    assert (of_xprof["profileSummary"]["peakStatsTimePs"], points) == ("2000000", ["1000000", "2000000"])
+    (memory,) = answer(memory_profile.TOOL, TWO_LINES, page=True)["memories"]
+    assert memory["peak"]["time_ps"] == 902_000_000
+    assert rows(memory["timeline"], "time") == [[6_000_000], [902_000_000]]

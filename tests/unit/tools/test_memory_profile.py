@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from builders.answers import answer
+from builders.answers import answer, rows
 from builders.shown import profile
 
 from tpu_profile_plugin.analysis.memory.allocations import allocations, timeline
@@ -252,8 +252,40 @@ def test_module_runs() -> None:
     first = {"name": "jit_f(7)", "startTimePs": "2000000", "endTimePs": "7000000", "id": "0", "planeName": "TPU:1"}
     assert runs == [first, {**first, "startTimePs": "9000000", "endTimePs": "10000000", "id": "1"}]
     # For the page both count from the start of the recording.
-    since_recording = answer(TOOL, text, page=True)["hloModules"]
-    assert [run["startTimePs"] for run in since_recording] == ["3000000", "10000000"]
+    since_recording = answer(TOOL, text, page=True)["modules"]
+    assert rows(since_recording, "module", "device", "start", "end", "duration", "id") == [
+        ["jit_f(7)", "TPU:1", 3_000_000, 8_000_000, 5_000_000, "0"],
+        ["jit_f(7)", "TPU:1", 10_000_000, 11_000_000, 1_000_000, "1"],
+    ]
+
+
+def test_the_page_receives_numbers_and_no_texts_for_nothing() -> None:
+    text = thread(
+        event(1, "Allocation", 1, 100, 300, tf_op='"aten::mm:PyTorch"', shape='"[5]"', data_type=1),
+        event(2, "Allocation", 2, 100, 400, tf_op='"(null)"', shape='"unknown"', data_type=0, bytes_reserved=7),
+        event(3, "Deallocation", 2, 100, 200),
+    )
+    (memory,) = answer(TOOL, text, page=True)["memories"]
+    assert memory["peak"] == {
+        **{"time_ps": 7_000_000, "stack": 7, "heap": 400, "used": 407, "free": 600, "capacity": 1007},
+        **{"lifetime": 900, "fragmentation": 0.0},
+    }
+    assert rows(memory["timeline"], "event", "allocation", "op", "dtype", "shape", "used") == [
+        ["allocation", 100, "aten::mm", "float", "[5]", 300],
+        ["allocation", 100, None, None, None, 407],
+        ["deallocation", -100, None, None, None, 200],
+    ]
+    assert rows(memory["live"], "op", "allocation", "occurrences", "region") == [
+        ["Allocated before or not recorded", 200, 1, "persist/dynamic"],
+        [None, 100, 1, None],
+        ["aten::mm", 100, 1, None],
+        ["stack", 7, 1, "stack"],
+    ]
+
+
+def test_without_free_memory_the_capacity_is_unknown() -> None:
+    (memory,) = answer(TOOL, thread(event(1, "Allocation", 1, 1, 1000)), page=True)["memories"]
+    assert (memory["peak"]["used"], memory["peak"]["capacity"]) == (1000, 0)
 
 
 def test_several_hosts_are_refused() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from tpu_profile_plugin.compat.xprof import (
     inference_profile,
     kernel_stats,
+    memory_profile,
     pod_viewer,
     smart_suggestion,
     trace_viewer,
@@ -47,6 +48,7 @@ FORMS: dict[str, Tool] = {
     for tool in (
         inference_profile.TOOL,
         kernel_stats.TOOL,
+        memory_profile.TOOL,
         pod_viewer.TOOL,
         trace_viewer.LEGACY,
         trace_viewer.TOOL,

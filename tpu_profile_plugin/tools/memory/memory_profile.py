@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import events_of_lines, offsets_in_line
 from tpu_profile_plugin.analysis.common.reasons import NO_ALLOCATIONS_IN_PYTORCH, Reason
-from tpu_profile_plugin.analysis.memory.allocations import (
-    INVALID,
-    Allocations,
-    MemoryPeak,
-    SpecialAllocation,
-    TextColumn,
-    memory_peak,
-)
-from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
+from tpu_profile_plugin.analysis.memory.allocations import INVALID, MemoryPeak, TextColumn, memory_peak
+from tpu_profile_plugin.columns import EventFilter
+from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.allocations import host_allocations
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tools.params import Param
-from tpu_profile_plugin.tools.payload import Raw
+from tpu_profile_plugin.tables.document import Document
+from tpu_profile_plugin.tables.table import Table, integers, numbers, texts
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
@@ -33,24 +26,129 @@ MAX_ALLOCATORS = 4096
 
 _TPU = "/device:TPU:"
 _MODULES = "XLA Modules"
-_STATS = (
-    '{"stackReservedBytes":"%d","heapAllocatedBytes":"%d","freeMemoryBytes":"%d","fragmentation":%r,'
-    '"peakBytesInUse":"%d"}'
+_NO_TEXT = ("(null)", INVALID, "unknown")
+"""Texts for "none" that runtimes record."""
+_OPS = {"unused preallocated device memory": "Allocated before or not recorded"}
+"""Names of memory that belongs to no recorded allocation, as in the chart of memory over time."""
+_OP = "The op that requested the memory."
+_TIMELINE = (
+    integers("time", "Timestamp", "ps", "From the start of the recording."),
+    texts("event", "Event", "Allocation or deallocation."),
+    integers("requested", "Requested size", "bytes", "Negative for deallocations."),
+    integers("allocation", "Allocation size", "bytes", "Negative for deallocations."),
+    texts("op", "Op name", _OP),
+    texts("step", "Step", "Step that the event belongs to."),
+    texts("region", "Region type", "Purpose of the memory."),
+    texts("dtype", "Data type", "Type of the elements."),
+    texts("shape", "Shape", "Dimensions of the tensor."),
+    integers("used", "Memory in use", "bytes", "Stack + heap after the event."),
+    integers("stack", "Stack", "bytes", ""),
+    integers("heap", "Heap", "bytes", ""),
+    integers("free", "Free", "bytes", ""),
+    numbers("fragmentation", "Fragmentation", "fraction", "Lower is better."),
 )
-_ACTIVITY = (
-    '{"memoryActivity":%s,"requestedBytes":"%d","allocationBytes":"%d","address":"%d","tfOpName":%s,"stepId":"%d",'
-    '"regionType":%s,"dataType":%s,"tensorShape":%s}'
-)
-_SNAPSHOT = '{"timeOffsetPs":"%d","aggregationStats":' + _STATS + ',"activityMetadata":' + _ACTIVITY + "}"
-_SUMMARY = (
-    '{"peakBytesUsageLifetime":"%d","peakStats":' + _STATS + ',"peakStatsTimePs":"%d","memoryCapacity":"%d"}'
+_LIVE = (
+    texts("op", "Op name", _OP + "\nRecorded by TensorFlow only."),
+    integers("allocation", "Allocation size", "bytes",
+             "Bytes allocated: the requested size rounded up by the allocator."),
+    integers("requested", "Requested size", "bytes", "Bytes that the program requested."),
+    integers("occurrences", "Occurrences", "", "Number of identical allocations that are live at the peak."),
+    texts("region", "Region type", "Purpose: temp, output, persist/dynamic (kept across steps), stack."),
+    texts("dtype", "Data type", "Type of the elements."),
+    texts("shape", "Shape", "Dimensions of the tensor."),
 )  # fmt: skip
-_ACTIVE = '{"snapshotIndex":"%d","specialIndex":"%d","numOccurrences":"%d"}'
-_MODULE = '{"name":%s,"startTimePs":"%d","endTimePs":"%d","id":"%d","planeName":%s}'
+_RUNS = (
+    texts("module", "HLO module", "Name and program id of the compiled program."),
+    texts("device", "Device", "Device that ran it."),
+    integers("start", "Start", "ps", "From the start of the recording."),
+    integers("end", "End", "ps", "From the start of the recording."),
+    integers("duration", "Duration", "ps", "End - start."),
+    texts("id", "Id", "Number of the run within the profile."),
+)
 
 
-def build(run: Run, query: Query) -> Raw:
-    """JSON as in XProf: per allocator a timeline and a breakdown of the peak; and the runs of modules."""
+@dataclass(frozen=True)
+class AllocatorPeak:
+    """State of an allocator when most memory is in use; sizes are bytes, all 0 if none ever is.
+
+    Attributes:
+      time_ps: since the start of the recording.
+      stack: reserved for temporaries of running programs.
+      heap: allocated.
+      used: stack and heap.
+      free: available.
+      capacity: what the allocator manages; 0 if unknown, as of PyTorch's allocator of the host.
+      lifetime: largest heap since the program started, also before the recording.
+      fragmentation: of the free memory, 0 to 1.
+    """
+
+    time_ps: int
+    stack: int
+    heap: int
+    used: int
+    free: int
+    capacity: int
+    lifetime: int
+    fragmentation: float
+
+
+@dataclass(frozen=True)
+class AllocatorMemory:
+    """Memory of an allocator.
+
+    Attributes:
+      id: number of the device, or name of the allocator.
+      timeline: its events: all up to 1,000, else the one with most in use of each of 1,000 groups.
+      live: allocations at the peak, the largest first, equal ones together; last those that are no recorded allocation.
+    """
+
+    id: str
+    peak: AllocatorPeak
+    timeline: Table
+    live: Table
+
+
+@dataclass(frozen=True)
+class MemoryProfile(Document):
+    """Memory of a host's allocators over time; times are whole picoseconds of the recording.
+
+    Attributes:
+      memories: by name.
+      modules: runs of compiled programs on TPUs.
+    """
+
+    memories: Sequence[AllocatorMemory]
+    modules: Table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recorded:
+    """Allocations of a host by allocator, and the runs of modules on its TPU cores."""
+
+    peaks: dict[str, MemoryPeak]
+    module_names: list[str]
+    module_cores: list[str]
+    module_begin_ps: I64
+    module_end_ps: I64
+
+
+def build(run: Run, query: Query) -> MemoryProfile:
+    """The allocators and module runs of one host."""
+    recorded = recorded_allocations(run, since_recording=True)
+    begin_ps, end_ps = recorded.module_begin_ps, recorded.module_end_ps
+    names, cores = recorded.module_names, recorded.module_cores
+    ids = [str(number) for number in range(len(names))]
+    return MemoryProfile(
+        memories=[_memory(name, peak) for name, peak in recorded.peaks.items()],
+        modules=Table(_RUNS, [names, cores, begin_ps, end_ps, end_ps - begin_ps, ids]),
+    )
+
+
+def recorded_allocations(run: Run, *, since_recording: bool) -> Recorded:
+    """Allocations of the only host; times count from the start of the recording, or from that of each line.
+
+    Raises BadRequest for several hosts, NoData for impossibly many allocators.
+    """
     if len(run.profiles) > 1:
         raise BadRequest(
             "The memory profile shows one host at a time: select one with 'host'.",
@@ -58,104 +156,98 @@ def build(run: Run, query: Query) -> Raw:
             hosts=[host.name for host in run.profiles],
         )
     host = run.profiles[0]
-    since_recording = query.flag("extended")
     runs = [EventFilter(plane, lines=(_MODULES,)) for plane in host.lazy.planes if plane.name.startswith(_TPU)]
-    recorded, cores = host_allocations(host, runs, since_recording=since_recording)
+    recorded, planes = host_allocations(host, runs, since_recording=since_recording)
     count = len(np.unique(recorded.memory.code)) if recorded else 0
     if count > MAX_ALLOCATORS:
         raise NoData(f"Host {host.name!r} names {count} allocators; at most {MAX_ALLOCATORS} can be shown.")
-    per_memory = {name: memory_peak(rows) for name, rows in (recorded.by_memory() if recorded else {}).items()}
-    parts = (f"{_text(name)}:{_allocator(peak)}" for name, peak in per_memory.items())
-    modules = _modules(host.lazy, cores, since_recording=since_recording)
-    body = (
-        f'{{"memoryProfilePerAllocator":{{{",".join(parts)}}},"numHosts":1,"memoryIds":{json.dumps(list(per_memory))},'
-        f'"version":1,"hloModules":[{",".join(modules)}]}}'
-    )
-    return Raw(body.encode("utf-8", "replace"))
-
-
-def _allocator(profile: MemoryPeak) -> str:
-    rows, peak = profile.rows, profile.peak
-    lines = [row for row in profile.active if row >= 0]
-    number = {row: i for i, row in enumerate(lines)}
-    active = (
-        _ACTIVE % (number.get(row, row), -1 if row >= 0 else -1 - row, count)
-        for row, count in zip(profile.active, profile.count, strict=True)
-    )
-    summary = _SUMMARY % (profile.lifetime_peak, *((0,) * 7 if peak is None else _peak_facts(rows, peak)))
-    return (
-        f'{{"memoryProfileSnapshots":[{_snapshots(rows.take(lines))}],"profileSummary":{summary},'
-        f'"activeAllocations":[{",".join(active)}],'
-        f'"specialAllocations":[{",".join(_special(entry, profile.step) for entry in profile.special)}],'
-        f'"sampledTimelineSnapshots":[{_snapshots(rows.take(profile.timeline))}]}}'
-    )
-
-
-def _peak_facts(rows: Allocations, peak: int) -> tuple[float, ...]:
-    in_use, free = int(rows.in_use[peak]), int(rows.free[peak])
-    stats = (int(rows.stack[peak]), int(rows.heap[peak]), free, float(rows.fragmentation[peak]), in_use)
-    return (*stats, int(rows.time_ps[peak]), in_use + free)
-
-
-def _snapshots(rows: Allocations) -> str:
-    kinds = ['"ALLOCATION"' if allocates else '"DEALLOCATION"' for allocates in rows.allocates.tolist()]
-    numbers = (rows.time_ps, rows.stack, rows.heap, rows.free, rows.fragmentation, rows.peak)
-    sizes = (rows.requested, rows.allocated, rows.address.view("uint64"))
-    columns = (
-        *(column.tolist() for column in numbers),
-        kinds,
-        *(column.tolist() for column in sizes),
-        _texts(rows.op),
-        rows.step.tolist(),
-        *(_texts(column) for column in (rows.region, rows.data_type, rows.shape)),
-    )
-    return _filled(_SNAPSHOT, columns)
-
-
-def _filled(template: str, columns: Sequence[Sequence[object]]) -> str:
-    """Formats the template once per row, joined by commas; one formatting step for all rows, for speed."""
-    count = len(columns[0])
-    return ",".join([template] * count) % tuple(chain.from_iterable(zip(*columns, strict=True)))
-
-
-def _texts(column: TextColumn) -> Sequence[str]:
-    encoded: dict[int, str] = {}
-    codes = column.code.tolist()
-    for code in set(codes):
-        encoded[code] = _text(column.texts[code])
-    return [encoded[code] for code in codes]
-
-
-def _text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _special(special: SpecialAllocation, step: int) -> str:
-    size, name, region = special.bytes, _text(special.name), _text(special.region)
-    return _ACTIVITY % ('"ALLOCATION"', size, size, 0, name, step, region, f'"{INVALID}"', '"unknown"')
-
-
-def _modules(space: XSpace, planes: Iterable[Plane], *, since_recording: bool) -> Iterator[str]:
-    """The module runs of each core, numbered consecutively over all cores; times as those of allocations."""
-    count = 0
+    names: list[str] = []
+    cores: list[str] = []
+    begins, ends = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for plane in planes:
-        if not plane.name.startswith(_TPU):
-            continue
-        core = _text(plane.name.removeprefix("/device:"))
-        for line, title in enumerate(plane.lines.name):
-            if title != _MODULES:
-                continue
+        lines = [line for line, title in enumerate(plane.lines.name) if title == _MODULES]
+        for line in lines if plane.name.startswith(_TPU) else ():
             events = plane.lines.events_of(line)
-            row = plane.events.metadata[events]
-            encoded = {i: _text(plane.event_metadata.names[i]) for i in np.unique(row).tolist()}
-            runs = events_of_lines(plane, [line])
-            begin = plane.events.begin_ps[runs] if since_recording else offsets_in_line(space, plane, runs)
-            end = begin + plane.events.duration_ps[events]
-            names = [encoded[i] for i in row.tolist()]
-            numbers = range(count, count + len(names))
-            if names:
-                yield _filled(_MODULE, (names, begin.tolist(), end.tolist(), numbers, [core] * len(names)))
-            count += len(names)
+            names += [plane.event_metadata.names[row] for row in plane.events.metadata[events].tolist()]
+            cores += [plane.name.removeprefix("/device:")] * (len(names) - len(cores))
+            rows = events_of_lines(plane, [line])
+            begins.append(plane.events.begin_ps[rows] if since_recording else offsets_in_line(host.lazy, plane, rows))
+            ends.append(begins[-1] + plane.events.duration_ps[events])
+    return Recorded(
+        peaks={name: memory_peak(rows) for name, rows in (recorded.by_memory() if recorded else {}).items()},
+        module_names=names,
+        module_cores=cores,
+        module_begin_ps=np.concatenate(begins),
+        module_end_ps=np.concatenate(ends),
+    )
+
+
+def _memory(name: str, found: MemoryPeak) -> AllocatorMemory:
+    rows = found.rows.take(found.timeline)
+    sign = np.where(rows.allocates, 1, -1)
+    timeline = {
+        "time": rows.time_ps,
+        "event": ["allocation" if allocates else "deallocation" for allocates in rows.allocates.tolist()],
+        "requested": sign * rows.requested,
+        "allocation": sign * rows.allocated,
+        "op": _ops(rows.op),
+        "step": rows.step.tolist(),
+        "region": _known(rows.region),
+        "dtype": _known(rows.data_type),
+        "shape": _known(rows.shape),
+        "used": rows.in_use,
+        "stack": rows.stack,
+        "heap": rows.heap,
+        "free": rows.free,
+        "fragmentation": rows.fragmentation,
+    }
+    return AllocatorMemory(name, _peak(found), Table(_TIMELINE, timeline), _live(found))
+
+
+def _peak(found: MemoryPeak) -> AllocatorPeak:
+    rows, peak = found.rows, found.peak
+    if peak is None:
+        return AllocatorPeak(0, 0, 0, 0, 0, 0, found.lifetime_peak, 0.0)
+    used, free = int(rows.in_use[peak]), int(rows.free[peak])
+    return AllocatorPeak(
+        time_ps=int(rows.time_ps[peak]),
+        stack=int(rows.stack[peak]),
+        heap=int(rows.heap[peak]),
+        used=used,
+        free=free,
+        capacity=used + free if free > 0 or bool((rows.free[found.timeline] > 0).any()) else 0,
+        lifetime=found.lifetime_peak,
+        fragmentation=float(rows.fragmentation[peak]),
+    )
+
+
+def _live(found: MemoryPeak) -> Table:
+    listed = []
+    recorded = found.rows.take([row for row in found.active if row >= 0])
+    columns = (
+        *(_ops(recorded.op), recorded.allocated.tolist(), recorded.requested.tolist()),
+        *(_known(recorded.region), _known(recorded.data_type), _known(recorded.shape)),
+    )
+    allocations = zip(*columns, strict=True)
+    for row, count in zip(found.active, found.count, strict=True):
+        if row >= 0:
+            op, allocated, requested, *texts_ = next(allocations)
+        else:
+            special = found.special[-1 - row]
+            op, allocated, requested = _OPS.get(special.name, special.name), special.bytes, special.bytes
+            texts_ = [special.region, None, None]
+        listed.append((op, allocated, requested, count, *texts_))
+    return Table(_LIVE, list(zip(*listed, strict=True)) or [[] for _ in _LIVE])
+
+
+def _known(column: TextColumn) -> list[str | None]:
+    texts_ = [None if text in ("", *_NO_TEXT) else text for text in column.texts]
+    return [texts_[code] for code in column.code.tolist()]
+
+
+def _ops(column: TextColumn) -> list[str | None]:
+    """Names of ops, without PyTorch's mark of its framework."""
+    return [text and _OPS.get(text, text.removesuffix(":PyTorch")) for text in _known(column)]
 
 
 def _lacks(facts: RunFacts) -> Reason | None:
@@ -171,9 +263,4 @@ TOOL = Tool(
     build=build,
     lacks=_lacks,
     hosts=HostChoice.ONE,
-    params=(
-        Param(
-            "extended", "bool", False, "Times count from the start of the recording instead of the start of each line."
-        ),
-    ),
 )

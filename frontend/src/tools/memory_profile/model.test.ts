@@ -1,85 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { ApiError } from "../../api/error";
-import { readMemoryProfile } from "./decode";
-import type { Memory } from "./decode";
-import {
-  breakdown,
-  figures,
-  fullest,
-  headline,
-  hidesFree,
-  history,
-  historyChart,
-  moduleTable,
-  modulesOf,
-  peakMark,
-  peaksTable,
-  popUp,
-} from "./model";
-import { ANSWER, NOTHING } from "./testing";
+import type { AllocatorMemory } from "../../base/documents";
+import { tableOf } from "../../base/testing";
+import { figures, fullest, headline, hidesFree, historyChart, isUnnamed, modulesOf, peakMark, peaksTable, popUp } from "./model";
+import { MEMORY, PROFILE } from "./testing";
 
-const profile = readMemoryProfile(ANSWER);
-const memory = profile.memories[0] as Memory;
-
-describe("the response", () => {
-  it("is decoded to numbers and known texts", () => {
-    expect(memory.snapshots).toHaveLength(3);
-    expect(memory.snapshots[0]).toMatchObject({
-      timePs: 1e9,
-      stack: 100,
-      heap: 200,
-      free: 700,
-      release: false,
-      requested: 199,
-      allocated: 200,
-      op: "model/conv/Conv2D",
-      step: "7",
-      dataType: "float",
-    });
-    expect(memory.snapshots[2]).toMatchObject({ release: true, dataType: "", shape: "" });
-    expect(memory.peak).toEqual({
-      timePs: 2e9,
-      stack: 100,
-      heap: 500,
-      free: 400,
-      fragmentation: 0.5,
-      used: 600,
-      capacity: 1000,
-      lifetime: 900,
-    });
-    expect(profile.modules).toEqual([{ id: "3", name: "jit_f(12)", device: "TPU:0", beginPs: 1.5e9, endPs: 1.7e9 }]);
-  });
-
-  it("joins the rows at the peak with their events and with the special rows", () => {
-    expect(memory.live.map(({ op, allocated, occurrences, special }) => [op, allocated, occurrences, special])).toEqual([
-      ["", 300, 1, false],
-      ["model/conv/Conv2D", 200, 2, false],
-      ["stack", 100, 1, true],
-    ]);
-    expect(memory.live[2]).toMatchObject({ dataType: "", shape: "", region: "stack" });
-  });
-
-  it("may be empty, but not malformed", () => {
-    expect(readMemoryProfile(NOTHING)).toEqual({ memories: [], modules: [] });
-    expect(() => readMemoryProfile([])).toThrow(ApiError);
-    expect(() => readMemoryProfile({ ...NOTHING, memoryIds: ["7"] })).toThrow(/memory 7/);
-  });
-});
-
-describe("texts of unknown ops", () => {
-  it("count as no text", () => {
-    const event = { tfOpName: "(null)", regionType: "(null)", memoryActivity: "ALLOCATION" };
-    const one = {
-      ...ANSWER.memoryProfilePerAllocator["0"],
-      sampledTimelineSnapshots: [{ timeOffsetPs: "1", aggregationStats: {}, activityMetadata: event }],
-    };
-    const [snapshot] =
-      readMemoryProfile({ ...ANSWER, memoryProfilePerAllocator: { ...ANSWER.memoryProfilePerAllocator, "0": one } }).memories.find(
-        ({ id }) => id === "0",
-      )?.snapshots ?? [];
-    expect(snapshot).toMatchObject({ op: "", region: "" });
-  });
-});
+const [profile, memory] = [PROFILE, MEMORY];
 
 describe("the summary", () => {
   it("gives usage, time and contents of the peak", () => {
@@ -137,7 +62,7 @@ describe("the summary", () => {
 
   it("hides free memory only if the usage is low", () => {
     expect(hidesFree(memory)).toBe(false);
-    expect(hidesFree(profile.memories[1] as Memory)).toBe(true);
+    expect(hidesFree(profile.memories[1] as AllocatorMemory)).toBe(true);
   });
 });
 
@@ -156,7 +81,7 @@ describe("the series", () => {
   });
 
   it("name the ten fields, sizes of releases negative", () => {
-    const fields = new Map(memory.snapshots[2] ? popUp(memory.snapshots[2]) : []);
+    const fields = new Map(popUp(memory.timeline, 2));
     expect(fields.get("Event")).toBe("deallocation");
     expect(fields.get("Allocation size")).toBe("-300 B");
     expect(fields.get("Op")).toBe("-");
@@ -165,33 +90,23 @@ describe("the series", () => {
 });
 
 describe("the tables", () => {
-  it("have seven columns, missing names as null", () => {
-    const table = breakdown(memory.live);
-    expect(table.columns.map(({ label }) => label)).toEqual([
-      "Op name",
-      "Allocation size",
-      "Requested size",
-      "Occurrences",
-      "Region type",
-      "Data type",
-      "Shape",
+  it("of live allocations may lack the names of all ops", () => {
+    const unnamed = { ...memory, live: tableOf({ op: [null, "stack"], allocation: [1, 2], occurrences: [1, 1] }) };
+    expect([memory, unnamed, { ...memory, live: tableOf({ op: [] }) }].map((one) => one.live.rowCount > 0 && isUnnamed(one))).toEqual([
+      false,
+      true,
+      false,
     ]);
-    expect(table.columns[0]?.values).toEqual([null, "model/conv/Conv2D", "stack"]);
-    expect(history(memory.snapshots).columns[3]?.values).toEqual([200, 300, -300]);
   });
 
   it("choose the runs of the memory's device", () => {
-    expect(modulesOf(profile.modules, "0")).toHaveLength(1);
-    expect(modulesOf([...profile.modules, { id: "4", name: "g", device: "TPU:1", beginPs: 0, endPs: 1 }], "1").map(({ id }) => id)).toEqual(
-      ["4"],
-    );
-    expect(modulesOf(profile.modules, "GPU_0_bfc")).toHaveLength(1);
-    expect(moduleTable(profile.modules).columns.map(({ values }) => values[0])).toEqual(["jit_f(12)", "TPU:0", 1.5e9, 1.7e9, 2e8, "3"]);
+    const runs = tableOf({ device: ["TPU:0", "TPU:1"], id: ["3", "4"] });
+    expect(["0", "1", "GPU_0_bfc"].map((id) => modulesOf(runs, id).columns[1]?.values)).toEqual([["3"], ["4"], ["3", "4"]]);
   });
 });
 
 it("shows the peak of a base beside its own", () => {
-  const base: Memory = { ...memory, peak: { ...memory.peak, used: 450, heap: 350 } };
+  const base: AllocatorMemory = { ...memory, peak: { ...memory.peak, used: 450, heap: 350 } };
   const table = peaksTable(memory, base);
   expect(table.columns.map(({ values }) => values.slice(0, 3))).toEqual([
     ["Peak memory usage", "Stack reservation", "Heap allocation"],

@@ -1,13 +1,13 @@
 // Summary, figures, chart and tables of the memory profile page. Pure.
-import { columnsOf, makeTable } from "../../base/table/columns";
+import { columnOf, numbersOf, textsOf } from "../../api/payload/fields";
 import type { Colour, Mark, StepsChart } from "../../base/chart/chart_spec";
 import { amountsTable } from "../../base/table/difference";
 import { formatBytes, formatCount, formatExact, formatPercent, formatTime, plural } from "../../base/format";
 import type { TableData } from "../../base/table/table_data";
+import { pickRows, rowsWhere } from "../../base/table/transform";
 import type { Figure } from "../../widgets/content/figures";
 import type { SharePart } from "../../widgets/chart/share_bar";
-import { NOT_SEEN } from "./decode";
-import type { Activity, LiveRow, Memory, MemoryProfile, ModuleRun, Snapshot } from "./decode";
+import type { AllocatorMemory, MemoryProfile } from "../../base/documents";
 
 /** Red, orange and green, as the user documents say; stripes and order tell them apart with red-green colour blindness. */
 export const PARTS: Readonly<Record<"stack" | "heap" | "free", { name: string; colour: Colour; striped: boolean; help: string }>> = {
@@ -37,8 +37,8 @@ const NEARLY_FULL = 0.8;
 const share = (part: number, whole: number): number => (whole > 0 ? part / whole : 0);
 
 /** The memory with the largest used share at its peak; the first if several are equal. */
-export function fullest(memories: readonly Memory[]): Memory | null {
-  let best: Memory | null = null;
+export function fullest(memories: readonly AllocatorMemory[]): AllocatorMemory | null {
+  let best: AllocatorMemory | null = null;
   for (const memory of memories) {
     if (!best || share(memory.peak.used, memory.peak.capacity) > share(best.peak.used, best.peak.capacity)) best = memory;
   }
@@ -53,22 +53,19 @@ export interface Summary {
 }
 
 /** The summary. */
-export function headline(profile: MemoryProfile, memory: Memory): Summary {
+export function headline(profile: MemoryProfile, memory: AllocatorMemory): Summary {
   const { peak } = memory;
   const full = share(peak.used, peak.capacity);
   const state = full >= FULL ? "Memory is full" : full >= NEARLY_FULL ? "Memory is nearly full" : "Memory is not full";
-  const largest = memory.live.reduce<LiveRow | null>(
-    (best, row) => (best === null || row.allocated * row.occurrences > best.allocated * best.occurrences ? row : best),
-    null,
-  );
+  const live = liveRows(memory);
+  const largest = live.reduce<LiveRow | null>((best, row) => (best === null || row.bytes > best.bytes ? row : best), null);
   const sentences = [
-    `The peak is ${formatTime(peak.timePs)} after the start of the recording, with a fragmentation of the free ` +
+    `The peak is ${formatTime(peak.time_ps)} after the start of the recording, with a fragmentation of the free ` +
       `memory of ${formatPercent(100 * peak.fragmentation)}.`,
   ];
   if (largest && peak.used > 0) {
-    const bytes = largest.allocated * largest.occurrences;
     sentences.push(
-      `${formatPercent(100 * share(bytes, peak.used))} of the memory in use belongs to ${liveName(largest)} (${formatBytes(bytes)}).`,
+      `${formatPercent(100 * share(largest.bytes, peak.used))} of the memory in use belongs to ${liveName(largest)} (${formatBytes(largest.bytes)}).`,
     );
   }
   if (peak.lifetime > peak.used)
@@ -93,18 +90,39 @@ export function headline(profile: MemoryProfile, memory: Memory): Summary {
   };
 }
 
+/** Rows of the live allocations that are no recorded allocation. */
+const STACK = "stack";
+const NOT_SEEN = "Allocated before or not recorded";
+
+interface LiveRow {
+  op: string;
+  occurrences: number;
+  /** Of all occurrences. */
+  bytes: number;
+}
+
+function liveRows({ live }: AllocatorMemory): LiveRow[] {
+  const what = "the live allocations";
+  const [sizes, counts] = [numbersOf(live, "allocation", what), numbersOf(live, "occurrences", what)];
+  return textsOf(live, "op", what).map((op, row) => ({ op, occurrences: counts[row] ?? 0, bytes: (sizes[row] ?? 0) * (counts[row] ?? 0) }));
+}
+
+/** No recorded allocation at the peak has the name of its op. */
+export function isUnnamed(memory: AllocatorMemory): boolean {
+  return memory.live.rowCount > 0 && liveRows(memory).every(({ op }) => op === "" || op === STACK || op === NOT_SEEN);
+}
+
 /** The name of a row within a sentence. */
-function liveName(row: LiveRow): string {
-  if (row.op === "stack") return "the stack of running programs";
-  if (row.op === NOT_SEEN) return "what was allocated before the recording, or is not recorded";
-  if (row.special) return `"${row.op}"`;
-  return row.op || (row.occurrences > 1 ? `${row.occurrences} allocations of an unnamed op` : "an allocation of an unnamed op");
+function liveName({ op, occurrences }: LiveRow): string {
+  if (op === STACK) return "the stack of running programs";
+  if (op === NOT_SEEN) return "what was allocated before the recording, or is not recorded";
+  return op || (occurrences > 1 ? `${occurrences} allocations of an unnamed op` : "an allocation of an unnamed op");
 }
 
 /** The summary fields. */
-export function figures(memory: Memory): Figure[] {
-  const { peak, snapshots } = memory;
-  const releases = snapshots.filter((one) => one.release).length;
+export function figures(memory: AllocatorMemory): Figure[] {
+  const { peak, timeline } = memory;
+  const releases = textsOf(timeline, "event", "the timeline").filter((event) => event === "deallocation").length;
   const bytes = (name: string, value: number, help: string, more: Partial<Figure> = {}): Figure => ({
     name,
     value: formatBytes(value),
@@ -114,7 +132,7 @@ export function figures(memory: Memory): Figure[] {
   });
   const counted = "Number among the points of the timeline: all events up to 1,000, else a sample.\nSource: trace.";
   return [
-    { name: "Allocations", value: formatCount(snapshots.length - releases), help: counted },
+    { name: "Allocations", value: formatCount(timeline.rowCount - releases), help: counted },
     { name: "Deallocations", value: formatCount(releases), help: counted },
     bytes(
       "Memory capacity",
@@ -134,8 +152,8 @@ export function figures(memory: Memory): Figure[] {
     ),
     {
       name: "Time of the peak",
-      value: formatTime(peak.timePs),
-      exact: formatExact(peak.timePs, "ps"),
+      value: formatTime(peak.time_ps),
+      exact: formatExact(peak.time_ps, "ps"),
       help: "Time of the peak within this profile, from the start of the recording, as in the trace viewer.",
       part: true,
     },
@@ -157,71 +175,25 @@ export function figures(memory: Memory): Figure[] {
 }
 
 /** Whether free memory should be hidden initially. */
-export function hidesFree({ peak }: Memory): boolean {
+export function hidesFree({ peak }: AllocatorMemory): boolean {
   return share(peak.used, peak.capacity) < SMALL_USE;
 }
 
-const signed = (row: Activity, bytes: number): string => (row.release ? `-${formatBytes(bytes)}` : formatBytes(bytes));
+const TIPS = ["event", "requested", "allocation", "op", "step", "region", "dtype", "shape", "used"] as const;
 
 /** The fields of the tooltip, in order. */
-export function popUp(one: Snapshot): [string, string][] {
-  const known = (value: string): string => value || "-";
+export function popUp(timeline: TableData, row: number): [string, string][] {
+  const bytes = (id: string): string => formatBytes(numbersOf(timeline, id, "the timeline")[row]);
+  const fields = TIPS.map((id): [string, string] => {
+    const column = timeline.columns.find((candidate) => candidate.id === id);
+    const value = column?.values[row] ?? null;
+    return [column?.label ?? id, typeof value === "number" ? formatBytes(value) : String(value ?? "-")];
+  });
   return [
-    ["Event", one.release ? "deallocation" : "allocation"],
-    ["Requested size", signed(one, one.requested)],
-    ["Allocation size", signed(one, one.allocated)],
-    ["Op", known(one.op)],
-    ["Step", known(one.step)],
-    ["Region type", known(one.region)],
-    ["Data type", known(one.dataType)],
-    ["Shape", known(one.shape)],
-    ["Memory in use", formatBytes(one.stack + one.heap)],
-    ["Stack, heap, free", `${formatBytes(one.stack)}, ${formatBytes(one.heap)}, ${formatBytes(one.free)}`],
-    ["Fragmentation", formatPercent(100 * one.fragmentation)],
+    ...fields,
+    ["Stack, heap, free", `${bytes("stack")}, ${bytes("heap")}, ${bytes("free")}`],
+    ["Fragmentation", formatPercent(100 * (numbersOf(timeline, "fragmentation", "the timeline")[row] ?? 0))],
   ];
-}
-
-/** The table of live allocations at the peak. */
-export function breakdown(live: readonly LiveRow[]): TableData {
-  const { text, number } = columnsOf(live);
-  return makeTable([
-    text("op", "Op name", "The op that requested the memory.\nRecorded by TensorFlow only.", (row) => row.op),
-    number(
-      "allocation",
-      "Allocation size",
-      "bytes",
-      "Bytes allocated: the requested size rounded up by the allocator.",
-      (row) => row.allocated,
-    ),
-    number("requested", "Requested size", "bytes", "Bytes that the program requested.", (row) => row.requested),
-    number("occurrences", "Occurrences", null, "Number of identical allocations that are live at the peak.", (row) => row.occurrences),
-    text("region", "Region type", "Purpose: temp, output, persist/dynamic (kept across steps), stack.", (row) => row.region),
-    text("dtype", "Data type", "Type of the elements.", (row) => row.dataType),
-    text("shape", "Shape", "Dimensions of the tensor.", (row) => row.shape),
-  ]);
-}
-
-/** The timeline as a table. */
-export function history(snapshots: readonly Snapshot[]): TableData {
-  const { text, number } = columnsOf(snapshots);
-  return makeTable([
-    number("time", "Timestamp", "ps", "From the start of the recording.", (one) => one.timePs),
-    text("event", "Event", "Allocation or deallocation.", (one) => (one.release ? "deallocation" : "allocation")),
-    number("requested", "Requested size", "bytes", "Negative for deallocations.", (one) => (one.release ? -one.requested : one.requested)),
-    number("allocation", "Allocation size", "bytes", "Negative for deallocations.", (one) =>
-      one.release ? -one.allocated : one.allocated,
-    ),
-    text("op", "Op name", "The op that requested the memory.", (one) => one.op),
-    text("step", "Step", "Step that the event belongs to.", (one) => one.step),
-    text("region", "Region type", "Purpose of the memory.", (one) => one.region),
-    text("dtype", "Data type", "Type of the elements.", (one) => one.dataType),
-    text("shape", "Shape", "Dimensions of the tensor.", (one) => one.shape),
-    number("used", "Memory in use", "bytes", "Stack + heap after the event.", (one) => one.stack + one.heap),
-    number("stack", "Stack", "bytes", null, (one) => one.stack),
-    number("heap", "Heap", "bytes", null, (one) => one.heap),
-    number("free", "Free", "bytes", null, (one) => one.free),
-    number("fragmentation", "Fragmentation", "fraction", "Lower is better.", (one) => one.fragmentation),
-  ]);
 }
 
 const FRAGMENTATION = "Fragmentation (right axis)";
@@ -229,10 +201,12 @@ const FRAGMENTATION = "Fragmentation (right axis)";
 const MIN_AXIS_PS = 1e6;
 
 /** Stack, heap and free memory stacked, and fragmentation, over time. */
-export function historyChart({ snapshots, peak }: Memory): StepsChart {
-  const timesPs = snapshots.map(({ timePs }) => timePs);
+export function historyChart({ timeline, peak }: AllocatorMemory): StepsChart {
+  const values = (id: string): number[] => numbersOf(timeline, id, "the timeline");
+  const timesPs = values("time");
   const begin = timesPs[0] ?? 0;
-  const parts = PART_IDS.filter((id) => snapshots.some((one) => one[id] > 0));
+  const parts = PART_IDS.map((id) => ({ id, bytes: values(id) })).filter(({ bytes }) => bytes.some((size) => size > 0));
+  const fragmentation = values("fragmentation").map((fraction) => 100 * fraction);
   return {
     kind: "steps",
     x: { name: "Timestamp (ms)", unit: null, from: begin, to: Math.max(begin + MIN_AXIS_PS, timesPs.at(-1) ?? 0), labelFactor: 1e-9 },
@@ -240,57 +214,46 @@ export function historyChart({ snapshots, peak }: Memory): StepsChart {
     right: { name: "Fragmentation", unit: "percent", max: 100 },
     at: timesPs,
     series: [
-      ...parts.map((id) => ({
+      ...parts.map(({ id, bytes }) => ({
         name: PARTS[id].name,
         colour: PARTS[id].colour,
         striped: PARTS[id].striped,
         draw: "area" as const,
         opacity: id === "free" ? 0.35 : 0.9,
-        values: snapshots.map((one) => one[id]),
+        values: bytes,
       })),
-      { name: FRAGMENTATION, colour: 0, draw: "line", right: true, dashed: true, values: snapshots.map((one) => 100 * one.fragmentation) },
+      { name: FRAGMENTATION, colour: 0, draw: "line", right: true, dashed: true, values: fragmentation },
     ],
-    sentence: `Memory in use over time: ${snapshots.length} points, peak ${formatBytes(peak.used)} at ${formatTime(peak.timePs)}.`,
+    sentence: `Memory in use over time: ${timesPs.length} points, peak ${formatBytes(peak.used)} at ${formatTime(peak.time_ps)}.`,
     tip: (place) => {
-      const snapshot = snapshots[place];
-      return snapshot
-        ? { title: formatTime(snapshot.timePs), lines: popUp(snapshot).map(([name, text]) => ({ name, text, colour: null })) }
-        : null;
+      const time = timesPs[place];
+      return time === undefined
+        ? null
+        : { title: formatTime(time), lines: popUp(timeline, place).map(([name, text]) => ({ name, text, colour: null })) };
     },
-    table: () => history(snapshots),
+    table: () => timeline,
   };
 }
 
 /** The mark of the peak in the chart. */
-export function peakMark({ peak }: Memory): Mark {
-  return { from: peak.timePs, colour: null, label: "peak" };
+export function peakMark({ peak }: AllocatorMemory): Mark {
+  return { from: peak.time_ps, colour: null, label: "peak" };
 }
 
 /** The peak as a marker of the trace viewer: "TIME,LABEL". */
-export function peakMarker({ id, peak }: Memory): string {
-  return `${peak.timePs},peak of memory ${id}: ${formatBytes(peak.used)}`;
+export function peakMarker({ id, peak }: AllocatorMemory): string {
+  return `${peak.time_ps},peak of memory ${id}: ${formatBytes(peak.used)}`;
 }
 
 /** Runs of modules on the device with this memory id; all runs if there is no such device. */
-export function modulesOf(modules: readonly ModuleRun[], memory: string): ModuleRun[] {
-  const mine = modules.filter(({ device }) => device.split(":").at(-1) === memory);
-  return mine.length ? mine : [...modules];
-}
-
-export function moduleTable(modules: readonly ModuleRun[]): TableData {
-  const { text, number } = columnsOf(modules);
-  return makeTable([
-    text("module", "HLO module", "Name and program id of the compiled program.", (one) => one.name),
-    text("device", "Device", "Device that ran it.", (one) => one.device),
-    number("start", "Start", "ps", "From the start of the recording.", (one) => one.beginPs),
-    number("end", "End", "ps", "From the start of the recording.", (one) => one.endPs),
-    number("duration", "Duration", "ps", "End - start.", (one) => one.endPs - one.beginPs),
-    text("id", "Id", "Number of the run within the profile.", (one) => one.id),
-  ]);
+export function modulesOf(modules: TableData, memory: string): TableData {
+  const devices = columnOf(modules, "device") ?? [];
+  const rows = rowsWhere(modules, (row) => String(devices[row]).split(":").at(-1) === memory);
+  return rows.length ? pickRows(modules, rows) : modules;
 }
 
 /** The state of a memory at its peak, in the run and in the base. */
-export function peaksTable({ peak }: Memory, { peak: base }: Memory): TableData {
+export function peaksTable({ peak }: AllocatorMemory, { peak: base }: AllocatorMemory): TableData {
   const amounts = (one: typeof peak): [string, number][] => [
     ["Peak memory usage", one.used],
     ["Stack reservation", one.stack],

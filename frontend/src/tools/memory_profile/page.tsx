@@ -5,6 +5,10 @@ import { BaseLine, useBase } from "../../page/compare/base_run";
 import { Pending } from "../../page/failure/pending";
 import { fileNameOf, storeAt, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
+import { documentOf } from "../../api/client";
+import { numbersOf } from "../../api/payload/fields";
+import type { AllocatorMemory, MemoryProfile } from "../../base/documents";
+import type { TableData } from "../../base/table/table_data";
 import { formatBytes, plural } from "../../base/format";
 import { Chart } from "../../widgets/chart/chart";
 import { SummaryBox } from "../../widgets/content/summary_box";
@@ -15,17 +19,14 @@ import { FitTable } from "../../widgets/table/fit_table";
 import { Panel } from "../../widgets/status/panel";
 import { ShareBar } from "../../widgets/chart/share_bar";
 import { useLoad } from "../../widgets/status/use_load";
-import { readMemoryProfile } from "./decode";
-import type { Memory, MemoryProfile, ModuleRun } from "./decode";
 import {
   PARTS,
-  breakdown,
   figures,
   fullest,
   headline,
   hidesFree,
   historyChart,
-  moduleTable,
+  isUnnamed,
   modulesOf,
   peakMark,
   peakMarker,
@@ -39,9 +40,7 @@ const OWN_KEYS = ["memory_id", "range", "instant", "stack"];
 function MemoryProfilePage(props: PageProps) {
   const { run, tool, host, client } = props;
   const params = { run, tag: tool.id, host: host ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) =>
-    readMemoryProfile(await client.json<unknown>("page", params, { signal })),
-  );
+  const answer = useLoad(JSON.stringify(params), (signal) => documentOf(client, "memory_profile", params, { signal }));
   if (answer.data === null) return <Pending answer={answer} page={props} what={`Reading the allocations of ${host ?? "the host"}`} />;
   const first = fullest(answer.data.memories);
   if (first === null) return <Nothing {...props} />;
@@ -77,7 +76,7 @@ interface ContentProps {
   page: PageProps;
   profile: MemoryProfile;
   /** The memory shown if the address names none. */
-  first: Memory;
+  first: AllocatorMemory;
 }
 
 /** "from,to" in picoseconds. */
@@ -97,16 +96,14 @@ function Content({ page, profile, first }: ContentProps) {
   const modules = useMemo(() => modulesOf(profile.modules, memory.id), [profile, memory]);
   const chart = useMemo(() => historyChart(memory), [memory]);
   const marks = useMemo(() => [peakMark(memory)], [memory]);
-  const live = useMemo(() => breakdown(memory.live), [memory]);
   const store = useMemo(() => storeAt(state, "t1"), [state]);
-  const base = useBase(page, { read: readMemoryProfile, params: { run, tag: page.tool.id, host: host ?? undefined } });
+  const base = useBase<MemoryProfile>(page, { params: { run, tag: page.tool.id, host: host ?? undefined } });
   const other = base.data?.memories.find(({ id }) => id === memory.id) ?? null;
   const peaks = useMemo(() => (other === null ? null : peaksTable(memory, other)), [memory, other]);
   const baseStore = useMemo(() => storeAt(state, "t3"), [state]);
   const file = fileNameOf("memory", run, host, memory.id);
   const { tone, title, sentences, parts } = headline(profile, memory);
   const trace = toolPatch("trace_viewer@", host, OWN_KEYS, { marker: peakMarker(memory) });
-  const unnamed = memory.live.length > 0 && memory.live.every(({ op, special }) => special || op === "");
   return (
     <div class="tool-page">
       <div class="tool-page-body memory-profile">
@@ -167,21 +164,21 @@ function Content({ page, profile, first }: ContentProps) {
           title="Live allocations at the peak"
           help={"Allocations of the peak's step that were not freed before the peak; identical ones are one row.\nSource: trace."}
         >
-          {unnamed ? (
+          {isUnnamed(memory) ? (
             <p class="dim">
               The profile has no op names for these allocations. Only TensorFlow records them; for JAX, see the Memory viewer.
             </p>
           ) : null}
-          <FitTable key={memory.id} most={420} data={live} title="" fileName={`${file}_peak`} store={store} />
+          <FitTable key={memory.id} most={420} data={memory.live} title="" fileName={`${file}_peak`} store={store} />
         </Card>
-        {modules.length ? <Modules modules={modules} fileName={file} state={page.state} onZoom={onZoom} /> : null}
+        {modules.rowCount ? <Modules modules={modules} fileName={file} state={page.state} onZoom={onZoom} /> : null}
       </div>
     </div>
   );
 }
 
 interface ModulesProps {
-  modules: readonly ModuleRun[];
+  modules: TableData;
   fileName: string;
   state: PageProps["state"];
   onZoom: (zoom: readonly [number, number]) => void;
@@ -189,16 +186,15 @@ interface ModulesProps {
 
 /** Runs of compiled programs; opening a row zooms the timeline to it. */
 function Modules({ modules, fileName, state, onZoom }: ModulesProps) {
-  const data = useMemo(() => moduleTable(modules), [modules]);
   const store = useMemo(() => storeAt(state, "t2"), [state]);
   const open = (row: number): void => {
-    const moduleRun = modules[row];
-    if (moduleRun) onZoom([moduleRun.beginPs, Math.max(moduleRun.endPs, moduleRun.beginPs + 1)]);
+    const [begin, end] = ["start", "end"].map((id) => numbersOf(modules, id, "the module runs")[row]);
+    if (begin !== undefined && end !== undefined) onZoom([begin, Math.max(end, begin + 1)]);
   };
   return (
     <Card title="HLO modules" help={"Runs of compiled programs on the device.\nSource: trace, lines XLA Modules."}>
-      <p class="dim">{plural(modules.length, "run")}. Double click or Enter zooms the timeline to one.</p>
-      <FitTable most={320} data={data} title="" fileName={`${fileName}_modules`} store={store} onOpen={open} />
+      <p class="dim">{plural(modules.rowCount, "run")}. Double click or Enter zooms the timeline to one.</p>
+      <FitTable most={320} data={modules} title="" fileName={`${fileName}_modules`} store={store} onOpen={open} />
     </Card>
   );
 }

@@ -1,77 +1,59 @@
-// A small response of the server, for the tests of this page.
+// For tests: a document about two allocators.
+import type { AllocatorMemory, MemoryProfile } from "../../base/documents";
+import type { Cell } from "../../base/table/table_data";
+import { tableOf } from "../../base/testing";
 
-const stats = (stack: number, heap: number, free: number, fragmentation: number) => ({
-  stackReservedBytes: String(stack),
-  heapAllocatedBytes: String(heap),
-  freeMemoryBytes: String(free),
-  fragmentation,
-  peakBytesInUse: "600",
-});
+const LABELS: Readonly<Record<string, string>> = { event: "Event", allocation: "Allocation size", op: "Op", used: "Memory in use" };
 
-const event = (release: boolean, bytes: number, more: object = {}) => ({
-  memoryActivity: release ? "DEALLOCATION" : "ALLOCATION",
-  requestedBytes: String(bytes - 1),
-  allocationBytes: String(bytes),
-  address: "123456789012345678",
-  tfOpName: "",
-  stepId: "0",
-  regionType: "",
-  dataType: "INVALID",
-  tensorShape: "",
-  ...more,
-});
+function labelled(values: Record<string, Cell[]>) {
+  const table = tableOf(values);
+  return { ...table, columns: table.columns.map((column) => ({ ...column, label: LABELS[column.id] ?? column.id })) };
+}
 
-const named = { tfOpName: "model/conv/Conv2D", regionType: "output", dataType: "float", tensorShape: "[2,3]", stepId: "7" };
+const TIMELINE = {
+  time: [1e9, 2e9, 5e9],
+  event: ["allocation", "allocation", "deallocation"],
+  requested: [199, 299, -299],
+  allocation: [200, 300, -300],
+  op: ["model/conv/Conv2D", null, null],
+  step: ["7", "0", "0"],
+  region: ["output", null, null],
+  dtype: ["float", null, null],
+  shape: ["[2,3]", null, null],
+  used: [300, 600, 300],
+  stack: [100, 100, 100],
+  heap: [200, 500, 200],
+  free: [700, 400, 700],
+  fragmentation: [0.25, 0.5, 0.25],
+};
+const first = (values: Record<string, Cell[]>, count: number) =>
+  labelled(Object.fromEntries(Object.entries(values).map(([id, cells]) => [id, cells.slice(0, count)])));
 
-const history = [
-  { timeOffsetPs: "1000000000", aggregationStats: stats(100, 200, 700, 0.25), activityMetadata: event(false, 200, named) },
-  { timeOffsetPs: "2000000000", aggregationStats: stats(100, 500, 400, 0.5), activityMetadata: event(false, 300) },
-  { timeOffsetPs: "5000000000", aggregationStats: stats(100, 200, 700, 0.25), activityMetadata: event(true, 300) },
-];
-
-export const ANSWER = {
-  memoryProfilePerAllocator: {
-    "0": {
-      memoryProfileSnapshots: [history[0], history[1]],
-      profileSummary: {
-        peakBytesUsageLifetime: "900",
-        peakStats: stats(100, 500, 400, 0.5),
-        peakStatsTimePs: "2000000000",
-        memoryCapacity: "1000",
-      },
-      activeAllocations: [
-        { snapshotIndex: "1", specialIndex: "-1", numOccurrences: "1" },
-        { snapshotIndex: "0", specialIndex: "-1", numOccurrences: "2" },
-        { snapshotIndex: "-1", specialIndex: "0", numOccurrences: "1" },
-      ],
-      specialAllocations: [
-        event(false, 101, {
-          tfOpName: "stack",
-          regionType: "stack",
-          tensorShape: "unknown",
-          allocationBytes: "100",
-          requestedBytes: "100",
-        }),
-      ],
-      sampledTimelineSnapshots: history,
-    },
-    "1": {
-      memoryProfileSnapshots: [],
-      profileSummary: {
-        peakBytesUsageLifetime: "0",
-        peakStats: stats(0, 10, 990, 0),
-        peakStatsTimePs: "1000000000",
-        memoryCapacity: "1000",
-      },
-      activeAllocations: [],
-      specialAllocations: [],
-      sampledTimelineSnapshots: [history[0]],
-    },
-  },
-  numHosts: 1,
-  memoryIds: ["0", "1"],
-  version: 1,
-  hloModules: [{ name: "jit_f(12)", startTimePs: "1500000000", endTimePs: "1700000000", id: "3", planeName: "TPU:0" }],
+export const MEMORY: AllocatorMemory = {
+  id: "0",
+  peak: { time_ps: 2e9, stack: 100, heap: 500, used: 600, free: 400, capacity: 1000, lifetime: 900, fragmentation: 0.5 },
+  timeline: labelled(TIMELINE),
+  live: labelled({
+    op: [null, "model/conv/Conv2D", "stack"],
+    allocation: [300, 200, 100],
+    requested: [299, 199, 100],
+    occurrences: [1, 2, 1],
+    region: [null, "output", "stack"],
+  }),
 };
 
-export const NOTHING = { memoryProfilePerAllocator: {}, numHosts: 1, memoryIds: [], version: 1, hloModules: [] };
+export const PROFILE: MemoryProfile = {
+  memories: [
+    MEMORY,
+    {
+      id: "1",
+      peak: { time_ps: 1e9, stack: 0, heap: 10, used: 10, free: 990, capacity: 1000, lifetime: 0, fragmentation: 0 },
+      timeline: first(TIMELINE, 1),
+      live: tableOf({ op: [], allocation: [], occurrences: [] }),
+    },
+  ],
+  modules: tableOf({ module: ["jit_f(12)"], device: ["TPU:0"], start: [1.5e9], end: [1.7e9], duration: [2e8], id: ["3"] }),
+  left_out: [],
+};
+
+export const NOTHING: MemoryProfile = { memories: [], modules: tableOf({ device: [] }), left_out: [] };

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from builders.answers import answer, run_of
+from builders.answers import answer, rows, run_of
 from builders.relation_rows import table
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, PARTS
@@ -74,12 +74,13 @@ def _check_allocations(run: Run, files: Sequence[Path]) -> None:
         live[host, allocator] += at_peak
         highest[host, allocator] = max(highest[host, allocator], in_use)
     for host, file in zip(run.hosts, files, strict=True):
-        page = answer(TOOL, file, page=True)["memoryProfilePerAllocator"]
-        assert {allocator for name, allocator in live if name == host} == set(page)
-        for allocator, one in page.items():
-            shown = [line for line in one["activeAllocations"] if int(line["snapshotIndex"]) >= 0]
-            assert live[host, allocator] == sum(int(line["numOccurrences"]) for line in shown)
-            assert highest[host, allocator] == int(one["profileSummary"]["peakStats"]["peakBytesInUse"])
+        memories = answer(TOOL, file, page=True)["memories"]
+        assert {allocator for name, allocator in live if name == host} == {memory["id"] for memory in memories}
+        for memory in memories:
+            allocator, shown = memory["id"], rows(memory["live"], "op", "occurrences")
+            recorded = [count for op, count in shown if op not in ("stack", "Allocated before or not recorded")]
+            assert live[host, allocator] == sum(recorded)
+            assert highest[host, allocator] == memory["peak"]["used"]
     names = ["MemoryAllocation", "MemoryDeallocation"]
     of_hosts = run.map_hosts(host_groups.given(Choice(names="^Memory"), ("name",)))
     events = [group for groups in of_hosts for group in groups]
