@@ -62,12 +62,11 @@ def requested(logdir: OpenLogdir, envelope: Mapping[str, Any]) -> list[Any]:
 
 def _by_line(table: Any) -> list[list[float]]:
     """Self time and its share summed over the ops of each source line, as a reader of the table would."""
-    at = {column["id"]: i for i, column in enumerate(table["cols"])}
-    wanted = [at[name] for name in ("source_info", "total_self_time", "total_self_time_percent")]
+    values = {column["id"]: column["values"] for column in table["ops"]["columns"]}
+    wanted = (values[name] for name in ("source_info", "total_self_time", "total_self_time_percent"))
     sums: dict[str, list[float]] = {}
-    for row in table["rows"]:
-        source, *figures = (row["c"][i]["v"] for i in wanted)
-        line = source.rpartition("</div>")[0].rpartition(">")[2].partition(" (of ")[0]
+    for source, *figures in zip(*wanted, strict=True):
+        line = (source or "").partition(" (of ")[0]
         sums[line] = [sum(pair) for pair in zip(sums.get(line, (0.0, 0.0)), figures, strict=True)]
     return list(sums.values())
 
@@ -81,7 +80,7 @@ def _window(run: OpenRun, host: str | None, begin: int, end: int) -> Iterator[An
         "end_time_ms": end / PS_PER_MS,
         "limit": 100_000,
     }
-    header = read_container(run.encoded("trace_viewer@", host, format="columns", resolution=1)[0])[0]
+    header = read_container(run.encoded("trace_viewer@", host, {"format": "columns", "resolution": 1})[0])[0]
     for track in header["tracks"]:
         areas = f"{track['pid']}.{track['tid']}.0.{track['rows']}"
         yield run.answer("trace_viewer@", host, areas=areas, **part)["rows"]

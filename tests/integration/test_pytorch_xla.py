@@ -32,6 +32,6 @@ def test_every_tool_with_data_answers(run):
     assert {"op_profile", "hlo_stats", "graph_viewer", "memory_viewer", "roofline_model"} <= set(available)
     assert {"overview_page", "framework_op_stats", "time_budget"} <= set(available)
     for tool in set(available) - set(NEED_MORE):
-        body, _ = run.encoded(tool)
+        body, _ = run.encoded(tool, None, {})
         assert body, tool
     assert len(run.table("hlo_stats")) > 10

@@ -258,6 +258,21 @@ export interface FindingSegment {
   readonly percent: number | null;
 }
 
+/** Ops of TensorFlow, JAX or PyTorch on devices and hosts. */
+export interface FrameworkOpStats {
+  /** One row per op, device first, most self time first; idle time is a row, and shares are of all time. */
+  readonly with_idle: TableData;
+  /** As above without idle time; shares are of the time in which ops ran. */
+  readonly without_idle: TableData;
+  /** What the program does. */
+  readonly task: "Training" | "Inference";
+  /** Why rows of PyTorch's ops cannot be grouped by shapes; empty if they can, and for other frameworks. */
+  readonly inputs_note: string;
+  readonly notes: OpNotes;
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
 /** The headline. */
 export interface Headline {
   /** One line. */
@@ -266,6 +281,15 @@ export interface Headline {
   readonly tone: "good" | "fair" | "bad" | "none";
   /** Id of the rule whose finding it is; None if it is about the parts of the step. */
   readonly finding: string | null;
+}
+
+/** XLA ops. */
+export interface HloStats {
+  /** One row per op, most self time first; the ops that SparseCores ran for an op follow it, with rank 0. */
+  readonly ops: TableData;
+  readonly notes: OpNotes;
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** Code of a host that idle time is attributed to. */
@@ -356,6 +380,19 @@ export interface MemoryProfile {
   readonly modules: TableData;
   /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
   readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** About the ops of a page. */
+export interface OpNotes {
+  /** They ran on the CPU itself. */
+  readonly on_cpu: boolean;
+  /** Number of device cores over which times add up; null without a device. */
+  readonly cores: number | null;
+  /** Fraction of GPU time that belongs to no op and is left out; null if unknown. */
+  readonly unattributed_share: number | null;
+  /** What to record, if kernels belong to graphs without ops; else empty. */
+  readonly graphs: string;
+  readonly limits: RateLimits;
 }
 
 /** Requests or batches of a model: single ones by percentile, and averages. */
@@ -465,6 +502,54 @@ export interface Proof {
   readonly line: number | null;
 }
 
+/** Rates that no op can exceed, per core of a device or of a CPU with all its threads; null if unknown. */
+export interface RateLimits {
+  readonly gflops_per_s: number | null;
+  /** Of the main memory of the device. */
+  readonly hbm_gib_per_s: number | null;
+  /** Of all memories together. */
+  readonly memory_gib_per_s: number | null;
+  /** In words, such as "the peak of the device". */
+  readonly what: string;
+}
+
+/** A memory of the device that limits rates. */
+export interface RoofMemory {
+  /** Prefix of its columns. */
+  readonly id: string;
+  readonly name: string;
+  /** Per core. */
+  readonly peak_gib_per_s: number;
+  /** Intensity above which compute is the limit. */
+  readonly ridge_flops_per_byte: number;
+}
+
+/** A message about the analysis. */
+export interface RooflineMessage {
+  readonly severity: "error" | "warning";
+  readonly text: string;
+}
+
+/** Rates of the program, its steps and its ops beside the peaks of the device. */
+export interface RooflineModel {
+  /** The program (step Total), its ops, the average step and each step, with infeed and outfeed, then without; null where a figure depends on an unknown peak or a memory that the device lacks. */
+  readonly rows: TableData;
+  /** Empty if unknown. */
+  readonly device_type: string;
+  /** Per core, for the fastest data type; null if unknown. */
+  readonly peak_gflops_per_s: number | null;
+  /** Those with a known peak, if that of compute is known. */
+  readonly memories: readonly RoofMemory[];
+  /** Two cores of a TPU work as one; null on GPUs, as are the next two. */
+  readonly megacore: boolean | null;
+  readonly has_cmem: boolean | null;
+  readonly has_merged_vmem: boolean | null;
+  readonly messages: readonly RooflineMessage[];
+  readonly notes: OpNotes;
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
 /** What slows a run down; times are whole picoseconds. */
 export interface RunFindings {
   /** What limits the run, in one line; `tone` is "good" (healthy), "fair", "bad" or "none" (no verdict, or busy), `finding` the id of the finding that it repeats. */
@@ -566,7 +651,10 @@ export interface WaitForStart {
 export interface Documents {
   readonly kernel_stats: KernelStats;
   readonly memory_profile: MemoryProfile;
+  readonly roofline_model: RooflineModel;
   readonly pod_viewer: Pod;
+  readonly framework_op_stats: FrameworkOpStats;
+  readonly hlo_stats: HloStats;
   readonly inference_profile: InferenceProfile;
   readonly smart_suggestion: RunFindings;
   readonly time_budget: TimeBudget;

@@ -1,65 +1,65 @@
-// Which columns the tables of ops show, in which order and under which names; the column chooser has all others.
+// Which columns the tables of ops show, in which order; the column chooser has all others.
 import { SIDE, baseOf, differenceOf } from "../base/table/difference";
-import { firstColumns, relabelled } from "../base/table/transform";
+import { firstColumns } from "../base/table/transform";
 import type { TableData } from "../base/table/table_data";
 
-/** Labels by id of column, the most telling first. */
-type Columns = Readonly<Record<string, string>>;
+/** Ids of columns, the most telling first. */
+type Columns = readonly string[];
 
 export const COLUMNS = {
-  hlo_stats: {
-    hlo_op_name: "Op",
-    busy_share: "Busy share",
-    total_self_time: "Self time",
-    source_info: "Source",
-    occurrences: "Runs",
-    avg_time: "Avg. time",
-    bound_by: "Closest limit",
-    category: "Category",
-    tf_op_name: "Framework op",
-    model_flop_rate: "FLOP rate",
-    hbm_bw: "HBM bandwidth",
-    program_id: "Program",
-    hlo_op_expression: "HLO text",
-  },
-  roofline_ops: {
-    operation: "Op",
-    total_self_time_percent: "Share of all time",
-    total_self_time: "Self time",
-    source_info: "Source",
-    bound_by: "Closest limit",
-    roofline_efficiency: "Of the roofline",
-    measured_flop_rate: "FLOP rate",
-    hbm_bw: "HBM bandwidth",
-    bottleneck_operational_intensity: "Intensity",
-    category: "Category",
-    occurrences: "Runs",
-  },
-  roofline_program: {
-    step: "Step",
-    total_time_per_core: "Time per core",
-    bound_by: "Closest limit",
-    roofline_efficiency: "Of the roofline",
-    measured_flop_rate: "FLOP rate",
-    hbm_bw: "HBM bandwidth",
-    bottleneck_operational_intensity: "Intensity",
-    compute_efficiency: "Of peak FLOPS",
-    max_mem_bw_utilization: "Of peak bandwidth",
-  },
-  framework_op_stats: {
-    operation: "Op",
-    host_or_device: "Where",
-    total_self_time: "Self time",
-    device_total_self_time_percent: "",
-    host_total_self_time_percent: "",
-    occurrences: "Runs",
-    avg_self_time: "Avg. self time",
-    type: "Type",
-    bound_by: "Closest limit",
-    measured_flop_rate: "FLOP rate",
-    measured_memory_bw: "Bandwidth",
-    operational_intensity: "Intensity",
-  },
+  hlo_stats: [
+    "hlo_op_name",
+    "busy_share",
+    "total_self_time",
+    "source_info",
+    "occurrences",
+    "avg_time",
+    "bound_by",
+    "category",
+    "tf_op_name",
+    "model_flop_rate",
+    "hbm_bw",
+    "program_id",
+    "hlo_op_expression",
+  ],
+  roofline_ops: [
+    "operation",
+    "total_self_time_percent",
+    "total_self_time",
+    "source_info",
+    "bound_by",
+    "roofline_efficiency",
+    "measured_flop_rate",
+    "hbm_bw",
+    "bottleneck_operational_intensity",
+    "category",
+    "occurrences",
+  ],
+  roofline_program: [
+    "step",
+    "total_time_per_core",
+    "bound_by",
+    "roofline_efficiency",
+    "measured_flop_rate",
+    "hbm_bw",
+    "bottleneck_operational_intensity",
+    "compute_efficiency",
+    "max_mem_bw_utilization",
+  ],
+  framework_op_stats: [
+    "operation",
+    "host_or_device",
+    "total_self_time",
+    "device_total_self_time_percent",
+    "host_total_self_time_percent",
+    "occurrences",
+    "avg_self_time",
+    "type",
+    "bound_by",
+    "measured_flop_rate",
+    "measured_memory_bw",
+    "operational_intensity",
+  ],
   kernel_launches: [
     "kernel_name",
     "share",
@@ -90,23 +90,15 @@ export const COLUMNS = {
     "eligible",
     "uses",
   ],
-} as const satisfies Readonly<Record<string, Columns | readonly string[]>>;
-
-/** The labels of shown columns; "" keeps the table's own. */
-export const labelled = (table: TableData, columns: Columns): TableData =>
-  relabelled(table, Object.fromEntries(Object.entries(columns).filter(([, label]) => label !== "")));
+} as const satisfies Readonly<Record<string, Columns>>;
 
 /**
  * The shown columns first, and the ids of those that are hidden until the user chooses them: all others, and shown ones
  * without a value. Of a table with a base, the numbers in `compared` come after the name, each with its difference, the
  * first with its base, too.
  */
-export function arranged(
-  table: TableData,
-  columns: Columns | readonly string[],
-  compared: readonly string[] = [],
-): { table: TableData; hidden: string[] } {
-  const [name = "", ...others] = Array.isArray(columns) ? (columns as readonly string[]) : Object.keys(columns);
+export function arranged(table: TableData, columns: Columns, compared: readonly string[] = []): { table: TableData; hidden: string[] } {
+  const [name = "", ...others] = columns;
   const joined = table.columns.some(({ id }) => id === SIDE);
   const differences = joined ? [...compared.flatMap((id, i) => [id, ...(i === 0 ? [baseOf(id)] : []), differenceOf(id)]), SIDE] : [];
   const shown = [name, ...new Set([...differences, ...others])];

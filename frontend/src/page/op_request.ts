@@ -1,7 +1,6 @@
 // The request of the pages about ops: those of accelerators, or of the CPU if no accelerator ran any.
 import type { PageProps } from "./page";
 import type { Params } from "../api/client";
-import { propertyNumber } from "../api/payload/fields";
 import { formatQuantity } from "../base/format";
 
 /** Keys of the URL that are passed on to the server. */
@@ -20,51 +19,6 @@ export function opRequest({ run, tool, host, hosts, state }: PageProps, more: Pa
     ...(known.has("backend") ? { backend: state.get("backend") ?? "auto" } : {}),
     ...(known.has("near_sources") ? { near_sources: true } : {}),
     ...more,
-  };
-}
-
-/** Notes of the server on its analysis. */
-export interface OpNotes {
-  /** The ops ran on the CPU itself. */
-  onCpu: boolean;
-  /** Fraction (0 to 1) of GPU time that is not attributed to an op and therefore omitted; null if none or unknown. */
-  unattributed: number | null;
-  /** Kernels belong to graphs without ops, and what to record; empty if they do not. */
-  graphs: string;
-  /** Number of device cores over which times add up; null if unknown. */
-  cores: number | null;
-  limits: Limits;
-}
-
-/** Rates that no op can exceed: the peaks of a core, on CPUs what its threads could do at most; null if unknown. */
-interface Limits {
-  /** GFLOP/s. */
-  flops: number | null;
-  /** GiB/s of HBM, and of all memories together. */
-  hbm: number | null;
-  memory: number | null;
-  /** What the limits are, for example "the peak of the device". */
-  what: string;
-}
-
-export function readNotes(notes: Readonly<Record<string, string>>): OpNotes {
-  const number = (name: string): number | null => propertyNumber(notes, name);
-  const threads = number("threads");
-  const limits: Limits =
-    threads === null
-      ? { flops: number("compute_peak"), hbm: number("hbm_peak"), memory: number("memory_peak"), what: "the peak of the device" }
-      : {
-          flops: number("compute_limit"),
-          hbm: number("memory_limit"),
-          memory: number("memory_limit"),
-          what: `what ${threads} threads of a CPU can do`,
-        };
-  return {
-    onCpu: notes["backend"] === "CPU",
-    unattributed: number("unattributed_share"),
-    graphs: notes["graphs_note"] ?? "",
-    cores: number("cores"),
-    limits,
   };
 }
 

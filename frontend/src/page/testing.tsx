@@ -2,6 +2,7 @@
 import { render } from "preact";
 import { afterEach, vi } from "vitest";
 import { makeClient } from "../api/client";
+import type { OpNotes } from "../base/documents";
 import { patchQuery } from "../base/query";
 import { unmount } from "../base/testing";
 import { AddressContext } from "../widgets/content/link";
@@ -21,6 +22,23 @@ export interface Shown {
 
 /** No base is chosen, and there is none to choose. */
 export const NO_BASE: PageProps["base"] = { run: null, proposed: null, choices: [], choose: () => undefined };
+
+/** Notes on ops of 8 cores whose peaks are known. */
+export const NOTES: OpNotes = {
+  on_cpu: false,
+  cores: 8,
+  unattributed_share: null,
+  graphs: "",
+  limits: { gflops_per_s: 1000, hbm_gib_per_s: 100, memory_gib_per_s: 100, what: "the peak of the device" },
+};
+
+/** Notes on ops of a CPU. */
+export const ON_CPU: OpNotes = {
+  ...NOTES,
+  on_cpu: true,
+  cores: null,
+  limits: { gflops_per_s: null, hbm_gib_per_s: null, memory_gib_per_s: null, what: "what 8 threads of a CPU can do" },
+};
 
 /** Waits for the answer and the updates that follow it. */
 export async function settle(root: Element): Promise<void> {

@@ -77,14 +77,15 @@ const share = (of, whole) => async (run) => ratio(await of(run), await whole(run
 const when = (condition, of) => async (run) => ((await condition(run)) ? of(run) : null);
 const WHOLE = () => exactly(1, "share");
 
-/** The sum of a column of an answered table, in a base unit. */
+/** The sum of a column of an answered table, in a base unit: a member of a document, or the number of a DataTable. */
 const columnSum = (page, table, id, factor, kind, where = () => true) => async (run) => {
   if (!run.pages[page]) return null;
   const answer = await run.json(page);
-  const { cols, rows } = Array.isArray(answer) ? answer[table] ?? {} : answer;
+  const { cols, rows, columns } = answer[table] ?? answer;
+  const values = columns?.find((one) => one.id === id)?.values;
   const at = cols?.findIndex((one) => one.id === id) ?? -1;
-  if (at < 0 || !rows?.length) return null;
-  const cells = rows.filter((row) => where(Object.fromEntries(cols.map((one, i) => [one.id, row.c[i]?.v])))).map((row) => row.c[at]?.v ?? 0);
+  if (!values?.length && (at < 0 || !rows?.length)) return null;
+  const cells = values ?? rows.filter((row) => where(Object.fromEntries(cols.map((one, i) => [one.id, row.c[i]?.v])))).map((row) => row.c[at]?.v ?? 0);
   return { ...exactly(cells.reduce((all, one) => all + Number(one), 0) * factor, kind), text: `the sum of ${id}` };
 };
 
@@ -224,7 +225,7 @@ export const PAIRS = [
   { page: REQUESTS, what: "the request time of headline and analysis", a: headline(REQUESTS, /A request takes (\S+ [a-z]+)/), b: figure(REQUESTS, "Average latency") },
   { page: REQUESTS, what: "the bar of the average request and its latency", a: sumOf(REQUESTS, "The average request"), b: figure(REQUESTS, "Average latency") },
 
-  { page: HLO, what: "the op time of the headline and the table", a: opTime, b: columnSum(HLO, 0, "total_self_time", 1e-6, "time") },
+  { page: HLO, what: "the op time of the headline and the table", a: opTime, b: columnSum(HLO, "ops", "total_self_time", 1e-6, "time") },
   { page: HLO, what: "the pie of categories and the op time", a: sumOfPie(HLO, "Time by category"), b: opTime },
   { page: HLO, what: "the largest category of headline and pie", a: headline(HLO, /takes ([\d.]+%)/), b: ({ pages }) => quantity(pie(pages, HLO, "Time by category")?.parts[0]?.share) },
   { page: HLO, what: "the longest op of headline and table", a: sentence(HLO, /Longest: .* with ([\d.]+%)/), b: cell(HLO, "Busy share") },
@@ -241,7 +242,7 @@ export const PAIRS = [
   { page: FRAMEWORK, what: "the bar and its whole", a: sumOf(FRAMEWORK, /: \S+ \S+/), b: ({ pages }) => quantity(bar(pages, FRAMEWORK, /: \S+ \S+/)?.label, /: (\S+ \S+)/) },
 
   { page: KERNELS, what: "the kernel time of headline and bar", a: sentence(KERNELS, /kernels?, (\S+ \S+) in total/), b: sumOfPie(KERNELS, "Time by kernel") },
-  { page: KERNELS, what: "the kernel time of headline and table", a: sentence(KERNELS, /kernels?, (\S+ \S+) in total/), b: columnSum(KERNELS, 0, "total_duration_us", 1e-6, "time") },
+  { page: KERNELS, what: "the kernel time of headline and table", a: sentence(KERNELS, /kernels?, (\S+ \S+) in total/), b: columnSum(KERNELS, "kernels", "total_duration_us", 1e-6, "time") },
 
   { page: MEMORY, what: "the peak of headline and card", a: headline(MEMORY, /peak (\S+ \S+) of /), b: figure(MEMORY, "Peak memory usage") },
   { page: MEMORY, what: "stack and heap make the peak", a: sum(figure(MEMORY, "Stack reservation"), figure(MEMORY, "Heap allocation")), b: figure(MEMORY, "Peak memory usage") },

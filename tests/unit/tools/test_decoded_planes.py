@@ -193,5 +193,6 @@ def test_threads_are_those_with_any_event() -> None:
     """Of XLA ops on the CPU only some threads have any."""
     text = HOST + "\nline 3 other\n0us +1us x\nline 4 empty"
     alone = answer(find("hlo_stats"), text, backend="cpu")
-    assert alone["p"]["threads"] == "3"
+    notes = answer(find("hlo_stats"), text, page=True, backend="cpu")["notes"]
+    assert notes["limits"]["what"] == "what 3 threads of a CPU can do"
     assert rows(alone, "hlo_op_name", "total_self_time") == [["fusion", 30], ["dot.1", 10]]

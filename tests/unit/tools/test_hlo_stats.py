@@ -35,7 +35,22 @@ def test_rows():
         (2, "7", "copy", "copy.2", 1, 1, 1),
         (3, "7", "send-done", "send-done.3", 1, 1, 1),
     ]
-    assert table["p"] == {"cores": "1", "compute_peak": "1000", "hbm_peak": "9313.23", "memory_peak": "9313.23"}
+    assert "p" not in table
+
+
+def test_pages_have_notes_and_shares_and_no_zeros_for_what_was_not_measured():
+    document = ask(TOOL, TPU, page=True)
+    assert (document["notes"]["on_cpu"], document["notes"]["cores"]) == (False, 1)
+    limits = document["notes"]["limits"]
+    assert limits["gflops_per_s"] == 1000
+    assert limits["hbm_gib_per_s"] == limits["memory_gib_per_s"] == pytest.approx(9313.2257)
+    assert sum(share for (share,) in rows(document["ops"], "busy_share")) == pytest.approx(1)
+    assert rows(ask(TOOL, TPU), "cmem_read_bw") == [(0,)] * 3
+    assert rows(document["ops"], "cmem_read_bw") == [(None,)] * 3
+    columns = {column["id"]: column for column in document["ops"]["columns"]}
+    assert "autotuned" not in columns
+    assert (columns["hlo_op_name"]["label"], columns["busy_share"]["unit"]) == ("Op", "fraction")
+    assert columns["total_self_time_percent"]["help"] == "Part of all recorded time, idle time included."
 
 
 COPY = f"""{
@@ -161,7 +176,9 @@ def test_gpu_events_without_an_op_are_attributed_on_request():
         ("MemcpyH2D", "memcpy HToD", "0", 1, 6),
         ("mystery", "unattributed", "0", 1, 5),
     ]
-    assert table["p"] == {"cores": "1", "unattributed_share": f"{18 / 28:g}", "compute_peak": "4096"}
+    notes = ask(TOOL, GPU, page=True, unattributed="true")["notes"]
+    assert (notes["cores"], notes["unattributed_share"]) == (1, 18 / 28)
+    assert (notes["limits"]["gflops_per_s"], notes["limits"]["hbm_gib_per_s"]) == (4096, None)
 
 
 def test_the_cpu_backend():
@@ -172,11 +189,11 @@ plane 1 "/host:CPU"
 """
     assert rows(ask(TOOL, profile), "rank") == []
     table = ask(TOOL, profile, backend="auto")
-    assert table["p"] == {
-        **{"backend": "CPU", "cores": "1", "threads": "1"},
-        # Rates that no CPU reaches on one thread.
-        **{"compute_limit": "5000", "memory_limit": "1024"},
-    }
+    notes = ask(TOOL, profile, backend="auto", page=True)["notes"]
+    # Rates that no CPU reaches on one thread.
+    limits = {"gflops_per_s": 5000, "hbm_gib_per_s": 1024, "memory_gib_per_s": 1024}
+    assert (notes["on_cpu"], notes["cores"]) == (True, 1)
+    assert notes["limits"] == {**limits, "what": "what 1 threads of a CPU can do"}
     assert rows(table, "hlo_op_name", "category", "core_type", "normalized_flop_rate", "tf_op_name") == [
         ("fusion.1", "loop fusion", "CPU", 0.2048, "jit(f)/max:"),
     ]

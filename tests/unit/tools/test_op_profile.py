@@ -315,10 +315,10 @@ plane 1 "/host:CPU"
 def test_the_cpu_backend_is_offered_beside():
     assert ask(TOOL, CPU)["byProgram"]["children"] == []
     answer = ask(TOOL, CPU, backend="auto")
-    assert (answer["deviceType"], answer["notes"]) == (
-        "CPU_ONLY",
-        {"backend": "CPU", "cores": "1", "threads": "2", "compute_limit": "10000", "memory_limit": "2048"},
-    )
+    limits = {"gflops_per_s": 10000, "hbm_gib_per_s": 2048, "memory_gib_per_s": 2048}
+    notes = {"on_cpu": True, "cores": 1, "unattributed_share": None, "graphs": ""}
+    assert answer["deviceType"] == "CPU_ONLY"
+    assert answer["notes"] == {**notes, "limits": {**limits, "what": "what 2 threads of a CPU can do"}}
     # 40 us from first to last; 20 us busy, of which the first fusion has 6 us without the op inside it.
     assert outline(answer["byProgram"], "rawTime", "occurrences") == (
         "by_program", 40_000_000, 0, [
@@ -327,9 +327,10 @@ def test_the_cpu_backend_is_offered_beside():
         ],
     )  # fmt: skip
     assert ask(TOOL, CPU, backend="cpu")["byProgram"] == answer["byProgram"]
-    assert ask(TOOL, TPU, backend="auto")["notes"] == {
-        "cores": "1", "compute_peak": "1000", "hbm_peak": "9.31323", "memory_peak": "46.5661",
-    }  # fmt: skip
+    notes = ask(TOOL, TPU, backend="auto")["notes"]
+    peaks = {"gflops_per_s": 1000, "hbm_gib_per_s": 9.31323, "memory_gib_per_s": 46.5661}
+    assert (notes["on_cpu"], notes["cores"]) == (False, 1)
+    assert {name: notes["limits"][name] for name in peaks} == pytest.approx(peaks, rel=1e-5)
     (around,) = answer["byProgram"]["children"][0]["selfTimeOps"]
     assert (around["name"], around["metrics"]["rawTime"]) == ("fusion.1", 16_000_000)
 

@@ -173,7 +173,7 @@ def test_pages_say_what_to_record_for_the_ops_of_graphs() -> None:
     )
     assert table["p"]["graphs_note"].startswith(f"{said} record a trace of the capture of the graphs, in the directory")
     assert table["p"]["graphs_note"].endswith("or some steps without graphs.")
-    assert answer(find("op_profile"), text)["notes"]["graphs_note"] == table["p"]["graphs_note"]
+    assert answer(find("op_profile"), text)["notes"]["graphs"] == table["p"]["graphs_note"]
     assert "graphs_note" not in answer(find("framework_op_stats"), kineto.training(1))[0]["p"]
 
 

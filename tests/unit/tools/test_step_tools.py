@@ -232,9 +232,29 @@ def test_framework_ops_of_devices_then_hosts_with_and_without_idle_time():
         [1, "jit(f)/add", pytest.approx(1000 / 1200), "Compute"],
         [2, "infeed.1", 1.0, "Unknown"],
     ]
-    own = {"cores": "1", "compute_peak": "100000", "hbm_peak": "931.323", "memory_peak": "931.323"}
-    assert idle["p"] == {"architecture_type": "Unknown", "task_type": "Inference", **own}
+    assert idle["p"] == {"architecture_type": "Unknown", "task_type": "Inference"}
     assert find("tensorflow_stats") is framework_op_stats.TOOL
+
+
+def test_pages_of_framework_ops_name_bases_and_leave_out_what_has_no_meaning() -> None:
+    document = answer(framework_op_stats.TOOL, TPU, page=True)
+    idle, busy = document["with_idle"], document["without_idle"]
+    assert rows(idle, "host_or_device", "device_total_self_time_percent", "host_total_self_time_percent") == [
+        ["Device", 0.6, None],
+        ["Device", pytest.approx(1 / 3), None],
+        ["Device", pytest.approx(1 / 15), None],
+        ["Host", None, 0.0],
+    ]
+    assert rows(busy, "operation", "measured_flop_rate")[1] == ["infeed.1", None]
+    about = [{column["id"]: column for column in table["columns"]} for table in (idle, busy)]
+    assert [columns["device_total_self_time_percent"]["label"] for columns in about] == [
+        "All device share",
+        "Busy device share",
+    ]
+    base = "Total self time divided by all recorded time of the device, idle time included."
+    assert about[0]["device_total_self_time_percent"]["help"] == base
+    assert (document["task"], document["inputs_note"]) == ("Inference", "")
+    assert document["notes"]["limits"]["gflops_per_s"] == 100000
 
 
 def test_times_and_rates_of_framework_ops():

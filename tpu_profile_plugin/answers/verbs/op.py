@@ -12,7 +12,7 @@ from tpu_profile_plugin.answers.ops import BASES, link_to, next_source
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.run.figures.op import Op
 from tpu_profile_plugin.tables.table import Table, texts
-from tpu_profile_plugin.tools.common.ops import peaks_of
+from tpu_profile_plugin.tools.common.ops import peak_limits
 
 _FUSED = (
     texts("id", "Instruction", "Name of the fused instruction."),
@@ -22,8 +22,6 @@ _FUSED = (
 )
 _STACK = 6
 """Calls of the stack, innermost first, that are sent."""
-_PEAKS = {"compute_peak": "peak_gflops_per_s", "hbm_peak": "peak_hbm_gib_per_s"}
-"""Peaks of a core by the page's name of each."""
 
 
 def op(
@@ -81,8 +79,11 @@ def _rates(found: Op) -> Mapping[str, float]:
     if figures["model_rate_gflops_per_s"] == figures["rate_gflops_per_s"]:
         del figures["model_rate_gflops_per_s"]
     known = {id_: float(value) for id_, value in figures.items() if value > 0}
-    peaks = peaks_of(ops.summary)
-    return known | {id_: float(peaks[name]) for name, id_ in _PEAKS.items() if name in peaks}
+    if ops.summary.threads:
+        return known
+    peaks = peak_limits(ops.summary.peaks)
+    of_core = {"peak_gflops_per_s": peaks.gflops_per_s, "peak_hbm_gib_per_s": peaks.hbm_gib_per_s}
+    return known | {id_: peak for id_, peak in of_core.items() if peak is not None}
 
 
 def _next(found: Op) -> list[Next]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tpu_profile_plugin.compat.xprof import (
+    framework_op_stats,
+    hlo_stats,
     inference_profile,
     kernel_stats,
     memory_profile,
     pod_viewer,
+    roofline_model,
     smart_suggestion,
     trace_viewer,
 )
@@ -46,6 +49,8 @@ __all__ = ["FORMS", "LISTED", "NO_MODULE", "ORDER", "capture", "form_of", "hosts
 FORMS: dict[str, Tool] = {
     tool.id: tool
     for tool in (
+        framework_op_stats.TOOL,
+        hlo_stats.TOOL,
         inference_profile.TOOL,
         kernel_stats.TOOL,
         memory_profile.TOOL,
@@ -53,6 +58,7 @@ FORMS: dict[str, Tool] = {
         trace_viewer.LEGACY,
         trace_viewer.TOOL,
         smart_suggestion.TOOL,
+        roofline_model.TOOL,
     )
 }
 """Tools whose answer XProf makes in a form of its own, by id."""

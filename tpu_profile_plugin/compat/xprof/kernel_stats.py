@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from tpu_profile_plugin.compat.xprof.tables import xprof_table
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table
@@ -33,10 +31,8 @@ LABELS = {
 
 def build(run: Run, query: Query) -> Table:
     """The kernels by total duration; of PyTorch, which XProf does not read, with our column of types."""
-    rows = kernel_stats.kernel_rows(run)
-    kernels = kernel_stats.kernel_table(run, rows)
-    labels = LABELS | ({"dtype": "Data type"} if "dtype" in kernels.ids else {})
-    return xprof_table(kernels, labels, occupancy_pct=np.array([row.occupancy for row in rows], np.float64))
+    cells = kernel_stats.kernel_cells(run)
+    return xprof_table(LABELS | ({"dtype": "Data type"} if "dtype" in cells else {}), cells)
 
 
 TOOL = replace(kernel_stats.TOOL, build=build)

@@ -1,37 +1,31 @@
-"""XProf's tables made of ours: its columns and labels, 0 where nothing was measured."""
+"""XProf's tables made of our figures: columns and labels in its order, without units and sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from html import escape
 from typing import Any
 
-import numpy as np
-
+from tpu_profile_plugin.tables.catalogue import CATALOGUE
 from tpu_profile_plugin.tables.column import Column
 from tpu_profile_plugin.tables.table import Table
 
 
 def xprof_table(
-    table: Table,
-    labels: Mapping[str, str],
-    properties: Mapping[str, str] | None = None,
-    **cells: Sequence[Any] | np.ndarray[Any, np.dtype[Any]],
+    labels: Mapping[str, str], cells: Mapping[str, Any], properties: Mapping[str, str] | None = None
 ) -> Table:
-    """The table with XProf's columns: labels by id, in this order.
-
-    Empty numbers become 0, `cells` replaces columns and adds texts that our table lacks.
-    """
-    by_id = {column.id: column for column in table.columns}
-    columns, data = [], []
-    for id_, label in labels.items():
-        known = by_id.get(id_, Column(id_, label, "string"))
-        columns.append(replace(known, label=label, unit="", sentence=""))
-        data.append(cells[id_] if id_ in cells else _zeros(table[id_]))
-    return Table(tuple(columns), data, properties or {}, table.name)
+    """The table of these columns, in the order of `labels`; columns that the catalogue lacks are texts."""
+    types = {id_: column.type for id_, column in CATALOGUE.items()}
+    columns = tuple(Column(id_, label, types.get(id_, "string")) for id_, label in labels.items())
+    return Table(columns, {id_: cells[id_] for id_ in labels}, properties or {})
 
 
-def _zeros(values: Any) -> Any:
-    if isinstance(values, np.ma.MaskedArray):
-        return values.filled(0)
-    return np.nan_to_num(values, nan=0.0) if isinstance(values, np.ndarray) and values.dtype.kind == "f" else values
+def source_cell(place: str | None, stack: str | None) -> str:
+    """The cell that links an op to its source line, HTML with the stack as tooltip; "" without a source."""
+    if place is None:
+        return ""
+    return f"<div class='source-info-cell' title='{_escaped(stack or '')}'>{_escaped(place)}</div>"
+
+
+def _escaped(text: str) -> str:
+    return escape(text, quote=True).replace("&#x27;", "&#39;")

@@ -1,19 +1,22 @@
-"""Shared by the tools about ops: parameters, op summary, table properties and cells."""
+"""Shared by the tools about ops: parameters, op summary, notes on the ops, cells."""
 
 from __future__ import annotations
 
-from html import escape
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
+
+import numpy as np
 
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE_OPS_IN_PYTORCH, Reason
 from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
 from tpu_profile_plugin.analysis.ops.op_tables import OpText
 from tpu_profile_plugin.analysis.summary.framework import graphs_note
 from tpu_profile_plugin.analysis.summary.op_summary import OpSummary
+from tpu_profile_plugin.columns.arrays import F64
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.ops import Backend, op_summary, with_near_sources
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import property_text
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.units import GIB, GIGA
@@ -42,11 +45,39 @@ NEAR_SOURCES = Param(
 OP_PARAMS = (BACKEND, UNATTRIBUTED, NEAR_SOURCES)
 """Parameters of all tools about ops; the defaults give the answers that other clients expect."""
 
-OP_EXTRAS = (
-    *("backend", "cores", "unattributed_share", "threads", "compute_limit", "memory_limit"),
-    *("compute_peak", "hbm_peak", "memory_peak"),
-)
-"""Properties of `notes_of` and `peaks_of`."""
+
+@dataclass(frozen=True)
+class RateLimits:
+    """Rates that no op can exceed, per core of a device or of a CPU with all its threads; null if unknown.
+
+    Attributes:
+      hbm_gib_per_s: of the main memory of the device.
+      memory_gib_per_s: of all memories together.
+      what: in words, such as "the peak of the device".
+    """
+
+    gflops_per_s: float | None = None
+    hbm_gib_per_s: float | None = None
+    memory_gib_per_s: float | None = None
+    what: str = "the peak of the device"
+
+
+@dataclass(frozen=True)
+class OpNotes:
+    """About the ops of a page.
+
+    Attributes:
+      on_cpu: they ran on the CPU itself.
+      cores: number of device cores over which times add up; null without a device.
+      unattributed_share: fraction of GPU time that belongs to no op and is left out; null if unknown.
+      graphs: what to record, if kernels belong to graphs without ops; else empty.
+    """
+
+    on_cpu: bool
+    cores: int | None
+    unattributed_share: float | None
+    graphs: str
+    limits: RateLimits
 
 
 def chosen_ops(run: Run, query: Query) -> OpSummary:
@@ -61,48 +92,50 @@ def on_cpu(query: Query, summary: OpSummary) -> bool:
     return query.text(BACKEND.name) != "device" and summary.hardware is Hardware.CPU_ONLY
 
 
-def notes_of(query: Query, summary: OpSummary) -> dict[str, str]:
-    """Additional table properties of ours: the backend, cores, and the share of GPU time without an op."""
-    notes = {"backend": "CPU"} if on_cpu(query, summary) else {}
-    if summary.environment.device_cores:
-        notes["cores"] = str(summary.environment.device_cores)
-    if graphs := graphs_note(summary.records.table):
-        notes["graphs_note"] = graphs
-    if summary.events_ps:
-        notes["unattributed_share"] = property_text(summary.unattributed_ps / summary.events_ps)
-    return notes
+def op_notes(query: Query, summary: OpSummary) -> OpNotes:
+    """The notes on a summary's ops."""
+    return OpNotes(
+        on_cpu=on_cpu(query, summary),
+        cores=summary.environment.device_cores or None,
+        unattributed_share=summary.unattributed_ps / summary.events_ps if summary.events_ps else None,
+        graphs=graphs_note(summary.records.table),
+        limits=_thread_limits(summary.threads) if summary.threads else peak_limits(summary.peaks),
+    )
 
 
-def peaks_of(summary: OpSummary) -> dict[str, str]:
-    """Additional properties: the known peaks of a core, compute in GFLOP/s, HBM and all memories in GiB/s.
-
-    Peaks of CPUs are unknown; rates that no CPU reaches with this number of threads replace them.
-    """
-    if summary.threads:
-        limits = {"compute_limit": THREAD_GFLOPS * summary.threads, "memory_limit": THREAD_GIB * summary.threads}
-        return {"threads": str(summary.threads)} | {name: property_text(rate) for name, rate in limits.items()}
-    return peak_properties(summary.peaks)
-
-
-def peak_properties(peaks: Peaks) -> dict[str, str]:
-    """Properties of the known peaks."""
+def peak_limits(peaks: Peaks) -> RateLimits:
+    """The known peaks of a core."""
     memory = sum(peaks.bandwidths) if peaks.hbm else 0.0
-    gib = {"hbm_peak": peaks.hbm * GIGA / GIB, "memory_peak": memory * GIGA / GIB}
-    rates = {"compute_peak": peaks.tera_flops * 1000.0, **gib}
-    return {name: property_text(rate) for name, rate in rates.items() if rate > 0}
+    return RateLimits(peaks.tera_flops * 1000.0 or None, peaks.hbm * GIGA / GIB or None, memory * GIGA / GIB or None)
 
 
-def source_cell(text: OpText) -> str:
-    """The cell that links an op to its source line, HTML with the stack as tooltip; "" without a source."""
-    if not text.has_source:
-        return ""
-    of = f" (of {text.source_of})" if text.source_of else ""
-    stack, location = _escaped(text.source_stack), _escaped(f"{text.source_file}:{text.source_line}{of}")
-    return f"<div class='source-info-cell' title='{stack}'>{location}</div>"
+def _thread_limits(threads: int) -> RateLimits:
+    """Peaks of CPUs are unknown; rates that no CPU reaches with this number of threads replace them."""
+    memory = THREAD_GIB * threads
+    return RateLimits(THREAD_GFLOPS * threads, memory, memory, f"what {threads} threads of a CPU can do")
 
 
-def _escaped(text: str) -> str:
-    return escape(text, quote=True).replace("&#x27;", "&#39;")
+def over_cores(cores: int | None) -> str:
+    """The cores that times add up over, to be appended: " over 8 cores"; "" for one core."""
+    return f" over {cores} cores" if cores is not None and cores > 1 else ""
+
+
+def measured(values: F64 | Sequence[float]) -> F64:
+    """The values with empty cells for 0, which means that nothing was measured."""
+    numbers = np.asarray(values, np.float64)
+    return np.where(numbers == 0, np.nan, numbers)
+
+
+def source_columns(texts: Sequence[OpText]) -> dict[str, list[str | None]]:
+    """The columns with the source line of each op, and its call stack."""
+    places = [
+        f"{text.source_file}:{text.source_line}" + (f" (of {text.source_of})" if text.source_of else "")
+        if text.has_source
+        else None
+        for text in texts
+    ]
+    stacks = [text.source_stack or None if text.has_source else None for text in texts]
+    return {"source_info": places, "source_stack": stacks}
 
 
 def lacks_device_ops(facts: RunFacts) -> Reason | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, starmap
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from tpu_profile_plugin.analysis.common.op_names import in_gradient
 from tpu_profile_plugin.analysis.common.statistics import ratio
@@ -19,8 +21,19 @@ from tpu_profile_plugin.analysis.summary.host_summary import FrameworkOps
 from tpu_profile_plugin.run.figures.framework_ops import run_framework_ops
 from tpu_profile_plugin.run.figures.op_inputs import run_op_groups, run_op_inputs
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
-from tpu_profile_plugin.tools.common.ops import BACKEND, OP_EXTRAS, OP_PARAMS, chosen_ops, peak_properties
+from tpu_profile_plugin.tables.catalogue import column, columns
+from tpu_profile_plugin.tables.document import Document
+from tpu_profile_plugin.tables.table import Column, Table, attributes
+from tpu_profile_plugin.tools.common.ops import (
+    BACKEND,
+    OP_PARAMS,
+    OpNotes,
+    RateLimits,
+    chosen_ops,
+    measured,
+    over_cores,
+    peak_limits,
+)
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
@@ -29,42 +42,27 @@ from tpu_profile_plugin.units import GIB, GIGA, NS_PER_S, NS_PER_US, PS_PER_US
 MAX_ROWS = 500
 """Maximum number of rows each of device and host, including idle time."""
 
-_PERCENT_HELP = "as a fraction of all time on the {}; 0 on rows of the other side"
-_MATRIX_COLUMN = numbers("gpu_tensorcore_utilization", "GPU TensorCore utilization", "",
-                         "Share of the op's kernel time in kernels that use tensor cores, 0 to 1.")  # fmt: skip
-COLUMNS = (
-    numbers("rank", "Rank", "", "Rank by self time, device ops first."),
-    texts("host_or_device", "Host/device", "Host or Device: where the op ran."),
-    texts("type", "Operation Type", "Type of the framework op; Unknown for ops without a framework op."),
-    texts("operation", "Operation Name", "Name of the framework op, else of the device op."),
-    numbers("occurrences", "#Occurrences", "", "Number of runs."),
-    numbers("total_time", "Total time (us)", "us", "Time of all runs, including nested ops."),
-    numbers("avg_time", "Avg. time (us)", "us", "Total time divided by occurrences."),
-    numbers("total_self_time", "Total self-time (us)", "us", "Time of all runs, excluding nested ops."),
-    numbers("avg_self_time", "Avg. self-time (us)", "us", "Total self-time divided by occurrences."),
-    numbers("device_total_self_time_percent", "Total self-time on Device (%)", "",
-            f"Total self-time {_PERCENT_HELP.format('device')}."),
-    numbers("device_cumulative_total_self_time_percent", "Cumulative total-self time on Device (%)", "",
-            f"Self-time of this row and those above {_PERCENT_HELP.format('device')}."),
-    numbers("host_total_self_time_percent", "Total self-time on Host (%)", "",
-            f"Total self-time {_PERCENT_HELP.format('host')}."),
-    numbers("Host_cumulative_total_self_time_percent", "Cumulative total-self time on Host (%)", "",
-            f"Self-time of this row and those above {_PERCENT_HELP.format('host')}."),
-    numbers("measured_flop_rate", "Normalized FLOP Rate (FLOPs/s)", "GFLOP/s", "FLOPs divided by total time."),
-    numbers("model_flop_rate", "Model FLOP Rate (GFLOP/s)", "GFLOP/s", "FLOPs of the model divided by total time."),
-    numbers("measured_memory_bw", "Measured Memory BW (GBytes/Sec)", "GiB/s", "Bytes accessed divided by total time."),
-    numbers("operational_intensity", "Operational Intensity (FLOPs/Byte)", "", "FLOPs divided by bytes accessed."),
-    texts("bound_by", "Bound by", "Resource that limits the op: the highest share of its peak."),
-    texts("eager", "Execution mode", "Eager: op by op; Function: as part of a graph or function."),
-)  # fmt: skip
-GPU_COLUMNS = (*COLUMNS[:-2], _MATRIX_COLUMN, *COLUMNS[-2:])
-PYTORCH_COLUMNS = (
-    texts("shapes", "Input shapes", "Sizes of the operands in most runs; empty if the profiler did not record shapes."),
-    texts("dtypes", "Input types", "Data types of the operands in these runs."),
-    numbers("variants", "Different inputs", "", "Number of different shapes and types; 0 if none were recorded."),
-    texts("stack", "Call stack", "Calls of Python that led to the op, innermost first, if the profiler recorded them."),
+COLUMNS = columns(
+    *("operation", "host_or_device", "total_self_time", "device_total_self_time_percent"),
+    *("host_total_self_time_percent", "occurrences", "avg_self_time", "type", "bound_by"),
+    column("measured_flop_rate", sentence="FLOPs divided by total time."),
+    column("measured_memory_bw", label="Bandwidth", sentence="Bytes accessed divided by total time."),
+    column("operational_intensity", label="Intensity", sentence="FLOPs divided by bytes accessed."),
+    column("rank", sentence="Rank by self time, device ops first."),
+    *("total_time", "avg_time", "device_cumulative_total_self_time_percent"),
+    *("Host_cumulative_total_self_time_percent", "model_flop_rate", "gpu_tensorcore_utilization", "eager"),
 )
+_MATRIX = "gpu_tensorcore_utilization"
+"""Of GPUs only."""
+PYTORCH_COLUMNS = columns("shapes", "dtypes", "variants", "stack")
 """Of PyTorch, after the columns that all profiles have."""
+_OF_SIDE = {
+    **dict.fromkeys(("device_total_self_time_percent", "device_cumulative_total_self_time_percent", _MATRIX), "Device"),
+    **dict.fromkeys(("host_total_self_time_percent", "Host_cumulative_total_self_time_percent"), "Host"),
+}
+"""Columns that are empty in rows of the other side."""
+_COSTS = ("measured_flop_rate", "model_flop_rate", "measured_memory_bw", "operational_intensity")
+"""Columns in which 0 means that the costs of the op are unknown."""
 GROUP = Param(
     "group",
     "string",
@@ -74,8 +72,86 @@ GROUP = Param(
 )
 
 
-def build(run: Run, query: Query) -> tuple[Table, Table]:
-    """The table with idle time, then the one without."""
+@dataclass(frozen=True)
+class FrameworkOpStats(Document):
+    """Ops of TensorFlow, JAX or PyTorch on devices and hosts.
+
+    Attributes:
+      with_idle: one row per op, device first, most self time first; idle time is a row, and shares are of all time.
+      without_idle: as above without idle time; shares are of the time in which ops ran.
+      task: what the program does.
+      inputs_note: why rows of PyTorch's ops cannot be grouped by shapes; empty if they can, and for other frameworks.
+    """
+
+    with_idle: Table
+    without_idle: Table
+    task: Literal["Training", "Inference"]
+    inputs_note: str
+    notes: OpNotes
+
+
+@dataclass(frozen=True)
+class FrameworkOpCells:
+    """The columns of both tables by id, as XProf has them, and what they were computed from.
+
+    Attributes:
+      with_idle, without_idle: the columns; 0 for unknown costs and for shares of the other side.
+      training: whether ops belong to gradients.
+      inputs_note: why there are no columns of `PYTORCH_COLUMNS`; "" if there are, and for other frameworks.
+    """
+
+    ops: FrameworkOps
+    with_idle: dict[str, Any]
+    without_idle: dict[str, Any]
+    training: bool
+    inputs_note: str
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Those of the tables."""
+        gpu = self.ops.environment.hardware is Hardware.GPU
+        own = tuple(each for each in COLUMNS if gpu or each.id != _MATRIX)
+        return (*own, *PYTORCH_COLUMNS) if "shapes" in self.with_idle else own
+
+
+def build(run: Run, query: Query) -> FrameworkOpStats:
+    """The ops with idle time, and without."""
+    found = op_cells(run, query)
+    cores = found.ops.environment.device_cores or None
+    limits = peak_limits(found.ops.peaks) if cores else RateLimits()
+    return FrameworkOpStats(
+        with_idle=_table(found.columns, found.with_idle, cores, idle=True),
+        without_idle=_table(found.columns, found.without_idle, cores, idle=False),
+        task="Training" if found.training else "Inference",
+        inputs_note=found.inputs_note,
+        notes=OpNotes(False, cores, None, graphs_note(found.ops.device), limits),
+    )
+
+
+def _table(declared: tuple[Column, ...], cells: Mapping[str, Any], cores: int | None, *, idle: bool) -> Table:
+    """A table with empty cells where a number has no meaning, and shares that name what they are parts of."""
+    shown, sides = dict(cells), np.array(cells["host_or_device"], object)
+    shown |= {id_: measured(cells[id_]) for id_ in _COSTS}
+    for id_, side in _OF_SIDE.items():
+        shown[id_] = np.where(sides == side, np.asarray(cells[id_], np.float64), np.nan)
+    return Table(tuple(_based(each, cores, idle) for each in declared), {each.id: shown[each.id] for each in declared})
+
+
+def _based(each: Column, cores: int | None, idle: bool) -> Column:
+    """A column, of a share with label and sentence that name its base."""
+    if not each.id.endswith("total_self_time_percent"):
+        return each
+    side = _OF_SIDE[each.id].lower()
+    on = side + (over_cores(cores) if side == "device" else "")
+    cumulative = "cumulative" in each.id
+    what = "Self time of this row and those above it" if cumulative else "Total self time"
+    base = f"all recorded time of the {on}, idle time included" if idle else f"the time in which ops ran on the {on}"
+    label = f"{'All' if idle else 'Busy'} {side} share{', cumulative' if cumulative else ''}"
+    return replace(each, label=label, sentence=f"{what} divided by {base}.")
+
+
+def op_cells(run: Run, query: Query) -> FrameworkOpCells:
+    """The columns of both tables; of PyTorch, ops are grouped as the query asks."""
     ops = run_framework_ops(run)
     if query.text(BACKEND.name) == "cpu" or (query.text(BACKEND.name) == "auto" and not ops.environment.device_cores):
         cpu = chosen_ops(run, query)
@@ -83,11 +159,11 @@ def build(run: Run, query: Query) -> tuple[Table, Table]:
     inputs = run_op_inputs(run)
     if inputs and query.text(GROUP.name) != "name":
         return _grouped(run, ops, by_shape=query.text(GROUP.name) == "shape")
-    return _table(ops, inputs, with_idle=True), _table(ops, inputs, with_idle=False)
+    return _cells(ops, inputs)
 
 
-def _grouped(run: Run, ops: FrameworkOps, *, by_shape: bool) -> tuple[Table, Table]:
-    """The same of groups of ops, whose names are the kinds; the task is that of the ops."""
+def _grouped(run: Run, ops: FrameworkOps, *, by_shape: bool) -> FrameworkOpCells:
+    """The columns of groups of ops, whose names are the kinds; the task is that of the ops."""
     groups, most = run_op_groups(run), dict[str, OpInputs]()
     if not by_shape:
         groups, most = by_kind(groups)
@@ -98,10 +174,28 @@ def _grouped(run: Run, ops: FrameworkOps, *, by_shape: bool) -> tuple[Table, Tab
     rows = replace(ops, device=device, kernels=groups.kernels, host=host)
     kinds = {name: kind for name, (kind, _) in known.items()}
     training = any(map(in_gradient, ops.host.ops.name, ops.host.ops.category))
-    with_idle, without = (
-        _table(rows, inputs, with_idle=idle, kinds=kinds, training=training) for idle in (True, False)
-    )
-    return with_idle, without
+    return replace(_cells(rows, inputs, kinds), training=training)
+
+
+def _cells(
+    ops: FrameworkOps, inputs: Mapping[str, OpInputs], kinds: Mapping[str, str] | None = None
+) -> FrameworkOpCells:
+    """The columns of both tables; with `kinds`, the rows are groups, by name."""
+    device = framework_ops(ops.device) if kinds is None else ops.device
+    sides = (device, "Device") if ops.environment.device_cores else None, (ops.host.ops, "Host")
+    both = []
+    for with_idle in (True, False):
+        parts = [_columns(table, side, ops, with_idle=with_idle) for table, side in filter(None, sides)]
+        cells = {id_: list(chain.from_iterable(part[id_] for part in parts)) for id_ in parts[0]}
+        cells["rank"] = list(range(1, len(cells["type"]) + 1))
+        if inputs:
+            cells |= _inputs([inputs.get(name, OpInputs()) for name in cells["operation"]])
+        if kinds is not None:
+            cells["operation"] = [kinds.get(name, name) for name in cells["operation"]]
+        both.append(cells)
+    training = any(map(in_gradient, both[0]["operation"], both[0]["type"]))
+    note = "" if inputs else inputs_note(ops.device, ops.host.ops)
+    return FrameworkOpCells(ops, both[0], both[1], training, note or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,39 +250,6 @@ def bound_by(flop_rate: float, bytes_per_second: float, peaks: Peaks, *, gpu: bo
     return max(shares, key=lambda resource: shares[resource]).value
 
 
-def _table(
-    run: FrameworkOps,
-    inputs: Mapping[str, OpInputs],
-    *,
-    with_idle: bool,
-    kinds: Mapping[str, str] | None = None,
-    training: bool = False,
-) -> Table:
-    """A table; with `kinds`, the rows are groups, by name, and `training` is known."""
-    device = framework_ops(run.device) if kinds is None else run.device
-    gpu = run.environment.hardware is Hardware.GPU
-    sides = (device, "Device") if run.environment.device_cores else None, (run.host.ops, "Host")
-    parts = [_columns(table, side, run, with_idle=with_idle) for table, side in filter(None, sides)]
-    columns = GPU_COLUMNS if gpu else COLUMNS
-    data = {column.id: list(chain.from_iterable(part[column.id] for part in parts)) for column in columns[1:]}
-    if inputs:
-        columns = (*columns, *PYTORCH_COLUMNS)
-        data |= _inputs([inputs.get(name, OpInputs()) for name in data["operation"]])
-    if kinds is None:
-        training = any(map(in_gradient, data["operation"], data["type"]))
-    else:
-        data["operation"] = [kinds.get(name, name) for name in data["operation"]]
-    properties = {"architecture_type": "Unknown", "task_type": "Training" if training else "Inference"}
-    # Additions of ours: for how many cores the times add up, and rates that nothing measured exceeds.
-    if run.environment.device_cores:
-        properties |= {"cores": str(run.environment.device_cores), **peak_properties(run.peaks)}
-    if graphs := graphs_note(run.device):
-        properties["graphs_note"] = graphs
-    if not inputs and (missing := inputs_note(run.device, run.host.ops)):
-        properties["inputs_note"] = missing
-    return Table(columns, {"rank": range(1, len(data["type"]) + 1), **data}, properties)
-
-
 def _columns(table: OpTable, side: str, run: FrameworkOps, *, with_idle: bool) -> dict[str, Sequence[Any]]:
     """The columns of one side without the rank, by id."""
     ops, gpu = _ops(table, with_idle), run.environment.hardware is Hardware.GPU
@@ -212,7 +273,7 @@ def _columns(table: OpTable, side: str, run: FrameworkOps, *, with_idle: bool) -
         "model_flop_rate": [ratio(op.model_flops, op.total_time * NS_PER_US) for op in ops],
         "measured_memory_bw": [rate / GIB for rate in byte_rates],
         "operational_intensity": [ratio(op.flops, op.bytes) for op in ops],
-        _MATRIX_COLUMN.id: [run.kernels.matrix_share(op.operation) if on_device and gpu else 0.0 for op in ops],
+        _MATRIX: [run.kernels.matrix_share(op.operation) if on_device and gpu else 0.0 for op in ops],
         "bound_by": [bound_by(*rate, run.peaks, gpu=gpu) for rate in rates],
         "eager": ["Eager" if op.eager else "Function" for op in ops],
     }
@@ -234,6 +295,5 @@ TOOL = Tool(
     summary="Time of TensorFlow, JAX and PyTorch ops on devices and hosts.",
     build=build,
     params=(*OP_PARAMS[:1], GROUP),
-    extras=OP_EXTRAS,
     aliases=("tensorflow_stats",),
 )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -13,65 +14,81 @@ from tpu_profile_plugin.analysis.ops.op_tables import OpRecords, is_rematerializ
 from tpu_profile_plugin.analysis.ops.rates import Resource, divide, rates
 from tpu_profile_plugin.analysis.ops.tree import rows_of
 from tpu_profile_plugin.analysis.summary.op_summary import OpSummary, supported_peaks
-from tpu_profile_plugin.columns.arrays import F64, I64
+from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Table, numbers, texts
+from tpu_profile_plugin.tables.catalogue import column, columns
+from tpu_profile_plugin.tables.document import Document
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.common.hlo_modules import lacks_modules
-from tpu_profile_plugin.tools.common.ops import OP_EXTRAS, OP_PARAMS, chosen_ops, notes_of, peaks_of, source_cell
+from tpu_profile_plugin.tools.common.ops import (
+    OP_PARAMS,
+    OpNotes,
+    chosen_ops,
+    measured,
+    op_notes,
+    over_cores,
+    source_columns,
+)
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import PS_PER_US
 
-COLUMNS = (
-    numbers("rank", "Rank", "", "Rank by self time; 0 for ops that run inside another op on SparseCores."),
-    texts("program_id", "Program id", "Id of the HLO program that the op belongs to."),
-    texts("category", "HLO op category", "Kind of the op."),
-    texts("hlo_op_name", "HLO op name", "Name of the op in its program."),
-    texts("hlo_op_expression", "HLO op text", "HLO instruction."),
-    texts("tf_op_name", "Framework op name", "Framework op from which the op was compiled."),
-    numbers("occurrences", "#Occurrences", "", "Number of runs on all cores."),
-    numbers("total_time", "Total time (us)", "us", "Time of all runs, including nested ops."),
-    numbers("avg_time", "Avg. time (us)", "us", "Total time divided by occurrences."),
-    numbers("total_self_time", "Total self time (us)", "us", "Time of all runs, excluding nested ops."),
-    numbers("avg_self_time", "Avg. self time (us)", "us", "Total self time divided by occurrences."),
-    numbers("total_self_time_percent", "Total self time (%)", "%", "Share of the device time, including idle time."),
-    numbers("cumulative_total_self_time_percent", "Cumulative total self time (%)", "%",
-            "Sum of the shares of this row and the rows above."),
-    numbers("dma_stall_percent", "%time stalled by DMA", "", "Share of its time spent waiting for DMA, 0 to 1."),
-    numbers("model_flop_rate", "Model GFLOP/s", "GFLOP/s", "FLOPs of the model divided by time."),
-    numbers("normalized_flop_rate", "Normalized GFLOP/s", "GFLOP/s",
-            "FLOPs in bf16 equivalents divided by time; operations on narrower types count less."),
-    numbers("measured_memory_bw", "Measured memory BW (GiB/s)", "GiB/s",
-            "Bytes accessed in all memories, divided by time."),
-    numbers("hbm_bw", "HBM BW (GiB/s)", "GiB/s", "Bytes accessed in HBM, divided by time."),
-    numbers("cmem_read_bw", "CMEM Read BW (GiB/s)", "GiB/s", "Bytes read from CMEM, divided by time."),
-    numbers("cmem_write_bw", "CMEM Write BW (GiB/s)", "GiB/s", "Bytes written to CMEM, divided by time."),
-    numbers("operational_intensity", "Operational intensity (FLOPS/Byte)", "", "FLOPs divided by bytes accessed."),
-    texts("bound_by", "Bound by", "Resource that limits the op: the highest share of its peak."),
-    texts("hlo_rematerialization", "Rematerialization", "Yes: the op recomputes a value (rematerialization)."),
-    texts("outside_compilation", "Outside Compilation",
-          "Yes: the op waits for a part of the program on the host (outside compilation)."),
-    texts("autotuned", "Autotuned", "Yes: its parameters were autotuned."),
-    texts("source_info", "Source Info", "Source line of the program."),
-    texts("core_type", "TPU core type", "TensorCore or SparseCore."),
-    texts("parent_op_name", "Parent op name", "TensorCore op that this op ran for on a SparseCore."),
-    numbers("vdd_energy", "VDD Energy (J)", "J", "Energy used by all runs."),
-)  # fmt: skip
+COLUMNS = columns(
+    *("hlo_op_name", "busy_share", "total_self_time", "source_info", "occurrences", "avg_time", "bound_by", "category"),
+    *("tf_op_name", column("model_flop_rate", label="FLOP rate"), "hbm_bw", "program_id", "hlo_op_expression"),
+    column("rank", sentence="Rank by self time; 0 for ops that run inside another op on SparseCores."),
+    *("total_time", "avg_self_time", column("total_self_time_percent", unit="%")),
+    column("cumulative_total_self_time_percent", unit="%"),
+    *("dma_stall_percent", "normalized_flop_rate", "measured_memory_bw", "cmem_read_bw", "cmem_write_bw"),
+    *("operational_intensity", "hlo_rematerialization", "outside_compilation", "source_stack", "core_type"),
+    *("parent_op_name", "vdd_energy"),
+)
+MEASURED = (
+    *("dma_stall_percent", "model_flop_rate", "normalized_flop_rate", "measured_memory_bw", "hbm_bw"),
+    *("cmem_read_bw", "cmem_write_bw", "operational_intensity", "vdd_energy"),
+)
+"""Columns in which 0 means that nothing was measured."""
 
 
-def build(run: Run, query: Query) -> Table:
-    """The table of ops that ran, by self time."""
+@dataclass(frozen=True)
+class HloStats(Document):
+    """XLA ops.
+
+    Attributes:
+      ops: one row per op, most self time first; the ops that SparseCores ran for an op follow it, with rank 0.
+    """
+
+    ops: Table
+    notes: OpNotes
+
+
+def build(run: Run, query: Query) -> HloStats:
+    """The ops that ran, by self time."""
     summary = chosen_ops(run, query)
-    return hlo_table(summary, {**notes_of(query, summary), **peaks_of(summary)})
+    notes = op_notes(query, summary)
+    cells = op_cells(summary)
+    own = np.where(np.asarray(cells["rank"]) > 0, np.asarray(cells["total_self_time"], np.float64), np.nan)
+    busy = float(np.nansum(own))
+    cells["busy_share"] = own / busy if busy else np.full(len(own), np.nan)
+    cells |= {id_: measured(cells[id_]) for id_ in MEASURED}
+    all_time = f"of all recorded time{over_cores(notes.cores)}, idle time included."
+    sentences = {
+        "busy_share": f"Self time, of the {'op time' if notes.on_cpu else 'busy time'} of all ops of the profile"
+        f"{over_cores(notes.cores)}.",
+        "total_self_time_percent": f"Part {all_time}",
+        "cumulative_total_self_time_percent": f"Part of this op and those above it {all_time}",
+    }
+    declared = tuple(replace(each, sentence=sentences.get(each.id, each.sentence)) for each in COLUMNS)
+    return HloStats(Table(declared, {each.id: cells[each.id] for each in COLUMNS}), notes)
 
 
-def hlo_table(summary: OpSummary, properties: Mapping[str, str]) -> Table:
-    """The table of a summary's ops; the ops that SparseCores ran for an op follow it."""
+def op_cells(summary: OpSummary) -> dict[str, Any]:
+    """The columns of a summary's ops by id; the ops that SparseCores ran for an op follow it."""
     records = summary.records
     rows = rows_of(records)
     data = _columns(summary, records, rows, total_ps=records.table.total_ps)
     if not records.inner:
-        return Table(COLUMNS, data, properties)
+        return data
     parts, position = [data], [np.arange(len(rows))]
     for i, row in enumerate(rows.tolist()):
         inside = records.inside(row)
@@ -79,13 +96,14 @@ def hlo_table(summary: OpSummary, properties: Mapping[str, str]) -> Table:
             within = rows_of(inside)
             parts.append(_columns(summary, inside, within, parent=records.table.name[row]))
             position.append(np.full(len(within), i))
+    order = np.argsort(np.concatenate(position), kind="stable").tolist()
     joined = {name: list(chain.from_iterable(part[name] for part in parts)) for name in data}
-    return Table(COLUMNS, joined, properties).take(np.argsort(np.concatenate(position), kind="stable"))
+    return {name: [values[row] for row in order] for name, values in joined.items()}
 
 
 def _columns(
     summary: OpSummary, records: OpRecords, rows: I64, *, total_ps: int = 0, parent: str = ""
-) -> dict[str, Sequence[object] | F64]:
+) -> dict[str, Any]:
     """The columns for the given rows in order; SparseCore ops with a `parent` have rank and share 0."""
     table, indices = records.table, rows.tolist()
     time, self_time, runs = (c[rows].astype(np.float64) for c in (table.time_ps, table.self_ps, table.occurrences))
@@ -123,8 +141,7 @@ def _columns(
         "outside_compilation": [
             _yes(is_outside_compilation(table.provenance[i], records.text[i].expression)) for i in indices
         ],
-        "autotuned": ["No"] * len(indices),
-        "source_info": [source_cell(records.text[i]) for i in indices],
+        **source_columns([records.text[i] for i in indices]),
         "core_type": [records.text[i].core for i in indices],
         "parent_op_name": [parent] * len(indices),
         "vdd_energy": records.energy[rows],
@@ -142,7 +159,6 @@ TOOL = Tool(
     summary="Time, rates and bottleneck of every XLA op.",
     build=build,
     params=OP_PARAMS,
-    extras=OP_EXTRAS,
     lacks=lambda facts: lacks_modules(facts) if facts.pytorch else None,
     aliases=("hlo_op_stats",),
 )

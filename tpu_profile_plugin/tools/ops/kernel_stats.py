@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tpu_profile_plugin.analysis.common.reasons import NO_GPU, Reason
-from tpu_profile_plugin.analysis.ops.gpu_kernels import KernelRow, combine_kernel_rows
+from tpu_profile_plugin.analysis.ops.gpu_kernels import combine_kernel_rows
 from tpu_profile_plugin.analysis.ops.torch_inputs import dtype_of
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.kernels import GPU, host_kernels
@@ -15,6 +15,7 @@ from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.catalogue import column, columns
 from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tables.table import Table
+from tpu_profile_plugin.tools.common.ops import measured
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import NS_PER_US
@@ -51,28 +52,26 @@ class KernelStats(Document):
 
 def build(run: Run, query: Query) -> KernelStats:
     """The kernels by total duration."""
-    return KernelStats(kernel_table(run, kernel_rows(run)))
+    cells = kernel_cells(run)
+    cells |= {id_: measured(cells[id_]) for id_ in ("registers_per_thread", "occupancy_pct")}
+    return KernelStats(Table((*COLUMNS, *PYTORCH_COLUMNS) if "dtype" in cells else COLUMNS, cells))
 
 
-def kernel_rows(run: Run) -> Sequence[KernelRow]:
-    """The kernels of all hosts, longest total duration first."""
-    return combine_kernel_rows(run.map_hosts(host_kernels))
-
-
-def kernel_table(run: Run, rows: Sequence[KernelRow]) -> Table:
-    """The table of these kernels."""
+def kernel_cells(run: Run) -> dict[str, Any]:
+    """The columns of the kernels by id, 0 for unknown properties of a launch."""
+    rows = combine_kernel_rows(run.map_hosts(host_kernels))
     kernels = [row.kernel for row in rows]
     inputs = run_op_inputs(run)
     total_ns = sum(row.total_ns for row in rows)
-    data = {
+    cells: dict[str, Any] = {
         "rank": range(1, len(rows) + 1),
         "kernel_name": [kernel.name for kernel in kernels],
         "share": [row.total_ns / total_ns if total_ns else None for row in rows],
-        "registers_per_thread": [kernel.registers or None for kernel in kernels],
+        "registers_per_thread": [kernel.registers for kernel in kernels],
         "shmem_bytes": [kernel.static_shared + kernel.dynamic_shared for kernel in kernels],
         "block_dim": [",".join(map(str, kernel.block)) for kernel in kernels],
         "grid_dim": [",".join(map(str, kernel.grid)) for kernel in kernels],
-        "occupancy_pct": [row.occupancy or None for row in rows],
+        "occupancy_pct": [row.occupancy for row in rows],
         "is_op_tensor_core_eligible": [kernel.eligible for kernel in kernels],
         "is_kernel_using_tensor_core": [kernel.uses_tensor_core for kernel in kernels],
         "op_name": [kernel.op for kernel in kernels],
@@ -82,10 +81,10 @@ def kernel_table(run: Run, rows: Sequence[KernelRow]) -> Table:
         "min_duration_us": [row.min_ns / NS_PER_US for row in rows],
         "max_duration_us": [row.max_ns / NS_PER_US for row in rows],
     }
-    if not inputs:
-        return Table(COLUMNS, data)
-    types = [dtype_of(inputs[kernel.op].types if kernel.op in inputs else "", kernel.name) for kernel in kernels]
-    return Table((*COLUMNS, *PYTORCH_COLUMNS), {**data, "dtype": types})
+    if inputs:
+        types = (dtype_of(inputs[each.op].types if each.op in inputs else "", each.name) for each in kernels)
+        cells["dtype"] = list(types)
+    return cells
 
 
 def _lacks(facts: RunFacts) -> Reason | None:

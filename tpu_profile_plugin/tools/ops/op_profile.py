@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from tpu_profile_plugin.analysis.environment.environment import Hardware
@@ -23,7 +24,7 @@ from tpu_profile_plugin.analysis.ops.tree import (
 from tpu_profile_plugin.analysis.summary.op_summary import OpSummary
 from tpu_profile_plugin.run.figures.ops import OpKey, run_op_details
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, lacks_device_ops, notes_of, peaks_of
+from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, lacks_device_ops, op_notes
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
@@ -51,7 +52,7 @@ def build(run: Run, query: Query) -> Json:
             f"{key}ExcludeIdle": busy,
             "deviceType": summary.hardware.value,
             "aggDvfsTimeScaleMultiplier": summary.records.time_scale,
-            "notes": {**notes_of(query, summary), **peaks_of(summary)},
+            "notes": asdict(op_notes(query, summary)),
         }
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,107 +18,184 @@ from tpu_profile_plugin.run.figures.diagnostics import Diagnostics, run_diagnost
 from tpu_profile_plugin.run.figures.summary import groups_of, host_summary
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table, flags, numbers, property_text, texts
+from tpu_profile_plugin.tables.catalogue import column, columns
+from tpu_profile_plugin.tables.document import Document
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.common.ops import (
-    OP_EXTRAS,
     OP_PARAMS,
+    OpNotes,
     chosen_ops,
     lacks_device_ops,
-    notes_of,
-    peaks_of,
-    source_cell,
+    measured,
+    op_notes,
+    over_cores,
+    source_columns,
 )
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import GIB, GIGA, PS_PER_US
 
-_GIB, _GFLOPS = "GiB/s", "GFLOP/s"
-
-
-def _bandwidth(name: str, label: str) -> Column:
-    return numbers(f"{name}_bw", f"{label} BW (GiB/s)", _GIB, f"{label} traffic per time.")
-
-
-def _intensity(name: str, label: str) -> Column:
-    id_, header = f"{name}_operational_intensity", f"{label} Operational Intensity (FLOP/Byte)"
-    return numbers(id_, header, "", f"FLOPs per byte of {label} traffic.")
-
-
 _MEMORIES = (Resource.HBM, Resource.CMEM_READ, Resource.CMEM_WRITE, Resource.VMEM_READ, Resource.VMEM_WRITE)
 MEMORY_IDS = {memory: memory.value.lower().replace(" ", "_") for memory in _MEMORIES}
-"""Prefix of the columns and properties of each memory."""
-COLUMNS = (
-    texts("step", "Step", "Total: the whole profile; Average: of all steps; else the number of the step."),
-    numbers("rank", "Rank", "", "Rank of the op by self time; 0 for the whole program."),
-    texts("category", "Category", "Kind of the op."),
-    texts("operation", "Operation", "Name of the op; Program for the whole program."),
-    numbers("occurrences", "# Occurrences", "", "Number of runs on all cores."),
-    numbers("total_time", "Total Time (us)", "us", "Time on all cores; of a program, including idle time."),
-    numbers("avg_time", "Avg. time (us)", "us", "Total time divided by occurrences."),
-    numbers("total_self_time", "Total self time (us)", "us", "Time of all runs, excluding nested ops."),
-    numbers("avg_self_time", "Avg. self time (us)", "us", "Total self time divided by occurrences."),
-    numbers("total_self_time_percent", "Total self time (%)", "",
-            "Share of the device time, including idle time, 0 to 1."),
-    numbers("cumulative_total_self_time_percent", "Cumulative total self time (%)", "",
-            "Sum of the shares of this row and the rows above, 0 to 1."),
-    numbers("dma_stall_percent", "%time stalled by DMA", "", "Share of its time spent waiting for DMA, 0 to 1."),
-    numbers("measured_flop_rate", "Normalized FLOP Rate (GFLOP/s)", _GFLOPS,
-            "FLOPs in bf16 equivalents divided by time; operations on narrower types count less."),
-    numbers("model_flop_rate", "Model FLOP Rate (GFLOP/s)", _GFLOPS, "FLOPs of the model divided by time."),
-    numbers("measured_memory_bw", "Memory BW (GiB/s)", _GIB, "Bytes accessed in all memories, divided by time."),
-    *(_bandwidth(name, memory.value) for memory, name in MEMORY_IDS.items()),
-    numbers("operational_intensity", "Operational Intensity (FLOP/Byte)", "",
-            "FLOPs divided by bytes accessed in all memories."),
-    *(_intensity(name, memory.value) for memory, name in MEMORY_IDS.items()),
-    numbers("bottleneck_operational_intensity", "Bottleneck Operational Intensity (FLOP/Byte)", "",
-            "FLOPs per byte of the memory that limits the op; of all memories if compute limits it."),
-    texts("bound_by", "Bound by", "Resource that limits the op: the highest share of its peak."),
-    numbers("total_time_per_core", "Total Time per core (us)", "us", "Total time divided by the number of cores."),
-    numbers("total_time_in_percentage", "Total Time (%)", "", "Share of the time of the program, 0 to 1."),
-    numbers("optimal_flop_rate", "Optimal FLOP Rate (GFLOP/s)", _GFLOPS,
-            "FLOP rate that the roofline allows at this intensity."),
-    numbers("roofline_efficiency", "Roofline efficiency (%)", "", "FLOP rate divided by the optimal rate, 0 to 1."),
-    numbers("compute_efficiency", "FLOP Rate / Peak (%)", "", "FLOP rate divided by the peak, 0 to 1."),
-    numbers("max_mem_bw_utilization", "Max memory BW utilization (among supported memories) (%)", "",
-            "Bandwidth of the most utilized memory divided by its peak, 0 to 1."),
-    flags("include_infeed_outfeed", "Include Infeed/Outfeed", "Whether infeed and outfeed are included."),
-    texts("hlo_module_id", "Program ID", "Id of the HLO program that the op belongs to."),
-    texts("source_info", "Source Info", "Source line of the program."),
-)  # fmt: skip
-
-_NOT_ON_GPU = ("dma_stall_percent", *(f"{m}_{what}" for m in ("cmem_read", "cmem_write", "vmem_read")
-               for what in ("bw", "operational_intensity")))  # fmt: skip
-_GPU_LABELS = {
-    "vmem_write_bw": "SHM/L1 BW (GiB/s)",
-    "vmem_write_operational_intensity": "SHM/L1 Operational Intensity (FLOP/Byte)",
-}
-GPU_COLUMNS = tuple(
-    replace(column, label=_GPU_LABELS.get(column.id, column.label))
-    for column in COLUMNS
-    if column.id not in _NOT_ON_GPU
+"""Prefix of the columns of each memory."""
+_EFFICIENCIES = ("roofline_efficiency", "compute_efficiency", "max_mem_bw_utilization")
+COLUMNS = columns(
+    *("step", "operation", "total_self_time_percent", "total_self_time", "total_time_per_core", "source_info"),
+    *("bound_by", "roofline_efficiency", "measured_flop_rate", "hbm_bw", "bottleneck_operational_intensity"),
+    *("category", "occurrences", "compute_efficiency", "max_mem_bw_utilization"),
+    column("rank", sentence="Rank of the op by self time; 0 for the whole program."),
+    column("total_time", sentence="Time on all cores; of a program, including idle time."),
+    *("avg_time", "avg_self_time", "cumulative_total_self_time_percent", "dma_stall_percent", "model_flop_rate"),
+    "measured_memory_bw",
+    *(f"{name}_bw" for name in MEMORY_IDS.values() if name != "hbm"),
+    "operational_intensity",
+    *(f"{name}_operational_intensity" for name in MEMORY_IDS.values()),
+    *("total_time_in_percentage", "optimal_flop_rate", "include_infeed_outfeed", "hlo_module_id", "source_stack"),
 )
+NOT_ON_GPU = frozenset({"dma_stall_percent"}) | {
+    f"{memory}_{what}"
+    for memory in ("cmem_read", "cmem_write", "vmem_read")
+    for what in ("bw", "operational_intensity")
+}
+"""Columns that tables of GPUs lack."""
+_GPU_LABELS = {
+    "vmem_write_bw": "Shared memory / L1 bandwidth",
+    "vmem_write_operational_intensity": "Shared memory / L1 operational intensity",
+}
 _ONLY_OPS = ("rank", "total_self_time", "avg_self_time", "total_self_time_percent",
              "cumulative_total_self_time_percent", "dma_stall_percent")  # fmt: skip
 """Columns that are 0 in rows of programs."""
-DIAGNOSTICS = (texts("severity", "Severity", "INFO, WARNING or ERROR."), texts("message", "Message", "The message."))
 
 
-def build(run: Run, query: Query) -> tuple[Table, Table]:
-    """The table of programs, ops and steps, then the table of diagnostics."""
+@dataclass(frozen=True)
+class RoofMemory:
+    """A memory of the device that limits rates.
+
+    Attributes:
+      id: prefix of its columns.
+      peak_gib_per_s: per core.
+      ridge_flops_per_byte: intensity above which compute is the limit.
+    """
+
+    id: str
+    name: str
+    peak_gib_per_s: float
+    ridge_flops_per_byte: float
+
+
+@dataclass(frozen=True)
+class RooflineMessage:
+    """A message about the analysis."""
+
+    severity: Literal["error", "warning"]
+    text: str
+
+
+@dataclass(frozen=True)
+class RooflineModel(Document):
+    """Rates of the program, its steps and its ops beside the peaks of the device.
+
+    Attributes:
+      rows: the program (step Total), its ops, the average step and each step, with infeed and outfeed, then without;
+        null where a figure depends on an unknown peak or a memory that the device lacks.
+      device_type: empty if unknown.
+      peak_gflops_per_s: per core, for the fastest data type; null if unknown.
+      memories: those with a known peak, if that of compute is known.
+      megacore: two cores of a TPU work as one; null on GPUs, as are the next two.
+    """
+
+    rows: Table
+    device_type: str
+    peak_gflops_per_s: float | None
+    memories: list[RoofMemory]
+    megacore: bool | None
+    has_cmem: bool | None
+    has_merged_vmem: bool | None
+    messages: list[RooflineMessage]
+    notes: OpNotes
+
+
+@dataclass(frozen=True)
+class RooflineRows:
+    """The rows by column id, and what they were computed from."""
+
+    summary: OpSummary
+    cells: dict[str, list[Any]]
+    diagnostics: Diagnostics
+
+    @property
+    def gpu(self) -> bool:
+        """Whether the ops ran on a GPU."""
+        return self.summary.hardware is Hardware.GPU
+
+
+def build(run: Run, query: Query) -> RooflineModel:
+    """Programs, ops and steps, peaks and messages."""
+    found = roofline_rows(run, query)
+    summary, cells, gpu = found.summary, found.cells, found.gpu
+    notes = op_notes(query, summary)
+    peaks = supported_peaks(summary)
+    gflops = peaks.tera_flops * 1000.0
+    memories = [
+        RoofMemory(name, "Shared memory / L1" if gpu and name == "vmem_write" else _words(memory), peak, ridge)
+        for memory, name in MEMORY_IDS.items()
+        if (peak := peak_gib(peaks, memory, summary.hardware)) > 0 and (ridge := gflops / (peak * GIB / GIGA)) > 0
+        if not gpu or memory in (Resource.HBM, Resource.VMEM_WRITE)
+    ]
+    absent = set(MEMORY_IDS.values()) - {memory.id for memory in memories}
+    unknown = (*(() if gflops > 0 else _EFFICIENCIES), "optimal_flop_rate", "bottleneck_operational_intensity")
+    zeros = {*unknown, *(f"{name}_{what}" for name in absent for what in ("bw", "operational_intensity"))}
+    all_time = f"all recorded time{over_cores(notes.cores)}, idle time included."
+    sentences = {
+        "total_self_time_percent": f"Total self time divided by {all_time}",
+        "cumulative_total_self_time_percent": f"Self time of this op and those above it divided by {all_time}",
+        "total_time_in_percentage": f"Total time divided by {all_time}",
+    }
+    declared = tuple(
+        replace(
+            each,
+            sentence=sentences.get(each.id, each.sentence),
+            label=_GPU_LABELS.get(each.id, each.label) if gpu else each.label,
+        )
+        for each in COLUMNS
+        if not gpu or each.id not in NOT_ON_GPU
+    )
+    device = bool(summary.environment.device_cores)
+    return RooflineModel(
+        rows=Table(declared, [measured(cells[each.id]) if each.id in zeros else cells[each.id] for each in declared]),
+        device_type=summary.environment.device_type if device else "",
+        peak_gflops_per_s=gflops or None,
+        memories=memories,
+        megacore=None if gpu else bool(summary.chip.megacore),
+        has_cmem=None if gpu else any(rate > 0 for rate in peaks.bandwidths[3:5]),
+        has_merged_vmem=None if gpu else bool(summary.chip.merged_vmem),
+        messages=[
+            *(RooflineMessage("warning", text) for text in found.diagnostics.warnings),
+            *(RooflineMessage("error", text) for text in found.diagnostics.errors),
+        ],
+        notes=notes,
+    )
+
+
+def _words(memory: Resource) -> str:
+    """The name of a memory: "HBM", "CMEM read"."""
+    name, _, direction = memory.value.partition(" ")
+    return f"{name} {direction.lower()}".rstrip()
+
+
+def roofline_rows(run: Run, query: Query) -> RooflineRows:
+    """The rows with infeed and outfeed, then those without."""
     summary = chosen_ops(run, query)
     environment = summary.environment
     # Without any device there are neither rows nor diagnostics, so that no steps are needed.
     shown = environment.device_cores or environment.hardware is not Hardware.CPU_ONLY
     tables = run.map_hosts(host_step_ops) if shown else [StepTable()]
     steps, all_ops, without_transfers = merged_step_work(tables, [True] * len(tables))
-    columns = GPU_COLUMNS if summary.hardware is Hardware.GPU else COLUMNS
     cells: dict[str, list[Any]] = {column.id: [] for column in COLUMNS}
     if summary.environment.device_cores:
         for work, transfers in ((all_ops, True), (without_transfers, False)):
             _Rows(summary, steps, cells, transfers=transfers).add(work)
-    properties = {**_properties(summary), **notes_of(query, summary), **peaks_of(summary)}
-    table = Table(columns, [cells[column.id] for column in columns], properties)
-    return table, Table(DIAGNOSTICS, _diagnostics(summary, steps).columns())
+    return RooflineRows(summary, cells, _diagnostics(summary, steps))
 
 
 @per_host()
@@ -177,7 +254,8 @@ class _Rows:
             **dict.fromkeys(_ONLY_OPS, zero),
             total_time_in_percentage=(time > 0).astype(np.float64),
             hlo_module_id="0",
-            source_info="",
+            source_info=[None] * count,
+            source_stack=[None] * count,
         )
 
     def _ops(self, roof: Roofline) -> None:
@@ -203,7 +281,7 @@ class _Rows:
             dma_stall_percent=self._stalls(ops),
             total_time_in_percentage=time / total,
             hlo_module_id=[str(table.module[i]) for i in rows],
-            source_info=[source_cell(records.text[i]) for i in rows],
+            **source_columns([records.text[i] for i in rows]),
         )
 
     def _stalls(self, ops: Ops) -> Any:
@@ -240,29 +318,6 @@ def _rate_cells(rate: Rates) -> dict[str, Any]:
     return cells
 
 
-def _properties(summary: OpSummary) -> dict[str, str]:
-    gpu = summary.hardware is Hardware.GPU
-    device = bool(summary.environment.device_cores)
-    peaks = supported_peaks(summary)
-    giga_flops = peaks.tera_flops * 1000.0
-    properties = {
-        "device_type": summary.environment.device_type if device else "",
-        "peak_flop_rate": property_text(giga_flops),
-    }
-    for memory, name in MEMORY_IDS.items():
-        peak = peak_gib(peaks, memory, summary.hardware)
-        if not gpu or memory in (Resource.HBM, Resource.VMEM_WRITE):
-            properties[f"peak_{name}_bw"] = property_text(peak)
-            gigabytes = peak * GIB / GIGA
-            properties[f"{name}_ridge_point"] = property_text(giga_flops / gigabytes if gigabytes else 0.0)
-    if not gpu:
-        properties["megacore"] = str(int(summary.chip.megacore))
-        properties["has_cmem"] = str(int(any(rate > 0 for rate in peaks.bandwidths[3:5])))
-        properties["has_merged_vmem"] = str(int(summary.chip.merged_vmem))
-        properties["time_scale_multiplier"] = property_text(summary.records.time_scale)
-    return properties
-
-
 TOOL = Tool(
     id="roofline_model",
     title="Roofline Model",
@@ -270,6 +325,5 @@ TOOL = Tool(
     summary="Limits by compute and memory for the program, its steps and each op.",
     build=build,
     params=OP_PARAMS,
-    extras=OP_EXTRAS,
     lacks=lacks_device_ops,
 )

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { sumBy, topSlices } from "../chart/slices";
 import { makeTable, textColumn } from "./columns";
-import { withoutUnitLabels, firstColumns, hiding, pickRows, plainSources, sourceOf, withoutZeros } from "./transform";
+import { firstColumns, hiding, pickRows, withSources } from "./transform";
 import type { TableData } from "./table_data";
 
 const column = (id: string, label: string, values: (number | string | null)[]) => ({
@@ -27,15 +27,6 @@ it("picks rows and orders columns", () => {
   expect(firstColumns(TABLE, ["c", "gone"]).columns.map(({ id }) => id)).toEqual(["c", "a", "b"]);
 });
 
-it("removes units from labels unless labels would become equal", () => {
-  expect(withoutUnitLabels(TABLE).columns.map(({ label }) => label)).toEqual(["Time", "Time share", "Rate"]);
-  expect(withoutZeros(TABLE, ["c"]).columns.map(({ values }) => values)).toEqual([
-    [1, 0, 3],
-    [4, 5, 6],
-    [null, null, 9],
-  ]);
-});
-
 it("hides columns until the user changes it, and remembers if all are shown", () => {
   const kept = new Map<string, string>();
   const store = hiding(
@@ -56,18 +47,12 @@ it("hides columns until the user changes it, and remembers if all are shown", ()
   expect([kept.has("hide"), store.get("sort")]).toEqual([false, "a"]);
 });
 
-it("reads source cells", () => {
-  expect(sourceOf("<div class='source-info-cell' title='x&#39;s.py:1\n'>&lt;m&gt;:1</div>")).toEqual({ place: "<m>:1", stack: "x's.py:1" });
-  expect(sourceOf("")).toEqual({ place: "", stack: "" });
-});
-
 it("shortens sources in cells, and keeps them whole in the data", () => {
-  const cells = ["<div title='f.py:1'>a/b/f.py:29</div>", "<div title=''>/c d/f.py:3 (of add.1)</div>", ""];
-  const { columns } = plainSources(makeTable([textColumn("source_info", "Source Info", null, cells)]));
-  const [source, stack] = columns;
-  expect(source?.values).toEqual(["a/b/f.py:29", "/c d/f.py:3 (of add.1)", null]);
+  const cells = ["a/b/f.py:29", "/c d/f.py:3 (of add.1)", null];
+  const [source] = withSources(makeTable([textColumn("source_info", "Source", null, cells)])).columns;
+  expect(source?.values).toEqual(cells);
   expect(source?.values.slice(0, 2).map((value) => source.shorten?.(String(value)))).toEqual(["f.py:29", "f.py:3 (near)"]);
-  expect([source?.missing, stack?.values]).toEqual(["The compiler kept no source of this op.", ["f.py:1", null, null]]);
+  expect(source?.missing).toBe("The compiler kept no source of this op.");
 });
 
 it("merges small amounts", () => {

@@ -1,5 +1,4 @@
 // Tables made from tables: other rows, columns, units and labels.
-import { unescapeHtml } from "../markup";
 import type { TableColumn, TableData } from "./table_data";
 
 /** The given rows, in the given order. */
@@ -66,14 +65,6 @@ export function hiding(store: Store, ids: readonly string[]): Store {
   };
 }
 
-/** The two texts of a source cell of the server, `<div title='STACK'>FILE:LINE</div>`. */
-export function sourceOf(cell: string): { place: string; stack: string } {
-  const match = /^<div[^>]*?title='([^']*)'[^>]*>(.*)<\/div>$/s.exec(cell.trim());
-  return match
-    ? { place: unescapeHtml(match[2] ?? ""), stack: unescapeHtml(match[1] ?? "").trim() }
-    : { place: unescapeHtml(cell), stack: "" };
-}
-
 /** The table with texts of a column shortened where they are shown; tooltips, filters and CSV have them in full. */
 export const shortening = (table: TableData, id: string, shorten: (text: string) => string): TableData => ({
   ...table,
@@ -83,52 +74,13 @@ export const shortening = (table: TableData, id: string, shorten: (text: string)
 /** A source without the folders of its file: `a/b/train.py:54` -> `train.py:54`; that of another op is marked. */
 export const shortSource = (source: string): string => source.replace(/ \(of [^()]*\)$/, " (near)").replace(/^.*[\\/]/, "");
 
-/** The source column as plain text, and a column of call stacks if there are any. */
-export function plainSources(table: TableData, id = "source_info"): TableData {
-  return {
-    ...table,
-    columns: table.columns.flatMap((column) => {
-      if (column.id !== id) return [column];
-      const cells = column.values.map((value) => sourceOf(String(value ?? "")));
-      const places: TableColumn = {
-        ...column,
-        label: "Source",
-        help: "Where the op comes from in your program. (of OP), (near): it has no source of its own, OP is the closest op that has one.",
-        values: cells.map(({ place }) => place || null),
-        shorten: shortSource,
-        missing: "The compiler kept no source of this op.",
-      };
-      const stacks: TableColumn = {
-        ...column,
-        id: "source_stack",
-        label: "Source stack",
-        help: "Call stack, innermost call first.",
-        values: cells.map(({ stack }) => stack || null),
-      };
-      return cells.some(({ stack, place }) => stack !== "" && stack !== place) ? [places, stacks] : [places];
-    }),
-  };
-}
-
-/** Labels without the unit that the cells show themselves: `Total time (us)` -> `Total time`; a percentage of the same name becomes its share. */
-export function withoutUnitLabels(table: TableData): TableData {
-  const bare = (label: string): string => label.replace(UNIT_LABEL, "") || label;
-  const uses = new Map<string, number>();
-  for (const { label } of table.columns) uses.set(bare(label), (uses.get(bare(label)) ?? 0) + 1);
-  const name = (label: string): string =>
-    label.endsWith("(%)") && (uses.get(bare(label)) ?? 0) > 1 ? `${bare(label)} share` : bare(label);
-  return { ...table, columns: table.columns.map((column) => ({ ...column, label: name(column.label) })) };
-}
-
-const UNIT_LABEL = /\s*\((?:in )?(?:[unm\u03bc]s|%|J|GFLOPs?\/s(?:ec)?|FLOPS?\/s|GBytes\/sec|GiB\/s|FLOPS?\/Byte)\)$/i;
-
-/** Zeros of the given columns, which mean "not measured", become missing values. */
-export function withoutZeros(table: TableData, ids: readonly string[]): TableData {
-  const columns = table.columns.map((column) =>
-    ids.includes(column.id) ? { ...column, values: column.values.map((value) => (value === 0 ? null : value)) } : column,
-  );
-  return { ...table, columns };
-}
+/** The table with short sources in cells, and a reason where an op has none. */
+export const withSources = (table: TableData, id = "source_info"): TableData => ({
+  ...table,
+  columns: table.columns.map((column) =>
+    column.id === id ? { ...column, shorten: shortSource, missing: "The compiler kept no source of this op." } : column,
+  ),
+});
 
 /** Other units for some columns, where the server declares none. */
 export function withUnits(table: TableData, units: Readonly<Record<string, string>>): TableData {

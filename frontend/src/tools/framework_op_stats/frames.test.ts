@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { framesOf } from "./frames";
-import type { Op } from "./decode";
+import type { Op } from "./ops";
 
 const op = (place: Op["place"], name: string, selfUs: number): Op => ({ place, name, selfUs, type: "MatMul", occurrences: 1, flopRate: 0 });
 

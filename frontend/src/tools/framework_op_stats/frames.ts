@@ -2,7 +2,7 @@
 import type { FlameNode } from "../../base/flame/flame";
 import { flameOfPaths } from "../../base/flame/paths";
 import type { FramePath } from "../../base/flame/paths";
-import type { Op } from "./decode";
+import type { Op } from "./ops";
 
 const PS_PER_US = 1e6;
 

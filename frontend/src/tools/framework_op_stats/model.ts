@@ -9,8 +9,8 @@ import { COLUMNS } from "../../page/op_columns";
 import { CATEGORIES } from "../../base/steps/step_category";
 import type { TableData } from "../../base/table/table_data";
 import type { SharePart } from "../../widgets/chart/share_bar";
-import { IDLE } from "./decode";
-import type { FrameworkOps, Op, Place } from "./decode";
+import { IDLE } from "./ops";
+import type { FrameworkOps, Op, Place } from "./ops";
 
 /** Smallest share and largest number of slices; the rest is the slice "Other". */
 const MIN_SHARE = 0.01;
@@ -29,9 +29,9 @@ export type Group = keyof typeof GROUPS;
 export const groupOf = (text: string | null): Group => (text === "op" || text === "shape" ? text : "name");
 
 /** The columns of the table; shapes stand beside the op if they tell rows apart. */
-export function columnsOf(group: Group): Readonly<Record<string, string>> {
-  const { operation, ...others } = COLUMNS.framework_op_stats;
-  return group === "shape" ? { operation, shapes: "", ...others } : COLUMNS.framework_op_stats;
+export function columnsOf(group: Group): readonly string[] {
+  const [operation, ...others] = COLUMNS.framework_op_stats;
+  return group === "shape" ? [operation, "shapes", ...others] : COLUMNS.framework_op_stats;
 }
 
 /** Whether the profiler recorded what operands ops have. */
@@ -139,7 +139,7 @@ function share(ops: readonly Op[], of: (op: Op) => boolean): number {
 }
 
 /** The summary: the op with the most self time, and the idle share of the devices; `idle` says what percentages are of. */
-export function summary({ withIdle, withoutIdle, notes }: FrameworkOps, idle = false): Summary {
+export function summary({ withIdle, withoutIdle, document: { notes } }: FrameworkOps, idle = false): Summary {
   const chosen = idle ? withIdle : withoutIdle;
   const side = (place: Place, ops: readonly Op[]): Op[] => ops.filter((op) => op.place === place);
   const describe = (place: Place): string | null => {

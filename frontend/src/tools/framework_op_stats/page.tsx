@@ -1,5 +1,6 @@
 // Framework op stats: self time of TensorFlow, JAX and PyTorch ops on devices and hosts as pies, rates and tables.
 import { useMemo, useState } from "preact/hooks";
+import { documentOf } from "../../api/client";
 import { arranged } from "../../page/op_columns";
 import type { PageModule, PageProps } from "../../page/page";
 import { BaseLine, useComparedBase } from "../../page/compare/base_run";
@@ -20,9 +21,9 @@ import { FlameGraph } from "../../widgets/flame/flame";
 import { Panel } from "../../widgets/status/panel";
 import { ShareBar } from "../../widgets/chart/share_bar";
 import { useLoad } from "../../widgets/status/use_load";
-import { IDLE, readFrameworkOps } from "./decode";
+import { IDLE, frameworkOpsOf } from "./ops";
 import { framesOf } from "./frames";
-import type { FrameworkOps } from "./decode";
+import type { FrameworkOps } from "./ops";
 import { GROUPS, OTHER, columnsOf, groupOf, hasShapes, piesOf, ratesOf, summary, typeTable, withBaseOps, withBaseTypes } from "./model";
 import type { Group, Pie } from "./model";
 import "./page.css";
@@ -39,7 +40,7 @@ function OpsPage(page: PageProps) {
   const group = groupOf(useKey(state, "group"));
   const params = { run, tag: tool.id, host: host ?? undefined, group: group === "name" ? undefined : group };
   const answer = useLoad(JSON.stringify(params), async (signal) =>
-    readFrameworkOps(await client.json<unknown>("page", params, { signal })),
+    frameworkOpsOf(await documentOf(client, "framework_op_stats", params, { signal })),
   );
   if (answer.data === null)
     return <Pending answer={answer} page={page} what={`Adding up the ops of ${plural(hostCount(tool, host, hosts), "host")}`} />;
@@ -68,7 +69,7 @@ function Content({ page, data, state, group, file }: ContentProps) {
   const idle = useKey(state, "idle") === "yes";
   const shown = idle ? data.withIdle : data.withoutIdle;
   const { base, found } = useComparedBase(page, {
-    read: readFrameworkOps,
+    read: frameworkOpsOf,
     params: { run: page.run, tag: page.tool.id, host: page.host ?? undefined, group: group === "name" ? undefined : group },
   });
   const per = usePerStep(page, found);
@@ -100,17 +101,14 @@ function Content({ page, data, state, group, file }: ContentProps) {
       <div class="tool-page-body ops-page">
         <SummaryBox title={title}>
           {sentences.length ? <p>{sentences.join(" ")}</p> : null}
-          {data.notes.graphs ? <p>{data.notes.graphs}</p> : null}
+          {data.document.notes.graphs ? <p>{data.document.notes.graphs}</p> : null}
           {parts.length ? (
             <div>
               <span class="dim">{barLabel}</span>
               <ShareBar parts={parts} label={barLabel} />
             </div>
           ) : null}
-          <p class="dim">
-            Task: {data.task || "unknown"}. Architecture:{" "}
-            {data.architecture && data.architecture !== "Unknown" ? data.architecture : "unknown"}.
-          </p>
+          <p class="dim">Task: {data.document.task}.</p>
         </SummaryBox>
         <BaseLine page={page} answer={base} per={per} />
         <div class="ops-switches">
@@ -127,8 +125,8 @@ function Content({ page, data, state, group, file }: ContentProps) {
               value={group}
               onChange={(value) => state.set({ group: value === "name" ? null : value }, "replace")}
             />
-          ) : data.inputsNote ? (
-            <p class="dim">{data.inputsNote}</p>
+          ) : data.document.inputs_note ? (
+            <p class="dim">{data.document.inputs_note}</p>
           ) : null}
         </div>
         <div class="pies">

@@ -1,6 +1,7 @@
 // One module: its text with a search, its graph, and properties of the selected name.
 import { useMemo, useState } from "preact/hooks";
 import { plural } from "../../base/format";
+import { documentOf } from "../../api/client";
 import type { Params } from "../../api/client";
 import type { PageProps } from "../../page/page";
 import { fileNameOf } from "../../page/page_state";
@@ -43,7 +44,7 @@ export function Module({ page, module, hlo, params }: Props) {
   const [facts, setFacts] = useState<Facts | null>(null);
   const request = opTimes(page.run, page.host);
   const timing = useLoad(JSON.stringify([request, module]), async (signal) =>
-    readTimes(await client.json("page", request, { signal }), module),
+    readTimes(await documentOf(client, "hlo_stats", request, { signal }), module),
   );
   const times = timing.data && timing.data.byName.size > 0 ? timing.data : null;
   const untimed =

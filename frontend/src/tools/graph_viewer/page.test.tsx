@@ -1,7 +1,7 @@
 import { render } from "preact";
 import { afterEach, expect, it, vi } from "vitest";
 import { makeClient } from "../../api/client";
-import { unmount } from "../../base/testing";
+import { tableOf, unmount } from "../../base/testing";
 import type { PageProps } from "../../page/page";
 import { NO_BASE } from "../../page/testing";
 import page from "./page";
@@ -122,7 +122,7 @@ it("colours by measured values with a legend, and says where there are none", as
     "0%100% of the peak of the device, 1 TFLOP/s; without fill: not measured",
   );
   unmount(root);
-  await open({ color: "flops" }, { times: { ...TIMES, rows: [] } });
+  await open({ color: "flops" }, { times: { ...TIMES, ops: tableOf(Object.fromEntries(TIMES.ops.columns.map(({ id }) => [id, []]))) } });
   expect(root.querySelector(".graph-legend")?.textContent).toContain("No times: no op of this module ran");
   expect(button("FLOPS")?.hasAttribute("disabled")).toBe(true);
 });

@@ -1,4 +1,5 @@
 // Graph viewer: the text of a compiled program with links between definitions and uses, and its graph.
+import { documentOf } from "../../api/client";
 import { readModules } from "../../api/payload/modules";
 import { NO_PROGRAMS } from "../../page/failure/no_programs";
 import type { PageModule, PageProps } from "../../page/page";
@@ -42,7 +43,7 @@ function Chosen(props: PageProps & { names: readonly string[] }) {
   const request = opTimes(run, host);
   const unnamed = named === null && program === null && names.length > 1;
   const costliest = useLoad(unnamed ? JSON.stringify(request) : null, async (signal) =>
-    costliestProgram(await client.json("page", request, { signal }), names),
+    costliestProgram(await documentOf(client, "hlo_stats", request, { signal }), names),
   );
   // Without times of ops any program will do.
   const module = unnamed && costliest.loading ? null : moduleOf(names, named, program ?? costliest.data);

@@ -1,4 +1,7 @@
 // The text of a small module, for the tests of this page.
+import type { HloStats } from "../../base/documents";
+import { tableOf } from "../../base/testing";
+import { NOTES } from "../../page/testing";
 
 export const SHORT = `HloModule jit_step, is_scheduled=true, entry_computation_layout={(f32[4,2]{1,0}, f32[2]{0})->f32[4]{0}}
 
@@ -124,13 +127,14 @@ const COLUMNS = [
   "hbm_bw",
 ];
 
-/** The server's table of HLO ops of that module, whose program id is 7. */
-export const TIMES = {
-  cols: COLUMNS.map((id) => ({ id, label: id, type: ["program_id", "hlo_op_name", "bound_by"].includes(id) ? "string" : "number" })),
-  rows: [
-    [1, "7", "fusion", "HBM", 4, 90, 80, 250, 30],
-    [2, "7", "reduce", "Unknown", 4, 20, 20, 0, 0],
-    [3, "8", "fusion", "HBM", 1, 500, 500, 1, 1],
-  ].map((row) => ({ c: row.map((v) => ({ v })) })),
-  p: { compute_peak: "1000", hbm_peak: "100" },
+const ROWS = [
+  [1, "7", "fusion", "HBM", 4, 90, 80, 250, 30],
+  [2, "7", "reduce", "Unknown", 4, 20, 20, 0, 0],
+  [3, "8", "fusion", "HBM", 1, 500, 500, 1, 1],
+];
+/** The ops of that module, whose program id is 7. */
+export const TIMES: HloStats = {
+  ops: tableOf(Object.fromEntries(COLUMNS.map((id, i) => [id, ROWS.map((row) => row[i] ?? null)]))),
+  notes: NOTES,
+  left_out: [],
 };

@@ -1,7 +1,8 @@
 // Measured times and rates of the instructions of a module, from the table of HLO ops, and how they colour the nodes.
 import type { Params } from "../../api/client";
-import { asTable, numbersOf, textsOf } from "../../api/payload/fields";
-import { OUTSIDE, beyond, readNotes } from "../../page/op_request";
+import { numbersOf, textsOf } from "../../api/payload/fields";
+import type { HloStats } from "../../base/documents";
+import { OUTSIDE, beyond } from "../../page/op_request";
 import { mix, parseHex, toHex, utilisationColour } from "../../base/colour";
 import type { Theme } from "../../base/colour";
 import { sumBy } from "../../base/chart/slices";
@@ -37,17 +38,14 @@ export const programOf = (module: string): string => /\((\d+)\)$/.exec(module)?.
 export const opTimes = (run: string, host: string | null): Params => ({ run, tag: "hlo_stats", host: host ?? undefined, backend: "auto" });
 
 /** The id of the program with the most self time, of modules with the given names; null without times. */
-export function costliestProgram(payload: unknown, modules: readonly string[]): string | null {
+export function costliestProgram({ ops: table }: HloStats, modules: readonly string[]): string | null {
   const known = new Set(modules.map(programOf));
-  const table = asTable(payload, WHAT);
   return (
     sumBy(textsOf(table, "program_id", WHAT), numbersOf(table, "total_self_time", WHAT)).find(({ name }) => known.has(name))?.name ?? null
   );
 }
 
-export function readTimes(payload: unknown, module: string): ModuleTimes {
-  const table = asTable(payload, WHAT);
-  const { limits } = readNotes(table.properties);
+export function readTimes({ ops: table, notes: { limits } }: HloStats, module: string): ModuleTimes {
   const [program, name, bound] = [
     textsOf(table, "program_id", WHAT),
     textsOf(table, "hlo_op_name", WHAT),
@@ -74,7 +72,7 @@ export function readTimes(payload: unknown, module: string): ModuleTimes {
     byName,
     totalUs: selfTimes.reduce((a, b) => a + b, 0),
     longestUs: selfTimes.reduce((a, b) => Math.max(a, b), 0),
-    peaks: { flops: limits.flops, memory: limits.hbm, what: limits.what },
+    peaks: { flops: limits.gflops_per_s, memory: limits.hbm_gib_per_s, what: limits.what },
   };
 }
 

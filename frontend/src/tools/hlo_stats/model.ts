@@ -1,27 +1,16 @@
 // HLO ops of a profile: filters, charts and summary. Pure.
-import { asTable, columnOf, numbersOf, textsOf } from "../../api/payload/fields";
+import { columnOf, numbersOf, textsOf } from "../../api/payload/fields";
 import type { Comparison } from "../../api/payload/comparison";
 import { joinTables } from "../../base/table/difference";
 import type { Steps } from "../../base/table/difference";
 import { pairOps } from "../../page/compare/paired_ops";
 import type { OpColumns } from "../../page/compare/paired_ops";
-import { COLUMNS, labelled } from "../../page/op_columns";
-import { overCores, rateDoubt, readNotes } from "../../page/op_request";
-import type { OpNotes } from "../../page/op_request";
+import { overCores, rateDoubt } from "../../page/op_request";
+import type { HloStats, OpNotes } from "../../base/documents";
 import type { BarsChart, ChartSpec } from "../../base/chart/chart_spec";
 import { formatPercent, formatQuantity, formatTime, plural } from "../../base/format";
-import { numberColumn } from "../../base/table/columns";
 import { sumBy, topSlices } from "../../base/chart/slices";
-import {
-  pickRows,
-  plainSources,
-  relabelled,
-  rowsWhere,
-  withDoubts,
-  withUnits,
-  withoutUnitLabels,
-  withoutZeros,
-} from "../../base/table/transform";
+import { pickRows, rowsWhere, withDoubts, withSources } from "../../base/table/transform";
 import type { TableData } from "../../base/table/table_data";
 
 export interface Ops {
@@ -42,46 +31,18 @@ export interface Ops {
 }
 
 const WHAT = "the table of HLO ops";
-/** In these columns 0 means not measured. */
-const MEASURED = [
-  "dma_stall_percent",
-  "model_flop_rate",
-  "normalized_flop_rate",
-  "measured_memory_bw",
-  "hbm_bw",
-  "cmem_read_bw",
-  "cmem_write_bw",
-  "operational_intensity",
-  "vdd_energy",
-];
-
 /** What shares are parts of: time in which ops ran. */
-const baseOf = ({ onCpu }: OpNotes): string => (onCpu ? "op time" : "busy time");
+const baseOf = ({ on_cpu }: OpNotes): string => (on_cpu ? "op time" : "busy time");
 
-export function readOps(payload: unknown): Ops {
-  const raw = asTable(payload, WHAT);
-  const text = (id: string): string[] => textsOf(raw, id, WHAT);
-  const notes = readNotes(raw.properties);
-  const [rank, selfUs] = [numbersOf(raw, "rank", WHAT), numbersOf(raw, "total_self_time", WHAT)];
+/** The ops by column, with short sources in cells and marks at rates that cannot be true. */
+export function opsOf({ ops: table, notes }: HloStats): Ops {
+  const text = (id: string): string[] => textsOf(table, id, WHAT);
+  const [rank, selfUs] = [numbersOf(table, "rank", WHAT), numbersOf(table, "total_self_time", WHAT)];
   // Ops that SparseCores ran for another op have rank 0; their time is part of that op's.
-  const own = selfUs.map((time, row) => ((rank[row] ?? 0) > 0 ? time : 0));
-  const busyUs = own.reduce((a, b) => a + b, 0);
-  const ofAll = columnOf(raw, "total_self_time_percent") === null ? [] : numbersOf(raw, "total_self_time_percent", WHAT);
-  const plain = plainSources(
-    withoutUnitLabels(withoutZeros(withUnits(raw, { dma_stall_percent: "fraction", operational_intensity: "FLOP/B" }), MEASURED)),
-  );
+  const busyUs = selfUs.reduce((all, time, row) => all + ((rank[row] ?? 0) > 0 ? time : 0), 0);
+  const ofAll = numbersOf(table, "total_self_time_percent", WHAT);
   return {
-    table: labelled(
-      marked(
-        withShare(
-          plain,
-          own.map((time, row) => (busyUs > 0 && (rank[row] ?? 0) > 0 ? time / busyUs : null)),
-          notes,
-        ),
-        notes,
-      ),
-      COLUMNS.hlo_stats,
-    ),
+    table: withSources(marked(table, notes)),
     program: text("program_id"),
     category: text("category"),
     name: text("hlo_op_name"),
@@ -89,46 +50,24 @@ export function readOps(payload: unknown): Ops {
     framework: text("tf_op_name"),
     core: text("core_type"),
     bound: text("bound_by"),
-    source: (columnOf(plain, "source_info") ?? []).map((line) => (typeof line === "string" ? line.replace(/ \(of .*\)$/, "") : "")),
+    source: text("source_info").map((line) => line.replace(/ \(of .*\)$/, "")),
     selfUs,
     notes,
-    all: { count: raw.rowCount, busyUs, busyShare: ofAll.reduce((a, b) => a + b, 0) / 100 },
+    all: { count: table.rowCount, busyUs, busyShare: ofAll.reduce((a, b) => a + b, 0) / 100 },
   };
-}
-
-/** Adds the share of busy time, the base of every percentage on the page, beside XProf's share of all time. */
-function withShare(table: TableData, share: readonly (number | null)[], notes: OpNotes): TableData {
-  const base = baseOf(notes);
-  const column = numberColumn(
-    "busy_share",
-    "Busy share",
-    "fraction",
-    `Self time, of the ${base} of all ops of the profile${overCores(notes.cores)}.\nSource: trace.`,
-    share,
-  );
-  const all = `of all recorded time${overCores(notes.cores)}, idle time included; XProf's percentage.`;
-  const help: Record<string, string> = {
-    total_self_time_percent: `Part ${all}`,
-    cumulative_total_self_time_percent: `Part of this op and those above it ${all}`,
-  };
-  const labels = { total_self_time_percent: "Share of all time", cumulative_total_self_time_percent: "Cumulative share of all time" };
-  const columns = relabelled(table, labels).columns.map((one) =>
-    help[one.id] === undefined ? one : { ...one, help: help[one.id] ?? null },
-  );
-  return { ...table, columns: [column, ...columns] };
 }
 
 /** Marks rates that exceed what the device can do. */
 function marked(table: TableData, { limits }: OpNotes): TableData {
-  const flops = rateDoubt(limits.flops, "GFLOP/s", limits.what);
-  const memory = rateDoubt(limits.memory, "GiB/s", limits.what);
+  const flops = rateDoubt(limits.gflops_per_s, "GFLOP/s", limits.what);
+  const memory = rateDoubt(limits.memory_gib_per_s, "GiB/s", limits.what);
   return withDoubts(table, {
     model_flop_rate: flops,
     normalized_flop_rate: flops,
     measured_memory_bw: memory,
     cmem_read_bw: memory,
     cmem_write_bw: memory,
-    hbm_bw: rateDoubt(limits.hbm, "GiB/s", limits.what),
+    hbm_bw: rateDoubt(limits.hbm_gib_per_s, "GiB/s", limits.what),
   });
 }
 
@@ -303,7 +242,7 @@ export function summaryOf(ops: Ops): Summary {
   ).filter(({ name }) => name !== "");
   const flops = rates(ops)[first] ?? 0;
   const matching = ops.selfUs.reduce((a, b) => a + b, 0);
-  const recorded = notes.onCpu || all.busyShare <= 0 ? "" : `, ${formatPercent(all.busyShare * 100)} of the recorded time`;
+  const recorded = notes.on_cpu || all.busyShare <= 0 ? "" : `, ${formatPercent(all.busyShare * 100)} of the recorded time`;
   const what =
     ops.name.length < all.count
       ? `${ops.name.length} of ${plural(all.count, "op")} match: ${percent(matching)} of the ${base}.`
@@ -316,7 +255,7 @@ export function summaryOf(ops: Ops): Summary {
     lines.push(
       `Nearest limit of the ops, reached or not: ${bounds.map(({ name, value }) => `${name} for ${percent(value)}`).join(", ")} of the ${base}.`,
     );
-  if (notes.onCpu) lines.push("No limits: the ops ran on the CPU, whose peak rates are unknown.");
+  if (notes.on_cpu) lines.push("No limits: the ops ran on the CPU, whose peak rates are unknown.");
   return { headline: `${category.name} takes ${percent(category.value)} of the ${base}`, lines };
 }
 

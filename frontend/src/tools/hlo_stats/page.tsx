@@ -1,5 +1,6 @@
 // HLO stats: every XLA op with its time, rates and bottleneck, as charts and a filterable table.
 import { useMemo } from "preact/hooks";
+import { documentOf } from "../../api/client";
 import { BaseLine, useComparedBase } from "../../page/compare/base_run";
 import { COLUMNS, arranged } from "../../page/op_columns";
 import { opRequest } from "../../page/op_request";
@@ -18,7 +19,7 @@ import { PieList } from "../../widgets/chart/pie_list";
 import { Table } from "../../widgets/table/table";
 import { useLoad } from "../../widgets/status/use_load";
 import "../../widgets/content/card.css";
-import { CHART_WORDS, chartOf, chartsOf, chooseOps, readOps, summaryOf, withBaseOps } from "./model";
+import { CHART_WORDS, chartOf, chartsOf, chooseOps, opsOf, summaryOf, withBaseOps } from "./model";
 import type { ChartId, Choice, Ops } from "./model";
 import "./page.css";
 
@@ -31,11 +32,11 @@ function HloPage(page: PageProps) {
   const { tool, host, hosts, client, state } = page;
   const all = useKey(state, "unattributed");
   const params = opRequest(page);
-  const answer = useLoad(JSON.stringify([params, all]), async (signal) => readOps(await client.json<unknown>("page", params, { signal })));
+  const answer = useLoad(JSON.stringify([params, all]), async (signal) => opsOf(await documentOf(client, "hlo_stats", params, { signal })));
   if (answer.data === null)
     return <Pending answer={answer} page={page} what={`Computing the HLO ops of ${plural(hostCount(tool, host, hosts), "host")}`} />;
   if (answer.data.table.rowCount === 0) {
-    const nameless = !answer.data.notes.onCpu && all === null && tool.params.some(({ name }) => name === "unattributed");
+    const nameless = !answer.data.notes.on_cpu && all === null && tool.params.some(({ name }) => name === "unattributed");
     return (
       <Panel
         tone="empty"
@@ -67,13 +68,13 @@ function Content({ page, ops }: { page: PageProps; ops: Ops }) {
   const charts = useMemo(() => chartsOf(ops), [ops]);
   const id = charts.find((one) => one === wanted) ?? "category";
   const summary = useMemo(() => summaryOf(shown), [shown]);
-  const { base, found } = useComparedBase(page, { read: readOps, params: opRequest(page) });
+  const { base, found } = useComparedBase(page, { read: opsOf, params: opRequest(page) });
   const per = usePerStep(page, found);
   const { table: data, hidden } = useMemo(() => {
     const table = base.data === null ? shown.table : withBaseOps(ops, base.data, choice, found, per.steps);
     return arranged(table, COLUMNS.hlo_stats, COMPARED);
   }, [shown, base.data, found, per.steps]);
-  const { unattributed } = ops.notes;
+  const unattributed = ops.notes.unattributed_share;
   return (
     <div class="hlo">
       <div class="hlo-head">

@@ -82,7 +82,7 @@ export function adviceOf(profile: OpProfile, limit: Limit | null = null): Advice
       ? `${top.name} takes ${percent(top.timePs / busy.timePs)} of the busy time (${formatTime(busy.timePs)}${overCores(notes.cores)}).`
       : null;
   const lines = (...all: (string | null)[]): string[] => all.filter((line): line is string => line !== null);
-  if (notes.onCpu) {
+  if (notes.on_cpu) {
     return {
       tone: "none",
       headline: `Ops on the CPU: ${formatTime(busy.timePs)} of op time`,

@@ -1,8 +1,7 @@
 // Decodes the op profile to a tree; throws `bad_answer` naming the field if it is malformed.
 import { asDict, asList, asNumber, asText, badAnswer } from "../../api/payload/fields";
 import type { Dict } from "../../api/payload/fields";
-import { readNotes } from "../../page/op_request";
-import type { OpNotes } from "../../page/op_request";
+import type { OpNotes } from "../../base/documents";
 import { partsOfOp, shortNamesWithin } from "../../base/kernel_name";
 import type { NameParts } from "../../base/kernel_name";
 
@@ -70,12 +69,11 @@ export function readOpProfile(payload: unknown, groupBy: Grouping): OpProfile {
   const answer = asDict(payload, "the op profile");
   const key = `by${groupBy.charAt(0).toUpperCase()}${groupBy.slice(1)}`;
   if (!(key in answer)) throw badAnswer(`the op profile has no tree ${key}`);
-  const notes = answer["notes"] === undefined ? {} : asDict(answer["notes"], "notes");
   return {
     whole: labelled(readNode(answer[key], null)),
     busy: labelled(readNode(answer[`${key}ExcludeIdle`], null)),
     device: asText(answer["deviceType"] ?? "", "deviceType"),
-    notes: readNotes(Object.fromEntries(Object.entries(notes).map(([name, value]) => [name, String(value)]))),
+    notes: asDict(answer["notes"], "notes") as unknown as OpNotes,
   };
 }
 

@@ -12,14 +12,14 @@ export interface Peaks {
 /** A peak is unknown if the tree has FLOPs or bytes but no utilisation of it; without FLOPs and bytes all are unknown. */
 export function peaksOf({ whole, device, notes }: OpProfile): Peaks {
   const none =
-    notes.onCpu ||
+    notes.on_cpu ||
     device === "CPU_ONLY" ||
     device === "UNKNOWN_HARDWARE" ||
     (whole.flops === 0 && whole.bytes.every((bytes) => bytes === 0));
   return {
     flops: !none && !(whole.weightedFlops === 0 && whole.flops > 0),
     memory: whole.bandwidth.map((use, i) => !none && !(use === 0 && (whole.bytes[i] ?? 0) > 0)),
-    hbm: notes.onCpu || notes.limits.hbm === null ? null : notes.limits.hbm * 2 ** 30,
+    hbm: notes.on_cpu || notes.limits.hbm_gib_per_s === null ? null : notes.limits.hbm_gib_per_s * 2 ** 30,
   };
 }
 

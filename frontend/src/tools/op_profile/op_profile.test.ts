@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { NOTES, ON_CPU } from "../../page/testing";
 import { adviceOf } from "./advice";
 import { readOpProfile } from "./decode";
 import type { OpNode } from "./decode";
@@ -24,7 +25,7 @@ describe("the response", () => {
   it("is decoded to a tree of programs, ops, duplicates, parts and idle time", () => {
     const { whole, device, notes } = read();
     expect(device).toBe("TPU");
-    expect(notes).toMatchObject({ onCpu: false, unattributed: null, cores: 8, limits: { hbm: 100 } });
+    expect(notes).toEqual(NOTES);
     expect(
       ["by_program", "jit_f(7)", "fusion.1", "add.1", "copy.1 and its duplicate(s)", "copy.2", "IDLE"].map(
         (name) => find(whole, name).kind,
@@ -50,13 +51,13 @@ describe("the response", () => {
         byCategory: node("r", { time: 2 }, [op]),
         byCategoryExcludeIdle: node("r", {}),
         deviceType: "GPU",
-        notes: { backend: "CPU", unattributed_share: "0.25" },
+        notes: { ...ON_CPU, unattributed_share: 0.25 },
       },
       "category",
     );
     expect(find(profile.whole, "f").timePs).toBe(9007199254740992);
     expect(find(profile.whole, "a").kind).toBe("part");
-    expect(profile.notes).toMatchObject({ onCpu: true, unattributed: 0.25 });
+    expect(profile.notes).toMatchObject({ on_cpu: true, unattributed_share: 0.25 });
   });
 
   it("shortens kernels in the names of ops, as little as tells them apart", () => {
@@ -67,7 +68,7 @@ describe("the response", () => {
       op(`aten::add/${kernel("Mul")}`),
       op(`aten::add/${kernel("Mul")} and its duplicate(s)`),
     ];
-    const answer = { byCategory: node("r", { time: 3 }, ops), byCategoryExcludeIdle: node("r", {}), deviceType: "GPU" };
+    const answer = { byCategory: node("r", { time: 3 }, ops), byCategoryExcludeIdle: node("r", {}), deviceType: "GPU", notes: NOTES };
     const { whole } = readOpProfile(answer, "category");
     expect(whole.children.map(({ label }) => label)).toEqual([
       "Net_0/aten::add/vectorized_kernel<AddFunctor>",
@@ -109,7 +110,7 @@ describe("numbers of a node", () => {
   });
 
   it("have no utilisation without a peak", () => {
-    const cpu = readOpProfile(sample({ deviceType: "CPU_ONLY", notes: { backend: "CPU" } }), "program");
+    const cpu = readOpProfile(sample({ deviceType: "CPU_ONLY", notes: ON_CPU }), "program");
     expect(peaksOf(cpu)).toEqual({ flops: false, memory: [false, false, false], hbm: null });
     expect(flopsUse(cpu.busy, cpu.busy, peaksOf(cpu))).toBeNull();
     const bare = readOpProfile({ ...sample(), byProgram: node("r", { time: 5 }) }, "program");
@@ -212,7 +213,7 @@ describe("advice", () => {
   });
 
   it("gives no utilisation on a CPU", () => {
-    const advice = adviceOf(readOpProfile(sample({ deviceType: "CPU_ONLY", notes: { backend: "CPU" } }), "program"));
+    const advice = adviceOf(readOpProfile(sample({ deviceType: "CPU_ONLY", notes: ON_CPU }), "program"));
     expect(advice.headline).toBe("Ops on the CPU: 80 ms of op time");
     expect(advice.tone).toBe("none");
   });

@@ -2,7 +2,7 @@ import { render } from "preact";
 import { afterEach, expect, it } from "vitest";
 import { makeClient } from "../../api/client";
 import type { UrlState } from "../../page/page";
-import { NO_BASE } from "../../page/testing";
+import { NO_BASE, ON_CPU } from "../../page/testing";
 import type { ToolInfo } from "../../api/types";
 import { unmount } from "../../base/testing";
 import { AddressContext } from "../../widgets/content/link";
@@ -162,7 +162,7 @@ it("marks utilisations above 100 %, and colours 0 %", async () => {
 });
 
 it("explains a profile without ops", async () => {
-  await open({ byProgram: node("by_program", {}), byProgramExcludeIdle: node("by_program", {}), deviceType: "CPU_ONLY" });
+  await open({ byProgram: node("by_program", {}), byProgramExcludeIdle: node("by_program", {}), deviceType: "CPU_ONLY", notes: ON_CPU });
   expect(root.querySelector(".panel-empty")?.textContent).toContain("This profile contains no XLA ops");
 });
 

@@ -148,7 +148,7 @@ function Profile({ page, profile, view: chosen, change, fileName, graphLink }: P
     change({ open: next });
   };
   const frames = useMemo(() => (view.flame ? framesOf(root, basePs) : null), [view.flame, root, basePs]);
-  const { unattributed, graphs } = profile.notes;
+  const { unattributed_share: unattributed, graphs } = profile.notes;
   return (
     <div class="opp">
       <div class="opp-head">

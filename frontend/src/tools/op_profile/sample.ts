@@ -1,4 +1,6 @@
 // A small op profile as the server sends it, for tests: one program with two categories, a fusion, duplicates, idle time.
+import { NOTES } from "../../page/testing";
+
 type Json = Record<string, unknown>;
 
 interface Given {
@@ -85,7 +87,7 @@ export function sample(more: Json = {}): Json {
     byProgramExcludeIdle: node("by_program", { time: 80e9, flops: 0.1, hbm: 0.25, bytes: 5000 }, [program()]),
     deviceType: "TPU",
     aggDvfsTimeScaleMultiplier: 1,
-    notes: { cores: "8", compute_peak: "1000", hbm_peak: "100", memory_peak: "500" },
+    notes: NOTES,
     ...more,
   };
 }

@@ -3,7 +3,8 @@ import type { GuideLine, ScatterChart, ScatterSeries, Shape } from "../../base/c
 import { MISSING, formatPercent, formatQuantity, formatTime } from "../../base/format";
 import type { TableData } from "../../base/table/table_data";
 import { allowed, drawable, isStep } from "./model";
-import type { Choice, Point, Roof, Roofline } from "./model";
+import type { RoofMemory } from "../../base/documents";
+import type { Choice, Point, Roofline } from "./model";
 
 /** Exponents of ten. */
 type Decades = readonly [number, number];
@@ -18,8 +19,8 @@ function decades(values: readonly number[]): Decades {
 }
 
 /** Decades of both axes: x covers all points and ridges, y all points and the peak. Roofs may start below the plot. */
-export function extentOf(points: readonly Point[], roofs: readonly Roof[], peak: number | null): { x: Decades; y: Decades } {
-  const x = decades([...points.map(({ intensity }) => intensity), ...roofs.map(({ ridge }) => ridge)]);
+export function extentOf(points: readonly Point[], roofs: readonly RoofMemory[], peak: number | null): { x: Decades; y: Decades } {
+  const x = decades([...points.map(({ intensity }) => intensity), ...roofs.map(({ ridge_flops_per_byte }) => ridge_flops_per_byte)]);
   const rates = points.map(({ rate }) => rate).filter((rate) => rate > 0);
   const atLeft =
     peak === null || rates.length > 0
@@ -37,21 +38,21 @@ const READ_DASH = [7, 4];
 const WRITE_DASH = [2, 3];
 
 /** A roof: the slope from the left or bottom edge up to its ridge, then the peak. */
-export function roofLine(roof: Roof, peak: number, extent: { x: Decades; y: Decades }, index: number): GuideLine {
+export function roofLine(roof: RoofMemory, peak: number, extent: { x: Decades; y: Decades }, index: number): GuideLine {
   const [left, floor] = [10 ** extent.x[0], 10 ** extent.y[0]];
   const atLeft = allowed(roof, peak, left);
   const start = atLeft >= floor ? left : left * (floor / atLeft);
-  const slope: [number, number][] = start < roof.ridge ? [[start, allowed(roof, peak, start)]] : [];
+  const slope: [number, number][] = start < roof.ridge_flops_per_byte ? [[start, allowed(roof, peak, start)]] : [];
   const style = roof.id.endsWith("_read")
     ? { colour: 5, dash: READ_DASH }
     : roof.id.endsWith("_write")
       ? { colour: 2, dash: WRITE_DASH }
       : { colour: null };
   return {
-    label: `${roof.name} ${formatQuantity(roof.bandwidth, "GiB/s")}`,
+    label: `${roof.name} ${formatQuantity(roof.peak_gib_per_s, "GiB/s")}`,
     labelAt: LABELS_AT[index] ?? 0.3,
     labelBelow: roof.id === "hbm",
-    corners: [...slope, [Math.max(start, roof.ridge), peak], [10 ** extent.x[1], peak]],
+    corners: [...slope, [Math.max(start, roof.ridge_flops_per_byte), peak], [10 ** extent.x[1], peak]],
     ...style,
   };
 }
@@ -104,7 +105,7 @@ function groupPoints(points: readonly Point[], roofline: Roofline, { view, trans
 
 /** The chart of the selected points; indexes are rows of the response's table. */
 export function rooflineChart(points: readonly Point[], roofline: Roofline, choice: Choice, table: () => TableData): ScatterChart {
-  const { roofs, peak } = roofline;
+  const { memories: roofs, peak_gflops_per_s: peak } = roofline.document;
   const groups = groupPoints(points, roofline, choice);
   const drawn = [...groups.values()].flat();
   const byRow = new Map(drawn.map((point) => [point.row, point]));

@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { allowed, choose, readRoofline, remarks, summaryOf } from "./model";
+import type { RooflineModel } from "../../base/documents";
+import type { Cell } from "../../base/table/table_data";
+import { tableOf } from "../../base/testing";
+import { NOTES, ON_CPU } from "../../page/testing";
+import { allowed, choose, rooflineOf, remarks, summaryOf } from "./model";
 import type { Choice } from "./model";
 import { extentOf, rooflineChart, roofLine } from "./chart";
 
@@ -20,35 +24,25 @@ const IDS = [
   "roofline_efficiency",
   "include_infeed_outfeed",
 ];
-const TEXTS = ["step", "category", "operation", "bound_by"];
-const PROPERTIES = {
+
+const TPU: RooflineModel = {
+  rows: tableOf({}),
   device_type: "TPU v6 Lite",
-  peak_flop_rate: "918000",
-  peak_hbm_bw: "1525.5",
-  peak_cmem_read_bw: "0",
-  peak_vmem_read_bw: "21696.1",
-  cores: "8",
-  compute_peak: "918000",
-  hbm_peak: "1525.5",
-  memory_peak: "23221.6",
+  peak_gflops_per_s: 918000,
+  memories: [
+    { id: "hbm", name: "HBM", peak_gib_per_s: 1525.5, ridge_flops_per_byte: 918000 / (1525.5 * 1.073741824) },
+    { id: "vmem_read", name: "VMEM read", peak_gib_per_s: 21696.1, ridge_flops_per_byte: 918000 / (21696.1 * 1.073741824) },
+  ],
+  megacore: false,
+  has_cmem: false,
+  has_merged_vmem: false,
+  messages: [{ severity: "warning", text: "No step marker" }],
+  notes: { ...NOTES, limits: { ...NOTES.limits, gflops_per_s: 918000, hbm_gib_per_s: 1525.5, memory_gib_per_s: 23221.6 } },
+  left_out: [],
 };
 
-function payload(rows: unknown[][], p: Record<string, string> = PROPERTIES): unknown {
-  const cols = IDS.map((id) => ({
-    id,
-    label: id === "hbm_bw" ? "HBM BW (GiB/s)" : id,
-    type: TEXTS.includes(id) ? "string" : id.startsWith("include") ? "boolean" : "number",
-  }));
-  return [
-    { cols, rows: rows.map((row) => ({ c: row.map((v) => ({ v })) })), p },
-    {
-      cols: [
-        { id: "severity", type: "string" },
-        { id: "message", type: "string" },
-      ],
-      rows: [{ c: [{ v: "WARNING" }, { v: "No step marker" }] }],
-    },
-  ];
+function answer(rows: readonly (readonly Cell[])[], change: Partial<RooflineModel> = {}): RooflineModel {
+  return { ...TPU, rows: tableOf(Object.fromEntries(IDS.map((id, i) => [id, rows.map((row) => row[i] ?? null)]))), ...change };
 }
 
 const half = (transfers: boolean) => [
@@ -60,22 +54,13 @@ const half = (transfers: boolean) => [
   ["Average", 0, "Program", "Program", 500, 0, 650, 60, 0, 0, 7, 10, "HBM", 0.04, transfers],
   ["1", 0, "Program", "Program", 510, 0, 640, 60, 0, 0, 7, 10, "HBM", 0.04, transfers],
 ];
-const ROOFLINE = readRoofline(payload([...half(true), ...half(false)]));
+const ROOFLINE = rooflineOf(answer([...half(true), ...half(false)]));
 const choice: Choice = { view: "ops", transfers: true, step: "", category: "", bound: "", text: "" };
 
 describe("the response", () => {
-  it("has roofs of the memories with a peak, and units", () => {
-    expect(ROOFLINE.roofs.map(({ id, ridge }) => [id, Math.round(ridge * 10) / 10])).toEqual([
-      ["hbm", 560.4],
-      ["vmem_read", 39.4],
-    ]);
-    expect(ROOFLINE.messages).toEqual([{ severity: "warning", text: "No step marker" }]);
-    const column = (id: string) => ROOFLINE.table.columns.find((one) => one.id === id);
-    expect(column("roofline_efficiency")?.unit).toBe("fraction");
-    expect(column("hbm_bw")?.label).toBe("HBM BW");
-    expect(column("cmem_read_bw")?.values.every((value) => value === null)).toBe(true);
+  it("differs without infeed and outfeed, or not", () => {
     expect(ROOFLINE.hasTransfers).toBe(false);
-    expect(readRoofline(payload([...half(true), ...half(false).slice(0, 2)])).hasTransfers).toBe(true);
+    expect(rooflineOf(answer([...half(true), ...half(false).slice(0, 2)])).hasTransfers).toBe(true);
   });
 
   it("filters ops and steps", () => {
@@ -104,7 +89,7 @@ describe("the response", () => {
     );
   });
 
-  it("marks what no device reaches, and names the base of shares", () => {
+  it("marks what no device reaches", () => {
     const column = (id: string) => ROOFLINE.table.columns.find((one) => one.id === id);
     const marked = (id: string) =>
       column(id)
@@ -118,22 +103,13 @@ describe("the response", () => {
         ?.doubts?.slice(3, 5)
         .map((doubt) => doubt?.slice(0, 23)),
     ).toEqual(["Slightly more than 100%", "More than 100%. Work of"]);
-    expect(column("total_self_time_percent")).toMatchObject({
-      label: "Share of all time",
-      help: "Total self time divided by all recorded time over 8 cores, idle time included.",
-    });
     expect(ROOFLINE.points.filter(({ doubtful }) => doubtful).map(({ name }) => name)).toEqual(["w.1", "w.1"]);
   });
 
   it("has points but no roofs on a CPU", () => {
-    const cpu = readRoofline(payload(half(true), { device_type: "CPU", peak_flop_rate: "0", peak_hbm_bw: "0", backend: "CPU" }));
-    expect([cpu.roofs, cpu.peak, cpu.points[1]?.efficiency]).toEqual([[], null, null]);
+    const cpu = rooflineOf(answer(half(true), { peak_gflops_per_s: null, memories: [], notes: ON_CPU }));
+    expect(cpu.points[1]?.efficiency).toBeNull();
     expect(summaryOf(cpu, true).lines[0]).toBe("No peak lines: the program ran on the CPU, whose peak rates are unknown.");
-  });
-
-  it("reports malformed responses", () => {
-    expect(() => readRoofline({})).toThrow(/not a list/);
-    expect(() => readRoofline([{ cols: [], rows: [] }])).toThrow(/no column/);
   });
 });
 
@@ -147,7 +123,7 @@ describe("the chart", () => {
   });
 
   it("draws a roof to its ridge and along the peak", () => {
-    const [hbm] = ROOFLINE.roofs;
+    const [hbm] = ROOFLINE.document.memories;
     if (!hbm) throw new Error("no roof");
     const { corners, label } = roofLine(hbm, 918000, { x: [0, 4], y: [2, 7] }, 0);
     expect(label).toBe("HBM 1.490 TiB/s");
@@ -176,7 +152,7 @@ describe("the chart", () => {
 it("shows kernels by short names, with the full ones in tooltips and CSV", () => {
   const full = "Net_0/aten::mm/void cutlass::Kernel2<cutlass_80_tensorop_gemm>(cutlass_80_tensorop_gemm::Params)";
   const short = "Net_0/aten::mm/Kernel2<cutlass_80_tensorop_gemm>";
-  const roofline = readRoofline(payload([...half(true), ["Total", 5, "aten::mm", full, 100, 0.1, 900, 10, 0, 0, 9, 9, "HBM", 0.5, true]]));
+  const roofline = rooflineOf(answer([...half(true), ["Total", 5, "aten::mm", full, 100, 0.1, 900, 10, 0, 0, 9, 9, "HBM", 0.5, true]]));
   const column = roofline.table.columns.find(({ id }) => id === "operation");
   expect([column?.values.at(-1), column?.shorten?.(full), column?.shorten?.("f.1")]).toEqual([full, short, "f.1"]);
   const spec = rooflineChart(roofline.points, roofline, choice, () => roofline.table);

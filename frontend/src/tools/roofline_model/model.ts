@@ -1,11 +1,11 @@
-// Decodes the roofline to points (programs, steps, ops), roofs and peaks, and summarises them. Pure.
+// The points of the roofline (programs, steps, ops), and their summary. Pure.
 import type { Tone } from "../../base/steps/steps";
-import { asList, asTable, badAnswer, columnOf, numbersOf, propertyNumber, textsOf } from "../../api/payload/fields";
-import { beyond, overCores, rateDoubt, readNotes, shareDoubt } from "../../page/op_request";
-import type { OpNotes } from "../../page/op_request";
+import { columnOf, numbersOf, textsOf } from "../../api/payload/fields";
+import { beyond, overCores, rateDoubt, shareDoubt } from "../../page/op_request";
+import type { OpNotes, RoofMemory, RooflineModel } from "../../base/documents";
 import { formatPercent, formatQuantity, formatTime, plural } from "../../base/format";
 import { partsOfOp, shortNamesWithin } from "../../base/kernel_name";
-import { plainSources, relabelled, shortening, withDoubts, withUnits, withoutUnitLabels, withoutZeros } from "../../base/table/transform";
+import { shortening, withDoubts, withSources } from "../../base/table/transform";
 import type { TableData } from "../../base/table/table_data";
 
 export interface Point {
@@ -31,25 +31,10 @@ export interface Point {
   doubtful: boolean;
 }
 
-export interface Roof {
-  id: string;
-  name: string;
-  /** GiB/s. */
-  bandwidth: number;
-  /** FLOP per byte above which compute is the limit. */
-  ridge: number;
-}
-
 export interface Roofline {
   table: TableData;
   points: readonly Point[];
-  roofs: readonly Roof[];
-  /** GFLOP/s; null if unknown. */
-  peak: number | null;
-  device: string;
-  properties: Readonly<Record<string, string>>;
-  notes: OpNotes;
-  messages: readonly { severity: "error" | "warning" | "info"; text: string }[];
+  document: RooflineModel;
   /** Whether the table differs without infeed and outfeed. */
   hasTransfers: boolean;
 }
@@ -57,108 +42,30 @@ export interface Roofline {
 const WHAT = "the roofline table";
 /** Efficiency from which a program uses its device well. */
 const GOOD = 0.6;
-const MEMORIES = [
-  ["hbm", "HBM"],
-  ["cmem_read", "CMEM read"],
-  ["cmem_write", "CMEM write"],
-  ["vmem_read", "VMEM read"],
-  ["vmem_write", "VMEM write"],
-] as const;
-const FRACTIONS = [
-  "total_self_time_percent",
-  "cumulative_total_self_time_percent",
-  "dma_stall_percent",
-  "total_time_in_percentage",
-  "roofline_efficiency",
-  "compute_efficiency",
-  "max_mem_bw_utilization",
-];
 const GIGA_PER_GIBI = 2 ** 30 / 1e9;
 
 /** GFLOP/s that a memory allows at an intensity. */
-export function allowed(roof: Roof, peak: number, intensity: number): number {
-  return Math.min(peak, roof.bandwidth * GIGA_PER_GIBI * intensity);
+export function allowed(roof: RoofMemory, peak: number, intensity: number): number {
+  return Math.min(peak, roof.peak_gib_per_s * GIGA_PER_GIBI * intensity);
 }
 
-export function readRoofline(payload: unknown): Roofline {
-  const answer = asList(payload, "the roofline response");
-  if (answer.length < 1) throw badAnswer("the roofline response contains no table");
-  const raw = asTable(answer[0], WHAT);
-  const { properties } = raw;
-  const peak = positive(properties, "peak_flop_rate");
-  const gpu = columnOf(raw, "vmem_read_bw") === null;
-  const roofs = MEMORIES.flatMap(([id, name]): Roof[] => {
-    const bandwidth = positive(properties, `peak_${id}_bw`);
-    if (bandwidth === null || peak === null) return [];
-    return [{ id, name: gpu && id === "vmem_write" ? "Shared memory / L1" : name, bandwidth, ridge: peak / (bandwidth * GIGA_PER_GIBI) }];
-  });
-  const notes = readNotes(properties);
-  const categories = textsOf(raw, "category", WHAT);
-  const names = shortNamesWithin(textsOf(raw, "operation", WHAT).map((name, row) => partsOfOp(name, categories[row] ?? "")));
+/** The rows as points, with short names and sources in cells and marks at figures that cannot be true. */
+export function rooflineOf(document: RooflineModel): Roofline {
+  const { rows, notes } = document;
+  const known = document.peak_gflops_per_s !== null;
+  const categories = textsOf(rows, "category", WHAT);
+  const names = shortNamesWithin(textsOf(rows, "operation", WHAT).map((name, row) => partsOfOp(name, categories[row] ?? "")));
   const label = (name: string): string => names.get(name) ?? name;
-  const points = readPoints(raw, peak !== null, notes, label);
-  return {
-    table: shortening(dressed(raw, peak !== null, roofs, notes), "operation", label),
-    points,
-    roofs,
-    peak,
-    device: properties["device_type"] ?? "",
-    properties,
-    notes,
-    messages: answer[1] === undefined ? [] : readMessages(asTable(answer[1], "the diagnostics")),
-    hasTransfers: differ(points),
-  };
-}
-
-function positive(properties: Readonly<Record<string, string>>, name: string): number | null {
-  const value = propertyNumber(properties, name);
-  return value !== null && value > 0 ? value : null;
-}
-
-/** Adds units; values that depend on an unknown peak or an absent memory become null instead of 0. */
-function dressed(raw: TableData, known: boolean, roofs: readonly Roof[], notes: OpNotes): TableData {
-  const fractions = Object.fromEntries(FRACTIONS.map((id) => [id, "fraction"]));
-  const intensities = Object.fromEntries(
-    raw.columns.filter(({ id }) => id.endsWith("operational_intensity")).map(({ id }) => [id, "FLOP/B"]),
-  );
-  const absent = MEMORIES.filter(([id]) => !roofs.some((roof) => roof.id === id)).flatMap(([id]) => [
-    `${id}_bw`,
-    `${id}_operational_intensity`,
-  ]);
-  const unknown = known
-    ? ["optimal_flop_rate", "bottleneck_operational_intensity"]
-    : ["roofline_efficiency", "compute_efficiency", "max_mem_bw_utilization", "optimal_flop_rate", "bottleneck_operational_intensity"];
-  const plain = plainSources(withoutUnitLabels(withoutZeros(withUnits(raw, { ...fractions, ...intensities }), [...absent, ...unknown])));
-  return marked(based(plain, notes), notes);
-}
-
-/** Names what the shares of time are parts of. */
-function based(table: TableData, { cores }: OpNotes): TableData {
-  const all = `all recorded time${overCores(cores)}, idle time included.`;
-  const help: Record<string, string> = {
-    total_self_time_percent: `Total self time divided by ${all}`,
-    cumulative_total_self_time_percent: `Self time of this op and those above it divided by ${all}`,
-    total_time_in_percentage: `Total time divided by ${all}`,
-  };
-  const labels = {
-    total_self_time_percent: "Share of all time",
-    cumulative_total_self_time_percent: "Cumulative share of all time",
-    total_time_in_percentage: "Total time share of all time",
-  };
-  return {
-    ...table,
-    columns: relabelled(table, labels).columns.map((column) =>
-      help[column.id] === undefined ? column : { ...column, help: help[column.id] ?? null },
-    ),
-  };
+  const points = readPoints(rows, known, notes, label);
+  return { document, table: shortening(withSources(marked(rows, notes)), "operation", label), points, hasTransfers: differ(points) };
 }
 
 /** Marks rates and shares of peaks that exceed what the device can do. */
 function marked(table: TableData, { limits }: OpNotes): TableData {
   const [flops, hbm, memory] = [
-    rateDoubt(limits.flops, "GFLOP/s", limits.what),
-    rateDoubt(limits.hbm, "GiB/s", limits.what),
-    rateDoubt(limits.memory, "GiB/s", limits.what),
+    rateDoubt(limits.gflops_per_s, "GFLOP/s", limits.what),
+    rateDoubt(limits.hbm_gib_per_s, "GiB/s", limits.what),
+    rateDoubt(limits.memory_gib_per_s, "GiB/s", limits.what),
   ];
   return withDoubts(table, {
     measured_flop_rate: flops,
@@ -200,16 +107,8 @@ function readPoints(table: TableData, known: boolean, { limits }: OpNotes, label
     share: own[row] ?? 0,
     efficiency: known ? (efficiency[row] ?? 0) : null,
     transfers: transfers?.[row] !== false,
-    doubtful: (known && beyond(efficiency[row] ?? 0, 1)) || beyond(rate[row] ?? 0, limits.flops),
+    doubtful: (known && beyond(efficiency[row] ?? 0, 1)) || beyond(rate[row] ?? 0, limits.gflops_per_s),
   }));
-}
-
-function readMessages(table: TableData): Roofline["messages"] {
-  const severities = textsOf(table, "severity", "the diagnostics");
-  return textsOf(table, "message", "the diagnostics").map((text, i) => {
-    const severity = (severities[i] ?? "").toLowerCase();
-    return { severity: severity === "error" || severity === "warning" ? severity : "info", text };
-  });
 }
 
 /** Whether the two halves of the table, with and without infeed and outfeed, differ. */
@@ -258,7 +157,8 @@ export interface Summary {
 }
 
 /** The summary, from the program's row. */
-export function summaryOf({ points, peak, roofs, notes }: Roofline, transfers: boolean): Summary {
+export function summaryOf({ points, document }: Roofline, transfers: boolean): Summary {
+  const { peak_gflops_per_s: peak, memories, notes } = document;
   const total = points.find((point) => point.program && point.step === "Total" && point.transfers === transfers);
   const ops = points.filter((point) => !point.program && point.transfers === transfers);
   if (!total) return { tone: "none", headline: "No program row", lines: [] };
@@ -268,20 +168,20 @@ export function summaryOf({ points, peak, roofs, notes }: Roofline, transfers: b
       tone: "none",
       headline: `The program runs at ${rate}`,
       lines: [
-        notes.onCpu
+        notes.on_cpu
           ? "No peak lines: the program ran on the CPU, whose peak rates are unknown."
           : "No peak lines: the peak rates of this device are unknown.",
       ],
     };
   }
-  const hbm = roofs.find(({ id }) => id === "hbm");
+  const hbm = memories.find(({ id }) => id === "hbm");
   const lines: string[] = [];
   if (hbm && total.intensity > 0) {
-    const side = total.intensity < hbm.ridge ? "below" : "above";
-    const roof = total.intensity < hbm.ridge ? "HBM" : "compute";
+    const side = total.intensity < hbm.ridge_flops_per_byte ? "below" : "above";
+    const roof = total.intensity < hbm.ridge_flops_per_byte ? "HBM" : "compute";
     lines.push(
       `Operational intensity: ${formatQuantity(total.intensity, "FLOP/B")}, ${side} the HBM ridge point of ` +
-        `${formatQuantity(hbm.ridge, "FLOP/B")}; the roof above it is ${roof}.`,
+        `${formatQuantity(hbm.ridge_flops_per_byte, "FLOP/B")}; the roof above it is ${roof}.`,
     );
   }
   const byBound = new Map<string, number>();

@@ -1,6 +1,7 @@
 // Roofline model: the limits of the program, its steps and its ops, and their distance from the roofs.
 import { useMemo, useRef, useState } from "preact/hooks";
-import { COLUMNS, arranged, labelled } from "../../page/op_columns";
+import { documentOf } from "../../api/client";
+import { COLUMNS, arranged } from "../../page/op_columns";
 import { opRequest } from "../../page/op_request";
 import { useLimit } from "../../page/limit";
 import type { PageModule, PageProps } from "../../page/page";
@@ -19,7 +20,7 @@ import { Table } from "../../widgets/table/table";
 import { useLoad } from "../../widgets/status/use_load";
 import "../../widgets/content/card.css";
 import { rooflineChart } from "./chart";
-import { choose, isStep, readRoofline, remarks, summaryOf } from "./model";
+import { choose, isStep, rooflineOf, remarks, summaryOf } from "./model";
 import type { Choice, Roofline } from "./model";
 import "./page.css";
 
@@ -29,7 +30,9 @@ const OWN_KEYS = ["view", "infeed", "step", "category", "bound", "op"];
 function RooflinePage(page: PageProps) {
   const { tool, host, hosts, client } = page;
   const params = opRequest(page);
-  const answer = useLoad(JSON.stringify(params), async (signal) => readRoofline(await client.json<unknown>("page", params, { signal })));
+  const answer = useLoad(JSON.stringify(params), async (signal) =>
+    rooflineOf(await documentOf(client, "roofline_model", params, { signal })),
+  );
   if (answer.data === null)
     return <Pending answer={answer} page={page} what={`Computing the roofline of ${plural(hostCount(tool, host, hosts), "host")}`} />;
   if (answer.data.points.length === 0) {
@@ -62,7 +65,7 @@ function Content({ page, roofline }: { page: PageProps; roofline: Roofline }) {
   const columns = choice.view === "ops" ? COLUMNS.roofline_ops : COLUMNS.roofline_program;
   const { table: data, hidden } = useMemo(() => {
     const rows = points.map(({ row }) => row);
-    return arranged(labelled(pickRows(roofline.table, rows), columns), columns);
+    return arranged(pickRows(roofline.table, rows), columns);
   }, [points, columns]);
   const spec = useMemo(() => rooflineChart(points, roofline, choice, () => data), [points, data]);
   const summary = useMemo(() => summaryOf(roofline, choice.transfers), [roofline, choice.transfers]);
@@ -81,9 +84,9 @@ function Content({ page, roofline }: { page: PageProps; roofline: Roofline }) {
           {summary.lines.map((line) => (
             <p key={line}>{line}</p>
           ))}
-          {limit === null || roofline.peak === null ? null : <p>{limit.sentence}</p>}
+          {limit === null || roofline.document.peak_gflops_per_s === null ? null : <p>{limit.sentence}</p>}
         </SummaryBox>
-        <Callouts messages={roofline.messages} />
+        <Callouts messages={roofline.document.messages} />
         <Controls roofline={roofline} choice={choice} set={(patch) => state.set(patch, "replace")} />
         <div class="rfl-split">
           <div>
@@ -202,9 +205,8 @@ function Controls({ roofline, choice, set }: ControlsProps) {
 }
 
 function Device({ roofline }: { roofline: Roofline }) {
-  const { device, peak, roofs, properties } = roofline;
+  const { device_type: device, peak_gflops_per_s: peak, memories } = roofline.document;
   const unknown = "The profile does not contain the peaks of this device.";
-  const flag = (name: string): string | null => (properties[name] === undefined ? null : properties[name] === "1" ? "yes" : "no");
   const flags = (
     [
       ["megacore", "Megacore"],
@@ -212,8 +214,8 @@ function Device({ roofline }: { roofline: Roofline }) {
       ["has_merged_vmem", "Merged VMEM"],
     ] as const
   ).flatMap(([id, name]) => {
-    const value = flag(id);
-    return value === null || peak === null ? [] : [{ name, value }];
+    const value = roofline.document[id];
+    return value === null || peak === null ? [] : [{ name, value: value ? "yes" : "no" }];
   });
   return (
     <aside class="rfl-device" aria-label="Device information">
@@ -230,7 +232,7 @@ function Device({ roofline }: { roofline: Roofline }) {
           ...flags,
         ]}
       />
-      {roofs.length ? (
+      {memories.length ? (
         <table>
           <thead>
             <tr>
@@ -242,11 +244,11 @@ function Device({ roofline }: { roofline: Roofline }) {
             </tr>
           </thead>
           <tbody>
-            {roofs.map((roof) => (
+            {memories.map((roof) => (
               <tr key={roof.id}>
                 <td>{roof.name}</td>
-                <td>{formatQuantity(roof.bandwidth, "GiB/s")}</td>
-                <td>{formatQuantity(roof.ridge, null)}</td>
+                <td>{formatQuantity(roof.peak_gib_per_s, "GiB/s")}</td>
+                <td>{formatQuantity(roof.ridge_flops_per_byte, null)}</td>
               </tr>
             ))}
           </tbody>

@@ -207,7 +207,8 @@ def test_events_that_no_op_claims() -> None:
         ("a/b/t", "C", 1, 1),
         ("a/d/t", "E", 1, 1),
     ]
-    assert table["p"] == {"cores": "1", "unattributed_share": f"{6 / 19:g}", "compute_peak": "4096"}
+    notes = ask(hlo_stats.TOOL, UNCLAIMED, page=True, unattributed="true")["notes"]
+    assert (notes["cores"], notes["unattributed_share"], notes["limits"]["gflops_per_s"]) == (1, 6 / 19, 4096)
     names = ("hlo_op_name", "normalized_flop_rate", "measured_memory_bw")
     found = {name: values for name, *values in rows(table, *names)}
     assert found["copy.2"] == pytest.approx([0, 3 * 2 * 4096 / 6000 / GIB])

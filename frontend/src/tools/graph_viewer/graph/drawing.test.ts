@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { NOTES, ON_CPU } from "../../../page/testing";
 import { edgePath } from "../../../widgets/graph/edge_path";
 import { findNodes, neighbour, readDrawing, drawnAs } from "./drawing";
 import { colouringOf, fillOf, programOf, readTimes, readingOf, scaleOf, timeLines } from "../times";
@@ -52,14 +53,14 @@ it("reads the times of a module, and what they say about a node", () => {
     ["Bandwidth", "30 GiB/s, 30.0% of the peak of the device"],
     ["Closest limit", "HBM"],
   ]);
-  const wild = readTimes({ ...TIMES, p: { compute_peak: "1000", hbm_peak: "3" } }, "jit_step(7)");
+  const wild = readTimes({ ...TIMES, notes: { ...NOTES, limits: { ...NOTES.limits, hbm_gib_per_s: 3 } } }, "jit_step(7)");
   expect(readingOf(wild, "fusion", "memory")).toBeNull();
   const far = wild.byName.get("fusion");
   expect(far && timeLines(wild, far)[3]).toEqual([
     "Bandwidth",
     "⚠ more than the peak of the device (3 GiB/s). Work of this op is done outside its recorded time.",
   ]);
-  const unknown = readTimes({ ...TIMES, p: {} }, "jit_step(7)");
+  const unknown = readTimes({ ...TIMES, notes: ON_CPU }, "jit_step(7)");
   expect([readingOf(unknown, "fusion", "flops"), scaleOf(unknown, "flops").base]).toEqual([
     null,
     "the profile has no peak to compare with",
