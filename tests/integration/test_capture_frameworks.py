@@ -15,7 +15,7 @@ from builders.servers.fake_profiler import XSPACE, serving
 import tpu_profile_plugin
 from tpu_profile_plugin.capture import CaptureFailed
 from tpu_profile_plugin.cli import main
-from tpu_profile_plugin.run.host_facts import count_events
+from tpu_profile_plugin.run.facts import count_events
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.timeout(180)]
 SERVERS = {"jax": frameworks.JAX_SERVER, "tf": frameworks.TF_SERVER, "tf215": frameworks.TF_SERVER}

@@ -10,9 +10,8 @@ from builders.servers.board import Board
 
 import tpu_profile_plugin as tp
 from tpu_profile_plugin.errors import NoData
-from tpu_profile_plugin.run.figures.allocations import host_allocations
+from tpu_profile_plugin.run.figures.memory import history_of, host_allocations, host_memory_at_peak
 from tpu_profile_plugin.run.figures.memory_over_time import host_memory_over_time
-from tpu_profile_plugin.run.figures.program_memory import history_of, host_memory_at_peak
 from tpu_profile_plugin.run.figures.programs import programs_of
 from tpu_profile_plugin.run.figures.recorded_memory import host_recorded_memory
 

@@ -12,8 +12,7 @@ from builders.relation_rows import table
 from pyarrow import parquet
 
 from tpu_profile_plugin.errors import NoData, ProfileError
-from tpu_profile_plugin.run.figures.budget import run_decomposition
-from tpu_profile_plugin.run.figures.communication import run_communication
+from tpu_profile_plugin.run.figures.budget import run_communication, run_decomposition
 from tpu_profile_plugin.run.relations import RELATIONS
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.parquet import write_parquet

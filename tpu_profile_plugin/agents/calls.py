@@ -18,7 +18,7 @@ from tpu_profile_plugin.capture.job import Jobs
 from tpu_profile_plugin.capture.options import CaptureOptions
 from tpu_profile_plugin.errors import BadRequest, Forbidden, NotAvailable, NotFound, ProfileError
 from tpu_profile_plugin.opening import OpenLogdir
-from tpu_profile_plugin.run.host_facts import count_events
+from tpu_profile_plugin.run.facts import count_events
 from tpu_profile_plugin.server.loading import load_tools
 
 LOGDIR = "logdir"

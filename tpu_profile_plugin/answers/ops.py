@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from tpu_profile_plugin.analysis.findings.places import cell
 from tpu_profile_plugin.answers.answer import Link, Next
 from tpu_profile_plugin.errors import NoData
-from tpu_profile_plugin.run.figures.op_rates import OpRates, Place
+from tpu_profile_plugin.run.figures.ops import OpRates, Place
 from tpu_profile_plugin.run.run import Run
 
 

@@ -8,8 +8,7 @@ from contextlib import suppress
 from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.logdir.remote import is_remote
 from tpu_profile_plugin.opening import OpenLogdir, OpenRun
-from tpu_profile_plugin.run.facts import RunFacts
-from tpu_profile_plugin.run.host_facts import host_facts
+from tpu_profile_plugin.run.facts import RunFacts, host_facts
 from tpu_profile_plugin.run.related import most_related_first
 
 

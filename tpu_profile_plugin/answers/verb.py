@@ -12,7 +12,7 @@ from tpu_profile_plugin.analysis.common.reasons import Advice, Reason
 from tpu_profile_plugin.answers.answer import Answer, Cannot
 from tpu_profile_plugin.errors import BadRequest, NotFound, Problem
 from tpu_profile_plugin.opening import OpenLogdir, OpenRun
-from tpu_profile_plugin.run.host_facts import frameworks_of
+from tpu_profile_plugin.run.facts import frameworks_of
 
 MOST_TEXT = 20_000
 """The longest text of an argument."""

@@ -125,7 +125,7 @@ def _advanced(options: argparse.Namespace) -> dict[str, str]:
 
 def _job(options: argparse.Namespace) -> Job:
     from tpu_profile_plugin.capture import prepare
-    from tpu_profile_plugin.run.host_facts import count_events
+    from tpu_profile_plugin.run.facts import count_events
 
     if options.continuous == "snapshot":
         from tpu_profile_plugin.capture.continuous import prepare_snapshot

@@ -56,8 +56,7 @@ def _installation() -> Iterator[tuple[bool, str]]:
 def _logdir(logdir: OpenLogdir) -> Iterator[tuple[bool, str]]:
     """Yields lines, each with whether it reports a problem."""
     from tpu_profile_plugin.opening import NO_RUN
-    from tpu_profile_plugin.run.facts import RunFacts, combine_facts
-    from tpu_profile_plugin.run.host_facts import host_facts
+    from tpu_profile_plugin.run.facts import RunFacts, combine_facts, host_facts
     from tpu_profile_plugin.tools.registry import TOOLS
 
     runs = logdir.runs()

@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.timeline.tracks import CONTEXT_ARGS, broken
 from tpu_profile_plugin.analysis.timeline.window import TraceArgs, legacy_parts, trace_args
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.export.write import Form, Options, Report
-from tpu_profile_plugin.run.figures.communication import run_communication
+from tpu_profile_plugin.run.figures.budget import run_communication
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.preprocessing import preprocess
 from tpu_profile_plugin.run.run import Run

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from tpu_profile_plugin.errors import Problem
 from tpu_profile_plugin.logdir.model import empty_file
-from tpu_profile_plugin.run.facts import RunFacts
-from tpu_profile_plugin.run.host_facts import host_facts
+from tpu_profile_plugin.run.facts import RunFacts, host_facts
 from tpu_profile_plugin.run.hosts import RunHosts, left_out_sentence
 
 

@@ -13,31 +13,23 @@ from tpu_profile_plugin.analysis.common.reasons import NO_DEVICES
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import Problem
 from tpu_profile_plugin.logdir import HostFile
-from tpu_profile_plugin.run.facts import RunFacts, combine_facts
+from tpu_profile_plugin.run.facts import RunFacts, combine_facts, host_facts
 from tpu_profile_plugin.run.host import HostExecutor, HostProfile, KeptResults, Origin
-from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.hosts import OnProgress, RunHosts, ignore_progress, local_threads
 from tpu_profile_plugin.tables.stream import TableStream
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
     from tpu_profile_plugin.analysis.communication.run_collectives import RunCommunication
+    from tpu_profile_plugin.run.figures.budget import Gaps
     from tpu_profile_plugin.run.figures.comparison import Comparison
     from tpu_profile_plugin.run.figures.findings import Findings
-    from tpu_profile_plugin.run.figures.gaps import Gaps
-    from tpu_profile_plugin.run.figures.hlo_text import HloAround
-    from tpu_profile_plugin.run.figures.host_stacks import HostStacks
-    from tpu_profile_plugin.run.figures.kernels import Kernels
-    from tpu_profile_plugin.run.figures.memory import Memory
-    from tpu_profile_plugin.run.figures.memory_peak import AllocatorUse, ProgramPeak
-    from tpu_profile_plugin.run.figures.op import Op
-    from tpu_profile_plugin.run.figures.op_rates import OpRates
-    from tpu_profile_plugin.run.figures.ops import Backend, Ops
+    from tpu_profile_plugin.run.figures.memory import AllocatorUse, Memory, ProgramPeak
+    from tpu_profile_plugin.run.figures.op import HloAround, Op
+    from tpu_profile_plugin.run.figures.ops import Backend, Kernels, OpRates, Ops, ProgramTimes
     from tpu_profile_plugin.run.figures.overview import Overview
-    from tpu_profile_plugin.run.figures.program_times import ProgramTimes
     from tpu_profile_plugin.run.figures.programs import Programs
-    from tpu_profile_plugin.run.figures.source import SourceLines
-    from tpu_profile_plugin.run.figures.source_profile import SourceProfile
+    from tpu_profile_plugin.run.figures.source import HostStacks, SourceLines, SourceProfile
     from tpu_profile_plugin.run.figures.steps import Steps
     from tpu_profile_plugin.run.figures.timeline import Timeline
     from tpu_profile_plugin.run.relations.event_choice import Names, Window
@@ -135,7 +127,7 @@ class Run(RunHosts):
 
     def op_rates(self) -> OpRates:
         """The ops with rates, limits and sources, as their pages show them. Raises NoData without any."""
-        from tpu_profile_plugin.run.figures.op_rates import run_op_rates
+        from tpu_profile_plugin.run.figures.ops import run_op_rates
 
         return run_op_rates(self)
 
@@ -159,25 +151,25 @@ class Run(RunHosts):
 
         Raises NoData without ops, NotFound.
         """
-        from tpu_profile_plugin.run.figures.source_profile import run_source_profile
+        from tpu_profile_plugin.run.figures.source import run_source_profile
 
         return run_source_profile(self, program)
 
     def python_stacks(self) -> HostStacks:
         """Time of the host threads that run Python, by call stack. Raises NoData without Python frames."""
-        from tpu_profile_plugin.run.figures.host_stacks import run_python_stacks
+        from tpu_profile_plugin.run.figures.source import run_python_stacks
 
         return run_python_stacks(self)
 
     def hlo(self, op: str, hops: int = 2) -> HloAround:
         """The HLO text of an instruction and of what is within so many hops. Raises NoData, NotFound, BadRequest."""
-        from tpu_profile_plugin.run.figures.hlo_text import run_hlo
+        from tpu_profile_plugin.run.figures.op import run_hlo
 
         return run_hlo(self, op, hops)
 
     def kernels(self) -> Kernels:
         """The GPU kernels, most time first. Raises NoData without any."""
-        from tpu_profile_plugin.run.figures.kernels import run_kernels
+        from tpu_profile_plugin.run.figures.ops import run_kernels
 
         return run_kernels(self)
 
@@ -207,7 +199,7 @@ class Run(RunHosts):
 
     def gaps(self) -> Gaps:
         """The longest times in which devices run no op, and the host call under each. Raises NoData without devices."""
-        from tpu_profile_plugin.run.figures.gaps import run_gaps
+        from tpu_profile_plugin.run.figures.budget import run_gaps
 
         return run_gaps(self)
 
@@ -226,7 +218,7 @@ class Run(RunHosts):
 
     def communication(self) -> RunCommunication:
         """Collectives, and devices that others wait for. Raises NoData without devices."""
-        from tpu_profile_plugin.run.figures.communication import run_communication
+        from tpu_profile_plugin.run.figures.budget import run_communication
 
         communication = run_communication(self)
         if not communication.devices:
@@ -241,13 +233,13 @@ class Run(RunHosts):
 
     def program_peak(self, program: str) -> ProgramPeak:
         """The memory of a program, by name with id or id, at its peak; "" for the largest. Raises NoData, NotFound."""
-        from tpu_profile_plugin.run.figures.memory_peak import run_program_peak
+        from tpu_profile_plugin.run.figures.memory import run_program_peak
 
         return run_program_peak(self, program)
 
     def allocator_uses(self) -> tuple[AllocatorUse, ...]:
         """The peaks of the allocators, the fullest first, with the allocations there. Raises NoData without any."""
-        from tpu_profile_plugin.run.figures.memory_peak import run_allocator_uses
+        from tpu_profile_plugin.run.figures.memory import run_allocator_uses
 
         return run_allocator_uses(self)
 
@@ -259,7 +251,7 @@ class Run(RunHosts):
 
     def program_times(self) -> ProgramTimes:
         """The HLO programs by the time of their ops. Raises NoData without any."""
-        from tpu_profile_plugin.run.figures.program_times import run_program_times
+        from tpu_profile_plugin.run.figures.ops import run_program_times
 
         return run_program_times(self)
 

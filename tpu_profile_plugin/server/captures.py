@@ -173,7 +173,7 @@ class CaptureRoutes:
 
 def _events_in(data: bytes | memoryview) -> int:
     load_tools()
-    from tpu_profile_plugin.run.host_facts import count_events
+    from tpu_profile_plugin.run.facts import count_events
 
     return count_events(data)
 

@@ -188,7 +188,7 @@ class Catalog:
                 with self._lock:
                     self._facts.put(file.identity, facts)
                 return facts
-        from tpu_profile_plugin.run.host_facts import file_facts
+        from tpu_profile_plugin.run.facts import file_facts
 
         try:
             columns, of_file = self._columns(), (file.identity, lambda: located.read(file), file.name)

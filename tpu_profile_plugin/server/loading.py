@@ -40,8 +40,8 @@ def load_tools() -> None:
 
 
 def _import() -> None:
+    import tpu_profile_plugin.run.facts
     import tpu_profile_plugin.run.figures
-    import tpu_profile_plugin.run.host_facts
     import tpu_profile_plugin.tables.csv_text
     import tpu_profile_plugin.tools.registry
     import tpu_profile_plugin.workers.executor

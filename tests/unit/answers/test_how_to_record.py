@@ -16,7 +16,7 @@ import tpu_profile_plugin as tp
 from tpu_profile_plugin.answers.registry import VERBS
 from tpu_profile_plugin.cli import main
 from tpu_profile_plugin.opening import OpenLogdir
-from tpu_profile_plugin.run.host_facts import frameworks_of
+from tpu_profile_plugin.run.facts import frameworks_of
 
 ANSWERING = [verb.name for verb in VERBS if verb.of_run and not any(one.required for one in verb.parameters)]
 OF_OTHERS = re.compile(r"jax\.|tf\.profiler|tpu-profile capture|--\w+-tracer|python_tracer_level|StepTraceAnnotation")

@@ -10,7 +10,7 @@ from builders.xspace_text import build
 
 from tpu_profile_plugin.analysis.summary.missing_events import mended_times
 from tpu_profile_plugin.columns import DeviceClock, XSpace, load_lazily
-from tpu_profile_plugin.run.host_facts import host_facts
+from tpu_profile_plugin.run.facts import host_facts
 
 US = 10**6
 

@@ -8,7 +8,7 @@ from builders.xspace_text import build
 
 import tpu_profile_plugin
 from tpu_profile_plugin.columns import ImpossibleTimes, XSpace, load_lazily
-from tpu_profile_plugin.run.host_facts import host_facts
+from tpu_profile_plugin.run.facts import host_facts
 
 STEPS = "\n".join(f"{1000 * i}us +900us train {{step_num={i}}}" for i in range(20))
 KERNELS = "\n".join(f'{1000 * i + 50}us +800us gemm {{correlation_id={i}, name="k{i}"}}' for i in range(20))

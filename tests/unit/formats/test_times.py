@@ -15,7 +15,7 @@ import tpu_profile_plugin
 from tpu_profile_plugin.columns import ImpossibleTimes
 from tpu_profile_plugin.columns.arrays import byte_array
 from tpu_profile_plugin.formats import unpack
-from tpu_profile_plugin.run.host_facts import host_facts
+from tpu_profile_plugin.run.facts import host_facts
 from tpu_profile_plugin.units import PS_PER_MS
 
 EPOCH = 1_700_000_000_000_000

@@ -5,9 +5,8 @@ from __future__ import annotations
 from builders.answers import host_of
 
 from tpu_profile_plugin.columns import space
-from tpu_profile_plugin.run.figures import devices as module
-from tpu_profile_plugin.run.figures.budget import budget
-from tpu_profile_plugin.run.figures.communication import communication
+from tpu_profile_plugin.run.figures import budget as module
+from tpu_profile_plugin.run.figures.budget import budget, communication
 from tpu_profile_plugin.run.figures.comparison import host_side
 
 TEXT = """

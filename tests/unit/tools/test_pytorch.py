@@ -16,8 +16,7 @@ from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.environment.gpus import peaks_by_dtype
 from tpu_profile_plugin.analysis.ops.torch_inputs import dtype_of
 from tpu_profile_plugin.formats import unpack
-from tpu_profile_plugin.run.facts import combine_facts
-from tpu_profile_plugin.run.host_facts import file_facts
+from tpu_profile_plugin.run.facts import combine_facts, file_facts
 from tpu_profile_plugin.tools.registry import find
 
 

@@ -7,8 +7,7 @@ from builders.logdirs import SMALL
 from builders.xspace_text import build
 
 from tpu_profile_plugin.formats import unpack
-from tpu_profile_plugin.run.facts import PlaneFact, RunFacts, combine_facts
-from tpu_profile_plugin.run.host_facts import file_facts
+from tpu_profile_plugin.run.facts import PlaneFact, RunFacts, combine_facts, file_facts
 
 
 def facts(text, host="h"):

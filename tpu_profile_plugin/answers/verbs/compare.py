@@ -14,8 +14,8 @@ from tpu_profile_plugin.answers.runs import related_runs
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
 from tpu_profile_plugin.opening import OpenRun
+from tpu_profile_plugin.run.facts import frameworks_of
 from tpu_profile_plugin.run.figures.comparison import LEAST_MATCHED, op_names, what
-from tpu_profile_plugin.run.host_facts import frameworks_of
 from tpu_profile_plugin.tables.table import Table, flags, numbers, texts
 
 _COLUMNS = (

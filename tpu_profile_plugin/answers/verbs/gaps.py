@@ -9,7 +9,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.reasons import GAPS
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.verb import Asked, verb
-from tpu_profile_plugin.run.figures.gaps import Gaps
+from tpu_profile_plugin.run.figures.budget import Gaps
 from tpu_profile_plugin.tables.table import Table, numbers, texts
 from tpu_profile_plugin.units import PS_PER_MS
 

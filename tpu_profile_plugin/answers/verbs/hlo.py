@@ -9,7 +9,7 @@ from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.ops import next_op, next_source
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import BadRequest
-from tpu_profile_plugin.run.figures.hlo_text import HloAround
+from tpu_profile_plugin.run.figures.op import HloAround
 from tpu_profile_plugin.tables.table import Table, texts
 
 _MOST_HOPS = 5

@@ -20,8 +20,7 @@ from tpu_profile_plugin.answers.ops import distinct_ids, next_source
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import NoData, NotFound
 from tpu_profile_plugin.opening import OpenRun
-from tpu_profile_plugin.run.figures.memory import run_programs_ran
-from tpu_profile_plugin.run.figures.memory_peak import AllocatorUse, AtPeak, ProgramPeak
+from tpu_profile_plugin.run.figures.memory import AllocatorUse, AtPeak, ProgramPeak, run_programs_ran
 from tpu_profile_plugin.tables.table import Table, integers, texts
 from tpu_profile_plugin.units import PS_PER_MS
 

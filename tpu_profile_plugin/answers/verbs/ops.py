@@ -10,7 +10,7 @@ from tpu_profile_plugin.analysis.common.reasons import OPS
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.ops import BASES, next_op, next_source, page_of
 from tpu_profile_plugin.answers.verb import Asked, verb
-from tpu_profile_plugin.run.figures.op_rates import OpRates
+from tpu_profile_plugin.run.figures.ops import OpRates
 from tpu_profile_plugin.tables.column import Column
 from tpu_profile_plugin.tables.table import Table, integers, numbers, texts
 

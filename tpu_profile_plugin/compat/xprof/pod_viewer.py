@@ -7,8 +7,7 @@ from typing import Any
 
 from tpu_profile_plugin.analysis.steps.breakdown import POD_CATEGORIES, pod_ps
 from tpu_profile_plugin.analysis.summary.host_summary import RunSummary
-from tpu_profile_plugin.run.figures.diagnostics import step_warnings
-from tpu_profile_plugin.run.figures.summary import run_summary
+from tpu_profile_plugin.run.figures.summary import run_summary, step_warnings
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.fleet import pod_viewer
 from tpu_profile_plugin.tools.payload import Json

@@ -56,8 +56,7 @@ from tpu_profile_plugin.analysis.environment.environment import Environment, Har
 from tpu_profile_plugin.analysis.memory.buffers import DEFAULT_SPACE, MemoryLayout
 from tpu_profile_plugin.analysis.summary.framework import frameworks
 from tpu_profile_plugin.errors import CorruptProfile
-from tpu_profile_plugin.run.figures.budget import budget, run_budget, whole_budget
-from tpu_profile_plugin.run.figures.devices import host_devices
+from tpu_profile_plugin.run.figures.budget import budget, host_devices, run_budget, whole_budget
 from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts

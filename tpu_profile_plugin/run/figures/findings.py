@@ -17,15 +17,21 @@ from tpu_profile_plugin.analysis.hlo.text import HloText
 from tpu_profile_plugin.analysis.memory.allocations import ALLOCATORS, device_allocators
 from tpu_profile_plugin.analysis.summary.host_summary import may_have_groups
 from tpu_profile_plugin.errors import ProfileError
-from tpu_profile_plugin.run.figures.budget import budget, host_alone, run_decomposition
-from tpu_profile_plugin.run.figures.communication import communication, run_communication
-from tpu_profile_plugin.run.figures.devices import host_devices, keeper_of
+from tpu_profile_plugin.run.facts import host_facts
+from tpu_profile_plugin.run.figures.budget import (
+    budget,
+    communication,
+    host_alone,
+    host_devices,
+    keeper_of,
+    run_communication,
+    run_decomposition,
+)
 from tpu_profile_plugin.run.figures.ops import DEVICE_OPS
 from tpu_profile_plugin.run.figures.programs import hlo_ops, programs_of
 from tpu_profile_plugin.run.figures.spending import Spent, spent_on, step_notes
 from tpu_profile_plugin.run.figures.summary import groups_if_any, host_inference, host_summary, run_summary
 from tpu_profile_plugin.run.host import HostProfile, per_host
-from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.html_text import bold, numbered, paragraphs, plain
 from tpu_profile_plugin.system.process import threads_for

@@ -37,8 +37,7 @@ from tpu_profile_plugin.analysis.memory.scaling import (
 from tpu_profile_plugin.analysis.ops.source_lines import NO_LOCATION
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.errors import BadRequest
-from tpu_profile_plugin.run.figures.memory import host_device_memory
-from tpu_profile_plugin.run.figures.program_memory import HeldBuffer, held_buffer, history_of
+from tpu_profile_plugin.run.figures.memory import HeldBuffer, held_buffer, history_of, host_device_memory
 from tpu_profile_plugin.run.figures.programs import programs_of
 from tpu_profile_plugin.run.host import HostProfile, derived, per_host
 

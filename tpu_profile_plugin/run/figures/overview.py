@@ -8,9 +8,9 @@ from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.analysis.environment.environment import Environment
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.summary.framework import NAMES
-from tpu_profile_plugin.run.figures.diagnostics import Diagnostics, run_diagnostics
 from tpu_profile_plugin.run.figures.findings import Findings, run_findings
 from tpu_profile_plugin.run.figures.spending import CATEGORY_IDS, Spent, most_first
+from tpu_profile_plugin.run.figures.summary import Diagnostics, run_diagnostics
 from tpu_profile_plugin.run.hosts import RunHosts
 
 

@@ -20,8 +20,8 @@ from tpu_profile_plugin.analysis.memory.allocations import (
 )
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.errors import BadRequest, NoData
-from tpu_profile_plugin.run.figures.allocations import host_allocations
-from tpu_profile_plugin.run.figures.op_rates import run_op_rates
+from tpu_profile_plugin.run.figures.memory import host_allocations
+from tpu_profile_plugin.run.figures.ops import run_op_rates
 from tpu_profile_plugin.run.host import HostProfile, derived, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 

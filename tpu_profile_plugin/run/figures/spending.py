@@ -11,7 +11,7 @@ from tpu_profile_plugin.analysis.common.reasons import UNMARKED, UNTRACED_IDLE_T
 from tpu_profile_plugin.analysis.devices.windows import StartUp
 from tpu_profile_plugin.analysis.summary.outliers import step_outliers
 from tpu_profile_plugin.analysis.summary.recording import Coverage
-from tpu_profile_plugin.run.host_facts import frameworks_of
+from tpu_profile_plugin.run.facts import frameworks_of
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.units import duration
 

@@ -21,7 +21,7 @@ from tpu_profile_plugin.analysis.steps.step_table import EventClass, StepTable
 from tpu_profile_plugin.analysis.summary.host_summary import RunSummary
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.run.figures.budget import run_decomposition
-from tpu_profile_plugin.run.figures.diagnostics import NO_STEP_MARKER
+from tpu_profile_plugin.run.figures.summary import NO_STEP_MARKER
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.tables.table import Column, Table
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tpu_profile_plugin.analysis.memory.allocations import INVALID, Allocations, TextColumn, memory_peak
-from tpu_profile_plugin.run.figures.allocations import host_allocations
+from tpu_profile_plugin.run.figures.memory import host_allocations
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.relations.common import StepNumbers, each_host

@@ -20,8 +20,7 @@ from tpu_profile_plugin.analysis.devices.across_hosts import kept_rows, step_of
 from tpu_profile_plugin.analysis.devices.collectives import CollectiveRuns, Transfer
 from tpu_profile_plugin.analysis.devices.windows import common_rows
 from tpu_profile_plugin.columns.arrays import I64
-from tpu_profile_plugin.run.figures.communication import communication
-from tpu_profile_plugin.run.figures.devices import device_steps, host_devices
+from tpu_profile_plugin.run.figures.budget import communication, device_steps, host_devices
 from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.analysis.steps.breakdown import HALF_PRECISION_SHARE, Aspect, InputVerdict, Verdict
-from tpu_profile_plugin.run.figures.diagnostics import Diagnostics
+from tpu_profile_plugin.run.figures.summary import Diagnostics
 from tpu_profile_plugin.tables.table import Table, texts
 
 UNKNOWN = "No step time measured. Therefore we cannot tell where the performance bottleneck is."

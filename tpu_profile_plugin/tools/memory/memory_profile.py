@@ -14,7 +14,7 @@ from tpu_profile_plugin.columns import EventFilter
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.run.facts import RunFacts
-from tpu_profile_plugin.run.figures.allocations import host_allocations
+from tpu_profile_plugin.run.figures.memory import host_allocations
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tables.table import Table, integers, numbers, texts

@@ -9,8 +9,8 @@ from tpu_profile_plugin.analysis.common.reasons import NO_GPU, Reason
 from tpu_profile_plugin.analysis.ops.gpu_kernels import combine_kernel_rows
 from tpu_profile_plugin.analysis.ops.torch_inputs import dtype_of
 from tpu_profile_plugin.run.facts import RunFacts
-from tpu_profile_plugin.run.figures.kernels import GPU, host_kernels
-from tpu_profile_plugin.run.figures.op_inputs import run_op_inputs
+from tpu_profile_plugin.run.figures.op import run_op_inputs
+from tpu_profile_plugin.run.figures.ops import GPU, host_kernels
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.catalogue import column, columns
 from tpu_profile_plugin.tables.document import Document

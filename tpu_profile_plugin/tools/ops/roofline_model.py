@@ -14,8 +14,7 @@ from tpu_profile_plugin.analysis.steps.step_ops import StepWork, merged_step_wor
 from tpu_profile_plugin.analysis.steps.step_table import StepTable
 from tpu_profile_plugin.analysis.summary.host_summary import may_have_groups
 from tpu_profile_plugin.analysis.summary.op_summary import Ops, OpSummary, Programs, Roofline, roofline, supported_peaks
-from tpu_profile_plugin.run.figures.diagnostics import Diagnostics, run_diagnostics, step_warnings
-from tpu_profile_plugin.run.figures.summary import groups_of, host_summary
+from tpu_profile_plugin.run.figures.summary import Diagnostics, groups_of, host_summary, run_diagnostics, step_warnings
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.catalogue import column, columns

@@ -6,9 +6,8 @@ from tpu_profile_plugin.analysis.common.op_names import PYTORCH, TENSORFLOW
 from tpu_profile_plugin.analysis.steps.breakdown import InputBreakdown, TpuBreakdown
 from tpu_profile_plugin.analysis.summary.host_summary import RunSummary
 from tpu_profile_plugin.run.figures.budget import budget
-from tpu_profile_plugin.run.figures.diagnostics import Diagnostics, step_warnings
 from tpu_profile_plugin.run.figures.steps import analyse
-from tpu_profile_plugin.run.figures.summary import run_summary
+from tpu_profile_plugin.run.figures.summary import Diagnostics, run_summary, step_warnings
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
 from tpu_profile_plugin.tools.common import step_texts

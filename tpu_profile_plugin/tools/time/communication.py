@@ -20,8 +20,7 @@ from tpu_profile_plugin.analysis.communication.run_collectives import RunCommuni
 from tpu_profile_plugin.analysis.devices.across_hosts import sum_by_step
 from tpu_profile_plugin.analysis.devices.collectives import FirstWait
 from tpu_profile_plugin.analysis.devices.model import WAIT
-from tpu_profile_plugin.run.figures.budget import run_budget
-from tpu_profile_plugin.run.figures.communication import communication, run_communication
+from tpu_profile_plugin.run.figures.budget import communication, run_budget, run_communication
 from tpu_profile_plugin.run.figures.programs import programs_of
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document

@@ -7,7 +7,7 @@ import pytest
 from tpu_profile_plugin.analysis.common.statistics import statistics
 from tpu_profile_plugin.analysis.serving import at_percentile, sample
 from tpu_profile_plugin.analysis.steps.breakdown import aspect, input_verdict
-from tpu_profile_plugin.run.figures.diagnostics import (
+from tpu_profile_plugin.run.figures.summary import (
     EMPTY_INTERSECTION,
     NO_DEVICE_TRACE,
     NO_STEP_MARKER,

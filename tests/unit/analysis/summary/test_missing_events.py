@@ -6,9 +6,8 @@ import pytest
 from builders.answers import run_of
 from builders.profiles.planted import evidence, finding
 
-from tpu_profile_plugin.run.facts import combine_facts
+from tpu_profile_plugin.run.facts import combine_facts, host_facts
 from tpu_profile_plugin.run.figures.budget import lacks_planes, run_decomposition
-from tpu_profile_plugin.run.host_facts import host_facts
 
 
 def gpu(kernels: range, launches: int = 100, name: str = "cudaLaunchKernel", warning: str = "") -> str:

@@ -12,8 +12,7 @@ from builders.relation_rows import table
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, PARTS
 from tpu_profile_plugin.errors import NoData
-from tpu_profile_plugin.run.figures.budget import run_decomposition
-from tpu_profile_plugin.run.figures.communication import run_communication
+from tpu_profile_plugin.run.figures.budget import run_communication, run_decomposition
 from tpu_profile_plugin.run.relations.event_choice import Choice
 from tpu_profile_plugin.run.relations.listed_events import host_groups
 from tpu_profile_plugin.run.run import Run

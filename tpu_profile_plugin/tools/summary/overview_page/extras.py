@@ -33,7 +33,7 @@ from tpu_profile_plugin.analysis.steps.inferred import InferredSteps, named_step
 from tpu_profile_plugin.analysis.summary.framework import NAMES
 from tpu_profile_plugin.analysis.summary.host_summary import RunSummary
 from tpu_profile_plugin.columns.arrays import F64
-from tpu_profile_plugin.run.figures.devices import inferred_steps
+from tpu_profile_plugin.run.figures.budget import inferred_steps
 from tpu_profile_plugin.run.figures.steps import StepAnalysis
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run

@@ -20,11 +20,10 @@ from tpu_profile_plugin.analysis.serving import (
 from tpu_profile_plugin.analysis.summary.host_summary import RunSummary
 from tpu_profile_plugin.run.facts import NOT_RECORDED
 from tpu_profile_plugin.run.figures.budget import lacks_planes
-from tpu_profile_plugin.run.figures.diagnostics import run_diagnostics, step_warnings
 from tpu_profile_plugin.run.figures.findings import ONE_VISIT
 from tpu_profile_plugin.run.figures.ops import DEVICE_OPS
 from tpu_profile_plugin.run.figures.steps import StepAnalysis, analyse
-from tpu_profile_plugin.run.figures.summary import host_inference, run_summary
+from tpu_profile_plugin.run.figures.summary import host_inference, run_diagnostics, run_summary, step_warnings
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, flags, numbers, property_text, texts
 from tpu_profile_plugin.tools.common import step_texts
