@@ -218,7 +218,7 @@ def _type(hint: Any) -> str:
     if origin is Literal:
         return " | ".join(json.dumps(choice) for choice in args)
     if origin in (Union, types.UnionType):
-        return " | ".join(_type(choice) for choice in args)
+        return " | ".join(dict.fromkeys(map(_type, args)))
     if origin is np.ndarray:
         kind = np.dtype(get_args(args[1])[0]).kind
         return {"b": "readonly boolean[]", "f": "readonly (number | null)[]"}.get(kind, "readonly number[]")

@@ -488,7 +488,7 @@ export interface ProgramMemoryOverTime {
 /** A number or text that shows a finding. */
 export interface Proof {
   readonly label: string;
-  readonly value: number | number | string;
+  readonly value: number | string;
   readonly unit: string;
   /** Id of the page that shows the value; "" without one. */
   readonly tool: string;
