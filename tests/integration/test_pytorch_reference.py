@@ -136,8 +136,8 @@ def test_nearly_all_time_of_devices_has_an_op(path: Path) -> None:
 def test_parts_of_the_steps_add_up(path: Path) -> None:
     budget = shown("time_budget", path)
     assert budget["steps"]["name"]
-    for step, of_devices in zip(budget["steps"]["duration_ps"], budget["time_ps"], strict=True):
-        assert [sum(parts) for parts in of_devices] == step["duration_ps"]
+    for step_ps, of_devices in zip(budget["steps"]["duration_ps"], budget["time_ps"], strict=True):
+        assert [sum(parts) for parts in of_devices] == step_ps
 
 
 PEERS = {

@@ -1,4 +1,4 @@
-"""By default no answer has a member that XProf's lacks: additions of ours come with `extended=true` alone.
+"""No answer of `/data` has a member that XProf's lacks: additions of ours are in `/page` alone.
 
 Asked are all requests of which XProf's answer is stored beside the checkout (../shared); skipped without them.
 """

@@ -170,7 +170,7 @@ def _trouble(answer: Any, file: str, route: str) -> str:
     if answer.json is None or "error" not in answer.json:
         return f"{answer.status_code} without a JSON error"
     error = answer.json["error"]
-    if route not in ("data", "data_csv", "progress"):
+    if route not in ("page", "data", "data_csv", "progress"):
         return f"{answer.status_code} {error['code']}"
     if (answer.status_code, error["code"]) not in REFUSALS:
         return f"{answer.status_code} {error['code']} {error['message'][:200]}"

@@ -39,7 +39,7 @@ _LISTS = (
 )
 _USUAL = {"int": ("0", "1", "3", "20", "100", "2000"), "float": ("0", "0.001", "1", "5.5", "1000")}
 _HOSTS = ("h", "h1", "h2", "h,h1", "ALL_HOSTS", "nope", "", "h,h")
-_ROUTES = ("data", "data", "data", "data", "data_csv", "progress")
+_ROUTES = ("page", "page", "data", "data", "data_csv", "progress")
 
 
 def random_request(rng: random.Random, run: str) -> tuple[str, dict[str, str]]:
