@@ -30,7 +30,7 @@ def test_all_hosts_of_the_newest_run(logdir: Path, tmp_path: Path, capsys: pytes
     printed = capsys.readouterr()
     names = ["allocations", "collectives", "events", "ops", "problems", "steps"]
     assert [line.split()[0] for line in printed.out.splitlines()] == [str(out / f"{name}.parquet") for name in names]
-    assert printed.err.startswith("tpu-profile: host torn is left out: ")
+    assert "tpu-profile: host torn is left out: " in printed.err  # behind the progress of a slow machine
     found = duckdb.sql(f"select run, host, count(*) from '{out}/events.parquet' group by all order by host").fetchall()
     assert found == [("2026_01_02_00_00_00", "a", 4), ("2026_01_02_00_00_00", "b", 4)]
 

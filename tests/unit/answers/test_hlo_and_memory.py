@@ -159,9 +159,8 @@ def test_memory_that_was_recorded() -> None:
             )
         ],
     }
-    summary = page(RECORDED, found)["memoryProfilePerAllocator"]["0"]["profileSummary"]
-    assert summary["memoryCapacity"] == "10000000"
-    assert summary["peakStats"]["peakBytesInUse"] == "9500000"
+    (memory,) = page(RECORDED, found)["memories"]
+    assert (memory["id"], memory["peak"]["capacity"], memory["peak"]["used"]) == ("0", 10_000_000, 9_500_000)
     assert found["link"] == f"{PAGE}memory_profile&host=host&memory_id=0"
     assert found["next"][0]["arguments"] == {"run": "memory", "program": "jit_step(7)"}
 
