@@ -74,7 +74,9 @@ def _requests(rng: random.Random) -> list[tuple[str, dict[str, str]]]:
         ("memory_viewer", {"memory_space": rng.choice(("0", "1", "5", "99", "-1", "9999999999"))}),
         ("graph_viewer", {"node_name": "fusion.1", "graph_width": rng.choice(ODD_NUMBERS)}),
     ]
-    named: list[tuple[str, dict[str, str]]] = [(route, {"tag": tool, **query}) for tool, query in asked for route in ("page", "data")]
+    named: list[tuple[str, dict[str, str]]] = [
+        (route, {"tag": tool, **query}) for tool, query in asked for route in ("page", "data")
+    ]
     return named + [random_request(rng, RUN) for _ in range(_RANDOM_REQUESTS)]
 
 
