@@ -81,13 +81,13 @@ async function readRun(api, name, tabs, narrow) {
     }
   }));
   const answers = new Map();
-  const json = (tool, more = "") => {
-    if (!answers.has(tool + more)) {
+  const json = (tool, more = "", route = "page") => {
+    if (!answers.has(route + tool + more)) {
       const { host_names: hosts } = tools.find(({ id }) => id === tool);
       const host = hosts.length === 1 ? `&host=${encodeURIComponent(hosts[0])}` : "";
-      answers.set(tool + more, fetch(`${api}page?run=${run}&tag=${tool}${host}${more}`).then((answer) => answer.json()));
+      answers.set(route + tool + more, fetch(`${api}${route}?run=${run}&tag=${tool}${host}${more}`).then((answer) => answer.json()));
     }
-    return answers.get(tool + more);
+    return answers.get(route + tool + more);
   };
   return { name, pages, json };
 }

@@ -165,7 +165,7 @@ export const xprofs = (page) => `${page}, XProf's reading`;
 
 /** How many columns of times XProf's table of steps has, and how many of them the graph of a page has with the same mean. */
 const xprofColumns = (page, chart) => async (run) => {
-  const { cols = [], rows = [] } = run.pages[xprofs(page)] ? (await run.json(page, ""))[1] : {};
+  const { cols = [], rows = [] } = run.pages[xprofs(page)] ? (await run.json(page, "", "data"))[1] : {};
   const means = cols.flatMap(({ id }, i) => (/TimeMs$/.test(id) && id !== "stepTimeMs" ? [rows.reduce((all, { c }) => all + Number(c[i]?.v ?? 0), 0) / rows.length / 1e3] : []));
   const shown = run.pages[xprofs(page)]?.charts[chart];
   return { means: means.filter((mean) => mean > 0), shown };
@@ -186,7 +186,7 @@ const xprofShown = (page, chart) => async (run) => {
 /** The step time of the worker in the pod viewer's card, and that of XProf's worker that is nearest to it. */
 const xprofWorker = async (run) => {
   const shown = quantity(run.pages[xprofs(POD)]?.details.Total);
-  const [first] = (shown && (await run.json(POD, "")).podStatsSequence.podStatsMap) || [];
+  const [first] = (shown && (await run.json(POD, "", "data")).podStatsSequence.podStatsMap) || [];
   const times = Object.values(first?.podStatsPerCore ?? {}).map(({ totalDurationUs: us }) => us / 1e6);
   const nearest = times.sort((a, b) => Math.abs(a - shown.value) - Math.abs(b - shown.value))[0];
   return nearest === undefined ? null : exactly(nearest, "time");
