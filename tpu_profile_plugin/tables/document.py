@@ -7,6 +7,7 @@ import inspect
 import json
 import math
 import re
+import textwrap
 import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -72,10 +73,10 @@ def typescript(documents: Mapping[str, type], about: str) -> str:
     parts = [f"// {about}\n", 'import type { TableData } from "./table/table_data";\n']
     for cls in _reachable(documents.values()):
         described = _attributes(cls)
-        lines = [f"/** {_summary(cls)} */", f"export interface {cls.__name__} {{"]
+        lines = [*_comment(_summary(cls), ""), f"export interface {cls.__name__} {{"]
         for name, hint in _hints(cls).items():
             if name in described:
-                lines.append(f"  /** {_sentence(described[name])} */")
+                lines += _comment(_sentence(described[name]), "  ")
             lines.append(f"  readonly {name}: {_type(hint)};")
         parts.append("\n".join([*lines, "}\n"]))
     members = "".join(
@@ -236,6 +237,14 @@ def _type(hint: Any) -> str:
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         return hint.__name__
     raise TypeError(f"{hint} is no type of a document")
+
+
+def _comment(text: str, indent: str) -> list[str]:
+    """The lines of a TypeScript comment; a long text has several."""
+    if len(indent) + len(text) <= 130:
+        return [f"{indent}/** {text} */"]
+    wrapped = textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False)
+    return [f"{indent}/**", *(f"{indent} * {line}" for line in wrapped), f"{indent} */"]
 
 
 def _summary(cls: type) -> str:

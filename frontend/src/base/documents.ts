@@ -160,7 +160,10 @@ export interface Communication {
 
 /** The price of communication. */
 export interface CommunicationCost {
-  /** Of the step, or of the time from step to step, that communication takes and no computation hides, waits for late devices included; 0 to 1. */
+  /**
+   * Of the step, or of the time from step to step, that communication takes and no computation hides, waits for late devices
+   * included; 0 to 1.
+   */
   readonly share: number;
   /** What it is a share of. */
   readonly base: string;
@@ -222,7 +225,10 @@ export interface Decomposition {
   readonly left_out: number;
   /** The categories in the order of display; the last is the time between steps. */
   readonly groups: readonly BudgetCategory[];
-  /** The average step by id of the part, and the time between steps; without those that are 0. They add up to `base_ps`, without `not_recorded`. */
+  /**
+   * The average step by id of the part, and the time between steps; without those that are 0. They add up to `base_ps`,
+   * without `not_recorded`.
+   */
   readonly average_ps: Readonly<Record<string, number>>;
   readonly steps: DecomposedSteps;
   readonly devices: readonly DecomposedDevice[];
@@ -313,7 +319,10 @@ export interface InferenceProfile {
 
 /** GPU kernels. */
 export interface KernelStats {
-  /** One row per kernel, launch configuration and op, longest total duration first; registers and occupancy are null where the launch was recorded without them. */
+  /**
+   * One row per kernel, launch configuration and op, longest total duration first; registers and occupancy are null where
+   * the launch was recorded without them.
+   */
   readonly kernels: TableData;
   /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
   readonly left_out: readonly Readonly<Record<string, unknown>>[];
@@ -439,7 +448,10 @@ export interface PodSteps {
   readonly takes_part: readonly boolean[][] | null;
   /** [step][column]. */
   readonly total_ns: readonly number[][];
-  /** By id of the part [step][column], without parts that are 0 throughout. The parts of a column add up to its step, to the nanosecond. */
+  /**
+   * By id of the part [step][column], without parts that are 0 throughout. The parts of a column add up to its step, to the
+   * nanosecond.
+   */
   readonly parts_ns: Readonly<Record<string, readonly number[][]>>;
 }
 
@@ -532,7 +544,10 @@ export interface RooflineMessage {
 
 /** Rates of the program, its steps and its ops beside the peaks of the device. */
 export interface RooflineModel {
-  /** The program (step Total), its ops, the average step and each step, with infeed and outfeed, then without; null where a figure depends on an unknown peak or a memory that the device lacks. */
+  /**
+   * The program (step Total), its ops, the average step and each step, with infeed and outfeed, then without; null where a
+   * figure depends on an unknown peak or a memory that the device lacks.
+   */
   readonly rows: TableData;
   /** Empty if unknown. */
   readonly device_type: string;
@@ -552,7 +567,10 @@ export interface RooflineModel {
 
 /** What slows a run down; times are whole picoseconds. */
 export interface RunFindings {
-  /** What limits the run, in one line; `tone` is "good" (healthy), "fair", "bad" or "none" (no verdict, or busy), `finding` the id of the finding that it repeats. */
+  /**
+   * What limits the run, in one line; `tone` is "good" (healthy), "fair", "bad" or "none" (no verdict, or busy), `finding`
+   * the id of the finding that it repeats.
+   */
   readonly headline: Headline;
   /** Most costly first; general ones follow those of at least a tenth that name a cause. */
   readonly findings: readonly Finding[];
@@ -572,7 +590,10 @@ export interface RunFindings {
   readonly notes: readonly string[];
   /** The time budget by category, in the order of display, without empty ones; the time between steps is one. */
   readonly groups: readonly TimeCategory[];
-  /** Neither a finding nor any part but computation takes a tenth of the time, the steps are marked, alike and cover the recording, and the devices' peak rates are used well. */
+  /**
+   * Neither a finding nor any part but computation takes a tenth of the time, the steps are marked, alike and cover the
+   * recording, and the devices' peak rates are used well.
+   */
   readonly healthy: boolean;
   readonly problems: readonly Loss[];
   /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
@@ -598,7 +619,11 @@ export interface TimeBudget {
   readonly categories: readonly string[];
   /** [step][device][category]; the parts of a device add up to its step. */
   readonly time_ps: readonly number[][][];
-  /** By device and category the mean over the steps in which the device takes part; percentages are of the time from step to step if the recording has time between steps, else of the step. `between_steps` is the last category of each device, and `all` the last device: the mean. */
+  /**
+   * By device and category the mean over the steps in which the device takes part; percentages are of the time from step to
+   * step if the recording has time between steps, else of the step. `between_steps` is the last category of each device, and
+   * `all` the last device: the mean.
+   */
   readonly average: TableData;
   readonly between: BetweenSteps;
   /** Host code behind idle time, most time first. */

@@ -108,7 +108,7 @@ class FrameworkOpCells:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Those of the tables."""
+        """The columns that the tables show."""
         gpu = self.ops.environment.hardware is Hardware.GPU
         own = tuple(each for each in COLUMNS if gpu or each.id != _MATRIX)
         return (*own, *PYTORCH_COLUMNS) if "shapes" in self.with_idle else own
