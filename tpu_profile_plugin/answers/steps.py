@@ -9,7 +9,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.opening import OpenRun
-from tpu_profile_plugin.tools.common.devices import lacks_devices
+from tpu_profile_plugin.run.facts import lacks_devices
 from tpu_profile_plugin.units import PS_PER_MS
 
 

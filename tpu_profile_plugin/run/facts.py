@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH
-from tpu_profile_plugin.analysis.common.reasons import DEVICE_PLANES_MISSING, TORCH_MEMORY, Reason
+from tpu_profile_plugin.analysis.common.reasons import (
+    DEVICE_PLANES_MISSING,
+    NO_COLLECTING_DEVICES,
+    NO_DEVICES,
+    TORCH_MEMORY,
+    Reason,
+)
 from tpu_profile_plugin.analysis.compare.host_work import program_name
 from tpu_profile_plugin.analysis.devices.cpu_collectives import is_collective
 from tpu_profile_plugin.analysis.devices.cpu_tf import runs_tensorflow
@@ -86,6 +92,19 @@ class RunFacts:
     def module_names(self) -> tuple[str, ...]:
         """The modules as `name(program id)`, sorted."""
         return tuple(name for name, _ in self.modules)
+
+
+def lacks_devices(facts: RunFacts) -> Reason | None:
+    """None if the profile may have devices, else the reason why it has none."""
+    if facts.tf_executor or facts.pytorch or lacks_communication(facts) is None:
+        return None
+    return NO_DEVICES
+
+
+def lacks_communication(facts: RunFacts) -> Reason | None:
+    """None if the profile may have devices that communicate, else the reason; of ops on the CPU, PyTorch's may."""
+    devices = facts.has_plane("/device:TPU:") or facts.has_plane("/device:GPU:") or facts.modules
+    return None if devices or facts.torch_collectives else NO_COLLECTING_DEVICES
 
 
 def largest_programs(programs: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:

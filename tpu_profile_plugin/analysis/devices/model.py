@@ -188,6 +188,11 @@ class RunDevice:
     kind: str
 
 
+def device_names(devices: Sequence[RunDevice], hosts: Sequence[str], *, several: bool) -> list[str]:
+    """The devices for display, with the names of their hosts if there are several."""
+    return [f"{hosts[one.host]}: {one.name}" if several else one.name for one in devices]
+
+
 def of_hosts(devices: Sequence[RunDevice]) -> dict[int, slice]:
     """By position of the host, the range of its devices, which stand together."""
     hosts, first = np.unique(np.array([device.host for device in devices], np.int64), return_index=True)

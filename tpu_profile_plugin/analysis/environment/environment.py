@@ -19,7 +19,7 @@ from tpu_profile_plugin.analysis.environment.gpus import (
 from tpu_profile_plugin.columns import Kind, Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.protos import parse
-from tpu_profile_plugin.units import GIGA, KILO, MEGA
+from tpu_profile_plugin.units import GIB, GIGA, KILO, MEGA
 
 
 def core_details(space: XSpace, plane: Plane) -> Any | None:
@@ -89,6 +89,16 @@ class Peaks:
     def hbm(self) -> float:
         """Peak HBM bandwidth in GB/s, 0 when unknown."""
         return self.bandwidths[0] if self.bandwidths else 0.0
+
+    @property
+    def gflops_per_s(self) -> float | None:
+        """Peak of floating point operations in 1e9 per second, None when unknown."""
+        return self.tera_flops * KILO or None
+
+    @property
+    def hbm_gib_per_s(self) -> float | None:
+        """Peak HBM bandwidth in GiB/s, None when unknown."""
+        return self.hbm * GIGA / GIB or None
 
 
 _COMPUTE, _BANDWIDTH = "peak_teraflops_per_second", "peak_{}_bw_gigabytes_per_second"

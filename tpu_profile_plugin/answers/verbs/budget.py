@@ -10,6 +10,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, GROUP_OF, label_of
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.analysis.common.reasons import PROFILE
+from tpu_profile_plugin.analysis.devices.model import device_names
 from tpu_profile_plugin.analysis.summary.outliers import step_outliers
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.steps import base_sentence, left_out, page_of, row_of, step_ids, window_of
@@ -17,7 +18,6 @@ from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.run.figures.spending import PART_IDS, Spent, most_first, run_notes
 from tpu_profile_plugin.tables.table import Table, numbers, texts
-from tpu_profile_plugin.tools.common.devices import device_names
 
 _PART = (
     texts("id", "Id", "Id of the part."),

@@ -10,7 +10,6 @@ from tpu_profile_plugin.answers.ops import distinct_ids, op_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.tables.table import Table, texts
-from tpu_profile_plugin.tools.time.communication import Communication
 from tpu_profile_plugin.units import PS_PER_MS
 
 _ID = texts("id", "Id", "Name and program of the collective; start and done are one.")
@@ -33,9 +32,8 @@ def collectives(
     """
     run = asked.run
     run.communication()  # raises NoData without devices
-    page = run.payload("communication")
-    assert isinstance(page, Communication)
-    ops = page.ops
+    page: Any = run.payload("communication")
+    ops: Table = page.ops
     text = find.casefold()
     names = zip(ops["op"], ops["kind"], strict=True)
     rows = [row for row, (name, kind) in enumerate(names) if text in f"{name} {kind}".casefold()]
@@ -66,7 +64,7 @@ def collectives(
     return Answer(Link("communication"), facts, table, base, _further(run, chosen, page))
 
 
-def _late(page: Communication) -> dict[str, Any]:
+def _late(page: Any) -> dict[str, Any]:
     """Devices that others wait for, and hosts of which all devices are late, as page and finding name them."""
     ranks = page.ranks
     caused = dict(zip(ranks["device"], ranks["caused_ps"].tolist(), strict=True))
@@ -84,7 +82,7 @@ def _instructions(name: str) -> tuple[str, str]:
     return name, f"{kind}-start{dot}{number}"
 
 
-def _further(run: OpenRun, ops: Table, page: Communication) -> tuple[Next, ...]:
+def _further(run: OpenRun, ops: Table, page: Any) -> tuple[Next, ...]:
     """The window of the collective with most exposed time, its op, and what to do."""
     further = []
     if len(ops):

@@ -12,7 +12,6 @@ from tpu_profile_plugin.answers.ops import BASES, link_to, next_source
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.run.figures.op import Op
 from tpu_profile_plugin.tables.table import Table, texts
-from tpu_profile_plugin.tools.common.ops import peak_limits
 
 _FUSED = (
     texts("id", "Instruction", "Name of the fused instruction."),
@@ -81,7 +80,7 @@ def _rates(found: Op) -> Mapping[str, float]:
     known = {id_: float(value) for id_, value in figures.items() if value > 0}
     if ops.summary.threads:
         return known
-    peaks = peak_limits(ops.summary.peaks)
+    peaks = ops.summary.peaks
     of_core = {"peak_gflops_per_s": peaks.gflops_per_s, "peak_hbm_gib_per_s": peaks.hbm_gib_per_s}
     return known | {id_: peak for id_, peak in of_core.items() if peak is not None}
 

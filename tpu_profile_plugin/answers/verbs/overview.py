@@ -14,8 +14,8 @@ from tpu_profile_plugin.errors import Problem
 from tpu_profile_plugin.run.facts import NOT_RECORDED
 from tpu_profile_plugin.run.figures.budget import lacks_planes
 from tpu_profile_plugin.run.figures.overview import Overview
+from tpu_profile_plugin.run.figures.steps import host_times
 from tpu_profile_plugin.tables.table import Table, numbers, texts
-from tpu_profile_plugin.tools.common.steps import host_times
 from tpu_profile_plugin.units import NS_PER_MS
 
 _COLUMNS = (

@@ -9,6 +9,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, label_of
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.analysis.common.reasons import NO_STEPS, STEPS
+from tpu_profile_plugin.analysis.devices.model import device_names
 from tpu_profile_plugin.analysis.summary.outliers import step_outliers
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.steps import left_out, page_of, slowest_devices, step_ids, window_of
@@ -16,7 +17,6 @@ from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.run.figures.spending import step_notes
 from tpu_profile_plugin.tables.table import Column, Table, numbers, texts
-from tpu_profile_plugin.tools.common.devices import device_names
 
 Order = Literal["slowest", "recorded"]
 _COLUMNS: tuple[Column, ...] = (

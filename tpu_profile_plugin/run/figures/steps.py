@@ -1,10 +1,18 @@
-"""The steps of a run as columns, and XProf's analysis of its steps."""
+"""The steps of a run as columns, XProf's analysis of its steps, and hosts side by side."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
+import numpy as np
+
+from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.analysis.common.reasons import NO_STEPS
+from tpu_profile_plugin.analysis.common.spans import exact_sum
 from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.steps.breakdown import (
     GenericBreakdown,
@@ -24,6 +32,7 @@ from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.figures.summary import NO_STEP_MARKER
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.units import PS_PER_MS
 
 
 @dataclass(frozen=True)
@@ -106,3 +115,64 @@ def run_steps(run: RunHosts) -> Steps:
         raise NO_STEPS.said(NO_STEP_MARKER).error()
     times = budget.begin_ps[:, 0], budget.of_steps_ps[0]
     return Steps(tuple(budget.labels), *times, budget.sources[0], budget.left_out)
+
+
+@dataclass(frozen=True)
+class HostTimes:
+    """Step times by host, means over the devices that take part.
+
+    Attributes:
+      step_ms: the average step.
+      slowest_in: number of steps in which the host was the slowest; of more than 64 hosts, only of those that were.
+      over_others: by how much of it the average step exceeds the median of the other hosts; empty for one host.
+      stragglers: hosts for which that is more than 0.1.
+    """
+
+    step_ms: dict[str, float]
+    slowest_in: dict[str, int]
+    median_ms: float
+    over_others: dict[str, float]
+    stragglers: Sequence[str]
+
+
+STRAGGLER_SHARE = 0.1
+"""Hosts whose steps take longer than the median of the other hosts by more than this share are stragglers."""
+_ROUNDING = 1e-9
+_MOST_HOSTS = 64
+
+
+def host_times(budget: RunBudget, hosts: Sequence[str]) -> HostTimes:
+    """Average step time per host, in how many steps it was the slowest, and who lags behind."""
+    average, by_step = {}, {}
+    for i, columns in budget.host_columns.items() if len(budget) else ():
+        part, length = budget.takes_part[:, columns], budget.duration_ps[:, columns]
+        if part.any():
+            average[hosts[i]] = exact_sum(length[part]) / int(part.sum()) / PS_PER_MS
+            by_step[hosts[i]] = np.where(part, length, 0).sum(axis=1) / np.maximum(part.sum(axis=1), 1)
+    slowest: Counter[str] = Counter()
+    if average:
+        names = list(by_step)
+        slowest.update(names[i] for i in np.stack(list(by_step.values())).argmax(axis=0).tolist())
+    over = excess_over_others(average)
+    return HostTimes(
+        step_ms=average,
+        slowest_in={host: slowest[host] for host in (average if len(average) <= _MOST_HOSTS else sorted(slowest))},
+        median_ms=median(average.values()) if average else 0.0,
+        over_others=over,
+        stragglers=[host for host, share in over.items() if share > STRAGGLER_SHARE + _ROUNDING],
+    )
+
+
+def excess_over_others(times: dict[str, float]) -> dict[str, float]:
+    """By how much of it each time exceeds the median of the others: with two, of the other one."""
+    ordered = sorted(times.values())
+    excess = {}
+    for name, time in times.items() if len(ordered) > 1 else ():
+        place = bisect_left(ordered, time)
+        # The median of the sorted rest, without copying it for every host.
+        rest, half = len(ordered) - 1, (len(ordered) - 1) // 2
+        high = ordered[half + (half >= place)]
+        low = high if rest % 2 else ordered[half - 1 + (half - 1 >= place)]
+        middle = (low + high) / 2
+        excess[name] = time / middle - 1.0 if middle > 0 else 0.0
+    return excess

@@ -106,7 +106,7 @@ def op_notes(query: Query, summary: OpSummary) -> OpNotes:
 def peak_limits(peaks: Peaks) -> RateLimits:
     """The known peaks of a core."""
     memory = sum(peaks.bandwidths) if peaks.hbm else 0.0
-    return RateLimits(peaks.tera_flops * 1000.0 or None, peaks.hbm * GIGA / GIB or None, memory * GIGA / GIB or None)
+    return RateLimits(peaks.gflops_per_s, peaks.hbm_gib_per_s, memory * GIGA / GIB or None)
 
 
 def _thread_limits(threads: int) -> RateLimits:

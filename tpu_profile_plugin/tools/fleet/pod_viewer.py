@@ -9,6 +9,7 @@ from typing import Annotated
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, PARTS
+from tpu_profile_plugin.analysis.devices.model import device_names
 from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.run.figures.budget import budget as host_budget
 from tpu_profile_plugin.run.figures.budget import run_decomposition
@@ -16,7 +17,6 @@ from tpu_profile_plugin.run.figures.spending import run_notes
 from tpu_profile_plugin.run.figures.summary import run_summary
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
-from tpu_profile_plugin.tools.common.devices import device_names
 from tpu_profile_plugin.tools.common.steps import CATEGORY_LABELS, BudgetCategory
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool

@@ -22,12 +22,12 @@ from tpu_profile_plugin.analysis.hlo.source import Frame
 from tpu_profile_plugin.analysis.ops.source_lines import NO_LOCATION
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.errors import NoData
+from tpu_profile_plugin.run.facts import lacks_devices
 from tpu_profile_plugin.run.figures.memory import MemoryAtPeak, run_program_peaks
 from tpu_profile_plugin.run.figures.op import Stack
 from tpu_profile_plugin.run.figures.source import SourceProfile
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, integers, numbers, texts
-from tpu_profile_plugin.tools.common.devices import lacks_devices
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query

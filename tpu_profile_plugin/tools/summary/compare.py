@@ -38,6 +38,7 @@ from tpu_profile_plugin.analysis.compare.match import Match
 from tpu_profile_plugin.analysis.compare.run_work import RunWork, WorkedOp
 from tpu_profile_plugin.analysis.summary.framework import NAMES
 from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.run.facts import lacks_devices
 from tpu_profile_plugin.run.figures.comparison import (
     LABELS_BY_ID,
     Comparison,
@@ -50,7 +51,6 @@ from tpu_profile_plugin.run.figures.comparison import (
 )
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, attributes, flags, numbers, texts
-from tpu_profile_plugin.tools.common.devices import lacks_devices
 from tpu_profile_plugin.tools.common.steps import CATEGORY_LABELS
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query

@@ -11,13 +11,14 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, NOT_RECORDED, PARTS
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.analysis.common.op_names import shown_event
+from tpu_profile_plugin.analysis.devices.model import device_names
 from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.run.facts import lacks_devices
 from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.figures.spending import run_notes
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tables.table import Table, numbers, texts
-from tpu_profile_plugin.tools.common.devices import device_names, lacks_devices
 from tpu_profile_plugin.tools.common.steps import Decomposition, decomposition
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool

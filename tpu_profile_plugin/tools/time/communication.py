@@ -19,13 +19,13 @@ from tpu_profile_plugin.analysis.communication.host_collectives import (
 from tpu_profile_plugin.analysis.communication.run_collectives import RunCommunication, Straggler
 from tpu_profile_plugin.analysis.devices.across_hosts import sum_by_step
 from tpu_profile_plugin.analysis.devices.collectives import FirstWait
-from tpu_profile_plugin.analysis.devices.model import WAIT
+from tpu_profile_plugin.analysis.devices.model import WAIT, device_names
+from tpu_profile_plugin.run.facts import lacks_communication
 from tpu_profile_plugin.run.figures.budget import communication, run_budget, run_communication
 from tpu_profile_plugin.run.figures.programs import programs_of
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
-from tpu_profile_plugin.tools.common.devices import device_names, lacks_communication
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import duration
