@@ -129,6 +129,13 @@ def is_end(plane: Plane) -> Bools:
     return np.array([name.startswith(_END) for name in plane.event_metadata.names], np.bool_)
 
 
+def hlo_runs(space: XSpace, plane: Plane) -> tuple[NamedOps, I64]:
+    """The HLO ops of a plane, and the events that run one: those that only complete an op are no runs of it."""
+    named = named_ops(space, plane).hlo()
+    events = np.flatnonzero(named.op >= 0)
+    return named, events[~is_end(plane)[plane.events.metadata[events]]]
+
+
 def named_ops(space: XSpace, plane: Plane) -> NamedOps:
     """The ops that the events of a plane name in their own stats; read once for as long as the plane is decoded."""
     return plane.once("named_ops", lambda: _named_ops(space, plane))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 from builders.xspace_text import build
 
-from tpu_profile_plugin.analysis.attribution import NO_OP, EventOp, named_ops, row_ops
+from tpu_profile_plugin.analysis.attribution import NO_OP, EventOp, hlo_runs, named_ops, row_ops
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
 from tpu_profile_plugin.analysis.devices.inventory import devices_of
 from tpu_profile_plugin.analysis.devices.launches import KEYS, host_calls
+from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
+from tpu_profile_plugin.analysis.summary.op_summary import cpu_op_table
 from tpu_profile_plugin.columns import XSpace, load_lazily
 
 GPU = """
@@ -77,6 +79,24 @@ plane 1 "/device:TPU:0"
     )
     assert ops["fusion.2"] == EventOp(2**64 - 1, path="fusion.2", flops=5.0)
     assert ops["nothing"] == NO_OP
+
+
+def test_events_that_complete_an_op_of_the_cpu_are_no_runs_of_it() -> None:
+    space = profile("""
+plane 1 "/host:CPU"
+  line 1 "tf_XLAEigen/1"
+    0us +5us "end: dot.1" {hlo_op="dot.1", program_id=u7}
+    6us +3us dot.1 {hlo_op="dot.1", program_id=u7}
+    10us +1us "end: dot.1" {_c=3}
+    12us +1us add.2 {hlo_op="add.2", program_id=u7}
+    14us +1us "end: mul.3" {hlo_op="mul.3", program_id=u7}
+""")
+    (plane,) = space.planes
+    named, runs = hlo_runs(space, plane)
+    assert [named.at(named.op[run]).path for run in runs.tolist()] == ["dot.1", "add.2"]
+    table, _ = cpu_op_table(space, HloOps(space))
+    assert (table.name, (table.time_ps // 1_000_000).tolist()) == (("dot.1", "add.2"), [3, 1])
+    assert table.total_ps == 7_000_000
 
 
 def test_an_op_is_completed_by_what_another_knows() -> None:

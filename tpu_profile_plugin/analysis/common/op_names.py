@@ -21,13 +21,14 @@ UNKNOWN, TENSORFLOW, JAX, TF_DATA, MEMCPY, INPUT_PIPELINE = (
     "InputPipeline",
 )
 PYTORCH = "PyTorch"
+PYTORCH_SUFFIX = ":" + PYTORCH
+"""End of the full names of PyTorch's ops, which the importer writes: their own names have colons."""
 DATASET = "Dataset"
 MEMCPY_H2D, MEMCPY_D2H, MEMCPY_D2D, MEMCPY_H2H = "MemcpyHToD", "MemcpyDToH", "MemcpyDToD", "MemcpyHToH"
 
 _TF_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\/>-]*")
 _TF_TYPE = re.compile(r"[A-Z_][a-zA-Z0-9_]*")
 _JAX_TYPE = re.compile(r"[a-z_][a-z0-9_]*(\[.*\])?", re.DOTALL)
-_PYTORCH_SUFFIX = ":" + PYTORCH
 _COUNTER = re.compile(r"_\d+\Z")
 _MEMCPY = {kind.lower(): kind for kind in (MEMCPY_H2D, MEMCPY_D2H, MEMCPY_D2D, MEMCPY_H2H)}
 # Newer CUDA tracers write the short spelling; XProf does not match it, so it is accepted only on request.
@@ -49,8 +50,8 @@ def parse_op(full: str) -> OpName:
 
     Ops of PyTorch have colons of their own (`aten::mm`), so that their type says the framework: the importer writes it.
     """
-    if full.endswith(_PYTORCH_SUFFIX):
-        name = full.removesuffix(_PYTORCH_SUFFIX)
+    if full.endswith(PYTORCH_SUFFIX):
+        name = full.removesuffix(PYTORCH_SUFFIX)
         return OpName(PYTORCH, name, name.rpartition("/")[2])
     left, colon, right = full.partition(":")
     if not colon:
@@ -70,7 +71,7 @@ def parse_op(full: str) -> OpName:
 
 def shown_event(name: str) -> str:
     """The name of an event of the host as pages show it: ops of PyTorch without the mark that tells their framework."""
-    return name.removesuffix(_PYTORCH_SUFFIX)
+    return name.removesuffix(PYTORCH_SUFFIX)
 
 
 # The function in the name of a kernel of C++: what it returns, its namespaces, its template arguments, its parameters.

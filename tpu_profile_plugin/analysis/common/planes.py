@@ -250,6 +250,26 @@ def spans_at(plane: Plane, events: I64 | slice) -> tuple[I64, I64]:
     return begin, begin + plane.events.duration_ps[events]
 
 
+def event_groups(extras: PlaneExtras | None, events: I64) -> I64:
+    """Group of each event, ABSENT without one."""
+    if extras is None or extras.group_id is None:
+        return np.full(len(events), ABSENT, np.int64)
+    return extras.group_id[events].astype(np.int64, copy=False)
+
+
+def recorded_span(planes: Iterable[Plane]) -> tuple[int, int] | None:
+    """First begin and last end of the events of some planes; None without events."""
+    filled = [plane.events for plane in planes if len(plane.events.begin_ps)]
+    return enclosing_span([
+        (int(events.begin_ps.min()), int((events.begin_ps + events.duration_ps).max())) for events in filled
+    ])  # fmt: skip
+
+
+def enclosing_span(spans: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+    """Span from the first begin to the last end; None without any."""
+    return (min(begin for begin, _ in spans), max(end for _, end in spans)) if spans else None
+
+
 def shown_names(names: Iterable[str], display_names: Iterable[str]) -> list[str]:
     """The names that viewers show: the display name where there is one."""
     return [display or name for name, display in zip(names, display_names, strict=True)]

@@ -7,7 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.attribution import EventOp, instruction_name, is_end, named_ops, names_hlo_ops, row_ops
+from tpu_profile_plugin.analysis.attribution import (
+    EventOp,
+    hlo_runs,
+    instruction_name,
+    is_end,
+    named_ops,
+    names_hlo_ops,
+    row_ops,
+)
 from tpu_profile_plugin.analysis.common.planes import (
     MODULES,
     OPS,
@@ -182,9 +190,7 @@ def cpu_devices(space: XSpace, plane: Plane, programs: HloPrograms) -> list[Devi
     """The devices whose ops the threads of a host ran, in order of their ordinals."""
     if not names_hlo_ops(plane):
         return []
-    named = named_ops(space, plane).hlo()
-    events = np.flatnonzero(named.op >= 0)
-    events = events[~is_end(plane)[plane.events.metadata[events]]]
+    named, events = hlo_runs(space, plane)
     if not len(events):
         return []
     stats = StatColumns(space, plane, plane.events.stats, ("device_ordinal", "run_id", "_p", "_c"))

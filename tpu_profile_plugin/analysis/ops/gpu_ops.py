@@ -146,7 +146,9 @@ def _ops(space: XSpace, plane: Plane, hlo: HloOps) -> tuple[list[_Op], I64]:
         if event_op.path:
             op = None if event_op.program is None else _hlo_op(hlo, event_op.program, event_op.hlo_op)
         elif event_op.framework_op:
-            op = _framework_op(event_op.framework_op, plane.event_metadata.names[row])
+            parsed = parse_op(event_op.framework_op)
+            name, kind = f"{parsed.name}/{plane.event_metadata.names[row]}", parsed.type or "unknown"
+            op = _Op(0, name, kind, event_op.framework_op, None, parsed.category == PYTORCH)
         if op is not None:
             op_of_key[key] = len(ops)
             ops.append(op)
@@ -157,16 +159,9 @@ def _ops(space: XSpace, plane: Plane, hlo: HloOps) -> tuple[list[_Op], I64]:
 def _hlo_op(hlo: HloOps, program: int, name: str) -> _Op | None:
     """The op of an instruction; None if the program or the instruction is not in the profile."""
     instruction = hlo.find(program, name)
-    return (
-        None
-        if instruction is None
-        else _Op(program, name, category(instruction), provenance(instruction), hlo.cost(program, instruction))
-    )
-
-
-def _framework_op(tf_op: str, kernel: str) -> _Op:
-    op = parse_op(tf_op)
-    return _Op(0, f"{op.name}/{kernel}", op.type or "unknown", tf_op, None, op.category == PYTORCH)
+    if instruction is None:
+        return None
+    return _Op(program, name, category(instruction), provenance(instruction), hlo.cost(program, instruction))
 
 
 def _table(space: XSpace, plane: Plane, ops: list[_Op], op_of_event: I64, extras: PlaneExtras | None) -> OpTable:
@@ -334,27 +329,21 @@ def _unclaimed_on(events: _Events, ops: HloOps, launches: _Launches) -> Unclaime
     kinds: dict[OpKey, str] = {}
     row_of = np.empty(len(distinct), np.int64)
     for i, (device_launch, host_launch, name, hlo) in enumerate(distinct.tolist()):
-        key = (
-            on_plane.keys[device_launch]
-            if device_launch >= 0
-            else launches.keys[host_launch]
-            if host_launch >= 0
-            else by_name.get(_symbol(names[name]))
-        )
+        if device_launch >= 0:
+            key: OpKey | None = on_plane.keys[device_launch]
+        elif host_launch >= 0:
+            key = launches.keys[host_launch]
+        else:
+            key = by_name.get(_symbol(names[name]))
         if key is None:
             key = (0, events.keys[hlo][1] if hlo >= 0 else names[name])
-            kinds[key] = _unattributed_kind(names[name])
+            copy = memcpy_kind(names[name], short=True).removeprefix("Memcpy")
+            kinds[key] = f"{MEMORY_COPY} {copy}" if copy else UNATTRIBUTED
         row_of[i] = rows.setdefault(key, len(rows))
     duration = plane.events.duration_ps
     table = _unclaimed_table(rows, kinds, row_of[where], duration[unclaimed_events], ops)
     left = sum(int(table.time_ps[i]) for key, i in rows.items() if key in kinds)
     return Unclaimed(table, left, int(duration[recorded].sum()))
-
-
-def _unattributed_kind(name: str) -> str:
-    """Category of an unattributed event; copies are recognised in both spellings."""
-    kind = memcpy_kind(name, short=True)
-    return f"{MEMORY_COPY} {kind.removeprefix('Memcpy')}" if kind else UNATTRIBUTED
 
 
 def _symbol(name: str) -> str:

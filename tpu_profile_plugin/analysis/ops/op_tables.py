@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,6 +53,11 @@ class OpTable:
         return len(self.name)
 
     @property
+    def keys(self) -> list[OpKey]:
+        """Module and name of each row."""
+        return list(zip(self.module, self.name, strict=True))
+
+    @property
     def op_ps(self) -> int:
         """Sum of the self times."""
         return int(self.self_ps.sum())
@@ -64,17 +69,12 @@ class OpTable:
 
     def with_total(self, measured_ps: int) -> OpTable:
         """The table with `measured_ps` as observed time, or the sum of self times if that is longer."""
-        return _build(self, total_ps=max(self.op_ps, measured_ps))
+        return replace(self, total_ps=max(self.op_ps, measured_ps))
 
     def by_self_time(self) -> list[int]:
         """Rows by self time descending, ties by name."""
         self_ps, name = self.self_ps.tolist(), self.name
         return sorted(range(len(name)), key=lambda i: (-self_ps[i], name[i]))
-
-
-def _build(table: OpTable, **changes: object) -> OpTable:
-    values = {name: getattr(table, name) for name in OpTable.__slots__}
-    return OpTable(**{**values, **changes})
 
 
 _SUMS = ("occurrences", "time_ps", "self_ps", "cores", "flops", "model_flops", "bytes")
@@ -89,11 +89,11 @@ def combine(tables: Iterable[OpTable], *, cores: bool = True) -> OpTable:
     tables = list(tables)
     total = sum(table.total_ps for table in tables)
     filled = [table for table in tables if len(table)]
-    keys = [key for table in filled for key in zip(table.module, table.name, strict=True)]
+    keys = [key for table in filled for key in table.keys]
     if len(filled) == 1 and len(set(keys)) == len(keys):
-        return _build(filled[0], total_ps=total)
+        return replace(filled[0], total_ps=total)
     merged = _merge(filled, keys, total)
-    return merged if cores else _build(merged, cores=np.minimum(merged.cores, 1))
+    return merged if cores else replace(merged, cores=np.minimum(merged.cores, 1))
 
 
 def _merge(tables: Sequence[OpTable], keys: Sequence[tuple[int, str]], total_ps: int) -> OpTable:
@@ -131,22 +131,10 @@ def _merge(tables: Sequence[OpTable], keys: Sequence[tuple[int, str]], total_ps:
     )
 
 
-def select(table: OpTable, keep: Callable[[int], bool]) -> OpTable:
-    """The rows for which `keep(row)` is true; `total_ps` is unchanged."""
-    rows = [i for i in range(len(table)) if keep(i)]
-    return take(table, rows)
-
-
-def take(table: OpTable, rows: Sequence[int]) -> OpTable:
-    """The given rows in the given order; `total_ps` is unchanged."""
-    changes: dict[str, object] = {}
-    for name in OpTable.__slots__:
-        values = getattr(table, name)
-        if isinstance(values, tuple):
-            changes[name] = tuple(values[i] for i in rows)
-        elif isinstance(values, np.ndarray) and (name != "calls" or len(values)):
-            changes[name] = values[np.asarray(rows, np.int64)]
-    return _build(table, **changes)
+def rows_in(table: OpTable, keys: Sequence[OpKey]) -> I64:
+    """The row of each op in a table, -1 for ops that are not in it."""
+    row_of = {key: row for row, key in enumerate(table.keys)}
+    return np.fromiter((row_of.get(key, -1) for key in keys), np.int64, len(keys))
 
 
 def framework_ops(device: OpTable) -> OpTable:
@@ -163,17 +151,16 @@ def framework_ops(device: OpTable) -> OpTable:
             op = OpName("", IDLE, IDLE)
         keys.append((0, op.name if op else name))
         types.append((op and op.type) or UNKNOWN)
-    renamed = _build(device, category=tuple(types))
+    renamed = replace(device, category=tuple(types))
     merged = _merge([renamed], keys, device.total_ps)
-    rows = {key: i for i, key in enumerate(zip(merged.module, merged.name, strict=True))}
-    target = np.array([rows[key] for key in keys], np.int64)
+    target = rows_in(merged, keys)
     occurrences = np.zeros(len(merged), np.int64)
     np.maximum.at(occurrences, target, device.occurrences)
     if len(merged.calls):
         occurrences = np.where(merged.calls > 0, merged.calls, occurrences)
     eager = np.zeros(len(merged), np.bool_)
     eager[target] = device.eager
-    return _build(merged, occurrences=occurrences, eager=eager, cores=np.zeros(len(merged), np.int64))
+    return replace(merged, occurrences=occurrences, eager=eager, cores=np.zeros(len(merged), np.int64))
 
 
 OTHER, HBM, CMEM, VMEM = range(4)
@@ -288,7 +275,7 @@ def combine_records(parts: Iterable[OpRecords]) -> OpRecords:
     observed = any(part.observed for part in parts)
     if not filled:
         return OpRecords(table=table, programs=programs, inner=inner, observed=observed)
-    target = _target_rows(filled, table)
+    target = rows_in(table, [key for part in filled for key in part.table.keys])
     columns: dict[str, Any] = {}
     for name in _RECORD_SUMS:
         values = np.concatenate([getattr(part, name) for part in filled])
@@ -299,23 +286,12 @@ def combine_records(parts: Iterable[OpRecords]) -> OpRecords:
     np.add.at(accesses, target, np.concatenate([part.has_traffic for part in filled]))
     text = [OpText()] * len(table)
     for row, new in zip(target.tolist(), (text for part in filled for text in part.text), strict=True):
-        text[row] = _filled(text[row], new)
+        if text[row] != new:
+            filled_text = (value or other for value, other in zip(text[row], new, strict=True))
+            text[row] = OpText(*filled_text)  # type: ignore[arg-type]
     return OpRecords(
         table=table, text=tuple(text), programs=programs, inner=inner, observed=observed, accesses=accesses, **columns
     )
-
-
-def _target_rows(parts: Sequence[OpRecords], table: OpTable) -> I64:
-    """For each row of the concatenated parts, its row in the combined table."""
-    row_of = {key: row for row, key in enumerate(zip(table.module, table.name, strict=True))}
-    keys = [key for part in parts for key in zip(part.table.module, part.table.name, strict=True)]
-    return np.fromiter((row_of[key] for key in keys), np.int64, len(keys))
-
-
-def _filled(old: OpText, new: OpText) -> OpText:
-    if old == new:
-        return old
-    return OpText(*(text or fallback for text, fallback in zip(old, new, strict=True)))  # type: ignore[arg-type]
 
 
 WITH_INNER_OPS = frozenset(("call", "conditional", "while", "megacore fusion"))
@@ -329,11 +305,6 @@ def is_rematerialized(expression: str, provenance: str) -> bool:
 def is_transfer(category: str) -> bool:
     """True for infeed and outfeed."""
     return "infeed" in category or "outfeed" in category
-
-
-def may_have_inner_ops(category: str) -> bool:
-    """True if the op's time includes that of other ops."""
-    return category in WITH_INNER_OPS
 
 
 Source = tuple[str, int, str]

@@ -39,23 +39,22 @@ class LineSums:
     peak_bytes: I64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OpFigures:
-    """What is summed: int64[ops] occurrences and self_ps, float64[ops] flops and bytes."""
-
-    occurrences: I64
-    self_ps: I64
-    flops: F64
-    bytes: F64
-
-
-def sums_by_line(op_lines: Sequence[Frame], figures: OpFigures, buffer_lines: Sequence[Frame], size: I64) -> LineSums:
+def sums_by_line(
+    op_lines: Sequence[Frame],
+    occurrences: I64,
+    self_ps: I64,
+    flops: F64,
+    bytes_: F64,
+    buffer_lines: Sequence[Frame],
+    buffer_bytes: I64,
+) -> LineSums:
+    """The sums of ops and of buffers, one line and one value of each column per op or buffer."""
     code_of: dict[Frame, int] = {}
     of_op = _codes(op_lines, code_of)
     of_buffer = _codes(buffer_lines, code_of)
     lines, count = list(code_of), len(code_of)
-    self_ps, peak = _sums(of_op, figures.self_ps, count), _sums(of_buffer, size, count)
-    times, sizes = self_ps.tolist(), peak.tolist()
+    time, peak = _sums(of_op, self_ps, count), _sums(of_buffer, buffer_bytes, count)
+    times, sizes = time.tolist(), peak.tolist()
     order = sorted(range(count), key=lambda i: (lines[i] == NO_LOCATION, -times[i], -sizes[i], lines[i]))
     place = np.empty(count, np.int64)
     place[order] = np.arange(count)
@@ -64,10 +63,10 @@ def sums_by_line(op_lines: Sequence[Frame], figures: OpFigures, buffer_lines: Se
         of_op=place[of_op],
         of_buffer=place[of_buffer],
         ops=np.bincount(of_op, minlength=count)[order],
-        occurrences=_sums(of_op, figures.occurrences, count)[order],
-        self_ps=self_ps[order],
-        flops=_sums(of_op, figures.flops, count)[order],
-        bytes=_sums(of_op, figures.bytes, count)[order],
+        occurrences=_sums(of_op, occurrences, count)[order],
+        self_ps=time[order],
+        flops=_sums(of_op, flops, count)[order],
+        bytes=_sums(of_op, bytes_, count)[order],
         buffers=np.bincount(of_buffer, minlength=count)[order],
         peak_bytes=peak[order],
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tpu_profile_plugin.analysis.attribution import named_ops
-from tpu_profile_plugin.analysis.common.op_names import PYTORCH, OpName, parse_op
+from tpu_profile_plugin.analysis.common.op_names import PYTORCH, PYTORCH_SUFFIX, OpName, parse_op
 from tpu_profile_plugin.analysis.common.planes import recorded_lines
 from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.environment.environment import plane_text
@@ -137,7 +137,7 @@ def _on_device(space: XSpace, plane: Plane) -> tuple[OpTable, KernelTimes]:
         module=(0,) * len(names),
         name=tuple(name for name, _ in names),
         category=tuple(kind for _, kind in names),
-        provenance=tuple(f"{kind}:{PYTORCH}" for _, kind in names),
+        provenance=tuple(kind + PYTORCH_SUFFIX for _, kind in names),
         eager=np.zeros(len(names), np.bool_),
         occurrences=np.where(runs > 0, runs, np.bincount(code, minlength=len(names))),
         time_ps=time,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.attribution import named_ops
-from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
+from tpu_profile_plugin.analysis.common.op_names import PYTORCH, PYTORCH_SUFFIX, parse_op
 from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.environment.environment import gpu_capabilities, plane_int
 from tpu_profile_plugin.analysis.environment.gpus import peaks_by_dtype
@@ -45,7 +45,7 @@ class OpInputs:
 
 def records_inputs(host: Plane) -> bool:
     """Whether the plane of the host's threads declares ops of PyTorch."""
-    return any(name.endswith(f":{PYTORCH}") for name in host.declared.event_metadata.names)
+    return any(name.endswith(PYTORCH_SUFFIX) for name in host.declared.event_metadata.names)
 
 
 def op_inputs(space: XSpace, planes: Iterable[Plane]) -> dict[str, OpInputs]:

@@ -18,6 +18,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     OPS,
     SPARSE_MODULES,
     SPARSE_OPS,
+    enclosing_span,
     events_of_lines,
     is_sparse_core,
     is_tensor_core,
@@ -37,6 +38,7 @@ from tpu_profile_plugin.analysis.ops.op_tables import (
     combine,
     combine_records,
     no_traffic,
+    rows_in,
     space_index,
 )
 from tpu_profile_plugin.columns import Kind, Plane, XSpace
@@ -325,11 +327,6 @@ def _marked(count: int, rows: I64) -> Bools:
     return marks
 
 
-def enclosing_span(spans: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
-    """Span from the first begin to the last end; None without any."""
-    return (min(begin for begin, _ in spans), max(end for _, end in spans)) if spans else None
-
-
 def metadata_ops(op_meta: OpMetadata, rows: I64, occurrences: I64, time: I64, self_ps: I64, minimum: I64) -> OpTable:
     """The ops of some rows of the metadata, with their sums; costs are those of one execution, multiplied."""
     flops, model_flops, accessed = (
@@ -584,9 +581,7 @@ def core_records(space: XSpace, plane: Plane, op_meta: OpMetadata, steps: Device
 
 def table_rows(table: OpTable, op_meta: OpMetadata) -> I64:
     """Row of the core's table for each metadata row; -1 for ops that are not in it."""
-    row_of = {key: row for row, key in enumerate(zip(table.module, table.name, strict=True))}
-    keys = zip(op_meta.program.tolist(), op_meta.name, strict=True)
-    table_row = np.array([row_of.get(key, -1) for key in keys], np.int64).reshape(-1)
+    table_row = rows_in(table, list(zip(op_meta.program.tolist(), op_meta.name, strict=True)))
     table_row[~op_meta.counted] = -1
     return table_row[op_meta.row]
 

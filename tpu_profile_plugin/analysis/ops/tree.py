@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
+from tpu_profile_plugin.analysis.common.op_names import PYTORCH_SUFFIX, parse_op
 from tpu_profile_plugin.analysis.ops.op_tables import HBM, IDLE, READ, WRITE, OpRecords
 from tpu_profile_plugin.units import GIGA, KILO, PS_PER_NS, PS_PER_S
 
@@ -198,9 +198,8 @@ class _Groups:
             return program, _END + category
         scopes = [name for name in table.provenance[row].split("/", MAX_SCOPES) if name]
         if scopes:
-            scopes[-1] = (
-                parse_op(scopes[-1]).name if scopes[-1].endswith(f":{PYTORCH}") else scopes[-1].partition(":")[0]
-            )
+            last = scopes[-1]
+            scopes[-1] = parse_op(last).name if last.endswith(PYTORCH_SUFFIX) else last.partition(":")[0]
         return program, *scopes, _END + category
 
     def _child(self, path: tuple[str, ...], parent: Node) -> Node:

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.planes import SPARSE_STEPS, STEPS, PlaneExtras, events_of_lines, lines_named
+from tpu_profile_plugin.analysis.common.planes import (
+    SPARSE_STEPS,
+    STEPS,
+    PlaneExtras,
+    event_groups,
+    events_of_lines,
+    lines_named,
+)
 from tpu_profile_plugin.analysis.common.spans import PartTimes, covered_within, side_by_side
 from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.environment.environment import Peaks
@@ -21,6 +28,7 @@ from tpu_profile_plugin.analysis.steps.step_table import (
     StepTable,
     TpuPart,
     least_by_key,
+    longest_spans,
 )
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
@@ -111,10 +119,7 @@ def step_spans(plane: Plane, extras: PlaneExtras | None, spans: DeviceSpans) -> 
             if line.name in (STEPS, SPARSE_STEPS):
                 return _merged(line)
     events = events_of_lines(plane, lines_named(plane, STEPS, SPARSE_STEPS))
-    group = np.full(len(events), -1, np.int64)
-    if extras is not None and extras.group_id is not None:
-        group = extras.group_id[events].astype(np.int64)
-    return DeviceSpans(spans.begin_ps[events], spans.duration_ps[events]), group
+    return DeviceSpans(spans.begin_ps[events], spans.duration_ps[events]), event_groups(extras, events)
 
 
 def _merged(line: Any) -> tuple[DeviceSpans, I64]:
@@ -135,14 +140,9 @@ def core_steps(
     if not len(group):
         return None
     events = op_events(plane)
-    group_of_op = np.full(len(events), -1, np.int64)
-    if extras.group_id is not None:
-        group_of_op = extras.group_id[events].astype(np.int64)
-    markers: dict[int, tuple[int, int]] = {}
+    group_of_op = event_groups(extras, events)
     columns = (group.tolist(), step_events.begin_ps.tolist(), step_events.end_ps.tolist())
-    for g, begin, end in zip(*columns, strict=True):
-        if g >= 0 and (g not in markers or end - begin > markers[g][1] - markers[g][0]):
-            markers[g] = (begin, end)
+    markers = longest_spans(span for span in zip(*columns, strict=True) if span[0] >= 0)
     groups, category_ps, categories = _category_times(plane, events, group_of_op, spans, op_meta)
     costs = _costs(plane, events, group_of_op, groups, op_meta, peaks)
     collectives = _collectives(space, plane, extras, spans)
@@ -167,7 +167,7 @@ def _collectives(space: XSpace, plane: Plane, extras: PlaneExtras, spans: Device
     instance, present = read.ints(space, plane, plane.events.stats, "all_reduce_unique_id")
     events = op_events(plane)
     events = events[present[events] & (extras.group_id[events] >= 0)]
-    return extras.group_id[events].astype(np.int64), instance[events], spans.duration_ps[events]
+    return event_groups(extras, events), instance[events], spans.duration_ps[events]
 
 
 def _category_times(
@@ -208,13 +208,8 @@ def tpu_steps(cores: list[CoreSteps], sparse_cores: Mapping[int, tuple[I64, I64]
         if marked:
             steps = (steps & marked) if steps else marked
     cores = [core for core in cores if steps <= set(core.groups.tolist())]
-    times: dict[int, tuple[int, int]] = {}
-    for core in cores:
-        for group in steps:
-            span = core.markers.get(group)
-            if span and (group not in times or span[1] - span[0] > times[group][1] - times[group][0]):
-                times[group] = span
-    numbers = np.array(sorted(g for g in steps if g in times), np.int64)
+    times = longest_spans((step, *core.markers[step]) for core in cores for step in steps if step in core.markers)
+    numbers = np.array(sorted(times), np.int64)
     if not len(numbers):
         return StepTable(on_tpu=True)
     window = np.array([times[g] for g in numbers.tolist()], np.int64)

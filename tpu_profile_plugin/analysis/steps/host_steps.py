@@ -16,6 +16,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     STEPS_ID,
     PlaneExtras,
     Preprocessed,
+    event_groups,
     events_of_lines,
     host_plane,
     on_recorded_line,
@@ -23,7 +24,7 @@ from tpu_profile_plugin.analysis.common.planes import (
 )
 from tpu_profile_plugin.analysis.common.rows import extents, joined, rows_of
 from tpu_profile_plugin.analysis.common.spans import PartTimes
-from tpu_profile_plugin.analysis.steps.step_table import CLASSES, EventClass, StepTable
+from tpu_profile_plugin.analysis.steps.step_table import CLASSES, EventClass, StepTable, longest_spans
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64, U8
@@ -50,6 +51,11 @@ class Spans:
 
     def __len__(self) -> int:
         return len(self.group)
+
+    def longest(self) -> dict[int, tuple[int, int]]:
+        """Begin and end of the longest span of each group."""
+        columns = (self.group.tolist(), self.begin_ps.tolist(), self.end_ps.tolist())
+        return longest_spans(zip(*columns, strict=True))
 
 
 _NONE = np.zeros(0, np.int64)
@@ -129,16 +135,11 @@ def host_events(space: XSpace, plane: Plane, extras: PlaneExtras, *, with_device
         _mark_launches(space, plane, events, kind)
     _mark_input_stages(space, plane, events, kind)
     # Each is gathered by itself: there may be millions of events, and most are in neither.
-    marker, span = (_spans_of(plane, extras, events[rows], kind[rows]) for rows in (kind == _MARKER, kind < _MARKER))
+    marker, span = (
+        Spans(event_groups(extras, events[rows]), *spans_at(plane, events[rows]), kind[rows])
+        for rows in (kind == _MARKER, kind < _MARKER)
+    )
     return HostEvents(marker, span, _step_names(extras))
-
-
-def _spans_of(plane: Plane, extras: PlaneExtras, events: I64, kind: U8) -> Spans:
-    """Spans of grouped events."""
-    group = extras.group_id
-    assert group is not None or not len(events)
-    of_event = events if group is None else group[events].astype(np.int64, copy=False)
-    return Spans(of_event, *spans_at(plane, events), kind)
 
 
 def _step_names(extras: PlaneExtras) -> dict[int, str]:
@@ -203,9 +204,8 @@ def gpu_spans(space: XSpace, plane: Plane, extras: PlaneExtras, *, short_memcpy:
         gpu_class(names[k // (len(texts) + 1)], ["", *texts][k % (len(texts) + 1)], short_memcpy=short_memcpy)
         for k in keys.tolist()
     ]
-    group = extras.group_id[events].astype(np.int64, copy=False) if extras.group_id is not None else events
     kinds = np.array(classes, np.uint8)[where] if len(keys) else np.zeros(0, np.uint8)
-    return Spans(group, *spans_at(plane, events), kinds)
+    return Spans(event_groups(extras, events), *spans_at(plane, events), kinds)
 
 
 def _step_line(plane: Plane, extras: PlaneExtras) -> I64:
@@ -223,12 +223,10 @@ def gpu_markers(plane: Plane, extras: PlaneExtras, *, infer: bool = False) -> Sp
     if line is not None and line.group_id is not None:
         group, begin, end = line.group_id.astype(np.int64), line.begin_ps, line.begin_ps + line.duration_ps
     elif len(recorded) or not infer:
-        group = extras.group_id[recorded].astype(np.int64) if extras.group_id is not None else recorded
-        begin, end = spans_at(plane, recorded)
+        group, (begin, end) = event_groups(extras, recorded), spans_at(plane, recorded)
     else:
         events = _grouped(plane, extras)
-        event_group = extras.group_id[events].astype(np.int64, copy=False) if extras.group_id is not None else events
-        group, begin, end = extents(event_group, *spans_at(plane, events))
+        group, begin, end = extents(event_groups(extras, events), *spans_at(plane, events))
     return Spans(group, begin, end, np.zeros(len(group), np.uint8))
 
 
@@ -306,20 +304,10 @@ def _together(parts: Sequence[Spans]) -> Spans:
     return filled[0] if len(filled) == 1 else joined([NO_SPANS, *filled])
 
 
-def longest(markers: Spans) -> dict[int, tuple[int, int]]:
-    """Begin and end of the longest marker of each group, the first among equals."""
-    best: dict[int, tuple[int, int]] = {}
-    columns = (markers.group.tolist(), markers.begin_ps.tolist(), markers.end_ps.tolist())
-    for group, begin, end in zip(*columns, strict=True):
-        if group not in best or end - begin > best[group][1] - best[group][0]:
-            best[group] = (begin, end)
-    return best
-
-
 def step_times(device: Spans | None, host: Spans | None) -> dict[int, tuple[int, int]]:
     """Span of each group: its longest device marker, or its longest host marker if that encloses it or is alone."""
-    times = longest(device) if device is not None else {}
-    for group, (begin, end) in (longest(host) if host is not None else {}).items():
+    times = device.longest() if device is not None else {}
+    for group, (begin, end) in (host.longest() if host is not None else {}).items():
         on_device = times.get(group)
         if on_device is None or (begin <= on_device[0] and on_device[1] <= end):
             times[group] = (begin, end)

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.ma
 
-from tpu_profile_plugin.analysis.attribution import named_ops, names_hlo_ops
+from tpu_profile_plugin.analysis.attribution import hlo_runs, names_hlo_ops
 from tpu_profile_plugin.analysis.common.planes import (
     HOST_THREADS,
     MODULES,
@@ -23,6 +23,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     line_of,
     lines_named,
     recorded_lines,
+    recorded_span,
     spans_at,
 )
 from tpu_profile_plugin.analysis.common.spans import covered_within, times_of, total, union
@@ -518,7 +519,7 @@ def _xla_on_host(space: XSpace) -> _Work | None:
     host = host_plane(space)
     if host is None or not names_hlo_ops(host):
         return None
-    return _work("op", host, np.flatnonzero(named_ops(space, host).hlo().op >= 0))
+    return _work("op", host, hlo_runs(space, host)[1])
 
 
 def _work(source: str, plane: Plane, events: I64) -> _Work | None:
@@ -583,13 +584,8 @@ def named_steps(space: XSpace, name: str) -> InferredSteps | None:
 
 def _recorded_span(space: XSpace) -> tuple[int, int] | None:
     """First begin and last end of the device events, or of the host events without devices; None without events."""
-    planes = device_planes(space) or tuple(p for p in (host_plane(space),) if p is not None)
-    spans = [
-        (int(p.events.begin_ps.min()), int((p.events.begin_ps + p.events.duration_ps).max()))
-        for p in planes
-        if len(p.events.begin_ps)
-    ]
-    return (min(s[0] for s in spans), max(s[1] for s in spans)) if spans else None
+    host = host_plane(space)
+    return recorded_span(device_planes(space) or ([] if host is None else [host]))
 
 
 def _evidence(source: str, plane: Plane, row: int, runs: I64, span: tuple[int, int]) -> Evidence:
@@ -621,7 +617,6 @@ def device_busy(space: XSpace, begin: I64, end: I64) -> I64 | None:
     if not planes:
         return None
     plane = next((p for p in planes if is_tensor_core(p)), planes[0])
-
     lines = lines_named(plane, OPS) if is_tpu(plane) else np.flatnonzero(recorded_lines(plane)).tolist()
     events = events_of_lines(plane, lines)
     return covered_within(*union(*spans_at(plane, events)), begin, end)

@@ -17,10 +17,10 @@ from tpu_profile_plugin.analysis.common.planes import (
     lines_named,
 )
 from tpu_profile_plugin.analysis.ops.op_tables import (
+    WITH_INNER_OPS,
     OpRecords,
     combine_records,
     is_transfer,
-    may_have_inner_ops,
     no_traffic,
 )
 from tpu_profile_plugin.analysis.ops.tpu_ops import (
@@ -64,14 +64,14 @@ class StepWork:
         return StepWork(*(column.sum(axis=0, keepdims=True) / max(1, len(self.time_ps)) for column in columns))
 
 
-def work_of(records: OpRecords, *, transfers: bool) -> F64:
-    """float64[ops, _WORK]: work of all occurrences of each op; zeros for infeed and outfeed if not `transfers`."""
-    return _work(records, records.table.category, transfers=transfers)
+def work_of(records: OpRecords, categories: Sequence[str] | None = None, *, transfers: bool) -> F64:
+    """float64[ops, _WORK]: work of all occurrences of each op; zeros for infeed and outfeed if not `transfers`.
 
-
-def _work(records: OpRecords, category: Sequence[str], *, transfers: bool) -> F64:
+    `categories`: one per op, if others than those of the records count.
+    """
     table = records.table
-    counted = np.array([not may_have_inner_ops(c) and (transfers or not is_transfer(c)) for c in category], np.bool_)
+    categories = table.category if categories is None else categories
+    counted = np.array([c not in WITH_INNER_OPS and (transfers or not is_transfer(c)) for c in categories], np.bool_)
     sums = np.stack([table.flops, table.model_flops, table.bytes, records.has_traffic], axis=1)
     return np.concatenate([sums, records.traffic.reshape(len(table), _WORK - 4)], axis=1) * counted[:, None]
 
@@ -101,7 +101,7 @@ def step_ops(space: XSpace, pre: Preprocessed, steps: StepTable) -> StepTable:
             records = core_records(space, plane, op_meta)
             cores.append(_Core(plane, spans, op_meta, records, group))
     combined = combine_records(core.records for core in cores).table
-    category = dict(zip(zip(combined.module, combined.name, strict=True), combined.category, strict=True))
+    category = dict(zip(combined.keys, combined.category, strict=True))
     columns = np.zeros((len(steps), 2 + 2 * _WORK), np.int64)
     columns[:, 0] = steps.category_ps.sum(axis=1)
     for core in cores if len(steps) else ():
@@ -112,7 +112,7 @@ def step_ops(space: XSpace, pre: Preprocessed, steps: StepTable) -> StepTable:
 
 def _core_work(core: _Core, numbers: I64, category_of: Mapping[tuple[int, str], str]) -> I64:
     events_metadata, table = core.plane.events.metadata, core.records.table
-    category = [category_of[key] for key in zip(table.module, table.name, strict=True)]
+    category = [category_of[key] for key in table.keys]
     position = table_rows(table, core.op_meta)
     events = events_of_lines(core.plane, lines_named(core.plane, OPS))
     step = np.searchsorted(numbers, core.group[events])
@@ -126,9 +126,9 @@ def _core_work(core: _Core, numbers: I64, category_of: Mapping[tuple[int, str], 
     share = (runs / table.occurrences[row])[:, None]
     transfer = np.array([is_transfer(c) for c in category], np.bool_)
     columns = np.zeros((len(numbers), 1 + 2 * _WORK))
-    np.add.at(columns[:, :_WORK], step, share * _work(core.records, category, transfers=True)[row])
+    np.add.at(columns[:, :_WORK], step, share * work_of(core.records, category, transfers=True)[row])
     np.add.at(columns[:, _WORK], step, time * transfer[row])
-    np.add.at(columns[:, 1 + _WORK :], step, share * _work(core.records, category, transfers=False)[row])
+    np.add.at(columns[:, 1 + _WORK :], step, share * work_of(core.records, category, transfers=False)[row])
     accesses = [3, 1 + _WORK + 3]  # parts of ops are ops
     columns[:, accesses] = np.ceil(columns[:, accesses])
     return np.clip(np.rint(columns), -_MOST, _MOST).astype(np.int64)
@@ -140,10 +140,5 @@ def merged_step_work(tables: Sequence[StepTable], has_device: Sequence[bool]) ->
     columns = steps.category_ps.astype(np.float64)
     if not columns.size:
         columns = np.zeros((len(steps), 2 + 2 * _WORK))
-    time, work, transfer, rest = (
-        columns[:, 0],
-        columns[:, 1 : 1 + _WORK],
-        columns[:, 1 + _WORK],
-        columns[:, 2 + _WORK :],
-    )
-    return steps, StepWork.of(time, work), StepWork.of(time - transfer, rest)
+    time, work, transfer, rest = np.split(columns, (1, 1 + _WORK, 2 + _WORK), axis=1)
+    return steps, StepWork.of(time[:, 0], work), StepWork.of((time - transfer)[:, 0], rest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
@@ -87,18 +87,6 @@ def core_in_run(host: int, core: int) -> int:
     From host 1000 on, where that would collide with SparseCore ids, the stride is larger.
     """
     return host * (_HOST_IDS if host < _FAR_HOSTS else _FAR_HOST_IDS) + core
-
-
-def host_of(core: int) -> int:
-    """Index of a core's host in a run of several hosts."""
-    if core >= _FAR_HOSTS * _FAR_HOST_IDS:
-        return core // _FAR_HOST_IDS
-    return (core - SPARSE_CORE_IDS if is_sparse(core) else core) // _HOST_IDS
-
-
-def host_among(hosts: int, core: int) -> int:
-    """Index of a core's host among the hosts of a run; ids of planes may be so large that they stand for none."""
-    return min(max(host_of(core), 0), hosts - 1)
 
 
 def is_sparse(core: int) -> bool:
@@ -205,6 +193,15 @@ class StepTable:
         selected = position[self.collective_key[:, 0]] >= 0
         key = self.collective_key[selected]
         return np.stack([position[key[:, 0]], key[:, 1]], axis=1), self.collective_least_ps[selected]
+
+
+def longest_spans(spans: Iterable[tuple[int, int, int]]) -> dict[int, tuple[int, int]]:
+    """Begin and end of the longest span of each group, the first among equals; `spans` are (group, begin, end)."""
+    longest: dict[int, tuple[int, int]] = {}
+    for group, begin, end in spans:
+        if group not in longest or end - begin > longest[group][1] - longest[group][0]:
+            longest[group] = (begin, end)
+    return longest
 
 
 MOST_KEPT_WHOLE = 5

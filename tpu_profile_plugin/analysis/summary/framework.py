@@ -6,8 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from tpu_profile_plugin.analysis.attribution import names_hlo_ops
-from tpu_profile_plugin.analysis.common.op_names import JAX, PYTORCH, TENSORFLOW, is_infeed_enqueue, parse_op
+from tpu_profile_plugin.analysis.common.op_names import (
+    JAX,
+    PYTORCH,
+    PYTORCH_SUFFIX,
+    TENSORFLOW,
+    is_infeed_enqueue,
+    parse_op,
+)
 from tpu_profile_plugin.analysis.common.reasons import (
     PYTORCH_XLA,
     TORCH_GRAPHS,
@@ -27,7 +33,6 @@ _EVENTS = {
     TENSORFLOW: ("EagerExecute", "EagerLocalExecute", "FunctionRun", "ExecutorState::Process", "TFE_Py_", "Iterator::"),
     PYTORCH_XLA: ("torch_xla", "aten::", "SyncTensorsGraph"),
 }
-_OF_PYTORCH = ":" + PYTORCH
 _INPUT = ("iteratorgetnext", "iterator::")
 _MODULES = {
     JAX: ("jit_", "pjit_", "pmap_", "xmap_"),
@@ -59,7 +64,7 @@ def declared_frameworks(planes: Iterable[Plane], modules: Collection[str]) -> se
 
 def names_pytorch(device: Plane) -> bool:
     """Whether ops of PyTorch are named as the origin of work of a device; reads metadata alone."""
-    return any(text.endswith(_OF_PYTORCH) for text in device.declared.stat_metadata.names)
+    return any(text.endswith(PYTORCH_SUFFIX) for text in device.declared.stat_metadata.names)
 
 
 def in_order(keys: Collection[str]) -> tuple[str, ...]:
@@ -84,11 +89,6 @@ def has_python_frames(host: Plane | None) -> bool:
     )
 
 
-def has_cpu_ops(host: Plane | None) -> bool:
-    """Whether threads of the host ran XLA ops."""
-    return host is not None and names_hlo_ops(host)
-
-
 _OPTIONS = (
     ("Input Dims", "", TORCH_SHAPES),
     ("", "$", TORCH_STACKS),
@@ -98,7 +98,6 @@ _OPTIONS = (
 )
 """A stat or a begin of an event's name that shows that an option was on, and what is missing if it was off."""
 
-_SUFFIX = ":" + PYTORCH
 _GRAPH = re.compile(r"(?:.*/)?(?:CUDA|HIP) graph (?:\d+|of \d+ nodes):PyTorch\Z")
 """The op of work of a graph whose capture is not known, as the importer writes it."""
 
@@ -120,7 +119,7 @@ def graphs_note(ops: OpTable) -> str:
 
 def inputs_note(*tables: OpTable) -> str:
     """Why ops of PyTorch in these tables have no operands, of a recording without any; "" without such ops."""
-    if not any(name.endswith(_SUFFIX) for table in tables for name in table.provenance):
+    if not any(name.endswith(PYTORCH_SUFFIX) for table in tables for name in table.provenance):
         return ""
     return (
         "Shapes were not recorded: record_shapes=True of torch.profiler.profile gives rows by op and by input shapes."

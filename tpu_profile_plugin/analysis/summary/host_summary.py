@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.attribution import names_hlo_ops
 from tpu_profile_plugin.analysis.common.mapper import Mapper, both
 from tpu_profile_plugin.analysis.common.planes import (
     SPARSE_STEPS,
@@ -15,6 +16,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     PlaneExtras,
     Preprocessed,
     device_planes,
+    enclosing_span,
     host_plane,
     is_sparse_core,
     is_tensor_core,
@@ -70,9 +72,9 @@ from tpu_profile_plugin.analysis.steps.step_table import (
     drop_incomplete,
     merge_steps,
 )
-from tpu_profile_plugin.analysis.summary.framework import frameworks, has_cpu_ops, has_input_events, has_python_frames
+from tpu_profile_plugin.analysis.summary.framework import frameworks, has_input_events, has_python_frames
 from tpu_profile_plugin.analysis.summary.precision import NO_COMPUTE, Precision, gpu_precision, tpu_precision
-from tpu_profile_plugin.analysis.summary.recording import NO_WORK, Recording, TpuWork, marked_steps, recording
+from tpu_profile_plugin.analysis.summary.recording import Recording, TpuWork, marked_steps, recording
 from tpu_profile_plugin.columns import DeviceClock, ImpossibleTimes, Plane, XSpace
 
 
@@ -174,18 +176,23 @@ def summarize(space: XSpace, pre: Preprocessed | None, mapper: Mapper = map) -> 
     host = plane if plane is None or pre is not None else ops_only(space, plane)
     if planes and is_tpu(planes[0]):
         mapper = map
-    found, ops = both(mapper, lambda: _of_devices(space, planes, pre, mapper), lambda: thread_ops(space, host, pre))
-    steps, merged_steps = found.steps, found.merged_steps
+    of_devices, ops = both(
+        mapper, lambda: _of_devices(space, planes, pre, mapper), lambda: thread_ops(space, host, pre)
+    )
+    steps, merged_steps = of_devices.steps, of_devices.merged_steps
+    covering = merged_steps if merged_steps else steps
+    if not len(covering) and pre is not None and planes and of_devices.work is None:
+        covering = marked_steps(space, pre)
     return HostSummary(
         hostname=hostname(space),
         environment=environment(space, is_training(space)),
         peaks=peaks(space),
         host=ops,
-        device=found.device,
-        kernels=found.kernels,
+        device=of_devices.device,
+        kernels=of_devices.kernels,
         steps=steps,
         merged_steps=merged_steps,
-        duty=found.duty,
+        duty=of_devices.duty,
         cores=_cores(space, planes),
         functions=tf_functions(space, host) if host is not None else (),
         mxu_percent=mxu,
@@ -194,10 +201,10 @@ def summarize(space: XSpace, pre: Preprocessed | None, mapper: Mapper = map) -> 
         warnings=tuple(space.warnings),
         impossible=space.impossible,
         clocks=space.clocks,
-        precision=found.precision,
-        recording=_recording(space, pre, merged_steps if merged_steps else steps, planes, found.work),
-        frameworks=frameworks(space, [*planes, *([] if host is None else [host])], found.device.provenance),
-        cpu_ops=has_cpu_ops(host),
+        precision=of_devices.precision,
+        recording=recording(space, covering, planes, of_devices.work),
+        frameworks=frameworks(space, [*planes, *([] if host is None else [host])], of_devices.device.provenance),
+        cpu_ops=host is not None and names_hlo_ops(host),
         input_events=has_input_events(host),
         host_events=host is not None and bool(host.declared.event_metadata.names),
         python_frames=has_python_frames(host),
@@ -212,27 +219,18 @@ def _of_devices(space: XSpace, planes: Sequence[Plane], pre: Preprocessed | None
     if not planes:
         steps, merged_steps = cpu_steps(space, pre, mapper)
         return _OfDevices(steps=steps, merged_steps=merged_steps)
-    found, (steps, merged_steps) = both(
+    ops, (steps, merged_steps) = both(
         mapper,
         lambda: _gpu_ops(space, planes, pre),
         lambda: (gpu_steps(space, pre), gpu_steps(space, pre, merge_host=True, short_memcpy=True)),
     )
-    return found._replace(steps=steps, merged_steps=merged_steps)
+    return ops._replace(steps=steps, merged_steps=merged_steps)
 
 
 def _gpu_ops(space: XSpace, planes: Sequence[Plane], pre: Preprocessed | None) -> _OfDevices:
     hlo = HloOps(space)
     device, kernels = gpu_ops(space, planes, pre, hlo), kernel_times(kernel_rows(space, planes, hlo))
     return _OfDevices(device, kernels, precision=gpu_precision(space, planes, hlo))
-
-
-def _recording(
-    space: XSpace, pre: Preprocessed | None, steps: StepTable, planes: Sequence[Plane], work: TpuWork | None
-) -> Recording | None:
-    """The part covered by steps; for GPUs without steps, by the host's step markers."""
-    if len(steps) or pre is None or not planes or work is not None:
-        return recording(space, steps, planes, work)
-    return recording(space, marked_steps(space, pre), planes)
 
 
 def thread_ops(space: XSpace, plane: Plane | None, pre: Preprocessed | None) -> HostOps:
@@ -254,7 +252,7 @@ def _tpu(space: XSpace, planes: Sequence[Plane], pre: Preprocessed | None) -> _O
     limits = peaks(space)
     sparse_cores: dict[int, Spans] = {}
     precision, widths = Precision(), dict[str, int]()
-    busy = NO_WORK
+    extents: list[tuple[int, int]] = []
     for plane in planes:
         op_meta = op_metadata(space, plane)
         step_events = NO_SPANS
@@ -262,9 +260,10 @@ def _tpu(space: XSpace, planes: Sequence[Plane], pre: Preprocessed | None) -> _O
         if extras is not None:
             spans = device_spans(space, plane)
             step_events, _ = step_spans(plane, extras, spans)
-            busy = busy.with_core(plane, spans)
-            core = core_steps(space, plane, extras, spans, op_meta, limits) if is_tensor_core(plane) else None
-            cores += [] if core is None else [core]
+            if is_tensor_core(plane):
+                core = core_steps(space, plane, extras, spans, op_meta, limits)
+                cores += [] if core is None else [core]
+                extents += [(int(spans.begin_ps.min()), int(spans.end_ps.max()))] if len(spans.begin_ps) else []
         # The metrics of SparseCore ops belong to the TensorCore op that they ran for.
         sparse = is_sparse_core(plane)
         duty = SPARSE_CORE_DUTY if sparse else TENSOR_CORE_DUTY
@@ -280,8 +279,9 @@ def _tpu(space: XSpace, planes: Sequence[Plane], pre: Preprocessed | None) -> _O
     if pre is not None and cpu_plane is not None and len(steps):
         host = host_events(space, cpu_plane, pre.planes[cpu_plane.index])
         steps = idle_to_infeed(steps, host_input_ps(host))
+    work_of_cores = TpuWork(enclosing_span(extents))
     return _OfDevices(
-        device=combine(tables), steps=steps, duty=duty_cycle(space, works), precision=precision, work=busy
+        device=combine(tables), steps=steps, duty=duty_cycle(space, works), precision=precision, work=work_of_cores
     )
 
 

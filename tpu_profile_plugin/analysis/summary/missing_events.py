@@ -48,10 +48,10 @@ def missing_events(space: XSpace, programs: HloPrograms, frameworks: Sequence[st
     if any(plane.name.startswith(("/device:GPU:", "/device:TPU:")) for plane in space.planes):
         devices = devices_of(space, programs)
         lost = unrecorded(space, host if host.decoded else telling_events(space), devices)
-        for device, one in zip(devices, lost, strict=True):
-            if len(one) > FEW * (len(one) + one.recorded):
+        for device, launches in zip(devices, lost, strict=True):
+            if len(launches) > FEW * (len(launches) + launches.recorded):
                 name = "the TPUs" if device.kind == "tpu" and len(devices) > 1 else device.name
-                yield _problem(_missing(name, one), frameworks, len(one))
+                yield _problem(_missing(name, launches), frameworks, len(launches))
     elif kind := _executes_elsewhere(space, host):
         yield _problem(DEVICE_PLANES_MISSING.said(f"{kind}, and no plane of the device was recorded."), frameworks)
 
@@ -71,14 +71,11 @@ def _missing(device: str, lost: Unrecorded) -> Reason:
     if lost.graphs == len(lost):
         count = "1 graph launch has" if len(lost) == 1 else f"{len(lost):,} graph launches have"
         return GRAPH_EVENTS_MISSING.said(f"{count} no kernel events on {device}: idle time is unknown.")
-    if not lost.recorded:
-        return EVENTS_MISSING.said(f"Of {device}: {launches}.")
-    if lost.ends_early or lost.begins_late:
+    where = f"Of {device}"
+    if lost.recorded and (lost.ends_early or lost.begins_late):
         verb, share = ("end", lost.share) if lost.ends_early else ("begin", 1 - lost.share)
-        return EVENTS_MISSING.said(
-            f"Device events of {device} {verb} at {share:.0%} of the time of the launches: {launches}."
-        )
-    return EVENTS_MISSING.said(f"Of {device}: {launches}.")
+        where = f"Device events of {device} {verb} at {share:.0%} of the time of the launches"
+    return EVENTS_MISSING.said(f"{where}: {launches}.")
 
 
 def _executes_elsewhere(space: XSpace, host: Plane) -> str:
@@ -116,7 +113,7 @@ def _impossible_times(lines: Sequence[ImpossibleTimes]) -> Iterator[Problem]:
         if not total:
             continue
         affected = [(count, line) for count, line in zip(counts, lines, strict=True) if count]
-        most = sorted(affected, key=lambda one: -one[0])
+        most = sorted(affected, key=lambda counted: -counted[0])
         named = [
             f"{count:,} on {line.line[:100] or 'an unnamed line'} of {line.plane[:100]}"
             for count, line in most[:_MOST_NAMED]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.attribution import named_ops, names_hlo_ops, with_hlo_ops
+from tpu_profile_plugin.analysis.attribution import hlo_runs, names_hlo_ops, with_hlo_ops
 from tpu_profile_plugin.analysis.common.mapper import Mapper
 from tpu_profile_plugin.analysis.common.planes import (
     Preprocessed,
@@ -20,7 +20,6 @@ from tpu_profile_plugin.analysis.common.planes import (
 )
 from tpu_profile_plugin.analysis.common.rows import joined, row_codes
 from tpu_profile_plugin.analysis.environment import environment as env
-from tpu_profile_plugin.analysis.environment.environment import Hardware, environment, peaks
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.gpu_ops import framework_sources, gpu_ops, unclaimed
 from tpu_profile_plugin.analysis.ops.op_tables import (
@@ -145,13 +144,13 @@ def reduce_op_summaries(parts: Sequence[OpSummary]) -> OpSummary:
 
 def supported_peaks(summary: OpSummary) -> env.Peaks:
     """Peaks for the roofline: HBM and on-chip memory, plus CMEM if the chip has it, else VMEM if it is merged."""
-    known = summary.peaks.bandwidths
-    if summary.hardware is env.Hardware.GPU or len(known) < 7:
+    peaks = summary.peaks.bandwidths
+    if summary.hardware is env.Hardware.GPU or len(peaks) < 7:
         return summary.peaks
-    has_cmem = known[3] > 0 or known[4] > 0
-    cmem = known[3:5] if has_cmem else (0.0, 0.0)
-    vmem = known[5:7] if summary.chip.merged_vmem and not has_cmem else (0.0, 0.0)
-    return replace(summary.peaks, bandwidths=(*known[:3], *cmem, *vmem))
+    has_cmem = peaks[3] > 0 or peaks[4] > 0
+    cmem = peaks[3:5] if has_cmem else (0.0, 0.0)
+    vmem = peaks[5:7] if summary.chip.merged_vmem and not has_cmem else (0.0, 0.0)
+    return replace(summary.peaks, bandwidths=(*peaks[:3], *cmem, *vmem))
 
 
 CPU = "CPU"
@@ -164,14 +163,11 @@ def cpu_summary(space: XSpace, ops: HloOps) -> OpSummary:
     plane = _op_events(space)
     table, devices = _table(space, plane, ops)
     records = hlo_records(table, ops, on_cpu=True)
-    named = OpRecords(**{
-        **{name: getattr(records, name) for name in OpRecords.__slots__},
-        "text": tuple(text._replace(core=CPU) for text in records.text),
-    })  # fmt: skip
-    where = replace(environment(space, False), device_cores=devices)
+    records = replace(records, text=tuple(text._replace(core=CPU) for text in records.text))
+    where = replace(env.environment(space, False), device_cores=devices)
     errors, warnings = tuple(space.errors), tuple(space.warnings)
     threads = 0 if plane is None else int(np.count_nonzero(plane.lines.filled))
-    return OpSummary(named, where, peaks(space), Chip(), threads=threads, errors=errors, warnings=warnings)
+    return OpSummary(records, where, env.peaks(space), Chip(), threads=threads, errors=errors, warnings=warnings)
 
 
 def cpu_op_table(space: XSpace, ops: HloOps) -> tuple[OpTable, int]:
@@ -192,17 +188,16 @@ def _op_events(space: XSpace) -> Plane | None:
 def _table(space: XSpace, plane: Plane | None, ops: HloOps) -> tuple[OpTable, int]:
     if plane is None or not names_hlo_ops(plane):
         return OpTable(), 0
-    named = named_ops(space, plane).hlo()
-    events = np.flatnonzero(named.op >= 0)
+    named, events = hlo_runs(space, plane)
     if not len(events):
         return OpTable(), 0
     devices, _ = read.ints(space, plane, plane.events.stats, "device_ordinal")
-    _, first = row_codes(named.op[events])  # all of them are named
+    code, first = row_codes(named.op[events])
     order = np.argsort(first)  # rows in order of first appearance
-    row_of_op = np.empty(len(first), np.int64)
-    row_of_op[order] = np.arange(len(first))
-    keys = [named.ops[i].key for i in order.tolist()]
-    sums = _sums(plane, events, row_of_op[named.op[events]], len(first))
+    row_of_code = np.empty(len(first), np.int64)
+    row_of_code[order] = np.arange(len(first))
+    keys = [named.ops[op].key for op in named.op[events[first[order]]].tolist()]
+    sums = _sums(plane, events, row_of_code[code], len(first))
     table = hlo_op_table(ops, keys, sums, NO_CATEGORY, on_cpu=True)
     begin, duration = plane.events.begin_ps[events], plane.events.duration_ps[events]
     return table.with_total(int((begin + duration).max()) - int(begin.min())), len(np.unique(devices[events]))
@@ -264,7 +259,7 @@ def roofline(summary: OpSummary, steps: StepWork, *, transfers: bool) -> Rooflin
         records.has_traffic[rows].astype(np.float64),
     )
     # On GPUs the ops of a step are unknown, so there is no meaningful average.
-    has_average = summary.hardware is not Hardware.GPU
+    has_average = summary.hardware is not env.Hardware.GPU
     if has_average:
         steps = joined([steps.mean, steps])
     return Roofline(_programs(summary, total), Ops(rows, _rates(summary, ops)), _programs(summary, steps), has_average)

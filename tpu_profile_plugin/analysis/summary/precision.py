@@ -66,14 +66,14 @@ def computes(category: str) -> bool:
     return category not in WITH_INNER_OPS and not _NOT_COMPUTE.search(category)
 
 
-def tpu_precision(plane: Plane, op_meta: OpMetadata, table: OpTable, known: dict[str, int]) -> Precision:
+def tpu_precision(plane: Plane, op_meta: OpMetadata, table: OpTable, widths: dict[str, int]) -> Precision:
     """Precision of a core's ops from their HLO texts, the names of its event metadata.
 
     Args:
       plane: the core.
       op_meta: program and op of each row of the event metadata.
       table: self time of the ops.
-      known: results of `float_bits`, shared by the cores of a host.
+      widths: results of `float_bits`, shared by the cores of a host.
     """
     rows = np.flatnonzero(op_meta.counted).tolist()
     programs, texts = op_meta.program.tolist(), plane.event_metadata.names
@@ -84,9 +84,9 @@ def tpu_precision(plane: Plane, op_meta: OpMetadata, table: OpTable, known: dict
     ):
         if not computes(category) or (expression := text.get((program, name))) is None:
             continue
-        if expression not in known:
-            known[expression] = float_bits(expression)
-        if bits := known[expression]:
+        if expression not in widths:
+            widths[expression] = float_bits(expression)
+        if bits := widths[expression]:
             times[bits <= 16] += ps
     return Precision(times[True], times[False])
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.attribution import is_end, named_ops, names_hlo_ops
+from tpu_profile_plugin.analysis.attribution import hlo_runs, named_ops, names_hlo_ops
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.analysis.common import planes as plane_roles
 from tpu_profile_plugin.analysis.common.planes import Preprocessed
 from tpu_profile_plugin.analysis.common.spans import covered_within, union
-from tpu_profile_plugin.analysis.ops.tpu_ops import DeviceSpans
 from tpu_profile_plugin.analysis.steps.host_steps import CORE, host_events, step_times
 from tpu_profile_plugin.analysis.steps.step_table import StepTable
 from tpu_profile_plugin.columns import Plane, XSpace
@@ -60,16 +59,6 @@ class TpuWork:
 
     extent: tuple[int, int] | None = None
 
-    def with_core(self, plane: Plane, spans: DeviceSpans) -> TpuWork:
-        if not len(spans.begin_ps) or not plane_roles.is_tensor_core(plane):
-            return self
-        first, last = int(spans.begin_ps.min()), int(spans.end_ps.max())
-        extent = (first, last) if self.extent is None else (min(first, self.extent[0]), max(last, self.extent[1]))
-        return TpuWork(extent)
-
-
-NO_WORK = TpuWork()
-
 
 def marked_steps(space: XSpace, pre: Preprocessed) -> StepTable:
     """The step markers of the host as steps, for GPUs whose work is linked to none of them."""
@@ -102,20 +91,12 @@ def recording(space: XSpace, steps: StepTable, planes: Sequence[Plane], tpu: Tpu
     begin, end = union(begin.min(axis=1), end.max(axis=1))
     host = plane_roles.host_plane(space)
     extent = tpu.extent if tpu is not None else None
-    first, last = extent or _extent([*planes, *([] if host is None else [host])])
+    first, last = extent or plane_roles.recorded_span([*planes, *([] if host is None else [host])]) or (0, 0)
     inside = int(begin[0]), int(end[-1])
     dispatch = None
     if tpu is None and _goes_on(inside, last):
         dispatch = _dispatch(space, host, _work(space, planes, host), inside, len(steps))
     return Recording(min(first, inside[0]), max(last, inside[1]), dispatch)
-
-
-def _extent(planes: Sequence[Plane]) -> tuple[int, int]:
-    filled = [plane.events for plane in planes if len(plane.events.begin_ps)]
-    if not filled:
-        return 0, 0
-    ends = [int((events.begin_ps + events.duration_ps).max()) for events in filled]
-    return min(int(events.begin_ps.min()) for events in filled), max(ends)
 
 
 def _goes_on(steps: tuple[int, int], last: int) -> bool:
@@ -176,8 +157,7 @@ def _work(space: XSpace, planes: Sequence[Plane], host: Plane | None) -> list[tu
         return [(plane, np.flatnonzero(plane_roles.on_recorded_line(plane))) for plane in planes]
     if host is None or not names_hlo_ops(host):
         return []
-    ops = np.flatnonzero(named_ops(space, host).hlo().op >= 0)
-    return [(host, ops[~is_end(host)[host.events.metadata[ops]]])]
+    return [(host, hlo_runs(space, host)[1])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +185,7 @@ class Coverage:
 
 def coverage(budget: RunBudget, recordings: Sequence[Recording | None]) -> Coverage | None:
     """The host of which the steps cover least; None without marked steps."""
-    return min(_of_hosts(budget, recordings), key=lambda one: one.share, default=None)
+    return min(_of_hosts(budget, recordings), key=lambda host: host.share, default=None)
 
 
 def _of_hosts(budget: RunBudget, recordings: Sequence[Recording | None]) -> Iterator[Coverage]:

@@ -10,7 +10,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.analysis.common.reasons import NO_PYTHON, NO_SOURCE
 from tpu_profile_plugin.analysis.hlo.source import Frame, written_stack
-from tpu_profile_plugin.analysis.ops.source_lines import NO_LOCATION, LineSums, OpFigures, sums_by_line
+from tpu_profile_plugin.analysis.ops.source_lines import NO_LOCATION, LineSums, sums_by_line
 from tpu_profile_plugin.analysis.timeline.stacks import Stacks, thread_stacks
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.errors import NotFound
@@ -140,9 +140,8 @@ def run_source_profile(run: RunHosts, program: str = "") -> SourceProfile:
     found = run_op_stacks(run, ops)
     memory = run_memory_at_peak(run, program)
     flops, traffic = _work(ops)
-    figures = OpFigures(ops.occurrences, ops.self_ps, flops, traffic)
-    held, size = _buffer_lines(memory)
-    return SourceProfile(ops, found.stacks, flops, traffic, memory, sums_by_line(found.lines, figures, held, size))
+    sums = sums_by_line(found.lines, ops.occurrences, ops.self_ps, flops, traffic, *_buffer_lines(memory))
+    return SourceProfile(ops, found.stacks, flops, traffic, memory, sums)
 
 
 def _work(ops: OpRates) -> tuple[F64, F64]:

@@ -11,7 +11,6 @@ from tpu_profile_plugin.analysis.ops.op_tables import (
     combine,
     framework_ops,
     no_traffic,
-    take,
 )
 from tpu_profile_plugin.analysis.ops.tree import rows_of
 
@@ -69,7 +68,6 @@ def test_order_pickle_and_empty():
     times = {"b": 5, "a": 5, "c": 9}
     rows = table([(1, name, "", "", 1, ps, ps, ps, 0, 0) for name, ps in times.items()])
     assert rows.by_self_time() == [2, 1, 0]
-    assert take(rows, [2]).name == ("c",)
     assert pickle.loads(pickle.dumps(rows)).name == rows.name
     assert len(combine([])) == 0
     assert OpTable(total_ps=3).with_total(9).idle_ps == 9

@@ -12,7 +12,6 @@ from tpu_profile_plugin.analysis.steps.host_steps import (
     gpu_class,
     host_class,
     is_explicit_marker,
-    longest,
     step_times,
 )
 from tpu_profile_plugin.analysis.steps.step_table import CLASSES, EventClass, drop_incomplete
@@ -153,10 +152,10 @@ def test_the_longest_device_marker_is_the_step_unless_a_host_marker_includes_it(
         return Spans(*columns, np.zeros(len(rows), np.uint8))
 
     device = spans((0, 10, 20), (0, 30, 40), (1, 50, 60))
-    assert longest(device) == {0: (10, 20), 1: (50, 60)}
+    assert device.longest() == {0: (10, 20), 1: (50, 60)}
     host = spans((0, 5, 45), (1, 55, 90), (2, 0, 3), (3, 7, 7))
     assert step_times(device, host) == {0: (5, 45), 1: (50, 60), 2: (0, 3)}
-    assert longest(spans((0, 10, 20), (0, 30, 45), (0, 50, 60))) == {0: (30, 45)}
+    assert spans((0, 10, 20), (0, 30, 45), (0, 50, 60)).longest() == {0: (30, 45)}
     assert step_times(device, spans((0, 10, 40), (1, 40, 60))) == {0: (10, 40), 1: (40, 60)}
 
 

@@ -14,8 +14,6 @@ from tpu_profile_plugin.analysis.steps.step_table import (
     SPARSE_CORE_IDS,
     StepTable,
     core_in_run,
-    host_among,
-    host_of,
     is_sparse,
     merge_steps,
 )
@@ -140,8 +138,7 @@ def test_whole_tables_are_taken_as_they_are():
 @pytest.mark.parametrize("core", [0, 7, 999])
 def test_ids_of_thousands_of_hosts_tell_hosts_and_kinds_of_cores_apart(host, core):
     dense, sparse = core_in_run(host, core), core_in_run(host, SPARSE_CORE_IDS + core)
-    assert (host_of(dense), is_sparse(dense)) == (host, False)
-    assert (host_of(sparse), is_sparse(sparse)) == (host, True)
+    assert (is_sparse(dense), is_sparse(sparse)) == (False, True)
     if host < 1000:
         assert dense == 1000 * host + core, "the ids that other clients know"
 
@@ -149,8 +146,3 @@ def test_ids_of_thousands_of_hosts_tell_hosts_and_kinds_of_cores_apart(host, cor
 def test_no_two_cores_share_an_id():
     ids = [core_in_run(host, core + kind) for host in range(998, 1003) for core in range(20) for kind in (0, 1_000_000)]
     assert len(set(ids)) == 200
-
-
-def test_ids_of_planes_that_are_too_large_for_a_host_stand_for_one_all_the_same():
-    assert [host_among(2, core) for core in (5, 1_005, 7_000, -3_000)] == [0, 1, 1, 0]
-    assert [host_among(1, core) for core in (5, 7_000)] == [0, 0]
