@@ -11,8 +11,12 @@ const OPS = 180_000;
 
 /** In the page: answers the page's request with as many ops, in stacks of four calls, instead of asking the server. */
 function answerWith(count) {
-  const cols = (ids, kinds) => ids.map((id, i) => ({ id, label: id, type: kinds[i] }));
-  const table = (ids, kinds, rows) => ({ cols: cols(ids, kinds), rows: rows.map((row) => ({ c: row.map((v) => ({ v })) })), p: {} });
+  const column = (id, kind, values) => ({ id, label: id, kind, unit: null, help: null, values });
+  const table = (ids, kinds, rows) => ({
+    columns: ids.map((id, i) => column(id, kinds[i], rows.map((row) => row[i]))),
+    rowCount: rows.length,
+    properties: {},
+  });
   const [text, number] = ["string", "number"];
   const frames = Array.from({ length: 20_000 }, (_, i) => [`/src/f${i % 50}.py`, `function_${i}`, 1 + (i % 900)]);
   const stacks = Array.from({ length: 20_000 }, (_, i) => [i, i % 2000, i % 200, i % 20]);
@@ -31,6 +35,7 @@ function answerWith(count) {
     place: "device",
     total_ps: 1e12,
     cores: 1,
+    left_out: [],
   });
   const original = window.fetch;
   window.fetch = (input, init) =>

@@ -298,6 +298,19 @@ export interface HloStats {
   readonly left_out: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** The distinct call stacks of a host's threads with Python frames, callers before what they call. */
+export interface HostPythonStacks {
+  readonly host: string;
+  /** Of frames; Python's begin with `$`. */
+  readonly names: readonly string[];
+  /** Position of each stack's innermost frame in `names`. */
+  readonly name: readonly number[];
+  /** Position of the caller's stack; -1 for threads. */
+  readonly parent: readonly number[];
+  /** Time without the frames called, over all runs. */
+  readonly self_ps: readonly number[];
+}
+
 /** Code of a host that idle time is attributed to. */
 export interface IdleCause {
   readonly name: string;
@@ -497,6 +510,12 @@ export interface ProgramMemoryOverTime {
   readonly left_out: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** The memory peak of a program. */
+export interface ProgramPeakSize {
+  readonly name: string;
+  readonly peak_bytes: number;
+}
+
 /** A number or text that shows a finding. */
 export interface Proof {
   readonly label: string;
@@ -512,6 +531,16 @@ export interface Proof {
   readonly file: string | null;
   /** Null without one. */
   readonly line: number | null;
+}
+
+/** Time of host threads by Python call stack. */
+export interface PythonStacks {
+  /** Those with Python frames. */
+  readonly hosts: readonly HostPythonStacks[];
+  /** Why there are none; null if there are some. */
+  readonly reason: string | null;
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** Rates that no op can exceed, per core of a device or of a CPU with all its threads; null if unknown. */
@@ -611,6 +640,41 @@ export interface ServedModel {
   readonly parameters: BatchingParameters | null;
 }
 
+/** Cost by source line of the chosen hosts; without ops the tables are empty. */
+export interface Source {
+  /** One row per source line, most self time first; what has no location is the last row. */
+  readonly lines: TableData;
+  /** One row per op, most self time first; `line` and `stack` are positions in `lines` and `stacks`. */
+  readonly ops: TableData;
+  /** What the program holds at its peak, the largest first, with `line` and `stack` as ops. */
+  readonly buffers: TableData;
+  /** Calls. */
+  readonly frames: TableData;
+  /** Positions of frames, innermost call first; empty without location. */
+  readonly stacks: readonly (readonly number[])[];
+  /** Null if no program has buffers. */
+  readonly memory: SourceMemory | null;
+  /** Where the ops ran. */
+  readonly place: "device" | "cpu" | "framework device" | "framework host";
+  /** Observed time, idle time included. */
+  readonly total_ps: number;
+  /** Number of device cores that times add up over; 0 if unknown. */
+  readonly cores: number;
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** The program whose memory is shown by line. */
+export interface SourceMemory {
+  /** `name(program id)`. */
+  readonly program: string;
+  /** The first that has it. */
+  readonly host: string;
+  readonly peak_bytes: number;
+  /** Those to choose from, the largest peak first, 200 at most. */
+  readonly programs: readonly ProgramPeakSize[];
+}
+
 /** The parts of every step on every device; all times are whole picoseconds. */
 export interface TimeBudget {
   readonly steps: BudgetSteps;
@@ -684,6 +748,8 @@ export interface Documents {
   readonly smart_suggestion: RunFindings;
   readonly time_budget: TimeBudget;
   readonly communication: Communication;
+  readonly source_view: Source;
   readonly memory_over_time: ProgramMemoryOverTime;
   readonly allocations_over_time: AllocationsOverTime;
+  readonly python_stacks: PythonStacks;
 }

@@ -31,6 +31,7 @@ def paths(found: Any) -> dict[str, float]:
     """Self time in us by path, from the thread on."""
     full: list[str] = []
     for name, parent in zip(found["name"], found["parent"], strict=True):
+        assert parent < len(full)  # callers come before what they call
         full.append((f"{full[parent]} > " if parent >= 0 else "") + found["names"][name])
     return {path: ps / US for path, ps in zip(full, found["self_ps"], strict=True) if ps}
 

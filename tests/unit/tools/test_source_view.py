@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from builders.answers import answer, run_of
+from builders.answers import answer, rows, run_of
 from builders.programs.buffers import allocation, assignment, buffer, instruction_id, trace
 from builders.programs.hlo import metadata_plane, op, program
 
@@ -55,17 +53,12 @@ PROFILE = metadata_plane(jit_f=(7, PROGRAM)) + EVENTS
 US = 1_000_000
 
 
-def rows(table: Any, *ids: str) -> list[tuple[Any, ...]]:
-    at = [[column["id"] for column in table["cols"]].index(name) for name in ids]
-    return [tuple(row["c"][i]["v"] for i in at) for row in table["rows"]]
-
-
 def test_time_and_memory_by_line() -> None:
     found = answer(TOOL, PROFILE)
     assert rows(found["lines"], "file", "function", "line", "self_ps", "ops", "peak_bytes") == [
-        ("/src/train.py", "loss", 12, 9 * US, 2, 300),  # b, and c, which has the line of what it copies
-        ("/src/train.py", "loss", 10, 4 * US, 1, 400),
-        ("no location", "", None, 2 * US, 1, 640),
+        ["/src/train.py", "loss", 12, 9 * US, 2, 300],  # b, and c, which has the line of what it copies
+        ["/src/train.py", "loss", 10, 4 * US, 1, 400],
+        ["no location", "", None, 2 * US, 1, 640],
     ]
     assert rows(found["lines"], "share")[0][0] == pytest.approx(60)
 
@@ -73,18 +66,18 @@ def test_time_and_memory_by_line() -> None:
 def test_ops_and_buffers_know_their_line_and_stack() -> None:
     found = answer(TOOL, PROFILE)
     frames = rows(found["frames"], "function", "line")
-    ops = {name: (line, [frames[int(i)] for i in found["stacks"][int(stack)]])
+    ops = {name: (line, [frames[i] for i in found["stacks"][int(stack)]])
            for name, line, stack in rows(found["ops"], "name", "line", "stack")}  # fmt: skip
     assert ops == {
-        "a": (1, [("loss", 10), ("main", 5)]),
-        "b": (0, [("loss", 12), ("main", 5)]),
-        "c": (0, [("loss", 12), ("main", 5)]),
+        "a": (1, [["loss", 10], ["main", 5]]),
+        "b": (0, [["loss", 12], ["main", 5]]),
+        "c": (0, [["loss", 12], ["main", 5]]),
         "lost": (2, []),
     }
     assert rows(found["buffers"], "name", "category", "framework_op", "line", "size") == [
-        ("p", "parameter", "params['w']", 2, 640),
-        ("a", "temporary", "jit(f)/add", 1, 400),
-        ("b", "temporary", "jit(f)/neg", 0, 300),
+        ["p", "parameter", "params['w']", 2, 640],
+        ["a", "temporary", "jit(f)/add", 1, 400],
+        ["b", "temporary", "jit(f)/neg", 0, 300],
     ]
     assert found["memory"]["peak_bytes"] == 1340
     assert found["place"] == "device"
@@ -105,7 +98,7 @@ def test_an_unknown_program_is_refused() -> None:
 
 def test_a_profile_without_ops_has_empty_tables() -> None:
     found = answer(TOOL, 'plane 1 "/host:CPU"')
-    assert (found["lines"]["rows"], found["ops"]["rows"], found["memory"]) == ([], [], None)
+    assert (rows(found["lines"]), rows(found["ops"]), found["memory"]) == ([], [], None)
 
 
 def test_ops_that_contain_others_have_no_work_of_their_own() -> None:
@@ -118,4 +111,4 @@ plane 2 "/device:TPU:0" {device_type_string="TPU v9"}
     2us +6us "%dot = f32[] dot()"
 """
     found = answer(TOOL, text)
-    assert rows(found["lines"], "line", "self_ps", "flops") == [(4, 6 * US, 900), (3, 4 * US, None)]
+    assert rows(found["lines"], "line", "self_ps", "flops") == [[4, 6 * US, 900], [3, 4 * US, None]]

@@ -1,35 +1,23 @@
-"""The answer of the source tool.
-
-An object:
-
-* `lines`: DataTable, one row per source line, most self time first; what has no location is the last row;
-* `ops`: DataTable, one row per op, most self time first; `line` and `stack` are positions in `lines` and `stacks`;
-* `buffers`: DataTable of what the program holds at its peak, the largest first, likewise;
-* `frames`: DataTable of calls; `stacks` [positions of frames, innermost call first];
-* `memory` {program, host, peak_bytes, programs: [{name, peak_bytes}]}; null if no program has buffers;
-* `place`: where the ops ran ("device", "cpu", "framework device" or "framework host"); `total_ps`: observed time, idle
-  time included; `cores`: number of device cores that times add up over, 0 if unknown.
-"""
+"""Source: time, FLOPs, bytes and memory at the peak by file, function and line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.hlo.source import Frame
 from tpu_profile_plugin.analysis.ops.source_lines import NO_LOCATION
-from tpu_profile_plugin.columns.arrays import F64, I64
+from tpu_profile_plugin.columns.arrays import F64
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.run.facts import lacks_devices
 from tpu_profile_plugin.run.figures.memory import MemoryAtPeak, run_program_peaks
-from tpu_profile_plugin.run.figures.op import Stack
+from tpu_profile_plugin.run.figures.ops import Place
 from tpu_profile_plugin.run.figures.source import SourceProfile
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Table, integers, numbers, texts
+from tpu_profile_plugin.tables.document import Document
+from tpu_profile_plugin.tables.table import Table, attributes, integers, numbers, texts
 from tpu_profile_plugin.tools.params import Param
-from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 
@@ -77,58 +65,94 @@ FRAMES = (
 )
 
 
-def build(run: Run, query: Query) -> Json:
-    """Lines, ops and buffers of the chosen hosts; without ops the same tables, empty."""
+@dataclass(frozen=True)
+class ProgramPeakSize:
+    """The memory peak of a program."""
+
+    name: str
+    peak_bytes: int
+
+
+@dataclass(frozen=True)
+class SourceMemory:
+    """The program whose memory is shown by line.
+
+    Attributes:
+      program: `name(program id)`.
+      host: the first that has it.
+      programs: those to choose from, the largest peak first, 200 at most.
+    """
+
+    program: str
+    host: str
+    peak_bytes: int
+    programs: Sequence[ProgramPeakSize]
+
+
+@dataclass(frozen=True)
+class Source(Document):
+    """Cost by source line of the chosen hosts; without ops the tables are empty.
+
+    Attributes:
+      lines: one row per source line, most self time first; what has no location is the last row.
+      ops: one row per op, most self time first; `line` and `stack` are positions in `lines` and `stacks`.
+      buffers: what the program holds at its peak, the largest first, with `line` and `stack` as ops.
+      frames: calls.
+      stacks: positions of frames, innermost call first; empty without location.
+      memory: null if no program has buffers.
+      place: where the ops ran.
+      total_ps: observed time, idle time included.
+      cores: number of device cores that times add up over; 0 if unknown.
+    """
+
+    lines: Table
+    ops: Table
+    buffers: Table
+    frames: Table
+    stacks: Sequence[Sequence[int]] = ()
+    memory: SourceMemory | None = None
+    place: Place = "device"
+    total_ps: int = 0
+    cores: int = 0
+
+
+def build(run: Run, query: Query) -> Source:
+    """Lines, ops and buffers of the chosen hosts."""
     try:
-        found = run.source_profile(query.text("module_name"))
+        profile = run.source_profile(query.text("module_name"))
     except NoData:
-        return Json(_empty())
-    stacks = _Stacks()
-    ops, buffers = _ops(found, stacks.codes(found.stacks)), _buffers(found, stacks)
-    listed = stacks.listed()
-    return Json(
-        {
-            "lines": _lines(found),
-            "ops": ops,
-            "buffers": buffers,
-            "frames": stacks.table(),
-            "stacks": listed,
-            "memory": None if found.memory is None else _memory(found.memory, run),
-            "place": found.ops.place,
-            "total_ps": found.ops.total_ps,
-            "cores": 0 if found.ops.summary is None else found.ops.summary.environment.device_cores,
-        }
+        declared = (LINES, OPS, BUFFERS, FRAMES)
+        lines, no_ops, buffers, calls = (Table(columns, [[] for _ in columns]) for columns in declared)
+        return Source(lines, no_ops, buffers, calls)
+    ops, memory = profile.ops, profile.memory
+    held = () if memory is None else memory.buffers
+    every = [*profile.stacks, *(buffer.stack for buffer in held)]
+    stacks = {stack: number for number, stack in enumerate(dict.fromkeys(every))}
+    frames = {frame: number for number, frame in enumerate(dict.fromkeys(frame for stack in stacks for frame in stack))}
+    numbered = [stacks[stack] for stack in every]
+    return Source(
+        lines=_lines(profile),
+        ops=_ops(profile, numbered[: len(ops)]),
+        buffers=Table(
+            BUFFERS,
+            {
+                **attributes(held, "name", "shape", "category", "framework_op"),
+                "line": profile.lines.of_buffer,
+                "stack": numbered[len(ops) :],
+                "size": np.zeros(0, np.int64) if memory is None else memory.size,
+            },
+        ),
+        frames=Table(FRAMES, list(zip(*frames, strict=True)) or [[] for _ in FRAMES]),
+        stacks=[[frames[frame] for frame in stack] for stack in stacks],
+        memory=None if memory is None else _memory(memory, run),
+        place=ops.place,
+        total_ps=ops.total_ps,
+        cores=0 if ops.summary is None else ops.summary.environment.device_cores,
     )
 
 
-def _empty() -> dict[str, Any]:
-    tables = {"lines": LINES, "ops": OPS, "buffers": BUFFERS, "frames": FRAMES}
-    empty = {name: Table(columns, [[] for _ in columns]) for name, columns in tables.items()}
-    return {**empty, "stacks": [], "memory": None, "place": "device", "total_ps": 0, "cores": 0}
-
-
-class _Stacks:
-    """Numbers call stacks and the frames in them."""
-
-    def __init__(self) -> None:
-        self._stacks: dict[Stack, int] = {}
-        self._frames: dict[Frame, int] = {}
-
-    def codes(self, stacks: Iterable[Stack]) -> list[int]:
-        """The numbers of stacks."""
-        return [self._stacks.setdefault(stack, len(self._stacks)) for stack in stacks]
-
-    def listed(self) -> list[list[int]]:
-        """The stacks as positions of frames."""
-        return [[self._frames.setdefault(frame, len(self._frames)) for frame in stack] for stack in self._stacks]
-
-    def table(self) -> Table:
-        """The frames of the stacks listed so far."""
-        return Table(FRAMES, list(zip(*self._frames, strict=True)) or [[] for _ in FRAMES])
-
-
-def _lines(found: SourceProfile) -> Table:
-    lines = found.lines
+def _lines(profile: SourceProfile) -> Table:
+    lines = profile.lines
     total = max(1, int(lines.self_ps.sum()))
     return Table(
         LINES,
@@ -149,42 +173,28 @@ def _known(work: F64) -> F64:
     return np.where(work > 0, work, np.nan)
 
 
-def _ops(found: SourceProfile, stacks: list[int]) -> Table:
-    ops = found.ops
+def _ops(profile: SourceProfile, stacks: Sequence[int]) -> Table:
+    ops = profile.ops
+    summary, rows = ops.summary, ops.rows.tolist()
+    modules = [0] * len(rows) if summary is None else [summary.records.table.module[row] for row in rows]
+    names = ("name", "program", "category", "framework_op", "self_ps", "occurrences")
     return Table(
         OPS,
         {
-            "program_id": _program_ids(found),
-            "line": found.lines.of_op,
+            **{name: getattr(ops, name) for name in names},
+            "program_id": [str(module) if module else "" for module in modules],
+            "line": profile.lines.of_op,
             "stack": stacks,
-            "flops": _known(found.flops),
-            "bytes": _known(found.bytes),
-            **{name: getattr(ops, name) for name in ("name", "program", "category", "framework_op")},
-            "self_ps": ops.self_ps,
-            "occurrences": ops.occurrences,
+            "flops": _known(profile.flops),
+            "bytes": _known(profile.bytes),
         },
     )
 
 
-def _program_ids(found: SourceProfile) -> list[str]:
-    summary, rows = found.ops.summary, found.ops.rows.tolist()
-    modules = (0 for _ in rows) if summary is None else (summary.records.table.module[row] for row in rows)
-    return [str(module) if module else "" for module in modules]
-
-
-def _buffers(found: SourceProfile, stacks: _Stacks) -> Table:
-    held = () if found.memory is None else found.memory.buffers
-    size: I64 = np.zeros(0, np.int64) if found.memory is None else found.memory.size
-    names = ("name", "shape", "category", "framework_op")
-    data: dict[str, Any] = {name: [getattr(one, name) for one in held] for name in names}
-    numbered = stacks.codes(one.stack for one in held)
-    return Table(BUFFERS, {**data, "line": found.lines.of_buffer, "stack": numbered, "size": size})
-
-
-def _memory(memory: MemoryAtPeak, run: Run) -> dict[str, Any]:
-    peaks = run_program_peaks(run)
-    listed = [{"name": name, "peak_bytes": peak} for name, peak in list(peaks.items())[:_MOST_PROGRAMS] if peak]
-    return {"program": memory.program, "host": memory.host, "peak_bytes": memory.peak_bytes, "programs": listed}
+def _memory(memory: MemoryAtPeak, run: Run) -> SourceMemory:
+    peaks = list(run_program_peaks(run).items())[:_MOST_PROGRAMS]
+    programs = [ProgramPeakSize(name, peak) for name, peak in peaks if peak]
+    return SourceMemory(memory.program, memory.host, memory.peak_bytes, programs)
 
 
 TOOL = Tool(

@@ -1,33 +1,58 @@
-"""The answer about Python on hosts.
-
-An object: `hosts` [{host, names [texts], name [positions in `names`], parent [positions of callers, -1 for threads],
-self_ps}], columns of the distinct call stacks of the threads with Python frames; `reason` why there is none, else null.
-"""
+"""Python on hosts: time of the threads with Python frames by call stack."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tools.payload import Json
+from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 
 
-def build(run: Run, query: Query) -> Json:
+@dataclass(frozen=True)
+class HostPythonStacks:
+    """The distinct call stacks of a host's threads with Python frames, callers before what they call.
+
+    Attributes:
+      names: of frames; Python's begin with `$`.
+      name: position of each stack's innermost frame in `names`.
+      parent: position of the caller's stack; -1 for threads.
+      self_ps: time without the frames called, over all runs.
+    """
+
+    host: str
+    names: Sequence[str]
+    name: I64
+    parent: I64
+    self_ps: I64
+
+
+@dataclass(frozen=True)
+class PythonStacks(Document):
+    """Time of host threads by Python call stack.
+
+    Attributes:
+      hosts: those with Python frames.
+      reason: why there are none; null if there are some.
+    """
+
+    hosts: Sequence[HostPythonStacks] = ()
+    reason: str | None = None
+
+
+def build(run: Run, query: Query) -> PythonStacks:
     """The stacks of the chosen hosts."""
     try:
-        found = run.python_stacks()
+        by_host = run.python_stacks().hosts
     except NoData as error:
-        return Json({"hosts": [], "reason": error.message})
-    hosts = [
-        {
-            "host": name,
-            "names": list(stacks.names),
-            **{column: getattr(stacks, column) for column in ("name", "parent", "self_ps")},
-        }
-        for name, stacks in found.hosts
-    ]
-    return Json({"hosts": hosts, "reason": None})
+        return PythonStacks(reason=error.message)
+    return PythonStacks(
+        [HostPythonStacks(host, stacks.names, stacks.name, stacks.parent, stacks.self_ps) for host, stacks in by_host]
+    )
 
 
 TOOL = Tool(

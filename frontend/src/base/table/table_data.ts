@@ -31,6 +31,11 @@ export interface TableData {
   properties: Readonly<Record<string, string>>;
 }
 
+/** The rows of a table as objects with a member per column; their type is the caller's word. */
+export function rowsOf<Row extends object>({ columns, rowCount }: TableData): Row[] {
+  return Array.from({ length: rowCount }, (_, row) => Object.fromEntries(columns.map(({ id, values }) => [id, values[row]])) as Row);
+}
+
 /** Natural order (`fusion.2` before `fusion.10`), otherwise by code unit, independent of the locale. */
 export function compareNatural(a: string, b: string): number {
   let i = 0;

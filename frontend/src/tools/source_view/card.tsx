@@ -5,10 +5,10 @@ import { toolPatch } from "../../page/page_state";
 import { Figures } from "../../widgets/content/figures";
 import { Link } from "../../widgets/content/link";
 import type { Patch } from "../../widgets/content/link";
-import type { Buffer, Op, Source } from "./decode";
+import type { Source } from "../../base/documents";
 import { SourceText } from "./text";
-import { leavesOf, linesOf } from "./tree";
-import type { Measure, Node } from "./tree";
+import { callsOf, leavesOf, linesOf } from "./tree";
+import type { Buffer, Frame, Measure, Node, Op } from "./tree";
 
 /** Keys of the address that belong to this page. */
 export const OWN_KEYS = [
@@ -82,7 +82,7 @@ export function Card({ node, root, source, host, client, measure, perStep, onClo
       <Figures items={figures(node, root, perStep)} />
       {ops.length > 0 ? <Ops ops={ops} open={open} /> : null}
       {buffers.length > 0 ? <Buffers buffers={buffers} program={source.memory?.program ?? ""} open={open} /> : null}
-      <Stack stack={(node.op ?? node.buffer ?? ops[0])?.stack ?? []} source={source} />
+      <Stack calls={callsOf(source)((node.op ?? node.buffer ?? ops[0])?.stack ?? -1)} />
     </aside>
   );
 }
@@ -132,21 +132,21 @@ function Ops({ ops, open }: { ops: readonly Op[]; open: Open }) {
       <h3>{plural(ops.length, "op")}</h3>
       <ul class="src-list">
         {ops.slice(0, MOST).map((op) => (
-          <li key={`${op.programId} ${op.name}`}>
-            <span class="src-item" data-tip={op.framework || op.name}>
+          <li key={`${op.program_id} ${op.name}`}>
+            <span class="src-item" data-tip={op.framework_op || op.name}>
               {op.name} <span class="dim">{op.category}</span>
             </span>
-            <span class="number" data-tip={formatExact(op.selfPs, "ps")}>
-              {formatTime(op.selfPs)}
+            <span class="number" data-tip={formatExact(op.self_ps, "ps")}>
+              {formatTime(op.self_ps)}
             </span>
             <span class="src-links">
-              {op.programId === "" ? (
+              {op.program_id === "" ? (
                 <Link to={open("framework_op_stats", { "t1.filter": `operation~=${op.name.replace(/[\\,;~]/g, "\\$&")}` })}>Stats</Link>
               ) : (
                 <>
-                  <Link to={open("hlo_stats", { op: op.name, program: op.programId })}>Stats</Link>
-                  <Link to={open("op_profile", { op: op.name, program_id: op.programId })}>Profile</Link>
-                  <Link to={open("graph_viewer", { program_id: op.programId, node_name: op.name })}>Graph</Link>
+                  <Link to={open("hlo_stats", { op: op.name, program: op.program_id })}>Stats</Link>
+                  <Link to={open("op_profile", { op: op.name, program_id: op.program_id })}>Profile</Link>
+                  <Link to={open("graph_viewer", { program_id: op.program_id, node_name: op.name })}>Graph</Link>
                 </>
               )}
             </span>
@@ -165,8 +165,8 @@ function Buffers({ buffers, program, open }: { buffers: readonly Buffer[]; progr
       <ul class="src-list">
         {buffers.slice(0, MOST).map((buffer, i) => (
           <li key={i}>
-            <span class="src-item" data-tip={`${buffer.shape}\n${buffer.framework}`}>
-              {buffer.framework !== "" && buffer.category === "parameter" ? buffer.framework : buffer.name}{" "}
+            <span class="src-item" data-tip={`${buffer.shape}\n${buffer.framework_op}`}>
+              {buffer.framework_op !== "" && buffer.category === "parameter" ? buffer.framework_op : buffer.name}{" "}
               <span class="dim">{buffer.category}</span>
             </span>
             <span class="number" data-tip={formatExact(buffer.size, "bytes")}>
@@ -184,20 +184,17 @@ function Buffers({ buffers, program, open }: { buffers: readonly Buffer[]; progr
   );
 }
 
-function Stack({ stack, source }: { stack: readonly number[]; source: Source }) {
-  if (stack.length < 2) return null;
+function Stack({ calls }: { calls: readonly Frame[] }) {
+  if (calls.length < 2) return null;
   return (
     <details>
       <summary>Call stack of the largest op</summary>
       <ol class="src-stack">
-        {stack.map((at, i) => {
-          const frame = source.frames[at];
-          return (
-            <li key={i}>
-              {frame?.name} <span class="dim">{`${frame?.file ?? ""}:${String(frame?.line ?? 0)}`}</span>
-            </li>
-          );
-        })}
+        {calls.map((call, i) => (
+          <li key={i}>
+            {call.function} <span class="dim">{`${call.file}:${String(call.line)}`}</span>
+          </li>
+        ))}
       </ol>
     </details>
   );

@@ -1,11 +1,10 @@
 import { expect, it } from "vitest";
 import { layoutFlame } from "../../base/flame/flame";
-import { readSource } from "./decode";
 import { framesOf } from "./frames";
 import { answerOf } from "./testing";
 
-const RUN = readSource(answerOf({ dot: 60e6, add: 30e6, lost: 10e6 }));
-const BASE = readSource(answerOf({ dot: 20e6, add: 30e6, lost: 0, file: "/old/src/train.py" }));
+const RUN = answerOf({ dot: 60e6, add: 30e6, lost: 10e6 });
+const BASE = answerOf({ dot: 20e6, add: 30e6, lost: 0, file: "/old/src/train.py" });
 const shown = (root: Parameters<typeof layoutFlame>[0]): [number, string, number][] => {
   const flame = layoutFlame(root);
   return flame.nodes.map(({ name, value }, i) => [flame.depth[i] ?? 0, name, value]);

@@ -2,21 +2,21 @@
 import type { FlameNode } from "../../base/flame/flame";
 import { flameOfPaths } from "../../base/flame/paths";
 import type { FramePath } from "../../base/flame/paths";
-import type { Source } from "./decode";
-import { NO_LOCATION, NO_SCOPE, filesOf, sameFiles } from "./tree";
-import type { Grouping, Measure } from "./tree";
+import type { Source } from "../../base/documents";
+import { NO_LOCATION, NO_SCOPE, buffersOf, callsOf, filesOf, opsOf, sameFiles } from "./tree";
+import type { Frame, Grouping, Measure } from "./tree";
 
 interface Leaf {
   name: string;
   scope: string;
-  stack: readonly number[];
+  stack: number;
   value: number;
 }
 
 /** What has a value in a measure. */
 function leavesOf(source: Source, measure: Measure): Leaf[] {
   if (measure === "peak")
-    return source.buffers.map(({ name, category, framework, stack, size }) => ({
+    return buffersOf(source).map(({ name, category, framework_op: framework, stack, size }) => ({
       // Arguments are known by their path.
       name: category === "parameter" && framework !== "" ? framework : name,
       scope: framework,
@@ -24,34 +24,34 @@ function leavesOf(source: Source, measure: Measure): Leaf[] {
       value: size,
     }));
   const ofFramework = source.place.startsWith("framework");
-  return source.ops.map((op) => ({
+  return opsOf(source).map((op) => ({
     name: op.name,
-    scope: ofFramework ? op.name.split("/").slice(0, -1).join("/") : op.framework,
+    scope: ofFramework ? op.name.split("/").slice(0, -1).join("/") : op.framework_op,
     stack: op.stack,
-    value: measure === "time" ? op.selfPs : op[measure],
+    value: (measure === "time" ? op.self_ps : op[measure]) ?? 0,
   }));
 }
 
-function pathOf(source: Source, { name, scope, stack, value }: Leaf, by: Grouping, file: (file: string) => string): FramePath {
+function pathOf({ name, scope, stack, value }: Leaf, by: Grouping, calls: (stack: number) => readonly Frame[]): FramePath {
   if (by === "scope") {
     const scopes = scope.split("/").filter(Boolean);
     return { names: [...(scopes.length > 0 ? scopes : [NO_SCOPE]), name], value };
   }
-  const frames = [...stack].reverse().flatMap((at) => {
-    const frame = source.frames[at];
-    return frame === undefined ? [] : [{ ...frame, file: file(frame.file) }];
-  });
+  const frames = [...calls(stack)].reverse();
   if (frames.length === 0) return { names: [NO_LOCATION, name], value };
   const short = frames.map((frame) => `${frame.file.replace(/^.*[\\/]/, "")}:${String(frame.line)}`);
   return {
-    names: [...frames.map((frame, i) => (frame.name === "" ? (short[i] ?? "") : `${frame.name} (${short[i] ?? ""})`)), name],
+    names: [...frames.map((frame, i) => (frame.function === "" ? (short[i] ?? "") : `${frame.function} (${short[i] ?? ""})`)), name],
     value,
     places: [...frames.map((frame) => `${frame.file}:${String(frame.line)}`), ""],
   };
 }
 
-const pathsOf = (source: Source, by: Grouping, measure: Measure, steps: number, file: (file: string) => string): FramePath[] =>
-  leavesOf(source, measure).map((leaf) => pathOf(source, { ...leaf, value: leaf.value / (measure === "peak" ? 1 : steps) }, by, file));
+function pathsOf(source: Source, by: Grouping, measure: Measure, steps: number, fileOf: (file: string) => string): FramePath[] {
+  const calls = callsOf(source);
+  const renamed = (stack: number): Frame[] => calls(stack).map((frame) => ({ ...frame, file: fileOf(frame.file) }));
+  return leavesOf(source, measure).map((leaf) => pathOf({ ...leaf, value: leaf.value / (measure === "peak" ? 1 : steps) }, by, renamed));
+}
 
 /** The frames of a measure; with a base, those of both sides. */
 export function framesOf(

@@ -3,20 +3,18 @@ import { formatBytes, formatPercent, formatTime } from "../../base/format";
 import { numberColumn, textColumn, makeTable } from "../../base/table/columns";
 import type { TableColumn, TableData } from "../../base/table/table_data";
 import { overCores } from "../../page/op_request";
-import type { Frame, Source } from "./decode";
+import type { Source } from "../../base/documents";
 import { LABELS, UNITS } from "./grid";
-import { difference } from "./tree";
-import type { Measure, Node } from "./tree";
+import { buffersOf, difference, opsOf, placesOf } from "./tree";
+import type { Frame, Measure, Node } from "./tree";
 
-const shown = ({ file, name, line }: Frame): string => `${file.replace(/^.*[\\/]/, "")}:${String(line)}${name === "" ? "" : ` (${name})`}`;
+const shown = ({ file, function: name, line }: Frame): string =>
+  `${file.replace(/^.*[\\/]/, "")}:${String(line)}${name === "" ? "" : ` (${name})`}`;
 
 /** The line with most of something; null if nothing has a line. */
-function largest(source: Source, of: (line: number) => number): { place: Frame; value: number } | null {
-  const best = source.places.reduce<number | null>(
-    (most, place, i) => (place !== null && (most === null || of(i) > of(most)) ? i : most),
-    null,
-  );
-  const place = best === null ? null : (source.places[best] ?? null);
+function largest(places: readonly (Frame | null)[], of: (line: number) => number): { place: Frame; value: number } | null {
+  const best = places.reduce<number | null>((most, place, i) => (place !== null && (most === null || of(i) > of(most)) ? i : most), null);
+  const place = best === null ? null : (places[best] ?? null);
   return best === null || place === null || of(best) <= 0 ? null : { place, value: of(best) };
 }
 
@@ -34,33 +32,33 @@ const WHERE: Readonly<Record<string, string>> = {
 };
 
 export function summaryOf(source: Source): { headline: string; lines: string[] } {
-  const total = source.ops.reduce((sum, { selfPs }) => sum + selfPs, 0);
+  const [places, ops] = [placesOf(source), opsOf(source)];
+  const total = ops.reduce((sum, { self_ps }) => sum + self_ps, 0);
   const time = sumsOf(
-    source.ops,
+    ops,
     ({ line }) => line,
-    ({ selfPs }) => selfPs,
+    ({ self_ps }) => self_ps,
   );
   const size = sumsOf(
-    source.buffers,
+    buffersOf(source),
     ({ line }) => line,
     (buffer) => buffer.size,
   );
   const percent = (part: number, all: number): string => formatPercent(all > 0 ? (100 * part) / all : 0);
   const what = WHERE[source.place] ?? "op time";
-  const [slowest, biggest] = [largest(source, time), largest(source, size)];
-  const none = source.places.findIndex((place) => place === null);
+  const [slowest, biggest] = [largest(places, time), largest(places, size)];
+  const none = places.findIndex((place) => place === null);
   const lost = none < 0 ? 0 : time(none);
   const lines = [`${formatTime(total)} of ${what}${overCores(source.cores || null)}.`];
   if (slowest !== null)
     lines[0] +=
       lost > 0 ? ` ${percent(lost, total)} has no location: its ops are in the row "no location".` : " All of it has a source line.";
-  else if (source.ops.some(({ category }) => category.startsWith("aten::")))
-    lines.push("PyTorch's profiler records lines with with_stack=True.");
+  else if (ops.some(({ category }) => category.startsWith("aten::"))) lines.push("PyTorch's profiler records lines with with_stack=True.");
   if (source.memory !== null) {
-    const { program, peakBytes } = source.memory;
+    const { program, peak_bytes: peak } = source.memory;
     lines.push(
-      `Memory peak of ${program}: ${formatBytes(peakBytes)}` +
-        (biggest === null ? "." : `, ${percent(biggest.value, peakBytes)} of it for ${shown(biggest.place)}.`),
+      `Memory peak of ${program}: ${formatBytes(peak)}` +
+        (biggest === null ? "." : `, ${percent(biggest.value, peak)} of it for ${shown(biggest.place)}.`),
     );
   }
   const headline =

@@ -20,6 +20,10 @@ it("shows the tree, and the details and text of a linked line", async () => {
     "30 us10import jax",
     "60 us12import jax",
   ]);
+  expect([...shown.root.querySelectorAll(".src-stack li")].map((call) => call.textContent)).toEqual([
+    "loss /src/train.py:12",
+    "main /src/main.py:5",
+  ]);
   const links = [...shown.root.querySelectorAll<HTMLAnchorElement>(".src-list a")].map((link) => new URL(link.href, "http://x").search);
   expect(links).toEqual([
     "?op=dot&tool=hlo_stats&host=h&program=7",

@@ -15,8 +15,8 @@ import { useLoad } from "../../widgets/status/use_load";
 import { toCsv } from "../../widgets/table/model/csv";
 import "../../widgets/content/card.css";
 import { Card } from "./card";
-import { readSource } from "./decode";
-import type { Source } from "./decode";
+import { documentOf } from "../../api/client";
+import type { Source } from "../../base/documents";
 import { framesOf } from "./frames";
 import { Grid, LABELS, UNITS } from "./grid";
 import { summaryOf, treeTable } from "./model";
@@ -39,10 +39,10 @@ function Lines(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
   const program = useKey(state, "module_name");
   const params = { run, tag: tool.id, host: host ?? undefined, module_name: program ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readSource(await client.json<unknown>("page", params, { signal })));
+  const answer = useLoad(JSON.stringify(params), (signal) => documentOf(client, "source_view", params, { signal }));
   if (answer.data === null)
     return <Pending answer={answer} page={page} what={`Adding up the source lines of ${plural(hostCount(tool, host, hosts), "host")}`} />;
-  if (answer.data.ops.length === 0)
+  if (answer.data.ops.rowCount === 0)
     return (
       <Panel
         tone="empty"
@@ -72,7 +72,7 @@ function Content({ page, source, params }: ContentProps) {
   ];
   const by: Grouping = GROUPINGS.find((one) => one === group) ?? (hasLines(source) ? "line" : "scope");
   const byDifference = order === "difference";
-  const { base, found } = useComparedBase(page, { read: readSource, params });
+  const { base, found } = useComparedBase<Source>(page, { params });
   const per = usePerStep(page, found);
   const root = useMemo(() => sourceTree(source, by, base.data, base.data === null ? null : per.steps), [source, by, base.data, per.steps]);
   const measures = MEASURES.filter((one) => root.sums[one] > 0 || (root.base?.[one] ?? 0) > 0);

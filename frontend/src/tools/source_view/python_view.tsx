@@ -11,15 +11,14 @@ import { FlameGraph } from "../../widgets/flame/flame";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { Panel } from "../../widgets/status/panel";
 import { useLoad } from "../../widgets/status/use_load";
-import { pythonFrames, readPython } from "./python";
-import type { PythonStacks } from "./python";
-
-const TOOL = "python_stacks";
+import { documentOf } from "../../api/client";
+import type { PythonStacks } from "../../base/documents";
+import { pythonFrames } from "./python";
 
 export function PythonView({ page, onBack }: { page: PageProps; onBack: () => void }) {
   const { run, host, client } = page;
-  const params = { run, tag: TOOL, host: host ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readPython(await client.json<unknown>("page", params, { signal })));
+  const params = { run, tag: "python_stacks", host: host ?? undefined };
+  const answer = useLoad(JSON.stringify(params), (signal) => documentOf(client, "python_stacks", params, { signal }));
   const back = (
     <button type="button" class="button" onClick={onBack}>
       Show the lines of devices
@@ -49,7 +48,7 @@ interface FramesProps {
 
 function Frames({ page, stacks, params, onBack }: FramesProps) {
   const { state, run, host } = page;
-  const { base, found } = useComparedBase(page, { read: readPython, params });
+  const { base, found } = useComparedBase<PythonStacks>(page, { params });
   const per = usePerStep(page, found);
   const root = useMemo(() => pythonFrames(stacks, base.data, base.data === null ? null : per.steps), [stacks, base.data, per.steps]);
   const headline = useMemo(() => pythonHeadline(stacks), [stacks]);

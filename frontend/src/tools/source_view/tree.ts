@@ -1,6 +1,53 @@
 // The tree of files, functions, lines and ops, or of name scopes; with a base, both sides in one tree. Pure.
-import { compareNatural } from "../../base/table/table_data";
-import type { Buffer, Frame, Op, Source } from "./decode";
+import { columnOf } from "../../api/payload/fields";
+import type { Source } from "../../base/documents";
+import { compareNatural, rowsOf } from "../../base/table/table_data";
+
+export interface Frame {
+  file: string;
+  /** "" if unknown. */
+  function: string;
+  line: number;
+}
+
+/** A row of `Source.ops`. */
+export interface Op {
+  name: string;
+  program_id: string;
+  program: string;
+  category: string;
+  framework_op: string;
+  line: number;
+  stack: number;
+  self_ps: number;
+  occurrences: number;
+  flops: number | null;
+  bytes: number | null;
+}
+
+/** A row of `Source.buffers`. */
+export interface Buffer {
+  name: string;
+  shape: string;
+  category: string;
+  framework_op: string;
+  line: number;
+  stack: number;
+  size: number;
+}
+
+export const opsOf = ({ ops }: Source): Op[] => rowsOf<Op>(ops);
+export const buffersOf = ({ buffers }: Source): Buffer[] => rowsOf<Buffer>(buffers);
+
+/** The source lines; null: no location. */
+export const placesOf = ({ lines }: Source): (Frame | null)[] =>
+  rowsOf<Frame & { line: number | null }>(lines).map((frame) => (frame.line === null ? null : frame));
+
+/** The calls of a stack, innermost first. */
+export function callsOf({ stacks, frames }: Source): (stack: number) => Frame[] {
+  const calls = rowsOf<Frame>(frames);
+  return (stack) => (stacks[stack] ?? []).flatMap((frame) => calls[frame] ?? []);
+}
 
 export const GROUPINGS = ["line", "scope"] as const;
 export type Grouping = (typeof GROUPINGS)[number];
@@ -38,8 +85,8 @@ interface Step {
 /** File, function and line of what is from a line. */
 function linePath(place: Frame | null | undefined): Step[] {
   if (!place) return [{ kind: "none", label: NO_LOCATION }];
-  const file: Step = { kind: "file", label: place.file, place: { ...place, name: "", line: 0 } };
-  const of: Step[] = place.name === "" ? [] : [{ kind: "function", label: place.name, place: { ...place, line: 0 } }];
+  const file: Step = { kind: "file", label: place.file, place: { ...place, function: "", line: 0 } };
+  const of: Step[] = place.function === "" ? [] : [{ kind: "function", label: place.function, place: { ...place, line: 0 } }];
   return [file, ...of, { kind: "line", label: `line ${String(place.line)}`, place }];
 }
 
@@ -97,7 +144,7 @@ function addTo(node: Node, sums: Sums, ofBase: boolean): void {
 
 /** The name of an op in the tree: with its program if ops of several programs have the name. */
 const opLabel = (op: Op, several: ReadonlySet<string>): string =>
-  several.has(op.name) ? `${op.name} @ ${op.program || op.programId}` : op.name;
+  several.has(op.name) ? `${op.name} @ ${op.program || op.program_id}` : op.name;
 
 function sharedNames(ops: readonly Op[]): Set<string> {
   const seen = new Set<string>();
@@ -113,26 +160,24 @@ interface Side {
 }
 
 function addSide(builder: Builder, { source, ofBase, steps, file }: Side, by: Grouping): void {
-  const several = sharedNames(source.ops);
+  const [ops, places] = [opsOf(source), placesOf(source)];
+  const several = sharedNames(ops);
   const placeOf = (line: number): Frame | null => {
-    const place = source.places[line] ?? null;
+    const place = places[line] ?? null;
     return place === null ? null : { ...place, file: file(place.file) };
   };
   const pathOf = (line: number, framework: string): Step[] => (by === "line" ? linePath(placeOf(line)) : scopePath(framework));
   const ofFramework = source.place.startsWith("framework");
-  for (const op of source.ops) {
+  for (const op of ops) {
     // The name of a framework's op is its path.
-    const above = ofFramework && by === "scope" ? scopePath(op.name).slice(0, -1) : pathOf(op.line, op.framework);
+    const above = ofFramework && by === "scope" ? scopePath(op.name).slice(0, -1) : pathOf(op.line, op.framework_op);
     const path: Step[] = [...above, { kind: "op", label: opLabel(op, several) }];
-    builder.add(
-      path,
-      { time: op.selfPs / steps, peak: 0, flops: op.flops / steps, bytes: op.bytes / steps, runs: op.runs / steps },
-      ofBase,
-    );
+    const [flops, bytes] = [(op.flops ?? 0) / steps, (op.bytes ?? 0) / steps];
+    builder.add(path, { time: op.self_ps / steps, peak: 0, flops, bytes, runs: op.occurrences / steps }, ofBase);
     if (!ofBase) builder.leaf(path, { op, buffer: null });
   }
-  for (const buffer of source.buffers) {
-    const path: Step[] = [...pathOf(buffer.line, buffer.framework), { kind: "buffer", label: buffer.name || "unknown" }];
+  for (const buffer of buffersOf(source)) {
+    const path: Step[] = [...pathOf(buffer.line, buffer.framework_op), { kind: "buffer", label: buffer.name || "unknown" }];
     builder.add(path, { ...noSums(), peak: buffer.size }, ofBase);
     if (!ofBase) builder.leaf(path, { op: null, buffer });
   }
@@ -160,7 +205,7 @@ export function sameFiles(run: readonly string[], base: readonly string[]): (fil
   return (file) => renamed.get(file) ?? file;
 }
 
-export const filesOf = ({ places }: Source): string[] => places.flatMap((place) => (place === null ? [] : [place.file]));
+export const filesOf = (source: Source): string[] => placesOf(source).flatMap((place) => (place === null ? [] : [place.file]));
 
 /** The tree of a run, with a base that of both; `steps` are those that sums are divided by, memory excepted. */
 export function sourceTree(
@@ -179,7 +224,7 @@ export function sourceTree(
 }
 
 /** Whether any op or buffer of the run has a line. */
-export const hasLines = ({ places }: Source): boolean => places.some((place) => place !== null);
+export const hasLines = ({ lines }: Source): boolean => columnOf(lines, "line")?.some((line) => line !== null) ?? false;
 
 /** Run minus base; null where neither has anything. */
 export function difference({ sums, base }: Node, measure: Measure): number | null {
@@ -226,7 +271,7 @@ function matching(root: Node, wanted: string): Set<Node> {
   const found = new Set<Node>();
   const walk = (node: Node): boolean => {
     const inside = node.children.map(walk).some(Boolean);
-    const more = node.op?.framework ?? node.buffer?.shape ?? "";
+    const more = node.op?.framework_op ?? node.buffer?.shape ?? "";
     const hit = inside || `${node.label}\n${more}`.toLowerCase().includes(wanted);
     if (hit) found.add(node);
     return hit;
@@ -272,7 +317,7 @@ export function parentOfOp(root: Node, wanted: string): Node | null {
   const plain = (name: string): string => name.replace(/:[^/:]*$/, "");
   const walk = (node: Node): Node | null => {
     for (const child of node.children) {
-      if (child.op !== null && (child.op.name === wanted || (child.op.framework !== "" && child.op.framework === plain(wanted))))
+      if (child.op !== null && (child.op.name === wanted || (child.op.framework_op !== "" && child.op.framework_op === plain(wanted))))
         return node;
       const found = walk(child);
       if (found) return found;
@@ -302,7 +347,7 @@ export function leavesOf(node: Node): { ops: Op[]; buffers: Buffer[] } {
     one.children.forEach(walk);
   };
   walk(node);
-  return { ops: ops.sort((a, b) => b.selfPs - a.selfPs), buffers: buffers.sort((a, b) => b.size - a.size) };
+  return { ops: ops.sort((a, b) => b.self_ps - a.self_ps), buffers: buffers.sort((a, b) => b.size - a.size) };
 }
 
 /** Sums of the lines of a file by line number. */
