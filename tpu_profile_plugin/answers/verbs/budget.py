@@ -16,29 +16,10 @@ from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.steps import base_sentence, left_out, page_of, row_of, step_ids, window_of
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.opening import OpenRun
+from tpu_profile_plugin.run.catalogue.steps import BUDGET, BUDGET_OF_DEVICES, BUDGET_OF_STEP
 from tpu_profile_plugin.run.figures.spending import PART_IDS, Spent, most_first, run_notes
-from tpu_profile_plugin.tables.table import Table, numbers, texts
+from tpu_profile_plugin.tables.table import Table
 
-_PART = (
-    texts("id", "Id", "Id of the part."),
-    texts("name", "Part", "What the device does, or waits for."),
-    texts("category", "Category", "The category that it belongs to."),
-)
-_AVERAGE = (
-    *_PART,
-    numbers("per_step_ps", "Per step", "ps", "Averaged over steps and the devices that take part."),
-    numbers("share_percent", "Share", "%", "Of the base."),
-)
-_DEVICES = (
-    texts("most_on", "Most on", "The device with most of it; empty where devices are alike."),
-    numbers("most_ps", "Most", "ps", "Its time per step."),
-    numbers("least_ps", "Least", "ps", "Time per step on the device with least of it."),
-)
-_STEP = (
-    *_PART,
-    numbers("in_step_ps", "In this step", "ps", "Averaged over the devices that take part."),
-    numbers("average_ps", "Average", "ps", "In the average step."),
-)
 _MOST_CAUSES = 5
 _NOTABLE = 0.01
 """Share of the base below which parts lead to no question, and differences between devices are not told."""
@@ -60,9 +41,9 @@ def _average(run: OpenRun, found: RunBudget) -> Answer:
     facts |= left_out(found)
     spent = most_first(found, PART_IDS)
     rows: list[tuple[Any, ...]] = [(*_about(one.id), one.ps, one.percent) for one in spent]
-    columns: tuple[Any, ...] = _AVERAGE
+    columns: tuple[Any, ...] = BUDGET
     if len(found.devices) > 1:
-        columns = (*_AVERAGE, *_DEVICES)
+        columns = (*BUDGET, *BUDGET_OF_DEVICES)
         spread = _spread(found, device_names(found.devices, hosts, several=len(found.hosts) > 1))
         rows = [(*row, *spread[one.id]) for row, one in zip(rows, spent, strict=True)]
     page = page_of(run, found)
@@ -115,7 +96,7 @@ def _one_step(run: OpenRun, found: RunBudget, name: str) -> Answer:
     rows = [(*_about(part), own[part], mean[part]) for part in shown]
     facts = {"id": step_ids(found)[row], "step_ps": float(length[row]), "average_step_ps": found.step_ps}
     facts |= {"begin_ps": begin, "end_ps": end}
-    table = Table(_STEP, list(zip(*rows, strict=True)) if rows else [()] * len(_STEP), name="parts")
+    table = Table(BUDGET_OF_STEP, list(zip(*rows, strict=True)) if rows else [()] * len(BUDGET_OF_STEP), name="parts")
     more = (
         Next("timeline", window, "what ran in this step"),
         Next("steps", {}, "the other steps, the slowest first"),

@@ -9,14 +9,10 @@ from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.ops import distinct_ids, op_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.opening import OpenRun
-from tpu_profile_plugin.tables.table import Table, texts
+from tpu_profile_plugin.run.catalogue.communication import ANSWERED
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import PS_PER_MS
 
-_ID = texts("id", "Id", "Name and program of the collective; start and done are one.")
-_SHOWN = (
-    *("kind", "count", "bytes", "total_ps", "exposed_ps", "own_exposed_ps", "hidden_percent", "wait_ps", "last"),
-    "bus_gbps",
-)
 _HIDDEN = "of the total time of the collective, that during which the device computes"
 _CAUSED = "of all waits in collectives"
 _MOST_LATE, _MOST_CLOCKS = 5, 16
@@ -38,9 +34,8 @@ def collectives(
     names = zip(ops["op"], ops["kind"], strict=True)
     rows = [row for row, (name, kind) in enumerate(names) if text in f"{name} {kind}".casefold()]
     chosen = ops.take(rows)
-    columns = [column for id_ in _SHOWN for column in chosen.columns if column.id == id_]
     ids = [f"{op}@{program}" if program else op for op, program in zip(chosen["op"], chosen["program"], strict=True)]
-    table = Table((_ID, *columns), [distinct_ids(ids), *(chosen[column.id] for column in columns)], name="collectives")
+    table = Table(ANSWERED, [distinct_ids(ids), *(chosen[column.id] for column in ANSWERED[1:])], name="collectives")
     base = {"hidden_percent": _HIDDEN}
     outside: list[str] = []
     facts: dict[str, Any] = {"collectives_found": len(rows), "devices": len(page.ranks)}

@@ -14,19 +14,11 @@ from tpu_profile_plugin.answers.runs import related_runs
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
 from tpu_profile_plugin.opening import OpenRun
+from tpu_profile_plugin.run.catalogue.runs import CHANGES
 from tpu_profile_plugin.run.facts import frameworks_of
 from tpu_profile_plugin.run.figures.comparison import LEAST_MATCHED, op_names, what
-from tpu_profile_plugin.tables.table import Table, flags, numbers, texts
+from tpu_profile_plugin.tables.table import Table
 
-_COLUMNS = (
-    texts("id", "Id", "The ops, programs or part of the step that changed."),
-    texts("change", "Change", "How: slower, faster, added, removed, more_often, machine, single_steps, rest, ..."),
-    numbers("delta_ps", "Difference", "ps", "What it adds to the compared time; the rows add up."),
-    numbers("base_ps", "Base", "ps", "Time per step and device in the base."),
-    numbers("run_ps", "Run", "ps", "Time per step and device in the run."),
-    flags("certain", "Beyond noise", "The difference exceeds how far steps and captures vary."),
-    texts("ops", "Ops", "Instructions of the run, or of the base if removed, longest first."),
-)
 _BASE = "of the time of all ops of each run, that of ops in programs that both have"
 _MOST_OPS, _MOST_RUNS, _MOST_LOSSES = 2, 50, 3
 
@@ -107,7 +99,7 @@ def _contributions(changes: Sequence[Contribution]) -> Table:
         "certain": [change.certain for change in changes],
         "ops": [", ".join(op_names(change)) for change in changes],
     }
-    return Table(_COLUMNS, data, name="contributions")
+    return Table(CHANGES, data, name="contributions")
 
 
 def _further(run: OpenRun, base: OpenRun, table: Table, *, unknown: bool) -> tuple[Next, ...]:

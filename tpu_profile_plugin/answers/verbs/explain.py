@@ -13,9 +13,10 @@ from tpu_profile_plugin.answers.steps import base_sentence
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import NoData, NotFound
 from tpu_profile_plugin.opening import OpenRun
+from tpu_profile_plugin.run.catalogue.runs import FINDINGS
 from tpu_profile_plugin.run.figures.findings import Cause
 from tpu_profile_plugin.run.figures.overview import Overview
-from tpu_profile_plugin.tables.table import Table, numbers, texts
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US, duration
 
 _PS = {"s": PS_PER_S, "ms": PS_PER_MS, "us": PS_PER_US, "ns": PS_PER_NS}
@@ -103,16 +104,6 @@ def _cells(query: Mapping[str, str]) -> dict[str, str]:
     return {column: re.sub(r"\\(.)", r"\1", text) for column, text in _CELL.findall(marked)}
 
 
-_COLUMNS = (
-    texts("id", "Id", "Id of the finding, for the argument finding."),
-    texts("title", "Title", "The cause in one line."),
-    numbers("share_percent", "Share", "%", "What a step could gain at most."),
-    numbers("saving_ps", "Saving", "ps", "The same as time per step."),
-    texts("confidence", "Confidence", "high: events show cause and effect; medium: inferred; low: a possibility."),
-    texts("line", "Line", "The line of code that it names."),
-    texts("evidence", "Evidence", "The most telling numbers."),
-    texts("advice", "Advice", "What to do."),
-)
 _SHOWN = 3
 """Evidence of each finding in the list."""
 _MOST_REASONS = 6
@@ -142,7 +133,7 @@ def _all(run: OpenRun, found: Overview) -> Answer:
     if run.warnings:
         facts["notes"] = list(run.warnings)
     rows = [_row(cause) for cause in report.causes]
-    table = Table(_COLUMNS, list(zip(*rows, strict=True)) if rows else [()] * len(_COLUMNS), name="findings")
+    table = Table(FINDINGS, list(zip(*rows, strict=True)) if rows else [()] * len(FINDINGS), name="findings")
     asked_next = [Next("explain", {"finding": one.id}, f"all evidence: {one.title}") for one in report.findings[:5]]
     if budget.base_ps:
         asked_next.append(Next("budget", {}, "all parts of the average step"))

@@ -9,18 +9,11 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.reasons import GAPS
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.run.catalogue.steps import GAPS_ANSWERED
 from tpu_profile_plugin.run.figures.budget import Gaps
-from tpu_profile_plugin.tables.table import Table, numbers, texts
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import PS_PER_MS
 
-_COLUMNS = (
-    texts("id", "Id", "Device and rank of the gap, 1 for the longest of the device."),
-    numbers("duration_ps", "Length", "ps", "Time in which the device runs no op."),
-    numbers("percent", "Share of the recording", "%", "Share of the time from the first step or op to the last."),
-    numbers("begin_ps", "Begin", "ps", "On the axis of the trace viewer."),
-    texts("steps", "Steps", "The steps that hold at least half of the gap; empty without any."),
-    texts("call", "Host call", "What the host did under the gap."),
-)
 _BASE = "of the time from the first step or op of the host to the last"
 _LEAST = 0.05
 """Gaps shorter than this part of the longest are left out."""
@@ -35,7 +28,7 @@ def gaps(asked: Asked, *, find: Annotated[str, "Only gaps whose device or host c
     rows = [row for row in np.flatnonzero(long).tolist() if text in f"{names[row]} {calls[row]}".casefold()]
     shares = found.table["percent"]
     table = Table(
-        _COLUMNS,
+        GAPS_ANSWERED,
         {
             "id": [f"{names[row]}:{found.rank[row]}" for row in rows],
             "duration_ps": found.duration_ps[rows],

@@ -9,19 +9,11 @@ from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.ops import next_op, next_source
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.run.catalogue.ops import INSTRUCTIONS
 from tpu_profile_plugin.run.figures.op import HloAround
-from tpu_profile_plugin.tables.table import Table, texts
+from tpu_profile_plugin.tables.table import Table
 
 _MOST_HOPS = 5
-_COLUMNS = (
-    texts("id", "Instruction", "Name and program, for the verb hlo."),
-    texts(
-        "role", "Role", "asked, operand or user of it, inside (fused into it or called by it), or near: more hops away."
-    ),
-    texts("text", "HLO text", "The instruction."),
-    texts("framework_op", "Framework op", "Framework op that it was compiled from."),
-    texts("source", "Source", "File and line."),
-)
 
 
 def hlo(
@@ -45,7 +37,9 @@ def hlo(
     ]
     facts = {"instruction": found.name, "program": found.program, "computation": found.computation}
     query = {"program_id": str(found.program_id), "node_name": found.name, "graph_width": str(around)}
-    return Answer(Link("graph_viewer", query), facts, Table(_COLUMNS, columns, name="instructions"), next=_next(found))
+    return Answer(
+        Link("graph_viewer", query), facts, Table(INSTRUCTIONS, columns, name="instructions"), next=_next(found)
+    )
 
 
 def _next(found: HloAround) -> tuple[Next, ...]:

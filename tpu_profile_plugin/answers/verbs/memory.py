@@ -20,22 +20,12 @@ from tpu_profile_plugin.answers.ops import distinct_ids, next_source
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import NoData, NotFound
 from tpu_profile_plugin.opening import OpenRun
+from tpu_profile_plugin.run.catalogue.memory import ANSWERED
 from tpu_profile_plugin.run.figures.memory import AllocatorUse, AtPeak, ProgramPeak, run_programs_ran
-from tpu_profile_plugin.tables.table import Table, integers, texts
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import PS_PER_MS
 
 _DID_NOT_RUN = "This program did not run in the recording."
-_COLUMNS = (
-    texts(
-        "id", "Id", "What holds the memory: an instruction and its program, for the verb hlo, or the framework's op."
-    ),
-    integers("size_bytes", "Size", "bytes", "Size of each."),
-    integers("count", "Count", "", "Number of equal ones."),
-    texts("kind", "Kind", "Parameter, output, temporary; or the region of an allocation."),
-    texts("shape", "Shape", "Type and shape."),
-    texts("framework_op", "Framework op", "Framework op that it is of."),
-    texts("source", "Source", "File and line."),
-)
 _SOURCES = {
     "allocator": "the allocator's size",
     "device": "as the device reported it",
@@ -164,9 +154,9 @@ def _verdict(used: int, capacity: int, what: str) -> dict[str, str]:
 def _table(held: Sequence[AtPeak], name: str, end: str = "") -> Table:
     """A row per buffer or allocation; several of one name are numbered."""
     ids = [f"{id_}{end}" for id_ in distinct_ids(one.name for one in held)]
-    shown = [column for column in _COLUMNS[1:] if any(getattr(one, column.id) for one in held)]
+    shown = [column for column in ANSWERED[1:] if any(getattr(one, column.id) for one in held)]
     data = [ids, *([getattr(one, column.id) for one in held] for column in shown)]
-    return Table((_COLUMNS[0], *shown), data, name=name)
+    return Table((ANSWERED[0], *shown), data, name=name)
 
 
 VERB = verb(memory, needs=MEMORY)

@@ -10,15 +10,10 @@ from tpu_profile_plugin.analysis.ops.rates import Resource
 from tpu_profile_plugin.answers.answer import Answer, Next
 from tpu_profile_plugin.answers.ops import BASES, link_to, next_source
 from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.run.catalogue.ops import FUSED
 from tpu_profile_plugin.run.figures.op import Op
-from tpu_profile_plugin.tables.table import Table, texts
+from tpu_profile_plugin.tables.table import Table
 
-_FUSED = (
-    texts("id", "Instruction", "Name of the fused instruction."),
-    texts("category", "Category", "Kind of the instruction."),
-    texts("framework_op", "Framework op", "Framework op that it was compiled from."),
-    texts("text", "HLO text", "The instruction."),
-)
 _STACK = 6
 """Calls of the stack, innermost first, that are sent."""
 
@@ -57,7 +52,7 @@ def op(
         [one.provenance.rstrip(":") for one in fused],
         [one.expression for one in fused],
     ]
-    table = Table(_FUSED, rows, name="fused") if fused else None
+    table = Table(FUSED, rows, name="fused") if fused else None
     return Answer(link_to(ops, found.shown_name, found.program_id), facts, table, base, tuple(_next(found)))
 
 

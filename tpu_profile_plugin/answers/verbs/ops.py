@@ -10,24 +10,13 @@ from tpu_profile_plugin.analysis.common.reasons import OPS
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.ops import BASES, next_op, next_source, page_of
 from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.run.catalogue.ops import ANSWERED
 from tpu_profile_plugin.run.figures.ops import OpRates
 from tpu_profile_plugin.tables.column import Column
-from tpu_profile_plugin.tables.table import Table, integers, numbers, texts
+from tpu_profile_plugin.tables.table import Table
 
 Order = Literal["self_time", "time", "average", "occurrences"]
 _SORTED = {"self_time": "self_ps", "time": "time_ps", "average": "average_ps", "occurrences": "occurrences"}
-_COLUMNS = (
-    texts("id", "Id", "Name and program of the op, for the verbs op and hlo."),
-    integers("self_ps", "Self time", "ps", "Time of all runs without nested ops, summed over devices."),
-    numbers("share_percent", "Share", "%", "Self time as a share."),
-    integers("occurrences", "Occurrences", "", "Number of runs on all devices."),
-    numbers("average_ps", "Average", "ps", "Self time of a run."),
-    integers("time_ps", "Time", "ps", "Time of all runs with nested ops, summed over devices."),
-    texts("category", "Category", "HLO category, or type of the framework's op."),
-    texts("bound_by", "Bound by", "The nearest limit, reached or not."),
-    texts("source", "Source", "File and line."),
-    texts("framework_op", "Framework op", "Framework op that it was compiled from."),
-)
 _IF_SORTED = {"average_ps": "average", "time_ps": "time"}
 """Columns that are shown if rows are sorted by them."""
 _MOST_NEXT = 3
@@ -58,7 +47,7 @@ def ops(
 def _columns(found: OpRates, sort: str) -> tuple[Column, ...]:
     """Few columns: texts that all ops lack, and figures that the rows are not sorted by, are left out."""
     kept = []
-    for column in _COLUMNS:
+    for column in ANSWERED:
         shown = _IF_SORTED.get(column.id, sort) == sort
         if shown and column.id in ("bound_by", "source", "framework_op"):
             shown = bool((getattr(found, column.id) != "").any())

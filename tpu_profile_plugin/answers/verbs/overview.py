@@ -11,20 +11,14 @@ from tpu_profile_plugin.answers.runs import run_before
 from tpu_profile_plugin.answers.steps import base_sentence, left_out
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import Problem
+from tpu_profile_plugin.run.catalogue.runs import FINDINGS_IN_SHORT
 from tpu_profile_plugin.run.facts import NOT_RECORDED
 from tpu_profile_plugin.run.figures.budget import lacks_planes
 from tpu_profile_plugin.run.figures.overview import Overview
 from tpu_profile_plugin.run.figures.steps import host_times
-from tpu_profile_plugin.tables.table import Table, numbers, texts
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import NS_PER_MS
 
-_COLUMNS = (
-    texts("id", "Id", "Id of the finding, for the argument finding of explain."),
-    texts("title", "Title", "The cause in one line."),
-    numbers("share_percent", "Share", "%", "What a step could gain at most."),
-    texts("confidence", "Confidence", "high: events show cause and effect; medium: inferred; low: a possibility."),
-    texts("line", "Line", "The line of code that it names."),
-)
 _MOST_MESSAGES, _MOST_HOSTS = 5, 20
 _OF_DEVICES = ("collectives", "device_to_device")
 
@@ -60,7 +54,9 @@ def overview(asked: Asked) -> Answer:
         (cause.id, cause.title, 100 * cause.share if cause.share else None, cause.confidence, cause.line)
         for cause in found.report.causes
     ]
-    table = Table(_COLUMNS, list(zip(*rows, strict=True)) if rows else [()] * len(_COLUMNS), name="findings")
+    table = Table(
+        FINDINGS_IN_SHORT, list(zip(*rows, strict=True)) if rows else [()] * len(FINDINGS_IN_SHORT), name="findings"
+    )
     base = base_sentence(budget) if known else ""
     cannot = None if known else Cannot(f"{found.report.headline.title}.", PROFILE.of(view.frameworks))
     if missing is not None:

@@ -7,14 +7,9 @@ from typing import Any
 from tpu_profile_plugin.analysis.common.reasons import PROGRAMS
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.verb import Asked, verb
-from tpu_profile_plugin.tables.table import Table, flags, integers, texts
+from tpu_profile_plugin.run.catalogue.ops import PROGRAMS_ANSWERED
+from tpu_profile_plugin.tables.table import Table
 
-_COLUMNS = (
-    texts("id", "Program", "The HLO module with its program id, for the argument program of memory and find of ops."),
-    integers("time_ps", "Time", "ps", "Time of its ops, summed over devices; none if no op ran."),
-    integers("ops", "Ops", "", "Number of its ops that ran."),
-    flags("hlo_in_profile", "HLO in profile", "Whether its HLO text is in the profile, for hlo and memory."),
-)
 _MOST_NAMED = 5
 
 
@@ -39,7 +34,7 @@ def programs(asked: Asked) -> Answer:
     further += [Next("memory", {"program": one.name}, "its memory at the peak") for one in with_hlo[:1]]
     if again:
         further.append(Next("explain", {}, "what compiling again costs, if that is in the recording"))
-    return Answer(Link("op_profile"), facts, Table(_COLUMNS, columns, name="programs"), next=tuple(further))
+    return Answer(Link("op_profile"), facts, Table(PROGRAMS_ANSWERED, columns, name="programs"), next=tuple(further))
 
 
 VERB = verb(

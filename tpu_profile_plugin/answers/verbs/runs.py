@@ -10,16 +10,9 @@ from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.runs import run_before
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import NoData
-from tpu_profile_plugin.tables.table import Table, integers, texts
+from tpu_profile_plugin.run.catalogue.runs import RUNS
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import MS_PER_S
-
-_COLUMNS = (
-    texts("id", "Run", "Name of the run, for the argument run."),
-    texts("hosts", "Hosts", "Names of its hosts."),
-    integers("size_bytes", "Size", "bytes", "Size of its profiles."),
-    texts("written", "Written", "When its profiles were last written."),
-    texts("problems", "Problems", "Problems of its files; empty without any."),
-)
 
 
 def runs(asked: Asked, *, match: Annotated[str, "Only runs whose name contains this text."] = "") -> Answer:
@@ -40,7 +33,7 @@ def runs(asked: Asked, *, match: Annotated[str, "Only runs whose name contains t
     further = [Next("overview", {"run": run.name}, "what the run is, and what limits it") for run in found[:3]]
     if base := run_before(found[0].name, [run.name for run in found]):
         further.append(Next("compare", {"run": found[0].name, "base": base}, "what changed since the run before"))
-    return Answer(Link(""), {"runs_found": len(found)}, Table(_COLUMNS, rows, name="runs"), next=tuple(further))
+    return Answer(Link(""), {"runs_found": len(found)}, Table(RUNS, rows, name="runs"), next=tuple(further))
 
 
 def _written(mtime_ms: int) -> str | None:

@@ -11,26 +11,9 @@ from tpu_profile_plugin.analysis.findings.places import cell
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.ops import BASES, next_op, next_source, page_of
 from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.run.catalogue.ops import OF_LINE, OF_LINES
 from tpu_profile_plugin.run.figures.source import SourceLines
-from tpu_profile_plugin.tables.table import Table, integers, numbers, texts
-
-_SELF = integers("self_ps", "Self time", "ps", "Time without nested ops, summed over devices.")
-_SHARE = numbers("share_percent", "Share", "%", "Self time as a share.")
-_LINES = (
-    texts("id", "Line", "File and line, for the argument place."),
-    _SELF,
-    _SHARE,
-    integers("ops", "Ops", "", "Number of ops from the line."),
-    texts("longest", "Longest", "The op with most self time, for the verb op."),
-)
-_OPS = (
-    texts("id", "Op", "Name and program, for the verbs op and hlo."),
-    _SELF,
-    _SHARE,
-    integers("occurrences", "Occurrences", "", "Number of runs on all devices."),
-    texts("category", "Category", "HLO category."),
-    texts("source", "Source", "File and line."),
-)
+from tpu_profile_plugin.tables.table import Table
 
 
 def source(
@@ -60,14 +43,14 @@ def source(
 
 def _lines(found: SourceLines) -> Table:
     columns = [found.line, found.self_ps, 100 * found.share, found.count, found.ops.id[found.longest]]
-    return Table(_LINES, columns, name="lines")
+    return Table(OF_LINES, columns, name="lines")
 
 
 def _ops(found: SourceLines) -> Table:
     ops, at = found.ops, np.sort(found.at)
     values = [ops.id, ops.self_ps, 100 * ops.share, ops.occurrences, ops.category, ops.source]
     shown = len(values) if found.by_stack else len(values) - 1  # all are from the line that was asked for
-    return Table(_OPS[:shown], [column[at] for column in values[:shown]], name="ops")
+    return Table(OF_LINE[:shown], [column[at] for column in values[:shown]], name="ops")
 
 
 VERB = verb(

@@ -15,20 +15,11 @@ from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.steps import left_out, page_of, slowest_devices, step_ids, window_of
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.opening import OpenRun
+from tpu_profile_plugin.run.catalogue.steps import ANSWERED, SLOWEST
 from tpu_profile_plugin.run.figures.spending import step_notes
-from tpu_profile_plugin.tables.table import Column, Table, numbers, texts
+from tpu_profile_plugin.tables.table import Table
 
 Order = Literal["slowest", "recorded"]
-_COLUMNS: tuple[Column, ...] = (
-    texts("id", "Id", "Id of the step, for the argument step of budget."),
-    numbers("duration_ps", "Duration", "ps", "Averaged over the devices that take part."),
-    numbers("begin_ps", "Begin", "ps", "On its slowest device, on the time axis of the trace viewer."),
-    numbers("end_ps", "End", "ps", "The same."),
-    texts("more_of", "More of", "In steps longer than the average: the part that exceeds its average most."),
-    numbers("part_ps", "This part", "ps", "Its time in this step."),
-    numbers("part_average_ps", "Its average", "ps", "Its time in the average step."),
-)
-_SLOWEST = texts("slowest_device", "Slowest device", "The device with the longest step.")
 
 
 def steps(asked: Asked, *, sort: Annotated[Order, "Which steps come first."] = "slowest") -> Answer:
@@ -73,11 +64,11 @@ def _table(run: OpenRun, found: RunBudget, sort: Order) -> Table:
         [names[part] if some else None for part, some in zip(most.tolist(), more.tolist(), strict=True)],
         *(np.where(more, parts[rows, most], np.nan), np.where(more, found.parts_ps[most], np.nan)),
     ]
-    columns = _COLUMNS
+    columns = ANSWERED
     if len(found.devices) > 1:
         hosts = [host.name for host in run.readable]
         devices = device_names(found.devices, hosts, several=len(found.hosts) > 1)
-        columns, data = (*columns, _SLOWEST), [*data, [devices[device] for device in slowest.tolist()]]
+        columns, data = (*columns, SLOWEST), [*data, [devices[device] for device in slowest.tolist()]]
     order = np.argsort(-length, kind="stable") if sort == "slowest" else rows
     return Table(columns, data, name="steps").take(order)
 

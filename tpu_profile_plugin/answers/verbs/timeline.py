@@ -13,12 +13,11 @@ from tpu_profile_plugin.answers.ops import distinct_ids, op_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.opening import OpenRun
+from tpu_profile_plugin.run.catalogue.events import ANSWERED
 from tpu_profile_plugin.run.figures.timeline import Timeline
-from tpu_profile_plugin.tables.table import Table, texts
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import PS_PER_MS
 
-_ID = texts("id", "Id", "Name of the events, and where they ran: kind of line, threads of a name, or main threads.")
-_COLUMNS = ("lines", "count", "self_ps", "percent", "total_ps", "longest_ps", "longest_on")
 _BASE = "of the length of the window, averaged over the lines; above 100 where events of a line overlap (asynchronous)"
 _CLOCKS = "The window is cut from each host's own clock, which may differ: ask for one host."
 _FARTHEST_MS = 2.0**62 / PS_PER_MS
@@ -81,8 +80,7 @@ def _window(run: OpenRun, from_: float, to: float) -> tuple[int | None, int | No
 def _rows(found: Timeline) -> Table:
     table = found.table
     ids = distinct_ids(f"{name[:_MOST_IN_ID]} @ {where}" for name, where in zip(found.name, found.where, strict=True))
-    columns = [column for column in table.columns if column.id in _COLUMNS]
-    return Table((_ID, *columns), [ids, *(table[column.id] for column in columns)], name="events")
+    return Table(ANSWERED, [ids, *(table[column.id] for column in ANSWERED[1:])], name="events")
 
 
 def _further(run: OpenRun, found: Timeline, find: str) -> tuple[Next, ...]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tpu_profile_plugin.analysis.summary.framework import graphs_note
 from tpu_profile_plugin.compat.xprof.tables import xprof_table
+from tpu_profile_plugin.run.catalogue.ops import FRAMEWORK_OPS_OF_PYTORCH
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.ops import framework_op_stats
@@ -44,7 +45,7 @@ def build(run: Run, query: Query) -> tuple[Table, Table]:
     if "gpu_tensorcore_utilization" in ours:
         labels["gpu_tensorcore_utilization"] = "GPU TensorCore utilization"
     labels |= {id_: LABELS[id_] for id_ in _LAST}
-    labels |= {column.id: column.label for column in framework_op_stats.PYTORCH_COLUMNS if column.id in ours}
+    labels |= {column.id: column.label for column in FRAMEWORK_OPS_OF_PYTORCH if column.id in ours}
     properties = {"architecture_type": "Unknown", "task_type": "Training" if found.training else "Inference"}
     notes = {"graphs_note": graphs_note(found.ops.device), "inputs_note": found.inputs_note}
     properties |= {name: note for name, note in notes.items() if note}

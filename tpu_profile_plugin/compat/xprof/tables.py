@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from tpu_profile_plugin.tables.catalogue import CATALOGUE
+from tpu_profile_plugin.run.catalogue.ops import OPS
 from tpu_profile_plugin.tables.column import Column
 from tpu_profile_plugin.tables.table import Table
 
@@ -15,8 +15,7 @@ def xprof_table(
     labels: Mapping[str, str], cells: Mapping[str, Any], properties: Mapping[str, str] | None = None
 ) -> Table:
     """The table of these columns, in the order of `labels`; columns that the catalogue lacks are texts."""
-    types = {id_: column.type for id_, column in CATALOGUE.items()}
-    columns = tuple(Column(id_, label, types.get(id_, "string")) for id_, label in labels.items())
+    columns = tuple(Column(id_, label, OPS.type_of(id_)) for id_, label in labels.items())
     return Table(columns, {id_: cells[id_] for id_ in labels}, properties or {})
 
 

@@ -21,12 +21,13 @@ from tpu_profile_plugin.analysis.devices.windows import StepWindows, step_window
 from tpu_profile_plugin.analysis.steps.inferred import InferredSteps, infer_steps
 from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.errors import Problem
+from tpu_profile_plugin.run.catalogue.steps import GAPS
 from tpu_profile_plugin.run.facts import host_facts
 from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.figures.summary import groups_if_any
 from tpu_profile_plugin.run.host import HostProfile, derived, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.tables.table import Table, flags, numbers, texts
+from tpu_profile_plugin.tables.table import Table
 
 # The devices of a host and their steps, and a reader of what the host did.
 
@@ -127,30 +128,6 @@ def run_communication(run: RunHosts) -> RunCommunication:
 
 # The longest gaps of a run's devices: when each runs no op, and the host call under it.
 
-COLUMNS = (
-    texts("host", "Host", "Host of the device."),
-    texts("device", "Device", "The device."),
-    numbers("rank", "Rank", "", "1 for the longest gap of the device."),
-    numbers("begin_ps", "Begin", "ps", "On the time axis of the host."),
-    numbers("duration_ps", "Length", "ps", "Time in which the device runs no op."),
-    numbers("percent", "Share of the recording", "%", "Share of the time from the first step or op to the last."),
-    texts("steps", "Steps", "The steps that hold at least half of the gap; empty without any."),
-    numbers("steps_percent", "Share of the steps", "%", "Share of these steps that the gap takes."),
-    texts(
-        "call",
-        "Host call",
-        "The user's function that covers at least 80% of the gap, else the deepest event of the main thread that does.",
-    ),
-    texts("event", "Deepest event", "The deepest event of the main thread that covers at least 80% of the gap."),
-    texts(
-        "partial_call",
-        "Longest host call",
-        "Without a host call, the event of the main thread that covers half or more.",
-    ),
-    numbers("partial_percent", "Share of the longest host call", "%", "Share of the gap that this event covers."),
-    flags("within_program", "Within a program", "The gap lies between ops of one run of a program."),
-)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gaps:
@@ -199,7 +176,7 @@ class Gaps:
             percent = 100 * self.duration_ps / self.recording_ps
             partial = np.where([bool(name) for name in self.partial], 100 * self.partial_ps / self.duration_ps, np.nan)
         return Table(
-            COLUMNS,
+            GAPS,
             (
                 *(self.host_name, self.device, self.rank, self.begin_ps, self.duration_ps, percent),
                 *(self.steps, in_steps, self.call, self.event, self.partial, partial, self.within),

@@ -27,13 +27,14 @@ from tpu_profile_plugin.analysis.summary.op_summary import (
     supported_peaks,
 )
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
+from tpu_profile_plugin.run.catalogue.ops import OF_RUN
 from tpu_profile_plugin.run.figures.framework_ops import run_framework_ops
 from tpu_profile_plugin.run.figures.programs import hlo_ops, hlo_ops_without_events, programs_of
 from tpu_profile_plugin.run.figures.summary import groups_if_any
 from tpu_profile_plugin.run.host import HostProfile, PerHost, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.system.process import threads_for
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import PS_PER_NS
 
 Backend = Literal["device", "cpu", "auto"]
@@ -185,29 +186,8 @@ class Ops:
     @property
     def table(self) -> Table:
         """One row per op."""
-        data = [100 * self.share if column.id == "share" else getattr(self, column.id) for column in _OP_COLUMNS]
-        return Table(_OP_COLUMNS, data, name="ops")
-
-
-_OP_COLUMNS = (
-    Column("name", "Op", "string", "", "HLO instruction, or the framework's op without a program."),
-    Column("program", "Program", "string", "", "The HLO module with its program id."),
-    Column("category", "Category", "string", "", "HLO category, or type of the framework's op."),
-    Column("framework_op", "Framework op", "string", "", "Framework op that it was compiled from."),
-    Column("source", "Source", "string", "", "File and line."),
-    Column("occurrences", "Occurrences", "number", "", "Number of runs on all devices."),
-    Column("self_ps", "Self time", "number", "ps", "Time without nested ops, summed over devices."),
-    Column("time_ps", "Time", "number", "ps", "Time with nested ops, summed over devices."),
-    Column(
-        "share",
-        "Share",
-        "number",
-        "%",
-        "Self time as a share of the devices' time, idle time included.",
-    ),
-    Column("flops", "FLOPs", "number", "FLOP", "Of all occurrences."),
-    Column("bytes", "Bytes", "number", "bytes", "Memory traffic of all occurrences."),
-)
+        data = [100 * self.share if column.id == "share" else getattr(self, column.id) for column in OF_RUN]
+        return Table(OF_RUN, data, name="ops")
 
 
 def run_ops(run: RunHosts, backend: Backend = "auto") -> Ops:

@@ -10,9 +10,10 @@ from tpu_profile_plugin import errors
 from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, Program, hlo_programs
+from tpu_profile_plugin.run.catalogue.ops import PROGRAMS
 from tpu_profile_plugin.run.host import HostProfile, derived
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Table
 
 _LISTED = 200
 _DIGITS = 20
@@ -152,12 +153,7 @@ class Programs:
     @property
     def table(self) -> Table:
         """One row per program."""
-        columns = (
-            Column("name", "Program", "string", "", "The HLO module with its program id."),
-            Column("program_id", "Program id", "string", "", "Program id, up to 64 bits."),
-            Column("host", "Host", "string", "", "First host that has the program."),
-        )
-        return Table(columns, (self.name, [str(number) for number in self.program_id], self.host), name="programs")
+        return Table(PROGRAMS, (self.name, [str(number) for number in self.program_id], self.host), name="programs")
 
 
 def run_programs(run: RunHosts) -> Programs:

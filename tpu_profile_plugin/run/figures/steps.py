@@ -28,10 +28,11 @@ from tpu_profile_plugin.analysis.steps.breakdown import (
 from tpu_profile_plugin.analysis.steps.step_table import EventClass, StepTable
 from tpu_profile_plugin.analysis.summary.host_summary import RunSummary
 from tpu_profile_plugin.columns.arrays import F64, I64
+from tpu_profile_plugin.run.catalogue.steps import OF_RUN
 from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.figures.summary import NO_STEP_MARKER
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import PS_PER_MS
 
 
@@ -100,12 +101,7 @@ class Steps:
     @property
     def table(self) -> Table:
         """One row per step."""
-        columns = (
-            Column("name", "Step", "string", "", "Name of the step, or its number if it has none."),
-            Column("begin_ps", "Begin", "number", "ps", "On the time axis of the first device's host."),
-            Column("duration_ps", "Duration", "number", "ps", "Averaged over the devices."),
-        )
-        return Table(columns, (self.name, self.begin_ps, self.duration_ps), name="steps")
+        return Table(OF_RUN, (self.name, self.begin_ps, self.duration_ps), name="steps")
 
 
 def run_steps(run: RunHosts) -> Steps:

@@ -12,22 +12,12 @@ from tpu_profile_plugin.analysis.common.reasons import NO_EVENTS
 from tpu_profile_plugin.analysis.timeline.listing import InWindow, extent, in_window
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.run.catalogue.events import IN_WINDOW
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.tables.table import Table, integers, numbers, texts
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import PS_PER_MS
 
-COLUMNS = (
-    texts("where", "Where", "Lines of one kind on all devices, threads of one name on all hosts, or the main threads."),
-    texts("name", "Name", "Name of the events."),
-    integers("lines", "Lines", "", "Lines of the kind on which something ran in the window."),
-    integers("count", "Events", "", "Events of the name that overlap the window, on all lines."),
-    integers("self_ps", "Self time", "ps", "Time within the window without enclosed events, summed over the lines."),
-    numbers("percent", "Share", "%", "Share of the window that the self time takes, averaged over the lines."),
-    integers("total_ps", "Time", "ps", "Time within the window with enclosed events, summed over the lines."),
-    integers("longest_ps", "Longest", "ps", "Duration of the longest event, beyond the window too."),
-    texts("longest_on", "Longest on", "Line of the longest event, with its host if there are several."),
-)
 MAIN = "main thread"
 _NUMBER = re.compile(r"[:#/ ]+-?\d+(?=$|[/( ])")
 """The number of a device, stream or thread in the name of its line."""
@@ -44,9 +34,9 @@ class Timeline:
 
     Attributes:
       begin_ps, end_ps: the window, on the axis of the trace viewer.
-      where, name: of each group, as in `COLUMNS`.
-      lines, count: int64[n], as in `COLUMNS`.
-      self_ps, total_ps, longest_ps: int64[n], as in `COLUMNS`.
+      where, name: of each group, as in `IN_WINDOW`.
+      lines, count: int64[n], as in `IN_WINDOW`.
+      self_ps, total_ps, longest_ps: int64[n], as in `IN_WINDOW`.
       longest_on: the line of the longest event.
     """
 
@@ -73,7 +63,7 @@ class Timeline:
     def table(self) -> Table:
         """One row per group."""
         columns = (self.where, self.name, self.lines, self.count, self.self_ps, self.percent, self.total_ps)
-        return Table(COLUMNS, (*columns, self.longest_ps, self.longest_on), name="events")
+        return Table(IN_WINDOW, (*columns, self.longest_ps, self.longest_on), name="events")
 
 
 @per_host()

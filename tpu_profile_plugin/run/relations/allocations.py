@@ -7,40 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from tpu_profile_plugin.analysis.memory.allocations import INVALID, Allocations, TextColumn, memory_peak
+from tpu_profile_plugin.run.catalogue.memory import RELATION
 from tpu_profile_plugin.run.figures.memory import host_allocations
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.relations.common import StepNumbers, each_host
-from tpu_profile_plugin.run.relations.relation import HOST, RUN, Relation
+from tpu_profile_plugin.run.relations.relation import Relation
 from tpu_profile_plugin.tables.coded import Coded, same
-from tpu_profile_plugin.tables.table import Column, Table, flags, integers, numbers, texts
-
-COLUMNS = (
-    RUN,
-    HOST,
-    texts("allocator", "Allocator", "Number of a device, or name of an allocator."),
-    texts("kind", "Kind", "allocation or deallocation."),
-    integers("begin_ps", "Time", "ps", "On the axis of the trace viewer."),
-    integers("bytes", "Bytes", "bytes", "Size of the block that is allocated or freed."),
-    integers("requested_bytes", "Requested", "bytes", "Size that was asked for."),
-    Column("address", "Address", "number", "", "Address of the block; empty if it was not recorded.", dtype="uint64"),
-    integers("in_use_bytes", "In use", "bytes", "Memory of the allocator in use after it: stack and heap."),
-    integers(
-        "stack_bytes", "Stack", "bytes", "Part of the memory in use that is reserved for temporaries of programs."
-    ),
-    integers("heap_bytes", "Heap", "bytes", "Part of the memory in use that is allocated."),
-    integers("free_bytes", "Free", "bytes", "Memory of the allocator that is available after it."),
-    numbers("fragmentation", "Fragmentation", "", "Of the free memory after it, 0 to 1."),
-    integers("peak_bytes", "Peak so far", "bytes", "Most memory in use so far, as counted by the allocator."),
-    flags("at_peak", "At the peak", "Allocated in the step of the allocator's peak, and not yet freed at the peak."),
-    texts(
-        "framework_op", "Framework op", "Framework op that uses the memory; of a deallocation, that of its allocation."
-    ),
-    texts("region", "Region", "Kind of use, such as output or temp."),
-    texts("data_type", "Data type", "Type of the elements."),
-    texts("shape", "Shape", "Shape of the tensor."),
-    integers("step", "Step", "", "Number of the step that it is in, if any."),
-)
+from tpu_profile_plugin.tables.table import Table
 
 
 def _batches(run: RunHosts) -> Iterator[Table]:
@@ -66,7 +40,7 @@ def _of_allocator(run: str, host: HostProfile, recorded: Allocations, steps: Ste
     group = recorded.step[np.searchsorted(recorded.event, rows.event)]
     address = rows.address.view(np.uint64)
     return Table(
-        COLUMNS,
+        RELATION,
         {
             "run": same(run, len(rows)),
             "host": same(host.name, len(rows)),
@@ -100,6 +74,6 @@ def _coded(column: TextColumn) -> Coded:
 ALLOCATIONS = Relation(
     "allocations",
     "One row per allocation and deallocation: its size, use, and the memory of its allocator after it.",
-    COLUMNS,
+    RELATION,
     _batches,
 )

@@ -20,40 +20,15 @@ from tpu_profile_plugin.analysis.devices.across_hosts import kept_rows, step_of
 from tpu_profile_plugin.analysis.devices.collectives import CollectiveRuns, Transfer
 from tpu_profile_plugin.analysis.devices.windows import common_rows
 from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.run.catalogue.communication import RELATION
 from tpu_profile_plugin.run.figures.budget import communication, device_steps, host_devices
 from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.relations.common import each_host
-from tpu_profile_plugin.run.relations.relation import HOST, RUN, Relation
+from tpu_profile_plugin.run.relations.relation import Relation
 from tpu_profile_plugin.tables.coded import Coded, same
-from tpu_profile_plugin.tables.table import Table, integers, texts
-
-COLUMNS = (
-    RUN,
-    HOST,
-    texts("device", "Device", "Device of the host."),
-    texts("plane", "Plane", "Plane with the events of the device."),
-    integers("step", "Step", "", "Number of the step in which the run begins."),
-    texts("name", "Collective", "The HLO instruction, or the kernel; start and done are one."),
-    texts("kind", "Kind", "all-reduce, all-gather, reduce-scatter, all-to-all, send, ..."),
-    texts("program", "Program", "The HLO module with its program id."),
-    integers("begin_ps", "Begin", "ps", "Begin on the axis of the trace viewer; of asynchronous ones, of the start."),
-    integers(
-        "duration_ps",
-        "Duration",
-        "ps",
-        "Time from start to completion, with first waits that the page sets aside.",
-    ),
-    integers("exposed_ps", "Exposed", "ps", "Part of the duration during which the device computes nothing."),
-    integers("wait_ps", "Wait", "ps", "Time until the last device began, at most the duration."),
-    texts("late_host", "Late host", "Host of the device that began last."),
-    texts("late_device", "Late device", "Device that began last in this execution."),
-    integers("execution", "Execution", "", "Number of the execution that devices took part in together."),
-    integers("ranks", "Ranks", "", "Participating devices, from the program if it is known, else from the profile."),
-    texts("replica_group", "Replica group", "Numbers of the devices that exchange data with this one; or: all."),
-    integers("bytes", "Message", "bytes", "Contribution of a rank to the run; of an all-gather, the gathered result."),
-)
+from tpu_profile_plugin.tables.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +117,7 @@ def _of_host(
     step = _steps(host, place, runs)
     count = len(runs.key)
     table = Table(
-        COLUMNS,
+        RELATION,
         {
             "run": same(run, count),
             "host": same(host.name, count),
@@ -221,6 +196,6 @@ def _members(transfer: Transfer, device: int, devices: int) -> str:
 COLLECTIVES = Relation(
     "collectives",
     "One row per run of a collective on a device: when it was, how long it waited, and for which device.",
-    COLUMNS,
+    RELATION,
     _batches,
 )

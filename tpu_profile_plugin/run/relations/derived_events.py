@@ -9,18 +9,15 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.planes import ABSENT, ExtraLine, shown_names
 from tpu_profile_plugin.analysis.timeline.tracks import step_groups
 from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.run.catalogue.events import DERIVED
 from tpu_profile_plugin.run.figures.summary import preprocessed
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.relations.common import StepNumbers, each_host
-from tpu_profile_plugin.run.relations.events import COLUMNS as OF_EVENTS
 from tpu_profile_plugin.run.relations.events import step_columns
 from tpu_profile_plugin.run.relations.relation import Relation
 from tpu_profile_plugin.tables.coded import Coded, joined, same
 from tpu_profile_plugin.tables.table import Table
-
-_IDS = ("run", "host", "plane", "line", "line_id", "name", "begin_ps", "duration_ps", "step", "group_id")
-COLUMNS = tuple(column for column in OF_EVENTS if column.id in _IDS)
 
 
 def _batches(run: RunHosts) -> Iterator[Table]:
@@ -43,7 +40,7 @@ def _table(
     groups = [np.full(len(line.begin_ps), ABSENT) if line.group_id is None else line.group_id for line in lines]
     step, group = step_columns(np.concatenate(groups).astype(np.int64, copy=False), steps)
     return Table(
-        COLUMNS,
+        DERIVED,
         [
             same(run, count),
             same(host.name, count),
@@ -65,6 +62,6 @@ def _table(
 DERIVED_EVENTS = Relation(
     "derived_events",
     "One row per event of the trace viewer that is derived from recorded ones, and that the table of events lacks.",
-    COLUMNS,
+    DERIVED,
     _batches,
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,49 +15,23 @@ from tpu_profile_plugin.analysis.summary.host_summary import has_root
 from tpu_profile_plugin.analysis.timeline.tracks import step_groups
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.run.catalogue.events import RELATION
 from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.figures.summary import groups_of
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.relations.common import StepNumbers, each_host
 from tpu_profile_plugin.run.relations.event_choice import ALL, Choice
-from tpu_profile_plugin.run.relations.relation import HOST, RUN, Relation
+from tpu_profile_plugin.run.relations.relation import Relation
 from tpu_profile_plugin.system.process import threads_for
 from tpu_profile_plugin.tables.coded import Coded, same
-from tpu_profile_plugin.tables.table import Column, Table, integers, numbers, texts
+from tpu_profile_plugin.tables.table import Column, Table
 
-COLUMNS = (
-    RUN,
-    HOST,
-    texts("plane", "Plane", "Device or part of the host, as named by the profiler."),
-    texts("line", "Line", "Thread, stream or kind of record within the plane."),
-    integers("line_id", "Line id", "", "Number of the line, which tells lines of one name apart."),
-    texts("name", "Event", "Display name of the event."),
-    texts("long_name", "Long name", "Full name, such as the HLO text of an op, if the event also has a display name."),
-    integers("begin_ps", "Begin", "ps", "Begin on the axis of the trace viewer."),
-    integers("duration_ps", "Duration", "ps", "Time from begin to end."),
-    integers("self_ps", "Self time", "ps", "Duration without nested events of the same line."),
-    replace(integers("depth", "Depth", "", "Number of events of the same line that enclose the event."), dtype="int32"),
-    integers("step", "Step", "", "Number of the step that the event belongs to; empty outside of marked steps."),
-    integers("group_id", "Group", "", "Number of the group of events with one cause, counted on each host by itself."),
-    texts("hlo_module", "HLO module", "HLO module of the event's op, with its program id."),
-    texts("hlo_op", "HLO op", "HLO instruction that the event runs."),
-    texts(
-        "framework_op", "Framework op", "Framework op that the instruction was compiled from, or that the host runs."
-    ),
-    texts("source_file", "Source file", "File of the program that the op comes from."),
-    integers("source_line", "Source line", "", "Line in the source file."),
-    texts("category", "Category", "HLO category of the op."),
-    numbers("flops", "FLOPs", "FLOP", "Floating-point operations of one run of the op."),
-    numbers("bytes", "Bytes", "bytes", "Memory traffic of one run of the op, in all memories."),
-    integers("correlation_id", "Correlation", "", "Number that a launch on a GPU shares with what it launched."),
-    integers("run_id", "Run id", "", "Number that the parts of one run of a program share."),
-)
 MOST_ROWS = 1 << 21
 """Rows of a part; larger planes have several."""
 _FEW_GROUPS = 1 << 24
-_OP_COLUMNS = [column.id for column in COLUMNS if hasattr(EventOp, column.id)]
-_STEP = [column.id for column in COLUMNS].index("step")
+_OP_COLUMNS = [column.id for column in RELATION if hasattr(EventOp, column.id)]
+_STEP = [column.id for column in RELATION].index("step")
 
 
 def event_batches(run: RunHosts, choice: Choice = ALL, of_run: StepNumbers | None = None) -> Iterator[Table]:
@@ -85,7 +58,7 @@ def _of_host(run: str, host: HostProfile, choice: Choice, number_steps: StepNumb
         for first in range(0, count, MOST_ROWS):
             part = slice(first, min(first + MOST_ROWS, count))
             chosen = part if rows is None else rows[part]
-            yield Table((*COLUMNS, *choice.stats), [values[chosen] for values in data], name="events")
+            yield Table((*RELATION, *choice.stats), [values[chosen] for values in data], name="events")
 
 
 def _has_groups(space: XSpace) -> bool:
@@ -94,7 +67,7 @@ def _has_groups(space: XSpace) -> bool:
 
 
 def _columns(run: str, host: HostProfile, plane: Plane, extras: PlaneExtras | None, steps: I64 | None) -> list[Any]:
-    """The values of `COLUMNS` for all events of a plane."""
+    """The values of `RELATION` for all events of a plane."""
     events, meta, count = plane.events, plane.event_metadata, len(plane.events)
     names = shown_names(meta.names, meta.display_names)
     full = ["" if name == shown else name for name, shown in zip(meta.names, names, strict=True)]
@@ -180,6 +153,6 @@ def _stat(host: HostProfile, plane: Plane, column: Column) -> Any:
 EVENTS = Relation(
     "events",
     "One row per recorded event: when it was, how it is nested, and the step and op that it belongs to.",
-    COLUMNS,
+    RELATION,
     event_batches,
 )

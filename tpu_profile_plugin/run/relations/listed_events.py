@@ -17,9 +17,6 @@ from tpu_profile_plugin.columns.stats import items
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.relations.event_choice import Choice
 
-KEYS = ("plane", "line", "name")
-"""Keys that events can be grouped by."""
-
 QUANTILES = (0.5, 0.9, 0.99)
 
 
@@ -92,7 +89,7 @@ def host_listing(
 
 @per_host()
 def host_groups(host: HostProfile, choice: Choice, by: Sequence[str]) -> tuple[Group, ...]:
-    """The wanted events of one host in groups by some of `KEYS`, most total time first."""
+    """The wanted events of one host in groups by plane, line and name, most total time first."""
     numbers: dict[tuple[str, ...], int] = {}
     codes, lengths, self_times = [], [], []
     for part in _parts(host.space, choice):

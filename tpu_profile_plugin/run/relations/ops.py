@@ -8,38 +8,15 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.ops.op_tables import HBM, OpRecords, OpTable, OpText
 from tpu_profile_plugin.columns.arrays import F64
+from tpu_profile_plugin.run.catalogue.ops import RELATION
 from tpu_profile_plugin.run.figures.framework_ops import host_framework_ops, run_framework_ops
 from tpu_profile_plugin.run.figures.ops import OpKey, cpu_ops, near_sources, op_step
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.relations.common import coded
-from tpu_profile_plugin.run.relations.relation import HOST, RUN, Relation
+from tpu_profile_plugin.run.relations.relation import Relation
 from tpu_profile_plugin.tables.coded import same
-from tpu_profile_plugin.tables.table import Table, integers, numbers, texts
-
-COLUMNS = (
-    RUN,
-    HOST,
-    texts("backend", "Backend", "device: ops of TPUs or GPUs; cpu: of XLA's CPU backend; tensorflow: of the host."),
-    texts("program", "Program", "The HLO module with its program id."),
-    texts("name", "Op", "HLO instruction, or the framework's op without a program."),
-    texts("category", "Category", "HLO category, or type of the framework's op."),
-    texts("framework_op", "Framework op", "Framework op that it was compiled from."),
-    texts("source_file", "Source file", "File of the program that the op comes from."),
-    integers("source_line", "Source line", "", "Line in the source file."),
-    texts("source_of", "Source of", "The closest op with a source, if the op has none: file and line are its source."),
-    texts("core", "Core", "TensorCore or SparseCore, on TPUs."),
-    integers("occurrences", "Occurrences", "", "Number of runs on all devices of the host."),
-    integers("time_ps", "Time", "ps", "Time of all runs with nested ops, summed over devices."),
-    integers("self_ps", "Self time", "ps", "Time of all runs without nested ops, summed over devices."),
-    integers("min_ps", "Shortest", "ps", "Time of the shortest run."),
-    numbers("flops", "FLOPs", "FLOP", "Floating-point operations of all runs."),
-    numbers("model_flops", "Model FLOPs", "FLOP", "The same as the model's code has them, whatever their precision."),
-    numbers("bytes", "Bytes", "bytes", "Memory traffic of all runs, in all memories."),
-    numbers("hbm_bytes", "HBM bytes", "bytes", "Memory traffic of all runs in the main memory of the device."),
-    numbers("dma_stall_ps", "DMA stall", "ps", "Time of all runs spent waiting for DMA, on TPUs."),
-    integers("device_ps", "Device time", "ps", "Time of the host's devices in the recording, idle time included."),
-)
+from tpu_profile_plugin.tables.table import Table
 
 _LONGEST = np.iinfo(np.int64).max
 """Times of damaged profiles may add up to more."""
@@ -98,7 +75,7 @@ def _table(
     unknown: F64 = np.full(rows, np.nan)
     described = texts_ or [OpText(source_line=-1)] * rows
     found = Table(
-        COLUMNS,
+        RELATION,
         {
             **{id_: same(text, rows) for id_, text in zip(("run", "host", "backend"), place, strict=True)},
             "program": coded(programs.get(module) for module in table.module),
@@ -128,6 +105,6 @@ def _table(
 OPS = Relation(
     "ops",
     "One row per op and host: its runs, times, FLOPs and memory traffic, as on the pages about ops.",
-    COLUMNS,
+    RELATION,
     _batches,
 )

@@ -9,10 +9,7 @@ from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.relations.common import frugal
 from tpu_profile_plugin.tables.column import Column
 from tpu_profile_plugin.tables.stream import TableStream
-from tpu_profile_plugin.tables.table import Table, texts
-
-RUN = texts("run", "Run", "Name of the run.")
-HOST = texts("host", "Host", "Host whose file has the row.")
+from tpu_profile_plugin.tables.table import Table
 
 
 @dataclass(frozen=True)
@@ -22,7 +19,7 @@ class Relation:
     Attributes:
       name: its name in SQL and of its Parquet file.
       summary: one sentence on its rows.
-      columns: the declarations, `RUN` and `HOST` first.
+      columns: the declarations, `run` and `host` first.
       batches: its rows in tables of at most a few million rows each, one host after the other; nothing for a run that
         has none. Raises what reading a host raises; hosts that fail among others are left out (`RunHosts.left_out`).
       lasting: whether the same files give the same rows later.

@@ -6,31 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, LABELS, PARTS
+from tpu_profile_plugin.analysis.budget.categories import PARTS
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
+from tpu_profile_plugin.run.catalogue.steps import RELATION
 from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.relations.common import coded
-from tpu_profile_plugin.run.relations.relation import HOST, RUN, Relation
+from tpu_profile_plugin.run.relations.relation import Relation
 from tpu_profile_plugin.tables.coded import same
-from tpu_profile_plugin.tables.table import Table, flags, integers, texts
-
-COLUMNS = (
-    RUN,
-    HOST,
-    texts("device", "Device", "Device of the host; Host if no device was recorded."),
-    integers("step", "Step", "", "Number of the step, the same on all hosts and devices."),
-    texts("name", "Name", "Name of the step's marker, if it has one."),
-    integers("begin_ps", "Begin", "ps", "Begin of the step on the device, on the axis of the trace viewer."),
-    integers("duration_ps", "Duration", "ps", "Time from the begin to the end of the step; the parts add up to it."),
-    flags("takes_part", "Takes part", "Whether the device works in the step; averages on the pages leave out others."),
-    texts(
-        "source",
-        "Steps from",
-        "device, host: markers; inferred: repeating events; dispatch: equal parts; recording: all of it as one step.",
-    ),
-    *(integers(f"{category}_ps", LABELS[category].name, "ps", LABELS[category].sentence) for category in CATEGORIES),
-)
+from tpu_profile_plugin.tables.table import Table
 
 
 def _batches(run: RunHosts) -> Iterator[Table]:
@@ -47,7 +31,7 @@ def _of_host(run: str, host: str, budget: RunBudget, position: int, source: str)
     rows = len(budget) * len(devices)
     times = budget.time_ps.where(devices=devices)
     return Table(
-        COLUMNS,
+        RELATION,
         [
             same(run, rows),
             same(host, rows),
@@ -67,6 +51,6 @@ def _of_host(run: str, host: str, budget: RunBudget, position: int, source: str)
 STEPS = Relation(
     "steps",
     "One row per step and device: when it was, and what its time was spent on, as in the time budget.",
-    COLUMNS,
+    RELATION,
     _batches,
 )

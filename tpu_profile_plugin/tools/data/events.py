@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tpu_profile_plugin.errors import BadRequest, OutOfRange
+from tpu_profile_plugin.run.catalogue.events import KEYS, LISTED, grouped
 from tpu_profile_plugin.run.relations.event_choice import Choice, checked_names
-from tpu_profile_plugin.run.relations.listed_events import KEYS, Event, Group, host_groups, host_listing
+from tpu_profile_plugin.run.relations.listed_events import Event, Group, host_groups, host_listing
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
+from tpu_profile_plugin.tables.table import Table, attributes
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
@@ -32,35 +33,6 @@ PARAMS = (
     Param("stats", "bool", False, "Include the stats of single events."),
     Param("limit", "int", 100, "Maximum number of rows.", minimum=1, maximum=MOST),
     Param("offset", "int", 0, "Number of rows to skip.", minimum=0, maximum=1 << 40),
-)
-
-_SELF = "Duration without nested events of the same line."
-PLACES = {
-    "host": texts("host", "Host", "Host whose file contains the event."),
-    "plane": texts("plane", "Plane", "Device or part of the host, as named by the profiler."),
-    "line": texts("line", "Line", "Thread, stream or kind of record within the plane."),
-    "name": texts("name", "Event", "Display name of the event."),
-}
-EVENT_COLUMNS = (
-    *PLACES.values(),
-    numbers("begin", "Begin", "ps", "Begin on the axis of the trace viewer."),
-    numbers("duration", "Duration", "ps", "Time from begin to end."),
-    numbers("self", "Self time", "ps", _SELF),
-    texts("stats", "Stats", "Stats of the event and of its metadata."),
-)
-GROUP_COLUMNS = (
-    numbers("count", "Events", "", "Number of events."),
-    numbers("total", "Total", "ps", "Sum of durations; the time of nested events counts at every level."),
-    numbers("self", "Self time", "ps", "Sum of durations without nested events of the same line."),
-    numbers("mean", "Mean", "ps", "Mean duration."),
-    numbers("min", "Minimum", "ps", "Shortest duration."),
-    numbers("p50", "Median", "ps", "Median duration."),
-    numbers("p90", "90 %", "ps", "90th percentile of the duration."),
-    numbers("p99", "99 %", "ps", "99th percentile of the duration."),
-    numbers("max", "Maximum", "ps", "Longest duration."),
-    numbers(
-        "deviation", "Standard deviation", "ps", "Sample standard deviation of the duration; 0 for a single event."
-    ),
 )
 
 
@@ -95,7 +67,7 @@ def _event_table(shown: Sequence[tuple[str, Event]], total: int) -> Table:
         **attributes(events, "plane", "line", "name", "stats"),
         **attributes(events, begin="begin_ps", duration="duration_ps", self="self_ps"),
     }
-    return Table(EVENT_COLUMNS, data, {"total": str(total)})
+    return Table(LISTED, data, {"total": str(total)})
 
 
 def _group_table(by: Sequence[str], shown: Sequence[tuple[str, Group]], total: int) -> Table:
@@ -106,8 +78,7 @@ def _group_table(by: Sequence[str], shown: Sequence[tuple[str, Group]], total: i
         **attributes(groups, "count", **{name: f"{name}_ps" for name in _TIMES}),
         **{name: [group.quantiles_ps[i] for group in groups] for i, name in enumerate(("p50", "p90", "p99"))},
     }
-    columns = (PLACES["host"], *(PLACES[key] for key in by), *GROUP_COLUMNS)
-    return Table(columns, data, {"total": str(total)})
+    return Table(grouped(*by), data, {"total": str(total)})
 
 
 def _keys(text: str) -> tuple[str, ...]:

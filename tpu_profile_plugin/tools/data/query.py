@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
+from tpu_profile_plugin.run.catalogue.runs import SQL
 from tpu_profile_plugin.run.relations import RELATIONS
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Table, texts
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
-
-COLUMNS = (
-    texts("table", "Table", "Name of the table in SQL."),
-    texts("column", "Column", "Name of the column in SQL."),
-    texts("type", "Type", "Kind of the values: number, string or boolean."),
-    texts("unit", "Unit", "Unit of the numbers; empty for texts and counts."),
-    texts("meaning", "Meaning", "What the values say."),
-)
 
 
 def build(_: Run, __: Query) -> Table:
     """One row per column of each table; the same for every run."""
     rows = [(table.name, column) for table in RELATIONS for column in table.columns]
     return Table(
-        COLUMNS,
+        SQL,
         {
             "table": [name for name, _ in rows],
             "column": [column.id for _, column in rows],

@@ -13,11 +13,12 @@ from tpu_profile_plugin.analysis.memory.allocations import INVALID, MemoryPeak, 
 from tpu_profile_plugin.columns import EventFilter
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.errors import BadRequest, NoData
+from tpu_profile_plugin.run.catalogue.memory import LIVE, MODULES, TIMELINE
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.memory import host_allocations
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
-from tpu_profile_plugin.tables.table import Table, integers, numbers, texts
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
@@ -30,41 +31,6 @@ _NO_TEXT = ("(null)", INVALID, "unknown")
 """Texts for "none" that runtimes record."""
 _OPS = {"unused preallocated device memory": "Allocated before or not recorded"}
 """Names of memory that belongs to no recorded allocation, as in the chart of memory over time."""
-_OP = "The op that requested the memory."
-_TIMELINE = (
-    integers("time", "Timestamp", "ps", "From the start of the recording."),
-    texts("event", "Event", "Allocation or deallocation."),
-    integers("requested", "Requested size", "bytes", "Negative for deallocations."),
-    integers("allocation", "Allocation size", "bytes", "Negative for deallocations."),
-    texts("op", "Op name", _OP),
-    texts("step", "Step", "Step that the event belongs to."),
-    texts("region", "Region type", "Purpose of the memory."),
-    texts("dtype", "Data type", "Type of the elements."),
-    texts("shape", "Shape", "Dimensions of the tensor."),
-    integers("used", "Memory in use", "bytes", "Stack + heap after the event."),
-    integers("stack", "Stack", "bytes", ""),
-    integers("heap", "Heap", "bytes", ""),
-    integers("free", "Free", "bytes", ""),
-    numbers("fragmentation", "Fragmentation", "fraction", "Lower is better."),
-)
-_LIVE = (
-    texts("op", "Op name", _OP + "\nRecorded by TensorFlow only."),
-    integers("allocation", "Allocation size", "bytes",
-             "Bytes allocated: the requested size rounded up by the allocator."),
-    integers("requested", "Requested size", "bytes", "Bytes that the program requested."),
-    integers("occurrences", "Occurrences", "", "Number of identical allocations that are live at the peak."),
-    texts("region", "Region type", "Purpose: temp, output, persist/dynamic (kept across steps), stack."),
-    texts("dtype", "Data type", "Type of the elements."),
-    texts("shape", "Shape", "Dimensions of the tensor."),
-)  # fmt: skip
-_RUNS = (
-    texts("module", "HLO module", "Name and program id of the compiled program."),
-    texts("device", "Device", "Device that ran it."),
-    integers("start", "Start", "ps", "From the start of the recording."),
-    integers("end", "End", "ps", "From the start of the recording."),
-    integers("duration", "Duration", "ps", "End - start."),
-    texts("id", "Id", "Number of the run within the profile."),
-)
 
 
 @dataclass(frozen=True)
@@ -140,7 +106,7 @@ def build(run: Run, query: Query) -> MemoryProfile:
     ids = [str(number) for number in range(len(names))]
     return MemoryProfile(
         memories=[_memory(name, peak) for name, peak in recorded.peaks.items()],
-        modules=Table(_RUNS, [names, cores, begin_ps, end_ps, end_ps - begin_ps, ids]),
+        modules=Table(MODULES, [names, cores, begin_ps, end_ps, end_ps - begin_ps, ids]),
     )
 
 
@@ -201,7 +167,7 @@ def _memory(name: str, found: MemoryPeak) -> AllocatorMemory:
         "free": rows.free,
         "fragmentation": rows.fragmentation,
     }
-    return AllocatorMemory(name, _peak(found), Table(_TIMELINE, timeline), _live(found))
+    return AllocatorMemory(name, _peak(found), Table(TIMELINE, timeline), _live(found))
 
 
 def _peak(found: MemoryPeak) -> AllocatorPeak:
@@ -237,7 +203,7 @@ def _live(found: MemoryPeak) -> Table:
             op, allocated, requested = _OPS.get(special.name, special.name), special.bytes, special.bytes
             texts_ = [special.region, None, None]
         listed.append((op, allocated, requested, count, *texts_))
-    return Table(_LIVE, list(zip(*listed, strict=True)) or [[] for _ in _LIVE])
+    return Table(LIVE, list(zip(*listed, strict=True)) or [[] for _ in LIVE])
 
 
 def _known(column: TextColumn) -> list[str | None]:

@@ -11,31 +11,18 @@ from tpu_profile_plugin.analysis.memory.scaling import RECOMPILED, Corner
 from tpu_profile_plugin.analysis.ops.source_lines import NO_LOCATION
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.run.catalogue.memory import BLOCKS, PIECES
 from tpu_profile_plugin.run.figures.memory_over_time import Piece, host_memory_over_time
 from tpu_profile_plugin.run.figures.recorded_memory import RecordedOverTime, Stack, host_recorded_memory, line_of_ops
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
-from tpu_profile_plugin.tables.table import Table, attributes, flags, integers, texts
+from tpu_profile_plugin.tables.table import Table, attributes
 from tpu_profile_plugin.tools.common.hlo_modules import PARAMS, lacks_modules, requested_program
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 _MOST_CHOSEN = 10_000
-PIECES = (
-    texts("name", "Buffer", "Instruction that defines the buffer, with its shape index."),
-    texts("category", "Kind", "Parameter, argument, kept for backward, temporary, output, constant or unknown."),
-    integers("size", "Size", "bytes", "Storage that the buffer takes up."),
-    texts("source", "Source", "Source line that makes it."),
-    texts("framework_op", "Framework op", "Framework op of the instruction; of an argument its path."),
-    texts("shape", "Shape", "Shape with layout."),
-    integers("first", "From", "", "First instant at which it lives."),
-    integers("last", "Until", "", "Last instant at which it lives."),
-    texts("freed_by", "Freed by", "Instruction that frees it; empty if it lives to the end."),
-    flags("scales", "Grows with the batch", "Whether it is assumed to."),
-    texts("why", "Because", "The reason for this assumption."),
-    integers("number", "Number", "", "Number of the buffer among those of the program."),
-)
 
 
 @dataclass(frozen=True)
@@ -180,19 +167,6 @@ PROGRAM = Tool(
 )
 
 
-BLOCKS = (
-    texts("op", "Framework op", "Op that uses the memory."),
-    integers("size", "Size", "bytes", "Bytes of the block."),
-    integers("requested", "Requested", "bytes", "Size that was asked for."),
-    texts("source", "Source", "Source line of the op."),
-    texts("region", "Region", "Kind of use, such as output or temp."),
-    integers("step", "Step", "", "Step that it is allocated in."),
-    integers("allocated_ps", "Allocated", "ps", "Since the start of the recording; empty if it was before."),
-    integers("freed_ps", "Freed", "ps", "Since the start of the recording; empty if it is not freed in it."),
-    texts("freed_by", "Freed in", "Op in which it is freed, if that is recorded."),
-    texts("data_type", "Data type", "Type of the elements."),
-    texts("shape", "Shape", "Shape of the tensor."),
-)
 _BLOCK_NAMES = tuple(column.id for column in BLOCKS if column.id != "source")
 
 

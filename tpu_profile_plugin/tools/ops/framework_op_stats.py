@@ -18,10 +18,10 @@ from tpu_profile_plugin.analysis.ops.torch_groups import by_kind, kind_and_input
 from tpu_profile_plugin.analysis.ops.torch_inputs import OpInputs
 from tpu_profile_plugin.analysis.summary.framework import graphs_note, inputs_note
 from tpu_profile_plugin.analysis.summary.host_summary import FrameworkOps
+from tpu_profile_plugin.run.catalogue.ops import FRAMEWORK_OPS, FRAMEWORK_OPS_OF_PYTORCH
 from tpu_profile_plugin.run.figures.framework_ops import run_framework_ops
 from tpu_profile_plugin.run.figures.op import run_op_groups, run_op_inputs
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.catalogue import column, columns
 from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tables.table import Column, Table, attributes
 from tpu_profile_plugin.tools.common.ops import (
@@ -42,20 +42,8 @@ from tpu_profile_plugin.units import GIB, GIGA, NS_PER_S, NS_PER_US, PS_PER_US
 MAX_ROWS = 500
 """Maximum number of rows each of device and host, including idle time."""
 
-COLUMNS = columns(
-    *("operation", "host_or_device", "total_self_time", "device_total_self_time_percent"),
-    *("host_total_self_time_percent", "occurrences", "avg_self_time", "type", "bound_by"),
-    column("measured_flop_rate", sentence="FLOPs divided by total time."),
-    column("measured_memory_bw", label="Bandwidth", sentence="Bytes accessed divided by total time."),
-    column("operational_intensity", label="Intensity", sentence="FLOPs divided by bytes accessed."),
-    column("rank", sentence="Rank by self time, device ops first."),
-    *("total_time", "avg_time", "device_cumulative_total_self_time_percent"),
-    *("Host_cumulative_total_self_time_percent", "model_flop_rate", "gpu_tensorcore_utilization", "eager"),
-)
 _MATRIX = "gpu_tensorcore_utilization"
 """Of GPUs only."""
-PYTORCH_COLUMNS = columns("shapes", "dtypes", "variants", "stack")
-"""Of PyTorch, after the columns that all profiles have."""
 _OF_SIDE = {
     **dict.fromkeys(("device_total_self_time_percent", "device_cumulative_total_self_time_percent", _MATRIX), "Device"),
     **dict.fromkeys(("host_total_self_time_percent", "Host_cumulative_total_self_time_percent"), "Host"),
@@ -97,7 +85,7 @@ class FrameworkOpCells:
     Attributes:
       with_idle, without_idle: the columns; 0 for unknown costs and for shares of the other side.
       training: whether ops belong to gradients.
-      inputs_note: why there are no columns of `PYTORCH_COLUMNS`; "" if there are, and for other frameworks.
+      inputs_note: why there are no columns of `FRAMEWORK_OPS_OF_PYTORCH`; "" if there are, and for other frameworks.
     """
 
     ops: FrameworkOps
@@ -110,8 +98,8 @@ class FrameworkOpCells:
     def columns(self) -> tuple[Column, ...]:
         """The columns that the tables show."""
         gpu = self.ops.environment.hardware is Hardware.GPU
-        own = tuple(each for each in COLUMNS if gpu or each.id != _MATRIX)
-        return (*own, *PYTORCH_COLUMNS) if "shapes" in self.with_idle else own
+        own = tuple(each for each in FRAMEWORK_OPS if gpu or each.id != _MATRIX)
+        return (*own, *FRAMEWORK_OPS_OF_PYTORCH) if "shapes" in self.with_idle else own
 
 
 def build(run: Run, query: Query) -> FrameworkOpStats:

@@ -15,8 +15,8 @@ from tpu_profile_plugin.analysis.ops.rates import Resource, divide, rates
 from tpu_profile_plugin.analysis.ops.tree import rows_of
 from tpu_profile_plugin.analysis.summary.op_summary import OpSummary, supported_peaks
 from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.run.catalogue.ops import HLO_STATS
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.catalogue import column, columns
 from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.common.hlo_modules import lacks_modules
@@ -33,16 +33,6 @@ from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import PS_PER_US
 
-COLUMNS = columns(
-    *("hlo_op_name", "busy_share", "total_self_time", "source_info", "occurrences", "avg_time", "bound_by", "category"),
-    *("tf_op_name", column("model_flop_rate", label="FLOP rate"), "hbm_bw", "program_id", "hlo_op_expression"),
-    column("rank", sentence="Rank by self time; 0 for ops that run inside another op on SparseCores."),
-    *("total_time", "avg_self_time", column("total_self_time_percent", unit="%")),
-    column("cumulative_total_self_time_percent", unit="%"),
-    *("dma_stall_percent", "normalized_flop_rate", "measured_memory_bw", "cmem_read_bw", "cmem_write_bw"),
-    *("operational_intensity", "hlo_rematerialization", "outside_compilation", "source_stack", "core_type"),
-    *("parent_op_name", "vdd_energy"),
-)
 MEASURED = (
     *("dma_stall_percent", "model_flop_rate", "normalized_flop_rate", "measured_memory_bw", "hbm_bw"),
     *("cmem_read_bw", "cmem_write_bw", "operational_intensity", "vdd_energy"),
@@ -78,8 +68,8 @@ def build(run: Run, query: Query) -> HloStats:
         "total_self_time_percent": f"Part {all_time}",
         "cumulative_total_self_time_percent": f"Part of this op and those above it {all_time}",
     }
-    declared = tuple(replace(each, sentence=sentences.get(each.id, each.sentence)) for each in COLUMNS)
-    return HloStats(Table(declared, {each.id: cells[each.id] for each in COLUMNS}), notes)
+    declared = tuple(replace(each, sentence=sentences.get(each.id, each.sentence)) for each in HLO_STATS)
+    return HloStats(Table(declared, {each.id: cells[each.id] for each in HLO_STATS}), notes)
 
 
 def op_cells(summary: OpSummary) -> dict[str, Any]:

@@ -8,34 +8,17 @@ from typing import Any
 from tpu_profile_plugin.analysis.common.reasons import NO_GPU, Reason
 from tpu_profile_plugin.analysis.ops.gpu_kernels import combine_kernel_rows
 from tpu_profile_plugin.analysis.ops.torch_inputs import dtype_of
+from tpu_profile_plugin.run.catalogue.ops import KERNELS, KERNELS_OF_PYTORCH
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.op import run_op_inputs
 from tpu_profile_plugin.run.figures.ops import GPU, host_kernels
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.catalogue import column, columns
 from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.common.ops import measured
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import NS_PER_US
-
-COLUMNS = columns(
-    *(
-        "kernel_name",
-        "share",
-        "total_duration_us",
-        "occurrences",
-        "avg_duration_us",
-        "op_name",
-        "grid_dim",
-        "block_dim",
-    ),
-    *("min_duration_us", "max_duration_us", "registers_per_thread", "shmem_bytes", "occupancy_pct"),
-    *("is_op_tensor_core_eligible", "is_kernel_using_tensor_core", column("rank", sentence="Rank by total duration.")),
-)
-PYTORCH_COLUMNS = columns("dtype")
-"""Of PyTorch, after the columns that all profiles have."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +37,7 @@ def build(run: Run, query: Query) -> KernelStats:
     """The kernels by total duration."""
     cells = kernel_cells(run)
     cells |= {id_: measured(cells[id_]) for id_ in ("registers_per_thread", "occupancy_pct")}
-    return KernelStats(Table((*COLUMNS, *PYTORCH_COLUMNS) if "dtype" in cells else COLUMNS, cells))
+    return KernelStats(Table((*KERNELS, *KERNELS_OF_PYTORCH) if "dtype" in cells else KERNELS, cells))
 
 
 def kernel_cells(run: Run) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from tpu_profile_plugin.analysis.steps.step_ops import StepWork, merged_step_wor
 from tpu_profile_plugin.analysis.steps.step_table import StepTable
 from tpu_profile_plugin.analysis.summary.host_summary import may_have_groups
 from tpu_profile_plugin.analysis.summary.op_summary import Ops, OpSummary, Programs, Roofline, roofline, supported_peaks
+from tpu_profile_plugin.run.catalogue.ops import ROOFLINE
 from tpu_profile_plugin.run.figures.summary import Diagnostics, groups_of, host_summary, run_diagnostics, step_warnings
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.catalogue import column, columns
 from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.common.ops import (
@@ -38,19 +38,6 @@ _MEMORIES = (Resource.HBM, Resource.CMEM_READ, Resource.CMEM_WRITE, Resource.VME
 MEMORY_IDS = {memory: memory.value.lower().replace(" ", "_") for memory in _MEMORIES}
 """Prefix of the columns of each memory."""
 _EFFICIENCIES = ("roofline_efficiency", "compute_efficiency", "max_mem_bw_utilization")
-COLUMNS = columns(
-    *("step", "operation", "total_self_time_percent", "total_self_time", "total_time_per_core", "source_info"),
-    *("bound_by", "roofline_efficiency", "measured_flop_rate", "hbm_bw", "bottleneck_operational_intensity"),
-    *("category", "occurrences", "compute_efficiency", "max_mem_bw_utilization"),
-    column("rank", sentence="Rank of the op by self time; 0 for the whole program."),
-    column("total_time", sentence="Time on all cores; of a program, including idle time."),
-    *("avg_time", "avg_self_time", "cumulative_total_self_time_percent", "dma_stall_percent", "model_flop_rate"),
-    "measured_memory_bw",
-    *(f"{name}_bw" for name in MEMORY_IDS.values() if name != "hbm"),
-    "operational_intensity",
-    *(f"{name}_operational_intensity" for name in MEMORY_IDS.values()),
-    *("total_time_in_percentage", "optimal_flop_rate", "include_infeed_outfeed", "hlo_module_id", "source_stack"),
-)
 NOT_ON_GPU = frozenset({"dma_stall_percent"}) | {
     f"{memory}_{what}"
     for memory in ("cmem_read", "cmem_write", "vmem_read")
@@ -156,7 +143,7 @@ def build(run: Run, query: Query) -> RooflineModel:
             sentence=sentences.get(each.id, each.sentence),
             label=_GPU_LABELS.get(each.id, each.label) if gpu else each.label,
         )
-        for each in COLUMNS
+        for each in ROOFLINE
         if not gpu or each.id not in NOT_ON_GPU
     )
     device = bool(summary.environment.device_cores)
@@ -190,7 +177,7 @@ def roofline_rows(run: Run, query: Query) -> RooflineRows:
     shown = environment.device_cores or environment.hardware is not Hardware.CPU_ONLY
     tables = run.map_hosts(host_step_ops) if shown else [StepTable()]
     steps, all_ops, without_transfers = merged_step_work(tables, [True] * len(tables))
-    cells: dict[str, list[Any]] = {column.id: [] for column in COLUMNS}
+    cells: dict[str, list[Any]] = {column.id: [] for column in ROOFLINE}
     if summary.environment.device_cores:
         for work, transfers in ((all_ops, True), (without_transfers, False)):
             _Rows(summary, steps, cells, transfers=transfers).add(work)

@@ -15,61 +15,19 @@ from tpu_profile_plugin.analysis.serving import (
     Request,
     sample,
 )
+from tpu_profile_plugin.run.catalogue.requests import BATCHED_REQUESTS, BATCHES, PHASES, REQUESTS
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.summary import host_inference
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
-from tpu_profile_plugin.tables.table import Column, Table, numbers, texts
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_S
 
-
-def _ms(id_: str, label: str, sentence: str) -> Column:
-    return numbers(id_, label, "ms", sentence)
-
-
-_PERCENTILE = texts("percentile", "Percentile", "Share of items that are faster, or the averaged group.")
-_THROUGHPUT = numbers("throughput", "Throughput", "1/s", "Items per second; of averages only.")
-_DEVICE = _ms("device_compute", "Device compute", "Time in which the device runs the program.")
-REQUEST_COLUMNS = (
-    _PERCENTILE,
-    texts("request_id", "Request ID", "Group id of the request's events."),
-    _ms("latency", "Latency", "From the first event of the request to the end of the last."),
-)
-BATCHED_COLUMNS = (
-    numbers("batching_request_size", "Request size", "", "Number of inputs in the request."),
-    _ms("host_batch_formation", "Host batch formation", "Time until the batch of the request starts."),
-    _THROUGHPUT,
-)
-PHASE_COLUMNS = (
-    _ms("host_preprocessing", "Host preprocess", "Time on the host before the program is called."),
-    _ms("host_runtime", "Host runtime", "Time from the call until the program is enqueued on the device."),
-    _ms("data_transfer_h2d", "Data transfer H2D", "Time of copying inputs to the device."),
-    _ms("data_transfer_d2h", "Data transfer D2H", "Time of copying results from the device."),
-    _DEVICE,
-    _ms("host_postprocess", "Host postprocess", "Time on the host after the program ends."),
-    _ms("idle_time", "Idle time", "Time in none of the other parts."),
-)
 _PHASES = (Phase.PREPROCESS, Phase.RUNTIME, Phase.H2D, Phase.D2H, Phase.DEVICE, Phase.POSTPROCESS, Phase.IDLE)
-"""Phases of `PHASE_COLUMNS`, in order."""
-BATCH_COLUMNS = (
-    _PERCENTILE,
-    texts("batch_id", "Batch ID", "Group id of the batch's events."),
-    _ms("latency", "Latency", "Processing of the batch."),
-    numbers("padding_amount", "Padding amount", "", "Inputs added to reach an allowed batch size."),
-    numbers("batch_size_after_padding", "Batch size after padding", "", "Inputs in the batch."),
-    numbers("batching_efficiency", "Batching efficiency", "fraction", "Share that is not padding, 0 to 1."),
-    _ms("batching_delay", "Batching delay", "Time from the earliest request of the batch until the batch starts."),
-    _THROUGHPUT,
-    _DEVICE,
-    texts("program_id", "Program ID(s)", "Program that the batch ran on the device."),
-)
-_SPAN = (
-    _ms("begin", "Begin", "Begin on the time axis of the profile; of single requests and batches only."),
-    _ms("end", "End", "When it ends."),
-)
+"""Phases of the columns `PHASES`, in order."""
 
 
 def _time_in(phase: Phase) -> Callable[[Request], float]:
@@ -80,7 +38,7 @@ _REQUEST_KEYS: dict[str, Callable[[Request], float]] = {
     "Latency": lambda r: r.duration_ps,
     "Request size": lambda r: r.size,
     "Host batch formation": lambda r: r.delay_ps,
-    **{column.label: _time_in(phase) for column, phase in zip(PHASE_COLUMNS, _PHASES, strict=True)},
+    **{column.label: _time_in(phase) for column, phase in zip(PHASES, _PHASES, strict=True)},
 }
 _BATCH_KEYS: dict[str, Callable[[Batch], float]] = {
     "Latency": lambda b: b.duration_ps,
@@ -177,18 +135,21 @@ def _requests(requests: Sequence[Request], batches: Sequence[Batch] | None, sort
         "latency": [_mean_ms([request.duration_ps for request in group.requests]) for group in groups],
         **{
             column.id: [group.phase_ms(phase) for group in groups]
-            for column, phase in zip(PHASE_COLUMNS, _PHASES, strict=True)
+            for column, phase in zip(PHASES, _PHASES, strict=True)
         },
         **_span(singles),
     }
-    columns = (*REQUEST_COLUMNS, *(() if batches is None else BATCHED_COLUMNS), *PHASE_COLUMNS, *_SPAN)
     if batches is not None:
         data |= {
             "batching_request_size": [_mean([request.size for request in group.requests]) for group in groups],
             "host_batch_formation": [_mean_ms([request.delay_ps for request in group.requests]) for group in groups],
             "throughput": [group.rate for group in groups],
         }
-    return _percentiles(requests, Table(columns, data), [percentile for percentile, _ in samples])
+    return _percentiles(
+        requests,
+        Table(REQUESTS if batches is None else BATCHED_REQUESTS, data),
+        [percentile for percentile, _ in samples],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,8 +231,7 @@ def _batches(batches: Sequence[Batch], sort_by: str) -> Percentiles:
         "program_id": [*(",".join(names) or None for names in programs), None],
         **_span(singles),
     }
-    rows = Table((*BATCH_COLUMNS, *_SPAN), data)
-    return _percentiles(batches, rows, [percentile for percentile, _ in samples])
+    return _percentiles(batches, Table(BATCHES, data), [percentile for percentile, _ in samples])
 
 
 def _efficiency(*batches: Batch) -> float:

@@ -6,24 +6,12 @@ from collections.abc import Sequence
 from itertools import chain
 
 from tpu_profile_plugin.analysis.summary.contents import PlaneContents, contents
+from tpu_profile_plugin.run.catalogue.events import CONTENTS
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Table, numbers, texts
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
-
-COLUMNS = (
-    texts("host", "Host", "Host whose file contains the line."),
-    texts("plane", "Plane", "Device or part of the host, as named by the profiler."),
-    texts("line", "Line", "Thread, stream or kind of record within the plane."),
-    numbers("events", "Events", "", "Number of events on the line."),
-    numbers("names", "Event names", "", "Number of distinct event names on the line."),
-    numbers("stats", "Stats", "", "Number of stats of the events of the line."),
-    numbers("begin", "First begin", "ps", "Begin of the first event, since the first event of the host."),
-    numbers("end", "Last end", "ps", "End of the last event, since the first event of the host."),
-    numbers("busy", "Busy time", "ps", "Time during which at least one event of the line runs."),
-    numbers("busy_share", "Busy share", "%", "Busy time as a share of the time from first begin to last end."),
-)
 
 
 @per_host()
@@ -39,8 +27,8 @@ def build(run: Run, query: Query) -> Table:
     for host, planes in zip(run.readable, contents_by_host, strict=True):
         begins = [int(b) for plane in planes for b, n in zip(plane.begin_ps, plane.events, strict=True) if n]
         parts += [_columns(host.name, plane, min(begins, default=0)) for plane in planes]
-    data = {column.id: list(chain.from_iterable(part[column.id] for part in parts)) for column in COLUMNS}
-    return Table(COLUMNS, data, {"hosts": str(len(contents_by_host))})
+    data = {column.id: list(chain.from_iterable(part[column.id] for part in parts)) for column in CONTENTS}
+    return Table(CONTENTS, data, {"hosts": str(len(contents_by_host))})
 
 
 def _columns(host: str, plane: PlaneContents, origin: int) -> dict[str, Sequence[object]]:

@@ -13,22 +13,17 @@ from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.analysis.common.op_names import shown_event
 from tpu_profile_plugin.analysis.devices.model import device_names
 from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.run.catalogue.steps import AVERAGE
 from tpu_profile_plugin.run.facts import lacks_devices
 from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.figures.spending import run_notes
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
-from tpu_profile_plugin.tables.table import Table, numbers, texts
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.common.steps import Decomposition, decomposition
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 
-COLUMNS = (
-    texts("device", "Device", "The device, with its host if there are several; `all`: their mean."),
-    texts("category", "Category", "Id of the part of the step."),
-    numbers("time_ps", "Time", "ps", "Time per step, averaged over the steps."),
-    numbers("percent", "Share", "%", "Of the time from step to step; of the step if there is no time between steps."),
-)
 ALL = "all"
 LEAST_LARGEST = 5.0
 """Percent of the steps below which no part is called the largest."""
@@ -167,7 +162,7 @@ def _average(budget: RunBudget, names: list[str]) -> Table:
         shares = 100 * known / np.nansum(known, axis=1, keepdims=True)
     categories = [*CATEGORIES, BETWEEN]
     return Table(
-        COLUMNS,
+        AVERAGE,
         {
             "device": [name for name in names for _ in categories],
             "category": categories * len(names),

@@ -20,72 +20,16 @@ from tpu_profile_plugin.analysis.communication.run_collectives import RunCommuni
 from tpu_profile_plugin.analysis.devices.across_hosts import sum_by_step
 from tpu_profile_plugin.analysis.devices.collectives import FirstWait
 from tpu_profile_plugin.analysis.devices.model import WAIT, device_names
+from tpu_profile_plugin.run.catalogue.communication import CLOCKS, COLLECTIVES, LAUNCHES, RANKS
 from tpu_profile_plugin.run.facts import lacks_communication
 from tpu_profile_plugin.run.figures.budget import communication, run_budget, run_communication
 from tpu_profile_plugin.run.figures.programs import programs_of
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
-from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
+from tpu_profile_plugin.tables.table import Table, attributes
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import duration
-
-OPS = (
-    texts("op", "Collective", "The HLO instruction, or the kernel; start and done are one."),
-    texts("kind", "Kind", "all-reduce, all-gather, reduce-scatter, all-to-all, send, ..."),
-    numbers("ranks", "Ranks", "", "Participating devices, from the program if it is known, else from the profile."),
-    numbers("count", "Runs", "", "Runs on all devices."),
-    numbers("total_ps", "Total time", "ps", "From start to completion, summed over runs on all devices."),
-    numbers("exposed_ps", "Exposed", "ps", "Part of the total time during which the device computes nothing."),
-    numbers("own_exposed_ps", "Exposed, without waits", "ps", "Exposed time without waits for late devices."),
-    numbers("hidden_percent", "Hidden", "%", "Share of the total time during which the device computes."),
-    numbers("stall_ps", "Stall", "ps",
-            "TPUs: time that the TensorCore waits, in the done op or in a synchronous op."),
-    numbers("wait_ps", "Waits", "ps", "Waiting time until the last device began, summed over runs."),
-    numbers("most_wait_ps", "Longest wait", "ps", "Longest wait of one run for the last device."),
-    texts("last", "Waited for", "Device that began last in the run with the longest wait."),
-    numbers("bytes", "Message", "bytes", "Contribution of a rank to a run; of an all-gather, the gathered result."),
-    numbers("algorithm_gbps", "Algorithm bandwidth", "GB/s",
-            "Message size divided by the time of the fastest rank, which includes no waits."),
-    numbers("bus_gbps", "Bus bandwidth", "GB/s",
-            "Algorithm bandwidth times 2(n-1)/n (all-reduce) or (n-1)/n (all-gather, reduce-scatter, all-to-all)."),
-    texts("program", "Program", "Name of the program, or its id."),
-    texts("host", "Host", "Host of the longest run."),
-    numbers("begin_ps", "Begin", "ps", "Begin of the longest run, on its host's time axis."),
-    numbers("end_ps", "End", "ps", "End of the longest run, on its host's time axis."),
-)  # fmt: skip
-RANKS = (
-    texts("device", "Device", "Device, with its host if there are several."),
-    texts("host", "Host", "Its host."),
-    numbers("work_ps", "Own work", "ps", "Compute time per step."),
-    numbers("communication_ps", "Communication", "ps", "Time per step with a collective under way."),
-    numbers("exposed_ps", "Exposed", "ps", "Time per step with a collective under way and no computation."),
-    numbers("wait_ps", "Waits", "ps", "Time per step spent in collectives waiting for other devices."),
-    numbers("caused_ps", "Waits of others", "ps", "Total time that other devices waited for this device."),
-    numbers("work_ratio", "Work / median", "", "Own work divided by the median of all devices."),
-)
-CLOCKS = (
-    texts("clock", "Clock", "Host or device whose clock is compared."),
-    texts("reference", "Reference", "Reference clock."),
-    numbers("offset_ps", "Offset", "ps", "Offset to add to its times to match the reference."),
-    numbers("spread_ps", "Spread", "ps", "Uncertainty of the offset: interquartile range of the pairs."),
-    numbers("pairs", "Pairs", "", "Number of matched pairs: collectives, or launches and the work they started."),
-    numbers("violations", "Violations", "", "Pairs whose effect precedes its cause."),
-)
-LAUNCHES = (
-    texts("device", "Device", "GPU, with its host if there are several."),
-    numbers("launches", "Launches", "", "Kernels and copies in the steps with a known launch."),
-    numbers("per_step", "Per step", "", "Launches per step."),
-    numbers("launch_bound_percent", "Launch-bound", "%",
-            "Share of step time with an idle GPU and an empty queue: the host is too slow."),
-    numbers("delay_ps", "Launch delay", "ps", "Median delay from the launch on the host to the begin on the GPU."),
-    numbers("late_delay_ps", "Delay, 90th percentile", "ps", "90th percentile of the launch delay."),
-    numbers("call_ps", "Call", "ps", "Median duration of the call on the host."),
-    numbers("most_queued", "Longest queue", "", "Largest number of launched kernels that had not begun."),
-    numbers("mean_queued", "Mean queue", "", "Mean number of launched kernels that had not begun, over step time."),
-    numbers("tiny", "Tiny kernels", "", "Kernels and copies shorter than 10 us."),
-    numbers("tiny_percent", "Tiny kernels", "%", "Share of tiny kernels in the launches."),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -289,7 +233,7 @@ def _ops(comm: RunCommunication, names: Sequence[str], hosts: Sequence[str], pro
         for one, size in zip(sums, sizes, strict=True)
     ]
     return Table(
-        OPS,
+        COLLECTIVES,
         {
             "op": [one.key.name for one in sums],
             "kind": [one.key.kind for one in sums],

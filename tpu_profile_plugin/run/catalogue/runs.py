@@ -1,0 +1,64 @@
+"""Columns about runs: their problems, findings and differences, and the tables of SQL."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tpu_profile_plugin.run.catalogue import HOST, RUN
+from tpu_profile_plugin.tables.catalogue import Catalogue
+from tpu_profile_plugin.tables.column import flags, integers, numbers, texts
+
+RELATION = (
+    RUN,
+    replace(HOST, sentence="Host whose data it is about; empty for the whole run."),
+    texts("code", "Code", "Kind of the problem; never changes."),
+    texts("message", "Message", "What is wrong, in a sentence."),
+    texts("remedy", "Remedy", "What to do about it."),
+    texts("file", "File", "Name of the file that it is about."),
+    integers("offset", "Offset", "bytes", 'Where in the file the damage begins; in SQL, write "offset" in quotes.'),
+    integers("count", "Count", "", "Number of events, bytes or parts that were left out, if known."),
+)
+"""Of the relation `problems`."""
+SQL = (
+    texts("table", "Table", "Name of the table in SQL."),
+    texts("column", "Column", "Name of the column in SQL."),
+    texts("type", "Type", "Kind of the values: number, string or boolean."),
+    texts("unit", "Unit", "Unit of the numbers; empty for texts and counts."),
+    texts("meaning", "Meaning", "What the values say."),
+)
+"""Of the tool `query`."""
+RUNS = (
+    texts("id", "Run", "Name of the run, for the argument run."),
+    texts("hosts", "Hosts", "Names of its hosts."),
+    integers("size_bytes", "Size", "bytes", "Size of its profiles."),
+    texts("written", "Written", "When its profiles were last written."),
+    texts("problems", "Problems", "Problems of its files; empty without any."),
+)
+"""Of the verb `runs`."""
+_FINDINGS = Catalogue(
+    texts("id", "Id", "Id of the finding, for the argument finding."),
+    texts("title", "Title", "The cause in one line."),
+    numbers("share_percent", "Share", "%", "What a step could gain at most."),
+    numbers("saving_ps", "Saving", "ps", "The same as time per step."),
+    texts("confidence", "Confidence", "high: events show cause and effect; medium: inferred; low: a possibility."),
+    texts("line", "Line", "The line of code that it names."),
+    texts("evidence", "Evidence", "The most telling numbers."),
+    texts("advice", "Advice", "What to do."),
+)
+FINDINGS = _FINDINGS.columns("id", "title", "share_percent", "saving_ps", "confidence", "line", "evidence", "advice")
+"""Of the verb `explain`."""
+FINDINGS_IN_SHORT = _FINDINGS.columns(
+    _FINDINGS.column("id", "Id of the finding, for the argument finding of explain."),
+    *("title", "share_percent", "confidence", "line"),
+)
+"""Of the verb `overview`."""
+CHANGES = (
+    texts("id", "Id", "The ops, programs or part of the step that changed."),
+    texts("change", "Change", "How: slower, faster, added, removed, more_often, machine, single_steps, rest, ..."),
+    numbers("delta_ps", "Difference", "ps", "What it adds to the compared time; the rows add up."),
+    numbers("base_ps", "Base", "ps", "Time per step and device in the base."),
+    numbers("run_ps", "Run", "ps", "Time per step and device in the run."),
+    flags("certain", "Beyond noise", "The difference exceeds how far steps and captures vary."),
+    texts("ops", "Ops", "Instructions of the run, or of the base if removed, longest first."),
+)
+"""Of the verb `compare`."""
