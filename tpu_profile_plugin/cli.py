@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Protocol
 
+from tpu_profile_plugin.answers import NAMES
 from tpu_profile_plugin.commands import (
     answer,
     capture,
@@ -51,26 +52,13 @@ class Command(Protocol):
 
 _COMMANDS: dict[str, Command] = {
     "capture": capture,
-    "runs": runs,
-    "overview": answer.VerbCommand("overview"),
-    "ops": answer.VerbCommand("ops"),
-    "timeline": answer.VerbCommand("timeline"),
-    "gaps": answer.VerbCommand("gaps"),
-    "collectives": answer.VerbCommand("collectives"),
-    "op": answer.VerbCommand("op"),
-    "source": answer.VerbCommand("source"),
-    "hlo": answer.VerbCommand("hlo"),
-    "programs": answer.VerbCommand("programs"),
-    "memory": answer.VerbCommand("memory"),
-    "explain": explain,
-    "budget": answer.VerbCommand("budget"),
-    "steps": answer.VerbCommand("steps"),
+    **{name: answer.VerbCommand(name) for name in NAMES},
+    # Commands of verbs that do more than ask.
+    **{"runs": runs, "explain": explain, "compare": compare, "query": query},
     "tools": tools,
     "events": events,
-    "compare": compare,
     "report": report,
     "export": export,
-    "query": query,
     "mcp": mcp,
     "agents": mcp.GuideCommand(),
     "doctor": doctor,

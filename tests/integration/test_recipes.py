@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md: followed in a copy of the package, they suffice for the command line and HTTP."""
+"""The recipes of CONTRIBUTING.md, followed in a copy of the package, suffice for pages, commands, agents and docs."""
 
 from __future__ import annotations
 
@@ -42,19 +42,30 @@ class Copy:
         )
 
     def edit(self, module: str, old: str, new: str) -> None:
-        """Replaces a text that a module has once."""
+        """Replaces a text that a file has once; paths begin in the package."""
         path = self.package / module
         text = path.read_text()
         assert text.count(old) == 1, f"{module}: {old}"
         path.write_text(text.replace(old, new))
 
-    def python(self, *arguments: str) -> str:
-        """What Python prints with this package."""
+    def take(self, *files: str) -> None:
+        """Copies files of the checkout beside the package."""
+        for file in files:
+            (self.package.parent / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(TESTS.parent / file, self.package.parent / file)
+
+    def check(self, test: str, *arguments: str, **settings: str) -> None:
+        """Runs tests of the checkout, copied beside the package."""
+        self.take(test)
+        self.python("-m", "pytest", "-q", "--import-mode=importlib", *arguments, test, **settings)
+
+    def python(self, *arguments: str, **settings: str) -> str:
+        """What Python prints with this package; `settings` of the environment."""
         folders = os.pathsep.join([str(self.package.parent), str(TESTS)])
         caches = {"XDG_CACHE_HOME": str(self.package.parent / "cache"), "LOCALAPPDATA": str(self.package.parent)}
         done = subprocess.run(
             [sys.executable, *arguments],
-            env={**os.environ, "PYTHONPATH": folders, **caches},
+            env={**os.environ, "PYTHONPATH": folders, **caches, **settings},
             cwd=self.package.parent, capture_output=True, text=True, timeout=100, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr or done.stdout
@@ -111,6 +122,128 @@ def test_a_format(copy: Copy, tmp_path: Path) -> None:
     assert [(listed["run"], listed["hosts"], listed["problems"]) for listed in runs] == [("run", 1, [])]
     assert [host["name"] for host in info["hosts"]] == ["vm"]
     assert "work" in json.dumps(events)
+
+
+TOOL = '''
+"""Event names: how many distinct names the events of each host have."""
+
+from dataclasses import dataclass
+
+from tpu_profile_plugin.run.host import HostProfile, per_host
+from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.tables.document import Document
+from tpu_profile_plugin.tables.table import Table, integers, texts
+from tpu_profile_plugin.tools.query import Query
+from tpu_profile_plugin.tools.tool import Tool
+
+COLUMNS = (texts("host", "Host", "Name of the host."), integers("names", "Names", "", "Distinct names of events."))
+
+
+@dataclass(frozen=True)
+class EventNames(Document):
+    """Distinct names of events.
+
+    Attributes:
+      most: on one host.
+      hosts: a row per host.
+    """
+
+    most: int
+    hosts: Table
+
+
+@per_host()
+def host_names(host: HostProfile) -> int:
+    """Distinct names on one host."""
+    return len({name for plane in host.space.planes for name in plane.event_metadata.names})
+
+
+def build(run: Run, _: Query) -> EventNames:
+    """A row per host."""
+    counts = run.map_hosts(host_names)
+    rows = [[host.name for host in run.readable], counts]
+    return EventNames(most=max(counts), hosts=Table(COLUMNS, rows, name="hosts"))
+
+
+TOOL = Tool(id="event_names", title="Event names", group="Data", summary="Counts names of events.", build=build)
+'''
+
+
+def test_a_tool(copy: Copy, tmp_path: Path) -> None:
+    (copy.package / "tools/data/event_names.py").write_text(TOOL)
+    copy.edit("tools/registry.py", "tools.data import events, query", "tools.data import event_names, events, query")
+    copy.edit("tools/registry.py", "    events.TOOL,\n)", "    events.TOOL,\n    event_names.TOOL,\n)")
+    logs = write(tmp_path / "logs", {"plugins/profile/run/vm.xplane.pb": worker("vm")})
+
+    asked = (f"{route}?run=run&tag=event_names" for route in ("page", "data"))
+    page, data, info, tools = copy.requests(logs, *asked, "run_info?run=run", "run_tools?run=run&own=true")
+    assert page == data
+    assert page["most"] > 1
+    (shown,) = (tool for tool in info["tools"] if tool["id"] == "event_names")
+    assert (shown["title"], shown["group"], shown["available"]) == ("Event names", "Data", True)
+    assert tools[-1] == "event_names"
+    assert '"vm"' in copy.command("tools", str(logs), "--tool", "event_names", "--format", "csv")
+    assert "event_names" in copy.command("tools", str(logs))
+    assert "event_names" in copy.command("completion", "bash")
+    # The documentation: types and reference are written, a section of the guide is asked for.
+    written = ("frontend/src/base/documents.ts", "docs/developer/http.md")
+    copy.take(*written, "docs/user/guide.md")
+    copy.check("tests/unit/tools/test_documents.py", UPDATE_GOLDEN="1")
+    assert all("EventNames" in (copy.package.parent / path).read_text() for path in written)
+    guide = copy.package.parent / "docs/user/guide.md"
+    guide.write_text(guide.read_text() + "\n## Event names\n\nTool id: `event_names`\n\nCounts names.\n")
+    copy.check("tests/unit/test_docs.py", "-k", "every_tool")
+
+
+VERB = '''
+"""The verb `names`: the distinct names of events."""
+
+from typing import Annotated
+
+from tpu_profile_plugin.analysis.common.reasons import PROFILE
+from tpu_profile_plugin.answers.answer import Answer, Link
+from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.tables.table import Table, texts
+
+
+def names(asked: Asked, *, find: Annotated[str, "Only names with this text."] = "") -> Answer:
+    """The distinct names of events."""
+    found = sorted({name for name in asked.run.events().read().column("name") if find in name})
+    table = Table((texts("id", "Name", "Name of events."),), [found], name="names")
+    return Answer(Link("profile_contents"), {"names_found": len(found)}, table)
+
+
+VERB = verb(names, needs=PROFILE)
+'''
+AGENT = """
+import json, sys
+import tpu_profile_plugin
+from tpu_profile_plugin.agents.calls import Calls, input_schema
+
+calls = Calls({"logs": tpu_profile_plugin.open(sys.argv[1])})
+schema = input_schema(calls.tools["names"].parameters)
+print(json.dumps([calls.tools["names"].summary, schema["properties"]["find"], *calls.call("names", {"find": "Mat"})]))
+"""
+
+
+def test_a_verb(copy: Copy, tmp_path: Path) -> None:
+    (copy.package / "answers/verbs/names.py").write_text(VERB)
+    copy.edit("answers/__init__.py", '"memory"),', '"memory", "names"),')
+    logs = write(tmp_path / "logs", {"plugins/profile/run/vm.xplane.pb": worker("vm")})
+
+    summary, find, answer, failed = json.loads(copy.python("-c", AGENT, str(logs)))
+    assert (summary, find["description"]) == ("The distinct names of events.", "Only names with this text.")
+    assert not failed
+    assert answer["answer"]["names_found"] == len(answer["answer"]["names"]) > 0
+    command = json.loads(copy.command("names", str(logs), "--find", "Mat", "--format", "json"))
+    assert command["answer"] == answer["answer"]
+    assert "names found:" in copy.command("names", str(logs))
+    assert "the distinct names of events" in copy.command("--help")
+    assert "names --format" in copy.command("completion", "bash")
+    # The documentation: the guide for agents.
+    copy.take("docs/user/agents.md")
+    copy.edit("../docs/user/agents.md", "| Anything else |", "| Which names? | `names` | names |\n| Anything else |")
+    copy.check("tests/unit/answers/test_guide.py")
 
 
 def test_pages_commands_and_python_need_no_form_of_xprof(copy: Copy, tmp_path: Path) -> None:

@@ -1,1 +1,7 @@
 """Questions about profiles with small answers in one form, for the command line and for agents."""
+
+NAMES = (
+    *("runs", "overview", "explain", "budget", "steps", "ops", "timeline", "gaps", "collectives", "compare", "query"),
+    *("op", "source", "hlo", "programs", "memory"),
+)
+"""All verbs, in the order of the guide; each is a module of `verbs`, and a command."""

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next, sent, sent_id, unit_of
-from tpu_profile_plugin.answers.registry import VERBS, find
+from tpu_profile_plugin.answers.registry import find
 from tpu_profile_plugin.answers.verb import Asked, Verb
 from tpu_profile_plugin.cache.files import build_identity
 from tpu_profile_plugin.errors import BadRequest, NoData, NotAvailable, ProfileError
@@ -178,7 +178,6 @@ def _fitting(
 
 def _without_rows(answer: Answer, verb: Verb, asked: Asked, door: Door) -> dict[str, Any]:
     link, about = answer.link, {}
-    alone = {one.name for one in VERBS if not one.of_run}
     hosts: Sequence[str] = ()
     if verb.of_run:
         about["run"] = asked.whole_run.name
@@ -203,7 +202,7 @@ def _without_rows(answer: Answer, verb: Verb, asked: Asked, door: Door) -> dict[
         else {sent_id(id_): text for id_, text in answer.base.items()},
         "from": {"run": about.get("run"), "hosts": list(hosts[:20]), "tool": link.tool or None, **missing},
         "link": f"{door.address}{_PAGE}{'?' if keys else ''}{urlencode(keys, quote_via=quote, safe='/,~;:@')}",
-        "next": [door.deeper(one, {} if one.verb in alone else about) for one in answer.next[:_MOST_NEXT]],
+        "next": [door.deeper(one, about if find(one.verb).of_run else {}) for one in answer.next[:_MOST_NEXT]],
         "rows": None,
         "cursor": None,
         "cannot_answer": None if cannot is None else {"reason": cannot.reason, "how_to_record": cannot.how_to_record},

@@ -31,40 +31,41 @@ class VerbCommand:
         return summary[:1].lower() + summary[1:].rstrip(".")
 
     def define(self, parser: argparse.ArgumentParser) -> None:
-        """Adds the arguments."""
-        define(parser, self.name)
+        """Adds the arguments of the verb and those that all have."""
+        from tpu_profile_plugin.answers.registry import find
+
+        verb = find(self.name)
+        parser.epilog = (
+            "exit status: 0 answered, or the profile cannot tell, which the answer says; "
+            "1 not found or not readable; 2 wrong arguments"
+        )
+        parser.add_argument("logdir", metavar="LOGDIR", help="a logdir or a .xplane.pb file")
+        for one in verb.parameters:
+            sentence = one.sentence.replace("%", "%%")
+            flag = "--" + one.name.replace("_", "-")
+            kind: dict[str, Any] = {"choices": one.choices} if one.choices else {"type": one.type}
+            if one.required:
+                parser.add_argument(one.name, metavar=one.name.upper(), help=sentence, **kind)
+            elif one.type is bool:
+                parser.add_argument(flag, action="store_true", dest=one.name, help=sentence)
+            else:
+                if not one.choices:
+                    kind["metavar"] = one.name.upper()
+                parser.add_argument(flag, dest=one.name, default=None, help=sentence, **kind)
+        if verb.of_run:
+            parser.add_argument("run", metavar="RUN", nargs="?", help="the run (default: the newest)")
+            parser.add_argument("--host", help="one host (default: all)")
+        define_shared(parser)
 
     def run(self, options: argparse.Namespace) -> int:
         """Prints the answer; returns the exit status."""
-        return run(options, self.name)
+        import tpu_profile_plugin
+        from tpu_profile_plugin.answers.registry import find
 
-
-def define(parser: argparse.ArgumentParser, name: str) -> None:
-    """Adds the arguments of a verb and those that all have."""
-    from tpu_profile_plugin.answers.registry import find
-
-    verb = find(name)
-    parser.epilog = (
-        "exit status: 0 answered, or the profile cannot tell, which the answer says; "
-        "1 not found or not readable; 2 wrong arguments"
-    )
-    parser.add_argument("logdir", metavar="LOGDIR", help="a logdir or a .xplane.pb file")
-    for one in verb.parameters:
-        sentence = one.sentence.replace("%", "%%")
-        flag = "--" + one.name.replace("_", "-")
-        kind: dict[str, Any] = {"choices": one.choices} if one.choices else {"type": one.type}
-        if one.required:
-            parser.add_argument(one.name, metavar=one.name.upper(), help=sentence, **kind)
-        elif one.type is bool:
-            parser.add_argument(flag, action="store_true", dest=one.name, help=sentence)
-        else:
-            if not one.choices:
-                kind["metavar"] = one.name.upper()
-            parser.add_argument(flag, dest=one.name, default=None, help=sentence, **kind)
-    if verb.of_run:
-        parser.add_argument("run", metavar="RUN", nargs="?", help="the run (default: the newest)")
-        parser.add_argument("--host", help="one host (default: all)")
-    define_shared(parser)
+        with closing(tpu_profile_plugin.open(options.logdir)) as logdir:
+            given = {one.name: getattr(options, one.name) for one in find(self.name).parameters}
+            arguments = {id_: value for id_, value in given.items() if value is not None and value is not False}
+            return print_answer(logdir, self.name, arguments, options)
 
 
 def define_shared(parser: argparse.ArgumentParser, formats: Sequence[str] = ("text", "json")) -> None:
@@ -75,17 +76,6 @@ def define_shared(parser: argparse.ArgumentParser, formats: Sequence[str] = ("te
         "--address", metavar="URL", help="of the server that links open (default: http://localhost:6006)"
     )
     parser.add_argument("--format", choices=formats, default="text", help="default: text")
-
-
-def run(options: argparse.Namespace, name: str) -> int:
-    """Prints the answer of a verb; returns the exit status."""
-    import tpu_profile_plugin
-    from tpu_profile_plugin.answers.registry import find
-
-    with closing(tpu_profile_plugin.open(options.logdir)) as logdir:
-        given = {one.name: getattr(options, one.name) for one in find(name).parameters}
-        arguments = {id_: value for id_, value in given.items() if value is not None and value is not False}
-        return print_answer(logdir, name, arguments, options)
 
 
 def print_answer(logdir: Any, name: str, arguments: Mapping[str, Any], options: argparse.Namespace) -> int:

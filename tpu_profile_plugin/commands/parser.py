@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
+from tpu_profile_plugin.answers import NAMES
 from tpu_profile_plugin.errors import BadRequest, ProfileError
 
 
@@ -56,9 +57,7 @@ def print_error(error: ProfileError) -> None:
 
 def asks_verb_for_json(options: argparse.Namespace) -> bool:
     """Whether a command that answers a question was to print JSON."""
-    from tpu_profile_plugin.answers.registry import VERBS
-
-    return getattr(options, "format", None) == "json" and options.command in [verb.name for verb in VERBS]
+    return getattr(options, "format", None) == "json" and options.command in NAMES
 
 
 def _asks_for_json(words: Sequence[str]) -> bool:

@@ -16,7 +16,7 @@ HELP = "list the runs of a logdir"
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
-    answer.define(parser, "runs")
+    answer.VerbCommand("runs").define(parser)
     parser.epilog = "exit status: 0 runs found, 1 no runs"
 
 
