@@ -215,11 +215,10 @@ class Routes:
 def _without_run(query: Query) -> Answer | None:
     """The answer to a request that needs no run; None if it needs one."""
     load_tools()
-    from tpu_profile_plugin.tools import registry
     from tpu_profile_plugin.tools.payload import encode
 
     tag = query.optional("tag")
-    tool = None if tag is None else registry.named(tag)
+    tool = None if tag is None else xprof_form(tag)
     if tool is None or tool.without_run is None:
         return None
     payload = tool.without_run({param.name: param.parse(query.optional(param.name)) for param in tool.params})

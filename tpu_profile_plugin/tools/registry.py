@@ -9,15 +9,13 @@ from tpu_profile_plugin.tools.fleet import megascale_stats, pod_viewer
 from tpu_profile_plugin.tools.memory import memory_profile, over_time
 from tpu_profile_plugin.tools.memory.memory_viewer import tool as memory_viewer
 from tpu_profile_plugin.tools.ops import (
+    counters,
     framework_op_stats,
     hlo_stats,
     kernel_stats,
-    kernel_utilization,
     op_profile,
-    perf_counters,
     roofline_model,
     source_view,
-    utilization_viewer,
 )
 from tpu_profile_plugin.tools.ops.graph_viewer import tool as graph_viewer
 from tpu_profile_plugin.tools.summary import (
@@ -43,15 +41,15 @@ TOOLS: tuple[Tool, ...] = (
     memory_profile.TOOL,
     memory_viewer.TOOL,
     roofline_model.TOOL,
-    perf_counters.TOOL,
+    counters.PERF_COUNTERS,
     pod_viewer.TOOL,
     framework_op_stats.TOOL,
     hlo_stats.TOOL,
     inference_profile.TOOL,
     megascale_stats.TOOL,
-    kernel_utilization.TOOL,
+    counters.KERNEL_UTILIZATION,
     smart_suggestion.TOOL,
-    utilization_viewer.TOOL,
+    counters.UTILIZATION_VIEWER,
     tf_data_bottleneck_analysis.TOOL,
     time_budget.TOOL,
     communication.TOOL,

@@ -341,6 +341,17 @@ export interface KernelStats {
   readonly left_out: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** The units of TPUs in percent of their peaks. */
+export interface KernelUtilization {
+  /**
+   * One row per line of counters. Columns `precision_NAME`: cycles of the matrix units by type of operand; `unit_NAME`:
+   * other units, null for those that a kernel lacks.
+   */
+  readonly kernels: TableData;
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
 /** The largest part of the average step that tells a cause. */
 export interface LargestPart {
   readonly category: string;
@@ -429,6 +440,14 @@ export interface Percentiles {
   readonly per_second: number;
   /** Mean over all. */
   readonly latency_ms: number;
+}
+
+/** Recorded values of performance counters. */
+export interface PerfCounters {
+  /** One row per event with a value, host after host. */
+  readonly counters: TableData;
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** The time of every worker in every step. */
@@ -725,6 +744,14 @@ export interface TimePart {
   readonly share: number | null;
 }
 
+/** Achieved and peak work of the units of TPUs. */
+export interface Utilization {
+  /** One row per sample, core and unit, host after host. */
+  readonly units: TableData;
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
 /** A run of a collective that waited until other devices had started; no other number includes this wait. */
 export interface WaitForStart {
   readonly device: string;
@@ -741,11 +768,14 @@ export interface Documents {
   readonly kernel_stats: KernelStats;
   readonly memory_profile: MemoryProfile;
   readonly roofline_model: RooflineModel;
+  readonly perf_counters: PerfCounters;
   readonly pod_viewer: Pod;
   readonly framework_op_stats: FrameworkOpStats;
   readonly hlo_stats: HloStats;
   readonly inference_profile: InferenceProfile;
+  readonly kernel_utilization: KernelUtilization;
   readonly smart_suggestion: RunFindings;
+  readonly utilization_viewer: Utilization;
   readonly time_budget: TimeBudget;
   readonly communication: Communication;
   readonly source_view: Source;

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from builders.logdirs import write
 from builders.profiles import megascale_profiles
-from tpu_profile_plugin.analysis.counters.registers import LISTED, Register
+from tpu_profile_plugin.analysis.counters.registers import Register
+from tpu_profile_plugin.compat.xprof.counters import LISTED
 
 _CLOCKS = ("count_cycles", "_cycle_count", "_cycle_counter_window")
 

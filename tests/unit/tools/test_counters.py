@@ -11,8 +11,9 @@ from builders.logdirs import write
 from builders.profiles import counter_profiles
 from builders.servers.board import Board
 
+from tpu_profile_plugin.compat.xprof import counters as xprof
 from tpu_profile_plugin.run.facts import PlaneFact, RunFacts
-from tpu_profile_plugin.tools.ops import kernel_utilization, perf_counters, utilization_viewer
+from tpu_profile_plugin.tools.ops.counters import KERNEL_UTILIZATION, PERF_COUNTERS, UTILIZATION_VIEWER
 from tpu_profile_plugin.tools.tool import Tool
 
 REFERENCE = Path(__file__).parents[2] / "golden" / "xprof_counters"
@@ -27,29 +28,24 @@ def reference(name: str) -> Any:
     return json.loads((REFERENCE / f"{name}.json").read_text())
 
 
-def theirs(kernels: Any) -> Any:
-    """The answer without the fields of ours."""
-    for device in kernels["devices"]:
-        del device["host"]
-        for kernel in device["kernels"]:
-            del kernel["sample"]
-    return kernels
-
-
 @PROFILE
 def test_utilization_is_that_of_xprof(name: str) -> None:
-    ours = rows(answer(utilization_viewer.TOOL, PROFILES[name]))
+    ours = rows(answer(UTILIZATION_VIEWER, PROFILES[name]))
     stored = reference(f"{name}_utilization_viewer")
-    assert [row[:8] for row in ours] == [
-        [pytest.approx(c, rel=1e-14) if isinstance(c, float) else c for c in row] for row in stored
-    ]
-    assert {row[8] for row in ours} == {"h0"}
+    assert ours == [[pytest.approx(c, rel=1e-14) if isinstance(c, float) else c for c in row] for row in stored]
+
+
+def test_units_have_the_name_of_their_host() -> None:
+    units = answer(UTILIZATION_VIEWER, PROFILES["v6e"], PROFILES["v6e"], page=True)["units"]
+    found = rows(units, "host", "device", "node", "name", "achieved")
+    assert {host for host, *_ in found} == {"h0", "h1"}
+    assert found[: len(found) // 2] == [["h0", *rest] for _, *rest in found[len(found) // 2 :]]
 
 
 @PROFILE
 def test_counters_are_those_of_xprof(name: str) -> None:
     """All columns but the descriptions, which are sentences of ours."""
-    table = answer(perf_counters.TOOL, PROFILES[name])
+    table = answer(PERF_COUNTERS, PROFILES[name])
     ours = [[cell["v"] for cell in row["c"][:8]] for row in table["rows"]]
     for row, shown in zip(ours, table["rows"], strict=True):
         row[5] = [row[5], shown["c"][5]["f"]]
@@ -63,38 +59,54 @@ def test_counters_are_those_of_xprof(name: str) -> None:
 
 @PROFILE
 def test_kernels_are_those_of_xprof(name: str) -> None:
-    assert theirs(answer(kernel_utilization.TOOL, PROFILES[name])) == reference(f"{name}_kernel_utilization")
+    assert answer(KERNEL_UTILIZATION, PROFILES[name]) == reference(f"{name}_kernel_utilization")
 
 
 @pytest.mark.parametrize("asked", reference("asked_kernel_utilization"), ids=lambda asked: str(asked["params"]))
 def test_parameters_of_kernels(asked: Any) -> None:
     params = {key: str(value).lower() for key, value in asked["params"].items()}
-    assert theirs(answer(kernel_utilization.TOOL, PROFILES["v6e"], **params)) == asked["answer"]
+    assert answer(KERNEL_UTILIZATION, PROFILES["v6e"], **params) == asked["answer"]
+
+
+def test_a_kernel_has_shares_of_units_and_operands() -> None:
+    shown = answer(KERNEL_UTILIZATION, PROFILES["v7x"], page=True)["kernels"]
+    devices = answer(KERNEL_UTILIZATION, PROFILES["v7x"])["devices"]
+    kernels = [(device, kernel) for device in devices for kernel in device["kernels"]]
+    assert rows(shown, "kernel", "host", "device", "device_type", "duration_us", "mxu_percent") == [
+        [kernel["kernel_name"], "h0", device["device_id"], device["device_type"], kernel["duration_us"],
+         kernel["mxu_utilization"]]
+        for device, kernel in kernels
+    ]  # fmt: skip
+    for column in shown["columns"]:
+        kind, _, name = column["id"].partition("_")
+        field = {"unit": "other_metrics", "precision": "mxu_cycles_breakdown"}.get(kind)
+        if field:
+            assert (column["label"], column["unit"]) == (name, "%")
+            assert column["values"] == [kernel[field].get(name) for _, kernel in kernels]
 
 
 @pytest.mark.parametrize("kind", ["v6e", "v7x"])
 def test_names_of_counters(kind: str) -> None:
-    listed = perf_counters.names({"names_only": "1", "device_type": kind})
+    listed = xprof.names({"names_only": "1", "device_type": kind})
     assert listed is not None
     text = json.dumps(listed.value).encode()
     assert {"count": len(listed.value), "sha256": hashlib.sha256(text).hexdigest()} == reference("names")[kind]
 
 
 def test_values_written_as_doubles_are_read() -> None:
-    table = answer(perf_counters.TOOL, counter_profiles.ODD)
-    assert rows(table, "Counter", "Value", "reading")[2:4] == [["cycles", 0, 900.5], ["cycles", 0, 1000.5]]
+    counters = answer(PERF_COUNTERS, counter_profiles.ODD, page=True)["counters"]
+    assert rows(counters, "counter", "value")[2:4] == [["cycles", 900.5], ["cycles", 1000.5]]
+    assert rows(answer(PERF_COUNTERS, counter_profiles.ODD), "Value")[2:4] == [[0], [0]]
 
 
 def test_descriptions_of_our_own() -> None:
-    table = answer(perf_counters.TOOL, PROFILES["v6e"])
-    found = {row[0] for row in rows(table, "Description")}
+    table = answer(PERF_COUNTERS, PROFILES["v6e"], page=True)["counters"]
+    found = {row[0] for row in rows(table, "description")}
     assert "Vector store instruction (TensorCore)." in found
     assert "Partial write request on pseudo-channel 1 (HBM stack 1, channel 15)." in found
 
 
-@pytest.mark.parametrize(
-    "tool", [utilization_viewer.TOOL, perf_counters.TOOL, kernel_utilization.TOOL], ids=lambda tool: tool.id
-)
+@pytest.mark.parametrize("tool", [UTILIZATION_VIEWER, PERF_COUNTERS, KERNEL_UTILIZATION], ids=lambda tool: tool.id)
 def test_hosts_add_up_and_availability(tool: Tool) -> None:
     one, both = (answer(tool, *[PROFILES["v6e"]] * hosts) for hosts in (1, 2))
     key = "devices" if "devices" in one else "rows"

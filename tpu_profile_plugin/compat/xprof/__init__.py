@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tpu_profile_plugin.compat.xprof import (
+    counters,
     framework_op_stats,
     hlo_stats,
     inference_profile,
@@ -49,6 +50,9 @@ __all__ = ["FORMS", "LISTED", "NO_MODULE", "ORDER", "capture", "form_of", "hosts
 FORMS: dict[str, Tool] = {
     tool.id: tool
     for tool in (
+        counters.PERF_COUNTERS,
+        counters.UTILIZATION_VIEWER,
+        counters.KERNEL_UTILIZATION,
         framework_op_stats.TOOL,
         hlo_stats.TOOL,
         inference_profile.TOOL,

@@ -1,45 +1,48 @@
 // @vitest-environment jsdom
 import { describe, expect, it } from "vitest";
 import { settle, showPage } from "../../page/testing";
-import { columnOf } from "../../api/payload/fields";
-import { headline, hiddenColumns, readKernels, tableOf } from "./model";
+import { tableOf } from "../../base/testing";
+import { headline, hiddenColumns, kernelsOf, withDoubts } from "./model";
 import page from "./page";
 
-function kernel(name: string, duration: number, mxu: number, others: Record<string, number>): unknown {
-  return {
-    kernel_name: name,
-    duration_us: duration,
-    mxu_utilization: mxu,
-    mxu_is_anomaly: mxu > 100,
-    mxu_cycles_breakdown: { BF16: 75, Int8: 25 },
-    other_metrics: others,
-    sample: 3,
-  };
+const MEASURED = {
+  kernel: ["matmul", "copy"],
+  host: ["h", "h"],
+  device: [1, 1],
+  device_type: ["TPU v7x", "TPU v7x"],
+  sample: [3, 4],
+  duration_us: [20, 5],
+  mxu_percent: [40, 120],
+  precision_BF16: [75, 75],
+  precision_Int8: [25, 25],
+  "unit_No MXU Busy": [90, null],
+  "unit_Vmem Loads": [10, 70],
+  unit_XLU0: [0, null],
+};
+
+/** The labels of units and operands are their names. */
+function answer(measured: Parameters<typeof tableOf>[0]) {
+  const { columns, ...more } = tableOf(measured);
+  return { ...more, columns: columns.map((column) => ({ ...column, label: column.label.replace(/^(unit|precision)_/, "") })) };
 }
 
-const ANSWER = {
-  status: "SUCCESS",
-  devices: [
-    {
-      device_id: 1,
-      device_type: "TPU v7x",
-      host: "h",
-      kernels: [kernel("matmul", 20, 40, { "Vmem Loads": 10, "No MXU Busy": 90, XLU0: 0 }), kernel("copy", 5, 120, { "Vmem Loads": 70 })],
-    },
-  ],
-};
-const EMPTY = { status: "SUCCESS", devices: [{ device_id: 1, device_type: "TPU v7x", host: "h", kernels: [] }] };
-const show = (answer: unknown) =>
-  showPage(page, { id: "kernel_utilization", title: "Kernel Utilization", group: "Ops", hosts: "one_or_all" }, answer);
+const show = (measured: Parameters<typeof tableOf>[0]) =>
+  showPage(
+    page,
+    { id: "kernel_utilization", title: "Kernel Utilization", group: "Ops", hosts: "one_or_all" },
+    { kernels: answer(measured) },
+  );
 
 describe("kernels", () => {
-  const kernels = readKernels(ANSWER);
+  const table = withDoubts(answer(MEASURED));
+  const kernels = kernelsOf(table);
 
-  it("have a row each, a column for every unit, and doubts", () => {
-    const table = tableOf(kernels);
-    expect(columnOf(table, "unit_Vmem Loads")).toEqual([10, 70]);
-    expect(columnOf(table, "unit_No MXU Busy")).toEqual([90, null]);
-    expect(table.columns.find(({ id }) => id === "mxu_utilization")?.doubts).toEqual([null, expect.stringContaining("More than 100%")]);
+  it("have the units that they use, and doubts", () => {
+    expect(kernels.map(({ others }) => others.map(({ name, percent }) => `${name} ${percent}`))).toEqual([
+      ["No MXU Busy 90", "Vmem Loads 10", "XLU0 0"],
+      ["Vmem Loads 70"],
+    ]);
+    expect(table.columns.find(({ id }) => id === "mxu_percent")?.doubts).toEqual([null, expect.stringContaining("More than 100%")]);
     expect(hiddenColumns(table)).toEqual(["host", "unit_XLU0"]);
   });
 
@@ -53,7 +56,7 @@ describe("kernels", () => {
 
 describe("kernel utilization", () => {
   it("shows the units of the kernel that is opened in the table", async () => {
-    const shown = await show(ANSWER);
+    const shown = await show(MEASURED);
     expect(shown.text()).toContain("Matrix units by operand");
     const grid = shown.root.querySelector('[role="grid"]') as HTMLElement;
     grid.focus();
@@ -63,6 +66,6 @@ describe("kernel utilization", () => {
   });
 
   it("says why there is nothing", async () => {
-    expect((await show(EMPTY)).text()).toContain("No kernel with counters");
+    expect((await show({ kernel: [] })).text()).toContain("No kernel with counters");
   });
 });

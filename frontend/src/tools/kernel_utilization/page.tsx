@@ -1,10 +1,12 @@
 // Kernel utilization: for each kernel, its units in percent of their peaks.
 import { useMemo } from "preact/hooks";
+import { documentOf } from "../../api/client";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, storeAt } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { formatQuantity, plural } from "../../base/format";
+import type { TableData } from "../../base/table/table_data";
 import { hiding } from "../../base/table/transform";
 import { Card } from "../../widgets/content/card";
 import { Meter } from "../../widgets/content/meter";
@@ -13,19 +15,19 @@ import { Picker } from "../../widgets/overlay/picker";
 import { Panel } from "../../widgets/status/panel";
 import { FitTable } from "../../widgets/table/fit_table";
 import { useLoad } from "../../widgets/status/use_load";
-import { headline, hiddenColumns, readKernels, tableOf } from "./model";
-import type { Kernel } from "./model";
+import { headline, hiddenColumns, kernelsOf, withDoubts } from "./model";
+import type { Kernel, Share } from "./model";
 import "./page.css";
 
 function KernelUtilizationPage(page: PageProps) {
   const { run, tool, host, hosts, client } = page;
-  const params = { run, tag: tool.id, host: host ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readKernels(await client.json<unknown>("page", params, { signal })));
+  const params = { run, host: host ?? undefined };
+  const answer = useLoad(JSON.stringify(params), (signal) => documentOf(client, "kernel_utilization", params, { signal }));
   if (answer.data === null)
     return (
       <Pending answer={answer} page={page} what={`Reading the counters of ${plural(hostCount(tool, host, hosts), "host")}`} rows={12} />
     );
-  if (answer.data.length === 0) {
+  if (answer.data.kernels.rowCount === 0) {
     return (
       <Panel
         tone="empty"
@@ -35,14 +37,15 @@ function KernelUtilizationPage(page: PageProps) {
       />
     );
   }
-  return <Content page={page} kernels={answer.data} />;
+  return <Content page={page} measured={answer.data.kernels} />;
 }
 
 const keyOf = (kernel: Kernel, number: number): string => `${number + 1} ${kernel.name}`;
 
-function Content({ page, kernels }: { page: PageProps; kernels: readonly Kernel[] }) {
+function Content({ page, measured }: { page: PageProps; measured: TableData }) {
   const { state, run, host } = page;
-  const table = useMemo(() => tableOf(kernels), [kernels]);
+  const table = useMemo(() => withDoubts(measured), [measured]);
+  const kernels = useMemo(() => kernelsOf(measured), [measured]);
   const store = useMemo(() => hiding(storeAt(state, "t1"), hiddenColumns(table)), [state, table]);
   const chosen = useKey(state, "kernel");
   const chosenIndex = Math.max(
@@ -107,7 +110,7 @@ function Content({ page, kernels }: { page: PageProps; kernels: readonly Kernel[
   );
 }
 
-function Shares({ title, rows }: { title: string; rows: readonly { name: string; percent: number }[] }) {
+function Shares({ title, rows }: { title: string; rows: readonly Share[] }) {
   return (
     <table class="kernel-shares">
       <caption>{title}</caption>

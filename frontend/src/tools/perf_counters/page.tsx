@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount } from "../../page/page_state";
-import { asTable, columnOf } from "../../api/payload/fields";
+import { documentOf } from "../../api/client";
 import { plural } from "../../base/format";
 import type { TableData } from "../../base/table/table_data";
 import { hiding } from "../../base/table/transform";
@@ -12,31 +12,18 @@ import { Table } from "../../widgets/table/table";
 import { useLoad } from "../../widgets/status/use_load";
 import "./page.css";
 
-/** XProf's values are 0 where they were written as doubles; ours have them. Hexadecimal texts would not sort. */
-export function shownTable(table: TableData): TableData {
-  const readings = columnOf(table, "reading");
-  const columns = table.columns
-    .filter(({ id }) => id !== "reading")
-    .map((column) =>
-      column.id === "Value" && readings ? { ...column, label: "Value", help: "Value as recorded, decimal.", values: readings } : column,
-    );
-  return { ...table, columns };
-}
-
 /** Columns with one value in all rows. */
 export function hiddenColumns(table: TableData): string[] {
   return table.columns
-    .filter(({ id, values }) => (id === "Host" || id === "Set") && values.every((value) => value === values[0]))
+    .filter(({ id, values }) => (id === "host" || id === "sets") && values.every((value) => value === values[0]))
     .map(({ id }) => id);
 }
 
 function PerfCountersPage(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
-  const params = { run, tag: tool.id, host: host ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) =>
-    shownTable(asTable(await client.json<unknown>("page", params, { signal }), "the table of counters")),
-  );
-  const table = answer.data;
+  const params = { run, host: host ?? undefined };
+  const answer = useLoad(JSON.stringify(params), (signal) => documentOf(client, "perf_counters", params, { signal }));
+  const table = answer.data?.counters ?? null;
   const store = useMemo(
     () => table && hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hiddenColumns(table)),
     [state, table],

@@ -90,7 +90,7 @@ function amount(done: number, peak: number, unit: string): string {
 export function groupsOf(table: TableData, sample: Sample): Group[] {
   const [devices, nodes] = [numbersOf(table, "device", WHAT), numbersOf(table, "node", WHAT)];
   const [achieved, peaks] = [numbersOf(table, "achieved", WHAT), numbersOf(table, "peak", WHAT)];
-  const [names, units, hosts] = [textsOf(table, "name", WHAT), textsOf(table, "unit", WHAT), textsOf(table, "hostname", WHAT)];
+  const [names, units, hosts] = [textsOf(table, "name", WHAT), textsOf(table, "unit", WHAT), textsOf(table, "host", WHAT)];
   const several = new Set(hosts).size > 1;
   return [TENSOR, SHARED, SPARSE].flatMap((title) => {
     const rows = sample.rows.filter((row) => kindOf(names[row] ?? "") === title);
@@ -160,6 +160,6 @@ export function headline(table: TableData, sample: Sample): Headline {
 
 /** Text of a sample for the chooser. */
 export const sampleNote = (table: TableData, { rows }: Sample): string => {
-  const devices = new Set(rows.map((row) => `${textsOf(table, "hostname", WHAT)[row]} ${numbersOf(table, "device", WHAT)[row]}`));
+  const devices = new Set(rows.map((row) => `${textsOf(table, "host", WHAT)[row]} ${numbersOf(table, "device", WHAT)[row]}`));
   return plural(devices.size, "device");
 };

@@ -1,8 +1,7 @@
 // @vitest-environment jsdom
 import { describe, expect, it } from "vitest";
 import { settle, showPage } from "../../page/testing";
-import { readTable } from "../../api/payload/table";
-import type { DataTable } from "../../api/types";
+import { tableOf as tableFrom } from "../../base/testing";
 import { MOST_COLUMNS, groupsOf, headline, samplesOf } from "./model";
 import type { Sample } from "./model";
 import page from "./page";
@@ -19,15 +18,10 @@ type Row = [
   kernel?: string,
 ];
 
-const IDS = ["host", "device", "sample", "node", "name", "achieved", "peak", "unit", "hostname", "kernel"];
-const NUMBERS = new Set(["host", "device", "sample", "node", "achieved", "peak"]);
+const IDS = ["device", "sample", "node", "name", "achieved", "peak", "unit", "host", "kernel"];
 
-function answer(rows: readonly Row[]): unknown {
-  return {
-    cols: IDS.map((id) => ({ id, label: id, type: NUMBERS.has(id) ? "number" : "string" })),
-    rows: rows.map((row) => ({ c: [0, ...row.slice(0, 7), row[7] ?? "h", row[8] ?? "_counters_"].map((v) => ({ v })) })),
-  };
-}
+const tableOf = (rows: readonly Row[]) =>
+  tableFrom(Object.fromEntries(IDS.map((id, i) => [id, rows.map((row) => row[i] ?? (id === "host" ? "h" : "_counters_"))])));
 
 const ROWS: Row[] = [
   [0, 1, 0, "Scalar Unit", 50, 200, "instructions"],
@@ -40,9 +34,13 @@ const ROWS: Row[] = [
   [0, 1, 3, "SCS: S0 Slot", 1, 4, "instructions"],
   [0, 2, 0, "Scalar Unit", 0, 200, "instructions", "h", "kernel_b"],
 ];
-const tableOf = (rows: readonly Row[]) => readTable(answer(rows) as DataTable);
 const show = (rows: readonly Row[], keys: Record<string, string> = {}) =>
-  showPage(page, { id: "utilization_viewer", title: "Utilization Viewer", group: "Ops", hosts: "one_or_all" }, answer(rows), keys);
+  showPage(
+    page,
+    { id: "utilization_viewer", title: "Utilization Viewer", group: "Ops", hosts: "one_or_all" },
+    { units: tableOf(rows) },
+    keys,
+  );
 
 describe("samples and units", () => {
   const table = tableOf(ROWS);

@@ -4,7 +4,7 @@ import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, storeAt } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
-import { asTable } from "../../api/payload/fields";
+import { documentOf } from "../../api/client";
 import { plural } from "../../base/format";
 import type { TableData } from "../../base/table/table_data";
 import { Card } from "../../widgets/content/card";
@@ -22,15 +22,13 @@ const NO_PEAK = "No cycles were counted, so there is no peak to compare with.";
 
 function UtilizationPage(page: PageProps) {
   const { run, tool, host, hosts, client } = page;
-  const params = { run, tag: tool.id, host: host ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) =>
-    asTable(await client.json<unknown>("page", params, { signal }), "the table of units"),
-  );
+  const params = { run, host: host ?? undefined };
+  const answer = useLoad(JSON.stringify(params), (signal) => documentOf(client, "utilization_viewer", params, { signal }));
   if (answer.data === null)
     return (
       <Pending answer={answer} page={page} what={`Reading the counters of ${plural(hostCount(tool, host, hosts), "host")}`} rows={16} />
     );
-  if (answer.data.rowCount === 0) {
+  if (answer.data.units.rowCount === 0) {
     return (
       <Panel
         tone="empty"
@@ -43,7 +41,7 @@ function UtilizationPage(page: PageProps) {
       />
     );
   }
-  return <Content page={page} table={answer.data} />;
+  return <Content page={page} table={answer.data.units} />;
 }
 
 function Content({ page, table }: { page: PageProps; table: TableData }) {
