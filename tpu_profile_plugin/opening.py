@@ -169,7 +169,7 @@ class OpenRun(Run):
         chosen = {**({_BACKEND: "auto"} if _BACKEND in known else {}), **(params or {})}
         if xprofs is None and "extended" in known:
             chosen["extended"] = True
-        run = self.on(host)
+        run = self.on(host).needing(tool.needs)
         if tool.hosts.value == "one" and len(run.profiles) > 1:
             raise BadRequest(
                 f"{tag!r} shows one host at a time: select one of {', '.join(self.hosts)}.", parameter="host"

@@ -8,10 +8,12 @@ import inspect
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import EMPTY_FILE, Problem
+from tpu_profile_plugin.system.process import threads_for
 
 if TYPE_CHECKING:
     import numpy as np
@@ -126,6 +128,11 @@ class HostProfile:
         return self._cache.lazy(self._identity, lambda: self.data, self.file, as_recorded=self._as_recorded)
 
     @property
+    def mapper(self) -> Callable[[Callable[[Any], T], Iterable[Any]], Iterable[T]]:
+        """Maps independent parts of the analysis: on threads if the profile is large, else `map`."""
+        return threads_for(len(self.lazy.data))
+
+    @property
     def recorded(self) -> HostProfile:
         """The profile with all events, also those with impossible times."""
         return HostProfile(
@@ -165,10 +172,11 @@ class HostProfile:
         """Drops the columns of `metadata` and the values derived from them."""
         self._cache.forget(self._identity, _METADATA)
 
-    def compute(self, step: PerHost[T], executor: HostExecutor | None = None) -> T:
+    def compute(self, step: PerHost[T], executor: HostExecutor | None = None, needs: Sequence[PerHost[Any]] = ()) -> T:
         """The result of a step, computed once per process and kept even when the columns are dropped.
 
-        `executor` runs it; by default it runs on the calling thread. Neither happens if `kept` has the result.
+        `executor` runs it; by default it runs on the calling thread. Neither happens if `kept` has the result. `needs`:
+        see `HostExecutor.compute`.
         """
 
         def make() -> T:
@@ -177,7 +185,7 @@ class HostProfile:
                     value: T = self.kept.get(self._identity, step)
                     self.engines[_KEPT] = None
                     return value
-            return (executor or _INLINE).compute(self, step)
+            return (executor or _INLINE).compute(self, step, needs)
 
         value: T = self._cache.derived(("per_host", self._identity), step, make, alone=True)
         return value
@@ -276,13 +284,18 @@ class PerHost(Generic[T_co]):
       make: (host, *args) -> T. The result must be picklable and immutable, consist of dataclasses of `analysis` and
         `run`, plain data and arrays, and grow with distinct names and steps rather than with events.
       args: further arguments, part of the identity.
-      prefetch: steps likely to be needed next, computed on the same visit to a file that another process decodes;
-        the step itself may be among them. Not part of the identity.
+      first: steps that are computed before it, because others wait for their results.
+      beside: (host) -> None, reads what `make` needs later; runs on another core meanwhile if the profile is large.
+      drops: names of derived values that nothing needs afterwards.
+
+    Only `make` and `args` are part of the identity.
     """
 
     make: Callable[..., T_co]
     args: tuple[Hashable, ...] = ()
-    prefetch: tuple[PerHost[Any], ...] = field(default=(), compare=False)
+    first: tuple[PerHost[Any], ...] = field(default=(), compare=False)
+    beside: Callable[[HostProfile], object] | None = field(default=None, compare=False)
+    drops: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def name(self) -> str:
@@ -297,10 +310,6 @@ class PerHost(Generic[T_co]):
         """The step with these arguments."""
         return replace(self, args=args)
 
-    def of(self, host: HostProfile) -> T_co:
-        """Computes it on the calling thread; `HostProfile.compute` also caches it."""
-        return self.make(host, *self.args)
-
     def __reduce__(self) -> tuple[Any, ...]:
         # By name, because the module's attribute is the step, not the undecorated function.
         return _named_step, (self.name, self.args)
@@ -313,9 +322,14 @@ def _named_step(name: str, args: tuple[Hashable, ...]) -> PerHost[Any]:
     return step.given(*args)
 
 
-def per_host(*, prefetch: tuple[PerHost[Any], ...] = ()) -> Callable[[Callable[..., T]], PerHost[T]]:
+def per_host(
+    *,
+    first: tuple[PerHost[Any], ...] = (),
+    beside: Callable[[HostProfile], object] | None = None,
+    drops: tuple[str, ...] = (),
+) -> Callable[[Callable[..., T]], PerHost[T]]:
     """Decorates a module-level function of a host, and hashable arguments: see `PerHost`."""
-    return lambda make: PerHost(make, prefetch=prefetch)
+    return lambda make: PerHost(make, first=first, beside=beside, drops=drops)
 
 
 class KeptResults(Protocol):
@@ -337,12 +351,15 @@ class HostExecutor(Protocol):
     def width(self, hosts: Sequence[HostProfile]) -> int:
         """How many of these hosts to work on at once; called before each round."""
 
-    def compute(self, host: HostProfile, step: PerHost[T]) -> T:
-        """The result for one host; called from several threads. Raises ProfileError."""
+    def compute(self, host: HostProfile, step: PerHost[T], needs: Sequence[PerHost[Any]] = ()) -> T:
+        """The result for one host; called from several threads. Raises ProfileError.
+
+        `needs`: steps that are asked for next. Where reading the file again costs time, they are computed now.
+        """
 
 
 class LocalThreads:
-    """Threads of this process: decoding and most of the analysis run without the GIL."""
+    """Threads of this process, which worker processes have too: decoding and most analysis run without the GIL."""
 
     def __init__(self, threads: int, reason: str = "") -> None:
         self._threads = threads
@@ -352,10 +369,19 @@ class LocalThreads:
         """As many hosts as there are threads."""
         return min(self._threads, len(hosts))
 
-    def compute(self, host: HostProfile, step: PerHost[T]) -> T:
-        """Computes it from the cached columns."""
+    def compute(self, host: HostProfile, step: PerHost[T], needs: Sequence[PerHost[Any]] = ()) -> T:
+        """Computes it from the cached columns, which stay: the other needs can wait until they are asked for."""
         host.engines[self._engine] = None
-        value = step.of(host)
+        for earlier in step.first:
+            host.compute(earlier)
+        value: T
+        if step.beside is None or host.mapper is map:
+            value = step.make(host, *step.args)
+        else:
+            works = partial(step.make, host, *step.args), partial(step.beside, host)
+            value, _ = host.mapper(lambda work: work(), works)
+        if step.drops:
+            host.forget(*step.drops)
         host.keep(step, value)
         return value
 

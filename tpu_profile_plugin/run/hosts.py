@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
@@ -9,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from tpu_profile_plugin.errors import NoData, Problem, ProfileError
 from tpu_profile_plugin.logdir.model import empty_file
@@ -55,6 +56,7 @@ class RunHosts:
       executor: returns the executor of per-host steps for the given hosts.
       on_progress: called whenever a host is finished.
       listed: problems of the run and its files that were found without opening them.
+      needs: the per-host steps of the answer, so that another process computes them on one visit to a file.
     """
 
     name: str
@@ -62,6 +64,7 @@ class RunHosts:
     executor: Callable[[Sequence[HostProfile]], HostExecutor] = local_threads
     on_progress: OnProgress = ignore_progress
     listed: tuple[Problem, ...] = field(default=(), repr=False)
+    needs: tuple[PerHost[Any], ...] = field(default=(), repr=False)
     _left_out: dict[int, Problem] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -69,6 +72,12 @@ class RunHosts:
         empty = [i for i, host in enumerate(self.profiles) if host.empty]
         if len(empty) < len(self.profiles):
             self._left_out.update((i, empty_file(self.profiles[i].file, self.profiles[i].name)) for i in empty)
+
+    def needing(self: H, steps: Sequence[PerHost[Any]]) -> H:
+        """The run for an answer that asks for these per-host steps; hosts that fail are left out of both."""
+        run = copy.copy(self)
+        object.__setattr__(run, "needs", (*steps, *self.needs))
+        return run
 
     @property
     def readable(self) -> tuple[HostProfile, ...]:
@@ -143,7 +152,7 @@ class RunHosts:
         self.report_progress(len(hosts), hosts)
         pool = ThreadPoolExecutor(max(1, min(executor.width(hosts), len(hosts))), "profile-hosts")
         try:
-            futures = [pool.submit(host.compute, step, executor) for host in hosts]
+            futures = [pool.submit(host.compute, step, executor, self.needs) for host in hosts]
             missing = dict(zip(futures, hosts, strict=True))
             for future in as_completed(futures):
                 del missing[future]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +14,7 @@ from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import Problem
 from tpu_profile_plugin.logdir import HostFile
 from tpu_profile_plugin.run.facts import RunFacts, combine_facts, host_facts
-from tpu_profile_plugin.run.host import HostExecutor, HostProfile, KeptResults, Origin
+from tpu_profile_plugin.run.host import HostExecutor, HostProfile, KeptResults, Origin, PerHost
 from tpu_profile_plugin.run.hosts import OnProgress, RunHosts, ignore_progress, local_threads
 from tpu_profile_plugin.tables.stream import TableStream
 
@@ -74,6 +74,8 @@ class Source:
 @dataclass(frozen=True, eq=False)
 class Run(RunHosts):
     """One recording."""
+
+    needs: tuple[PerHost[Any], ...] = field(default=(host_facts,), repr=False)
 
     @classmethod
     def of(

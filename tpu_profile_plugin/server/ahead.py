@@ -26,6 +26,7 @@ from tpu_profile_plugin.system import paths
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.logdir import RunFiles
+    from tpu_profile_plugin.run.host import PerHost
     from tpu_profile_plugin.tools.tool import Tool
 
 _LOG = logging.getLogger("tpu_profile_plugin")
@@ -67,11 +68,18 @@ class Step:
 
 @dataclass
 class Job:
-    """The answers of one request; `state` is waiting, running or done."""
+    """The answers of one request.
+
+    Attributes:
+      skipped: tools that have no data in the run.
+      needs: the per-host steps of all its tools, so that other processes read each file once for all answers.
+      state: waiting, running or done.
+    """
 
     run: str
     steps: list[Step]
     skipped: tuple[str, ...] = ()
+    needs: tuple[PerHost[Any], ...] = ()
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     state: str = "waiting"
 
@@ -160,7 +168,7 @@ class JobQueue:
                 job = self._requested[0]
                 job.state = "running"
                 for step in job.steps:
-                    self._compute(step)
+                    self._compute(step, job.needs)
                 with self._changed:
                     job.state = "done"
                     del self._requested[0]
@@ -182,12 +190,12 @@ class JobQueue:
                 self._changed.wait(None if self._active_requests else rest_s)
             return True
 
-    def _compute(self, step: Step) -> bool:
+    def _compute(self, step: Step, needs: tuple[PerHost[Any], ...] = ()) -> bool:
         """Computes one answer; returns whether that succeeded."""
         began = time.monotonic()
         step.state = "running"
         try:
-            self._ask(Query(step.parameters))
+            self._ask(Query(step.parameters, needs=needs))
             step.state = "done"
         except ProfileError as error:
             step.state, step.error = "failed", error.message
@@ -276,15 +284,17 @@ class AheadRoutes:
         address = {"run": located.run.name, "session_path": place.session or "", "run_path": place.below or ""}
         steps: list[Step] = []
         skipped: list[str] = []
+        needs: list[PerHost[Any]] = []
         for tag in dict.fromkeys(registry.canonical(name.strip()) for name in wanted):
             tool = next((tool for tool in registry.TOOLS if tag in (tool.id, *tool.aliases)), None)
             if tool is None or tool.available(facts) is not None:
                 skipped.append(tag)
             else:
                 steps += _steps(tool, located, address)
+                needs += tool.needs
         if not steps:
             raise BadRequest(f"None of the tools has data in this run: {', '.join(skipped)}.", parameter="tools")
-        return Job(located.run.name, steps, tuple(skipped))
+        return Job(located.run.name, steps, tuple(skipped), tuple(needs))
 
 
 def _steps(tool: Tool, located: LocatedRun, address: dict[str, str]) -> list[Step]:

@@ -209,7 +209,7 @@ class Routes:
         if tool.compares:  # the run of the same directory that the parameter `base` names, with all its hosts
             other = self._catalog.locate(Place(query.required("base"), below=query.place.below))
             base = Side(other, all_hosts(other.run))
-        return ToolRequest(located, tool, hosts, params, csv, base, recorded=xprofs is not None)
+        return ToolRequest(located, tool, hosts, params, csv, base, recorded=xprofs is not None, needs=query.needs)
 
 
 def _without_run(query: Query) -> Answer | None:

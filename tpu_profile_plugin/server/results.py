@@ -21,6 +21,7 @@ from tpu_profile_plugin.server.catalog import LocatedRun
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.cache.profiles import ProfileCache
+    from tpu_profile_plugin.run.host import PerHost
     from tpu_profile_plugin.run.hosts import OnProgress
     from tpu_profile_plugin.run.kept import Summaries
     from tpu_profile_plugin.run.run import Run
@@ -135,7 +136,7 @@ class ToolRequest:
     """A request for a tool's answer, with everything that the answer depends on.
 
     `csv` names the table to answer as CSV, "" the first one; None: the whole answer. `recorded`: XProf's form, of times
-    as they were recorded.
+    as they were recorded. `needs`: per-host steps that are asked for next; the answer does not depend on them.
     """
 
     located: LocatedRun
@@ -145,6 +146,7 @@ class ToolRequest:
     csv: str | None = None
     base: Side | None = None
     recorded: bool = False
+    needs: tuple[PerHost[Any], ...] = ()
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -260,7 +262,8 @@ class Results:
         from tpu_profile_plugin.tools.query import Query
 
         with self.progress.watching(request.key) as done:
-            runs = (self._run(side, done) for side in request.sides)
+            needs = (*request.tool.needs, *request.needs)
+            runs = (self._run(side, done).needing(needs) for side in request.sides)
             run, *bases = (run.as_recorded() for run in runs) if request.recorded else runs
             payload = request.tool.build(run, Query(request.params, *bases))
         missing = [*run.left_out]

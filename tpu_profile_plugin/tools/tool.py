@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 from tpu_profile_plugin.analysis.common.reasons import Reason
 from tpu_profile_plugin.run.facts import RunFacts
+from tpu_profile_plugin.run.host import PerHost
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tools.params import Param, ParamValue
@@ -43,6 +44,7 @@ class Tool:
       group: the heading in the menu: Summary, Ops, Time, Memory, Fleet or Data.
       summary: one sentence about the question it answers.
       build: makes the answer; raises only subclasses of ProfileError.
+      needs: per-host steps that `build` and the pages opened next ask for, so that other processes read each file once.
       hosts: which hosts a request may name.
       params: the query parameters it reads; others are ignored and not part of the cache key.
       version: to be incremented whenever the same input gives another answer; invalidates cached answers.
@@ -62,6 +64,7 @@ class Tool:
     build: Callable[[Run, Query], Payload]
     hosts: HostChoice = HostChoice.ONE_OR_ALL
     params: tuple[Param, ...] = ()
+    needs: tuple[PerHost[Any], ...] = ()
     version: int = 1
     lacks: Callable[[RunFacts], Reason | None] = _nothing
     aliases: tuple[str, ...] = ()

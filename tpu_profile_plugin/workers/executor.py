@@ -133,22 +133,22 @@ class RemoteWorkers:
         """The number of hosts to compute at a time."""
         return min(self._width, len(hosts))
 
-    def compute(self, host: HostProfile, step: PerHost[T]) -> T:
-        """Computes the step in a worker; raises its ProfileError, or WorkerLost if the workers died."""
+    def compute(self, host: HostProfile, step: PerHost[T], needs: Sequence[PerHost[Any]] = ()) -> T:
+        """Computes the steps in a worker; raises its ProfileError, or WorkerLost if the workers died."""
         if host.origin is None:
             return self._fallback.compute(host, step)
         try:
             with host.visit():
                 if not host.in_memory(step):
-                    return self._visit(host, step)
+                    return self._visit(host, step, needs)
         except _NotThere as reason:
             return self._instead(host, step, str(reason))  # not during the visit: it may wait for other steps
         return host.compute(step)
 
-    def _visit(self, host: HostProfile, step: PerHost[T]) -> T:
-        """Computes the step and those to prefetch in a worker; raises _NotThere if that is to be done here instead."""
+    def _visit(self, host: HostProfile, step: PerHost[T], needs: Sequence[PerHost[Any]]) -> T:
+        """Computes the steps in a worker; raises _NotThere if that is to be done here instead."""
         assert host.origin is not None
-        steps = (step, *(more for more in dict.fromkeys(step.prefetch) if more != step and not host.has(more)))
+        steps = (step, *(need for need in dict.fromkeys(needs) if need != step and not host.has(need)))
         try:
             reply, size = self._execute(host, host.origin, steps)
         except WorkerNotStarted as error:
@@ -165,9 +165,9 @@ class RemoteWorkers:
         if reply.error is not None:
             raise reply.error
         host.engines[self._engine] = None
-        for computed, value in zip(steps, reply.values, strict=False):
+        for computed, value in reply.values.items():
             host.store(computed, value, size // len(reply.values))
-        result: T = reply.values[0]
+        result: T = reply.values[step]
         return result
 
     @property

@@ -6,8 +6,8 @@ import functools
 import pickle
 import threading
 import traceback
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ _LOCK = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A request to a worker: the file, the steps to compute, and the version of this package."""
+    """A request to a worker: the file, the steps to compute in this order, and the version of this package."""
 
     origin: Origin
     steps: tuple[PerHost[Any], ...]
@@ -36,15 +36,15 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The result of a task: a value per step (those after the first may be missing), or the error.
+    """The result of a task, or the error.
 
     Attributes:
-      values: results in order, up to the first step that failed.
+      values: results up to the first step that failed, with those of the steps that they are made of.
       error: the reason why the first step failed.
       trace: traceback of an unexpected error, for the log.
     """
 
-    values: tuple[Any, ...] = ()
+    values: dict[PerHost[Any], Any] = field(default_factory=dict)
     error: ProfileError | None = None
     trace: str = ""
 
@@ -66,37 +66,52 @@ def run_task(data: bytes) -> bytes:
     if task.version != __version__:
         message = f"The worker has version {__version__} of the plugin, the server {task.version}."
         return pickle.dumps(Reply(error=ProfileError(message)), 5)
-    values: list[Any] = []
+    computed = _Computed()
+    reply = Reply(computed.values)
     before = mapping_faults()
     try:
-        host = _host(task.origin)
+        host = _host(task.origin, computed)
         for step in task.steps:
-            values.append(host.compute(step))
-        reply = Reply(tuple(values))
+            computed.values[step] = host.compute(step)
     except Exception as error:
-        reply = _failed(values, error)
+        if task.steps[0] not in computed.values:  # another one that failed is raised when it is needed
+            reply = _failed(error)
     if mapping_faults() != before:
         _cache().clear()
         reply = Reply(error=file_changed(task.origin.file.name))
     return pickle.dumps(reply, 5)
 
 
-def _failed(values: Sequence[Any], error: Exception) -> Reply:
-    if values:
-        return Reply(tuple(values))  # the requested step succeeded; a failed prefetch is raised when it is needed
+def _failed(error: Exception) -> Reply:
     if isinstance(error, ProfileError):
         return Reply(error=error)
     message = "The server failed on this file; see its log for the reason."
     return Reply(error=ProfileError(message), trace=traceback.format_exc())
 
 
-def _host(origin: Origin) -> HostProfile:
+class _Computed:
+    """Takes what is computed during a visit, also steps within steps; it has nothing to give."""
+
+    def __init__(self) -> None:
+        self.values: dict[PerHost[Any], Any] = {}
+
+    def has(self, identity: Hashable, step: PerHost[Any]) -> bool:
+        return False
+
+    def get(self, identity: Hashable, step: PerHost[Any]) -> Any:
+        raise KeyError(step)
+
+    def put(self, identity: Hashable, step: PerHost[Any], value: Any) -> None:
+        self.values[step] = value
+
+
+def _host(origin: Origin, computed: _Computed) -> HostProfile:
     file, files = origin.file, _files(origin.address, origin.copies)
 
     def read(file: HostFile) -> Any:
         return read_host(files, file)
 
-    return HostProfile(file, 0, read, _cache(), recorded=origin.recorded)
+    return HostProfile(file, 0, read, _cache(), recorded=origin.recorded, kept=computed)
 
 
 @functools.cache

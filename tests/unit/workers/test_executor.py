@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,24 +78,36 @@ def test_results_of_worker_processes_are_in_host_order(tmp_path, executor):
     assert [(engine.name, engine.fallback, hosts) for engine, hosts in inputs.engines] == [("processes", False, 3)]
 
 
-def test_a_step_and_its_prefetched_steps_are_computed_once(tmp_path, executor):
-    prefetch = host_parts.planes
+def test_a_step_and_what_the_answer_needs_are_computed_once(tmp_path, executor):
     hosts = hosts_of(tmp_path, THREE)
     inputs = inputs_of(executor, hosts)
-    first = inputs.map_hosts(replace(host_parts.process, prefetch=(prefetch,)))
-    assert all(host.has(prefetch) for host in hosts)
+    first = inputs.needing((host_parts.planes,)).map_hosts(host_parts.process)
+    assert all(host.has(host_parts.planes) for host in hosts)
     unasked = RunHosts("r", hosts, executor=lambda absent: pytest.fail(f"asked again for {absent}"))
-    assert unasked.map_hosts(replace(host_parts.process, prefetch=(prefetch,))) == first
-    assert len(unasked.map_hosts(prefetch)) == 3
+    assert unasked.map_hosts(host_parts.process) == first
+    assert len(unasked.map_hosts(host_parts.planes)) == 3
+
+
+def test_steps_within_a_step_come_with_it(tmp_path, executor):
+    hosts = hosts_of(tmp_path, THREE)
+    assert inputs_of(executor, hosts).map_hosts(host_parts.count) == [2, 2, 2]
+    unasked = RunHosts("r", hosts, executor=lambda absent: pytest.fail(f"asked again for {absent}"))
+    assert len(unasked.map_hosts(host_parts.planes)) == 3
+
+
+def test_a_host_that_fails_is_left_out_of_the_run_for_an_answer_and_of_the_run(tmp_path, executor):
+    run = inputs_of(executor, hosts_of(tmp_path, {"a": SMALL, "b": b"\xff" * 9}))
+    assert len(run.needing((host_parts.process,)).map_hosts(host_parts.planes)) == 1
+    assert [host.name for host in run.readable] == ["a"]
 
 
 def asked_at_once(place, hosts):
-    """What two requests find that would prefetch each other's step; the first one needs that of the second."""
+    """What two requests find that need each other's step; the first one computes that of the second."""
     steps = (host_parts.count, host_parts.planes)
-    inputs, found = RunHosts("r", hosts, executor=lambda _: place), []
+    inputs, found = RunHosts("r", hosts, executor=lambda _: place, needs=steps), []
     with ThreadPoolExecutor(len(steps)) as pool:
         for step in steps:
-            found.append(pool.submit(inputs.map_hosts, replace(step, prefetch=steps)))
+            found.append(pool.submit(inputs.map_hosts, step))
             time.sleep(0.02)
         return [one.result(30) for one in found]
 
@@ -211,9 +222,9 @@ def test_a_task_has_a_time_limit(tmp_path):
     assert workers.alive == 0
 
 
-def test_a_prefetched_step_that_crashes_its_worker_costs_nothing_else(tmp_path, executor):
+def test_a_needed_step_that_crashes_its_worker_costs_nothing_else(tmp_path, executor):
     inputs = inputs_of(executor, hosts_of(tmp_path, THREE))
-    assert len(inputs.map_hosts(replace(host_parts.process, prefetch=(host_parts.dies.given("b"),)))) == 3
+    assert len(inputs.needing((host_parts.dies.given("b"),)).map_hosts(host_parts.process)) == 3
     assert inputs.left_out == []
 
 

@@ -19,6 +19,8 @@ from tpu_profile_plugin.compat.xprof import (
 from tpu_profile_plugin.compat.xprof.capture import capture
 from tpu_profile_plugin.compat.xprof.members import as_xprof
 from tpu_profile_plugin.logdir.model import RunFiles
+from tpu_profile_plugin.run.figures.ops import DEVICE_OPS
+from tpu_profile_plugin.run.figures.summary import host_inference, host_summary
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools import registry
 from tpu_profile_plugin.tools.payload import Payload
@@ -81,7 +83,9 @@ def form_of(tag: str) -> Tool | None:
     def build(run: Run, query: Query) -> Payload:
         return as_xprof(tool.build(run, query), tool.extras)
 
-    return replace(tool, build=build)
+    # Pages go on with budget and findings, XProf's do not.
+    needs = tuple(step for step in tool.needs if step in (host_summary, host_inference, DEVICE_OPS))
+    return replace(tool, build=build, needs=needs)
 
 
 def hosts_listed(run: RunFiles, tag: str) -> list[str]:

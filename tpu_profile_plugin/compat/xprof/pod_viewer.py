@@ -69,4 +69,4 @@ def _core(host: str, number: int, total_us: float, parts: list[float]) -> dict[s
     }
 
 
-TOOL = replace(pod_viewer.TOOL, build=build)
+TOOL = replace(pod_viewer.TOOL, build=build, needs=())

@@ -57,4 +57,4 @@ def build(run: Run, query: Query) -> Json:
     return Json({"suggestions": [{"ruleName": "BarrierCoresRule", "suggestionText": text}]})
 
 
-TOOL = replace(smart_suggestion.TOOL, build=build)
+TOOL = replace(smart_suggestion.TOOL, build=build, needs=())

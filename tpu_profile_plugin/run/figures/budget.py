@@ -114,7 +114,7 @@ def lacks_planes(run: RunHosts) -> Problem | None:
 # Communication of a run: its collectives, late devices, and launches.
 
 
-@per_host(prefetch=(budget,))
+@per_host()
 def communication(host: HostProfile) -> HostCommunication:
     """The communication of one host."""
     programs, reader = hlo_ops(host).programs, reader_of(host)

@@ -122,7 +122,7 @@ class RunSide:
         return len(self.budget) if sources and "recording" not in sources else None
 
 
-@per_host(prefetch=(budget,))
+@per_host()
 def host_side(host: HostProfile) -> HostSide:
     """One host's part, from its columns."""
     return _host_side(host, budget(host).steps)

@@ -17,7 +17,6 @@ from tpu_profile_plugin.analysis.hlo.text import HloText
 from tpu_profile_plugin.analysis.memory.allocations import ALLOCATORS, device_allocators
 from tpu_profile_plugin.analysis.summary.host_summary import may_have_groups
 from tpu_profile_plugin.errors import ProfileError
-from tpu_profile_plugin.run.facts import host_facts
 from tpu_profile_plugin.run.figures.budget import (
     budget,
     communication,
@@ -27,14 +26,12 @@ from tpu_profile_plugin.run.figures.budget import (
     run_communication,
     run_decomposition,
 )
-from tpu_profile_plugin.run.figures.ops import DEVICE_OPS
 from tpu_profile_plugin.run.figures.programs import hlo_ops, programs_of
 from tpu_profile_plugin.run.figures.spending import Spent, spent_on, step_notes
-from tpu_profile_plugin.run.figures.summary import groups_if_any, host_inference, host_summary, run_summary
+from tpu_profile_plugin.run.figures.summary import groups_if_any, host_summary, run_summary
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.html_text import bold, numbered, paragraphs, plain
-from tpu_profile_plugin.system.process import threads_for
 from tpu_profile_plugin.units import duration
 
 # The HLO text and the source line of the ops that findings name, from the programs that the run recorded.
@@ -186,35 +183,8 @@ class Findings(Report):
         return bold(cause.title), plain(f"{saving}; {cause.confidence} confidence."), plain(cause.advice)
 
 
-@per_host()
-def gathered(host: HostProfile) -> dict[str, Any]:
-    """What the rules need of one host, by their ids."""
-    host_summary(host)  # the overview waits for it as well: nothing else may delay it
-    mapper = threads_for(len(host.lazy.data))
-    if mapper is not map:
-        values, _ = mapper(lambda part: part(host), (_gathered, _read_ahead))
-    else:
-        values = _gathered(host)
-    host.forget(EVENTS, TIME, MAIN, ALLOCATORS)
-    assert values is not None
-    return values
-
-
-ONE_VISIT = (host_summary, host_inference, DEVICE_OPS, budget, communication, gathered, host_facts)
-"""What the pages of a run need of a host at first, so that another process reads its file once."""
-
-
-def _gathered(host: HostProfile) -> dict[str, Any] | None:
-    hlo = hlo_ops(host)
-    of_devices = budget(host)
-    shown = of_devices if of_devices.devices else host_alone(host)
-    shared = host_summary(host), of_devices, shown, communication(host)
-    devices, keep = lambda: host_devices(host), keeper_of(host)
-    return gather(HostView(host.name, host.lazy, groups_if_any(host), hlo, shared, devices, keep))
-
-
-def _read_ahead(host: HostProfile) -> None:
-    """Reads what the host of TPUs without steps did while devices are built on another core.
+def _host_time(host: HostProfile) -> None:
+    """What the host of TPUs without steps did, which is read while devices are built.
 
     Steps, and those of other devices in general, may need all events of the host, so that nothing is left to read.
     """
@@ -227,9 +197,21 @@ def _read_ahead(host: HostProfile) -> None:
         keep(ALLOCATORS, lambda: device_allocators(host.lazy))
 
 
+# The overview waits for the summary as well.
+@per_host(first=(host_summary,), beside=_host_time, drops=(EVENTS, TIME, MAIN, ALLOCATORS))
+def gathered(host: HostProfile) -> dict[str, Any]:
+    """What the rules need of one host, by their ids."""
+    hlo = hlo_ops(host)
+    of_devices = budget(host)
+    shown = of_devices if of_devices.devices else host_alone(host)
+    shared = host_summary(host), of_devices, shown, communication(host)
+    devices, keep = lambda: host_devices(host), keeper_of(host)
+    return gather(HostView(host.name, host.lazy, groups_if_any(host), hlo, shared, devices, keep))
+
+
 def run_findings(run: RunHosts) -> Findings:
     """What the rules say of the chosen hosts."""
-    of_hosts = run.map_hosts(replace(gathered, prefetch=ONE_VISIT))
+    of_hosts = run.map_hosts(gathered)
     parts = run_summary(run), run_decomposition(run), run_communication(run)
     view = RunView(tuple(host.name for host in run.readable), *parts)
     return Findings.of(view, run.once("findings", lambda: with_op_texts(run, find(view, of_hosts))))

@@ -33,7 +33,6 @@ from tpu_profile_plugin.run.figures.programs import hlo_ops, hlo_ops_without_eve
 from tpu_profile_plugin.run.figures.summary import groups_if_any
 from tpu_profile_plugin.run.host import HostProfile, PerHost, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.system.process import threads_for
 from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import PS_PER_NS
 
@@ -50,8 +49,7 @@ def device_ops(host: HostProfile, unattributed: bool) -> OpSummary:
     planes = device_planes(space)
     space.decode(planes)
     groups = groups_if_any(host) if any(len(plane.events) for plane in planes) else None
-    mapper = threads_for(len(space.data))
-    return summarize_ops(space, groups, hlo_ops(host), unattributed=unattributed, mapper=mapper)
+    return summarize_ops(space, groups, hlo_ops(host), unattributed=unattributed, mapper=host.mapper)
 
 
 @per_host()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tpu_profile_plugin.analysis.common.planes import Preprocessed
 from tpu_profile_plugin.analysis.serving import Inference, inference, may_have_requests
@@ -16,10 +15,9 @@ from tpu_profile_plugin.analysis.summary.host_summary import (
     summarize,
 )
 from tpu_profile_plugin.columns import give_back_memory
-from tpu_profile_plugin.run.host import HostProfile, PerHost, derived, per_host
+from tpu_profile_plugin.run.host import HostProfile, derived, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.preprocessing import preprocess
-from tpu_profile_plugin.system.process import threads_for
 
 
 @derived()
@@ -46,23 +44,22 @@ def host_inference(host: HostProfile) -> Inference:
     return inference(space, groups_of(host)) if may_have_requests(space) else Inference()
 
 
-@per_host(prefetch=(host_inference,))
+@per_host()
 def host_summary(host: HostProfile) -> HostSummary:
     """The summary of one host."""
-    summary = summarize(host.lazy, groups_if_any(host), threads_for(len(host.lazy.data)))
+    summary = summarize(host.lazy, groups_if_any(host), host.mapper)
     give_back_memory()
     return summary
 
 
-def run_summary(run: RunHosts, *, drop_edges: bool = True, prefetch: tuple[PerHost[Any], ...] = ()) -> RunSummary:
+def run_summary(run: RunHosts, *, drop_edges: bool = True) -> RunSummary:
     """The summary of the chosen hosts.
 
     Args:
       run: the run.
       drop_edges: drop the first and last step of CPUs and GPUs, which may be truncated.
-      prefetch: further per-host steps to compute if another process decodes the file.
     """
-    hosts = run.map_hosts(replace(host_summary, prefetch=(*host_summary.prefetch, *prefetch)))
+    hosts = run.map_hosts(host_summary)
     summary = run.once(("run_summary", drop_edges), lambda: reduce_summaries(hosts, drop_edges=drop_edges))
     return replace(summary, warnings=(*summary.warnings, *run.warnings))
 

@@ -44,9 +44,9 @@ class _OneAtATime:
         """As many as worker processes work on."""
         return 1 if isinstance(self._executor, LocalThreads) else self._executor.width(hosts)
 
-    def compute(self, host: HostProfile, step: PerHost[T]) -> T:
+    def compute(self, host: HostProfile, step: PerHost[T], needs: Sequence[PerHost[Any]] = ()) -> T:
         """The result for one host."""
-        result = self._executor.compute(host, step)
+        result = self._executor.compute(host, step, needs)
         host.drop()
         return result
 

@@ -23,7 +23,6 @@ from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.relations.common import StepNumbers, each_host
 from tpu_profile_plugin.run.relations.event_choice import ALL, Choice
 from tpu_profile_plugin.run.relations.relation import Relation
-from tpu_profile_plugin.system.process import threads_for
 from tpu_profile_plugin.tables.coded import Coded, same
 from tpu_profile_plugin.tables.table import Column, Table
 
@@ -79,7 +78,7 @@ def _columns(run: str, host: HostProfile, plane: Plane, extras: PlaneExtras | No
         lambda: nested(plane),
         lambda: [_launch(plane, name, none) for name in ("correlation_id", "run_id")],
     ]
-    ops, times, launches = threads_for(len(host.lazy.data))(lambda make: make(), work)
+    ops, times, launches = host.mapper(lambda make: make(), work)
     return [
         same(run, count),
         same(host.name, count),

@@ -5,11 +5,14 @@ from __future__ import annotations
 import select
 import socket
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from werkzeug.wrappers import Request
 
 from tpu_profile_plugin.errors import BadRequest
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.run.host import PerHost
 
 
 class Place(NamedTuple):
@@ -23,8 +26,11 @@ class Place(NamedTuple):
 class Query:
     """Parameters of one request; an empty value counts as absent."""
 
-    def __init__(self, values: Mapping[str, str], request: Request | None = None) -> None:
-        """`request`: the client's, None for an answer that no client waits for."""
+    def __init__(
+        self, values: Mapping[str, str], request: Request | None = None, needs: tuple[PerHost[Any], ...] = ()
+    ) -> None:
+        """`request`: the client's, None for an answer that no client waits for; `needs`: see `ToolRequest`."""
+        self.needs = needs
         self._values = values
         self._request = request
 

@@ -14,7 +14,7 @@ from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.run.figures.budget import budget as host_budget
 from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.figures.spending import run_notes
-from tpu_profile_plugin.run.figures.summary import run_summary
+from tpu_profile_plugin.run.figures.summary import host_summary, run_summary
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tools.common.steps import CATEGORY_LABELS, BudgetCategory
@@ -67,7 +67,7 @@ class Pod(Document):
 
 def build(run: Run, query: Query) -> Pod:
     """The time budget as arrays over steps and devices."""
-    summary = run_summary(run, prefetch=(host_budget,))
+    summary = run_summary(run)
     budget = run_decomposition(run)
     hosts = [host.name for host in run.readable]
     total_ns, parts_ns = _rounded(budget.time_ps.stacked(PARTS))
@@ -102,4 +102,5 @@ TOOL = Tool(
     group="Fleet",
     summary="Time of each worker in each step, by category, to find stragglers.",
     build=build,
+    needs=(host_summary, host_budget),
 )

@@ -7,7 +7,7 @@ from tpu_profile_plugin.analysis.steps.breakdown import InputBreakdown, TpuBreak
 from tpu_profile_plugin.analysis.summary.host_summary import RunSummary
 from tpu_profile_plugin.run.figures.budget import budget
 from tpu_profile_plugin.run.figures.steps import analyse
-from tpu_profile_plugin.run.figures.summary import Diagnostics, run_summary, step_warnings
+from tpu_profile_plugin.run.figures.summary import Diagnostics, host_summary, run_summary, step_warnings
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
 from tpu_profile_plugin.tools.common import step_texts
@@ -63,7 +63,7 @@ def build(run: Run, query: Query) -> tuple[Table, ...] | Json:
     With the parameter `extended` a sixth element follows, the members of `steps.StepReading` with `next`: what
     to do about the input, "" if nothing is to be said; and `no_ops`: why there are no input ops.
     """
-    summary = run_summary(run, prefetch=(budget,) if query.flag("extended") else ())
+    summary = run_summary(run)
     analysis = analyse(summary)
     warnings = step_warnings(analysis.steps, summary.steps.empty_intersection)
     tables = (
@@ -155,4 +155,5 @@ TOOL = Tool(
     summary="Time spent waiting for input, and time of the host's input ops.",
     build=build,
     params=PARAMS,
+    needs=(host_summary, budget),
 )

@@ -10,8 +10,10 @@ from tpu_profile_plugin.analysis.budget.categories import label_of
 from tpu_profile_plugin.analysis.findings.headline import Headline
 from tpu_profile_plugin.analysis.findings.model import Confidence, Evidence, Rule, State
 from tpu_profile_plugin.errors import Problem
-from tpu_profile_plugin.run.figures.findings import Cause, Findings, run_findings
+from tpu_profile_plugin.run.figures.findings import Cause, Findings, gathered, run_findings
+from tpu_profile_plugin.run.figures.ops import DEVICE_OPS
 from tpu_profile_plugin.run.figures.spending import Spent, by_category
+from tpu_profile_plugin.run.figures.summary import host_inference
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tools.query import Query
@@ -238,5 +240,6 @@ TOOL = Tool(
     group="Summary",
     summary="What slows the run down, with the numbers that show it and what to do.",
     build=build,
+    needs=(gathered, host_inference, DEVICE_OPS),  # shown beside the overview
     offered=False,
 )

@@ -22,7 +22,7 @@ from tpu_profile_plugin.analysis.devices.collectives import FirstWait
 from tpu_profile_plugin.analysis.devices.model import WAIT, device_names
 from tpu_profile_plugin.run.catalogue.communication import CLOCKS, COLLECTIVES, LAUNCHES, RANKS
 from tpu_profile_plugin.run.facts import lacks_communication
-from tpu_profile_plugin.run.figures.budget import communication, run_budget, run_communication
+from tpu_profile_plugin.run.figures.budget import budget, communication, run_budget, run_communication
 from tpu_profile_plugin.run.figures.programs import programs_of
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
@@ -332,5 +332,6 @@ TOOL = Tool(
     group="Time",
     summary="Collectives: hidden and exposed time, bandwidth, and the devices that others wait for.",
     build=build,
+    needs=(communication, budget),
     lacks=lacks_communication,
 )

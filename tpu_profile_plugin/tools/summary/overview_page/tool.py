@@ -20,10 +20,16 @@ from tpu_profile_plugin.analysis.serving import (
 from tpu_profile_plugin.analysis.summary.host_summary import RunSummary
 from tpu_profile_plugin.run.facts import NOT_RECORDED
 from tpu_profile_plugin.run.figures.budget import lacks_planes
-from tpu_profile_plugin.run.figures.findings import ONE_VISIT
+from tpu_profile_plugin.run.figures.findings import gathered
 from tpu_profile_plugin.run.figures.ops import DEVICE_OPS
 from tpu_profile_plugin.run.figures.steps import StepAnalysis, analyse
-from tpu_profile_plugin.run.figures.summary import host_inference, run_diagnostics, run_summary, step_warnings
+from tpu_profile_plugin.run.figures.summary import (
+    host_inference,
+    host_summary,
+    run_diagnostics,
+    run_summary,
+    step_warnings,
+)
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, flags, numbers, property_text, texts
 from tpu_profile_plugin.tools.common import step_texts
@@ -65,8 +71,7 @@ LATENCY_COLUMNS = (
 
 def build(run: Run, query: Query) -> Json:
     """Seven tables; with the parameter `extended` an eighth element (see `overview_page.extras`)."""
-    # Op tools are usually opened after the overview, and our page shows findings beside it.
-    summary = run_summary(run, prefetch=ONE_VISIT if query.flag("extended") else (DEVICE_OPS,))
+    summary = run_summary(run)
     analysis = analyse(summary)
     serving = _serving(run, summary)
     messages = run_diagnostics(
@@ -239,5 +244,7 @@ TOOL = Tool(
     summary="Step time, its parts, and recommendations.",
     build=build,
     params=PARAMS,
+    # Op tools are usually opened after the overview, and our page shows findings beside it.
+    needs=(host_summary, host_inference, DEVICE_OPS, gathered),
     extras=("start_time_ms", "duration_ms"),
 )
