@@ -234,6 +234,13 @@ export interface Decomposition {
   readonly devices: readonly DecomposedDevice[];
 }
 
+/** One dimension of a tensor: its size in elements, the multiple it is padded to, and what it means. */
+export interface Dimension {
+  readonly size: number;
+  readonly alignment: number;
+  readonly semantics: string;
+}
+
 /** A cause of lost time or memory. */
 export interface Finding {
   /** Of the rule; stable. */
@@ -415,6 +422,54 @@ export interface MemoryProfile {
   readonly left_out: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** A node of the tree of ops: sums over all runs and cores, and of ops what they are (of duplicates, the longest). */
+export interface OpNode {
+  /** Of a program with its id; of duplicates, that of the longest. */
+  readonly name: string;
+  /**
+   * "group": a program, scope or category; "duplicates": ops with one deduplicated name; "part": an instruction in a fusion,
+   * which is not timed by itself.
+   */
+  readonly kind: "root" | "group" | "duplicates" | "op" | "part" | "idle";
+  /** Of an op that contains others, its self time. */
+  readonly time_ps: number;
+  /** Time, scaled to the nominal clock; 0 where clocks are not scaled (GPU). */
+  readonly normalized_ps: number;
+  /** As bf16 equivalents, weighted by the speed of the hardware for their data type. */
+  readonly flops: number;
+  /** As the program has them. */
+  readonly model_flops: number;
+  /** Of HBM, of on-chip reads and of on-chip writes. */
+  readonly bytes: readonly [number, number, number];
+  /** 0 for nodes above categories. */
+  readonly runs: number;
+  /** Share of the peak FLOP rate while the node runs, not capped; null if the peak, the time, or both FLOPs and bytes are unknown. */
+  readonly flops_use: number | null;
+  /** Shares of the peak bandwidths while the node runs, in the order of `bytes`, not capped. */
+  readonly memory_use: readonly [number | null, number | null, number | null];
+  readonly category: string;
+  /** "" if unknown. */
+  readonly program_id: string;
+  readonly framework_op: string;
+  readonly expression: string;
+  readonly source_file: string;
+  /** -1 if the HLO program has none. */
+  readonly source_line: number;
+  readonly source_stack: string;
+  /** The op that has this source, if this op has none of its own. */
+  readonly source_of: string;
+  /** Dimensions of a convolution's result on TPUs, minor to major. */
+  readonly layout: readonly Dimension[];
+  /** Share of the padded result that holds data; null without a layout. */
+  readonly layout_use: number | null;
+  /** It contains other ops, which have nodes of their own. */
+  readonly contains: boolean;
+  /** Number of children; below categories only the longest are listed. */
+  readonly count: number;
+  /** Longest first, then those that contain others; parts by FLOPs. */
+  readonly children: readonly OpNode[];
+}
+
 /** About the ops of a page. */
 export interface OpNotes {
   /** They ran on the CPU itself. */
@@ -426,6 +481,23 @@ export interface OpNotes {
   /** What to record, if kernels belong to graphs without ops; else empty. */
   readonly graphs: string;
   readonly limits: RateLimits;
+}
+
+/** Device time as a tree of ops. */
+export interface OpProfile {
+  /** "TPU", "GPU", "CPU_ONLY" or "UNKNOWN_HARDWARE". */
+  readonly device: string;
+  /** Recorded time of the devices, idle time included. */
+  readonly total_ps: number;
+  /** Ratio of the ops' time at the nominal clock to their time; 0 without ops. */
+  readonly time_scale: number;
+  /** The tree of all ops, without idle time. */
+  readonly ops: OpNode;
+  /** Ops that count as idle time, and the time without any op. */
+  readonly idle: readonly OpNode[];
+  readonly notes: OpNotes;
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** Requests or batches of a model: single ones by percentile, and averages. */
@@ -765,6 +837,7 @@ export interface WaitForStart {
 
 /** What `/page` answers, by the id of the tool. */
 export interface Documents {
+  readonly op_profile: OpProfile;
   readonly kernel_stats: KernelStats;
   readonly memory_profile: MemoryProfile;
   readonly roofline_model: RooflineModel;

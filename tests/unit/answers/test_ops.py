@@ -240,9 +240,9 @@ def test_programs_by_time() -> None:
             {"id": "jit_eval(8)", "time_ms": 0.005, "ops": 1, "hlo_in_profile": True},
         ],
     }
-    root = page(LOGDIR, found)["byProgram"]
-    assert root["metrics"]["rawTime"] == 50_000_000
-    assert [(one["name"], one["metrics"]["rawTime"]) for one in root["children"]][:2] == [
+    profile = page(LOGDIR, found)
+    assert profile["total_ps"] == 50_000_000
+    assert [(program["name"], program["time_ps"]) for program in profile["ops"]["children"]] == [
         ("jit_step(7)", 40_000_000),
         ("jit_eval(8)", 5_000_000),
     ]

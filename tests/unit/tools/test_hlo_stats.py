@@ -78,9 +78,9 @@ def test_a_copy_has_the_source_of_what_uses_it_on_request():
     assert rows(ask(TOOL, COPY), "source_info") == [("",)]
     ((cell,),) = rows(ask(TOOL, COPY, near_sources="true"), "source_info")
     assert cell == "<div class='source-info-cell' title=''>dir/f.py:3 (of add.1)</div>"
-    (program,) = ask(op_profile.TOOL, COPY, near_sources="true")["byProgramExcludeIdle"]["children"]
+    (program,) = ask(op_profile.TOOL, COPY, page=True, near_sources="true")["ops"]["children"]
     op = program["children"][0]["children"][0]
-    assert op["xla"]["sourceInfo"] == {"fileName": "dir/f.py", "lineNumber": 3, "stackFrame": "", "sourceOf": "add.1"}
+    assert (op["source_file"], op["source_line"], op["source_of"]) == ("dir/f.py", 3, "add.1")
 
 
 def test_shares_are_of_all_time():

@@ -63,25 +63,68 @@ def test_by_program():
 
 
 def around(node):
-    return [(one["name"], one["metrics"]["rawTime"], one["metrics"]["occurrences"]) for one in node["selfTimeOps"]]
+    return [(child["name"], child["time_ps"], child["runs"]) for child in node["children"] if child["contains"]]
+
+
+def page(*profiles, **params):
+    return ask(TOOL, *profiles, page=True, **params)
 
 
 def test_ops_that_contain_others_are_listed_with_their_self_time():
-    answer = ask(TOOL, TPU)
-    for tree in (answer["byProgram"], answer["byProgramExcludeIdle"]):
-        main = tree["children"][0]
-        assert around(main) == [("while.3", 7_000_000, 1)]
-        assert around(tree) == [("region.4", 1_000_000, 1)]
-        # With them every node adds up.
-        for node in (tree, main):
-            parts = (*node["children"], *node["selfTimeOps"])
-            assert sum(part["metrics"]["rawTime"] for part in parts) == node["metrics"]["rawTime"]
-    (loop,) = main["selfTimeOps"]
-    assert (loop["children"], loop["xla"]["category"], loop["xla"]["expression"]) == ([], "while", "%while.3 = while()")
-    assert (loop["metrics"]["flops"], loop["metrics"]["rawBytesAccessedArray"]) == (0, [0, 0, 0])
-    tree = ask(TOOL, TPU, group_by="category")["byCategory"]
+    answer = page(TPU)
+    assert (answer["total_ps"], [(node["name"], node["time_ps"]) for node in answer["idle"]]) == (
+        20_000_000,
+        [("IDLE", 4_000_000)],
+    )
+    tree = answer["ops"]
+    main = tree["children"][0]
+    assert around(main) == [("while.3", 7_000_000, 1)]
+    assert around(tree) == [("region.4", 1_000_000, 1)]
+    # With them every node adds up.
+    for node in (tree, main):
+        assert sum(child["time_ps"] for child in node["children"]) == node["time_ps"]
+        assert node["count"] == len(node["children"])
+    loop = main["children"][-1]
+    assert (loop["children"], loop["category"], loop["expression"]) == ([], "while", "%while.3 = while()")
+    assert (loop["flops_use"], loop["flops"], loop["bytes"]) == (None, 0, [0, 0, 0])
+    tree = page(TPU, group_by="category")["ops"]
     assert around(tree) == [("while.3", 7_000_000, 1), ("region.4", 1_000_000, 1)]
-    assert "selfTimeOps" not in tree["children"][0]
+    assert around(tree["children"][0]) == []
+
+
+def test_nodes_of_the_page():
+    found, queue = [], [page(TPU)["ops"]]
+    while queue:
+        node = queue.pop(0)
+        found.append((node["kind"], node["name"], node["runs"], node["program_id"]))
+        queue += node["children"]
+    assert found == [
+        ("root", "by_program", 0, ""),
+        ("group", "main", 0, ""),
+        ("op", "region.4", 1, "7"),
+        ("group", "loop fusion", 4, ""),
+        ("op", "while.3", 1, "7"),
+        ("duplicates", "add.1", 4, "7"),
+        ("op", "add.1", 3, "7"),
+        ("op", "add.2", 1, "7"),
+    ]
+
+
+def test_use_of_the_peaks_is_not_capped_nor_invented():
+    def use(profile):
+        node = page(profile)["ops"]
+        while node["kind"] != "op":
+            node = node["children"][0]
+        return node["flops_use"], node["memory_use"]
+
+    # 300 FLOPs in 7 us against 1 TFLOP/s; 3000 bytes against 10 GB/s, 1500 against 20 GB/s.
+    assert use(TPU) == (pytest.approx(300 / 7000 / 1000), pytest.approx([3000 / 7e-6 / 10e9, 0, 1500 / 7e-6 / 20e9]))
+    slow = TPU.replace("peak_hbm_bw_gigabytes_per_second=10d", "peak_hbm_bw_gigabytes_per_second=0.1d")
+    assert use(slow)[1][0] == pytest.approx(3000 / 7e-6 / 0.1e9)
+    assert use(TPU.replace(f", {PEAKS.partition(', ')[2]}", "")) == (None, [None, None, None])
+    without = ADD.replace("flops=100, ", "")
+    assert use(TPU.replace(ADD, without).replace(f", memory_access_breakdown={TRAFFIC}", "")) == (None, [None] * 3)
+    assert [node["memory_use"] for node in page(TPU)["idle"]] == [[None, None, None]]
 
 
 def test_the_while_counts_its_own_time_only_but_all_of_it_normalized():
@@ -234,7 +277,7 @@ plane 2 "/device:TPU:0" {{device_type_string="TPU v9"}}
     assert answer["byProgram"]["metrics"]["rawTime"] == 10_000_000
 
 
-def test_fusions_open_on_gpus_beside_the_children():
+def test_fusions_open_on_gpus_for_the_page_only():
     profile = f"""{FUSED}
 plane 3 "/device:GPU:0" {{{GPU}}}
   line 5 "Stream #1"
@@ -242,12 +285,14 @@ plane 3 "/device:GPU:0" {{{GPU}}}
 """
     fusion = ask(TOOL, profile)["byProgram"]["children"][0]["children"][0]["children"][0]
     assert (fusion["children"], fusion["numChildren"]) == ([], 0)
-    # The most expensive first; costs come from the program.
-    assert [(one["name"], one["metrics"]["rawFlops"]) for one in fusion["fused"]] == [
-        ("add.1", 3072.0), ("max.1", 3072.0), ("zero", 0.0),
-    ]  # fmt: skip
     assert fusion["metrics"]["rawFlops"] == 6144.0
     assert fusion["metrics"]["rawBytesAccessedArray"] == [2 * 4 * 8 * 128, 0, 0]
+    fusion = page(profile)["ops"]["children"][0]["children"][0]["children"][0]
+    # The most expensive first; costs come from the program.
+    assert [(part["kind"], part["name"], part["model_flops"]) for part in fusion["children"]] == [
+        ("part", "add.1", 3072.0), ("part", "max.1", 3072.0), ("part", "zero", 0.0),
+    ]  # fmt: skip
+    assert fusion["count"] == 3
 
 
 def test_layout_of_a_convolution():
@@ -260,14 +305,14 @@ plane 2 "/device:TPU:0" {{device_type_string="TPU v9"}}
     0us +10us conv.1
 """
     found = ask(TOOL, profile)["byProgram"]["children"][0]["children"][0]["children"][0]
-    assert found["xla"]["layout"] == {
-        "dimensions": [
-            {"size": 128, "alignment": 128, "semantics": "feature"},
-            {"size": 6, "alignment": 8, "semantics": "batch"},
-            {"size": 4, "alignment": 1, "semantics": "spatial"},
-        ],
-        "utilization": 0.75,
-    }
+    dimensions = [
+        {"size": 128, "alignment": 128, "semantics": "feature"},
+        {"size": 6, "alignment": 8, "semantics": "batch"},
+        {"size": 4, "alignment": 1, "semantics": "spatial"},
+    ]
+    assert found["xla"]["layout"] == {"dimensions": dimensions}
+    found = page(profile)["ops"]["children"][0]["children"][0]["children"][0]
+    assert (found["layout"], found["layout_use"]) == (dimensions, 0.75)
 
 
 def test_several_hosts_add_up_and_the_first_text_stays():
@@ -315,10 +360,7 @@ plane 1 "/host:CPU"
 def test_the_cpu_backend_is_offered_beside():
     assert ask(TOOL, CPU)["byProgram"]["children"] == []
     answer = ask(TOOL, CPU, backend="auto")
-    limits = {"gflops_per_s": 10000, "hbm_gib_per_s": 2048, "memory_gib_per_s": 2048}
-    notes = {"on_cpu": True, "cores": 1, "unattributed_share": None, "graphs": ""}
     assert answer["deviceType"] == "CPU_ONLY"
-    assert answer["notes"] == {**notes, "limits": {**limits, "what": "what 2 threads of a CPU can do"}}
     # 40 us from first to last; 20 us busy, of which the first fusion has 6 us without the op inside it.
     assert outline(answer["byProgram"], "rawTime", "occurrences") == (
         "by_program", 40_000_000, 0, [
@@ -327,12 +369,15 @@ def test_the_cpu_backend_is_offered_beside():
         ],
     )  # fmt: skip
     assert ask(TOOL, CPU, backend="cpu")["byProgram"] == answer["byProgram"]
-    notes = ask(TOOL, TPU, backend="auto")["notes"]
+    shown = page(CPU, backend="auto")
+    assert around(shown["ops"]["children"][0]) == [("fusion.1", 16_000_000, 2)]
+    limits = {"gflops_per_s": 10000, "hbm_gib_per_s": 2048, "memory_gib_per_s": 2048}
+    notes = {"on_cpu": True, "cores": 1, "unattributed_share": None, "graphs": ""}
+    assert shown["notes"] == {**notes, "limits": {**limits, "what": "what 2 threads of a CPU can do"}}
+    notes = page(TPU, backend="auto")["notes"]
     peaks = {"gflops_per_s": 1000, "hbm_gib_per_s": 9.31323, "memory_gib_per_s": 46.5661}
     assert (notes["on_cpu"], notes["cores"]) == (False, 1)
     assert {name: notes["limits"][name] for name in peaks} == pytest.approx(peaks, rel=1e-5)
-    (around,) = answer["byProgram"]["children"][0]["selfTimeOps"]
-    assert (around["name"], around["metrics"]["rawTime"]) == ("fusion.1", 16_000_000)
 
 
 def test_framework_ops_of_the_cpu_backend():

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.attribution import OpKey
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH_SUFFIX, parse_op
+from tpu_profile_plugin.analysis.environment.environment import Peaks
+from tpu_profile_plugin.analysis.hlo.instructions import Dimension, used_share
+from tpu_profile_plugin.analysis.hlo.ops import Fused
 from tpu_profile_plugin.analysis.ops.op_tables import HBM, IDLE, READ, WRITE, OpRecords
 from tpu_profile_plugin.units import GIGA, KILO, PS_PER_NS, PS_PER_S
 
@@ -21,171 +27,252 @@ _END = "\0"
 
 It distinguishes a category from a scope of the same name, and programs of the same name.
 """
+_NO_BYTES = (0.0, 0.0, 0.0)
+_NO_COSTS: dict[str, Any] = {"normalized_ps": 0.0, "flops": 0.0, "model_flops": 0.0, "bytes": _NO_BYTES}
+_UNKNOWN = (None, None, None)
+OpDetails: TypeAlias = tuple[tuple[Dimension, ...], tuple[Fused, ...]]
+"""The layout of an op's result in the matrix unit, and the instructions in a fusion; empty for other ops."""
 
 
 @dataclass(slots=True)
-class Metrics:
-    """Sums of a node: times in ps, bytes of HBM, of on-chip reads and of on-chip writes."""
+class OpNode:
+    """A node of the tree of ops: sums over all runs and cores, and of ops what they are (of duplicates, the longest).
 
+    Attributes:
+      name: of a program with its id; of duplicates, that of the longest.
+      kind: "group": a program, scope or category; "duplicates": ops with one deduplicated name; "part": an
+        instruction in a fusion, which is not timed by itself.
+      time_ps: of an op that contains others, its self time.
+      normalized_ps: time, scaled to the nominal clock; 0 where clocks are not scaled (GPU).
+      flops: as bf16 equivalents, weighted by the speed of the hardware for their data type.
+      model_flops: as the program has them.
+      bytes: of HBM, of on-chip reads and of on-chip writes.
+      runs: 0 for nodes above categories.
+      flops_use: share of the peak FLOP rate while the node runs, not capped; null if the peak, the time, or both FLOPs
+        and bytes are unknown.
+      memory_use: shares of the peak bandwidths while the node runs, in the order of `bytes`, not capped.
+      program_id: "" if unknown.
+      source_line: -1 if the HLO program has none.
+      source_of: the op that has this source, if this op has none of its own.
+      layout: dimensions of a convolution's result on TPUs, minor to major.
+      layout_use: share of the padded result that holds data; null without a layout.
+      contains: it contains other ops, which have nodes of their own.
+      count: number of children; below categories only the longest are listed.
+      children: longest first, then those that contain others; parts by FLOPs.
+    """
+
+    name: str
+    kind: Literal["root", "group", "duplicates", "op", "part", "idle"]
     time_ps: int = 0
     normalized_ps: float = 0.0
     flops: float = 0.0
     model_flops: float = 0.0
-    bytes: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    occurrences: int = 0
+    bytes: tuple[float, float, float] = _NO_BYTES
+    runs: int = 0
+    flops_use: float | None = None
+    memory_use: tuple[float | None, float | None, float | None] = _UNKNOWN
+    category: str = ""
+    program_id: str = ""
+    framework_op: str = ""
+    expression: str = ""
+    source_file: str = ""
+    source_line: int = 0
+    source_stack: str = ""
+    source_of: str = ""
+    layout: Sequence[Dimension] = ()
+    layout_use: float | None = None
+    contains: bool = False
+    count: int = 0
+    children: list[OpNode] = field(default_factory=list)
 
-    def add(self, other: Metrics, *, occurrences: bool) -> None:
-        """Adds another node's sums; occurrences are not added to the ancestors of categories."""
-        self.add_time(other.time_ps, other.normalized_ps)
+    def add(self, other: OpNode, *, runs: bool) -> None:
+        """Adds another node's sums; runs are not added to the ancestors of categories."""
+        self.time_ps += other.time_ps
+        self.normalized_ps += other.normalized_ps
         self.flops += other.flops
         self.model_flops += other.model_flops
         before, added = self.bytes, other.bytes
         self.bytes = (before[0] + added[0], before[1] + added[1], before[2] + added[2])
-        if occurrences:
-            self.occurrences += other.occurrences
+        if runs:
+            self.runs += other.runs
 
-    def add_time(self, time_ps: int, normalized_ps: float) -> None:
-        self.time_ps += time_ps
-        self.normalized_ps += normalized_ps
-
-
-@dataclass(slots=True)
-class Node:
-    """One node of the tree.
-
-    Attributes:
-      row: the op that the node represents, a row of `records`; None for groups.
-      records: the records that `row` refers to.
-      has_duplicates: the node represents the op of `row` and its duplicates.
-      count: number of children before pruning.
-      around: ops that contain others, with their self time; the node's time includes it, but no child's time does.
-    """
-
-    name: str
-    metrics: Metrics = field(default_factory=Metrics)
-    children: list[Node] = field(default_factory=list)
-    row: int | None = None
-    records: OpRecords | None = None
-    has_duplicates: bool = False
-    count: int = 0
-    around: list[Node] = field(default_factory=list)
-
-    @property
-    def is_idle(self) -> bool:
-        return self.row is None and self.name == IDLE
+    def rate(self, peaks: Peaks) -> None:
+        """Sets the use of the peaks of a core."""
+        costs = bool(self.flops) or any(self.bytes)
+        if self.time_ps and costs and peaks.tera_flops:
+            ns = (self.normalized_ps or self.time_ps) / PS_PER_NS
+            self.flops_use = self.flops / ns / (peaks.tera_flops * KILO)
+        if self.time_ps and (costs or self.kind != "idle"):
+            seconds = self.time_ps / PS_PER_S
+            known = (*peaks.bandwidths[:3], 0.0, 0.0, 0.0)
+            use = [
+                count / seconds / GIGA / peak if peak else None for count, peak in zip(self.bytes, known, strict=False)
+            ]
+            self.memory_use = use[0], use[1], use[2]
 
 
-def op_tree(records: OpRecords, group_by: str, *, with_idle: bool) -> Node:
-    """The tree over all ops.
+def op_tree(records: OpRecords, group_by: str) -> tuple[OpNode, list[OpNode]]:
+    """The tree over all ops without idle time, and idle time: ops that count as such, and last time without any op.
 
     Args:
       records: the ops.
       group_by: PROGRAM, CATEGORY or PROVENANCE.
-      with_idle: include idle time in the root, as a child of its own.
     """
-    root = Node(f"by_{group_by}")
-    groups = _Groups(records, group_by, root)
-    for row, category in enumerate(records.table.category):
+    table = records.table
+    groups = _Groups(records, group_by)
+    idle = []
+    for row, category in enumerate(table.category):
         if category != IDLE:
             groups.add(row)
-        elif with_idle:
-            groups.add_idle(row)
+        else:
+            idle.append(replace(groups.ops[row], kind="idle"))
     groups.close()
-    table = records.table
-    root.metrics.time_ps = table.total_ps if with_idle else table.op_ps
-    if with_idle and (table.total_ps > 0 or records.observed):
-        root.children.append(Node(IDLE, Metrics(time_ps=table.idle_ps)))
-    _sort(root, _PRUNE_BELOW.get(group_by))
-    return _collapsed(root)
+    groups.root.time_ps = table.op_ps
+    if table.total_ps > 0 or records.observed:
+        idle.append(OpNode(IDLE, "idle", time_ps=table.idle_ps, category=IDLE))
+    _sort(groups.root, _PRUNE_BELOW.get(group_by))
+    return groups.root, idle
 
 
-def _collapsed(root: Node) -> Node:
-    """As in XProf, a root whose children are ops becomes its only op, or represents them as duplicates."""
-    ops = [child for child in root.children if child.row is not None or child.is_idle]
-    if not ops or len(ops) < len(root.children):
-        return root
-    if len(ops) == 1:
-        return ops[0]
-    root.name = f"{ops[0].name} and its duplicate(s)"
-    root.row, root.records, root.has_duplicates = ops[0].row, ops[0].records, True
-    return root
+def single_ops(nodes: Iterable[OpNode]) -> Iterator[OpNode]:
+    """The nodes, and those below them, that are a single op of a program."""
+    for node in nodes:
+        if node.kind == "op" or (node.kind == "idle" and node.program_id):
+            yield node
+        yield from single_ops(node.children)
 
 
-def _metrics(records: OpRecords) -> list[Metrics]:
-    """The sums of every op; shared, so not to be modified."""
+def op_key(node: OpNode) -> OpKey:
+    """Program id and name of a single op."""
+    return int(node.program_id or 0), node.name
+
+
+def add_details(
+    nodes: Sequence[OpNode], details: Mapping[OpKey, OpDetails], *, layouts: bool, most_parts: int | None
+) -> None:
+    """Adds the layouts of convolutions, and to fusions their instructions: what is a fusion, the program decides.
+
+    Args:
+      nodes: roots of trees.
+      details: of the single ops in them.
+      layouts: the device has a matrix unit.
+      most_parts: instructions listed per fusion, those with most FLOPs; None: all.
+    """
+    for node in [*single_ops(nodes)]:
+        dimensions, instructions = details.get(op_key(node), ((), ()))
+        if layouts and dimensions and ("convolution" in node.category or is_fusion(node.category)):
+            node.layout, node.layout_use = dimensions, used_share(dimensions)
+        if instructions and not node.children and not node.contains:
+            node.children = _parts(instructions, node.program_id, most_parts)
+            node.count = len(instructions)
+
+
+def _parts(instructions: Sequence[Fused], program_id: str, most: int | None) -> list[OpNode]:
+    return [
+        OpNode(
+            part.name,
+            "part",
+            flops=part.flops,
+            model_flops=part.flops,
+            runs=1,
+            category=part.category,
+            program_id=program_id,
+            framework_op=part.provenance,
+            expression=part.expression,
+            count=len(part.inner),
+            children=_parts(part.inner, program_id, most),
+        )
+        for part in sorted(instructions, key=lambda part: -part.flops)[:most]
+    ]
+
+
+def add_use(root: OpNode, idle: Sequence[OpNode], peaks: Peaks) -> None:
+    """Sets the use of the peaks of a core for all nodes, unless no op has any costs."""
+
+    def rate(node: OpNode) -> None:
+        if node.kind != "part" and not node.contains:
+            node.rate(peaks)
+            for child in node.children:
+                rate(child)
+
+    if root.flops or any(root.bytes):
+        for node in (root, *idle):
+            rate(node)
+
+
+def _ops(records: OpRecords) -> list[OpNode]:
+    """A node of each op."""
     table, traffic = records.table, records.traffic
     on_chip = traffic.sum(axis=1) - traffic[:, HBM]
+    moved = np.stack([traffic[:, HBM].sum(axis=1), on_chip[:, READ], on_chip[:, WRITE]], axis=1).tolist()
     columns = zip(
+        table.name,
         table.time_ps.tolist(),
         records.normalized_ps.tolist(),
         table.flops.tolist(),
         table.model_flops.tolist(),
-        traffic[:, HBM].sum(axis=1).tolist(),
-        on_chip[:, READ].tolist(),
-        on_chip[:, WRITE].tolist(),
+        moved,
         table.occurrences.tolist(),
+        table.category,
+        table.module,
+        table.provenance,
+        records.text,
         strict=True,
     )
     return [
-        Metrics(time, float(normalized), float(flops), float(model), (float(hbm), float(read), float(written)), count)
-        for time, normalized, flops, model, hbm, read, written, count in columns
+        OpNode(
+            *(name, "op", time, normalized, flops, model, (moved[0], moved[1], moved[2]), count, None, _UNKNOWN),
+            *(category, str(module or ""), provenance, text.expression),
+            *(text.source_file, text.source_line, text.source_stack, text.source_of),
+        )
+        for name, time, normalized, flops, model, moved, count, category, module, provenance, text in columns
     ]
-
-
-def _op_node(records: OpRecords, row: int, metrics: Metrics, inner: OpRecords | None) -> Node:
-    """The node of an op; its children are the ops that SparseCores ran for it."""
-    children = [] if inner is None else [_op_node(inner, i, own, None) for i, own in enumerate(_metrics(inner))]
-    return Node(records.table.name[row], metrics, children, row, records)
 
 
 class _Groups:
     """Builds the levels between the root and the ops."""
 
-    def __init__(self, records: OpRecords, group_by: str, root: Node) -> None:
-        self._records, self._by, self._root = records, group_by, root
-        self._metrics = _metrics(records)
+    def __init__(self, records: OpRecords, group_by: str) -> None:
+        self._records, self._by = records, group_by
+        self.root = OpNode(f"by_{group_by}", "root")
+        self.ops = _ops(records)
         self._self_ps: list[int] = records.table.self_ps.tolist()
-        self._nodes: dict[tuple[str, ...], Node] = {}
-        self._members: dict[tuple[tuple[str, ...], str], tuple[Node, list[Node]]] = {}
+        self._nodes: dict[tuple[str, ...], OpNode] = {}
+        self._members: dict[tuple[tuple[str, ...], str], tuple[OpNode, list[OpNode]]] = {}
 
     def add(self, row: int) -> None:
         """Adds one op. An op that contains others only adds its self time to its program and is no child of a category.
 
         As in XProf, the time of a region counts in the root only.
         """
-        table = self._records.table
-        metrics, self_ps = self._metrics[row], self._self_ps[row]
+        op, self_ps = self.ops[row], self._self_ps[row]
         path = self._path(row)
         inner = self._records.inside(row)
-        if table.name[row].startswith("region"):
-            self._add_around(row, self._root)
+        if op.name.startswith("region"):
+            self._add_around(op, self_ps, self.root)
             return
-        if metrics.time_ps > self_ps and inner is None:
-            ancestors = [self._root] + ([self._child(path[:1], self._root)] if self._by != CATEGORY else [])
+        if op.time_ps > self_ps and inner is None:
+            ancestors = [self.root] + ([self._child(path[:1], self.root)] if self._by != CATEGORY else [])
             for node in ancestors:
-                node.metrics.add_time(self_ps, metrics.normalized_ps)
-            self._add_around(row, ancestors[-1])
+                node.time_ps += self_ps
+                node.normalized_ps += op.normalized_ps
+            self._add_around(op, self_ps, ancestors[-1])
             return
-        node = self._root
-        node.metrics.add(metrics, occurrences=False)
+        node = self.root
+        node.add(op, runs=False)
         for depth in range(1, len(path) + 1):
             node = self._child(path[:depth], node)
-            node.metrics.add(metrics, occurrences=depth == len(path))
-        shared = self._records.text[row].deduplicated or table.name[row]
+            node.add(op, runs=depth == len(path))
+        if inner is not None:  # what SparseCores ran for it
+            op.children = _ops(inner)
+        shared = self._records.text[row].deduplicated or op.name
         members = self._members.setdefault((path, shared), (node, []))[1]
-        members.append(_op_node(self._records, row, metrics, inner))
+        members.append(op)
 
-    def _add_around(self, row: int, node: Node) -> None:
+    def _add_around(self, op: OpNode, self_ps: int, parent: OpNode) -> None:
         """Adds an op that contains others; its FLOPs and bytes are left out, because the inner ops have them."""
-        metrics = Metrics(time_ps=self._self_ps[row], occurrences=self._metrics[row].occurrences)
-        if metrics.time_ps:
-            node.around.append(Node(self._records.table.name[row], metrics, row=row, records=self._records))
-
-    def add_idle(self, row: int) -> None:
-        """Adds an op that counts as idle time, beside the programs and categories."""
-        node = _op_node(self._records, row, self._metrics[row], None)
-        self._root.metrics.add(node.metrics, occurrences=False)
-        self._root.children.append(node)
+        if self_ps:
+            parent.children.append(replace(op, time_ps=self_ps, contains=True, **_NO_COSTS))
 
     def _path(self, row: int) -> tuple[str, ...]:
         table = self._records.table
@@ -202,10 +289,10 @@ class _Groups:
             scopes[-1] = parse_op(last).name if last.endswith(PYTORCH_SUFFIX) else last.partition(":")[0]
         return program, *scopes, _END + category
 
-    def _child(self, path: tuple[str, ...], parent: Node) -> Node:
+    def _child(self, path: tuple[str, ...], parent: OpNode) -> OpNode:
         node = self._nodes.get(path)
         if node is None:
-            node = self._nodes[path] = Node(path[-1].rpartition(_END)[2])
+            node = self._nodes[path] = OpNode(path[-1].rpartition(_END)[2], "group")
             parent.children.append(node)
         return node
 
@@ -215,11 +302,13 @@ class _Groups:
             if len(members) == 1:
                 parent.children.append(members[0])
                 continue
-            longest = max(members, key=lambda node: node.metrics.time_ps)
-            name = f"{longest.name} and its duplicate(s)"
-            group = Node(name, children=members, row=longest.row, records=self._records, has_duplicates=True)
+            longest = max(members, key=lambda node: node.time_ps)
+            group = replace(
+                longest, kind="duplicates", runs=0, time_ps=0, normalized_ps=0.0, flops=0.0, model_flops=0.0
+            )
+            group.bytes, group.children = _NO_BYTES, members
             for member in members:
-                group.metrics.add(member.metrics, occurrences=True)
+                group.add(member, runs=True)
             parent.children.append(group)
 
 
@@ -228,44 +317,19 @@ def is_fusion(category: str) -> bool:
     return category.endswith(" fusion")
 
 
-def _sort(node: Node, keep_levels: int | None) -> None:
+def _sort(node: OpNode, keep_levels: int | None) -> None:
     """Sorts children by time descending; from level `keep_levels` on, drops all but the first MAX_CHILDREN."""
-    node.count = len(node.children)
-    node.around = sorted(node.around, key=lambda child: -child.metrics.time_ps)[:MAX_CHILDREN]
-    node.children.sort(key=lambda child: -child.metrics.time_ps)
+    if not node.children:
+        return
+    longest = sorted(node.children, key=lambda child: -child.time_ps)
+    around = [child for child in longest if child.contains][:MAX_CHILDREN]
+    others = [child for child in longest if not child.contains]
+    node.count = len(others) + len(around)
     if keep_levels is not None and keep_levels <= 0:
-        node.children = node.children[:MAX_CHILDREN]
-    for child in node.children:
+        others = others[:MAX_CHILDREN]
+    node.children = [*others, *around]
+    for child in others:
         _sort(child, None if keep_levels is None else keep_levels - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Utilization:
-    """Utilization of the device by a node: shares of the peaks, 0 where a peak is unknown.
-
-    Attributes:
-      flops: share of peak compute, capped at 1, weighted with the node's share of the total time.
-      uncapped_flops: the same without the cap.
-      bandwidth: shares of peak HBM, on-chip read and on-chip write bandwidth, capped at 1.
-    """
-
-    flops: float
-    uncapped_flops: float
-    bandwidth: tuple[float, float, float]
-
-
-def utilization_of(metrics: Metrics, total_ps: int, tera_flops: float, peaks: tuple[float, ...]) -> Utilization:
-    """Utilization by a node of a tree that covers `total_ps`; `peaks` in GB/s: HBM, on-chip read and write."""
-    share = metrics.time_ps / total_ps if total_ps else 0.0
-    ns = (metrics.normalized_ps or metrics.time_ps) / PS_PER_NS
-    rate = metrics.flops / ns if ns else 0.0
-    utilization = rate / (tera_flops * KILO) if tera_flops else 0.0
-    seconds = metrics.time_ps / PS_PER_S
-    bandwidth = [
-        min(1.0, count / seconds / GIGA / peak) if seconds and peak else 0.0
-        for count, peak in zip(metrics.bytes, (*peaks, 0.0, 0.0, 0.0), strict=False)
-    ]
-    return Utilization(min(1.0, utilization) * share, utilization * share, (bandwidth[0], bandwidth[1], bandwidth[2]))
 
 
 def rows_of(records: OpRecords) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -13,12 +13,10 @@ from tpu_profile_plugin.analysis.common.planes import device_planes
 from tpu_profile_plugin.analysis.common.reasons import NO_GPU, NO_KERNELS, NO_OPS, NO_PROGRAMS
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
-from tpu_profile_plugin.analysis.hlo.instructions import Dimension
-from tpu_profile_plugin.analysis.hlo.ops import Fused
 from tpu_profile_plugin.analysis.ops.gpu_kernels import KernelRow, combine_kernel_rows, kernel_rows
 from tpu_profile_plugin.analysis.ops.op_tables import IDLE, OpRecords, OpTable, OpText, framework_ops
 from tpu_profile_plugin.analysis.ops.rates import Rates, divide, rates
-from tpu_profile_plugin.analysis.ops.tree import NO_PROGRAM, PROGRAM, op_tree, rows_of
+from tpu_profile_plugin.analysis.ops.tree import NO_PROGRAM, PROGRAM, OpDetails, op_tree, rows_of
 from tpu_profile_plugin.analysis.summary.op_summary import (
     OpSummary,
     cpu_summary,
@@ -81,9 +79,7 @@ def _merged(run: RunHosts, step: PerHost[OpSummary]) -> OpSummary:
 
 
 @per_host()
-def op_details(
-    host: HostProfile, wanted: tuple[OpKey, ...], with_cost: bool, on_cpu: bool
-) -> dict[OpKey, tuple[tuple[Dimension, ...], tuple[Fused, ...]]]:
+def op_details(host: HostProfile, wanted: tuple[OpKey, ...], with_cost: bool, on_cpu: bool) -> dict[OpKey, OpDetails]:
     """Details of the wanted ops found in the host's programs: layout of a convolution, instructions in a fusion."""
     programs = hlo_ops_without_events(host)
     return {
@@ -93,14 +89,12 @@ def op_details(
     }
 
 
-def run_op_details(
-    run: RunHosts, wanted: Iterable[OpKey], *, with_cost: bool, on_cpu: bool
-) -> dict[OpKey, tuple[tuple[Dimension, ...], tuple[Fused, ...]]]:
+def run_op_details(run: RunHosts, wanted: Iterable[OpKey], *, with_cost: bool, on_cpu: bool) -> dict[OpKey, OpDetails]:
     """The details of each op from the first host that has it; hosts are read until all are found.
 
     Programs stay in memory for the first host only: most hosts run the same ones.
     """
-    details: dict[OpKey, tuple[tuple[Dimension, ...], tuple[Fused, ...]]] = {}
+    details: dict[OpKey, OpDetails] = {}
     wanted = tuple(dict.fromkeys(wanted))
     for i, host in enumerate(run.readable):
         missing = tuple(key for key in wanted if key not in details)
@@ -277,16 +271,16 @@ def run_program_times(run: RunHosts) -> ProgramTimes:
 
 def _times(run: RunHosts, known: set[str]) -> ProgramTimes:
     records = op_summary(run, "auto").records
-    root = op_tree(records, PROGRAM, with_idle=True)
+    root, _ = op_tree(records, PROGRAM)
     ran = np.flatnonzero(records.table.occurrences > 0).tolist()
     ops: dict[str, int] = {}
     for row in ran:
         name = records.programs.get(records.table.module[row], NO_PROGRAM)
         ops[name] = ops.get(name, 0) + 1
     timed = [
-        ProgramTime(node.name, node.metrics.time_ps, ops[node.name], node.name in known)
+        ProgramTime(node.name, node.time_ps, ops[node.name], node.name in known)
         for node in root.children
-        if node.name in ops and not node.is_idle
+        if node.name in ops and node.kind == "group"
     ]
     silent = sorted(known - {one.name for one in timed})
     programs = (*timed, *(ProgramTime(name, None, 0, True) for name in silent))
@@ -294,7 +288,7 @@ def _times(run: RunHosts, known: set[str]) -> ProgramTimes:
     for one in programs:
         modules[one.name.rpartition("(")[0]] = modules.get(one.name.rpartition("(")[0], 0) + 1
     again = {name: count for name, count in modules.items() if name and count > 1}
-    return ProgramTimes(programs, root.metrics.time_ps if timed else 0, again)
+    return ProgramTimes(programs, records.table.total_ps if timed else 0, again)
 
 
 # The ops of a run as their pages show them: time, rates, the nearest limit and the source line of each.

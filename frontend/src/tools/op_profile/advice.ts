@@ -3,8 +3,8 @@ import type { Tone } from "../../base/steps/steps";
 import { formatPercent, formatTime } from "../../base/format";
 import type { Limit } from "../../page/limit";
 import { overCores } from "../../page/op_request";
-import type { OpNode, OpProfile } from "./decode";
-import { flopsUse, leaves, memoryUse, peaksOf, share, wasted } from "./formulas";
+import { leaves, share, wasted } from "./formulas";
+import type { TreeNode, Trees } from "./nodes";
 
 interface Advice {
   /** Colour of the summary's border. */
@@ -24,72 +24,72 @@ const TRANSFERS_RELEVANT = 0.25;
 const TRANSFERS = /^(all-|collective|reduce-scatter|send|recv|infeed|outfeed|copy|async|host|data formatting|memcpy)/i;
 
 /** Time of the tree's ops by category, longest first. */
-export function byCategory(root: OpNode): { name: string; timePs: number }[] {
+export function byCategory(root: TreeNode): { name: string; timePs: number }[] {
   const sums = new Map<string, number>();
   for (const leaf of leaves(root)) {
-    const name = leaf.op?.category || "other";
-    sums.set(name, (sums.get(name) ?? 0) + leaf.timePs);
+    const name = leaf.category || "other";
+    sums.set(name, (sums.get(name) ?? 0) + leaf.time_ps);
   }
   return [...sums].map(([name, timePs]) => ({ name, timePs })).sort((a, b) => b.timePs - a.timePs);
 }
 
 /** Share of the recorded time in which no op ran. */
-function idleShare({ whole, busy }: OpProfile): number {
-  return whole.timePs > 0 ? Math.max(0, 1 - busy.timePs / whole.timePs) : 0;
+function idleShare({ whole, busy }: Trees): number {
+  return whole.time_ps > 0 ? Math.max(0, 1 - busy.time_ps / whole.time_ps) : 0;
 }
 
-function idleLine(profile: OpProfile): string | null {
+function idleLine(profile: Trees): string | null {
   const idle = idleShare(profile);
   if (idle < IDLE_RELEVANT) return null;
   const how = idle < IDLE_DOMINATES ? `The device is idle for ${percent(idle)} of the recorded time. ` : "";
   return `${how}First find out what it waits for (input pipeline, host, compilation), with the overview and the trace viewer.`;
 }
 
-function transferLine({ busy, notes }: OpProfile): string | null {
+function transferLine({ busy, notes }: Trees): string | null {
   const transfers = byCategory(busy).filter(({ name }) => TRANSFERS.test(name));
   const sum = transfers.reduce((all, { timePs }) => all + timePs, 0);
   const [most] = transfers;
-  if (!most || busy.timePs <= 0 || sum / busy.timePs < TRANSFERS_RELEVANT) return null;
+  if (!most || busy.time_ps <= 0 || sum / busy.time_ps < TRANSFERS_RELEVANT) return null;
   return (
-    `${percent(sum / busy.timePs)} of the busy time (${formatTime(busy.timePs)}${overCores(notes.cores)}) is data ` +
+    `${percent(sum / busy.time_ps)} of the busy time (${formatTime(busy.time_ps)}${overCores(notes.cores)}) is data ` +
     `movement, most of it in ${most.name} (${formatTime(most.timePs)}): try more computation per transfer, ` +
     "overlapping transfers with computation, or another sharding."
   );
 }
 
-function wasteLine(profile: OpProfile): string | null {
-  const { busy } = profile;
-  const peaks = peaksOf(profile);
+function wasteLine({ busy }: Trees): string | null {
   const [worst] = leaves(busy)
-    .map((node) => ({ node, waste: wasted(node, busy, peaks) ?? 0 }))
+    .map((node) => ({ node, waste: wasted(node, busy) ?? 0 }))
     .sort((a, b) => b.waste - a.waste);
   if (!worst || worst.waste < 0.02) return null;
   const { node, waste } = worst;
   return (
     `Largest potential saving: ${node.label} takes ${percent(share(node, busy))} of the busy time at ` +
-    `${percent(flopsUse(node, busy, peaks))} of peak FLOPS and ${percent(memoryUse(node, 0, peaks))} of peak HBM ` +
+    `${percent(node.flops_use)} of peak FLOPS and ${percent(node.memory_use[0])} of peak HBM ` +
     `bandwidth; at peak it would save ${percent(waste)} of the busy time.`
   );
 }
 
 /** The summary of a profile that has ops; `limit`: what limits the run. */
-export function adviceOf(profile: OpProfile, limit: Limit | null = null): Advice {
+export function adviceOf(profile: Trees, limit: Limit | null = null): Advice {
   const { busy, notes } = profile;
-  const peaks = peaksOf(profile);
   const [top] = byCategory(busy);
   const most =
-    top && busy.timePs > 0
-      ? `${top.name} takes ${percent(top.timePs / busy.timePs)} of the busy time (${formatTime(busy.timePs)}${overCores(notes.cores)}).`
+    top && busy.time_ps > 0
+      ? `${top.name} takes ${percent(top.timePs / busy.time_ps)} of the busy time (${formatTime(busy.time_ps)}${overCores(notes.cores)}).`
       : null;
   const lines = (...all: (string | null)[]): string[] => all.filter((line): line is string => line !== null);
   if (notes.on_cpu) {
     return {
       tone: "none",
-      headline: `Ops on the CPU: ${formatTime(busy.timePs)} of op time`,
+      headline: `Ops on the CPU: ${formatTime(busy.time_ps)} of op time`,
       lines: lines("No utilisation: the program ran on the CPU, whose peak rates are unknown.", most, idleLine(profile)),
     };
   }
-  const [flops, hbm] = [flopsUse(busy, busy, peaks), memoryUse(busy, 0, peaks)];
+  const {
+    flops_use: flops,
+    memory_use: [hbm],
+  } = busy;
   const best = Math.max(flops ?? 0, hbm ?? 0);
   const device = profile.device === "TPU" || profile.device === "GPU" ? `${profile.device} ` : "";
   const idle = idleShare(profile);

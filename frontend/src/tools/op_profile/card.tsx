@@ -16,17 +16,15 @@ import { Figures } from "../../widgets/content/figures";
 import type { Figure } from "../../widgets/content/figures";
 import { Link } from "../../widgets/content/link";
 import type { Patch } from "../../widgets/content/link";
-import { DUPLICATES } from "./decode";
-import type { OpFacts, OpNode } from "./decode";
-import { fit, flopsUse, memoryUse, perSecond, share, wasted } from "./formulas";
-import type { Peaks } from "./formulas";
+import { fit, perSecond, share, wasted } from "./formulas";
+import { sourceOf } from "./nodes";
+import type { TreeNode } from "./nodes";
 import { shareDoubt } from "../../page/op_request";
 import { CONTAINS, reasonFor } from "./tree";
 
 interface Props {
-  node: OpNode;
-  root: OpNode;
-  peaks: Peaks;
+  node: TreeNode;
+  root: TreeNode;
   device: string;
   idle: boolean;
   /** Whether sums are per step. */
@@ -41,7 +39,7 @@ interface Props {
   sourceLink: (place: string) => Patch;
 }
 
-const NOTES: Partial<Record<OpNode["kind"], string>> = {
+const NOTES: Partial<Record<TreeNode["kind"], string>> = {
   group: "Sums over the ops below it.",
   duplicates: "Sums over identical ops. Expression and source are those of the longest one.",
   part: "An instruction inside a fusion. The fusion runs as one kernel, so its instructions are not timed separately.",
@@ -49,9 +47,10 @@ const NOTES: Partial<Record<OpNode["kind"], string>> = {
 };
 const MEMORIES = ["HBM", "On-chip read", "On-chip write"] as const;
 
-export function Card({ node, root, peaks, device, idle, perStep = false, time, onUnpin, graphLink, sourceLink }: Props) {
+export function Card({ node, root, device, idle, perStep = false, time, onUnpin, graphLink, sourceLink }: Props) {
+  const op = node.kind !== "root" && node.kind !== "group" && node.kind !== "idle";
   const note = node.contains ? CONTAINS : NOTES[node.kind];
-  const uses = [flopsUse(node, root, peaks), ...MEMORIES.map((_, i) => memoryUse(node, i, peaks))].filter((use) => use !== null);
+  const uses = [node.flops_use, ...node.memory_use].filter((use) => use !== null);
   const doubt = uses.length ? shareDoubt(Math.max(...uses)) : null;
   return (
     <aside class={onUnpin ? "opp-card" : "opp-card passing"} aria-label="Details">
@@ -63,31 +62,29 @@ export function Card({ node, root, peaks, device, idle, perStep = false, time, o
           </button>
         ) : null}
       </div>
-      {node.label === node.name ? null : <p class="dim opp-full">{node.name}</p>}
-      {node.op && node.kind !== "idle" && node.op.category ? <p class="dim">{node.op.category} operation</p> : null}
-      {node.op && node.kind !== "idle" ? <SourceLine op={node.op} link={sourceLink} /> : null}
-      {node.op?.programId && node.kind !== "idle" ? (
+      {node.label === node.title ? null : <p class="dim opp-full">{node.title}</p>}
+      {op && node.category ? <p class="dim">{node.category} operation</p> : null}
+      {op ? <SourceLine op={node} link={sourceLink} /> : null}
+      {op && node.program_id ? (
         <p>
-          <Link to={graphLink(node.op.programId, node.name.replace(DUPLICATES, ""))}>Show in the graph viewer</Link>
+          <Link to={graphLink(node.program_id, node.name)}>Show in the graph viewer</Link>
         </p>
       ) : null}
       {note ? <p class="dim">{note}</p> : null}
       {doubt === null ? null : <p>⚠ Utilisation: {doubt}</p>}
-      <Figures items={figures(node, root, peaks, device, idle, perStep ? " per step" : "", time)} />
-      {node.kind === "part" || node.kind === "idle" || node.contains ? null : (
-        <Memories node={node} peaks={peaks} per={perStep ? " per step" : ""} />
-      )}
-      {node.op?.layout.length ? <Layout op={node.op} /> : null}
-      {node.op?.expression ? (
+      <Figures items={figures(node, root, device, idle, perStep ? " per step" : "", time)} />
+      {node.kind === "part" || node.kind === "idle" || node.contains ? null : <Memories node={node} per={perStep ? " per step" : ""} />}
+      {node.layout.length ? <Layout op={node} /> : null}
+      {node.expression ? (
         <>
           <div class="opp-title">
             <h3>Expression</h3>
-            <CopyButton text={() => node.op?.expression ?? ""} class="ghost" />
+            <CopyButton text={() => node.expression} class="ghost" />
           </div>
-          <pre>{node.op.expression}</pre>
+          <pre>{node.expression}</pre>
         </>
       ) : null}
-      {node.op ? <Origin op={node.op} /> : null}
+      <Origin op={node} />
     </aside>
   );
 }
@@ -101,32 +98,36 @@ function percent(value: number | null): string | null {
 /** A mark before rates that belong to such a share. */
 const mark = (use: number | null): string => (use !== null && shareDoubt(use) !== null ? "⚠ " : "");
 
-function figures(node: OpNode, root: OpNode, peaks: Peaks, device: string, idle: boolean, per: string, sum: NumberFormat): Figure[] {
+function figures(node: TreeNode, root: TreeNode, device: string, idle: boolean, per: string, sum: NumberFormat): Figure[] {
   const none = NOTES[node.kind] ?? "";
   const part = share(node, root);
   if (node.kind === "part")
     return [
       {
         name: "FLOPs per run",
-        value: node.modelFlops > 0 ? formatCount(node.modelFlops) : null,
+        value: node.model_flops > 0 ? formatCount(node.model_flops) : null,
         reason: "The HLO cost analysis has none for it.",
       },
     ];
   const time: Figure = {
     name: `Time${per}`,
-    value: sum(node.timePs),
-    exact: formatExact(node.timePs, "ps"),
+    value: sum(node.time_ps),
+    exact: formatExact(node.time_ps, "ps"),
     detail: part === null ? "" : `${formatPercent(part * 100)} of ${idle ? "all time" : "busy time"}`,
     help: "Sum over all runs and cores.\nSource: trace.",
   };
   if (node.kind === "idle") return [time];
-  const use = flopsUse(node, root, peaks);
-  const rate = perSecond(node.modelFlops, node);
+  const use = node.flops_use;
+  const rate = perSecond(node.model_flops, node);
   const wide = perSecond(node.flops, node);
-  const lost = wasted(node, root, peaks);
+  const lost = wasted(node, root);
   return [
     time,
-    { name: "Time per run", value: node.runs > 0 ? formatTime(node.averagePs) : null, reason: none || "No runs are recorded for it." },
+    {
+      name: "Time per run",
+      value: node.runs > 0 ? formatTime(node.time_ps / node.runs) : null,
+      reason: none || "No runs are recorded for it.",
+    },
     {
       name: `Occurrences${per}`,
       value: node.runs > 0 ? formatCount(node.runs) : null,
@@ -137,12 +138,12 @@ function figures(node: OpNode, root: OpNode, peaks: Peaks, device: string, idle:
       name: "FLOPS utilisation",
       value: percent(use),
       exact: formatExact(use, "fraction"),
-      reason: reasonFor(node, peaks.flops),
+      reason: reasonFor(node),
       help: "FLOP rate divided by the peak of the device.\nSource: HLO cost analysis, trace.",
     },
     {
       name: "FLOP rate",
-      value: rate !== null && node.modelFlops > 0 ? `${mark(use)}${formatQuantity(rate / 1e9, "GFLOP/s")}` : null,
+      value: rate !== null && node.model_flops > 0 ? `${mark(use)}${formatQuantity(rate / 1e9, "GFLOP/s")}` : null,
       reason: "The HLO cost analysis has no FLOPs for it.",
       help: "Model FLOPs divided by time, per core.",
     },
@@ -165,7 +166,7 @@ function figures(node: OpNode, root: OpNode, peaks: Peaks, device: string, idle:
   ];
 }
 
-function Memories({ node, peaks, per }: { node: OpNode; peaks: Peaks; per: string }) {
+function Memories({ node, per }: { node: TreeNode; per: string }) {
   return (
     <>
       <h3>Memory{per}</h3>
@@ -188,9 +189,9 @@ function Memories({ node, peaks, per }: { node: OpNode; peaks: Peaks; per: strin
                 <td data-tip={bytes > 0 ? formatExact(bytes, "bytes") : "Its traffic to this memory is unknown."}>
                   {bytes > 0 ? formatBytes(bytes) : MISSING}
                 </td>
-                <td>{speed === null ? MISSING : `${mark(memoryUse(node, i, peaks))}${formatBytes(speed)}/s`}</td>
+                <td>{speed === null ? MISSING : `${mark(node.memory_use[i] ?? null)}${formatBytes(speed)}/s`}</td>
                 <td data-tip={bytes > 0 ? undefined : "Its traffic to this memory is unknown."}>
-                  {bytes > 0 ? (percent(memoryUse(node, i, peaks)) ?? MISSING) : MISSING}
+                  {bytes > 0 ? (percent(node.memory_use[i] ?? null) ?? MISSING) : MISSING}
                 </td>
               </tr>
             );
@@ -202,8 +203,8 @@ function Memories({ node, peaks, per }: { node: OpNode; peaks: Peaks; per: strin
 }
 
 /** Dimensions and the tiles of the matrix unit. */
-function Layout({ op }: { op: OpFacts }) {
-  const used = op.layoutUse ?? op.layout.reduce((all, dimension) => all * fit(dimension).used, 1);
+function Layout({ op }: { op: TreeNode }) {
+  const used = op.layout_use ?? op.layout.reduce((all, dimension) => all * fit(dimension).used, 1);
   return (
     <>
       <h3>Layout and padding</h3>
@@ -242,40 +243,41 @@ function Layout({ op }: { op: OpFacts }) {
 }
 
 /** File and line in the user's program, and the calls that led there. */
-function SourceLine({ op, link }: { op: OpFacts; link: Props["sourceLink"] }) {
-  if (!op.source) return <p class="dim">Source: none, the compiler kept no source of this op.</p>;
+function SourceLine({ op, link }: { op: TreeNode; link: Props["sourceLink"] }) {
+  const [source, stack] = [sourceOf(op), op.source_stack.trim()];
+  if (!source) return <p class="dim">Source: none, the compiler kept no source of this op.</p>;
   return (
     <div class="opp-source">
       <p>
         Source:{" "}
-        <Link to={link(op.source)}>
-          <b data-tip={op.source}>{shortSource(op.source)}</b>
+        <Link to={link(source)}>
+          <b data-tip={source}>{shortSource(source)}</b>
         </Link>
-        {op.sourceOf ? <span class="dim"> (of {op.sourceOf}, the closest op with a source)</span> : null}
+        {op.source_of ? <span class="dim"> (of {op.source_of}, the closest op with a source)</span> : null}
       </p>
-      {op.stack && op.stack !== op.source ? (
+      {stack && stack !== source ? (
         <details>
           <summary>Call stack</summary>
-          <pre>{op.stack}</pre>
+          <pre>{stack}</pre>
         </details>
       ) : null}
     </div>
   );
 }
 
-function Origin({ op }: { op: OpFacts }) {
+function Origin({ op }: { op: TreeNode }) {
   return (
     <>
-      {op.provenance ? (
+      {op.framework_op ? (
         <>
           <h3>Framework op</h3>
-          <p>{op.provenance}</p>
+          <p>{op.framework_op}</p>
         </>
       ) : null}
-      {op.programId && op.programId !== "0" ? (
+      {op.program_id ? (
         <>
           <h3>Program id</h3>
-          <p class="number">{op.programId}</p>
+          <p class="number">{op.program_id}</p>
         </>
       ) : null}
     </>

@@ -1,10 +1,9 @@
 // The controls above the tree: grouping, order, number of children, idle time.
 import { download } from "../../widgets/content/download";
 import { toCsv } from "../../widgets/table/model/csv";
-import { GROUPINGS } from "./decode";
+import { GROUPINGS } from "./nodes";
 import type { Against } from "./against";
-import type { OpNode } from "./decode";
-import type { Peaks } from "./formulas";
+import type { TreeNode } from "./nodes";
 import { treeTable } from "./rows";
 import type { Order } from "./rows";
 import { LIMITS } from "./view_state";
@@ -25,8 +24,7 @@ const ORDER_LABELS: Record<Order, string> = {
 
 interface Props {
   view: ViewState;
-  root: OpNode;
-  peaks: Peaks;
+  root: TreeNode;
   fileName: string;
   /** Whether there may be kernels without an op name. */
   gpu: boolean;
@@ -37,9 +35,9 @@ interface Props {
   change: (patch: Partial<ViewState>) => void;
 }
 
-export function Controls({ view, root, peaks, fileName, gpu, basePs, perStep = false, change }: Props) {
+export function Controls({ view, root, fileName, gpu, basePs, perStep = false, change }: Props) {
   const save = (): void => {
-    const table = treeTable(root, peaks, basePs);
+    const table = treeTable(root, basePs);
     download(`${fileName}${perStep ? "_per_step" : ""}.csv`, toCsv(table.columns, Array(table.rowCount).keys()));
   };
   return (

@@ -1,65 +1,29 @@
-// Derived numbers of a node: shares, utilisation, waste, rates, padding. Null where undefined.
-import type { Dimension, OpNode, OpProfile } from "./decode";
-
-/** Which peaks are known: without a peak the utilisation is null, not 0. */
-export interface Peaks {
-  flops: boolean;
-  memory: readonly boolean[];
-  /** Bytes per second of HBM; null if unknown. */
-  hbm: number | null;
-}
-
-/** A peak is unknown if the tree has FLOPs or bytes but no utilisation of it; without FLOPs and bytes all are unknown. */
-export function peaksOf({ whole, device, notes }: OpProfile): Peaks {
-  const none =
-    notes.on_cpu ||
-    device === "CPU_ONLY" ||
-    device === "UNKNOWN_HARDWARE" ||
-    (whole.flops === 0 && whole.bytes.every((bytes) => bytes === 0));
-  return {
-    flops: !none && !(whole.weightedFlops === 0 && whole.flops > 0),
-    memory: whole.bandwidth.map((use, i) => !none && !(use === 0 && (whole.bytes[i] ?? 0) > 0)),
-    hbm: notes.on_cpu || notes.limits.hbm_gib_per_s === null ? null : notes.limits.hbm_gib_per_s * 2 ** 30,
-  };
-}
+// Derived numbers of a node: shares, waste, rates, padding. Null where undefined.
+import type { Dimension } from "../../base/documents";
+import { isOp } from "./nodes";
+import type { TreeNode } from "./nodes";
 
 /** Instructions inside fusions are not timed. */
-export function share(node: OpNode, root: OpNode): number | null {
-  return node.kind === "part" || root.timePs <= 0 ? null : node.timePs / root.timePs;
-}
-
-/** FLOPS utilisation, not capped, so that an inconsistent trace or peak is visible as a value above 1; null without FLOPs and bytes. */
-export function flopsUse(node: OpNode, root: OpNode, peaks: Peaks): number | null {
-  const part = share(node, root);
-  if (part === null || part === 0 || node.kind === "idle" || node.contains || !peaks.flops) return null;
-  return node.flops === 0 && node.bytes.every((bytes) => bytes === 0) ? null : node.weightedFlops / part;
-}
-
-export function memoryUse(node: OpNode, memory: number, peaks: Peaks): number | null {
-  if (node.kind === "part" || node.kind === "idle" || node.contains || node.timePs <= 0 || !peaks.memory[memory]) return null;
-  const use = node.bandwidth[memory] ?? null;
-  // The server caps the value; for HBM the peak tells by how much it is exceeded.
-  return memory === 0 && use !== null && use >= 1 && peaks.hbm !== null
-    ? Math.max(1, (node.bytes[0] ?? 0) / (node.timePs / 1e12) / peaks.hbm)
-    : use;
+export function share(node: TreeNode, root: TreeNode): number | null {
+  return node.kind === "part" || root.time_ps <= 0 ? null : node.time_ps / root.time_ps;
 }
 
 /** Time share x (1 - the larger of FLOPS and HBM utilisation); null if the HBM traffic is unknown. */
-export function wasted(node: OpNode, root: OpNode, peaks: Peaks): number | null {
-  const [part, hbm] = [share(node, root), memoryUse(node, 0, peaks)];
+export function wasted(node: TreeNode, root: TreeNode): number | null {
+  const [part, hbm] = [share(node, root), node.memory_use[0]];
   if (part === null || hbm === null || hbm === 0) return null;
-  return part * Math.max(0, 1 - Math.max(flopsUse(node, root, peaks) ?? 0, hbm));
+  return part * Math.max(0, 1 - Math.max(node.flops_use ?? 0, hbm));
 }
 
 /** Share of all HBM bytes. */
-export function trafficShare(node: OpNode, root: OpNode): number | null {
-  const [mine, all] = [node.bytes[0] ?? 0, root.bytes[0] ?? 0];
+export function trafficShare(node: TreeNode, root: TreeNode): number | null {
+  const [mine, all] = [node.bytes[0], root.bytes[0]];
   return all > 0 && node.kind !== "part" && node.kind !== "idle" && !node.contains ? mine / all : null;
 }
 
 /** Amount per second; null without time. */
-export function perSecond(amount: number, node: OpNode): number | null {
-  return node.timePs > 0 && node.kind !== "idle" ? amount / (node.timePs / 1e12) : null;
+export function perSecond(amount: number, node: TreeNode): number | null {
+  return node.time_ps > 0 && node.kind !== "idle" ? amount / (node.time_ps / 1e12) : null;
 }
 
 const PYTORCH = ":PyTorch";
@@ -91,7 +55,7 @@ export function fit({ size, alignment }: Dimension): Fit {
 }
 
 /** The timed leaves of the tree, without instructions inside fusions. */
-export function leaves(node: OpNode): OpNode[] {
-  if (node.kind === "op" || node.kind === "duplicates") return [node];
+export function leaves(node: TreeNode): TreeNode[] {
+  if (isOp(node)) return [node];
   return node.children.flatMap(leaves);
 }

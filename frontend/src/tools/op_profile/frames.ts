@@ -1,16 +1,18 @@
 // The op tree as frames of a flame graph. Pure.
 import type { FlameNode } from "../../base/flame/flame";
 import type { Against } from "./against";
-import type { OpNode } from "./decode";
+import { sourceOf } from "./nodes";
+import type { TreeNode } from "./nodes";
 
-/** Instructions inside fusions have no time of their own, so they are no frames. */
-export function framesOf(node: OpNode, basePs: Against["basePs"] | null): FlameNode {
+/** What is inside an op is no frame: instructions in fusions are not timed, and SparseCores run beside the op. */
+export function framesOf(node: TreeNode, basePs: Against["basePs"] | null): FlameNode {
+  const source = sourceOf(node);
   const base = basePs === null ? undefined : (basePs.get(node) ?? null);
   return {
     name: node.kind === "root" ? "all" : node.label,
-    value: node.timePs,
+    value: node.time_ps,
     ...(base === undefined ? {} : { base }),
-    children: node.children.filter(({ kind }) => kind !== "part").map((child) => framesOf(child, basePs)),
-    ...(node.op?.source ? { place: node.op.source } : {}),
+    children: node.kind === "op" ? [] : node.children.map((child) => framesOf(child, basePs)),
+    ...(source ? { place: source } : {}),
   };
 }

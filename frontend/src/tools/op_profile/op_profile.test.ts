@@ -1,120 +1,76 @@
 import { describe, expect, it } from "vitest";
-import { NOTES, ON_CPU } from "../../page/testing";
+import { ON_CPU } from "../../page/testing";
 import { adviceOf } from "./advice";
-import { readOpProfile } from "./decode";
-import type { OpNode } from "./decode";
 import { framesOf } from "./frames";
-import { fit, flopsUse, frameworkOp, memoryUse, peaksOf, share, wasted } from "./formulas";
+import { fit, frameworkOp, share, wasted } from "./formulas";
+import { sourceOf, treesOf } from "./nodes";
+import type { TreeNode } from "./nodes";
 import { firstOpen, pathTo, treeTable, visibleRows } from "./rows";
 import type { Options } from "./rows";
-import { node, sample } from "./sample";
+import { node, root, sample } from "./sample";
 import { readView, writeView } from "./view_state";
 
-const read = (more = {}) => readOpProfile(sample(more), "program");
+const read = (more: Parameters<typeof sample>[0] = {}) => treesOf(sample(more));
 const all: Options = { limit: 10, top90: false, order: "time" };
-const find = (root: OpNode, name: string): OpNode => {
-  const queue = [root];
+const find = (tree: TreeNode, title: string): TreeNode => {
+  const queue = [tree];
   for (let next = queue.shift(); next; next = queue.shift()) {
-    if (next.name === name) return next;
+    if (next.title === title) return next;
     queue.push(...next.children);
   }
-  throw new Error(name);
+  throw new Error(title);
 };
 
-describe("the response", () => {
-  it("is decoded to a tree of programs, ops, duplicates, parts and idle time", () => {
-    const { whole, device, notes } = read();
-    expect(device).toBe("TPU");
-    expect(notes).toEqual(NOTES);
-    expect(
-      ["by_program", "jit_f(7)", "fusion.1", "add.1", "copy.1 and its duplicate(s)", "copy.2", "IDLE"].map(
-        (name) => find(whole, name).kind,
-      ),
-    ).toEqual(["root", "group", "op", "part", "duplicates", "op", "idle"]);
-    expect(find(whole, "fusion.1").op).toMatchObject({
-      source: "f.py:3",
-      sourceOf: "",
-      stack: "f.py:3",
-      layoutUse: 0.78125,
-      programId: "7",
-    });
+describe("the trees", () => {
+  it("are one with and one without idle time", () => {
+    const { whole, busy } = read();
+    expect([whole.time_ps, whole.count, whole.children.map(({ name }) => name)]).toEqual([100e9, 2, ["jit_f(7)", "IDLE"]]);
+    expect([busy.time_ps, busy.count, busy.children.map(({ name }) => name)]).toEqual([80e9, 1, ["jit_f(7)"]]);
+    expect(find(whole, "copy.1 and its duplicate(s)").kind).toBe("duplicates");
   });
 
-  it("accepts 64-bit integers as texts and fused instructions outside the children", () => {
-    const op = {
-      ...node("f", { time: 1, category: "loop fusion" }),
-      metrics: { rawTime: "9007199254740993" },
-      fused: [node("a", { category: "add" })],
-    };
-    const profile = readOpProfile(
-      {
-        byCategory: node("r", { time: 2 }, [op]),
-        byCategoryExcludeIdle: node("r", {}),
-        deviceType: "GPU",
-        notes: { ...ON_CPU, unattributed_share: 0.25 },
-      },
-      "category",
-    );
-    expect(find(profile.whole, "f").timePs).toBe(9007199254740992);
-    expect(find(profile.whole, "a").kind).toBe("part");
-    expect(profile.notes).toMatchObject({ on_cpu: true, unattributed_share: 0.25 });
+  it("tell where an op is written", () => {
+    expect(sourceOf(find(read().busy, "fusion.1"))).toBe("f.py:3");
+    expect(sourceOf(node("a", { category: "add", source_line: -1 }))).toBe("f.py");
   });
 
-  it("shortens kernels in the names of ops, as little as tells them apart", () => {
+  it("shorten kernels in the names of ops, as little as tells them apart", () => {
     const kernel = (type: string) => `void at::native::vectorized_kernel<4, at::native::${type}Functor<float> >(int, float)`;
-    const op = (name: string) => node(name, { time: 1, category: "aten::add" });
-    const ops = [
-      op(`Net_0/aten::add/${kernel("Add")}`),
-      op(`aten::add/${kernel("Mul")}`),
-      op(`aten::add/${kernel("Mul")} and its duplicate(s)`),
-    ];
-    const answer = { byCategory: node("r", { time: 3 }, ops), byCategoryExcludeIdle: node("r", {}), deviceType: "GPU", notes: NOTES };
-    const { whole } = readOpProfile(answer, "category");
-    expect(whole.children.map(({ label }) => label)).toEqual([
+    const op = (name: string, kind: "op" | "duplicates" = "op") => node(name, { kind, time_ps: 1, category: "aten::add" });
+    const ops = [op(`Net_0/aten::add/${kernel("Add")}`), op(`aten::add/${kernel("Mul")}`), op(`aten::add/${kernel("Mul")}`, "duplicates")];
+    const { busy } = read({ ops: root({ time_ps: 3 }, ops) });
+    expect(busy.children.map(({ label }) => label)).toEqual([
       "Net_0/aten::add/vectorized_kernel<AddFunctor>",
       "aten::add/vectorized_kernel<MulFunctor>",
       "aten::add/vectorized_kernel<MulFunctor> and its duplicate(s)",
     ]);
-    expect(whole.children[0]?.name).toContain("void at::native::");
-    expect(framesOf(whole, null).children?.[0]?.name).toBe("Net_0/aten::add/vectorized_kernel<AddFunctor>");
+    expect(busy.children[0]?.title).toContain("void at::native::");
+    expect(framesOf(busy, null).children?.[0]?.name).toBe("Net_0/aten::add/vectorized_kernel<AddFunctor>");
   });
 
-  it("reports malformed responses", () => {
-    expect(() => readOpProfile([], "program")).toThrow(/op profile is not an object/);
-    expect(() => readOpProfile(sample(), "category")).toThrow(/no tree byCategory/);
-    expect(() => readOpProfile({ ...sample(), byProgramExcludeIdle: { name: "r", metrics: { rawTime: "x" } } }, "program")).toThrow(
-      /rawTime of r is not a number/,
-    );
+  it("are flame graphs down to ops", () => {
+    const program = framesOf(read().busy, null).children?.[0];
+    expect(program?.children?.map(({ name, children }) => [name, children?.[0]?.children?.length])).toEqual([
+      ["loop fusion", 0],
+      ["copy", 2],
+      ["while.1", undefined],
+    ]);
   });
 });
 
 describe("numbers of a node", () => {
-  const { busy, whole } = read();
-  const peaks = peaksOf(read());
+  const { busy } = read();
   const fusion = find(busy, "fusion.1");
 
-  it("are shares and utilisations of the shown tree", () => {
+  it("are shares of the shown tree, and what peak rates would save", () => {
     expect(share(fusion, busy)).toBe(0.5);
-    expect(flopsUse(fusion, busy, peaks)).toBeCloseTo(0.2);
-    expect(memoryUse(fusion, 0, peaks)).toBe(0.25);
-    expect(wasted(fusion, busy, peaks)).toBeCloseTo(0.5 * 0.75);
+    expect(wasted(fusion, busy)).toBeCloseTo(0.5 * 0.75);
   });
 
   it("are null where they are undefined", () => {
-    const [part, idle] = [find(busy, "add.1"), find(whole, "IDLE")];
-    expect([share(part, busy), flopsUse(part, busy, peaks), memoryUse(part, 0, peaks)]).toEqual([null, null, null]);
-    expect([flopsUse(idle, whole, peaks), memoryUse(idle, 0, peaks)]).toEqual([null, null]);
-    expect(wasted({ ...fusion, bandwidth: [0, 0, 0] }, busy, peaks)).toBeNull();
-    const unknown = { ...fusion, flops: 0, weightedFlops: 0 };
-    expect([flopsUse(unknown, busy, peaks), flopsUse({ ...unknown, bytes: [0, 0, 0] }, busy, peaks)]).toEqual([0, null]);
-  });
-
-  it("have no utilisation without a peak", () => {
-    const cpu = readOpProfile(sample({ deviceType: "CPU_ONLY", notes: ON_CPU }), "program");
-    expect(peaksOf(cpu)).toEqual({ flops: false, memory: [false, false, false], hbm: null });
-    expect(flopsUse(cpu.busy, cpu.busy, peaksOf(cpu))).toBeNull();
-    const bare = readOpProfile({ ...sample(), byProgram: node("r", { time: 5 }) }, "program");
-    expect(peaksOf(bare).flops).toBe(false);
+    expect(share(find(busy, "add.1"), busy)).toBeNull();
+    expect(wasted({ ...fusion, memory_use: [0, 0, 0] }, busy)).toBeNull();
+    expect(wasted({ ...fusion, memory_use: [null, null, null] }, busy)).toBeNull();
   });
 
   it("name the framework op by its last part", () => {
@@ -138,40 +94,27 @@ describe("numbers of a node", () => {
 
 describe("visible rows", () => {
   const { busy, whole } = read();
-  const peaks = peaksOf(read());
-  const names = (root: OpNode, options: Partial<Options>, open: readonly string[] = [], full: readonly string[] = []) =>
-    visibleRows(root, peaks, { ...all, ...options }, new Set(open), new Set(full)).map((row) =>
-      row.kind === "node" ? `${" ".repeat(row.depth)}${row.node.name}` : `${row.kind} ${row.left}`,
+  const names = (tree: TreeNode, options: Partial<Options>, open: readonly string[] = [], full: readonly string[] = []) =>
+    visibleRows(tree, { ...all, ...options }, new Set(open), new Set(full)).map((row) =>
+      row.kind === "node" ? `${" ".repeat(row.depth)}${row.node.title}` : `${row.kind} ${row.left}`,
     );
 
   it("expand to the first level with several nodes, with ops that contain others", () => {
     expect(names(busy, {}, firstOpen(busy))).toEqual(["jit_f(7)", " loop fusion", "  fusion.1", " copy", " while.1"]);
     const program = find(busy, "jit_f(7)");
-    expect(program.children.reduce((sum, child) => sum + child.timePs, 0)).toBe(program.timePs);
+    expect(program.children.reduce((sum, child) => sum + child.time_ps, 0)).toBe(program.time_ps);
     const loop = find(busy, "while.1");
-    expect([loop.kind, loop.contains, share(loop, busy), flopsUse(loop, busy, peaks), memoryUse(loop, 0, peaks)]).toEqual([
-      "op",
-      true,
-      0.25,
-      null,
-      null,
-    ]);
+    expect([loop.kind, loop.contains, share(loop, busy)]).toEqual(["op", true, 0.25]);
     expect(names(busy, { limit: 2 }, firstOpen(busy))).toEqual(["jit_f(7)", " loop fusion", "  fusion.1", " copy", "hidden 1"]);
   });
 
   it("respect limit, top 90 % and order", () => {
-    const many = readOpProfile(
-      {
-        ...sample(),
-        byProgram: node(
-          "r",
-          { time: 100, bytes: 10 },
-          [node("a", { time: 60, hbm: 1, bytes: 1 }), node("b", { time: 31, hbm: 0.1, bytes: 9 }), node("c", { time: 9 })],
-          5,
-        ),
-      },
-      "program",
-    ).whole;
+    const ops = root({ time_ps: 100, bytes: 10, count: 5 }, [
+      node("a", { time_ps: 60, hbm: 1, bytes: 1 }),
+      node("b", { time_ps: 31, hbm: 0.1, bytes: 9 }),
+      node("c", { time_ps: 9 }),
+    ]);
+    const many = read({ ops }).busy;
     expect(names(many, {})).toEqual(["a", "b", "c", "hidden 2"]);
     expect(names(many, { top90: true })).toEqual(["a", "b", "hidden 3"]);
     expect(names(many, { limit: 1 })).toEqual(["a", "hidden 4"]);
@@ -181,13 +124,13 @@ describe("visible rows", () => {
   });
 
   it("keep their ids with and without idle time, and lead back to the node", () => {
-    const id = visibleRows(busy, peaks, all, new Set(firstOpen(busy)), new Set()).find((row) => row.node.name === "fusion.1")?.id ?? "";
+    const id = visibleRows(busy, all, new Set(firstOpen(busy)), new Set()).find((row) => row.node.name === "fusion.1")?.id ?? "";
     expect(pathTo(whole, id).map((step) => step.node.name)).toEqual(["jit_f(7)", "loop fusion", "fusion.1"]);
     expect(pathTo(whole, "nothing")).toEqual([]);
   });
 
   it("are a table too", () => {
-    const table = treeTable(busy, peaks);
+    const table = treeTable(busy);
     expect(table.rowCount).toBe(10);
     const column = (name: string) => table.columns.find(({ id }) => id === name)?.values;
     expect(column("path")?.[2]).toBe("jit_f(7) > loop fusion > fusion.1");
@@ -207,13 +150,13 @@ describe("advice", () => {
   });
 
   it("starts with the idle time of a mostly idle device", () => {
-    const idle = readOpProfile({ ...sample(), byProgram: node("by_program", { time: 800e9 }) }, "program");
+    const idle = read({ total_ps: 800e9 });
     expect(adviceOf(idle).headline).toMatch(/^The TPU is idle for 90\.0% of the time/);
     expect(adviceOf(idle).tone).toBe("bad");
   });
 
   it("gives no utilisation on a CPU", () => {
-    const advice = adviceOf(readOpProfile(sample({ deviceType: "CPU_ONLY", notes: ON_CPU }), "program"));
+    const advice = adviceOf(read({ device: "CPU_ONLY", notes: ON_CPU }));
     expect(advice.headline).toBe("Ops on the CPU: 80 ms of op time");
     expect(advice.tone).toBe("none");
   });

@@ -7,7 +7,7 @@ import type { ToolInfo } from "../../api/types";
 import { unmount } from "../../base/testing";
 import { AddressContext } from "../../widgets/content/link";
 import page from "./page";
-import { node, sample } from "./sample";
+import { node, root as rootOf, sample } from "./sample";
 
 const tool: ToolInfo = {
   id: "op_profile",
@@ -118,13 +118,13 @@ it("pins the op that the address names, until another one is chosen", async () =
 });
 
 it("says which op a source is of, and that there is none", async () => {
-  const op = (name: string, sourceInfo: object) => node(name, { time: 1e9, runs: 1, category: "copy", more: { sourceInfo } });
-  const tree = node("by_program", { time: 2e9 }, [
-    op("copy.1", { fileName: "a/b/f.py", lineNumber: 3, stackFrame: "a/b/f.py:3:1\n", sourceOf: "add.1" }),
-    op("copy.2", {}),
+  const op = (name: string, source: object) => node(name, { time_ps: 1e9, runs: 1, category: "copy", ...source });
+  const ops = rootOf({ time_ps: 2e9 }, [
+    op("copy.1", { source_file: "a/b/f.py", source_stack: "a/b/f.py:3:1\n", source_of: "add.1" }),
+    op("copy.2", { source_file: "", source_line: 0, source_stack: "" }),
   ]);
   const state = memoryState({ op: "copy.1" });
-  await open(sample({ byProgram: tree, byProgramExcludeIdle: tree }), state);
+  await open(sample({ ops, idle: [] }), state);
   const source = (): string => root.querySelector(".opp-card")?.textContent ?? "";
   expect(source()).toContain("Source: f.py:3 (of add.1, the closest op with a source)");
   expect(root.querySelector(".opp-source pre")?.textContent).toBe("a/b/f.py:3:1");
@@ -134,12 +134,12 @@ it("says which op a source is of, and that there is none", async () => {
 });
 
 it("marks utilisations above 100 %, and colours 0 %", async () => {
-  const op = (name: string, flops: number, bytes: number) =>
-    node(name, { time: 10e9, flops: flops * 0.5, hbm: Math.min(1, bytes / 1e9), bytes, runs: 1, category: "copy-start" });
-  const tree = node("by_program", { time: 20e9, flops: 1, hbm: 0.5, bytes: 100 }, [
-    node("jit_f(7)", { time: 20e9, flops: 0.5, hbm: 0.5, bytes: 100 }, [op("wild", 12, 100 * 2 ** 30), op("slow", 0, 10)]),
+  const op = (name: string, use: number, hbm: number, bytes: number) =>
+    node(name, { time_ps: 10e9, use, hbm, bytes, runs: 1, category: "copy-start" });
+  const ops = rootOf({ time_ps: 20e9, use: 1, hbm: 0.5, bytes: 100 }, [
+    node("jit_f(7)", { time_ps: 20e9, use: 0.5, hbm: 0.5, bytes: 100 }, [op("wild", 12, 100, 100 * 2 ** 30), op("slow", 0, 1e-8, 10)]),
   ]);
-  await open(sample({ byProgram: tree, byProgramExcludeIdle: tree }), memoryState({ open: "none" }));
+  await open(sample({ ops, idle: [] }), memoryState({ open: "none" }));
   await press("ArrowRight");
   const [wild, slow] = ["wild", "slow"].map((name) =>
     [...root.querySelectorAll(".opp-line")].find((line) => line.querySelector(".opp-name > b")?.textContent === name),
@@ -163,13 +163,8 @@ it("marks utilisations above 100 %, and colours 0 %", async () => {
 });
 
 it("explains a profile without ops", async () => {
-  await open({ byProgram: node("by_program", {}), byProgramExcludeIdle: node("by_program", {}), deviceType: "CPU_ONLY", notes: ON_CPU });
+  await open(sample({ ops: rootOf({}), idle: [], device: "CPU_ONLY", notes: ON_CPU }));
   expect(root.querySelector(".panel-empty")?.textContent).toContain("This profile contains no XLA ops");
-});
-
-it("reports a malformed response", async () => {
-  await open({ byCategory: {} });
-  expect(root.querySelector(".panel-error")?.textContent).toContain("the op profile has no tree byProgram");
 });
 
 it("shows the card of an op while the pointer is on its name", async () => {

@@ -1,6 +1,7 @@
 // Op profile: device time as a tree of ops, with their utilisation of the hardware.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { BaseLine, useComparedBase } from "../../page/compare/base_run";
+import { documentOf } from "../../api/client";
 import { useLimit } from "../../page/limit";
 import { opRequest, overCores } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
@@ -20,9 +21,9 @@ import { adviceOf } from "./advice";
 import { Card } from "./card";
 import { Controls } from "./controls";
 import { framesOf } from "./frames";
-import { readOpProfile } from "./decode";
-import type { OpProfile } from "./decode";
-import { leaves, peaksOf } from "./formulas";
+import { leaves } from "./formulas";
+import { treesOf } from "./nodes";
+import type { Trees } from "./nodes";
 import { firstOpen, idOfOp, pathTo, visibleRows } from "./rows";
 import { Tree } from "./tree";
 import { OWN_KEYS, readView, writeView } from "./view_state";
@@ -35,12 +36,10 @@ function OpProfilePage(page: PageProps) {
   useEffect(() => state.subscribe(() => setView(readView(state))), [state]);
   const change = (patch: Partial<ViewState>): void => state.set(writeView(patch), "replace");
   const params = opRequest(page, { group_by: view.groupBy });
-  const answer = useLoad(JSON.stringify(params), async (signal) =>
-    readOpProfile(await client.json<unknown>("page", params, { signal }), view.groupBy),
-  );
+  const answer = useLoad(JSON.stringify(params), async (signal) => treesOf(await documentOf(client, "op_profile", params, { signal })));
   if (answer.data === null)
     return <Pending answer={answer} page={page} what={`Computing the op profile of ${plural(hostCount(tool, host, hosts), "host")}`} />;
-  if (answer.data.busy.timePs <= 0)
+  if (answer.data.busy.time_ps <= 0)
     return <NoOps profile={answer.data} onAll={() => change({ unattributed: true })} asked={view.unattributed} />;
   const graphLink = (program: string, name: string): Patch =>
     toolPatch("graph_viewer", host, OWN_KEYS, { program_id: program, node_name: name });
@@ -57,7 +56,7 @@ function OpProfilePage(page: PageProps) {
 }
 
 interface NoOpsProps {
-  profile: OpProfile;
+  profile: Trees;
   /** Includes kernels without an op name. */
   onAll: () => void;
   asked: boolean;
@@ -93,7 +92,7 @@ function NoOps({ profile, onAll, asked }: NoOpsProps) {
 
 interface ProfileProps {
   page: PageProps;
-  profile: OpProfile;
+  profile: Trees;
   view: ViewState;
   change: (patch: Partial<ViewState>) => void;
   fileName: string;
@@ -101,10 +100,7 @@ interface ProfileProps {
 }
 
 function Profile({ page, profile, view: chosen, change, fileName, graphLink }: ProfileProps) {
-  const { base, found } = useComparedBase(page, {
-    read: (answer) => readOpProfile(answer, chosen.groupBy),
-    params: opRequest(page, { group_by: chosen.groupBy }),
-  });
+  const { base, found } = useComparedBase(page, { read: treesOf, params: opRequest(page, { group_by: chosen.groupBy }) });
   const per = usePerStep(page, found);
   const shownTree = chosen.idle ? profile.whole : profile.busy;
   const other = base.data === null ? null : chosen.idle ? base.data.whole : base.data.busy;
@@ -113,7 +109,6 @@ function Profile({ page, profile, view: chosen, change, fileName, graphLink }: P
   const basePs = joined?.basePs ?? null;
   const divided = joined !== null && per.steps !== null;
   const view = useMemo(() => ({ ...chosen, basePs }), [chosen, basePs]);
-  const peaks = useMemo(() => peaksOf(profile), [profile]);
   const limit = useLimit(page);
   const advice = useMemo(() => adviceOf(profile, limit), [profile, limit]);
   const named = view.named;
@@ -121,7 +116,7 @@ function Profile({ page, profile, view: chosen, change, fileName, graphLink }: P
   const time = useMemo(
     () =>
       formatTogether(
-        [...leaves(root), ...root.children].map(({ timePs }) => timePs),
+        [...leaves(root), ...root.children].map(({ time_ps }) => time_ps),
         "ps",
       ),
     [root],
@@ -137,7 +132,7 @@ function Profile({ page, profile, view: chosen, change, fileName, graphLink }: P
       ]),
     [view.open, root, named === null],
   );
-  const rows = useMemo(() => visibleRows(root, peaks, view, open, view.full), [root, peaks, view, open]);
+  const rows = useMemo(() => visibleRows(root, view, open, view.full), [root, view, open]);
   const [pointed, setPointed] = useState<string | null>(null);
   const shown = pinned ?? pointed;
   const node = useMemo(() => (shown === null ? null : (pathTo(root, shown).pop()?.node ?? null)), [root, shown]);
@@ -168,7 +163,6 @@ function Profile({ page, profile, view: chosen, change, fileName, graphLink }: P
         <Controls
           view={view}
           root={root}
-          peaks={peaks}
           basePs={basePs}
           perStep={divided}
           fileName={fileName}
@@ -194,7 +188,6 @@ function Profile({ page, profile, view: chosen, change, fileName, graphLink }: P
             perStep={divided}
             time={time}
             root={root}
-            peaks={peaks}
             idle={view.idle}
             over={overCores(profile.notes.cores)}
             open={open}
@@ -209,7 +202,6 @@ function Profile({ page, profile, view: chosen, change, fileName, graphLink }: P
           <Card
             node={node}
             root={root}
-            peaks={peaks}
             device={profile.device}
             idle={view.idle}
             perStep={divided}

@@ -2,11 +2,11 @@
 import { columnsOf, makeTable } from "../../base/table/columns";
 import { hashText } from "../../base/colour";
 import type { TableColumn, TableData } from "../../base/table/table_data";
-import type { OpNode } from "./decode";
 import { differencePs } from "./against";
 import type { Against } from "./against";
-import { flopsUse, frameworkOp, memoryUse, share, trafficShare, wasted } from "./formulas";
-import type { Peaks } from "./formulas";
+import { frameworkOp, share, trafficShare, wasted } from "./formulas";
+import { sourceOf } from "./nodes";
+import type { TreeNode } from "./nodes";
 
 export const ORDERS = ["time", "wasted", "traffic", "difference"] as const;
 export type Order = (typeof ORDERS)[number];
@@ -25,7 +25,7 @@ export interface Row {
   /** Stable across orders and limits, short enough for the address bar. */
   id: string;
   parent: string | null;
-  node: OpNode;
+  node: TreeNode;
   depth: number;
   /** The last row of a parent may stand for hidden children. */
   kind: "node" | "hidden";
@@ -38,49 +38,49 @@ export interface Row {
 
 const TOP = 0.9;
 
-function value(node: OpNode, root: OpNode, peaks: Peaks, { order, basePs = null }: Options): number {
+function value(node: TreeNode, root: TreeNode, { order, basePs = null }: Options): number {
   if (order === "difference" && basePs !== null) return Math.abs(differencePs(node, basePs) ?? 0);
-  if (order === "wasted") return wasted(node, root, peaks) ?? -1;
+  if (order === "wasted") return wasted(node, root) ?? -1;
   if (order === "traffic") return trafficShare(node, root) ?? -1;
-  return node.timePs;
+  return node.time_ps;
 }
 
 /** Sorted children, as many as the options allow. Instructions in fusions stay in the server's order, by FLOPs. */
-function shownChildren(parent: OpNode, root: OpNode, peaks: Peaks, options: Options): OpNode[] {
+function shownChildren(parent: TreeNode, root: TreeNode, options: Options): TreeNode[] {
   const timed = parent.children.some(({ kind }) => kind !== "part");
   if (!timed) return parent.children.slice(0, options.limit);
   const sorted = parent.children
-    .map((node) => ({ node, by: value(node, root, peaks, options) }))
+    .map((node) => ({ node, by: value(node, root, options) }))
     .sort((a, b) => b.by - a.by)
     .map(({ node }) => node);
   let count = Math.min(options.limit, sorted.length);
   if (options.top90) {
     let sum = 0;
-    const needed = sorted.findIndex((node) => (sum += node.timePs) >= TOP * parent.timePs);
+    const needed = sorted.findIndex((node) => (sum += node.time_ps) >= TOP * parent.time_ps);
     if (needed >= 0) count = Math.min(count, needed + 1);
   }
   return sorted.slice(0, count);
 }
 
 /** Ids of children in the order of the response; equal names are distinguished by a counter. */
-function childIds(parent: string, node: OpNode): Map<OpNode, string> {
+function childIds(parent: string, node: TreeNode): Map<TreeNode, string> {
   const seen = new Map<string, number>();
   return new Map(
     node.children.map((child) => {
-      const again = seen.get(child.name) ?? 0;
-      seen.set(child.name, again + 1);
-      return [child, hashText(`${parent}/${child.name}${again ? `#${again}` : ""}`).toString(36)];
+      const again = seen.get(child.title) ?? 0;
+      seen.set(child.title, again + 1);
+      return [child, hashText(`${parent}/${child.title}${again ? `#${again}` : ""}`).toString(36)];
     }),
   );
 }
 
 /** The rows below the root; `open` has the ids of expanded nodes, `full` those whose children are all shown. */
-export function visibleRows(root: OpNode, peaks: Peaks, options: Options, open: ReadonlySet<string>, full: ReadonlySet<string>): Row[] {
+export function visibleRows(root: TreeNode, options: Options, open: ReadonlySet<string>, full: ReadonlySet<string>): Row[] {
   const rows: Row[] = [];
-  const add = (node: OpNode, id: string, depth: number, parent: string | null): void => {
+  const add = (node: TreeNode, id: string, depth: number, parent: string | null): void => {
     const ids = childIds(id, node);
     const everything = { ...options, limit: Infinity, top90: false };
-    const shown = shownChildren(node, root, peaks, full.has(id || "root") ? everything : options);
+    const shown = shownChildren(node, root, full.has(id || "root") ? everything : options);
     shown.forEach((child, i) => {
       const childId = ids.get(child) ?? "";
       rows.push({ id: childId, parent, node: child, depth, kind: "node", left: 0, place: i + 1, siblings: shown.length });
@@ -95,8 +95,8 @@ export function visibleRows(root: OpNode, peaks: Peaks, options: Options, open: 
 }
 
 /** The path from the root to a node, inclusive; empty if the id is unknown. */
-export function pathTo(root: OpNode, id: string): { id: string; node: OpNode }[] {
-  const find = (node: OpNode, nodeId: string): { id: string; node: OpNode }[] | null => {
+export function pathTo(root: TreeNode, id: string): { id: string; node: TreeNode }[] {
+  const find = (node: TreeNode, nodeId: string): { id: string; node: TreeNode }[] | null => {
     for (const [child, childId] of childIds(nodeId, node)) {
       const here = { id: childId, node: child };
       if (childId === id) return [here];
@@ -109,10 +109,10 @@ export function pathTo(root: OpNode, id: string): { id: string; node: OpNode }[]
 }
 
 /** The id of the first op of a name, of a program or of any; null if the tree has none. */
-export function idOfOp(root: OpNode, { op, program }: { op: string; program: string | null }): string | null {
-  const find = (node: OpNode, nodeId: string): string | null => {
+export function idOfOp(root: TreeNode, { op, program }: { op: string; program: string | null }): string | null {
+  const find = (node: TreeNode, nodeId: string): string | null => {
     for (const [child, id] of childIds(nodeId, node)) {
-      const own = child.kind === "op" && child.name === op && (program === null || child.op?.programId === program);
+      const own = child.kind === "op" && child.name === op && (program === null || child.program_id === program);
       const found = own ? id : find(child, id);
       if (found !== null) return found;
     }
@@ -122,12 +122,12 @@ export function idOfOp(root: OpNode, { op, program }: { op: string; program: str
 }
 
 /** Nodes expanded initially: from the root down to the first level with several nodes. */
-export function firstOpen(root: OpNode): string[] {
+export function firstOpen(root: TreeNode): string[] {
   const ids: string[] = [];
   let [node, id] = [root, ""];
   for (let depth = 0; depth < 2; depth++) {
     const timed = node.children.filter(({ kind }) => kind === "group");
-    const longest = timed.reduce<OpNode | null>((best, child) => (best && best.timePs >= child.timePs ? best : child), null);
+    const longest = timed.reduce<TreeNode | null>((best, child) => (best && best.time_ps >= child.time_ps ? best : child), null);
     if (!longest) break;
     id = childIds(id, node).get(longest) ?? "";
     node = longest;
@@ -137,31 +137,31 @@ export function firstOpen(root: OpNode): string[] {
 }
 
 /** The whole tree as a table, for CSV. */
-export function treeTable(root: OpNode, peaks: Peaks, basePs: Against["basePs"] | null = null): TableData {
-  const all: { node: OpNode; depth: number; path: string }[] = [];
-  const add = (node: OpNode, depth: number, path: string): void => {
+export function treeTable(root: TreeNode, basePs: Against["basePs"] | null = null): TableData {
+  const all: { node: TreeNode; depth: number; path: string }[] = [];
+  const add = (node: TreeNode, depth: number, path: string): void => {
     for (const child of node.children) {
-      const name = path ? `${path} > ${child.name}` : child.name;
+      const name = path ? `${path} > ${child.title}` : child.title;
       all.push({ node: child, depth, path: name });
       add(child, depth + 1, name);
     }
   };
   add(root, 0, "");
   const columns = columnsOf(all);
-  const text = (id: string, label: string, of: (n: OpNode) => string | null): TableColumn =>
+  const text = (id: string, label: string, of: (n: TreeNode) => string | null): TableColumn =>
     columns.text(id, label, null, ({ node }) => of(node));
-  const number = (id: string, label: string, unit: string | null, of: (n: OpNode) => number | null): TableColumn =>
+  const number = (id: string, label: string, unit: string | null, of: (n: TreeNode) => number | null): TableColumn =>
     columns.number(id, label, unit, null, ({ node }) => of(node));
-  const timed = (id: string, label: string, unit: string | null, of: (n: OpNode) => number): TableColumn =>
+  const timed = (id: string, label: string, unit: string | null, of: (n: TreeNode) => number): TableColumn =>
     number(id, label, unit, (n) => (n.kind === "part" ? null : of(n)));
   return makeTable([
     columns.text("path", "Path", null, ({ path }) => path),
     columns.number("level", "Level", null, null, ({ depth }) => depth),
     text("kind", "Kind", (n) => n.kind),
-    text("name", "Name", (n) => n.name),
-    text("category", "Category", (n) => n.op?.category || null),
-    text("framework_op", "Framework op", (n) => frameworkOp(n.op?.provenance ?? "")),
-    timed("time", "Time", "ps", (n) => n.timePs),
+    text("name", "Name", (n) => n.title),
+    text("category", "Category", (n) => n.category || null),
+    text("framework_op", "Framework op", (n) => frameworkOp(n.framework_op)),
+    timed("time", "Time", "ps", (n) => n.time_ps),
     ...(basePs === null
       ? []
       : [
@@ -169,16 +169,16 @@ export function treeTable(root: OpNode, peaks: Peaks, basePs: Against["basePs"] 
           { ...number("difference_time", "Time, difference", "ps", (n) => differencePs(n, basePs)), signed: true },
         ]),
     number("share", "Time share", "fraction", (n) => share(n, root)),
-    number("wasted", "Wasted", "fraction", (n) => wasted(n, root, peaks)),
-    number("flops_use", "FLOPS utilisation", "fraction", (n) => flopsUse(n, root, peaks)),
-    number("hbm_use", "HBM utilisation", "fraction", (n) => memoryUse(n, 0, peaks)),
+    number("wasted", "Wasted", "fraction", (n) => wasted(n, root)),
+    number("flops_use", "FLOPS utilisation", "fraction", (n) => n.flops_use),
+    number("hbm_use", "HBM utilisation", "fraction", (n) => n.memory_use[0]),
     number("hbm_share", "HBM bytes share", "fraction", (n) => trafficShare(n, root)),
-    number("flops", "FLOPs", null, (n) => n.modelFlops),
-    timed("hbm_bytes", "HBM bytes", "bytes", (n) => n.bytes[0] ?? 0),
-    timed("read_bytes", "On-chip bytes read", "bytes", (n) => n.bytes[1] ?? 0),
-    timed("write_bytes", "On-chip bytes written", "bytes", (n) => n.bytes[2] ?? 0),
+    number("flops", "FLOPs", null, (n) => n.model_flops),
+    timed("hbm_bytes", "HBM bytes", "bytes", (n) => n.bytes[0]),
+    timed("read_bytes", "On-chip bytes read", "bytes", (n) => n.bytes[1]),
+    timed("write_bytes", "On-chip bytes written", "bytes", (n) => n.bytes[2]),
     timed("occurrences", "Occurrences", null, (n) => n.runs),
-    text("expression", "Expression", (n) => n.op?.expression || null),
-    text("source", "Source", (n) => n.op?.source || null),
+    text("expression", "Expression", (n) => n.expression || null),
+    text("source", "Source", (n) => sourceOf(n) || null),
   ]);
 }

@@ -8,10 +8,9 @@ import { LongName } from "../../widgets/content/long_name";
 import { Meter } from "../../widgets/content/meter";
 import { differencePs } from "./against";
 import type { Against } from "./against";
-import type { OpNode } from "./decode";
 import { shareDoubt } from "../../page/op_request";
-import { flopsUse, frameworkOp, memoryUse, share, trafficShare, wasted } from "./formulas";
-import type { Peaks } from "./formulas";
+import { frameworkOp, share, trafficShare, wasted } from "./formulas";
+import type { TreeNode } from "./nodes";
 import type { Row } from "./rows";
 
 interface Props {
@@ -22,8 +21,7 @@ interface Props {
   perStep: boolean;
   /** Times in one unit. */
   time: NumberFormat;
-  root: OpNode;
-  peaks: Peaks;
+  root: TreeNode;
   /** Whether idle time is part of the tree. */
   idle: boolean;
   /** "over 8 cores", or nothing. */
@@ -88,7 +86,7 @@ const BASE_HEADS: ReturnType<typeof heads> = [
   },
 ];
 
-export function Tree({ rows, basePs, perStep, time, root, peaks, idle, over, open, pinned, onOpen, onFull, onPin, onPoint }: Props) {
+export function Tree({ rows, basePs, perStep, time, root, idle, over, open, pinned, onOpen, onFull, onPin, onPoint }: Props) {
   const [active, setActive] = useState<string | null>(pinned);
   const grid = useRef<HTMLDivElement>(null);
   const activeIndex = rows.findIndex(({ id }) => id === active);
@@ -142,7 +140,6 @@ export function Tree({ rows, basePs, perStep, time, root, peaks, idle, over, ope
           basePs={basePs}
           time={time}
           root={root}
-          peaks={peaks}
           open={open.has(row.id)}
           active={row.id === rows[focusIndex]?.id}
           pinned={row.id === pinned}
@@ -163,8 +160,7 @@ interface LineProps {
   row: Row;
   basePs: Against["basePs"] | null;
   time: NumberFormat;
-  root: OpNode;
-  peaks: Peaks;
+  root: TreeNode;
   open: boolean;
   active: boolean;
   pinned: boolean;
@@ -173,7 +169,7 @@ interface LineProps {
   onTwice: () => void;
 }
 
-function Line({ row, basePs, time, root, peaks, open, active, pinned, onPress, onPoint, onTwice }: LineProps) {
+function Line({ row, basePs, time, root, open, active, pinned, onPress, onPoint, onTwice }: LineProps) {
   const { node, depth } = row;
   const opens = row.kind === "node" && node.children.length > 0;
   const common = {
@@ -198,9 +194,12 @@ function Line({ row, basePs, time, root, peaks, open, active, pinned, onPress, o
     );
   }
   const part = share(node, root);
-  const framework = frameworkOp(node.op?.provenance ?? "");
-  const [waste, traffic] = [wasted(node, root, peaks), trafficShare(node, root)];
-  const [flops, hbm] = [flopsUse(node, root, peaks), memoryUse(node, 0, peaks)];
+  const framework = frameworkOp(node.framework_op);
+  const [waste, traffic] = [wasted(node, root), trafficShare(node, root)];
+  const {
+    flops_use: flops,
+    memory_use: [hbm],
+  } = node;
   return (
     <div
       {...common}
@@ -214,7 +213,9 @@ function Line({ row, basePs, time, root, peaks, open, active, pinned, onPress, o
         style={indent}
         onPointerEnter={() => onPoint(true)}
         onPointerLeave={() => onPoint(false)}
-        data-tip={node.contains ? `${node.name}\n${CONTAINS}` : node.name.length > 24 || node.label !== node.name ? node.name : undefined}
+        data-tip={
+          node.contains ? `${node.title}\n${CONTAINS}` : node.title.length > 24 || node.label !== node.title ? node.title : undefined
+        }
       >
         <i class="opp-arrow" aria-hidden="true">
           {opens ? (open ? "▾" : "▸") : ""}
@@ -226,8 +227,8 @@ function Line({ row, basePs, time, root, peaks, open, active, pinned, onPress, o
         {part === null ? null : <i aria-hidden="true" style={{ width: `${Math.min(1, part) * 100}%` }} />}
         <b>{part === null ? MISSING : formatPercent(part * 100)}</b>
       </span>
-      <span class="number opp-wide" role="gridcell" data-tip={part === null ? PART : formatExact(node.timePs, "ps")}>
-        {part === null ? MISSING : time(node.timePs)}
+      <span class="number opp-wide" role="gridcell" data-tip={part === null ? PART : formatExact(node.time_ps, "ps")}>
+        {part === null ? MISSING : time(node.time_ps)}
       </span>
       {basePs === null ? null : <BaseCells node={node} basePs={basePs} time={time} />}
       <span
@@ -242,15 +243,11 @@ function Line({ row, basePs, time, root, peaks, open, active, pinned, onPress, o
           value={flops}
           doubt={flops === null ? null : shareDoubt(flops)}
           scaled
-          reason={node.kind === "part" ? PART : reasonFor(node, peaks.flops)}
+          reason={node.kind === "part" ? PART : reasonFor(node)}
         />
       </span>
       <span role="gridcell">
-        <Meter
-          value={hbm}
-          doubt={hbm === null ? null : shareDoubt(hbm)}
-          reason={node.kind === "part" ? PART : reasonFor(node, peaks.memory[0] ?? false)}
-        />
+        <Meter value={hbm} doubt={hbm === null ? null : shareDoubt(hbm)} reason={node.kind === "part" ? PART : reasonFor(node)} />
       </span>
       <span
         class="number opp-widest"
@@ -262,7 +259,7 @@ function Line({ row, basePs, time, root, peaks, open, active, pinned, onPress, o
       <span
         class={framework ? "opp-wide" : "opp-wide dim"}
         role="gridcell"
-        data-tip={node.op?.provenance || (node.op ? "The HLO metadata has no framework op." : "Only ops have a framework op.")}
+        data-tip={node.framework_op || (node.kind === "group" ? "Only ops have a framework op." : "The HLO metadata has no framework op.")}
       >
         {framework ?? MISSING}
       </span>
@@ -271,7 +268,7 @@ function Line({ row, basePs, time, root, peaks, open, active, pinned, onPress, o
 }
 
 /** Time of a node in the base, and the difference. */
-function BaseCells({ node, basePs, time }: { node: OpNode; basePs: Against["basePs"]; time: NumberFormat }) {
+function BaseCells({ node, basePs, time }: { node: TreeNode; basePs: Against["basePs"]; time: NumberFormat }) {
   const [old, delta] = [node.kind === "part" ? null : (basePs.get(node) ?? null), differencePs(node, basePs)];
   const why =
     node.kind === "part" ? PART : basePs.has(node) ? "The base has no such node." : "The server did not send this node of the base.";
@@ -288,13 +285,13 @@ function BaseCells({ node, basePs, time }: { node: OpNode; basePs: Against["base
 }
 
 /** Why a utilisation is missing. */
-export function reasonFor(node: OpNode, known: boolean): string {
+export function reasonFor(node: TreeNode): string {
   if (node.kind === "idle") return "No op ran.";
   if (node.contains) return CONTAINS;
-  return known ? "Its time is 0." : "The peak of this device or the costs of its ops are unknown.";
+  return node.time_ps === 0 ? "Its time is 0." : "The peak of this device or the costs of its ops are unknown.";
 }
 
-function subject(parent: OpNode, left: number): string {
+function subject(parent: TreeNode, left: number): string {
   const kind = parent.children[0]?.kind;
   const word = kind === "part" ? "instruction" : kind === "group" ? "group" : "op";
   return left === 1 ? `${word} is` : `${word}s are`;

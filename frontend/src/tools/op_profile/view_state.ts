@@ -2,8 +2,8 @@
 import type { UrlState } from "../../page/page";
 import { FLAME_KEYS } from "../../base/flame/flame";
 import { TOTALS_KEY } from "../../page/compare/per_step";
-import { GROUPINGS } from "./decode";
-import type { Grouping } from "./decode";
+import { GROUPINGS } from "./nodes";
+import type { Grouping } from "./nodes";
 import { ORDERS } from "./rows";
 import type { Options } from "./rows";
 
