@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, overload
 
@@ -78,6 +78,13 @@ class Coded:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, np.dtype[Any]]:
         texts = np.array([*self.texts, None], object)
         return texts[self.codes]
+
+
+def coded(texts: Iterable[str | None], *, empty: bool = True) -> Coded:
+    """One text per row; None is an empty cell, with `empty` a text without letters too."""
+    numbers: dict[str, int] = {}
+    codes = [-1 if text is None or (empty and not text) else numbers.setdefault(text, len(numbers)) for text in texts]
+    return Coded(np.array(codes, np.int32), tuple(numbers))
 
 
 def same(text: str, rows: int) -> Coded:

@@ -5,8 +5,8 @@ An absent integer is masked (`numpy.ma`), an absent number NaN, an absent text o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +14,8 @@ import numpy as np
 from tpu_profile_plugin.tables.coded import Coded
 
 Array = np.ndarray[Any, np.dtype[Any]]
+Computed = Callable[[Any], Any]
+"""Computes the values of a column from the figure that a table shows, or a cell from what a row is about."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Column:
       extra: whether XProf's table lacks the column.
       dtype: NumPy's name of the type of numbers, such as "int64", which then does not depend on the values; "" for
         integers if all values are, else float64.
+      of: how it is computed; None: the figure, or what a row is about, has an attribute named as the id.
     """
 
     id: str
@@ -40,6 +43,15 @@ class Column:
     role: str = ""
     extra: bool = False
     dtype: str = ""
+    of: Computed | None = field(default=None, compare=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without `of`, which cannot be pickled."""
+        return {**vars(self), "of": None}
+
+    def value(self, figure: object) -> Any:
+        """The values of this column for a figure, or the cell of a row."""
+        return getattr(figure, self.id) if self.of is None else self.of(figure)
 
     def array(self, values: Sequence[Any] | Array | Coded) -> Array | Coded:
         """The values as a read-only array.
@@ -72,24 +84,28 @@ class Column:
         return numbers_.astype(dtype, copy=False)
 
 
-def numbers(id_: str, label: str, unit: str, sentence: str, role: str = "", *, extra: bool = False) -> Column:
+def numbers(
+    id_: str, label: str, unit: str, sentence: str, of: Computed | None = None, *, role: str = "", extra: bool = False
+) -> Column:
     """Declares a column of numbers."""
-    return Column(id_, label, "number", unit, sentence, role, extra)
+    return Column(id_, label, "number", unit, sentence, role, extra, of=of)
 
 
-def integers(id_: str, label: str, unit: str, sentence: str) -> Column:
+def integers(id_: str, label: str, unit: str, sentence: str, of: Computed | None = None) -> Column:
     """Declares a column of int64, masked where a cell is empty."""
-    return Column(id_, label, "number", unit, sentence, dtype="int64")
+    return Column(id_, label, "number", unit, sentence, dtype="int64", of=of)
 
 
-def texts(id_: str, label: str, sentence: str, role: str = "", *, extra: bool = False) -> Column:
+def texts(
+    id_: str, label: str, sentence: str, of: Computed | None = None, *, role: str = "", extra: bool = False
+) -> Column:
     """Declares a column of texts."""
-    return Column(id_, label, "string", "", sentence, role, extra)
+    return Column(id_, label, "string", "", sentence, role, extra, of=of)
 
 
-def flags(id_: str, label: str, sentence: str) -> Column:
+def flags(id_: str, label: str, sentence: str, of: Computed | None = None) -> Column:
     """Declares a column of booleans."""
-    return Column(id_, label, "boolean", "", sentence)
+    return Column(id_, label, "boolean", "", sentence, of=of)
 
 
 def python_values(values: Array | Coded) -> list[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin.system.process import map_threads
 from tpu_profile_plugin.tables import frames
-from tpu_profile_plugin.tables.coded import Coded, below, empty, joined, together
+from tpu_profile_plugin.tables.coded import Coded, below, coded, empty, joined, together
 from tpu_profile_plugin.tables.column import Array, Column
 from tpu_profile_plugin.tables.html_text import html_text
 from tpu_profile_plugin.tables.table import Table
@@ -151,9 +151,7 @@ def _below(column: Column, parts: list[Any]) -> Any:
 def _coded(values: Array | Coded) -> Coded:
     if isinstance(values, Coded):
         return values
-    numbers: dict[str, int] = {}
-    codes = [-1 if text is None else numbers.setdefault(text, len(numbers)) for text in values.tolist()]
-    return Coded(np.array(codes, np.int32), tuple(numbers))
+    return coded(values.tolist(), empty=False)
 
 
 def _growing(columns: tuple[Column, ...], parts: Iterator[Any]) -> Iterator[list[Any]]:

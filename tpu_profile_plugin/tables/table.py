@@ -53,6 +53,23 @@ class Table:
         object.__setattr__(self, "data", tuple(arrays))
 
     @classmethod
+    def of(
+        cls, columns: tuple[Column, ...], figure: object, cells: Mapping[str, Any] | None = None, name: str = ""
+    ) -> Table:
+        """The table of a figure; `cells` are columns that the figure does not tell, by id."""
+        given = cells or {}
+        return cls(columns, [given[c.id] if c.id in given else c.value(figure) for c in columns], name=name)
+
+    @classmethod
+    def of_rows(
+        cls, columns: tuple[Column, ...], rows: Iterable[object], cells: Mapping[str, Any] | None = None, name: str = ""
+    ) -> Table:
+        """The table that has a row for each of `rows`; `cells` are columns that these do not tell, by id."""
+        given, listed = cells or {}, list(rows)
+        data = [given[c.id] if c.id in given else [c.value(row) for row in listed] for c in columns]
+        return cls(columns, data, name=name)
+
+    @classmethod
     def on_demand(cls, columns: tuple[Column, ...], data: Sequence[Any], name: str) -> Table:
         """A table with these very columns of arrays, such as a sequence that makes each on first use."""
         table = cls(columns, [[] for _ in columns], name=name)

@@ -9,10 +9,11 @@ from tpu_profile_plugin.analysis.ops.rates import Resource, peak_gib
 from tpu_profile_plugin.analysis.summary.framework import graphs_note
 from tpu_profile_plugin.analysis.summary.op_summary import OpSummary, supported_peaks
 from tpu_profile_plugin.compat.xprof.tables import source_cell, xprof_table
+from tpu_profile_plugin.run.catalogue.ops import MEMORY_IDS
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, property_text, texts
 from tpu_profile_plugin.tools.ops import roofline_model
-from tpu_profile_plugin.tools.ops.roofline_model import MEMORY_IDS, NOT_ON_GPU
+from tpu_profile_plugin.tools.ops.roofline_model import NOT_ON_GPU
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.units import GIB, GIGA
 

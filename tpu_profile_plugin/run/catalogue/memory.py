@@ -1,29 +1,74 @@
-"""Columns about memory."""
+"""Columns about memory; those of allocations are computed from `Allocations` of one allocator."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.memory.allocations import INVALID, Allocations, TextColumn
+from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.run.catalogue import BEGIN, FRAMEWORK_OP, HOST, RUN, SOURCE, STEP
 from tpu_profile_plugin.tables.catalogue import Catalogue
+from tpu_profile_plugin.tables.coded import Coded
 from tpu_profile_plugin.tables.column import Column, flags, integers, numbers, texts
 
+_NO_TEXT = ("", "(null)", INVALID, "unknown")
+"""Texts for "none" that runtimes record."""
+_OPS = {"unused preallocated device memory": "Allocated before or not recorded"}
+"""Names of memory that belongs to no recorded allocation, as in the chart of memory over time."""
+
+
+def _coded(column: TextColumn) -> Coded:
+    return Coded.of(column.code, ["" if text == INVALID else text for text in column.texts])
+
+
+def known_texts(column: TextColumn) -> list[str | None]:
+    """The texts, None for those that mean "none"."""
+    texts_ = [None if text in _NO_TEXT else text for text in column.texts]
+    return [texts_[code] for code in column.code.tolist()]
+
+
+def op_name(name: str) -> str:
+    """The name of an op as pages have it, without PyTorch's mark of its framework."""
+    return _OPS.get(name, name.removesuffix(":PyTorch"))
+
+
+def op_names(column: TextColumn) -> list[str | None]:
+    """The names of ops as pages have them."""
+    return [text and op_name(text) for text in known_texts(column)]
+
+
+def _signed(rows: Allocations, size: I64) -> I64:
+    return np.where(rows.allocates, size, -size)
+
+
 _ALLOCATIONS = Catalogue(
-    *(RUN, HOST, BEGIN, STEP, FRAMEWORK_OP, SOURCE),
-    texts("allocator", "Allocator", "Number of a device, or name of an allocator."),
-    texts("kind", "Kind", "allocation or deallocation."),
-    integers("bytes", "Bytes", "bytes", "Size of the block that is allocated or freed."),
-    integers("requested_bytes", "Requested", "bytes", "Size that was asked for."),
-    Column("address", "Address", "number", "", "Address of the block; empty if it was not recorded.", dtype="uint64"),
-    integers("in_use_bytes", "In use", "bytes", "Memory of the allocator in use after it: stack and heap."),
+    *(RUN, HOST, STEP, SOURCE),
+    replace(BEGIN, of=lambda rows: rows.time_ps),
+    replace(FRAMEWORK_OP, of=lambda rows: _coded(rows.op)),
+    texts("allocator", "Allocator", "Number of a device, or name of an allocator.", lambda rows: _coded(rows.memory)),
+    texts("kind", "Kind", "allocation or deallocation.",
+          lambda rows: Coded((~rows.allocates).astype(np.int32), ("allocation", "deallocation"))),
+    integers("bytes", "Bytes", "bytes", "Size of the block that is allocated or freed.", lambda rows: rows.allocated),
+    integers("requested_bytes", "Requested", "bytes", "Size that was asked for.", lambda rows: rows.requested),
+    Column("address", "Address", "number", "", "Address of the block; empty if it was not recorded.", dtype="uint64",
+           of=lambda rows: np.ma.MaskedArray(rows.address.view(np.uint64), rows.address == 0)),
+    integers("in_use_bytes", "In use", "bytes", "Memory of the allocator in use after it: stack and heap.",
+             lambda rows: rows.in_use),
     integers("stack_bytes", "Stack", "bytes",
-             "Part of the memory in use that is reserved for temporaries of programs."),
-    integers("heap_bytes", "Heap", "bytes", "Part of the memory in use that is allocated."),
-    integers("free_bytes", "Free", "bytes", "Memory of the allocator that is available after it."),
+             "Part of the memory in use that is reserved for temporaries of programs.",
+             lambda rows: rows.stack),
+    integers("heap_bytes", "Heap", "bytes", "Part of the memory in use that is allocated.", lambda rows: rows.heap),
+    integers("free_bytes", "Free", "bytes", "Memory of the allocator that is available after it.",
+             lambda rows: rows.free),
     numbers("fragmentation", "Fragmentation", "", "Of the free memory after it, 0 to 1."),
-    integers("peak_bytes", "Peak so far", "bytes", "Most memory in use so far, as counted by the allocator."),
+    integers("peak_bytes", "Peak so far", "bytes", "Most memory in use so far, as counted by the allocator.",
+             lambda rows: rows.peak),
     flags("at_peak", "At the peak", "Allocated in the step of the allocator's peak, and not yet freed at the peak."),
-    texts("region", "Region", "Kind of use, such as output or temp."),
-    texts("data_type", "Data type", "Type of the elements."),
-    texts("shape", "Shape", "Shape of the tensor."),
+    texts("region", "Region", "Kind of use, such as output or temp.", lambda rows: _coded(rows.region)),
+    texts("data_type", "Data type", "Type of the elements.", lambda rows: _coded(rows.data_type)),
+    texts("shape", "Shape", "Shape of the tensor.", lambda rows: _coded(rows.shape)),
     texts("op", "Framework op", "Op that uses the memory."),
     integers("size", "Size", "bytes", "Bytes of the block."),
     integers("requested", "Requested", "bytes", "Size that was asked for."),
@@ -48,17 +93,19 @@ BLOCKS = _ALLOCATIONS.typed(
 """Of the tool `allocations_over_time`."""
 
 _PROFILE = Catalogue(
-    integers("time", "Timestamp", "ps", "From the start of the recording."),
-    texts("event", "Event", "Allocation or deallocation."),
+    integers("time", "Timestamp", "ps", "From the start of the recording.", lambda rows: rows.time_ps),
+    texts("event", "Event", "Allocation or deallocation.",
+          lambda rows: np.where(rows.allocates, "allocation", "deallocation")),
     integers("requested", "Requested size", "bytes", "Bytes that the program requested."),
     integers("allocation", "Allocation size", "bytes",
              "Bytes allocated: the requested size rounded up by the allocator."),
-    texts("op", "Op name", "The op that requested the memory."),
-    texts("step", "Step", "Step that the event belongs to."),
-    texts("region", "Region type", "Purpose: temp, output, persist/dynamic (kept across steps), stack."),
-    texts("dtype", "Data type", "Type of the elements."),
-    texts("shape", "Shape", "Dimensions of the tensor."),
-    integers("used", "Memory in use", "bytes", "Stack + heap after the event."),
+    texts("op", "Op name", "The op that requested the memory.", lambda rows: op_names(rows.op)),
+    texts("step", "Step", "Step that the event belongs to.", lambda rows: rows.step.tolist()),
+    texts("region", "Region type", "Purpose: temp, output, persist/dynamic (kept across steps), stack.",
+          lambda rows: known_texts(rows.region)),
+    texts("dtype", "Data type", "Type of the elements.", lambda rows: known_texts(rows.data_type)),
+    texts("shape", "Shape", "Dimensions of the tensor.", lambda rows: known_texts(rows.shape)),
+    integers("used", "Memory in use", "bytes", "Stack + heap after the event.", lambda rows: rows.in_use),
     integers("stack", "Stack", "bytes", ""),
     integers("heap", "Heap", "bytes", ""),
     integers("free", "Free", "bytes", ""),
@@ -67,7 +114,8 @@ _PROFILE = Catalogue(
 )  # fmt: skip
 TIMELINE = _PROFILE.typed(
     *("time", "event"),
-    *(_PROFILE.column(size, "Negative for deallocations.") for size in ("requested", "allocation")),
+    _PROFILE.column("requested", "Negative for deallocations.", of=lambda rows: _signed(rows, rows.requested)),
+    _PROFILE.column("allocation", "Negative for deallocations.", of=lambda rows: _signed(rows, rows.allocated)),
     *("op", "step", _PROFILE.column("region", "Purpose of the memory."), "dtype", "shape"),
     *("used", "stack", "heap", "free", "fragmentation"),
 )

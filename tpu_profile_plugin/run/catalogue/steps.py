@@ -86,14 +86,23 @@ _GAPS = Catalogue(
           "does."),
     texts("event", "Deepest event", "The deepest event of the main thread that covers at least 80% of the gap."),
     texts("partial_call", "Longest host call",
-          "Without a host call, the event of the main thread that covers half or more."),
+          "Without a host call, the event of the main thread that covers half or more.",
+          lambda gaps: gaps.partial),
     numbers("partial_percent", "Share of the longest host call", "%", "Share of the gap that this event covers."),
-    flags("within_program", "Within a program", "The gap lies between ops of one run of a program."),
+    flags("within_program", "Within a program", "The gap lies between ops of one run of a program.",
+          lambda gaps: gaps.within),
 )  # fmt: skip
 _begin = _GAPS.column("begin_ps", "On the time axis of the host.")
 _length = _GAPS.column("duration_ps", "Time in which the device runs no op.", label="Length")
 GAPS = _GAPS.columns(
-    *(_GAPS.column("host", "Host of the device."), "device", "rank", _begin, _length, "percent"),
+    *(
+        _GAPS.column("host", "Host of the device.", of=lambda gaps: gaps.host_name),
+        "device",
+        "rank",
+        _begin,
+        _length,
+        "percent",
+    ),
     *("steps", "steps_percent", "call", "event", "partial_call", "partial_percent", "within_program"),
 )
 """Of the gaps of a run (`Gaps`)."""

@@ -19,7 +19,7 @@ from tpu_profile_plugin.analysis.devices.inventory import devices_of
 from tpu_profile_plugin.analysis.devices.model import HOST_ALONE, Device
 from tpu_profile_plugin.analysis.devices.windows import StepWindows, step_windows, whole_recording, without_start_up
 from tpu_profile_plugin.analysis.steps.inferred import InferredSteps, infer_steps
-from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 from tpu_profile_plugin.errors import Problem
 from tpu_profile_plugin.run.catalogue.steps import GAPS
 from tpu_profile_plugin.run.facts import host_facts
@@ -171,18 +171,28 @@ class Gaps:
     @property
     def table(self) -> Table:
         """One row per gap."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            in_steps = np.where([bool(name) for name in self.steps], 100 * self.in_steps_ps / self.steps_ps, np.nan)
-            percent = 100 * self.duration_ps / self.recording_ps
-            partial = np.where([bool(name) for name in self.partial], 100 * self.partial_ps / self.duration_ps, np.nan)
-        return Table(
-            GAPS,
-            (
-                *(self.host_name, self.device, self.rank, self.begin_ps, self.duration_ps, percent),
-                *(self.steps, in_steps, self.call, self.event, self.partial, partial, self.within),
-            ),
-            name="gaps",
-        )
+        return Table.of(GAPS, self, name="gaps")
+
+    @property
+    def percent(self) -> F64:
+        """Share of the recording."""
+        return _percent(self.duration_ps, self.recording_ps)
+
+    @property
+    def steps_percent(self) -> F64:
+        """Share of the steps, NaN without any."""
+        return np.where([bool(name) for name in self.steps], _percent(self.in_steps_ps, self.steps_ps), np.nan)
+
+    @property
+    def partial_percent(self) -> F64:
+        """Share of the gap that `partial` covers, NaN without one."""
+        return np.where([bool(name) for name in self.partial], _percent(self.partial_ps, self.duration_ps), np.nan)
+
+
+def _percent(part: I64, whole: I64) -> F64:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        percent: F64 = 100 * part / whole
+        return percent
 
 
 @per_host()

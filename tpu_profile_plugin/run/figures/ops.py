@@ -38,6 +38,7 @@ Backend = Literal["device", "cpu", "auto"]
 """Source of ops: TPUs or GPUs, XLA's CPU backend, or ("auto") the CPU backend if there is no device."""
 OpKey = tuple[int, str]
 """Program id and name of an op."""
+_LONGEST = np.iinfo(np.int64).max
 
 
 @per_host()
@@ -226,6 +227,102 @@ def _ops(table: OpTable, programs: dict[int, str], source: tuple[str, ...], traf
         bytes=traffic[order],
         total_ps=table.total_ps,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class OpRows:
+    """Ops in the rows of a table, from which its columns are computed (`run/catalogue/ops.py`).
+
+    Attributes:
+      records: the ops; those of a framework have neither texts nor traffic.
+      rows: int64[n], which of them, in order.
+      texts: of all ops, if their sources are others than those of the records.
+      summary: the ops with the peaks of the devices, for rates.
+      total_ps: what shares are of; 0: shares are 0.
+      parent: the op of a TensorCore for which they ran on a SparseCore; "" for others.
+    """
+
+    records: OpRecords
+    rows: I64
+    texts: Sequence[OpText] = ()
+    summary: OpSummary | None = None
+    total_ps: int = 0
+    parent: str = ""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def of(self, values: Any) -> Any:
+        """The values of these rows: an array of an array, else a list."""
+        return values[self.rows] if isinstance(values, np.ndarray) else [values[row] for row in self.rows.tolist()]
+
+    @property
+    def table(self) -> OpTable:
+        """All ops."""
+        return self.records.table
+
+    @cached_property
+    def text(self) -> list[OpText]:
+        """The texts of each row."""
+        of_framework = [OpText(source_line=-1)] * len(self.table)
+        texts: list[OpText] = self.of(self.texts or self.records.text or of_framework)
+        return texts
+
+    @cached_property
+    def expression(self) -> list[str]:
+        """The HLO instruction of each row, or the name of its op."""
+        return [self.records.expression(row) for row in self.rows.tolist()]
+
+    @property
+    def expression_and_provenance(self) -> list[tuple[str, str]]:
+        """The recorded HLO instruction and the framework op of each row."""
+        return [(text.expression, of) for text, of in zip(self.text, self.of(self.table.provenance), strict=True)]
+
+    @property
+    def time_ps(self) -> I64:
+        """int64[n], with nested ops."""
+        time: I64 = self.of(self.table.time_ps)
+        return time
+
+    @property
+    def self_ps(self) -> I64:
+        """int64[n], without nested ops."""
+        time: I64 = self.of(self.table.self_ps)
+        return time
+
+    @property
+    def share(self) -> F64:
+        """float64[n], self time in percent of `total_ps`."""
+        return self.self_ps / self.total_ps * 100.0 if self.total_ps else np.zeros(len(self))
+
+    @property
+    def unknown(self) -> F64:
+        """float64[n], NaN."""
+        return np.full(len(self), np.nan)
+
+    @property
+    def traffic(self) -> F64 | None:
+        """Bytes by space and direction, as in `OpRecords`; None of a framework's ops."""
+        return self.of(self.records.traffic) if self.records.text else None
+
+    @property
+    def stall_ps(self) -> F64:
+        """float64[n], time waiting for DMA."""
+        stall: F64 = self.of(self.records.stall_ps) if self.records.text else self.unknown
+        return stall
+
+    @property
+    def device_ps(self) -> list[int | None]:
+        """Time of the devices in the recording; None where those of a damaged profile add up to more than int64."""
+        return [self.table.total_ps if self.table.total_ps <= _LONGEST else None] * len(self)
+
+    @cached_property
+    def rates(self) -> Rates:
+        """Rates of each row; there must be a summary."""
+        assert self.summary is not None
+        columns = (self.table.flops, self.table.model_flops, self.table.bytes, self.records.traffic)
+        peaks, recorded = supported_peaks(self.summary), self.of(self.records.has_traffic)
+        return rates(self.time_ps.astype(np.float64), *map(self.of, columns), peaks, self.summary.hardware, recorded)
 
 
 # The programs of a run by the time of their ops, as the op profile shows them.

@@ -153,7 +153,7 @@ class Programs:
     @property
     def table(self) -> Table:
         """One row per program."""
-        return Table(PROGRAMS, (self.name, [str(number) for number in self.program_id], self.host), name="programs")
+        return Table.of(PROGRAMS, self, name="programs")
 
 
 def run_programs(run: RunHosts) -> Programs:

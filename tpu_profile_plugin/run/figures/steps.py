@@ -101,7 +101,7 @@ class Steps:
     @property
     def table(self) -> Table:
         """One row per step."""
-        return Table(OF_RUN, (self.name, self.begin_ps, self.duration_ps), name="steps")
+        return Table.of(OF_RUN, self, name="steps")
 
 
 def run_steps(run: RunHosts) -> Steps:

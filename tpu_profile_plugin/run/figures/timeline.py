@@ -62,8 +62,7 @@ class Timeline:
     @property
     def table(self) -> Table:
         """One row per group."""
-        columns = (self.where, self.name, self.lines, self.count, self.self_ps, self.percent, self.total_ps)
-        return Table(IN_WINDOW, (*columns, self.longest_ps, self.longest_on), name="events")
+        return Table.of(IN_WINDOW, self, name="events")
 
 
 @per_host()

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.memory.allocations import INVALID, Allocations, TextColumn, memory_peak
+from tpu_profile_plugin.analysis.memory.allocations import Allocations, memory_peak
 from tpu_profile_plugin.run.catalogue.memory import RELATION
 from tpu_profile_plugin.run.figures.memory import host_allocations
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.relations.common import StepNumbers, each_host
 from tpu_profile_plugin.run.relations.relation import Relation
-from tpu_profile_plugin.tables.coded import Coded, same
+from tpu_profile_plugin.tables.coded import same
 from tpu_profile_plugin.tables.table import Table
 
 
@@ -38,37 +38,13 @@ def _of_allocator(run: str, host: HostProfile, recorded: Allocations, steps: Ste
     live[peak.live] = True
     # The memory profile gives every event a step; here, events outside of steps have none.
     group = recorded.step[np.searchsorted(recorded.event, rows.event)]
-    address = rows.address.view(np.uint64)
-    return Table(
-        RELATION,
-        {
-            "run": same(run, len(rows)),
-            "host": same(host.name, len(rows)),
-            "allocator": _coded(rows.memory),
-            "kind": Coded((~rows.allocates).astype(np.int32), ("allocation", "deallocation")),
-            "begin_ps": rows.time_ps,
-            "bytes": rows.allocated,
-            "requested_bytes": rows.requested,
-            "address": np.ma.MaskedArray(address, address == 0),
-            "in_use_bytes": rows.in_use,
-            "stack_bytes": rows.stack,
-            "heap_bytes": rows.heap,
-            "free_bytes": rows.free,
-            "fragmentation": rows.fragmentation,
-            "peak_bytes": rows.peak,
-            "at_peak": live,
-            "framework_op": _coded(rows.op),
-            "region": _coded(rows.region),
-            "data_type": _coded(rows.data_type),
-            "shape": _coded(rows.shape),
-            "step": steps(host, np.ma.MaskedArray(group, group < 0)),
-        },
-        name="allocations",
-    )
-
-
-def _coded(column: TextColumn) -> Coded:
-    return Coded.of(column.code, ["" if text == INVALID else text for text in column.texts])
+    cells = {
+        "run": same(run, len(rows)),
+        "host": same(host.name, len(rows)),
+        "at_peak": live,
+        "step": steps(host, np.ma.MaskedArray(group, group < 0)),
+    }
+    return Table.of(RELATION, rows, cells, name="allocations")
 
 
 ALLOCATIONS = Relation(

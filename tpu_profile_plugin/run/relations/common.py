@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
@@ -13,17 +13,9 @@ from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.run.figures.budget import budget, host_alone, run_budget, run_decomposition
 from tpu_profile_plugin.run.host import HostExecutor, HostProfile, LocalThreads, PerHost
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.tables.coded import Coded
 
 T = TypeVar("T")
 MaskedI64: TypeAlias = np.ma.MaskedArray[Any, np.dtype[np.int64]]
-
-
-def coded(texts: Iterable[str | None]) -> Coded:
-    """One text per row; None and texts without letters are empty cells."""
-    numbers: dict[str, int] = {}
-    codes = [numbers.setdefault(text, len(numbers)) if text else -1 for text in texts]
-    return Coded(np.array(codes, np.int32), tuple(numbers))
 
 
 def each_host(run: RunHosts, make: Callable[[HostProfile], T]) -> Iterator[tuple[HostProfile, T]]:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.ops.op_tables import HBM, OpRecords, OpTable, OpText
-from tpu_profile_plugin.columns.arrays import F64
+from tpu_profile_plugin.analysis.ops.op_tables import OpRecords, OpTable, OpText
 from tpu_profile_plugin.run.catalogue.ops import RELATION
 from tpu_profile_plugin.run.figures.framework_ops import host_framework_ops, run_framework_ops
-from tpu_profile_plugin.run.figures.ops import OpKey, cpu_ops, near_sources, op_step
+from tpu_profile_plugin.run.figures.ops import OpKey, OpRows, cpu_ops, near_sources, op_step
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.run.relations.common import coded
 from tpu_profile_plugin.run.relations.relation import Relation
-from tpu_profile_plugin.tables.coded import same
+from tpu_profile_plugin.tables.coded import coded, same
 from tpu_profile_plugin.tables.table import Table
 
-_LONGEST = np.iinfo(np.int64).max
-"""Times of damaged profiles may add up to more."""
+_PLACE = ("run", "host", "backend")
 
 
 def _batches(run: RunHosts) -> Iterator[Table]:
@@ -35,7 +33,7 @@ def _batches(run: RunHosts) -> Iterator[Table]:
         texts_ = _with_sources(host, part.records, sources)
         if len(parts) > 1:
             host.drop()
-        yield _table((run.name, host.name, backend), part.records.table, part.records, texts_)
+        yield _table((run.name, host.name, backend), part.records, texts_)
 
 
 def _framework_batches(run: RunHosts) -> Iterator[Table]:
@@ -44,7 +42,7 @@ def _framework_batches(run: RunHosts) -> Iterator[Table]:
     of_device = bool(len(whole.device))
     for host, part in zip(run.readable, run.map_hosts(host_framework_ops), strict=True):
         table = part.device if of_device else part.host.ops
-        yield _table((run.name, host.name, "device" if of_device else "tensorflow"), table)
+        yield _table((run.name, host.name, "device" if of_device else "tensorflow"), OpRecords(table))
 
 
 def _with_sources(host: HostProfile, records: OpRecords, known: dict[OpKey, OpText]) -> Sequence[OpText]:
@@ -66,40 +64,12 @@ def _keys(table: OpTable) -> Iterator[OpKey]:
     return zip(table.module, table.name, strict=True)
 
 
-def _table(
-    place: tuple[str, str, str], table: OpTable, records: OpRecords | None = None, texts_: Sequence[OpText] = ()
-) -> Table:
+def _table(place: tuple[str, str, str], records: OpRecords, texts: Sequence[OpText] = ()) -> Table:
     """The ops of one host, most self time first; `place` has run, host and backend."""
-    programs = {} if records is None else records.programs
-    rows = len(table)
-    unknown: F64 = np.full(rows, np.nan)
-    described = texts_ or [OpText(source_line=-1)] * rows
-    found = Table(
-        RELATION,
-        {
-            **{id_: same(text, rows) for id_, text in zip(("run", "host", "backend"), place, strict=True)},
-            "program": coded(programs.get(module) for module in table.module),
-            "name": coded(table.name),
-            "category": coded(table.category),
-            "framework_op": coded(table.provenance),
-            "source_file": coded(text.source_file if text.has_source else "" for text in described),
-            "source_line": [text.source_line if text.has_source else None for text in described],
-            "source_of": coded(text.source_of for text in described),
-            "core": coded(text.core for text in described),
-            "occurrences": table.occurrences,
-            "time_ps": table.time_ps,
-            "self_ps": table.self_ps,
-            "min_ps": table.min_ps,
-            "flops": table.flops,
-            "model_flops": table.model_flops,
-            "bytes": table.bytes if records is None else records.traffic.sum(axis=(1, 2)),
-            "hbm_bytes": unknown if records is None else records.traffic[:, HBM].sum(axis=1),
-            "dma_stall_ps": unknown if records is None else records.stall_ps,
-            "device_ps": [table.total_ps if table.total_ps <= _LONGEST else None] * rows,
-        },
-        name="ops",
-    )
-    return found.take(np.argsort(-table.self_ps, kind="stable"))
+    ops = OpRows(records, np.argsort(-records.table.self_ps, kind="stable"), texts)
+    cells: dict[str, Any] = {id_: same(text, len(ops)) for id_, text in zip(_PLACE, place, strict=True)}
+    cells |= {c.id: coded(c.value(ops)) for c in RELATION if c.type == "string" and c.id not in _PLACE}
+    return Table.of(RELATION, ops, cells, name="ops")
 
 
 OPS = Relation(

@@ -7,23 +7,15 @@ from collections.abc import Iterator
 from tpu_profile_plugin.run.catalogue.runs import RELATION
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.losses import known_losses, unreadable_hosts
-from tpu_profile_plugin.run.relations.common import coded
 from tpu_profile_plugin.run.relations.relation import Relation
-from tpu_profile_plugin.tables.coded import same
+from tpu_profile_plugin.tables.coded import coded, same
 from tpu_profile_plugin.tables.table import Table
 
 
 def _batches(run: RunHosts) -> Iterator[Table]:
     losses = known_losses(run, unreadable_hosts(run))
-    yield Table(
-        RELATION,
-        [
-            same(run.name, len(losses)),
-            *(coded(getattr(one, id_) for one in losses) for id_ in ("host", "code", "message", "remedy", "file")),
-            *([getattr(one, id_) for one in losses] for id_ in ("offset", "count")),
-        ],
-        name="problems",
-    )
+    texts = {c.id: coded(c.value(loss) for loss in losses) for c in RELATION if c.type == "string" and c.id != "run"}
+    yield Table.of_rows(RELATION, losses, {**texts, "run": same(run.name, len(losses))}, name="problems")
 
 
 PROBLEMS = Relation(

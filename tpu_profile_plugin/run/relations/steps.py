@@ -11,9 +11,8 @@ from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.run.catalogue.steps import RELATION
 from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.run.relations.common import coded
 from tpu_profile_plugin.run.relations.relation import Relation
-from tpu_profile_plugin.tables.coded import same
+from tpu_profile_plugin.tables.coded import coded, same
 from tpu_profile_plugin.tables.table import Table
 
 

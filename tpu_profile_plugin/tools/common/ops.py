@@ -10,7 +10,6 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE_OPS_IN_PYTORCH, Reason
 from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
-from tpu_profile_plugin.analysis.ops.op_tables import OpText
 from tpu_profile_plugin.analysis.summary.framework import graphs_note
 from tpu_profile_plugin.analysis.summary.op_summary import OpSummary
 from tpu_profile_plugin.columns.arrays import F64
@@ -124,18 +123,6 @@ def measured(values: F64 | Sequence[float]) -> F64:
     """The values with empty cells for 0, which means that nothing was measured."""
     numbers = np.asarray(values, np.float64)
     return np.where(numbers == 0, np.nan, numbers)
-
-
-def source_columns(texts: Sequence[OpText]) -> dict[str, list[str | None]]:
-    """The columns with the source line of each op, and its call stack."""
-    places = [
-        f"{text.source_file}:{text.source_line}" + (f" (of {text.source_of})" if text.source_of else "")
-        if text.has_source
-        else None
-        for text in texts
-    ]
-    stacks = [text.source_stack or None if text.has_source else None for text in texts]
-    return {"source_info": places, "source_stack": stacks}
 
 
 def lacks_device_ops(facts: RunFacts) -> Reason | None:

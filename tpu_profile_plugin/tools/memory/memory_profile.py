@@ -9,11 +9,11 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import events_of_lines, offsets_in_line
 from tpu_profile_plugin.analysis.common.reasons import NO_ALLOCATIONS_IN_PYTORCH, Reason
-from tpu_profile_plugin.analysis.memory.allocations import INVALID, MemoryPeak, TextColumn, memory_peak
+from tpu_profile_plugin.analysis.memory.allocations import MemoryPeak, memory_peak
 from tpu_profile_plugin.columns import EventFilter
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.errors import BadRequest, NoData
-from tpu_profile_plugin.run.catalogue.memory import LIVE, MODULES, TIMELINE
+from tpu_profile_plugin.run.catalogue.memory import LIVE, MODULES, TIMELINE, known_texts, op_name, op_names
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.memory import host_allocations
 from tpu_profile_plugin.run.run import Run
@@ -27,10 +27,6 @@ MAX_ALLOCATORS = 4096
 
 _TPU = "/device:TPU:"
 _MODULES = "XLA Modules"
-_NO_TEXT = ("(null)", INVALID, "unknown")
-"""Texts for "none" that runtimes record."""
-_OPS = {"unused preallocated device memory": "Allocated before or not recorded"}
-"""Names of memory that belongs to no recorded allocation, as in the chart of memory over time."""
 
 
 @dataclass(frozen=True)
@@ -149,25 +145,8 @@ def recorded_allocations(run: Run, *, since_recording: bool) -> Recorded:
 
 
 def _memory(name: str, found: MemoryPeak) -> AllocatorMemory:
-    rows = found.rows.take(found.timeline)
-    sign = np.where(rows.allocates, 1, -1)
-    timeline = {
-        "time": rows.time_ps,
-        "event": ["allocation" if allocates else "deallocation" for allocates in rows.allocates.tolist()],
-        "requested": sign * rows.requested,
-        "allocation": sign * rows.allocated,
-        "op": _ops(rows.op),
-        "step": rows.step.tolist(),
-        "region": _known(rows.region),
-        "dtype": _known(rows.data_type),
-        "shape": _known(rows.shape),
-        "used": rows.in_use,
-        "stack": rows.stack,
-        "heap": rows.heap,
-        "free": rows.free,
-        "fragmentation": rows.fragmentation,
-    }
-    return AllocatorMemory(name, _peak(found), Table(TIMELINE, timeline), _live(found))
+    timeline = Table.of(TIMELINE, found.rows.take(found.timeline))
+    return AllocatorMemory(name, _peak(found), timeline, _live(found))
 
 
 def _peak(found: MemoryPeak) -> AllocatorPeak:
@@ -191,8 +170,8 @@ def _live(found: MemoryPeak) -> Table:
     listed = []
     recorded = found.rows.take([row for row in found.active if row >= 0])
     columns = (
-        *(_ops(recorded.op), recorded.allocated.tolist(), recorded.requested.tolist()),
-        *(_known(recorded.region), _known(recorded.data_type), _known(recorded.shape)),
+        *(op_names(recorded.op), recorded.allocated.tolist(), recorded.requested.tolist()),
+        *(known_texts(recorded.region), known_texts(recorded.data_type), known_texts(recorded.shape)),
     )
     allocations = zip(*columns, strict=True)
     for row, count in zip(found.active, found.count, strict=True):
@@ -200,20 +179,10 @@ def _live(found: MemoryPeak) -> Table:
             op, allocated, requested, *texts_ = next(allocations)
         else:
             special = found.special[-1 - row]
-            op, allocated, requested = _OPS.get(special.name, special.name), special.bytes, special.bytes
+            op, allocated, requested = op_name(special.name), special.bytes, special.bytes
             texts_ = [special.region, None, None]
         listed.append((op, allocated, requested, count, *texts_))
     return Table(LIVE, list(zip(*listed, strict=True)) or [[] for _ in LIVE])
-
-
-def _known(column: TextColumn) -> list[str | None]:
-    texts_ = [None if text in ("", *_NO_TEXT) else text for text in column.texts]
-    return [texts_[code] for code in column.code.tolist()]
-
-
-def _ops(column: TextColumn) -> list[str | None]:
-    """Names of ops, without PyTorch's mark of its framework."""
-    return [text and _OPS.get(text, text.removesuffix(":PyTorch")) for text in _known(column)]
 
 
 def _lacks(facts: RunFacts) -> Reason | None:

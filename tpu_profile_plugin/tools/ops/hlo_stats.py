@@ -8,14 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.attribution import hlo_name
-from tpu_profile_plugin.analysis.common.op_names import is_outside_compilation
-from tpu_profile_plugin.analysis.ops.op_tables import OpRecords, is_rematerialized
-from tpu_profile_plugin.analysis.ops.rates import Resource, divide, rates
 from tpu_profile_plugin.analysis.ops.tree import rows_of
-from tpu_profile_plugin.analysis.summary.op_summary import OpSummary, supported_peaks
-from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.analysis.summary.op_summary import OpSummary
 from tpu_profile_plugin.run.catalogue.ops import HLO_STATS
+from tpu_profile_plugin.run.figures.ops import OpRows
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tables.table import Table
@@ -27,11 +23,9 @@ from tpu_profile_plugin.tools.common.ops import (
     measured,
     op_notes,
     over_cores,
-    source_columns,
 )
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
-from tpu_profile_plugin.units import PS_PER_US
 
 MEASURED = (
     *("dma_stall_percent", "model_flop_rate", "normalized_flop_rate", "measured_memory_bw", "hbm_bw"),
@@ -73,73 +67,26 @@ def build(run: Run, query: Query) -> HloStats:
 
 
 def op_cells(summary: OpSummary) -> dict[str, Any]:
-    """The columns of a summary's ops by id; the ops that SparseCores ran for an op follow it."""
+    """The columns of a summary's ops by id; the ops that SparseCores ran for an op follow it, with share 0."""
     records = summary.records
     rows = rows_of(records)
-    data = _columns(summary, records, rows, total_ps=records.table.total_ps)
+    data = _columns(OpRows(records, rows, summary=summary, total_ps=records.table.total_ps))
     if not records.inner:
         return data
     parts, position = [data], [np.arange(len(rows))]
     for i, row in enumerate(rows.tolist()):
         inside = records.inside(row)
         if inside is not None:
-            within = rows_of(inside)
-            parts.append(_columns(summary, inside, within, parent=records.table.name[row]))
+            within = OpRows(inside, rows_of(inside), summary=summary, parent=records.table.name[row])
+            parts.append(_columns(within))
             position.append(np.full(len(within), i))
     order = np.argsort(np.concatenate(position), kind="stable").tolist()
     joined = {name: list(chain.from_iterable(part[name] for part in parts)) for name in data}
     return {name: [values[row] for row in order] for name, values in joined.items()}
 
 
-def _columns(
-    summary: OpSummary, records: OpRecords, rows: I64, *, total_ps: int = 0, parent: str = ""
-) -> dict[str, Any]:
-    """The columns for the given rows in order; SparseCore ops with a `parent` have rank and share 0."""
-    table, indices = records.table, rows.tolist()
-    time, self_time, runs = (c[rows].astype(np.float64) for c in (table.time_ps, table.self_ps, table.occurrences))
-    rate = rates(
-        time, table.flops[rows], table.model_flops[rows], table.bytes[rows], records.traffic[rows],
-        supported_peaks(summary), summary.hardware, records.has_traffic[rows],
-    )  # fmt: skip
-    share = self_time / total_ps * 100.0 if total_ps else np.zeros(len(indices))
-    return {
-        "rank": [0] * len(indices) if parent else range(1, len(indices) + 1),
-        "program_id": [str(table.module[i]) for i in indices],
-        "category": [table.category[i] for i in indices],
-        "hlo_op_name": [hlo_name(records.expression(i)) for i in indices],
-        "hlo_op_expression": [records.expression(i) for i in indices],
-        "tf_op_name": [table.provenance[i] for i in indices],
-        "occurrences": runs,
-        "total_time": time / PS_PER_US,
-        "avg_time": time / PS_PER_US / runs,
-        "total_self_time": self_time / PS_PER_US,
-        "avg_self_time": self_time / PS_PER_US / runs,
-        "total_self_time_percent": share,
-        "cumulative_total_self_time_percent": np.cumsum(share),
-        "dma_stall_percent": divide(records.stall_ps[rows], time),
-        "model_flop_rate": rate.model_flops,
-        "normalized_flop_rate": rate.flops,
-        "measured_memory_bw": rate.bandwidth,
-        "hbm_bw": rate.memory[Resource.HBM],
-        "cmem_read_bw": rate.memory[Resource.CMEM_READ],
-        "cmem_write_bw": rate.memory[Resource.CMEM_WRITE],
-        "operational_intensity": rate.intensity,
-        "bound_by": [resource.value for resource in rate.bound],
-        "hlo_rematerialization": [
-            _yes(is_rematerialized(records.text[i].expression, table.provenance[i])) for i in indices
-        ],
-        "outside_compilation": [
-            _yes(is_outside_compilation(table.provenance[i], records.text[i].expression)) for i in indices
-        ],
-        **source_columns([records.text[i] for i in indices]),
-        "core_type": [records.text[i].core for i in indices],
-        "parent_op_name": [parent] * len(indices),
-        "vdd_energy": records.energy[rows],
-    }
-
-
-def _yes(value: bool) -> str:
-    return "Yes" if value else "No"
+def _columns(ops: OpRows) -> dict[str, Any]:
+    return {column.id: column.value(ops) for column in HLO_STATS if column.id != "busy_share"}
 
 
 TOOL = Tool(

@@ -18,7 +18,6 @@ from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.common.ops import measured
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
-from tpu_profile_plugin.units import NS_PER_US
 
 
 @dataclass(frozen=True)
@@ -43,28 +42,15 @@ def build(run: Run, query: Query) -> KernelStats:
 def kernel_cells(run: Run) -> dict[str, Any]:
     """The columns of the kernels by id, 0 for unknown properties of a launch."""
     rows = combine_kernel_rows(run.map_hosts(host_kernels))
-    kernels = [row.kernel for row in rows]
     inputs = run_op_inputs(run)
     total_ns = sum(row.total_ns for row in rows)
     cells: dict[str, Any] = {
-        "rank": range(1, len(rows) + 1),
-        "kernel_name": [kernel.name for kernel in kernels],
-        "share": [row.total_ns / total_ns if total_ns else None for row in rows],
-        "registers_per_thread": [kernel.registers for kernel in kernels],
-        "shmem_bytes": [kernel.static_shared + kernel.dynamic_shared for kernel in kernels],
-        "block_dim": [",".join(map(str, kernel.block)) for kernel in kernels],
-        "grid_dim": [",".join(map(str, kernel.grid)) for kernel in kernels],
-        "occupancy_pct": [row.occupancy for row in rows],
-        "is_op_tensor_core_eligible": [kernel.eligible for kernel in kernels],
-        "is_kernel_using_tensor_core": [kernel.uses_tensor_core for kernel in kernels],
-        "op_name": [kernel.op for kernel in kernels],
-        "occurrences": [row.runs for row in rows],
-        "total_duration_us": [row.total_ns / NS_PER_US for row in rows],
-        "avg_duration_us": [row.total_ns // row.runs / NS_PER_US for row in rows],
-        "min_duration_us": [row.min_ns / NS_PER_US for row in rows],
-        "max_duration_us": [row.max_ns / NS_PER_US for row in rows],
+        column.id: [column.value(row) for row in rows] for column in KERNELS if column.id not in ("rank", "share")
     }
+    cells["rank"] = range(1, len(rows) + 1)
+    cells["share"] = [row.total_ns / total_ns if total_ns else None for row in rows]
     if inputs:
+        kernels = (row.kernel for row in rows)
         types = (dtype_of(inputs[each.op].types if each.op in inputs else "", each.name) for each in kernels)
         cells["dtype"] = list(types)
     return cells

@@ -9,12 +9,13 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import device_planes
 from tpu_profile_plugin.analysis.environment.environment import Hardware
-from tpu_profile_plugin.analysis.ops.rates import Rates, Resource, peak_gib
+from tpu_profile_plugin.analysis.ops.rates import Resource, peak_gib
 from tpu_profile_plugin.analysis.steps.step_ops import StepWork, merged_step_work, step_ops
 from tpu_profile_plugin.analysis.steps.step_table import StepTable
 from tpu_profile_plugin.analysis.summary.host_summary import may_have_groups
 from tpu_profile_plugin.analysis.summary.op_summary import Ops, OpSummary, Programs, Roofline, roofline, supported_peaks
-from tpu_profile_plugin.run.catalogue.ops import ROOFLINE
+from tpu_profile_plugin.run.catalogue.ops import MEMORY_IDS, RATES, ROOFLINE, ROOFLINE_OF_OPS, memory_name
+from tpu_profile_plugin.run.figures.ops import OpRows
 from tpu_profile_plugin.run.figures.summary import Diagnostics, groups_of, host_summary, run_diagnostics, step_warnings
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
@@ -28,15 +29,11 @@ from tpu_profile_plugin.tools.common.ops import (
     measured,
     op_notes,
     over_cores,
-    source_columns,
 )
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import GIB, GIGA, PS_PER_US
 
-_MEMORIES = (Resource.HBM, Resource.CMEM_READ, Resource.CMEM_WRITE, Resource.VMEM_READ, Resource.VMEM_WRITE)
-MEMORY_IDS = {memory: memory.value.lower().replace(" ", "_") for memory in _MEMORIES}
-"""Prefix of the columns of each memory."""
 _EFFICIENCIES = ("roofline_efficiency", "compute_efficiency", "max_mem_bw_utilization")
 NOT_ON_GPU = frozenset({"dma_stall_percent"}) | {
     f"{memory}_{what}"
@@ -123,7 +120,7 @@ def build(run: Run, query: Query) -> RooflineModel:
     peaks = supported_peaks(summary)
     gflops = peaks.tera_flops * 1000.0
     memories = [
-        RoofMemory(name, "Shared memory / L1" if gpu and name == "vmem_write" else _words(memory), peak, ridge)
+        RoofMemory(name, "Shared memory / L1" if gpu and name == "vmem_write" else memory_name(memory), peak, ridge)
         for memory, name in MEMORY_IDS.items()
         if (peak := peak_gib(peaks, memory, summary.hardware)) > 0 and (ridge := gflops / (peak * GIB / GIGA)) > 0
         if not gpu or memory in (Resource.HBM, Resource.VMEM_WRITE)
@@ -161,12 +158,6 @@ def build(run: Run, query: Query) -> RooflineModel:
         ],
         notes=notes,
     )
-
-
-def _words(memory: Resource) -> str:
-    """The name of a memory: "HBM", "CMEM read"."""
-    name, _, direction = memory.value.partition(" ")
-    return f"{name} {direction.lower()}".rstrip()
 
 
 def roofline_rows(run: Run, query: Query) -> RooflineRows:
@@ -230,7 +221,7 @@ class _Rows:
         zero = np.zeros(count)
         self._extend(
             count,
-            programs.rates,
+            programs,
             step=labels,
             category="Program",
             operation="Program",
@@ -245,63 +236,30 @@ class _Rows:
         )
 
     def _ops(self, roof: Roofline) -> None:
-        records, table, ops = self.summary.records, self.summary.records.table, roof.ops
-        rows = ops.rows.tolist()
-        time, self_time = table.time_ps[ops.rows] / PS_PER_US, table.self_ps[ops.rows] / PS_PER_US
-        runs = table.occurrences[ops.rows]
+        ops = OpRows(self.summary.records, roof.ops.rows)
+        cells = {column.id: column.value(ops) for column in ROOFLINE_OF_OPS}
         total = float(roof.total.time_ps[0]) / PS_PER_US or 1.0
         self._extend(
-            len(rows),
-            ops.rates,
+            len(ops),
+            roof.ops,
             step="Total",
-            rank=np.arange(1.0, len(rows) + 1),
-            category=[table.category[i] or "unknown" for i in rows],
-            operation=[table.name[i] for i in rows],
-            occurrences=runs,
-            total_time=time,
-            avg_time=time / runs,
-            total_self_time=self_time,
-            avg_self_time=self_time / runs,
-            total_self_time_percent=self_time / total,
-            cumulative_total_self_time_percent=np.cumsum(self_time / total),
-            dma_stall_percent=self._stalls(ops),
-            total_time_in_percentage=time / total,
-            hlo_module_id=[str(table.module[i]) for i in rows],
-            **source_columns([records.text[i] for i in rows]),
+            rank=np.arange(1.0, len(ops) + 1),
+            category=[category or "unknown" for category in ops.of(ops.table.category)],
+            total_self_time_percent=cells["total_self_time"] / total,
+            cumulative_total_self_time_percent=np.cumsum(cells["total_self_time"] / total),
+            total_time_in_percentage=cells["total_time"] / total,
+            **cells,
         )
 
-    def _stalls(self, ops: Ops) -> Any:
-        time = self.summary.records.table.time_ps[ops.rows]
-        stall = self.summary.records.stall_ps[ops.rows]
-        return np.divide(stall, time, out=np.zeros(len(time)), where=time > 0)
-
-    def _extend(self, count: int, rate: Rates, **columns: Any) -> None:
-        """Appends `count` rows; a text is repeated in all of them."""
+    def _extend(self, count: int, figure: Programs | Ops, **columns: Any) -> None:
+        """Appends `count` rows, with the rates of programs or ops; a text is repeated in all of them."""
+        rates = {column.id: column.value(figure) for column in RATES}
         cores = self.summary.environment.device_cores
         columns["total_time_per_core"] = columns["total_time"] / cores
         columns["include_infeed_outfeed"] = [self.transfers] * count
-        for name, values in {**columns, **_rate_cells(rate)}.items():
+        for name, values in {**columns, **rates}.items():
             listed = [values] * count if isinstance(values, str) else getattr(values, "tolist", lambda v=values: v)()
             self.cells[name].extend(listed)
-
-
-def _rate_cells(rate: Rates) -> dict[str, Any]:
-    cells: dict[str, Any] = {
-        "measured_flop_rate": rate.flops,
-        "model_flop_rate": rate.model_flops,
-        "measured_memory_bw": rate.bandwidth,
-        "operational_intensity": rate.intensity,
-        "bottleneck_operational_intensity": rate.bound_intensity,
-        "bound_by": [resource.value for resource in rate.bound],
-        "optimal_flop_rate": rate.optimal_flops,
-        "roofline_efficiency": rate.efficiency,
-        "compute_efficiency": rate.compute_share,
-        "max_mem_bw_utilization": rate.best_memory_share,
-    }
-    for memory, name in MEMORY_IDS.items():
-        cells[f"{name}_bw"] = rate.memory[memory]
-        cells[f"{name}_operational_intensity"] = rate.memory_intensity[memory]
-    return cells
 
 
 TOOL = Tool(

@@ -11,10 +11,11 @@ from builders.asked import ask, rows
 
 from tpu_profile_plugin.analysis.attribution import split_source
 from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
-from tpu_profile_plugin.analysis.ops.op_tables import HBM, READ, VMEM, WRITE, OpText, is_transfer, no_traffic
+from tpu_profile_plugin.analysis.ops.op_tables import HBM, READ, VMEM, WRITE, OpRecords, OpText, is_transfer, no_traffic
 from tpu_profile_plugin.analysis.ops.rates import Resource, divide, rates
 from tpu_profile_plugin.compat.xprof.tables import source_cell
-from tpu_profile_plugin.tools.common.ops import source_columns
+from tpu_profile_plugin.run.catalogue.ops import OPS
+from tpu_profile_plugin.run.figures.ops import OpRows
 from tpu_profile_plugin.tools.ops import framework_op_stats, hlo_stats, op_profile
 from tpu_profile_plugin.tools.ops.roofline_model import TOOL as ROOFLINE
 from tpu_profile_plugin.tools.summary.overview_page.tool import TOOL as OVERVIEW
@@ -386,8 +387,9 @@ def test_what_moves_data_to_and_from_the_device() -> None:
     ],
 )
 def test_source_cells(text: OpText, cell: str) -> None:
-    columns = source_columns([text])
-    assert source_cell(columns["source_info"][0], columns["source_stack"][0]) == cell
+    ops = OpRows(OpRecords(text=(text,)), np.array([0]))
+    (place,), (stack,) = (OPS.column(id_).value(ops) for id_ in ("source_info", "source_stack"))
+    assert source_cell(place, stack) == cell
 
 
 def test_sources() -> None:
