@@ -19,6 +19,7 @@ import tpu_profile_plugin
 from tpu_profile_plugin.tools import registry
 
 TESTS = Path(__file__).parents[1]
+US = 10**6
 ASK = """
 import json, sys
 from pathlib import Path
@@ -193,6 +194,38 @@ def test_a_tool(copy: Copy, tmp_path: Path) -> None:
     guide = copy.package.parent / "docs/user/guide.md"
     guide.write_text(guide.read_text() + "\n## Event names\n\nTool id: `event_names`\n\nCounts names.\n")
     copy.check("tests/unit/test_docs.py", "-k", "every_tool")
+
+
+COLUMN = """
+    numbers("mean_ps", "Mean", "ps", "Mean time of a run.", lambda ops: ops.time_ps / ops.of(ops.table.occurrences)),
+    # Runs and times, of pages.
+"""
+
+
+def test_a_column(copy: Copy, tmp_path: Path) -> None:
+    module = "run/catalogue/ops.py"
+    copy.edit(module, "    # Runs and times, of pages.\n", COLUMN.lstrip("\n"))
+    copy.edit(module, '"dma_stall_ps", "device_ps"),', '"dma_stall_ps", "device_ps", "mean_ps"),')  # SQL
+    copy.edit(module, '*("parent_op_name", "vdd_energy"),', '*("parent_op_name", "vdd_energy", "mean_ps"),')  # the page
+    logs = tmp_path / "logs"
+    shutil.copytree(TESTS.parent / "demo" / "jax_mlp", logs)
+    (run,) = (folder.name for folder in (logs / "plugins" / "profile").iterdir())
+
+    tool = f"run={run}&tag=hlo_stats&backend=cpu"
+    page, xprof = copy.requests(logs, f"page?{tool}", f"data?{tool}")
+    columns = {column["id"]: column for column in page["ops"]["columns"]}
+    assert (columns["mean_ps"]["label"], columns["mean_ps"]["help"]) == ("Mean", "Mean time of a run.")
+    mean_ps = dict(zip(columns["hlo_op_name"]["values"], columns["mean_ps"]["values"], strict=True))
+    assert list(mean_ps.values()) == pytest.approx([time * US for time in columns["avg_time"]["values"]])
+    assert "mean_ps" not in [column["id"] for column in xprof["cols"]]
+    assert '"Mean"' in copy.command("tools", str(logs), "--tool", "hlo_stats", "--format", "csv")
+    queried = copy.command("query", "--logdir", str(logs), "--format", "csv", "SELECT name, mean_ps FROM ops")
+    in_sql = dict(line.split(",") for line in queried.splitlines()[1:])
+    assert mean_ps
+    assert {name: float(in_sql[name]) for name in mean_ps} == mean_ps
+    assert "mean_ps" in copy.command("query", "--logdir", str(logs), "DESCRIBE ops")
+    documented = copy.python("-c", "from unit.sql.test_examples import page; print(*page(), sep='\\n')")
+    assert "| `mean_ps` | number | ps | Mean time of a run. |" in documented
 
 
 VERB = '''

@@ -320,9 +320,10 @@ class OpRows:
     def rates(self) -> Rates:
         """Rates of each row; there must be a summary."""
         assert self.summary is not None
-        columns = (self.table.flops, self.table.model_flops, self.table.bytes, self.records.traffic)
-        peaks, recorded = supported_peaks(self.summary), self.of(self.records.has_traffic)
-        return rates(self.time_ps.astype(np.float64), *map(self.of, columns), peaks, self.summary.hardware, recorded)
+        flops, model_flops, accessed = map(self.of, (self.table.flops, self.table.model_flops, self.table.bytes))
+        traffic, recorded = self.of(self.records.traffic), self.of(self.records.has_traffic)
+        time, peaks = self.time_ps.astype(np.float64), supported_peaks(self.summary)
+        return rates(time, flops, model_flops, accessed, traffic, peaks, self.summary.hardware, recorded)
 
 
 # The programs of a run by the time of their ops, as the op profile shows them.
