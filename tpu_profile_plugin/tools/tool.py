@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal, get_args, get_type_hints
 
 from tpu_profile_plugin.analysis.common.reasons import Reason
 from tpu_profile_plugin.run.facts import RunFacts
@@ -84,6 +84,7 @@ class Tool:
 
     @property
     def document(self) -> type[Document] | None:
-        """The class of the documents that `build` makes; None for another payload."""
+        """The class of the documents that `build` makes, perhaps beside files (`Raw`); None for another payload."""
         made = get_type_hints(self.build).get("return")
-        return made if isinstance(made, type) and issubclass(made, Document) else None
+        classes = [cls for cls in (made, *get_args(made)) if isinstance(cls, type) and issubclass(cls, Document)]
+        return next((cls for cls in classes if cls is not Document), None)

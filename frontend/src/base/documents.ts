@@ -130,6 +130,20 @@ export interface Check {
   readonly help: string;
 }
 
+/** Events of collectives, an entry of each member per event, ordered by device, kind, iteration and time. */
+export interface CollectiveParts {
+  /** Number of the TPU. */
+  readonly device: readonly number[];
+  /** Run id of the module, of 64 bits. */
+  readonly run: readonly string[];
+  /** Position in the names of the host. */
+  readonly rendezvous: readonly number[];
+  /** Position in the kinds of the timeline. */
+  readonly kind: readonly number[];
+  readonly begin_ps: readonly number[];
+  readonly end_ps: readonly number[];
+}
+
 /** Collectives, steps, devices, clocks and launches of the chosen hosts; times are whole picoseconds. */
 export interface Communication {
   /** One row per collective, most exposed time without waits first, as findings rank them. */
@@ -318,6 +332,16 @@ export interface HostPythonStacks {
   readonly self_ps: readonly number[];
 }
 
+/** The collectives of a host in parts. */
+export interface HostTransfers {
+  readonly host: string;
+  /** Of the rendezvous. */
+  readonly names: readonly string[];
+  readonly parts: CollectiveParts;
+  /** Positions of the parts where each flow between them begins, and where it ends. */
+  readonly flows: readonly [readonly number[], readonly number[]];
+}
+
 /** Code of a host that idle time is attributed to. */
 export interface IdleCause {
   readonly name: string;
@@ -403,6 +427,16 @@ export interface Loss {
   readonly offset: number | null;
   /** What to do about it; "" if the message says so. */
   readonly remedy: string;
+}
+
+/** Collectives between slices. */
+export interface Megascale {
+  /** One row per rendezvous, by its first run; times are averages over the runs, in whole us. */
+  readonly collectives: TableData;
+  /** With `timeline=true`. */
+  readonly timeline: TransferTimeline | null;
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** Memory of a kind, or of a region, op or step. */
@@ -816,6 +850,13 @@ export interface TimePart {
   readonly share: number | null;
 }
 
+/** The parts of the collectives on all TPUs, and the flows between them. */
+export interface TransferTimeline {
+  /** Ops of the TPU, and begins and ends of copies between device and host. */
+  readonly kinds: readonly string[];
+  readonly hosts: readonly HostTransfers[];
+}
+
 /** Achieved and peak work of the units of TPUs. */
 export interface Utilization {
   /** One row per sample, core and unit, host after host. */
@@ -846,6 +887,7 @@ export interface Documents {
   readonly framework_op_stats: FrameworkOpStats;
   readonly hlo_stats: HloStats;
   readonly inference_profile: InferenceProfile;
+  readonly megascale_stats: Megascale;
   readonly kernel_utilization: KernelUtilization;
   readonly smart_suggestion: RunFindings;
   readonly utilization_viewer: Utilization;

@@ -9,8 +9,9 @@ from builders.answers import answer, rows
 from builders.profiles import megascale_profiles
 
 from tpu_profile_plugin.analysis.megascale.collectives import transmitted
+from tpu_profile_plugin.compat.xprof.megascale_stats import bytes_text
 from tpu_profile_plugin.run.facts import RunFacts
-from tpu_profile_plugin.tools.fleet.megascale_stats import TOOL, bytes_text
+from tpu_profile_plugin.tools.fleet.megascale_stats import TOOL
 
 STORED = json.loads((Path(__file__).parents[2] / "golden" / "xprof_megascale" / "megascale_stats.json").read_text())
 HOST = megascale_profiles.two_steps()
@@ -45,6 +46,25 @@ def test_slack_is_what_lies_between_without_sends_and_receives() -> None:
         0.159,
         2,
     ]
+
+
+def test_the_page_has_the_time_of_recv_and_no_bandwidth_without_slack() -> None:
+    """XProf's time of the recv op is a million times smaller, and its bandwidth without slack a number."""
+    text = HOST.replace("15us +1us recv", "15us +2us recv")
+    ours, xprofs = answer(TOOL, text, page=True)["collectives"], answer(TOOL, text)[0]
+    assert max(value for (value,) in rows(ours, "recv_ms")) > 0
+    assert {value for (value,) in rows(xprofs, "recv_stall")} == {0}
+    needed = [value for (value,) in rows(xprofs, "required_bandwidth")]
+    assert [value for (value,) in rows(ours, "required_gbps")] == [
+        None if value == 2**31 - 1 else value for value in needed
+    ]
+    same = {
+        "slack_ms": "slack_time",
+        "stall_ms": "stall_duration",
+        "total_stall_ms": "total_stall",
+        "runs": "occurrences",
+    }
+    assert rows(ours, *same) == rows(xprofs, *same.values())
 
 
 def test_ops_outside_of_modules_and_without_a_program_are_left_out() -> None:
@@ -85,7 +105,7 @@ def test_availability() -> None:
 
 def test_flows_go_from_send_to_copy_to_done() -> None:
     """The arrows of XProf's trace, and the ones to the recv-done, which XProf leaves without a source."""
-    found = answer(TOOL, HOST, timeline="true")
+    found = answer(TOOL, HOST, timeline="true", page=True)["timeline"]
     host, kinds = found["hosts"][0], found["kinds"]
     parts = host["parts"]
     first = [i for i, name in enumerate(parts["rendezvous"]) if host["names"][name] == "all_reduce_1"]
@@ -107,6 +127,6 @@ def test_flows_go_from_send_to_copy_to_done() -> None:
 
 def test_a_profile_without_the_runtime_has_the_flows_of_ops() -> None:
     text = HOST.partition('plane 3 "/device:CUSTOM:Megascale Trace"')[0]
-    host = answer(TOOL, text, timeline="true")["hosts"][0]
+    host = answer(TOOL, text, timeline="true", page=True)["timeline"]["hosts"][0]
     assert len(host["flows"][0]) == 12
-    assert answer(TOOL, 'plane 1 "/host:CPU"', timeline="true")["hosts"][0]["flows"] == [[], []]
+    assert answer(TOOL, 'plane 1 "/host:CPU"', timeline="true", page=True)["timeline"]["hosts"][0]["flows"] == [[], []]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from builders.logdirs import SMALL, write
+from builders.profiles import step_profiles
 from builders.servers import host_parts
 
 from tpu_profile_plugin.cache.profiles import ProfileCache
@@ -20,6 +21,8 @@ from tpu_profile_plugin.logdir import HostFile
 from tpu_profile_plugin.logdir.files import LocalFiles, read_host
 from tpu_profile_plugin.run.host import HostProfile, LocalThreads, Origin
 from tpu_profile_plugin.run.hosts import RunHosts
+from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.tools.fleet import pod_viewer
 from tpu_profile_plugin.workers import processes
 from tpu_profile_plugin.workers.executor import Executor, RemoteWorkers
 from tpu_profile_plugin.workers.processes import WorkerDied, WorkerNotStarted, Workers
@@ -124,6 +127,21 @@ def test_requests_that_come_together_share_one_visit_to_each_host(tmp_path):
     hosts = hosts_of(tmp_path, THREE)
     counts, names = asked_at_once(RemoteWorkers(Counting(), LocalThreads(1), 2, 1), hosts)
     assert counts == [len(one) for one in names] == [2, 2, 2]
+    assert sorted(visits) == sorted(host.file for host in hosts)
+
+
+def test_the_pod_viewer_reads_each_file_once(tmp_path):
+    visits = []
+
+    class Counting:
+        def execute(self, data, limit_s):
+            visits.append(pickle.loads(data).origin.file.name)
+            return run_task(data)
+
+    hosts = hosts_of(tmp_path, {"a": step_profiles.gpu(), "b": step_profiles.gpu()})
+    run = Run("r", hosts, executor=lambda _: RemoteWorkers(Counting(), LocalThreads(1), 2, 1))
+    pod = pod_viewer.build(run.needing(pod_viewer.TOOL.needs), pod_viewer.TOOL.query({}))
+    assert len(pod.steps.hosts) >= 2
     assert sorted(visits) == sorted(host.file for host in hosts)
 
 

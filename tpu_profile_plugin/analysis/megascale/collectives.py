@@ -154,7 +154,7 @@ def _participants(space: XSpace, plane: Plane, metadata: int) -> int:
 
 
 WRAP = 1 << 64
-_TIMES = ("slack_us", "observed_us", "stall_us", "send_us", "send_done_us", "recv_us", "recv_done_us")
+_TIMES = ("slack_us", "observed_us", "stall_us", "send_us", "send_done_us", "recv_us", "recv_done_us", "recv_s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +170,7 @@ class Collective:
       slack_us, observed_us, stall_us: averages over runs; observed: from the begin of the send to the end of the
         recv-done.
       send_us, send_done_us, recv_us, recv_done_us: average time of each op.
+      recv_s: average of the whole seconds of the recv op, which XProf takes for microseconds.
     """
 
     rendezvous: str
@@ -185,6 +186,7 @@ class Collective:
     send_done_us: int = 0
     recv_us: int = 0
     recv_done_us: int = 0
+    recv_s: int = 0
 
 
 def collectives(ops: SendRecvOps) -> tuple[Collective, ...]:
@@ -228,7 +230,7 @@ def _collectives(ops: SendRecvOps, group: I64, names: Sequence[str]) -> Iterable
     for name, code in (("send_us", SEND), ("send_done_us", SEND_DONE), ("recv_done_us", RECV_DONE), ("recv_us", RECV)):
         rows = last[code][done]
         times[name] = np.where(rows >= 0, ops.duration_ps[rows] // PS_PER_US, 0)
-    times["recv_us"] //= MEGA  # XProf divides the time of recv by a million twice
+    times["recv_s"] = times["recv_us"] // MEGA
     groups, first = np.unique(group[done], return_index=True)
     for rendezvous in groups[np.argsort(first)].tolist():
         mine = group[done] == rendezvous

@@ -4,11 +4,11 @@ import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, storeAt, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
+import { documentOf } from "../../api/client";
 import { ALL_HOSTS } from "../../api/types";
-import { asList, asTable, textsOf } from "../../api/payload/fields";
+import { textsOf } from "../../api/payload/fields";
 import { formatTime, plural } from "../../base/format";
 import type { TableData } from "../../base/table/table_data";
-import { hiding } from "../../base/table/transform";
 import { Card } from "../../widgets/content/card";
 import { Chart } from "../../widgets/chart/chart";
 import { SummaryBox } from "../../widgets/content/summary_box";
@@ -16,21 +16,16 @@ import { Picker } from "../../widgets/overlay/picker";
 import { Panel } from "../../widgets/status/panel";
 import { FitTable } from "../../widgets/table/fit_table";
 import { useLoad } from "../../widgets/status/use_load";
-import { headline, longest, shownTable, stallChart } from "./model";
+import { headline, longest, stallChart } from "./model";
 import { RunTimeline } from "./timeline";
-import { readRuns, runKey } from "./timeline_model";
+import { runKey, runsOf } from "./timeline_model";
 import type { Run } from "./timeline_model";
 
 const TRACE = "trace_viewer@";
-/** Columns that say nothing: XProf has them. */
-const HIDDEN = ["host_stall", "recv_stall"];
-
 function MegascalePage(page: PageProps) {
   const { run, tool, host, hosts, client } = page;
-  const params = { run, tag: tool.id, host: host ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) =>
-    asTable(asList(await client.json<unknown>("page", params, { signal }), "the tables")[0], "the table of collectives"),
-  );
+  const params = { run, host: host ?? undefined };
+  const answer = useLoad(JSON.stringify(params), (signal) => documentOf(client, "megascale_stats", params, { signal }));
   if (answer.data === null)
     return (
       <Pending
@@ -40,8 +35,8 @@ function MegascalePage(page: PageProps) {
         rows={12}
       />
     );
-  if (answer.data.rowCount === 0) return <WithoutTable page={page} />;
-  return <Content page={page} table={answer.data} />;
+  if (answer.data.collectives.rowCount === 0) return <WithoutTable page={page} />;
+  return <Content page={page} table={answer.data.collectives} />;
 }
 
 /** Without programs there are no rows, yet the trace may have ops and copies. */
@@ -66,12 +61,11 @@ function WithoutTable({ page }: { page: PageProps }) {
 
 function Content({ page, table }: { page: PageProps; table: TableData }) {
   const { run, host, state } = page;
-  const store = useMemo(() => hiding(storeAt(state, "t1"), HIDDEN), [state]);
-  const shown = useMemo(() => shownTable(table), [table]);
+  const store = useMemo(() => storeAt(state, "t1"), [state]);
   const chart = useMemo(() => stallChart(table), [table]);
   const { tone, title, sentences } = headline(table);
   const file = fileNameOf("megascale", run, host);
-  const worst = textsOf(table, "rendezvous_name", "the table of collectives")[longest(table)] ?? "";
+  const worst = textsOf(table, "rendezvous", "the table of collectives")[longest(table)] ?? "";
   return (
     <div class="tool-page">
       <div class="tool-page-body">
@@ -101,7 +95,7 @@ function Content({ page, table }: { page: PageProps; table: TableData }) {
             </>
           }
         >
-          <FitTable data={shown} most={480} title="Collectives" fileName={file} store={store} />
+          <FitTable data={table} most={480} title="Collectives" fileName={file} store={store} />
         </Card>
       </div>
     </div>
@@ -125,9 +119,12 @@ function PerfettoLink({ page: { run, tool, host, client } }: { page: PageProps }
 
 /** One run of a collective, of the one with the longest stall unless another is chosen. */
 function TimelineCard({ page, worst }: { page: PageProps; worst: string }) {
-  const { run, tool, host, client, state } = page;
-  const params = { run, tag: tool.id, host: host ?? undefined, timeline: "true" };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readRuns(await client.json<unknown>("page", params, { signal })));
+  const { run, host, client, state } = page;
+  const params = { run, host: host ?? undefined, timeline: "true" };
+  const answer = useLoad(JSON.stringify(params), async (signal) => {
+    const { timeline } = await documentOf(client, "megascale_stats", params, { signal });
+    return timeline === null ? [] : runsOf(timeline);
+  });
   const chosen = useKey(state, "collective");
   const runs: readonly Run[] = answer.data ?? [];
   const shown = runs.find((one) => runKey(one) === chosen) ?? runs.find(({ rendezvous }) => rendezvous === worst) ?? runs[0];

@@ -2,7 +2,8 @@
 import { render } from "preact";
 import { describe, expect, it } from "vitest";
 import { RunTimeline } from "./timeline";
-import { layout, readRuns, runKey } from "./timeline_model";
+import { layout, runsOf, runKey } from "./timeline_model";
+import type { TransferTimeline } from "../../base/documents";
 import type { Run } from "./timeline_model";
 
 const KINDS = [
@@ -15,7 +16,7 @@ const KINDS = [
   "HostToDevice START",
   "HostToDevice END",
 ];
-const ANSWER = {
+const ANSWER: TransferTimeline = {
   kinds: KINDS,
   hosts: [
     {
@@ -38,7 +39,7 @@ const ANSWER = {
 };
 
 describe("runs", () => {
-  const runs = readRuns(ANSWER);
+  const runs = runsOf(ANSWER);
 
   it("are parts of one collective in one run of a module, counted per device", () => {
     expect(runs.map(runKey)).toEqual(["reduce 1: h TPU 0", "gather 1: h TPU 0", "reduce 2: h TPU 0"]);

@@ -1,5 +1,5 @@
-// Runs of collectives between slices as lanes with bars and flows: decoding and layout. Pure.
-import { asDict, asList, asNumber, asText } from "../../api/payload/fields";
+// Runs of collectives between slices as lanes with bars and flows. Pure.
+import type { HostTransfers, TransferTimeline } from "../../base/documents";
 
 /** An op of the TPU, or a mark of a copy between host and device. */
 export interface Part {
@@ -20,30 +20,12 @@ export interface Run {
   flows: readonly (readonly [number, number])[];
 }
 
-const numbers = (value: unknown, what: string): number[] => asList(value, what).map((one) => asNumber(one, what));
-const texts = (value: unknown, what: string): string[] => asList(value, what).map((one) => asText(one, what));
+/** The runs of all collectives, by host, device and name, in the order of time. */
+export const runsOf = ({ kinds, hosts }: TransferTimeline): Run[] => hosts.flatMap((host) => runsOfHost(host, kinds));
 
-/** The runs of all collectives, by host, device and name, in the order of time; throws `bad_answer`. */
-export function readRuns(value: unknown): Run[] {
-  const answer = asDict(value, "the timeline");
-  const kinds = texts(answer["kinds"], "the kinds");
-  return asList(answer["hosts"], "the hosts").flatMap((one) => runsOf(asDict(one, "a host"), kinds));
-}
-
-function runsOf(found: Readonly<Record<string, unknown>>, kinds: readonly string[]): Run[] {
-  const host = asText(found["host"], "the name of a host");
-  const names = texts(found["names"], "the names of collectives");
-  const columns = asDict(found["parts"], "the parts");
-  const column = (id: string): number[] => numbers(columns[id], `the parts, ${id}`);
-  const [devices, codes, kind, begins, ends] = [
-    column("device"),
-    column("rendezvous"),
-    column("kind"),
-    column("begin_ps"),
-    column("end_ps"),
-  ];
-  const ids = texts(columns["run"], "the parts, run");
-  const [from = [], to = []] = asList(found["flows"], "the flows").map((side) => numbers(side, "the flows"));
+function runsOfHost({ host, names, parts, flows }: HostTransfers, kinds: readonly string[]): Run[] {
+  const { device: devices, rendezvous: codes, kind, begin_ps: begins, end_ps: ends, run: ids } = parts;
+  const [from, to] = flows;
   const groups = new Map<string, number[]>();
   ids.forEach((run, at) => {
     const key = `${devices[at]} ${codes[at]} ${run}`;
