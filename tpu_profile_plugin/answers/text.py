@@ -76,6 +76,11 @@ def _table(rows: list[dict[str, Any]], units: Mapping[str, str]) -> Iterator[str
     return aligned(columns)
 
 
+def in_markdown(text: str) -> str:
+    """Text without meaning for Markdown, on one line."""
+    return "".join(f"\\{char}" if char in "\\`*_[]<>#|" else char for char in " ".join(text.split()))
+
+
 def aligned(columns: Iterable[tuple[Sequence[str], bool]]) -> Iterator[str]:
     """The lines of a table: of each column the cells, the head first, and whether they are aligned to the right."""
     padded = []

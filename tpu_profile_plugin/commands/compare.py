@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from tpu_profile_plugin.answers.text import aligned
+from tpu_profile_plugin.answers.text import aligned, in_markdown
 from tpu_profile_plugin.commands.answer import define_shared, print_answer
 from tpu_profile_plugin.commands.losses import tell
 from tpu_profile_plugin.errors import BadRequest
@@ -77,8 +77,8 @@ def run(options: argparse.Namespace) -> int:
                 return status
         else:
             instead = _instead(related or related_runs(base_logdir, other), base.name) if comparison.caution else ""
-            write = as_markdown if options.format == "markdown" else _text
-            print("\n".join(write(comparison, base.name, other.name, instead)))
+            markdown = options.format == "markdown"
+            print("\n".join(lines(comparison, base.name, other.name, instead, markdown=markdown)))
             tell(base, other)
     if allowed is None:
         return 0
@@ -153,32 +153,25 @@ def _row(change: Contribution) -> tuple[str, ...]:
 _HEADS = ("What changed", "How", "ms per step", "Base, ms", "Run, ms", "Beyond noise")
 
 
-def _text(comparison: Comparison, base: str, run: str, instead: str = "") -> Iterator[str]:
-    yield f"{run} against {base}"
+def lines(comparison: Comparison, base: str, run: str, instead: str = "", *, markdown: bool = False) -> Iterator[str]:
+    """The difference as lines for a terminal, or of Markdown; `instead`: other runs, as a sentence."""
+    shown, gap = (in_markdown, [""]) if markdown else (str, [])
+    mark, item = ("**", "- ") if markdown else ("", "")
+    yield f"{mark}{shown(run)}{mark} against {mark}{shown(base)}{mark}"
+    yield from gap
     if comparison.caution:
-        yield comparison.caution + instead
-    yield comparison.headline.text
-    yield from comparison.notes
-    if comparison.changes:
-        columns = zip(_HEADS, *_rows(comparison), strict=True)
-        yield from aligned((column, place > 1) for place, column in enumerate(columns))
-
-
-def as_markdown(comparison: Comparison, base: str, run: str, instead: str = "") -> Iterator[str]:
-    """The difference as lines of Markdown."""
-    yield f"**{_escaped(run)}** against **{_escaped(base)}**"
-    yield ""
-    if comparison.caution:
-        yield f"**{_escaped(comparison.caution + instead)}**\n"
-    yield _escaped(comparison.headline.text) + "\n"
-    yield from (f"- {_escaped(note)}" for note in comparison.notes)
+        yield f"{mark}{shown(comparison.caution + instead)}{mark}"
+        yield from gap
+    yield shown(comparison.headline.text)
+    yield from gap
+    yield from (f"{item}{shown(note)}" for note in comparison.notes)
     if not comparison.changes:
         return
-    yield f"\n| {' | '.join(_HEADS)} |"
-    yield "| --- | --- | ---: | ---: | ---: | --- |"
-    for row in _rows(comparison):
-        yield f"| {' | '.join(_escaped(cell) for cell in row)} |"
-
-
-def _escaped(text: str) -> str:
-    return "".join(f"\\{char}" if char in "\\`*_[]<>|" else char for char in text)
+    yield from gap
+    if markdown:
+        yield f"| {' | '.join(_HEADS)} |"
+        yield "| --- | --- | ---: | ---: | ---: | --- |"
+        yield from (f"| {' | '.join(map(in_markdown, row))} |" for row in _rows(comparison))
+    else:
+        columns = zip(_HEADS, *_rows(comparison), strict=True)
+        yield from aligned((column, place > 1) for place, column in enumerate(columns))

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from tpu_profile_plugin.answers.text import in_markdown
 from tpu_profile_plugin.commands.losses import told, warn
 from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.units import duration
@@ -105,20 +106,26 @@ def as_text(run: str, hosts: int, findings: Findings, silent: bool) -> str:
 
 def as_markdown(run: str, hosts: int, findings: Findings, silent: bool, losses: Sequence[str] = ()) -> str:
     """For a pull request; names of the profile keep their characters. `losses`: sentences on what is not shown."""
-    lines = [f"## Profile {_plain(run)}", "", f"**{_plain(findings.headline.title)}**", "", *_facts(findings)]
-    lines += [line for text in losses for line in ("", f"> Problem: {_plain(text)}")]
+    lines = [f"## Profile {in_markdown(run)}", "", f"**{in_markdown(findings.headline.title)}**", "", *_facts(findings)]
+    lines += [line for text in losses for line in ("", f"> Problem: {in_markdown(text)}")]
     for number, cause in enumerate(findings.causes, start=1):
-        lines += ["", f"### {number}. {_plain(cause.title)}", "", _plain(_gain(cause, hosts, findings.base)), ""]
+        lines += [
+            "",
+            f"### {number}. {in_markdown(cause.title)}",
+            "",
+            in_markdown(_gain(cause, hosts, findings.base)),
+            "",
+        ]
         for proof in cause.evidence:
             page = f" (`{_page(proof).replace('`', chr(39))}`)" if proof.tool else ""
-            lines.append(f"- {_plain(proof.label)}: **{_plain(_value(proof))}**{page}")
-        lines += [f"- {_plain(op)}{f' at {_plain(place)}' if place else ''}" for op, place in _ops(cause)]
-        lines += ["", _plain(cause.advice)]
+            lines.append(f"- {in_markdown(proof.label)}: **{in_markdown(_value(proof))}**{page}")
+        lines += [f"- {in_markdown(op)}{f' at {in_markdown(place)}' if place else ''}" for op, place in _ops(cause)]
+        lines += ["", in_markdown(cause.advice)]
     if not findings.causes:
         lines += ["", "No finding."]
     for heading, rules in _silent(findings, silent):
         lines += ["", f"### {heading}", ""]
-        lines += [f"- {_plain(rule.looks_for)}: {_plain(silence.reason)}" for rule, silence in rules]
+        lines += [f"- {in_markdown(rule.looks_for)}: {in_markdown(silence.reason)}" for rule, silence in rules]
     return "\n".join(lines)
 
 
@@ -182,8 +189,3 @@ def _silent(findings: Findings, every: bool) -> Iterator[tuple[str, list[tuple[R
         rules = [(rule, silence) for rule, silence in findings.silent if silence.state == state]
         if rules and (every or state == "failed"):
             yield f"{len(rules)} {'check' if len(rules) == 1 else 'checks'} {heading}", rules
-
-
-def _plain(text: str) -> str:
-    """Text without meaning for Markdown, on one line."""
-    return "".join(f"\\{char}" if char in "\\`*_[]<>#|" else char for char in " ".join(text.split()))

@@ -36,12 +36,13 @@ def run(options: argparse.Namespace) -> int:
     """Writes the report; returns the exit status."""
     import tpu_profile_plugin
     from tpu_profile_plugin.export.write import write_file
+    from tpu_profile_plugin.report.collector import window_of
 
     if options.format == "html" and not options.output:
         raise BadRequest("An HTML report needs a file: -o report.html.")
     if options.format == "markdown" and (options.redact or options.window):
         raise BadRequest("--redact and --window have no effect on --format markdown.")
-    window = _window(options.window)
+    window = window_of(options.window)
     with closing(tpu_profile_plugin.open(options.logdir)) as logdir:
         chosen = logdir.run(options.run)
         base = logdir.run(options.base) if options.base else None
@@ -62,26 +63,15 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _window(text: str | None) -> tuple[float, float] | None:
-    """Begin and end in ms. Raises BadRequest."""
-    try:
-        begin, end = map(float, (text or "0,1").split(","))
-    except ValueError:
-        begin, end = 1.0, 0.0
-    if not 0 <= begin < end < float("inf"):
-        raise BadRequest(f"--window is begin and end in milliseconds, such as 120,150, not {text!r}.")
-    return (begin, end) if text else None
-
-
 def _markdown(run: OpenRun, base: OpenRun | None, link: str | None) -> Iterator[str]:
     """The findings, then what changed from the base."""
-    from tpu_profile_plugin.commands.compare import as_markdown as comparison
+    from tpu_profile_plugin.commands.compare import lines
     from tpu_profile_plugin.commands.explain import as_markdown as findings
 
     whole = run.on(None)
     yield findings(run.name, len(run.hosts), whole.findings(), silent=False, losses=told(run))
     if base is not None:
         yield "\n### What changed\n"
-        yield from comparison(whole.compare(base.on(None)), base.name, run.name)
+        yield from lines(whole.compare(base.on(None)), base.name, run.name, markdown=True)
     if link:
         yield f"\n[The whole report](<{link.replace('>', '%3E')}>): every page, with the timeline, in one file."

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from tpu_profile_plugin.errors import ProfileError
+from tpu_profile_plugin.errors import BadRequest, ProfileError
 from tpu_profile_plugin.tools import registry
+from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import PS_PER_MS
 
 TRACE = "trace_viewer@"
@@ -19,46 +20,24 @@ MOST_HOSTS = 4
 MOST_MODULES = 3
 """HLO modules whose memory is stored, those with the largest peaks."""
 
-_OP_PAGES = ("op_profile", "hlo_stats", "kernel_stats", "roofline_model")
-"""Tools whose pages show the ops of the CPU where no device ran any (`frontend/src/page/op_request.ts`)."""
 _OF_OPS = {"backend": "auto", "near_sources": "true"}
-
-_NEED_SERVER = {
-    "graph_viewer": "HLO graphs are drawn by a server: open the profile with tpu-profile serve.",
-    "query": "Queries are answered by a server: open the profile with tpu-profile serve.",
-    "compare": "This report was saved without a base to compare with.",
-}
+"""What pages of ops ask for (`frontend/src/page/op_request.ts`): the ops of the CPU where no device ran any."""
+_WITHOUT_BASE = "This report was saved without a base to compare with."
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A request of a page; `host` is "" for none."""
-
-    run: str
-    tag: str
-    host: str = ""
-    more: Mapping[str, str] = field(default_factory=dict)
-
-    def params(self) -> dict[str, str]:
-        """The parameters as the page sends them."""
-        host = {"host": self.host} if self.host else {}
-        return {"run": self.run, "tag": self.tag, **host, **self.more}
-
-
-def left_out(tool: str, *, compared: bool) -> str | None:
+def left_out(tool: Tool, *, compared: bool) -> str | None:
     """Why a report has no page of a tool; None if it has."""
-    return None if tool == "compare" and compared else _NEED_SERVER.get(tool)
+    return _WITHOUT_BASE if tool.compares and not compared else tool.needs_server or None
 
 
-def views(tool: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The further parameters of each view of a tool that is stored; `tool` as the route `run_info` describes it."""
-    choices = {param["name"]: param.get("choices") for param in tool["params"]}
-    of_ops = tool["id"] in _OP_PAGES
-    asked = {name: value for name, value in _OF_OPS.items() if of_ops and name in choices}
-    if tool["id"] == "compare":
+def views(tool: Tool) -> list[dict[str, str]]:
+    """The further parameters of each view of a tool that is stored."""
+    if tool.compares:
         return []  # asked once for the pair
-    groups = choices.get("group_by") or [None]
-    return [asked if group is None else {**asked, "group_by": group} for group in groups]
+    choices = {param.name: param.choices for param in tool.params}
+    asked = _OF_OPS if choices.keys() >= _OF_OPS.keys() else {}
+    groups = choices.get("group_by")
+    return [{**asked, "group_by": group} for group in groups] if groups else [{**asked}]
 
 
 Ask = Callable[[str, Mapping[str, str]], bytes]
@@ -66,6 +45,21 @@ Ask = Callable[[str, Mapping[str, str]], bytes]
 
 Window = tuple[float, float]
 """Begin and end in ms, on the axis of the trace viewer."""
+
+
+def window_of(text: str | None) -> Window | None:
+    """`BEGIN,END` in ms; None for no text. Raises BadRequest."""
+    if not text:
+        return None
+    try:
+        begin, end = map(float, text.split(","))
+    except ValueError:
+        begin, end = 1.0, 0.0
+    if not 0 <= begin < end < float("inf"):
+        message = f"A window is begin and end in milliseconds, such as 120,150, not {text[:80]!r}."
+        raise BadRequest(message, parameter="window")
+    return begin, end
+
 
 _MOST_DETAILS = 1000
 _FINEST = "1000000"
@@ -116,13 +110,13 @@ class Collector:
         for run in dict.fromkeys(name for name in (self._run, self._base) if name is not None):
             yield from self._of_run(run)
         if self._base is not None:
-            yield self._stored("page", {"run": self._run, "tag": "compare", "base": self._base})
+            yield self._page(self._run, "compare", base=self._base)
 
     def _of_run(self, run: str) -> Iterator[Stored]:
         info = self._json("run_info", {"run": run})
         shown = []
         for tool in info["tools"]:
-            reason = tool["reason"] or left_out(tool["id"], compared=self._base is not None)
+            reason = tool["reason"] or left_out(registry.find(tool["id"]), compared=self._base is not None)
             names = tool["host_names"]
             if reason is None and tool["id"] == TRACE:
                 names = names[:MOST_HOSTS]
@@ -140,33 +134,32 @@ class Collector:
                     modules = yield from self._modules(run, host)
                     yield self._made("module_list", {"run": run, "host": host}, ",".join(modules) or "NO_MODULE")
                 else:
-                    for view in views(tool):
-                        yield (answer := self._data(Request(run, tool["id"], host, view)))
+                    for view in views(registry.find(tool["id"])):
+                        yield (answer := self._page(run, tool["id"], host, **view))
                         if tool["id"] == "memory_profile" and answer.status == 200:
                             memories = [memory["id"] for memory in json.loads(answer.body)["memories"]]
                             yield from self._allocators(run, host, memories)
         for host in ("", *(tool["host_names"][0] for tool in shown[:1] if tool["host_names"])):
-            shown_host = "" if host == _ALL else host
-            yield self._data(Request(run, "smart_suggestion", shown_host, {}))
+            yield self._page(run, "smart_suggestion", "" if host == _ALL else host)
 
     def _modules(self, run: str, host: str) -> Generator[Stored, None, list[str]]:
         """The memory of the programs with the largest peaks; returns their names, the largest first."""
         place = {"run": run, "host": host, "format": "json"}
         found = []
         for name in self._json("module_list", place):
-            answer = self._data(Request(run, "memory_viewer", host, {"module_name": name}))
+            answer = self._page(run, "memory_viewer", host, module_name=name)
             peak = json.loads(answer.body).get("peakHeapMib", 0) if answer.status == 200 else 0
             found.append((peak, name, answer))
         found.sort(key=lambda one: (-one[0], one[1]))
         for _, name, answer in found[:MOST_MODULES]:
             yield answer
-            yield self._data(Request(run, "memory_over_time", host, {"module_name": name}))
+            yield self._page(run, "memory_over_time", host, module_name=name)
         return [name for _, name, _ in found[:MOST_MODULES]]
 
     def _allocators(self, run: str, host: str, names: Sequence[str]) -> Iterator[Stored]:
         """The memory of allocators over time, at their peaks."""
         for name in names[:MOST_MODULES]:
-            yield self._data(Request(run, "allocations_over_time", host, {"memory_id": name}))
+            yield self._page(run, "allocations_over_time", host, memory_id=name)
 
     def _timeline(self, run: str, host: str) -> Iterator[Stored]:
         """The boxes of one window at the finest resolution that a page draws, and what is known about its events."""
@@ -174,10 +167,10 @@ class Collector:
         place = {"run": run, "tag": TRACE, "host": host}
         part = {} if window is None else {"start_time_ms": repr(window[0]), "end_time_ms": repr(window[1])}
         asked = {**place, **part, "resolution": _FINEST, "format": "columns"}
-        yield self._as(self._key({**place, "format": "columns"}), "page", asked, _bounded)
+        yield self._asked({**place, "format": "columns"}, asked, _bounded)
         asked |= {"format": "details", "limit": str(_MOST_DETAILS)}
-        yield self._as(self._key({**place, "format": "details"}), "page", asked)
-        yield self._stored("page", {**place, "format": "gaps"})
+        yield self._asked({**place, "format": "details"}, asked)
+        yield self._page(run, TRACE, host, format="gaps")
 
     def _slowest_step(self, run: str, host: str) -> Window | None:
         """The slowest step and its neighbours; None without steps."""
@@ -193,24 +186,22 @@ class Collector:
         near = spans[max(0, slowest - 1) : slowest + 2]
         return near[0][0] / PS_PER_MS, max(begin + length for begin, length in near) / PS_PER_MS
 
-    def _data(self, request: Request) -> Stored:
-        return self._stored("page", request.params())
+    def _page(self, run: str, tag: str, host: str = "", **more: str) -> Stored:
+        """The answer for a page; `host` is "" for none."""
+        params = {"run": run, "tag": tag, **({"host": host} if host else {}), **more}
+        return self._asked(params, params)
 
-    def _stored(self, route: str, params: Mapping[str, str]) -> Stored:
-        return self._as(key_of(route, params, self._defaults), route, params)
-
-    def _as(
-        self, key: str, route: str, params: Mapping[str, str], change: Callable[[bytes], bytes] | None = None
+    def _asked(
+        self, sent: Mapping[str, str], asked: Mapping[str, str], change: Callable[[bytes], bytes] = bytes
     ) -> Stored:
+        """The answer to the parameters `asked`, changed, in place of that to those which the page sends."""
+        key = key_of("page", sent, self._defaults)
         try:
-            body = self._ask(route, params)
+            body = self._ask("page", asked)
         except ProfileError as error:
             facts = {"error": {"code": error.code, "message": error.message, "details": error.details}}
             return Stored(key, error.status, json.dumps(facts, default=str).encode())
-        return Stored(key, 200, body if change is None else change(body))
-
-    def _key(self, params: Mapping[str, str]) -> str:
-        return key_of("page", params, self._defaults)
+        return Stored(key, 200, change(body))
 
     def _made(self, route: str, params: Mapping[str, str], value: Any) -> Stored:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.cache.bodies import Body
-from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.server.http.answer import HTML, NEVER, Answer
 from tpu_profile_plugin.server.http.query import Query
 from tpu_profile_plugin.server.loading import load_tools
@@ -26,6 +25,9 @@ class ReportRoutes:
 
     def report(self, query: Query) -> Answer:
         """The report of `run`, compared with `base`, as a download; `window` is begin and end in ms."""
+        load_tools()
+        from tpu_profile_plugin.report.collector import window_of
+
         run = query.required("run")
         body = self.make(run, query.optional("base"), window_of(query.optional("window")))
         name = f'attachment; filename="profile_{_UNSAFE.sub("_", run)}.html"'
@@ -42,16 +44,3 @@ class ReportRoutes:
 
     def _ask(self, route: str, params: Mapping[str, str]) -> bytes:
         return self._routes[route](Query(params)).body.plain
-
-
-def window_of(text: str | None) -> tuple[float, float] | None:
-    """`BEGIN,END` in ms; None for no text. Raises BadRequest."""
-    if text is None:
-        return None
-    try:
-        begin, end = map(float, text.split(","))
-    except ValueError:
-        raise BadRequest("A window is BEGIN,END in milliseconds, as 120,150.", parameter="window") from None
-    if not 0 <= begin < end:
-        raise BadRequest("A window begins before it ends, and not before 0.", parameter="window")
-    return begin, end

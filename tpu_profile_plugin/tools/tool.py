@@ -53,6 +53,7 @@ class Tool:
       aliases: older ids of this tool.
       offered: False for a tool that answers requests but is never listed.
       compares: a request names a second run as `base`; it is `Query.base`.
+      needs_server: why a report, which has no server, lacks its page; "" for tools whose answers can be stored.
       extras: names of table properties and JSON members that XProf's answer lacks.
       without_run: the answer to parameters that need no run, None for others; None: every request needs one.
     """
@@ -70,6 +71,7 @@ class Tool:
     aliases: tuple[str, ...] = ()
     offered: bool = True
     compares: bool = False
+    needs_server: str = ""
     extras: Collection[str] = ()
     without_run: Callable[[Mapping[str, ParamValue]], Payload | None] | None = None
 

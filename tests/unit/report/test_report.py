@@ -136,7 +136,7 @@ def test_a_refused_answer_is_stored_as_its_error() -> None:
         return json.dumps(made[route]).encode()
 
     stored = {one.key: one for one in Collector(ask, "r", None, None).answers()}
-    one = stored['["page",["host","h"],["run","r"],["tag","hlo_stats"]]']
+    one = stored['["page",["backend","auto"],["host","h"],["near_sources","true"],["run","r"],["tag","hlo_stats"]]']
     assert (one.status, json.loads(one.body)["error"]["code"]) == (404, "op_not_found")
 
 
@@ -244,8 +244,8 @@ def test_the_command_writes_html_and_markdown(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["-o", "x.html", "--window", "5"], "--window is begin and end"),
-        (["-o", "x.html", "--window", "9,3"], "--window is begin and end"),
+        (["-o", "x.html", "--window", "5"], "A window is begin and end"),
+        (["-o", "x.html", "--window", "9,3"], "A window is begin and end"),
         ([], "needs a file"),
         (["--format", "markdown", "--redact"], "no effect on --format markdown"),
         (["-o", "x.html", "--base", "none/such"], "no run 'none/such'"),

@@ -32,4 +32,5 @@ TOOL = Tool(
     summary="SQL over events, steps, ops, collectives and allocations of one run or several.",
     build=build,
     hosts=HostChoice.ALL_ONLY,
+    needs_server="Queries are answered by a server: open the profile with tpu-profile serve.",
 )

@@ -200,6 +200,7 @@ TOOL = Tool(
     group="Ops",
     summary="The compiled HLO program as text and as a graph, whole or around an instruction.",
     build=build,
+    needs_server="HLO graphs are drawn by a server: open the profile with tpu-profile serve.",
     params=(
         *PARAMS,
         Param(
