@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.answers.text import aligned
 from tpu_profile_plugin.commands.losses import tell
+from tpu_profile_plugin.commands.parser import define_run
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.units import PS_PER_US
 
@@ -21,9 +22,7 @@ HELP = "list events of a run, or their sums per name, line or plane"
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
     parser.epilog = "planes, lines and event counts: tpu-profile tools LOGDIR --tool profile_contents --format csv"
-    parser.add_argument("logdir", help="a logdir or a .xplane.pb file")
-    parser.add_argument("run", nargs="?", help="the run (default: the newest)")
-    parser.add_argument("--host", help="one host (default: all)")
+    define_run(parser)
     for option, what in (("plane", "planes"), ("line", "lines"), ("name", "events")):
         parser.add_argument(f"--{option}", metavar="REGEX", help=f"only {what} whose name contains a match")
     parser.add_argument(

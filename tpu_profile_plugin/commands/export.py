@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from tpu_profile_plugin.commands.losses import tell
+from tpu_profile_plugin.commands.parser import define_run
 from tpu_profile_plugin.export import FORMS
 
 HELP = "write a run as files for other programs"
@@ -19,12 +20,10 @@ _QUIET_S = 1.0
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
     parser.epilog = "tables: events, steps, ops, collectives, allocations; their columns are in docs/user/programs.md"
-    parser.add_argument("logdir", help="a logdir or a .xplane.pb file")
-    parser.add_argument("run", nargs="?", help="the run (default: the newest)")
+    define_run(parser)
     parser.add_argument("--format", required=True, choices=tuple(FORMS), help="parquet and arrow: a file per table")
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="directory or file to write")
     parser.add_argument("--tables", metavar="NAMES", default="", help="tables to write, comma-separated (default: all)")
-    parser.add_argument("--host", help="one host (default: all)")
     parser.add_argument("--align", action="store_true", help="timelines: move the hosts' clocks to the first one's")
     parser.add_argument("--force", action="store_true", help="replace files that exist")
 

@@ -69,6 +69,14 @@ def _id(name: str) -> str:
     return name.rpartition("/")[2].lstrip("-").replace("-", "_").lower()
 
 
+def define_run(parser: argparse.ArgumentParser, host: str | None = "one host (default: all)") -> None:
+    """Adds the arguments LOGDIR and RUN, and --host with this help unless it is None."""
+    parser.add_argument("logdir", metavar="LOGDIR", help="a logdir or a .xplane.pb file")
+    parser.add_argument("run", metavar="RUN", nargs="?", help="the run (default: the newest)")
+    if host is not None:
+        parser.add_argument("--host", help=host)
+
+
 COMPLETION_HELP = "print a completion script for a shell"
 _SHELLS = ("bash", "zsh", "fish")
 _PROGRAM, _FUNCTION = "tpu-profile", "_tpu_profile"

@@ -77,8 +77,9 @@ def _result(logdir: OpenLogdir, statement: str, options: argparse.Namespace) -> 
                 if doing := query.status().doing:
                     print(f"tpu-profile: {doing}", file=sys.stderr)
     except (QueryFailed, QueryRefused) as error:
-        place = ", ".join(f"{name} {error.details[name]}" for name in ("line", "column") if name in error.details)
-        raise type(error)(f"{error.message} ({place})" if place else error.message, **error.details) from None
+        from tpu_profile_plugin.answers.verbs.query import with_place
+
+        raise type(error)(with_place(error), **error.details) from None
     finally:
         query.cancel()  # Ctrl-C ends its process too
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.commands.losses import tell, told
+from tpu_profile_plugin.commands.parser import define_run
 from tpu_profile_plugin.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -21,8 +22,7 @@ HELP = "save a run as one HTML file that opens without a server"
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
     parser.epilog = "markdown: headline, findings and comparison, for a pull request"
-    parser.add_argument("logdir", help="a logdir or a .xplane.pb file")
-    parser.add_argument("run", nargs="?", help="the run (default: the newest)")
+    define_run(parser, host=None)
     parser.add_argument("--base", metavar="RUN", help="a run of the same logdir to compare with")
     parser.add_argument("--window", metavar="A,B", help="milliseconds of the timeline (default: the slowest step)")
     parser.add_argument("--redact", action="store_true", help="replace names of hosts, programs, files and scopes")

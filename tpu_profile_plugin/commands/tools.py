@@ -9,6 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.commands.losses import tell
+from tpu_profile_plugin.commands.parser import define_run
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.workers import EXECUTOR_HELP, parse_executor
 
@@ -20,10 +21,8 @@ HELP = "list the tools of a run, or print the answer of a tool"
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
-    parser.add_argument("logdir", help="a logdir or a .xplane.pb file")
-    parser.add_argument("run", nargs="?", help="the run (default: the newest)")
+    define_run(parser, host="one host (default: all; required if the tool shows one of several)")
     parser.add_argument("--tool", help="id of the tool (default: list all tools)")
-    parser.add_argument("--host", help="one host (default: all; required if the tool shows one of several)")
     parser.add_argument(
         "--param", action="append", default=[], metavar="NAME=VALUE", help="parameter of the tool; repeatable"
     )

@@ -36,9 +36,7 @@ def query(
     try:
         result = asked.logdir.sql(statement, runs, rows=limits.rows, seconds=limits.seconds)
     except (QueryFailed, QueryRefused) as error:
-        place = ", ".join(f"{name} {error.details[name]}" for name in ("line", "column") if name in error.details)
-        message = f"{error.message} ({place})" if place else error.message
-        raise type(error)(message, argument="statement", choices=[]) from None
+        raise type(error)(with_place(error), argument="statement", choices=[]) from None
     except QueryStopped as error:
         raise QueryStopped(error.message, argument="statement", choices=[]) from None
     except NotFound as error:
@@ -51,6 +49,12 @@ def query(
     base = {column.id: "as the statement computes it" for column in table.columns if column.unit == "%"}
     address = {"sql": statement, "ran": "1"} if len(statement) <= _MOST_IN_ADDRESS else {}
     return Answer(Link("query", {**address, "runs": runs}), facts, table, base, _further(statement))
+
+
+def with_place(error: QueryFailed | QueryRefused) -> str:
+    """The message, with line and column of the statement if they are known."""
+    place = ", ".join(f"{name} {error.details[name]}" for name in ("line", "column") if name in error.details)
+    return f"{error.message} ({place})" if place else error.message
 
 
 def _limits(rows: int, seconds: float) -> Limits:

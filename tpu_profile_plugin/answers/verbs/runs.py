@@ -10,6 +10,7 @@ from tpu_profile_plugin.answers.answer import Answer, Link, Next
 from tpu_profile_plugin.answers.runs import run_before
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import NoData
+from tpu_profile_plugin.opening import OpenLogdir, OpenRun
 from tpu_profile_plugin.run.catalogue.runs import RUNS
 from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import MS_PER_S
@@ -17,9 +18,7 @@ from tpu_profile_plugin.units import MS_PER_S
 
 def runs(asked: Asked, *, match: Annotated[str, "Only runs whose name contains this text."] = "") -> Answer:
     """The recordings of the logdir, the latest session first, with their hosts and size."""
-    found = [run for run in asked.logdir.runs() if match in run.name]
-    if not found:
-        raise NoData(f"No run has {match[:80]!r} in its name." if match else asked.logdir.why_no_run())
+    found = matching(asked.logdir, match)
     rows = {
         "id": [run.name for run in found],
         "hosts": [
@@ -27,7 +26,7 @@ def runs(asked: Asked, *, match: Annotated[str, "Only runs whose name contains t
             for run in found
         ],
         "size_bytes": [run.size for run in found],
-        "written": [_written(run.mtime_ms) for run in found],
+        "written": [written(run) for run in found],
         "problems": [" ".join(run.problems) for run in found],
     }
     further = [Next("overview", {"run": run.name}, "what the run is, and what limits it") for run in found[:3]]
@@ -36,8 +35,18 @@ def runs(asked: Asked, *, match: Annotated[str, "Only runs whose name contains t
     return Answer(Link(""), {"runs_found": len(found)}, Table(RUNS, rows, name="runs"), next=tuple(further))
 
 
-def _written(mtime_ms: int) -> str | None:
-    return datetime.fromtimestamp(mtime_ms / MS_PER_S).astimezone().isoformat(" ", "seconds") if mtime_ms else None
+def matching(logdir: OpenLogdir, text: str) -> list[OpenRun]:
+    """The runs whose name contains a text, the latest session first. Raises NoData without any."""
+    found = [run for run in logdir.runs() if text in run.name]
+    if not found:
+        raise NoData(f"No run has {text[:80]!r} in its name." if text else logdir.why_no_run())
+    return found
+
+
+def written(run: OpenRun) -> str | None:
+    """When the profiles of a run were last written, None when unknown."""
+    ms = run.mtime_ms
+    return datetime.fromtimestamp(ms / MS_PER_S).astimezone().isoformat(" ", "seconds") if ms else None
 
 
 VERB = verb(runs, needs=RUN, of_run=False)
