@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { makeClient } from "../api/client";
 import type { Finding } from "../base/documents";
-import { availableTool, evidenceKeys, findingsAbout, forgetFindings, knownFindings, loadFindings, showsFindings } from "./findings";
+import { availableTool, evidenceKeys, findingsAbout, forgetFindings, knownFindings, loadFindings } from "./findings";
 
 const finding = (id: string, tools: string[], hosts: string[] = []): Finding => ({
   id,
@@ -85,20 +85,11 @@ describe("views behind evidence", () => {
 
 describe("findings about a page", () => {
   const found = ANSWER;
-  const about = (tool: string, host: string | null = null) => findingsAbout(found, tool, host).map(({ id }) => id);
+  const about = (tools: string[], host: string | null = null) => findingsAbout(found, tools, host).map(({ id }) => id);
+  const OPS = ["op_profile", "hlo_stats"];
 
   it("have evidence there or on a related page, and concern the host", () => {
-    expect([about("time_budget"), about("op_profile"), about("memory_viewer")]).toEqual([["a"], ["b"], []]);
-    expect([about("hlo_stats", "h1"), about("hlo_stats", "h2"), about("hlo_stats", "ALL_HOSTS")]).toEqual([["b"], [], ["b"]]);
-  });
-
-  it("are shown on neither the overview nor timelines", () => {
-    expect(["overview_page", "trace_viewer@", "profile_contents", "time_budget", "memory_viewer"].map(showsFindings)).toEqual([
-      false,
-      false,
-      false,
-      true,
-      true,
-    ]);
+    expect([about(["time_budget"]), about(OPS), about(["memory_viewer"])]).toEqual([["a"], ["b"], []]);
+    expect([about(OPS, "h1"), about(OPS, "h2"), about(OPS, "ALL_HOSTS")]).toEqual([["b"], [], ["b"]]);
   });
 });

@@ -101,31 +101,9 @@ export function evidenceKeys({ tool, query }: Pick<Proof, "tool" | "query">): Re
   };
 }
 
-/** Pages that show findings, each with the pages whose findings are theirs, too. */
-const ABOUT: Readonly<Record<string, readonly string[]>> = {
-  input_pipeline_analyzer: ["tf_data_bottleneck_analysis"],
-  tf_data_bottleneck_analysis: ["input_pipeline_analyzer"],
-  time_budget: [],
-  communication: [],
-  pod_viewer: [],
-  hlo_stats: ["op_profile", "roofline_model"],
-  op_profile: ["hlo_stats", "roofline_model"],
-  roofline_model: ["hlo_stats", "op_profile"],
-  framework_op_stats: [],
-  kernel_stats: [],
-  memory_profile: ["memory_viewer"],
-  memory_viewer: ["memory_profile"],
-  inference_profile: [],
-};
-
-/** Whether a page shows findings; the overview shows them all, and timelines are evidence of almost every one. */
-export function showsFindings(tool: string): boolean {
-  return bare(tool) in ABOUT;
-}
-
-/** The findings about a page and, if it shows one, about a host. */
-export function findingsAbout({ findings }: Pick<RunFindings, "findings">, tool: string, host: string | null): Finding[] {
-  const pages = new Set([bare(tool), ...(ABOUT[bare(tool)] ?? [])]);
+/** The findings about the pages of some tools and, unless it is null, about a host. */
+export function findingsAbout({ findings }: Pick<RunFindings, "findings">, tools: readonly string[], host: string | null): Finding[] {
+  const pages = new Set(tools.map(bare));
   return findings.filter(
     ({ evidence, hosts }) =>
       evidence.some((one) => pages.has(bare(one.tool))) &&

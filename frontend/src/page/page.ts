@@ -56,4 +56,6 @@ export interface PageModule {
   Page: (props: PageProps) => JSX.Element;
   /** Whether the page shows a base beside its run. */
   compares?: boolean;
+  /** Other tools whose findings the page shows besides its own; absent, it shows none: the overview has them all. */
+  findings?: readonly string[] | undefined;
 }

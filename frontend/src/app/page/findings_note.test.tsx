@@ -26,6 +26,9 @@ const finding = (id: string, tool: string) => ({
 const HEADLINE = { title: "", tone: "none", finding: null };
 const answer = (...findings: object[]) => ({ headline: HEADLINE, findings, silent: [], step_ps: 1, base: "step", parts: [] });
 
+/** The pages that show findings, each with the tools whose findings are its, too. */
+const SHOWN: Readonly<Record<string, readonly string[]>> = { hlo_stats: ["op_profile"], op_profile: ["hlo_stats"] };
+
 function Page({ run, client, tool }: PageProps) {
   const found = useLoad(run, (signal) => client.json<string>("page", { run, tag: tool.id }, { signal }));
   return <p id="page">{found.data ?? "waiting"}</p>;
@@ -69,7 +72,7 @@ function open(id: string, found: unknown, hosts: readonly string[] = ["a"], read
         client={client}
         state={state}
         round={0}
-        load={() => Promise.resolve({ ids: [id], Page })}
+        load={() => Promise.resolve({ ids: [id], Page, findings: SHOWN[id] })}
       />
     </AddressContext.Provider>,
   );

@@ -4,7 +4,7 @@ import type { Client } from "../../api/client";
 import { ALL_HOSTS } from "../../api/types";
 import type { RunFindings } from "../../base/documents";
 import type { PageProps } from "../../page/page";
-import { FINDING_KEY, findingsAbout, knownFindings, loadFindings, showsFindings } from "../../page/findings";
+import { FINDING_KEY, findingsAbout, knownFindings, loadFindings } from "../../page/findings";
 import { plural } from "../../base/format";
 import { Link } from "../../widgets/content/link";
 import { leavePage } from "../address/view";
@@ -16,14 +16,16 @@ const MOST_HOSTS = 8;
 interface Props extends Pick<PageProps, "run" | "tool" | "host"> {
   /** Not the page's own, whose progress is that of the page. */
   client: Client;
+  /** Tools whose findings are shown besides those of the page. */
+  others: readonly string[];
   /** The page has its data; the findings are not requested before. */
   ready: boolean;
 }
 
-export function FindingsNote({ run, tool, host, client, ready }: Props) {
-  const [found, setFound] = useState<RunFindings | null>(() => (showsFindings(tool.id) ? knownFindings(client, run) : null));
+export function FindingsNote({ run, tool, others, host, client, ready }: Props) {
+  const [found, setFound] = useState<RunFindings | null>(() => knownFindings(client, run));
   const hosts = tool.host_names.filter((name) => name !== ALL_HOSTS).length;
-  const ask = ready && found === null && hosts <= MOST_HOSTS && showsFindings(tool.id);
+  const ask = ready && found === null && hosts <= MOST_HOSTS;
   useEffect(() => {
     if (!ask) return undefined;
     let left = false;
@@ -38,7 +40,7 @@ export function FindingsNote({ run, tool, host, client, ready }: Props) {
       left = true;
     };
   }, [ask, client, run]);
-  const [first, ...others] = found === null ? [] : findingsAbout(found, tool.id, host);
+  const [first, ...more] = found === null ? [] : findingsAbout(found, [tool.id, ...others], host);
   if (!found || !first) return null;
   const to = { ...leavePage(), tool: "overview_page", tag: null, host: null, hosts: null, [FINDING_KEY]: first.id };
   return (
@@ -47,7 +49,7 @@ export function FindingsNote({ run, tool, host, client, ready }: Props) {
       <span class="findings-note-title" data-tip={first.title}>
         {first.title}
       </span>
-      <Link to={to}>{others.length ? `Evidence, advice and ${plural(others.length, "more finding")}` : "Evidence and advice"}</Link>
+      <Link to={to}>{more.length ? `Evidence, advice and ${plural(more.length, "more finding")}` : "Evidence and advice"}</Link>
     </aside>
   );
 }

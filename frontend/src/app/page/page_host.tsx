@@ -2,7 +2,6 @@
 import type { PageModule, PageProps } from "../../page/page";
 import { explain } from "../../page/failure/explain";
 import { hostCount, toolPatch } from "../../page/page_state";
-import { showsFindings } from "../../page/findings";
 import { Link } from "../../widgets/content/link";
 import { Boundary } from "../../widgets/status/boundary";
 import { Progress, Loading } from "../../widgets/status/loading";
@@ -50,7 +49,7 @@ export function PageHost({ round, load = loadPage, ...props }: Props) {
     );
   }
   if (!page.data) return <Loading what={`Opening ${tool.title}`} />;
-  const { Page, compares } = page.data;
+  const { Page, compares, findings } = page.data;
   const name = JSON.stringify([run, tool.id, host, hosts, round]);
   return (
     <Boundary
@@ -63,13 +62,13 @@ export function PageHost({ round, load = loadPage, ...props }: Props) {
         </Panel>
       )}
     >
-      <TrackedPage key={name} Page={Page} compares={compares ?? false} {...props} />
+      <TrackedPage key={name} Page={Page} compares={compares ?? false} findings={findings} {...props} />
     </Boundary>
   );
 }
 
 /** The page with the progress of its requests, the missing hosts and the findings about it. */
-function TrackedPage({ Page, compares = false, ...props }: PageProps & Omit<PageModule, "ids">) {
+function TrackedPage({ Page, compares = false, findings, ...props }: PageProps & Omit<PageModule, "ids">) {
   const count = hostCount(props.tool, props.host, props.hosts);
   const { client, progress, leftOut, readBy, ready } = useTracking(props.client, props.run, count);
   const page = <Page {...props} client={client} />;
@@ -80,9 +79,9 @@ function TrackedPage({ Page, compares = false, ...props }: PageProps & Omit<Page
         {leftOut ? <LeftOutBanner leftOut={leftOut} of={count} /> : null}
         <ReadByLine readBy={readBy} />
         <div class="page-rest">
-          {showsFindings(props.tool.id) && props.reading === "own" ? (
+          {findings && props.reading === "own" ? (
             <div class="noted-page">
-              <FindingsNote {...props} ready={ready} />
+              <FindingsNote {...props} others={findings} ready={ready} />
               <div class="noted-page-body">{page}</div>
             </div>
           ) : (

@@ -4,6 +4,8 @@ import { folderOf, loadPage } from "./pages";
 
 const page = (id: string) => (): Promise<PageModule> => Promise.resolve({ ids: [id], Page: () => null as never });
 
+const SOURCES = import.meta.glob<string>("../../tools/*/page.tsx", { query: "?raw", import: "default", eager: true });
+
 describe("page discovery", () => {
   const found = { "../../tools/generic/page.tsx": page("generic"), "../../tools/trace_viewer/page.tsx": page("trace_viewer") };
 
@@ -14,5 +16,11 @@ describe("page discovery", () => {
 
   it("falls back to the generic page", async () => {
     expect((await loadPage("kernel_stats", found)).ids).toEqual(["generic"]);
+  });
+
+  it("shows findings on pages other than the overview and the timeline", () => {
+    const folders = ["overview_page", "trace_viewer", "generic", "time_budget", "memory_viewer"];
+    const declared = folders.map((folder) => SOURCES[`../../tools/${folder}/page.tsx`]?.includes(", findings: ["));
+    expect(declared).toEqual([false, false, false, true, true]);
   });
 });

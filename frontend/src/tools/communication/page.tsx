@@ -151,5 +151,5 @@ function Content({ page, found }: { page: PageProps; found: Communication }) {
   );
 }
 
-const page: PageModule = { ids: ["communication"], Page: CommunicationPage, compares: true };
+const page: PageModule = { ids: ["communication"], Page: CommunicationPage, compares: true, findings: [] };
 export default page;

@@ -273,5 +273,5 @@ function PieCard({ pie, file, onPick }: { pie: Pie; file: string; onPick: (name:
   );
 }
 
-const page: PageModule = { ids: ["framework_op_stats", "tensorflow_stats"], Page: OpsPage, compares: true };
+const page: PageModule = { ids: ["framework_op_stats", "tensorflow_stats"], Page: OpsPage, compares: true, findings: [] };
 export default page;

@@ -229,5 +229,5 @@ function Controls({ ops, choice, set }: { ops: Ops; choice: Choice; set: (patch:
   );
 }
 
-const page: PageModule = { ids: ["hlo_stats"], Page: HloPage, compares: true };
+const page: PageModule = { ids: ["hlo_stats"], Page: HloPage, compares: true, findings: ["op_profile", "roofline_model"] };
 export default page;

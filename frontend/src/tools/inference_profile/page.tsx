@@ -208,5 +208,5 @@ function Section({ host, title, kind, items, parameters = null, chart, order, or
   );
 }
 
-const page: PageModule = { ids: ["inference_profile"], Page: InferencePage };
+const page: PageModule = { ids: ["inference_profile"], Page: InferencePage, findings: [] };
 export default page;

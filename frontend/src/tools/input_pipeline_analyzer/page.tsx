@@ -225,5 +225,5 @@ function Tips({ tips }: { tips: readonly string[] }) {
   );
 }
 
-const page: PageModule = { ids: ["input_pipeline_analyzer"], Page: InputPage };
+const page: PageModule = { ids: ["input_pipeline_analyzer"], Page: InputPage, findings: ["tf_data_bottleneck_analysis"] };
 export default page;

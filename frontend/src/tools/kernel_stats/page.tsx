@@ -167,5 +167,5 @@ function Content({ page, kernels }: { page: PageProps; kernels: Kernels }) {
   );
 }
 
-const page: PageModule = { ids: ["kernel_stats"], Page: KernelPage, compares: true };
+const page: PageModule = { ids: ["kernel_stats"], Page: KernelPage, compares: true, findings: [] };
 export default page;

@@ -199,5 +199,5 @@ function Modules({ modules, fileName, state, onZoom }: ModulesProps) {
   );
 }
 
-const page: PageModule = { ids: ["memory_profile"], Page: MemoryProfilePage, compares: true };
+const page: PageModule = { ids: ["memory_profile"], Page: MemoryProfilePage, compares: true, findings: ["memory_viewer"] };
 export default page;

@@ -138,5 +138,5 @@ function Chosen({ page, modules, space }: ChosenProps) {
   );
 }
 
-const page: PageModule = { ids: ["memory_viewer"], Page: MemoryViewerPage, compares: true };
+const page: PageModule = { ids: ["memory_viewer"], Page: MemoryViewerPage, compares: true, findings: ["memory_profile"] };
 export default page;

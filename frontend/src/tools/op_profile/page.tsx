@@ -216,5 +216,5 @@ function Profile({ page, profile, view: chosen, change, fileName, graphLink }: P
   );
 }
 
-const page: PageModule = { ids: ["op_profile"], Page: OpProfilePage, compares: true };
+const page: PageModule = { ids: ["op_profile"], Page: OpProfilePage, compares: true, findings: ["hlo_stats", "roofline_model"] };
 export default page;

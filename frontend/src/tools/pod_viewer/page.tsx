@@ -212,5 +212,5 @@ function WorkerCard({ pod, step, core, chosen }: { pod: Pod; step: PodStep; core
   );
 }
 
-const page: PageModule = { ids: ["pod_viewer"], Page: PodPage };
+const page: PageModule = { ids: ["pod_viewer"], Page: PodPage, findings: [] };
 export default page;

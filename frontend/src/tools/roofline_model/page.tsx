@@ -260,5 +260,5 @@ function Device({ roofline }: { roofline: Roofline }) {
   );
 }
 
-const page: PageModule = { ids: ["roofline_model"], Page: RooflinePage };
+const page: PageModule = { ids: ["roofline_model"], Page: RooflinePage, findings: ["hlo_stats", "op_profile"] };
 export default page;

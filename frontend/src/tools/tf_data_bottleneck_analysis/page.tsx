@@ -75,5 +75,5 @@ function Content({ page, analysis }: { page: PageProps; analysis: Analysis }) {
   );
 }
 
-const page: PageModule = { ids: ["tf_data_bottleneck_analysis"], Page: TfDataPage };
+const page: PageModule = { ids: ["tf_data_bottleneck_analysis"], Page: TfDataPage, findings: ["input_pipeline_analyzer"] };
 export default page;

@@ -159,5 +159,5 @@ function Content({ page, budget }: { page: PageProps; budget: TimeBudget }) {
   );
 }
 
-const page: PageModule = { ids: ["time_budget"], Page: BudgetPage, compares: true };
+const page: PageModule = { ids: ["time_budget"], Page: BudgetPage, compares: true, findings: [] };
 export default page;
