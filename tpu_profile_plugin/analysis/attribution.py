@@ -15,7 +15,14 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW, parse_op
-from tpu_profile_plugin.analysis.common.planes import MODULES, SPARSE_MODULES, is_host, lines_named, shown_names
+from tpu_profile_plugin.analysis.common.planes import (
+    MODULES,
+    SPARSE_MODULES,
+    is_host,
+    lines_named,
+    rows_named,
+    shown_names,
+)
 from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, StatColumns
 from tpu_profile_plugin.analysis.hlo.instructions import category, provenance
@@ -126,7 +133,7 @@ def with_hlo_ops(space: XSpace, plane: Plane) -> Plane:
 
 def is_end(plane: Plane) -> Bools:
     """Per row of the event metadata, whether its events only tell that an op of the CPU backend is complete."""
-    return np.array([name.startswith(_END) for name in plane.event_metadata.names], np.bool_)
+    return rows_named(plane, lambda name: name.startswith(_END))
 
 
 def hlo_runs(space: XSpace, plane: Plane) -> tuple[NamedOps, I64]:

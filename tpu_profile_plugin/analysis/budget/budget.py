@@ -23,13 +23,7 @@ from tpu_profile_plugin.analysis.common.spans import (
     total,
 )
 from tpu_profile_plugin.analysis.devices.across_hosts import HostRuns, keep_runs
-from tpu_profile_plugin.analysis.devices.collectives import (
-    CollectiveRuns,
-    exposed_runs,
-    key_of,
-    match_collectives,
-    transfer_of,
-)
+from tpu_profile_plugin.analysis.devices.collectives import CollectiveRuns, recorded_collectives
 from tpu_profile_plugin.analysis.devices.model import Device, OpSpans, Work, busy
 from tpu_profile_plugin.analysis.devices.unrecorded import Unrecorded, unknown_time, unrecorded
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
@@ -106,12 +100,9 @@ def host_budget(
         none = np.zeros(0, np.int64)
         busy = np.zeros((0, 0), np.bool_)
         return HostBudget(hostname(space), (), None, PartTimes(), busy, none, none.reshape(0, len(part.CATEGORIES)))
-    collectives = match_collectives(devices, lambda op: transfer_of(op, programs))
-    budget = _budget(hostname(space), devices, steps, collectives, reader or HostReader(space))
-    ops = {key_of(op): op for device in reversed(devices) for op in reversed(device.ops) if op.collective}
-    transfers = [transfer_of(ops[key], programs) for key in collectives.keys]
-    runs = keep_runs(collectives, exposed_runs(devices, collectives), transfers, len(devices))
-    return replace(budget, runs=runs)
+    collectives = recorded_collectives(devices, programs)
+    budget = _budget(hostname(space), devices, steps, collectives.runs, reader or HostReader(space))
+    return replace(budget, runs=keep_runs(collectives, len(devices)))
 
 
 def _budget(
@@ -121,17 +112,22 @@ def _budget(
     whole = np.array([since]), np.array([until])
     length = (until - since) * len(devices)
     work = [device_work(device, _waits(device, i, collectives)) for i, device in enumerate(devices)]
-    idle = [subtract(whole, one.any) for one in work]
+    idle = [subtract(whole, done.any) for done in work]
     look = sum(map(total, idle)) > LEAST_IDLE * length or steps.without_work
     host = reader.time if look else HostTime()
     lost = [Unrecorded() for _ in devices] if not look else unrecorded(reader.space, reader.events, devices)
-    unknown = [_unknown(*one, host) for one in zip(idle, devices, lost, strict=True)]
-    idle = [subtract(one, missing) for one, missing in zip(idle, unknown, strict=True)]
+    unknown = [
+        unknown_time(times, device, missing, host.calls.times(device.launch_key)[0], host.transfer)
+        if len(missing) and device.kind == "gpu"
+        else no_time()
+        for times, device, missing in zip(idle, devices, lost, strict=True)
+    ]
+    idle = [subtract(times, missing) for times, missing in zip(idle, unknown, strict=True)]
     others = sharing(devices)
-    split = [split_idle(one, device, host, others) for one, device in zip(idle, devices, strict=True)]
-    unnamed = sum(total(one.rest) for one in split) > LEAST_UNNAMED * length
+    split = [split_idle(times, device, host, others) for times, device in zip(idle, devices, strict=True)]
+    unnamed = sum(total(causes.rest) for causes in split) > LEAST_UNNAMED * length
     main = reader.main(since, until, steps.evidence) if unnamed else MainThread()
-    named = [name_idle(one.rest, main, device) for one, device in zip(split, devices, strict=True)]
+    named = [name_idle(causes.rest, main, device) for causes, device in zip(split, devices, strict=True)]
     time = np.zeros((len(part.CATEGORIES), len(steps), len(devices)), np.int64)
     between = np.zeros((len(devices), len(part.CATEGORIES)), np.int64)
     between_length = np.zeros(len(devices), np.int64)
@@ -163,19 +159,13 @@ def _budget(
     )
 
 
-def _unknown(idle: Times, device: Device, lost: Unrecorded, host: HostTime) -> Times:
-    """The part of the idle time in which work without events may have run."""
-    if not len(lost) or device.kind != "gpu":
-        return no_time()
-    return unknown_time(idle, device, lost, host.calls.times(device.launch_key)[0], host.transfer)
-
-
 def _shared_ps(work: Sequence[DeviceWork], steps: StepWindows) -> int:
     """Exposed communication in steps while any device computes."""
-    compute = join(*(one.parts[category] for one in work for category in (part.COMPUTE, part.DATA_MOVEMENT)))
-    spans = [intersect(one.parts[part.EXPOSED_COMMUNICATION], compute) for one in work]
-    windows = [(steps.begin_ps[:, i], steps.end_ps[:, i]) for i in range(len(work))]
-    return sum(int(covered_within(*own, *window).sum()) for own, window in zip(spans, windows, strict=True))
+    compute = join(*(done.parts[category] for done in work for category in (part.COMPUTE, part.DATA_MOVEMENT)))
+    spans = [intersect(done.parts[part.EXPOSED_COMMUNICATION], compute) for done in work]
+    return sum(
+        int(covered_within(*shared, steps.begin_ps[:, i], steps.end_ps[:, i]).sum()) for i, shared in enumerate(spans)
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

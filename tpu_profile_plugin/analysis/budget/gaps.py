@@ -9,6 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.host_time import HostReader, MainThread
 from tpu_profile_plugin.analysis.budget.idle import name_idle
+from tpu_profile_plugin.analysis.common.rows import members
 from tpu_profile_plugin.analysis.common.spans import Times, subtract
 from tpu_profile_plugin.analysis.devices.model import Device, busy
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
@@ -86,8 +87,7 @@ def host_gaps(devices: Sequence[Device], steps: StepWindows | None, reader: Host
         for i, device in enumerate(devices)
         if device.span() is not None
     ]
-    names = tuple(name or str(number) for name, number in zip(steps.names, steps.number.tolist(), strict=True))
-    return HostGaps(tuple(listed), since, until, names, steps.source != "recording", main.traced)
+    return HostGaps(tuple(listed), since, until, tuple(steps.labels), steps.source != "recording", main.traced)
 
 
 def _longest(idle: Times) -> Times:
@@ -147,8 +147,7 @@ def _most_covering(gaps: Times, main: MainThread) -> tuple[I64, I64]:
     for since, until, names in reversed(list(columns)):
         first = np.searchsorted(until, begin, side="right")
         count = np.maximum(np.searchsorted(since, end, side="left") - first, 0)
-        gap = np.repeat(np.arange(len(begin)), count)
-        event = np.arange(len(gap)) - np.repeat(np.cumsum(count) - count, count) + first[gap]
+        gap, event = members(first, count)
         covered = np.minimum(end[gap], until[event]) - np.maximum(begin[gap], since[event])
         order = np.lexsort((covered, gap))
         best = order[np.cumsum(count)[count > 0] - 1]

@@ -13,10 +13,12 @@ from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.budget import host_names
 from tpu_profile_plugin.analysis.budget.host_names import NO_FILES, SourceFiles, source_files
 from tpu_profile_plugin.analysis.common.planes import (
+    events_named,
     host_plane,
     line_of,
     lines_named,
     recorded_lines,
+    rows_named,
     rows_of_lines,
     spans_at,
 )
@@ -69,8 +71,6 @@ MOST_LEVELS = 200
 LAUNCH_STATS = tuple(dict.fromkeys(KEYS.values()))
 _TELLING_STATS = (*LAUNCH_STATS, FUNCTION_CALL)
 _MARKER_STATS = ("_r", "step_num")
-
-
 _TELLING = host_names.is_recognised, is_explicit_marker, host_names.is_copy, host_names.is_clock
 
 
@@ -159,14 +159,8 @@ def telling_events(space: XSpace) -> Plane | None:
     plane = host_plane(space)
     if plane is None or plane.decoded:
         return plane
-    (telling,) = space.filtered(
-        EventFilter(
-            plane,
-            event=lambda name: any(test(name) for test in _TELLING),
-            stats=_TELLING_STATS,
-        )
-    )
-    return telling
+    wanted = EventFilter(plane, event=lambda name: any(test(name) for test in _TELLING), stats=_TELLING_STATS)
+    return space.filtered(wanted)[0]
 
 
 def host_time(space: XSpace, plane: Plane | None) -> HostTime:
@@ -175,11 +169,11 @@ def host_time(space: XSpace, plane: Plane | None) -> HostTime:
         return HostTime()
     kind = _activities(plane)
     # The main thread runs the program: it has the step markers, else the launches, else Python frames, else any events.
-    main = _main_line(plane, (_names_that(is_explicit_marker, plane), kind == host_names.Activity.LAUNCH))
+    main = _main_line(plane, (rows_named(plane, is_explicit_marker), kind == host_names.Activity.LAUNCH))
     if main is None:
         plane = host_plane(space) or plane
         kind = _activities(plane)
-        main = _main_line(plane, (_names_that(lambda name: name.startswith("$"), plane), np.ones(len(kind), np.bool_)))
+        main = _main_line(plane, (rows_named(plane, lambda name: name.startswith("$")), np.ones(len(kind), np.bool_)))
     events = plane.events
     if not len(events):
         return HostTime()
@@ -247,13 +241,13 @@ def main_thread(
     names = plane.event_metadata.names
     usable, user, frame, maybe = (np.zeros(len(names), np.bool_) for _ in range(4))
     present = np.flatnonzero(np.bincount(metadata, minlength=len(names))).tolist()
-    known = files() if any(host_names.is_frame(names[row]) for row in present) else NO_FILES
+    sources = files() if any(host_names.is_frame(names[row]) for row in present) else NO_FILES
     for row in present:
         inferred = evidence is not None and names[row] == evidence.event and not names[row].startswith("$")
         marker = is_explicit_marker(names[row]) or inferred
         usable[row] = host_names.is_telling(names[row]) and not marker
-        user[row], frame[row] = host_names.is_user_frame(names[row], known), host_names.is_frame(names[row])
-        maybe[row] = host_names.may_be_user_frame(names[row], known)
+        user[row], frame[row] = host_names.is_user_frame(names[row], sources), host_names.is_frame(names[row])
+        maybe[row] = host_names.may_be_user_frame(names[row], sources)
     through = (begin <= since) & (end >= until)
     keep = usable[metadata] & (end > begin) & ~through
     for stat in _MARKER_STATS:
@@ -314,14 +308,9 @@ def _activities(plane: Plane) -> U8:
     return np.array([host_names.activity(name) for name in plane.event_metadata.names], np.uint8)
 
 
-def _names_that(test: Callable[[str], bool], plane: Plane) -> Bools:
-    """Whether the names pass a test, per row of the event metadata."""
-    return np.array([test(name) for name in plane.event_metadata.names], np.bool_)
-
-
 def _begins(plane: Plane, test: Callable[[str], bool], within: tuple[int, int] | None = None) -> I64:
     """When events whose names pass a test begin, ascending; `within` are the first row of a line and that after it."""
-    rows = np.flatnonzero(_names_that(test, plane)[plane.events.metadata])
+    rows = events_named(plane, test)
     rows = rows if within is None else rows[(rows >= within[0]) & (rows < within[1])]
     begins: I64 = np.sort(spans_at(plane, rows)[0])
     return begins
@@ -361,14 +350,13 @@ class HostReader:
         return time
 
     def main(self, since: int, until: int, evidence: Evidence | None = None) -> MainThread:
+        def files() -> SourceFiles:
+            return source_files(source_paths(self._programs()))
+
         main: MainThread = self._keep(
-            (MAIN, since, until, evidence),
-            lambda: main_thread(self.space, self.time, since, until, evidence, self._files),
+            (MAIN, since, until, evidence), lambda: main_thread(self.space, self.time, since, until, evidence, files)
         )
         return main
-
-    def _files(self) -> SourceFiles:
-        return source_files(source_paths(self._programs()))
 
 
 def _memory() -> Keep:

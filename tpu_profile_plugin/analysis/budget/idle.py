@@ -53,7 +53,8 @@ def split_idle(idle: Times, device: Device, host: HostTime, others: Times | None
     """
     gaps = idle if device.programs is None or device.kind == "gpu" else subtract(idle, device.programs)
     within = subtract(idle, gaps)
-    queued = _queued(gaps, device, host)
+    index, launched, called = _launch_of(gaps, device, host)
+    queued = _queued(gaps, index, launched, called, device)
     rest = subtract(gaps, queued.all)
     waiting_work = queued.all
     if others is not None:
@@ -72,7 +73,9 @@ def split_idle(idle: Times, device: Device, host: HostTime, others: Times | None
     blocked = intersect(intersect(waiting_work, join(queued.receiving, queued.late)), fetches)
     starting = intersect(subtract(waiting_work, blocked), queued.starting)
     stalled = subtract(subtract(waiting_work, blocked), starting)
-    after = _after_transfer(gaps, device, host)
+    # Gaps that begin while the host is blocked on a device, unless the next work was launched already.
+    blocks = contains(host.transfer, gaps[0]) & ((launched == NO_LAUNCH) | (launched > gaps[0]))
+    after = gaps[0][blocks], gaps[1][blocks]
     launching = join(starting, dispatching)
     return IdleTime(
         compile_=compiling,
@@ -124,14 +127,14 @@ def idle_parts(idle: IdleTime, named: NamedTime) -> Iterator[tuple[int, Times]]:
 
 
 def _cut_at(rest: Times, waits: Times) -> Times:
-    """The same time in spans that end where a wait begins or ends: several in turn are causes one by one."""
+    """The rest in spans that end where a wait begins or ends: several in turn are causes one by one."""
     points = np.unique(np.concatenate(waits))
     points = points[contains(rest, points) & ~np.isin(points, rest[0])]
     return np.sort(np.concatenate([rest[0], points])), np.sort(np.concatenate([rest[1], points]))
 
 
 def _cut(rest: Times, main: MainThread) -> Times:
-    """The same time in spans that end where an outermost event of the main thread begins or ends."""
+    """The rest in spans that end where an outermost event of the main thread begins or ends."""
     ends = [side for sides in (main.levels.begin_ps, main.levels.end_ps) for side in sides[:1]]
     points = np.unique(np.concatenate([*rest, *ends]))
     begin, end = points[:-1], points[1:]
@@ -154,12 +157,14 @@ class _Queued:
     late: Times
 
 
-def _queued(gaps: Times, device: Device, host: HostTime) -> _Queued:
-    """In each gap the time from the launch of the work that ends it; all of it if the work was launched before."""
-    index, launched, called = _launch_of(gaps, device, host)
-    known = launched != NO_LAUNCH
-    begin, end, launched, called = (times[known] for times in (*gaps, launched, called))
-    work = device.runs.work[index[known]] if device.kind == "gpu" else np.full(len(begin), Work.COMPUTE)
+def _queued(gaps: Times, index: I64, launched: I64, called: I64, device: Device) -> _Queued:
+    """In each gap the time from the launch of the work that ends it; all of it if the work was launched before.
+
+    `index`, `launched` and `called` are those of `_launch_of`.
+    """
+    rows = np.flatnonzero(launched != NO_LAUNCH)
+    begin, end, launched, called = (times[rows] for times in (*gaps, launched, called))
+    work = device.runs.work[index[rows]] if device.kind == "gpu" else np.full(len(begin), Work.COMPUTE)
     since, until = np.maximum(begin, launched), np.minimum(called, end)
     ready = np.minimum(np.maximum(called, since + LAUNCH_PS), end)
     return _Queued(
@@ -188,10 +193,3 @@ def _launch_of(gaps: Times, device: Device, host: HostTime) -> tuple[I64, I64, I
     launched, called = host.calls.times(device.launch_key[index])
     ends_gap = device.starts[index] == gaps[1]
     return index, np.where(ends_gap, launched, NO_LAUNCH), np.where(ends_gap, called, NO_LAUNCH)
-
-
-def _after_transfer(gaps: Times, device: Device, host: HostTime) -> Times:
-    """The gaps that begin while the host is blocked on a device, unless the next work was launched already."""
-    _, launched, _ = _launch_of(gaps, device, host)
-    blocked = contains(host.transfer, gaps[0]) & ((launched == NO_LAUNCH) | (launched > gaps[0]))
-    return gaps[0][blocked], gaps[1][blocked]

@@ -26,6 +26,7 @@ from tpu_profile_plugin.analysis.devices.model import RunDevice, of_hosts
 from tpu_profile_plugin.analysis.devices.windows import Source, StartUp, common_rows
 from tpu_profile_plugin.analysis.steps.host_steps import is_explicit_marker
 from tpu_profile_plugin.analysis.steps.inferred import KERAS, Evidence
+from tpu_profile_plugin.analysis.steps.step_table import step_labels
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 
 LEAST_BETWEEN = 0.01
@@ -79,7 +80,7 @@ class RunBudget:
     @property
     def labels(self) -> list[str]:
         """The steps' names, or numbers where they have none."""
-        return [name or str(number) for name, number in zip(self.names, self.number.tolist(), strict=True)]
+        return step_labels(self.names, self.number)
 
     @cached_property
     def host_columns(self) -> dict[int, slice]:
@@ -224,7 +225,7 @@ def merge_budgets(parts: Sequence[HostBudget]) -> RunBudget:
         hosts=tuple(hosts),
         devices=tuple(RunDevice(name, i, kind) for i in hosts for name, kind in parts[i].devices),
         number=lead.number[rows[0]],
-        names=tuple(lead.names[at] for at in rows[0].tolist()),
+        names=tuple(lead.names[row] for row in rows[0].tolist()),
         begin_ps=begin,
         duration_ps=end - begin,
         takes_part=_taking_part(np.concatenate([part.busy[row] for part, row in chosen], axis=1)),
@@ -232,13 +233,13 @@ def merge_budgets(parts: Sequence[HostBudget]) -> RunBudget:
         between_ps=np.concatenate([part.between_ps for part, _ in chosen]),
         between_time_ps=np.concatenate([part.between_time_ps for part, _ in chosen]),
         causes=_most_first([(i, cause) for i in hosts for cause in parts[i].causes]),
-        sources=tuple(one.source for one in steps),
-        evidence=next((one.evidence for one in steps if one.evidence), None),
+        sources=tuple(windows.source for windows in steps),
+        evidence=next((windows.evidence for windows in steps if windows.evidence), None),
         traced=tuple(part.traced for part, _ in chosen),
         rows=tuple(rows),
         between_causes=_most_first([(i, cause) for i in hosts for cause in parts[i].between_causes]),
-        left_out=max(one.left_out for one in steps),
-        start_up=tuple((i, one) for i, part in zip(hosts, steps, strict=True) for one in part.start_up),
+        left_out=max(windows.left_out for windows in steps),
+        start_up=tuple((i, step) for i, windows in zip(hosts, steps, strict=True) for step in windows.start_up),
     )
 
 
@@ -248,7 +249,7 @@ def _selection(rows: I64) -> slice | I64:
 
 
 def _most_first(causes: Sequence[tuple[int, HostCause]]) -> tuple[tuple[int, HostCause], ...]:
-    return tuple(sorted(causes, key=lambda one: -sum(one[1].time_ps) / len(one[1].time_ps)))
+    return tuple(sorted(causes, key=lambda cause: -sum(cause[1].time_ps) / len(cause[1].time_ps)))
 
 
 def _taking_part(busy: Bools) -> Bools:

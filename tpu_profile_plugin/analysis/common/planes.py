@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -248,6 +248,16 @@ def spans_at(plane: Plane, events: I64 | slice) -> tuple[I64, I64]:
     """Begin and end of events."""
     begin = plane.events.begin_ps[events]
     return begin, begin + plane.events.duration_ps[events]
+
+
+def rows_named(plane: Plane, test: Callable[[str], object]) -> Bools:
+    """Per row of the event metadata, whether its name passes a test."""
+    return np.array([bool(test(name)) for name in plane.event_metadata.names], np.bool_)
+
+
+def events_named(plane: Plane, test: Callable[[str], object]) -> I64:
+    """The events whose names pass a test."""
+    return np.flatnonzero(rows_named(plane, test)[plane.events.metadata])
 
 
 def event_groups(extras: PlaneExtras | None, events: I64) -> I64:

@@ -24,16 +24,15 @@ from tpu_profile_plugin.analysis.devices.collectives import (
     CollectiveKey,
     CollectiveRuns,
     FirstWait,
+    RecordedCollectives,
     Transfer,
-    exposed_runs,
     key_of,
-    match_collectives,
-    transfer_of,
+    recorded_collectives,
     waits_for_start,
 )
 from tpu_profile_plugin.analysis.devices.kinds import async_role
 from tpu_profile_plugin.analysis.devices.launches import Launches, LaunchSummary, launch_summary, launches_of
-from tpu_profile_plugin.analysis.devices.model import Device, Op, Work, busy
+from tpu_profile_plugin.analysis.devices.model import Device, Work, busy
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.environment.environment import hostname
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
@@ -66,45 +65,9 @@ def gigabytes_per_second(size: int | None, time_ps: int) -> float | None:
     return None if size is None or time_ps <= 0 else size / time_ps * PS_PER_NS
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RecordedCollectives:
-    """The runs of collectives of one host.
-
-    Attributes:
-      runs: matched among the devices of the host.
-      exposed_ps: int64[n], the part of each run in which its device computes nothing.
-      transfers: by key, what a run transfers.
-    """
-
-    runs: CollectiveRuns
-    exposed_ps: I64
-    transfers: tuple[Transfer, ...]
-
-
 def may_communicate(devices: Sequence[Device]) -> bool:
     """Whether there are devices that can run collectives; CPUs on which TensorFlow runs ops do not."""
     return bool(devices) and devices[0].name != cpu_tf.NAME
-
-
-def recorded_collectives(devices: Sequence[Device], programs: HloPrograms) -> RecordedCollectives:
-    """The runs of collectives on the devices of one host."""
-    runs = match_collectives(devices, lambda op: transfer_of(op, programs))
-    ops = _ops_by_key(devices)
-    transfers = tuple(transfer_of(ops[key], programs) for key in runs.keys)
-    return RecordedCollectives(runs, exposed_runs(devices, runs), transfers)
-
-
-def _ops_by_key(devices: Sequence[Device]) -> dict[CollectiveKey, Op]:
-    """The op with the transferred data of each collective: the start op of an asynchronous collective."""
-    ops: dict[CollectiveKey, Op] = {}
-    for device in devices:
-        for op in device.ops:
-            role = async_role(op.name)
-            if op.work != Work.COMMUNICATION:
-                continue
-            if key_of(op) not in ops or (role is not None and role[1]):
-                ops[key_of(op)] = op
-    return ops
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,7 +94,7 @@ def waits_between_hosts(parts: Sequence[HostRuns]) -> tuple[list[RunWaits | None
     columns = [np.empty_like(column) for column in (runs.wait_ps, runs.last, runs.instance)]
     for ordered, column in zip(columns, (runs.wait_ps, runs.last, runs.instance), strict=True):
         ordered[runs.source] = column
-    ranks = np.ones(len(matched.keys), np.int64)
+    ranks = np.ones(len(runs.keys), np.int64)
     np.maximum.at(ranks, runs.key, runs.ranks)
     waits: list[RunWaits | None] = []
     first = 0
@@ -241,7 +204,7 @@ def host_communication(
         tables = table, table, table, table
         return HostCommunication(hostname(space), (), None, (), *tables, none, (), 0, empty, none, none, none, (), ())
     recorded = recorded_collectives(devices, programs)
-    runs, exposed = recorded.runs, recorded.exposed_ps
+    runs = recorded.runs
     sums = _sums(devices, recorded)
     launches = launches_of(space, devices, host())
     work, communication, shown = _per_step(devices, steps, runs)
@@ -259,17 +222,17 @@ def host_communication(
         caused_ps=_caused(runs, len(devices)),
         first_waits=waits_for_start(runs),
         early=int(runs.early.sum()),
-        runs=keep_runs(runs, exposed, recorded.transfers, len(devices)),
+        runs=keep_runs(recorded, len(devices)),
         work_before_ps=before[0][kept],
         idle_before_ps=before[1][kept],
         queued_ps=_queued(launches, runs)[kept],
         clocks=tuple(
-            device_offset(one.delay_ps, clock_of(space.clocks, space.planes[device.plane].name))
-            for device, one in zip(devices, launches, strict=True)
+            device_offset(launched.delay_ps, clock_of(space.clocks, space.planes[device.plane].name))
+            for device, launched in zip(devices, launches, strict=True)
         ),
         launches=tuple(
-            launch_summary(device, one, steps.begin_ps[:, i], steps.end_ps[:, i])
-            for i, (device, one) in enumerate(zip(devices, launches, strict=True))
+            launch_summary(device, launched, steps.begin_ps[:, i], steps.end_ps[:, i])
+            for i, (device, launched) in enumerate(zip(devices, launches, strict=True))
         ),
     )
 
@@ -294,13 +257,13 @@ def _before(devices: Sequence[Device], runs: CollectiveRuns) -> tuple[I64, I64]:
 def _queued(launches: Sequence[Launches], runs: CollectiveRuns) -> I64:
     """Per run the time from its launch to its begin, -1 if that is unknown."""
     queued = np.full(len(runs.key), -1)
-    for number, one in enumerate(launches):
+    for number, launched in enumerate(launches):
         rows = np.flatnonzero(runs.device == number)
-        if not len(one) or not len(rows):
+        if not len(launched) or not len(rows):
             continue
-        at = np.minimum(np.searchsorted(one.begin_ps, runs.begin_ps[rows]), len(one) - 1)
-        known = one.begin_ps[at] == runs.begin_ps[rows]
-        queued[rows[known]] = np.maximum(one.delay_ps[at[known]], 0)
+        launch = np.minimum(np.searchsorted(launched.begin_ps, runs.begin_ps[rows]), len(launched) - 1)
+        same = launched.begin_ps[launch] == runs.begin_ps[rows]
+        queued[rows[same]] = np.maximum(launched.delay_ps[launch[same]], 0)
     return queued
 
 
@@ -333,7 +296,7 @@ def _sums(devices: Sequence[Device], recorded: RecordedCollectives) -> tuple[Col
     order = np.argsort(runs.key, kind="stable")
     cuts = np.searchsorted(runs.key[order], np.arange(len(runs.keys) + 1)).tolist()
     sums = []
-    for i, (key, transfer) in enumerate(zip(runs.keys, recorded.transfers, strict=True)):
+    for i, (key, transfer) in enumerate(zip(runs.keys, runs.transfers, strict=True)):
         rows = order[cuts[i] : cuts[i + 1]]
         sums.append(_sum(key, transfer, stalls.get(key), runs, recorded.exposed_ps, rows))
     return tuple(sums)

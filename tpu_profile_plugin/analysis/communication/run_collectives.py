@@ -108,8 +108,8 @@ def stragglers(
     total = exact_sum(caused)
     if len(devices) < 2 or not total or total < LEAST_WAITS * exact_sum(communication):
         return ()
-    more = {one.index: one for one in with_more_work(work.tolist(), communication.tolist())}
-    found = []
+    more = {device.index: device for device in with_more_work(work.tolist(), communication.tolist())}
+    late = []
     for index in _late(devices, caused, waits):
         of_host = [other for other in devices if other.host == devices[index].host]
         shares_cores = devices[index].kind == "cpu" and len(of_host) > 1
@@ -117,8 +117,8 @@ def stragglers(
             continue
         usual = _usual(work.astype(np.float64), index)
         ratio = int(work[index]) / usual if usual > 0 else None
-        found.append(Straggler(index, int(caused[index]), int(caused[index]) / total, ratio, more.get(index)))
-    return tuple(found)
+        late.append(Straggler(index, int(caused[index]), int(caused[index]) / total, ratio, more.get(index)))
+    return tuple(late)
 
 
 def _late(devices: Sequence[RunDevice], caused: I64, waits: I64) -> list[int]:
@@ -193,7 +193,7 @@ def with_more_work(work: Sequence[float], communication: Sequence[float]) -> lis
         if ratio >= LEAST_RATIO and others > 0 and others >= LEAST_WAIT * talk[i]:
             z = None if scores is None else float(scores[i])
             slow.append(MoreWork(i, ratio, z, others / float(talk[i]) if talk[i] > 0 else None))
-    return sorted(slow, key=lambda one: -one.ratio)
+    return sorted(slow, key=lambda device: -device.ratio)
 
 
 def _usual(times: F64, index: int) -> float:
@@ -249,7 +249,7 @@ class RunCommunication:
     @property
     def late_host(self) -> int | None:
         """The position of the host whose devices, of which there are several, are all late; None without one."""
-        late = {one.index for one in self.stragglers}
+        late = {straggler.index for straggler in self.stragglers}
         hosts = {self.devices[index].host for index in late}
         if len(self.hosts) < 2 or len(hosts) != 1 or len(late) < 2:
             return None
@@ -284,15 +284,15 @@ def merge_communication(parts: Sequence[HostCommunication]) -> RunCommunication:
         hosts=tuple(hosts),
         devices=devices,
         number=steps[0].number[rows[0]] if steps else np.zeros(0, np.int64),
-        names=tuple(steps[0].names[at] for at in rows[0].tolist()) if steps else (),
-        begin_ps=_side_by_side([one.begin_ps[row] for one, row in zip(steps, rows, strict=True)]),
+        names=tuple(steps[0].names[row] for row in rows[0].tolist()) if steps else (),
+        begin_ps=_side_by_side([windows.begin_ps[row] for windows, row in zip(steps, rows, strict=True)]),
         work_ps=work,
         communication_ps=communication,
         exposed_ps=exposed,
         wait_ps=together.wait_ps,
         caused_ps=together.caused_ps,
         first_waits=together.first_waits,
-        sums=tuple(sorted(together.sums, key=lambda one: (-one.own_exposed_ps, -one.exposed_ps, one.key.name))),
+        sums=tuple(sorted(together.sums, key=lambda sums: (-sums.own_exposed_ps, -sums.exposed_ps, sums.key.name))),
         stragglers=_stragglers(chosen, devices, together, work, communication),
         offsets=together.offsets,
         early=together.early,
@@ -323,7 +323,7 @@ def _stragglers(
         for name in ("work_before_ps", "idle_before_ps", "queued_ps")
     )
     did, idle, queued = before
-    return tuple(replace(one, before=before_last(runs, did, idle, queued, one.index)) for one in late)
+    return tuple(replace(last, before=before_last(runs, did, idle, queued, last.index)) for last in late)
 
 
 def _from_one_host(parts: Sequence[HostCommunication], rows: Sequence[I64]) -> _AllHosts:
@@ -339,17 +339,18 @@ def _from_hosts(parts: Sequence[HostCommunication], steps: Sequence[StepWindows]
     offsets = clock_offsets([part.runs for part in parts])
     matched = match_hosts([part.runs for part in parts], offsets)
     runs = matched.runs
-    merged: list[list[CollectiveSums]] = [[] for _ in matched.keys]
+    merged: list[list[CollectiveSums]] = [[] for _ in runs.keys]
     columns = zip(parts, matched.numbers, matched.first_device.tolist(), strict=True)
     for part, numbers, first in columns:
         for number, sums in zip(numbers.tolist(), part.sums, strict=True):
-            merged[number].append(_renumbered(replace(sums, key=matched.keys[number]), first))
+            last = sums.last + first if sums.last >= 0 else -1
+            merged[number].append(replace(sums, key=runs.keys[number], device=sums.device + first, last=last))
     caused = np.zeros(sum(len(part.devices) for part in parts), np.int64)
     known = runs.last >= 0
     np.add.at(caused, runs.last[known], runs.repeated_ps[known])
     window = (
-        _side_by_side([one.begin_ps[row] for one, row in zip(steps, rows, strict=True)]),
-        _side_by_side([one.end_ps[row] for one, row in zip(steps, rows, strict=True)]),
+        _side_by_side([windows.begin_ps[row] for windows, row in zip(steps, rows, strict=True)]),
+        _side_by_side([windows.end_ps[row] for windows, row in zip(steps, rows, strict=True)]),
     )
     own_axis = runs.begin_ps - matched.moved_ps[runs.source]
     wait = sum_by_step(*window, runs.device, own_axis, runs.repeated_ps)
@@ -360,16 +361,11 @@ def _from_hosts(parts: Sequence[HostCommunication], steps: Sequence[StepWindows]
         devices = slice(first, first + len(parts[position].devices))
         caused[devices] += parts[position].caused_ps
         wait[:, devices] = parts[position].wait_ps[rows[position]]
-        starts += [replace(one, device=one.device + first) for one in parts[position].first_waits]
+        starts += [replace(wait, device=wait.device + first) for wait in parts[position].first_waits]
     early = int(runs.early.sum()) + sum(parts[position].early for position in matched.alone)
     joined = tuple(map(_joined, merged, _rows_of_keys(matched, len(merged)), repeat(matched)))
-    starts.sort(key=lambda one: -one.wait_ps)
+    starts.sort(key=lambda run: -run.wait_ps)
     return _AllHosts(joined, wait, caused, tuple(starts), early, offsets, runs)
-
-
-def _renumbered(sums: CollectiveSums, first: int) -> CollectiveSums:
-    """The sums with devices numbered from `first`."""
-    return replace(sums, device=sums.device + first, last=sums.last + first if sums.last >= 0 else -1)
 
 
 def _rows_of_keys(matched: MatchedHosts, keys: int) -> list[I64]:
@@ -383,21 +379,21 @@ def _rows_of_keys(matched: MatchedHosts, keys: int) -> list[I64]:
 def _joined(entries: Sequence[CollectiveSums], rows: I64, matched: MatchedHosts) -> CollectiveSums:
     """One collective over all hosts; waits are between hosts unless some host's clock is unknown."""
     runs = matched.runs
-    longest = max(entries, key=lambda one: one.end_ps - one.begin_ps)
-    waiting = max(entries, key=lambda one: one.most_wait_ps)
-    stalls = [one.stall_ps for one in entries if one.stall_ps is not None]
+    longest = max(entries, key=lambda sums: sums.end_ps - sums.begin_ps)
+    waiting = max(entries, key=lambda sums: sums.most_wait_ps)
+    stalls = [sums.stall_ps for sums in entries if sums.stall_ps is not None]
     merged = replace(
         longest,
-        count=sum(one.count for one in entries),
-        instances=max(one.instances for one in entries),
-        total_ps=sum(one.total_ps for one in entries),
-        exposed_ps=sum(one.exposed_ps for one in entries),
+        count=sum(sums.count for sums in entries),
+        instances=max(sums.instances for sums in entries),
+        total_ps=sum(sums.total_ps for sums in entries),
+        exposed_ps=sum(sums.exposed_ps for sums in entries),
         stall_ps=sum(stalls) if stalls else None,
-        ranks=max(one.ranks for one in entries),
-        wait_ps=sum(one.wait_ps for one in entries),
+        ranks=max(sums.ranks for sums in entries),
+        wait_ps=sum(sums.wait_ps for sums in entries),
         most_wait_ps=waiting.most_wait_ps,
         last=waiting.last,
-        latency_ps=min(one.latency_ps for one in entries),
+        latency_ps=min(sums.latency_ps for sums in entries),
     )
     if matched.alone or not len(rows):
         return merged

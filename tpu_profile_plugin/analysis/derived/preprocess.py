@@ -23,6 +23,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     is_device,
     is_host,
     is_step_line,
+    rows_named,
     spans_at,
     tensor_core,
 )
@@ -160,7 +161,7 @@ def launch_stats(host: PlaneLookup, group: I64 | None, device: int, names: Mappi
     events = devices.event[devices.value == device]
     _, launched = host.stat_columns.ints("correlation_id").at(events)
     events = events[launched]
-    is_driver = np.array([name.startswith(_DRIVER_CALLS) for name in plane.event_metadata.names], np.bool_)
+    is_driver = rows_named(plane, lambda name: name.startswith(_DRIVER_CALLS))
     events = events[~is_driver[plane.events.metadata[events]]]
     named = [number for number in np.unique(group[events]).tolist() if number in names]
     events = events[np.isin(group[events], named)]

@@ -13,6 +13,7 @@ from tpu_profile_plugin.analysis.devices.collectives import (
     SYNCHRONIZING,
     CollectiveKey,
     CollectiveRuns,
+    RecordedCollectives,
     Transfer,
     match_runs,
 )
@@ -122,7 +123,7 @@ class MatchedHosts:
     """Runs of several hosts, matched.
 
     Attributes:
-      keys: the collectives of all hosts; numbers: per host, the index of each of its collectives in `keys`.
+      numbers: per host, the index of each of its collectives in `runs.keys`.
       runs: the matched runs, on the first host's clock; `runs.device` counts over all hosts, `runs.source` over the
         rows of the matched hosts' `HostRuns`, host after host.
       first_device: per host, the number of its first device.
@@ -131,7 +132,6 @@ class MatchedHosts:
       extra_ps: per row, exposed time in which it waits for devices of other hosts, beyond waits on its own host.
     """
 
-    keys: tuple[CollectiveKey, ...]
     numbers: tuple[I64, ...]
     runs: CollectiveRuns
     first_device: I64
@@ -148,13 +148,14 @@ def kept_rows(runs: CollectiveRuns, devices: int) -> Bools:
     return keep
 
 
-def keep_runs(runs: CollectiveRuns, exposed: I64, transfers: Sequence[Transfer], devices: int) -> HostRuns:
+def keep_runs(recorded: RecordedCollectives, devices: int) -> HostRuns:
     """All runs, or the first ones of each collective and device if there are too many."""
+    runs = recorded.runs
     keep = kept_rows(runs, devices)
     whole = len(keep) <= MOST_RUNS
     key, device, begin, end = runs.key[keep], runs.device[keep], runs.begin_ps[keep], runs.end_ps[keep]
-    values = exposed[keep], runs.wait_ps[keep], runs.occurrence[keep]
-    return HostRuns(runs.keys, tuple(transfers), devices, key, device, begin, end, *values, whole)
+    values = recorded.exposed_ps[keep], runs.wait_ps[keep], runs.occurrence[keep]
+    return HostRuns(runs.keys, runs.transfers, devices, key, device, begin, end, *values, whole)
 
 
 def clock_offsets(parts: Sequence[HostRuns]) -> tuple[ClockOffset | None, ...]:
@@ -169,11 +170,11 @@ def clock_offsets(parts: Sequence[HostRuns]) -> tuple[ClockOffset | None, ...]:
         times = _last_times(part, part_keys)
         pairs = []
         for key in [key for key in reference if key in times]:
-            (one_begin, one_end), (begin, end) = reference[key], times[key]
-            shift = best_shift(one_end, end)
-            first, last = max(shift, 0), min(len(one_end), len(end) + shift)
+            (first_begin, first_end), (begin, end) = reference[key], times[key]
+            shift = best_shift(first_end, end)
+            first, last = max(shift, 0), min(len(first_end), len(end) + shift)
             here, there = slice(first, last), slice(first - shift, max(last - shift, 0))
-            pairs.append((one_begin[here], one_end[here], begin[there], end[there]))
+            pairs.append((first_begin[here], first_end[here], begin[there], end[there]))
         columns = [np.concatenate(column) for column in zip(*pairs, strict=True)]
         offsets.append(offset_by_ends(*columns) if columns else None)
     return tuple(offsets)
@@ -229,7 +230,7 @@ def match_hosts(parts: Sequence[HostRuns], offsets: Sequence[ClockOffset | None]
     extra = np.zeros(len(key), np.int64)
     row = runs.source
     extra[row] = np.minimum(runs.wait_ps, exposed[row]) - np.minimum(waited[row], exposed[row])
-    return MatchedHosts(tuple(position), numbers, runs, first[:-1], alone, moved, np.maximum(extra, 0))
+    return MatchedHosts(numbers, runs, first[:-1], alone, moved, np.maximum(extra, 0))
 
 
 def step_of(begin_ps: I64, end_ps: I64, device: I64, time_ps: I64) -> I64:

@@ -14,7 +14,7 @@ from tpu_profile_plugin.analysis.common.spans import covered_within
 from tpu_profile_plugin.analysis.devices.kinds import async_role
 from tpu_profile_plugin.analysis.devices.model import WAIT, Device, Op, OpSpans, Work
 from tpu_profile_plugin.analysis.hlo.instructions import Instruction, replica_groups
-from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, Program
+from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.analysis.hlo.shapes import leaf_bytes
 from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.units import PS_PER_MS
@@ -69,14 +69,10 @@ def transfer_of(op: Op, programs: HloPrograms) -> Transfer:
     if program is None or row is None:
         return _from_text(op.text)
     instruction = program.instruction(row)
-    operands = [operand.shape for operand in _operands(program, instruction)]
-    return Transfer(sum(map(leaf_bytes, operands)) if operands else None, _groups(instruction))
-
-
-def _operands(program: Program, instruction: Instruction) -> list[Instruction]:
     wanted = set(instruction.operand_ids)
-    rows = np.flatnonzero(np.isin(program.columns["id"], list(wanted))) if wanted else ()
-    return [program.instruction(int(row)) for row in rows]
+    rows = np.flatnonzero(np.isin(program.columns["id"], list(wanted))).tolist() if wanted else []
+    size = sum(leaf_bytes(program.instruction(operand).shape) for operand in rows)
+    return Transfer(size if rows else None, _groups(instruction))
 
 
 def _groups(instruction: Instruction) -> Groups | None:
@@ -211,7 +207,7 @@ class CollectiveRuns:
     """Runs of collectives on the devices of a host, one row per run and device.
 
     Attributes:
-      keys: the distinct collectives.
+      keys: the distinct collectives; transfers: what a run of each moves.
       key, device: int64[n], indices into `keys` and the devices.
       begin_ps, end_ps: int64[n].
       source: int64[n], row in the device's runs, or -1 - row in its windows.
@@ -238,6 +234,7 @@ class CollectiveRuns:
     start_ps: I64
     last: I64
     early: Bools
+    transfers: tuple[Transfer, ...] = ()
 
     @property
     def repeated_ps(self) -> I64:
@@ -266,7 +263,7 @@ def waits_for_start(runs: CollectiveRuns) -> tuple[FirstWait, ...]:
     rows = np.flatnonzero(runs.start_ps)
     rows = rows[np.argsort(-runs.start_ps[rows], kind="stable")]
     columns = (column[rows].tolist() for column in (runs.device, runs.begin_ps, runs.end_ps, runs.start_ps))
-    return tuple(FirstWait(runs.keys[key], *one) for key, *one in zip(runs.key[rows].tolist(), *columns, strict=True))
+    return tuple(FirstWait(runs.keys[key], *wait) for key, *wait in zip(runs.key[rows].tolist(), *columns, strict=True))
 
 
 def collective_spans(device: Device) -> tuple[OpSpans, I64]:
@@ -322,9 +319,28 @@ def match_runs(
     key, device, begin, end, source = (column[order] for column in columns)
     group = _groups_of(key, device, devices, transfers)
     occurrence = _occurrences(key, device, end)
-    synchronizing = np.array([one.kind in SYNCHRONIZING for one in keys], np.bool_)
+    synchronizing = np.array([collective.kind in SYNCHRONIZING for collective in keys], np.bool_)
     runs = _instances(keys, (key, device, begin, end, source), (group, occurrence, group >= 0), synchronizing)
-    return _with_other_waits(runs, devices)
+    return replace(_with_other_waits(runs, devices), transfers=tuple(transfers))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordedCollectives:
+    """The runs of collectives of one host.
+
+    Attributes:
+      runs: matched among the devices of the host.
+      exposed_ps: int64[n], the part of each run in which its device computes nothing.
+    """
+
+    runs: CollectiveRuns
+    exposed_ps: I64
+
+
+def recorded_collectives(devices: Sequence[Device], programs: HloPrograms) -> RecordedCollectives:
+    """The runs of collectives on the devices of one host."""
+    runs = match_collectives(devices, lambda op: transfer_of(op, programs))
+    return RecordedCollectives(runs, exposed_runs(devices, runs))
 
 
 def exposed_runs(devices: Sequence[Device], runs: CollectiveRuns) -> I64:
@@ -411,7 +427,7 @@ def _instances(
 
 def _with_other_waits(runs: CollectiveRuns, devices: int) -> CollectiveRuns:
     """The runs with waits that the begins of other devices do not tell: for their start, and without a collective."""
-    kinds = np.array([one.kind for one in runs.keys], object)
+    kinds = np.array([key.kind for key in runs.keys], object)
     meets, waits = (np.isin(kinds, some)[runs.key] for some in (_MEETINGS, (WAIT,)))
     start = first_waits(runs.key, runs.device, runs.begin_ps, runs.end_ps, meets)
     start = np.where(start > 0, np.maximum(start, runs.wait_ps), 0)

@@ -17,7 +17,7 @@ from tpu_profile_plugin.analysis.common.op_names import (
     range_of,
     runs_on_host,
 )
-from tpu_profile_plugin.analysis.common.planes import line_of, spans_at
+from tpu_profile_plugin.analysis.common.planes import events_named, line_of, spans_at
 from tpu_profile_plugin.analysis.common.rows import among, pair_in_order, row_codes
 from tpu_profile_plugin.analysis.common.spans import Times
 from tpu_profile_plugin.analysis.devices.model import WAIT, Op, OpSpans, Work, ordered
@@ -33,8 +33,6 @@ _WAIT = re.compile(
     r"|<built-in method wait(?:_tensor)? of (?:PyCapsule|pybind11_builtins\.\S+|torch\._C\._distributed_c10d\.\w+)"
     r"(?: object)?.*>"
 )
-
-
 _BACKWARD = re.compile(r"<built-in method run_backward of torch\._C\._EngineBase object.*>\Z")
 _GRADIENTS = "gradients of other ranks (run_backward)"
 _WORLD = re.compile(r'"world_size": (\d{1,9})\b')
@@ -77,7 +75,7 @@ def host_collectives(space: XSpace, axis: ThreadAxis, recorded: Bools) -> HostCo
     plane = axis.plane
     of_name = np.array([_role(name) for name in plane.event_metadata.names], np.uint8)
     role = np.where(recorded, of_name[plane.events.metadata], _Role.NONE)
-    calls, ranges, waits = (np.flatnonzero(role == one) for one in (_Role.CALL, _Role.RANGE, _Role.WAIT))
+    calls, ranges, waits = (np.flatnonzero(role == kind) for kind in (_Role.CALL, _Role.RANGE, _Role.WAIT))
     blocking = np.concatenate([calls, waits])
     if bool((role == _Role.LAUNCH).any()):
         calls, waits = calls[:0], waits[:0]  # of collectives of devices, as far as the library has no range
@@ -112,11 +110,8 @@ def host_collectives(space: XSpace, axis: ThreadAxis, recorded: Bools) -> HostCo
 
 def _distributed(space: XSpace) -> bool:
     """Whether the recording is of one of several ranks."""
-    texts = (
-        text_of(space, plane, plane.stats, 0, "distributedInfo")
-        for plane in space.planes
-        if plane.name == "Task Environment"
-    )
+    planes = (plane for plane in space.planes if plane.name == "Task Environment")
+    texts = (text_of(space, plane, plane.stats, 0, "distributedInfo") for plane in planes)
     size = next((match for text in texts if (match := _WORLD.search(text))), None)
     return size is not None and int(size[1]) > 1
 
@@ -126,9 +121,8 @@ def _backward_waits(space: XSpace, plane: Plane) -> HostCollectives:
 
     DistributedDataParallel waits there until all ranks have sent their gradients.
     """
-    names, metadata = plane.event_metadata.names, plane.events.metadata
-    passes = np.flatnonzero(np.array([_BACKWARD.match(name) is not None for name in names], np.bool_)[metadata])
-    ops = np.flatnonzero(np.array([parse_op(name).category == PYTORCH for name in names], np.bool_)[metadata])
+    passes = events_named(plane, _BACKWARD.match)
+    ops = events_named(plane, lambda name: parse_op(name).category == PYTORCH)
     begin, end = spans_at(plane, passes)
     ends = np.sort(spans_at(plane, ops)[1])
     last = np.searchsorted(ends, end, side="right") - 1
@@ -168,14 +162,11 @@ def _shown(name: str) -> str:
 def _outer(axis: ThreadAxis, calls: I64) -> tuple[I64, I64]:
     """The calls that are in no other, by begin on the axis, and per call the event with its arguments, else -1."""
     plane = axis.plane
-    begin = axis.begin(calls)
-    order = np.lexsort((-plane.events.duration_ps[calls], begin))
-    calls, begin = calls[order], begin[order]
-    reached = np.maximum.accumulate(begin + plane.events.duration_ps[calls]) if len(calls) else begin
-    outer = np.append(np.ones(min(len(calls), 1), np.bool_), begin[1:] >= reached[:-1])
+    calls = calls[np.lexsort((-plane.events.duration_ps[calls], axis.begin(calls)))]
+    outer = axis.outermost(calls)
     arguments = np.full(int(outer.sum()), -1)
-    told = np.flatnonzero(among(calls, plane.events.stats.where(plane.stat_metadata.row(ARGUMENT))[0]))[::-1]
-    arguments[np.cumsum(outer)[told] - 1] = calls[told]
+    named = np.flatnonzero(among(calls, plane.events.stats.where(plane.stat_metadata.row(ARGUMENT))[0]))[::-1]
+    arguments[np.cumsum(outer)[named] - 1] = calls[named]
     return calls[outer], arguments
 
 
@@ -192,17 +183,17 @@ def _range_of_calls(axis: ThreadAxis, calls: I64, ranges: I64) -> I64:
     opens = np.arange(len(events)) < len(calls)
     order = np.lexsort((~opens, plane.events.begin_ps[events]))
     opened, closed = pair_in_order(kind[order], opens[order])
-    found = np.full(len(calls), -1)
-    found[order[opened]] = order[closed] - len(calls)
-    return found
+    range_of_call = np.full(len(calls), -1)
+    range_of_call[order[opened]] = order[closed] - len(calls)
+    return range_of_call
 
 
 def _last_before(axis: ThreadAxis, calls: I64, waits: I64) -> I64:
     """Per wait the index of the last call before it on the same thread, -1 without one; calls are by begin there."""
     index = np.searchsorted(axis.begin(calls), axis.begin(waits), side="right") - 1
-    known = index >= 0
-    known[known] = line_of(axis.plane, calls[index[known]]) == line_of(axis.plane, waits[known])
-    return np.where(known, index, -1)
+    same = index >= 0
+    same[same] = line_of(axis.plane, calls[index[same]]) == line_of(axis.plane, waits[same])
+    return np.where(same, index, -1)
 
 
 def _named(space: XSpace, axis: ThreadAxis, named: I64, arguments: I64, times: Times) -> tuple[tuple[Op, ...], OpSpans]:
@@ -215,7 +206,7 @@ def _named(space: XSpace, axis: ThreadAxis, named: I64, arguments: I64, times: T
     for row, size in zip(metadata[named[first]].tolist(), sent[first].tolist(), strict=True):
         name = _shown(names[row])
         kind = WAIT if _role(names[row]) == _Role.WAIT else collective_kind(name) or UNKNOWN_KIND
-        one = Op(name, 0, Work.COMMUNICATION, kind)
-        ops.append(sizes[size].of(one) if size >= 0 else one)
+        op_ = Op(name, 0, Work.COMMUNICATION, kind)
+        ops.append(sizes[size].of(op_) if size >= 0 else op_)
     work = np.full(len(named), Work.COMMUNICATION, np.uint8)
     return tuple(ops), ordered(OpSpans(*times, op.astype(np.int32), work, named))

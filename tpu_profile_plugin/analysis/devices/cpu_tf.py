@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW, parse_op
-from tpu_profile_plugin.analysis.common.planes import line_of, recorded_lines, spans_at
+from tpu_profile_plugin.analysis.common.planes import events_named, line_of, recorded_lines, rows_named, spans_at
 from tpu_profile_plugin.analysis.common.rows import among
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work, ordered
 from tpu_profile_plugin.analysis.devices.thread_axis import ThreadAxis, fits_one_axis
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
-from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.columns.arrays import I64
 
 NAME = "CPU (TensorFlow)"
 _EXECUTOR = "ExecutorState::Process"
@@ -49,20 +49,20 @@ def tensorflow_devices(space: XSpace, plane: Plane) -> list[Device]:
     """
     if not runs_tensorflow(plane) or not fits_one_axis(plane):
         return []
-    names, axis = plane.event_metadata.names, ThreadAxis(plane)
-    ops, op_of_row = _ops(names)
+    axis = ThreadAxis(plane)
+    ops, op_of_row = _ops(plane.event_metadata.names)
     # Most events are none of these, and where they are in the program does not matter.
-    wanted = (op_of_row >= 0) | _rows(names, _RUNNERS) | _calls(names)
+    wanted = (op_of_row >= 0) | rows_named(plane, lambda name: name in _RUNNERS or name.startswith(_CALL))
     program = _of_program(space, axis, np.flatnonzero(wanted[plane.events.metadata]))
     events = program[(op_of_row >= 0)[plane.events.metadata[program]]]
-    work = np.array([one.work for one in ops], np.uint8)
+    work = np.array([op.work for op in ops], np.uint8)
     op = op_of_row[plane.events.metadata[events]]
-    enclosed = axis.inside(events, np.flatnonzero(_rows(names, _RUNNERS)[plane.events.metadata]))
+    enclosed = axis.inside(events, events_named(plane, _RUNNERS.__contains__))
     keep = enclosed | (work[op] == Work.INPUT)
     events, op = events[keep], op[keep]
     eager, eager_op, ops = _eager_kernels(axis, program, events, ops)
     events, op = np.concatenate([events, eager]), np.concatenate([op, eager_op])
-    work = np.array([one.work for one in ops], np.uint8)
+    work = np.array([op.work for op in ops], np.uint8)
     spans = OpSpans(*spans_at(plane, events), op.astype(np.int32), work[op], events)
     spans = _without_containers(ordered(spans))
     return [Device(NAME, "cpu", 0, plane.index, ops, spans)] if len(spans) else []
@@ -71,26 +71,18 @@ def tensorflow_devices(space: XSpace, plane: Plane) -> list[Device]:
 def _of_program(space: XSpace, axis: ThreadAxis, events: I64) -> I64:
     """Without those of tf.data's own threads and of functions that tf.data executes on others."""
     plane = axis.plane
-    names, metadata = plane.event_metadata.names, plane.events.metadata
     line = line_of(plane, events)
     pipeline = np.array([name.startswith(_PIPELINE_THREADS) for name in plane.lines.name], np.bool_)
-    fetch = np.array([_FETCH.search(name) is not None for name in names], np.bool_)
-    events = events[recorded_lines(plane)[line] & (~pipeline[line] | fetch[metadata[events]])]
-    mapped = np.flatnonzero(np.array([name.startswith(_MAPPED) for name in names], np.bool_)[metadata])
+    fetch = rows_named(plane, _FETCH.search)[plane.events.metadata[events]]
+    events = events[recorded_lines(plane)[line] & (~pipeline[line] | fetch)]
+    mapped = events_named(plane, lambda name: name.startswith(_MAPPED))
     if not len(mapped):
         return events
-    number, known = read.ints(space, plane, plane.events.stats, "id")
-    parts = np.flatnonzero(_rows(names, (_EXECUTOR,))[metadata] & known)
-    parts = parts[among(number[parts], np.sort(number[mapped[known[mapped]]]))]
+    number, numbered = read.ints(space, plane, plane.events.stats, "id")
+    parts = events_named(plane, _EXECUTOR.__eq__)
+    parts = parts[numbered[parts]]
+    parts = parts[among(number[parts], np.sort(number[mapped[numbered[mapped]]]))]
     return events[~axis.inside(events, np.concatenate([parts, mapped]))]
-
-
-def _calls(names: Sequence[str]) -> Bools:
-    return np.array([name.startswith(_CALL) for name in names], np.bool_)
-
-
-def _rows(names: Sequence[str], wanted: Sequence[str] | frozenset[str]) -> Bools:
-    return np.array([name in wanted for name in names], np.bool_)
 
 
 def _ops(names: Sequence[str]) -> tuple[tuple[Op, ...], I64]:
@@ -119,32 +111,29 @@ def _eager_kernels(
     """
     plane = axis.plane
     names, metadata = plane.event_metadata.names, plane.events.metadata
-    kernels = candidates[_rows(names, (_EAGER_KERNEL,))[metadata[candidates]]]
-    calls = candidates[_calls(names)[metadata[candidates]]]
+    kernels = candidates[rows_named(plane, _EAGER_KERNEL.__eq__)[metadata[candidates]]]
+    calls = candidates[rows_named(plane, lambda name: name.startswith(_CALL))[metadata[candidates]]]
     if not len(kernels) or not len(calls):
         return np.zeros(0, np.int64), np.zeros(0, np.int64), ops
-    inner = candidates[_rows(names, _RUNNERS - {_EAGER_KERNEL, "EagerKernelExecute"})[metadata[candidates]]]
+    starts = _RUNNERS - {_EAGER_KERNEL, "EagerKernelExecute"}
+    inner = candidates[rows_named(plane, starts.__contains__)[metadata[candidates]]]
     begins = np.sort(axis.begin(np.concatenate([inner, ops_run])))
     begin = axis.begin(kernels)
     end = begin + plane.events.duration_ps[kernels]
-    kernels, begin = _where(np.searchsorted(begins, begin) == np.searchsorted(begins, end), kernels, begin)
+    empty = np.searchsorted(begins, begin) == np.searchsorted(begins, end)
+    kernels, begin = kernels[empty], begin[empty]
     start = axis.begin(calls)
     order = np.argsort(start, kind="stable")
     calls, start = calls[order], start[order]
     call = np.searchsorted(start, begin, side="right") - 1
-    known = call >= 0
-    known[known] = begin[known] < start[call[known]] + plane.events.duration_ps[calls[call[known]]]
-    kernels, call = _where(known, kernels, call)
+    called = call >= 0
+    called[called] = begin[called] < start[call[called]] + plane.events.duration_ps[calls[call[called]]]
+    kernels, call = kernels[called], call[called]
     rows, which = np.unique(metadata[calls[call]], return_inverse=True)
     types = [names[row].removeprefix(_CALL) for row in rows.tolist()]
-    wanted = np.array([not _INPUT_TYPE.search(kind) for kind in types], np.bool_)
     which = which.reshape(-1)
-    kernels, which = _where(wanted[which], kernels, which)
-    return kernels, which + len(ops), (*ops, *(Op(kind, 0, Work.COMPUTE) for kind in types))
-
-
-def _where(keep: Bools, *columns: I64) -> list[I64]:
-    return [column[keep] for column in columns]
+    wanted = np.array([not _INPUT_TYPE.search(kind) for kind in types], np.bool_)[which]
+    return kernels[wanted], which[wanted] + len(ops), (*ops, *(Op(kind, 0, Work.COMPUTE) for kind in types))
 
 
 def _without_containers(spans: OpSpans) -> OpSpans:

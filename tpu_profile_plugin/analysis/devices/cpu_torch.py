@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, compiles_torch, parse_op
-from tpu_profile_plugin.analysis.common.planes import on_recorded_line
+from tpu_profile_plugin.analysis.common.planes import events_named, on_recorded_line
 from tpu_profile_plugin.analysis.common.rows import among, joined
 from tpu_profile_plugin.analysis.common.spans import contains, subtract, times_of
 from tpu_profile_plugin.analysis.devices.cpu_collectives import host_collectives, is_collective
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work, ordered
 from tpu_profile_plugin.analysis.devices.thread_axis import ThreadAxis, fits_one_axis
 from tpu_profile_plugin.columns import Plane, XSpace
-from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.columns.arrays import I64
 
 NAME = "CPU (PyTorch)"
 _NEXT = ("enumerate(DataLoader)", "DataLoader:")
@@ -37,17 +37,18 @@ def pytorch_devices(space: XSpace, plane: Plane) -> list[Device]:
     """
     if not runs_pytorch(plane) or not fits_one_axis(plane):
         return []
-    names, metadata = plane.event_metadata.names, plane.events.metadata
-    ops, op_of_row = _ops(names)
+    metadata = plane.events.metadata
+    ops, op_of_row = _ops(plane.event_metadata.names)
     axis, recorded = ThreadAxis(plane), on_recorded_line(plane)
-    compiling = np.flatnonzero(np.array([compiles_torch(name) for name in names], np.bool_)[metadata] & recorded)
+    compiling = events_named(plane, compiles_torch)
+    compiling = compiling[recorded[compiling]]
     collectives = host_collectives(space, axis, recorded)
     events = np.flatnonzero((op_of_row >= 0)[metadata] & recorded)
     events = events[~axis.inside(events, compiling)]
-    events = events[_outermost(axis.begin(events), plane.events.duration_ps[events])]
+    events = events[axis.outermost(events)]
     spans = _without(axis, events, np.concatenate([collectives.blocking, compiling]))
     op = op_of_row[metadata[spans.event]]
-    work = np.array([one.work for one in ops], np.uint8)[op]
+    work = np.array([op.work for op in ops], np.uint8)[op]
     runs = OpSpans(spans.begin_ps, spans.end_ps, op.astype(np.int32), work, spans.event)
     exchanged = replace(collectives.spans, op=(collectives.spans.op + len(ops)).astype(np.int32))
     runs = ordered(joined([runs, exchanged]))
@@ -87,13 +88,3 @@ def _ops(names: Sequence[str]) -> tuple[tuple[Op, ...], I64]:
         row[index] = len(ops)
         ops.append(op)
     return tuple(ops), row
-
-
-def _outermost(begin: I64, duration: I64) -> Bools:
-    """Which events begin after all that began before have ended."""
-    order = np.lexsort((-duration, begin))
-    reached = np.maximum.accumulate((begin + duration)[order])
-    first = np.append(True, begin[order][1:] >= reached[:-1]) if len(order) else np.zeros(0, np.bool_)
-    outermost = np.zeros(len(begin), np.bool_)
-    outermost[order[first]] = True
-    return outermost

@@ -48,12 +48,6 @@ from tpu_profile_plugin.columns.arrays import I32, I64
 ASYNC_OPS = "Async XLA Ops"
 
 
-def tpu_devices(space: XSpace, planes: Sequence[Plane]) -> list[Device]:
-    """The TensorCores that ran ops; SparseCores work for them and are no devices of their own."""
-    devices = (_tensor_core(space, plane) for plane in planes if is_tensor_core(plane) and lines_named(plane, OPS))
-    return [device for device in devices if device.span() is not None]
-
-
 def _tensor_core(space: XSpace, plane: Plane) -> Device:
     ops = _tensor_core_ops(space, plane)
     spans = _spans(plane, lines_named(plane, OPS), ops)
@@ -105,7 +99,7 @@ def _spans(plane: Plane, lines: list[int], ops: tuple[Op, ...]) -> OpSpans:
     events = events_of_lines(plane, lines)
     rows = rows_of_lines(plane, lines)
     op = plane.events.metadata[rows].view(np.int32)  # rows are few
-    work = np.array([one.work for one in ops], np.uint8)
+    work = np.array([op.work for op in ops], np.uint8)
     return OpSpans(*spans_at(plane, rows), op, work[op], events)
 
 
@@ -131,27 +125,17 @@ _STREAM = "Stream"
 _COPIES = (Work.COPY, Work.UPLOAD, Work.DOWNLOAD, Work.PEER_COPY)
 
 
-def gpu_devices(space: XSpace, planes: Sequence[Plane]) -> list[Device]:
-    """The GPUs that ran anything."""
-    devices = (_gpu(space, plane, position) for position, plane in enumerate(planes))
-    return [device for device in devices if len(device.runs)]
-
-
-def stream_lines(plane: Plane) -> list[int]:
-    """The lines of streams; all recorded lines if none is named as a stream."""
-    lines = np.flatnonzero(recorded_lines(plane)).tolist()
-    return [line for line in lines if plane.lines.name[line].startswith(_STREAM)] or lines
-
-
 def _gpu(space: XSpace, plane: Plane, position: int) -> Device:
     number = _ORDINAL.search(plane.name)
     ordinal = int(number[1]) if number else position
-    events = events_of_lines(plane, stream_lines(plane))
+    lines = np.flatnonzero(recorded_lines(plane)).tolist()
+    streams = [line for line in lines if plane.lines.name[line].startswith(_STREAM)]
+    events = events_of_lines(plane, streams or lines)
     begin = plane.events.begin_ps[events]
     order = np.argsort(begin, kind="stable")
     events, begin = events[order], begin[order]
     op, ops = _gpu_ops(space, plane, events)
-    work = np.array([one.work for one in ops], np.uint8)
+    work = np.array([op.work for op in ops], np.uint8)
     runs = OpSpans(begin, begin + plane.events.duration_ps[events], op, work[op], events)
     key, known = read.ints(space, plane, plane.events.stats, "correlation_id")
     return Device(
@@ -298,10 +282,13 @@ def devices_of(space: XSpace, programs: HloPrograms) -> tuple[Device, ...]:
     if planes and is_tpu(planes[0]):
         # Of stats only run ids are read, but groups of events, which steps are made of, need all.
         space.decode_with_some_stats(planes, lines=(MODULES,), unless=(STEPS, SPARSE_STEPS))
-        return tuple(tpu_devices(space, planes))
+        # SparseCores work for TensorCores and are no devices of their own.
+        cores = (_tensor_core(space, plane) for plane in planes if is_tensor_core(plane) and lines_named(plane, OPS))
+        return tuple(core for core in cores if core.span() is not None)
     space.decode(planes)
     if planes:
-        return tuple(gpu_devices(space, planes))
+        gpus = (_gpu(space, plane, position) for position, plane in enumerate(planes))
+        return tuple(gpu for gpu in gpus if len(gpu.runs))
     host = host_plane(space)
     if host is None:
         return ()

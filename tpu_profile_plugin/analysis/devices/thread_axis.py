@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tpu_profile_plugin.analysis.common.planes import line_of
 from tpu_profile_plugin.analysis.common.spans import contains, times_of
 from tpu_profile_plugin.columns import Plane
@@ -39,3 +41,12 @@ class ThreadAxis:
         """Per event of `events`, whether it begins within one of `around` on the same thread."""
         begin = self.begin(around)
         return contains(times_of(begin, begin + self.plane.events.duration_ps[around]), self.begin(events))
+
+    def outermost(self, events: I64) -> Bools:
+        """Which events no other of `events` encloses: they begin after all that began before on their thread ended."""
+        begin, duration = self.begin(events), self.plane.events.duration_ps[events]
+        order = np.lexsort((-duration, begin))
+        reached = np.maximum.accumulate((begin + duration)[order])
+        outermost = np.zeros(len(begin), np.bool_)
+        outermost[order] = np.append(True, begin[order][1:] >= reached[:-1])[: len(order)]
+        return outermost

@@ -42,8 +42,8 @@ _SHAPE, _TEXT = re.compile(r"\[([\d, ]+)\]"), re.compile(r'"([^"]+)"')
 class Sent:
     """A collective's kind, operands on one rank, and group; 0 and "" if unknown.
 
-    `told`: its arguments or its range say so; else the op around the launch starts a collective, of which the event may
-    be a part.
+    `certain`: its arguments or its range say so; else the op around the launch starts a collective, of which the event
+    may be a part.
     """
 
     kind: str = ""
@@ -51,21 +51,21 @@ class Sent:
     dtype: str = ""
     group: str = ""
     ranks: int = 0
-    told: bool = True
+    certain: bool = True
 
     @property
     def launches(self) -> str:
-        """The kind of collective that a kernel with an unknown name is part of; `of` adds the kind that is told."""
-        return UNKNOWN_KIND if self.told else self.kind
+        """The kind of collective that a kernel with an unknown name is part of; `of` adds the kind."""
+        return UNKNOWN_KIND if self.certain else self.kind
 
     def of(self, op: Op) -> Op:
         """The op with what it sends; collectives of different kinds, sizes or groups are different ops."""
-        if not self.told:
+        if not self.certain:
             return op
-        said = [self.kind] if self.kind and self.kind != op.collective else []
-        said += [] if self.kind in _UNEVEN or not self.elements else [f"{self.elements} {self.dtype}".strip()]
-        said += [f"group {self.group}"] if self.group else []
-        name = f"{op.name} [{', '.join(said)}]" if said else op.name
+        details = [self.kind] if self.kind and self.kind != op.collective else []
+        details += [] if self.kind in _UNEVEN or not self.elements else [f"{self.elements} {self.dtype}".strip()]
+        details += [f"group {self.group}"] if self.group else []
+        name = f"{op.name} [{', '.join(details)}]" if details else op.name
         size = self.elements * _WIDTHS.get(self.dtype.lower(), 0)
         return replace(op, name=name, collective=self.kind or op.collective, operand_bytes=size, ranks=self.ranks)
 
@@ -85,20 +85,20 @@ def sent_by(space: XSpace, plane: Plane, events: I64, op: I64, ops: Sequence[str
     """As `torch_collectives`, of any events: `op` is the index of each in `ops`, -1 without an op."""
     columns, texts = [op], [ops]
     for name in _TEXTS:
-        code, found = read.strings(space, plane, plane.events.stats, name)
+        code, distinct = read.strings(space, plane, plane.events.stats, name)
         columns.append(code[events].astype(np.int64))
-        texts.append(found)
+        texts.append(distinct)
     for name in _INTS:
         columns.append(read.ints(space, plane, plane.events.stats, name)[0][events])
     index, first = row_codes(*columns)
     made: list[Sent] = []
     number = np.full(len(first), -1, np.int64)
     for i, row in enumerate(first.tolist()):
-        known = [found[column[row]] if column[row] >= 0 else "" for column, found in zip(columns, texts, strict=False)]
-        one = _sent(known, *(int(column[row]) for column in columns[len(texts) :]))
-        if one is not None:
+        cells = [of[column[row]] if column[row] >= 0 else "" for column, of in zip(columns, texts, strict=False)]
+        sent = _sent(cells, *(int(column[row]) for column in columns[len(texts) :]))
+        if sent is not None:
             number[i] = len(made)
-            made.append(one)
+            made.append(sent)
     return number[index], made
 
 
@@ -116,8 +116,8 @@ def _sent(texts: list[str], elements: int, ranks: int) -> Sent | None:
     op = parse_op(op).type if op.endswith(PYTORCH) else op.rpartition("/")[2].strip()
     # Older versions, and libraries of processors, mark a range (`nccl:all_reduce`), with shapes as those of an op.
     if range_of(op)[0]:
-        sizes = [list(map(int, found.split(","))) for found in _SHAPE.findall(shapes)]
+        sizes = [list(map(int, shape.split(","))) for shape in _SHAPE.findall(shapes)]
         first = _TEXT.search(types)
         return Sent(op_collective(op), sum(map(prod, sizes)), first[1] if first else "")
     kind = op_collective(op)
-    return Sent(kind, told=False) if kind else None
+    return Sent(kind, certain=False) if kind else None

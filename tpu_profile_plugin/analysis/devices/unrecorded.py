@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.planes import line_of, recorded_lines, spans_at
+from tpu_profile_plugin.analysis.common.planes import events_named, line_of, recorded_lines, rows_named, spans_at
 from tpu_profile_plugin.analysis.common.rows import among
 from tpu_profile_plugin.analysis.common.spans import Times, no_time, times_of
 from tpu_profile_plugin.analysis.devices.launches import KEYS, host_calls
@@ -79,7 +79,10 @@ def unrecorded(space: XSpace, host: Plane | None, devices: Sequence[Device]) -> 
         if kept.any():
             made[0] = _of_device(calls.begin_ps, ~kept, kept, np.zeros(len(calls), np.bool_))
         return made
-    rows, graph, key = _launches(space, host)
+    rows = launches_of_host(host)
+    graph = rows_named(host, _GRAPH.match)[host.events.metadata[rows]]
+    value, has_key = read.ints(space, host, host.events.stats, KEYS["gpu"])
+    key = np.where(has_key[rows], value[rows], NO_LAUNCH)
     owner = np.full(len(rows), -1)
     for number, device in enumerate(devices):
         owner[among(key, np.unique(device.launch_key)) & (key != NO_LAUNCH)] = number
@@ -100,22 +103,9 @@ def may_launch(host: Plane) -> bool:
 
 def launches_of_host(host: Plane) -> I64:
     """The events that launch kernels or graphs; what a thread only captures into a graph is no launch."""
-    rows = np.flatnonzero(_named(_LAUNCH, host)[host.events.metadata])
+    rows = events_named(host, _LAUNCH.match)
     rows = rows[recorded_lines(host)[line_of(host, rows)]]
     return rows[~_captured(host, rows)]
-
-
-def _launches(space: XSpace, host: Plane) -> tuple[I64, Bools, I64]:
-    """Events that launch kernels or graphs, whether a graph, and their correlation ids, `NO_LAUNCH` without one."""
-    rows = launches_of_host(host)
-    value, known = read.ints(space, host, host.events.stats, KEYS["gpu"])
-    graphs = _named(_GRAPH, host)[host.events.metadata[rows]]
-    return rows, graphs, np.where(known[rows], value[rows], NO_LAUNCH)
-
-
-def _named(pattern: re.Pattern[str], host: Plane) -> Bools:
-    """Whether the pattern matches the begin of the name, per row of the event metadata."""
-    return np.array([pattern.match(name) is not None for name in host.event_metadata.names], np.bool_)
 
 
 def _captured(host: Plane, rows: I64) -> Bools:

@@ -13,6 +13,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     STEPS,
     PlaneExtras,
     Preprocessed,
+    enclosing_span,
     events_of_lines,
     host_plane,
     line_of,
@@ -26,7 +27,7 @@ from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Work, b
 from tpu_profile_plugin.analysis.devices.unrecorded import launches_of_host
 from tpu_profile_plugin.analysis.steps.host_steps import gpu_steps, host_events, step_times
 from tpu_profile_plugin.analysis.steps.inferred import Evidence, InferredSteps, infer_steps
-from tpu_profile_plugin.analysis.steps.step_table import MOST_KEPT_WHOLE, StepTable, align
+from tpu_profile_plugin.analysis.steps.step_table import MOST_KEPT_WHOLE, StepTable, align, longest_spans, step_labels
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.units import PS_PER_MS
@@ -136,7 +137,7 @@ def _step_of_starts(space: XSpace, device: Device, marks: Marks) -> I64 | None:
 
 
 def _step_of_executions(device: Device, marks: Marks) -> I64 | None:
-    """The same for XLA's CPU backend, which runs programs in order and does not record when they were called.
+    """The step of each start of XLA's CPU backend, which runs programs in order and does not record their calls.
 
     If all steps run as many programs, each runs the next ones; None if they do not, or one began before its step.
     """
@@ -151,8 +152,7 @@ def _queue(space: XSpace, device: Device) -> I64:
     """Per run the line that it is on; other devices than GPUs have a single queue."""
     if device.kind != "gpu":
         return np.zeros(len(device.runs), np.int64)
-    plane = next(plane for plane in space.planes if plane.index == device.plane)
-    return line_of(plane, device.runs.event)
+    return line_of(space.planes[device.plane], device.runs.event)
 
 
 def _in_order(step: I64, line: I64, begin_ps: I64) -> I64:
@@ -237,7 +237,7 @@ class StepWindows:
     @property
     def labels(self) -> list[str]:
         """The steps' names, or numbers where they have none."""
-        return [name or str(number) for name, number in zip(self.names, self.number.tolist(), strict=True)]
+        return step_labels(self.names, self.number)
 
     def __len__(self) -> int:
         return len(self.number)
@@ -285,10 +285,10 @@ def _of_events(space: XSpace, steps: InferredSteps, devices: Sequence[Device]) -
         return _of_marks(space, None, Marks(steps.number, names, begin, end), devices)
     number = np.arange(len(end), dtype=np.int64)
     if steps.of_host:
-        found = _of_marks(space, None, Marks(number, ("",) * len(number), begin, end), devices)
+        windows = _of_marks(space, None, Marks(number, ("",) * len(number), begin, end), devices)
     else:
-        found = _same_for_all(number, ("",) * len(number), (begin, end), devices, "inferred")
-    return replace(found, source="inferred", evidence=steps.evidence)
+        windows = _same_for_all(number, ("",) * len(number), (begin, end), devices, "inferred")
+    return replace(windows, source="inferred", evidence=steps.evidence)
 
 
 def _complete(steps: StepWindows, *, overlapping: bool = False) -> StepWindows:
@@ -338,11 +338,11 @@ def _of_marks(space: XSpace, pre: Preprocessed | None, marks: Marks, devices: Se
     own = [own_work(space, pre, device, marks) for device in devices]
     windows = [_windows(marks, work) for work in own]
     begin, end = (np.stack(columns, axis=1) for columns in zip(*windows, strict=True))
-    known = [work for work in own if work is not None]
-    linked = bool(known) and devices[0].kind != "cpu"
+    works = [work for work in own if work is not None]
+    linked = bool(works) and devices[0].kind != "cpu"
     steps = StepWindows(marks.number, marks.names, begin, end, "device" if linked else "host")
     if linked:
-        worked = np.flatnonzero(np.any([work.some for work in known], axis=0))
+        worked = np.flatnonzero(np.any([work.some for work in works], axis=0))
         inner = slice(int(worked[0]), int(worked[-1]) + 1)
         steps = replace(steps.where(inner), without_work=len(marks) - (inner.stop - inner.start))
     lasting: Bools = np.any(steps.end_ps > steps.begin_ps, axis=1)
@@ -392,10 +392,7 @@ def _same_for_all(
 
 def _tpu_steps(space: XSpace, pre: Preprocessed, devices: Sequence[Device]) -> StepWindows | None:
     """The step events of each core; steps that all of them have in common, numbered as in other tools."""
-    cores = []
-    for device in devices:
-        plane = next(plane for plane in space.planes if plane.index == device.plane)
-        cores.append(_core_steps(plane, pre.planes[plane.index]))
+    cores = [_core_steps(space.planes[device.plane], pre.planes[device.plane]) for device in devices]
     marked = [set(core) for core in cores if core]
     if not marked:
         return None
@@ -419,22 +416,17 @@ def _core_steps(plane: Plane, extras: PlaneExtras) -> dict[int, tuple[int, int]]
     else:
         return {}
     keep = (group >= 0) & (duration > 0)
-    group, begin, duration = group[keep], begin[keep], duration[keep]
-    longest = np.lexsort((-duration, group))
-    first = longest[np.append(True, np.diff(group[longest]) != 0)] if len(longest) else longest
-    spans = zip(begin[first].tolist(), (begin + duration)[first].tolist(), strict=True)
-    return dict(zip(group[first].tolist(), spans, strict=True))
+    columns = (column[keep].tolist() for column in (group, begin, begin + duration))
+    return longest_spans(zip(*columns, strict=True))
 
 
 def whole_recording(devices: Sequence[Device]) -> StepWindows | None:
     """The recording as one step: from the first op of any device to the last; None without ops."""
-    spans = [span for device in devices if (span := device.span())]
-    if not spans:
+    span = enclosing_span([span for device in devices if (span := device.span())])
+    if span is None:
         return None
-    begin, end = min(span[0] for span in spans), max(span[1] for span in spans)
-    number = np.zeros(1, np.int64)
-    window = (np.array([begin]), np.array([end]))
-    return _same_for_all(number, ("",), window, devices, "recording")
+    window = (np.array([span[0]]), np.array([span[1]]))
+    return _same_for_all(np.zeros(1, np.int64), ("",), window, devices, "recording")
 
 
 def _undivided(steps: StepWindows, devices: Sequence[Device]) -> StepWindows:
@@ -491,14 +483,14 @@ def common_rows(steps: Sequence[StepWindows]) -> list[I64]:
     host's recording.
     """
     if len(steps) < 2:
-        return [np.arange(len(one)) for one in steps]
-    named = [dict(zip(one.names, range(len(one)), strict=True)) for one in steps]
-    if all(len(names) == len(one) and "" not in names for names, one in zip(named, steps, strict=True)):
+        return [np.arange(len(windows)) for windows in steps]
+    named = [dict(zip(windows.names, range(len(windows)), strict=True)) for windows in steps]
+    if all(len(names) == len(windows) and "" not in names for names, windows in zip(named, steps, strict=True)):
         common = set(named[0]).intersection(*named[1:])
         if common:
             order = [name for name in named[0] if name in common]
             return [np.array([names[name] for name in order], np.int64) for names in named]
-    spans = {i: (one.begin_ps.min(axis=1), one.end_ps.max(axis=1)) for i, one in enumerate(steps)}
+    spans = {i: (windows.begin_ps.min(axis=1), windows.end_ps.max(axis=1)) for i, windows in enumerate(steps)}
     chief = min(spans, key=lambda i: int(spans[i][1].max()) - int(spans[i][0].min()))
     offset, first, last = align(spans, chief)
     return [np.arange(max(first, 0), max(last, first, 0)) - offset[i] for i in range(len(steps))]
@@ -534,14 +526,16 @@ def without_start_up(
     long: I64 = np.flatnonzero(length >= LONG * np.sort(length)[(len(length) - 1) // 2])
     if not len(long):
         return steps
-    found = [*_first_collectives(steps, collectives()), *_slow_launches(steps, devices, host())]
-    longest = {row: max((one for at, one in found if at == row), key=lambda one: one.wait_ps) for row, _ in found}
-    told = [row for row in long.tolist() if row in longest]
-    if not told or len(told) == len(steps):
+    longest: dict[int, StartUp] = {}
+    for row, wait in (*_first_collectives(steps, collectives()), *_slow_launches(steps, devices, host())):
+        if row not in longest or wait.wait_ps > longest[row].wait_ps:
+            longest[row] = wait
+    left_out = [row for row in long.tolist() if row in longest]
+    if not left_out or len(left_out) == len(steps):
         return steps
     kept = np.ones(len(steps), np.bool_)
-    kept[told] = False
-    return replace(steps.where(kept), start_up=tuple(longest[row] for row in told))
+    kept[left_out] = False
+    return replace(steps.where(kept), start_up=tuple(longest[row] for row in left_out))
 
 
 def _first_collectives(steps: StepWindows, runs: CollectiveRuns) -> list[tuple[int, StartUp]]:

@@ -20,6 +20,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     events_of_lines,
     host_plane,
     on_recorded_line,
+    rows_named,
     spans_at,
 )
 from tpu_profile_plugin.analysis.common.rows import extents, joined, rows_of
@@ -153,7 +154,7 @@ def _mark_launches(space: XSpace, plane: Plane, events: I64, kind: U8) -> None:
     """Sets the class of kernel launches and executor work; copies are unchanged."""
     _, launches = read.ints(space, plane, plane.events.stats, "correlation_id")
     prefix = "executorstate::process"
-    process = np.array([name.lower().startswith(prefix) for name in plane.event_metadata.names], np.bool_)
+    process = rows_named(plane, lambda name: name.lower().startswith(prefix))
     prepare = launches[events] | process[plane.events.metadata[events]]
     computes = (kind == EventClass.HOST_COMPUTE) | (kind == EventClass.HOST_WAIT_INPUT)
     kind[prepare & computes] = EventClass.HOST_PREPARE

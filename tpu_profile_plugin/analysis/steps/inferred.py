@@ -24,6 +24,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     lines_named,
     recorded_lines,
     recorded_span,
+    rows_named,
     spans_at,
 )
 from tpu_profile_plugin.analysis.common.spans import covered_within, times_of, total, union
@@ -493,12 +494,11 @@ def _main_thread(space: XSpace, *, only_calls: bool) -> _Work | None:
         return None
     if only_calls and not host.decoded:
         (host,) = space.filtered(EventFilter(host, event=_is_call))
-    names = host.event_metadata.names
     threads = [events_of_lines(host, [line]) for line in np.flatnonzero(recorded_lines(host)).tolist()]
     for test in (_is_call, lambda name: name.startswith("$"), None)[: 1 if only_calls else None]:
         chosen = threads
         if test is not None:
-            passes = np.array([bool(test(name)) for name in names], np.bool_)
+            passes = rows_named(host, test)
             chosen = [rows[passes[host.events.metadata[rows]]] for rows in threads]
         busy = [total(times_of(*spans_at(host, rows))) for rows in chosen]
         if max(busy, default=0) > 0:

@@ -195,6 +195,11 @@ class StepTable:
         return np.stack([position[key[:, 0]], key[:, 1]], axis=1), self.collective_least_ps[selected]
 
 
+def step_labels(names: Sequence[str], number: I64) -> list[str]:
+    """The names of steps, or their numbers where they have none."""
+    return [name or str(step) for name, step in zip(names, number.tolist(), strict=True)]
+
+
 def longest_spans(spans: Iterable[tuple[int, int, int]]) -> dict[int, tuple[int, int]]:
     """Begin and end of the longest span of each group, the first among equals; `spans` are (group, begin, end)."""
     longest: dict[int, tuple[int, int]] = {}

@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 
 from tpu_profile_plugin.analysis.communication.host_collectives import (
-    RecordedCollectives,
     RunWaits,
     may_communicate,
     message_bytes,
-    recorded_collectives,
     waits_between_hosts,
 )
 from tpu_profile_plugin.analysis.devices.across_hosts import kept_rows, step_of
-from tpu_profile_plugin.analysis.devices.collectives import CollectiveRuns, Transfer
+from tpu_profile_plugin.analysis.devices.collectives import (
+    CollectiveRuns,
+    RecordedCollectives,
+    Transfer,
+    recorded_collectives,
+)
 from tpu_profile_plugin.analysis.devices.windows import common_rows
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.run.catalogue.communication import RELATION
@@ -109,10 +112,10 @@ def _of_host(
     planes = {plane.index: plane.name for plane in host.lazy.planes}
     programs = hlo_ops(host).programs.names
     wait, last, execution, most = _waits(recorded, len(devices), place, executions)
-    ranks = [transfer.ranks or (n if n > 1 else 0) for transfer, n in zip(recorded.transfers, most, strict=True)]
+    ranks = [transfer.ranks or (n if n > 1 else 0) for transfer, n in zip(runs.transfers, most, strict=True)]
     sizes = [
         message_bytes(key.kind, transfer.operand_bytes, n)
-        for key, transfer, n in zip(runs.keys, recorded.transfers, ranks, strict=True)
+        for key, transfer, n in zip(runs.keys, runs.transfers, ranks, strict=True)
     ]
     step = _steps(host, place, runs)
     count = len(runs.key)
@@ -181,7 +184,7 @@ def _replica_groups(recorded: RecordedCollectives, devices: int, place: _Place) 
     """The numbers of the devices in the group of each run's device."""
     runs, several = recorded.runs, place.waits is not None
     first, total = (place.first, len(place.devices)) if several else (0, devices)
-    texts_ = [_members(transfer, first + number, total) for transfer in recorded.transfers for number in range(devices)]
+    texts_ = [_members(transfer, first + number, total) for transfer in runs.transfers for number in range(devices)]
     return Coded.of(runs.key * devices + runs.device, texts_)
 
 
