@@ -142,7 +142,7 @@ _SPARSE_CORE = re.compile(r"/device:TPU:[0-9]+ SparseCore(?: [a-zA-Z]+)? ([0-9]+
 
 STEPS, SPARSE_STEPS = "Steps", "Sparse Core Steps"
 MODULES, SPARSE_MODULES = "XLA Modules", "Sparse Core Modules"
-OPS, SPARSE_OPS = "XLA Ops", "Sparse Core Ops"
+OPS, SPARSE_OPS, ASYNC_OPS = "XLA Ops", "Sparse Core Ops", "Async XLA Ops"
 OP_LINES = (OPS, SPARSE_OPS, FRAMEWORK_OPS)
 """Lines with an event for each run of an op; framework ops where they were recorded, not derived from other lines."""
 

@@ -17,6 +17,7 @@ from tpu_profile_plugin.analysis.attribution import (
     row_ops,
 )
 from tpu_profile_plugin.analysis.common.planes import (
+    ASYNC_OPS,
     MODULES,
     OPS,
     SPARSE_STEPS,
@@ -44,8 +45,6 @@ from tpu_profile_plugin.analysis.memory.buffers import ProgramRan
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I32, I64
-
-ASYNC_OPS = "Async XLA Ops"
 
 
 def _tensor_core(space: XSpace, plane: Plane) -> Device:

@@ -11,7 +11,14 @@ from typing import Any, Final
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX, host_plane, is_tensor_core, offsets_in_line
+from tpu_profile_plugin.analysis.common.planes import (
+    GPU_PREFIX,
+    events_named,
+    host_plane,
+    is_tensor_core,
+    offsets_in_line,
+    rows_named,
+)
 from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.environment.environment import Hardware, plane_int, plane_text
@@ -126,7 +133,7 @@ class MemoryUse:
 
 def memory_use(space: XSpace, plane: Plane) -> dict[str, MemoryUse]:
     """Memory use of each allocator, by its name; reads fewer stats than `allocations`."""
-    events = _memory_events(plane)
+    events = events_named(plane, (ALLOCATION, DEALLOCATION).__contains__)
     stats = _Stats(space, plane, events, (*_IDS, *_BYTES))
     memory = stats.memory()
     stack, heap, free = map(stats.ints, _BYTES)
@@ -145,12 +152,12 @@ def allocations(
       group_id: per event of the plane, -1 for none; None if no event has a group.
       since_recording: count times from the start of the recording, as everywhere else, instead of the line's start.
     """
-    events = _memory_events(plane)
+    events = events_named(plane, (ALLOCATION, DEALLOCATION).__contains__)
     if len(events) == 0:
         return None
     stats = _Stats(space, plane, events, _NAMES)
     ints = {name: stats.ints(name) for name in _INTS}
-    allocates = np.array([name == ALLOCATION for name in plane.event_metadata.names], dtype=np.bool_)
+    allocates = rows_named(plane, ALLOCATION.__eq__)
     step = np.full(len(events), -1, dtype=np.int64) if group_id is None else group_id[events]
     return Allocations(
         memory=stats.memory(),
@@ -176,11 +183,6 @@ def allocations(
 def may_have_allocations(plane: Plane) -> bool:
     """Whether the plane declares memory events; no event is read."""
     return not {ALLOCATION, DEALLOCATION}.isdisjoint(plane.declared.event_metadata.names)
-
-
-def _memory_events(plane: Plane) -> I64:
-    kinds = np.array([name in (ALLOCATION, DEALLOCATION) for name in plane.event_metadata.names], dtype=np.bool_)
-    return np.flatnonzero(kinds[plane.events.metadata]) if kinds.any() else np.zeros(0, np.int64)
 
 
 def _type_name(value: int) -> str:
@@ -396,8 +398,8 @@ def memory_peak(recorded: Allocations) -> MemoryPeak:
     """Analyses the events of one allocator (at least one), given in file order."""
     in_use = recorded.in_use
     last_highest = len(in_use) - 1 - int(np.argmax(in_use[::-1]))
-    order = _order(recorded)
-    rows = with_matches(_stepped(recorded.take(order)))
+    order, ordered = by_time(recorded)
+    rows = with_matches(ordered)
     if in_use[last_highest] < 0:
         none = np.zeros(0, dtype=np.int64)
         return MemoryPeak(rows, int(recorded.peak[-1]), None, 0, (), (), (), timeline(rows.in_use), none)
@@ -418,21 +420,17 @@ def memory_peak(recorded: Allocations) -> MemoryPeak:
     )
 
 
-def by_time(recorded: Allocations) -> Allocations:
-    """The events of one allocator by time, with missing steps filled in."""
-    return _stepped(recorded.take(_order(recorded)))
+def by_time(recorded: Allocations) -> tuple[I64, Allocations]:
+    """The order of one allocator's events by time, and the events in it, with missing steps filled in.
 
-
-def _order(recorded: Allocations) -> I64:
-    return _native.walk_order(recorded.time_ps, np.zeros(len(recorded), dtype=np.int64), np.arange(len(recorded)))
-
-
-def _stepped(rows: Allocations) -> Allocations:
-    """Assigns an event outside of steps to the step after the last step so far, or to step 0."""
+    An event outside of steps belongs to the step after the last step so far, or to step 0.
+    """
+    order = _native.walk_order(recorded.time_ps, np.zeros(len(recorded), dtype=np.int64), np.arange(len(recorded)))
+    rows = recorded.take(order)
     has_step = rows.step >= 0
     last = np.maximum.accumulate(np.where(has_step, np.arange(len(rows)), -1))
     before = np.where(last >= 0, rows.step[np.maximum(last, 0)], -1)
-    return replace(rows, step=np.where(has_step, rows.step, before + 1))
+    return order, replace(rows, step=np.where(has_step, rows.step, before + 1))
 
 
 def runs_by_address(rows: Allocations) -> tuple[I64, I64]:
@@ -614,7 +612,7 @@ class RecordedMemory:
 
 def recorded_memory(recorded: Allocations) -> RecordedMemory:
     """The blocks of one allocator, given its events in file order."""
-    ordered = by_time(recorded)
+    _, ordered = by_time(recorded)
     rows = with_matches(ordered)
     order, begin = runs_by_address(ordered)
     frees = ~ordered.allocates[order]

@@ -218,6 +218,8 @@ class Replay:
       live: the buffers in use at the peak, in allocation order; for storage reused after it was freed, the buffer that
         reused it.
       span: first and last event between which each buffer's storage is in use.
+      pieces: int64[n] each, of storage that several buffers use in turn one piece per use: row of the buffer, bytes of
+        the storage, and the events between which it is in use.
     """
 
     heap: I64
@@ -227,19 +229,21 @@ class Replay:
     peak_unpadded: int
     live: tuple[int, ...]
     span: dict[int, tuple[int, int]]
+    pieces: tuple[I64, I64, I64, I64]
 
 
 def replay(buffers: Buffers, trace: HeapTrace) -> Replay:
     """Replays one trace; events that refer to unknown buffers have no effect."""
     ids = buffers.columns["id"]
     replayed = _native.heap_replay(len(ids), trace.kind, buffers.rows(trace.buffer), buffers.rows(trace.canonical))
-    storage, change, (live_candidates, begin, end), (buffer, first, last) = replayed
+    storage, change, held, (buffer, first, last) = replayed
+    shown, begin, end = (column.astype(np.int64) for column in held)
     sizes = buffers.columns["size"] if len(ids) else np.zeros(1, np.int64)
     unpadded_sizes = buffers.unpadded(np.unique(storage[change != 0]).astype(np.int64))
     heap, unpadded = (np.concatenate(([0], np.cumsum(change * of[storage]))) for of in (sizes, unpadded_sizes))
     peak = int(np.argmax(heap))
     peak_event = max(0, peak - 1)
-    live = live_candidates[(begin <= peak_event) & (peak_event < end)] if heap[peak] > 0 else live_candidates[:0]
+    live = shown[(begin <= peak_event) & (peak_event < end)] if heap[peak] > 0 else shown[:0]
     spans = zip(first.tolist(), last.tolist(), strict=True)
     return Replay(
         heap=heap,
@@ -249,6 +253,8 @@ def replay(buffers: Buffers, trace: HeapTrace) -> Replay:
         peak_unpadded=int(unpadded[peak]),
         live=tuple(ids[live].tolist()),
         span=dict(zip(ids[buffer].tolist(), spans, strict=True)),
+        # A piece has the size of its storage, whatever the buffer that took it over needs.
+        pieces=(shown, sizes[storage[begin]].astype(np.int64), begin, end),
     )
 
 
@@ -441,7 +447,7 @@ class MemoryHistory:
       layout: the program in a memory space.
       row: int64[n], row of the logical buffer that the piece holds, of several in an allocation the largest; -1 if
         unknown.
-      result: int64[n], the same, but of an allocation that holds a result of the program in the end that result.
+      result: int64[n], `row`, but of an allocation that holds a result of the program in the end that result.
       allocation: int64[n], row of its allocation; -1 if unknown.
       size: int64[n], bytes.
       first, last: int64[n], the instants between which it is in use, both included.
@@ -555,21 +561,14 @@ def _returned(program: Program) -> frozenset[int]:
 
 
 def _held(layout: MemoryLayout) -> tuple[I64, I64, I64, I64, I64]:
-    """Storage of the heap: row, allocation, size, first and last instant.
-
-    Storage that another buffer takes over after it was freed is another piece.
-    """
+    """Storage of the heap: row, allocation, size, first and last instant."""
     none = np.zeros(0, np.int64)
-    if layout.trace is None:
+    if layout.replay is None:
         return none, none, none, none, none
-    buffers = layout.buffers
-    trace, ids = buffers.trace(layout.trace), buffers.columns["id"]
-    rows = buffers.rows(trace.buffer), buffers.rows(trace.canonical)
-    storage, _, held, _ = _native.heap_replay(len(ids), trace.kind, *rows)
-    shown, begin, end = (column.astype(np.int64) for column in held)
-    allocation = np.array([buffers.allocation_of.get(id_, -1) for id_ in ids[shown].tolist()], np.int64)
-    # A piece has the size of its storage, whatever the buffer that took it over needs.
-    return shown, allocation, buffers.columns["size"][storage[begin]].astype(np.int64), begin + 1, end
+    shown, size, begin, end = layout.replay.pieces
+    ids = layout.buffers.columns["id"][shown].tolist()
+    allocation = np.array([layout.buffers.allocation_of.get(id_, -1) for id_ in ids], np.int64)
+    return shown, allocation, size, begin + 1, end
 
 
 ALL_THE_TIME = 0.995

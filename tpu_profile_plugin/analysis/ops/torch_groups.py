@@ -10,7 +10,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.attribution import named_ops
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, PYTORCH_SUFFIX, OpName, parse_op
-from tpu_profile_plugin.analysis.common.planes import recorded_lines
+from tpu_profile_plugin.analysis.common.planes import on_recorded_line, rows_named
 from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.environment.environment import plane_text
 from tpu_profile_plugin.analysis.ops.gpu_kernels import KernelTimes, combine_kernel_times, uses_tensor_core
@@ -75,10 +75,10 @@ def by_kind(groups: OpGroups) -> tuple[OpGroups, dict[str, OpInputs]]:
         return combine([replace(table, name=names)], cores=False)
 
     def counted(counter: Counter[str]) -> Counter[str]:
-        found: Counter[str] = Counter()
+        by_group: Counter[str] = Counter()
         for name, count in counter.items():
-            found[group_name(kind_and_inputs(name)[0])] += count
-        return found
+            by_group[group_name(kind_and_inputs(name)[0])] += count
+        return by_group
 
     runs: dict[str, dict[OpInputs, int]] = {}
     for table in (groups.device, groups.host):
@@ -89,8 +89,10 @@ def by_kind(groups: OpGroups) -> tuple[OpGroups, dict[str, OpInputs]]:
                 of_kind[inputs] = max(of_kind.get(inputs, 0), count)
     kernels = KernelTimes(counted(groups.kernels.total_ns), counted(groups.kernels.matrix_ns))
     most = {
-        kind: replace(max(found, key=lambda one: (found[one], one.shapes, one.types)), variants=len(found))
-        for kind, found in runs.items()
+        kind: replace(
+            max(counts, key=lambda inputs: (counts[inputs], inputs.shapes, inputs.types)), variants=len(counts)
+        )
+        for kind, counts in runs.items()
     }
     return OpGroups(plain(groups.device), kernels, plain(groups.host)), most
 
@@ -108,17 +110,16 @@ def _groups(
     (shapes, shape_texts), (types, type_texts) = (_texts(space, plane, name, events) for name in (SHAPES, TYPES))
     code, first = row_codes(kind, shapes, types)
     names = []
-    for k, shape, one in zip(kind[first].tolist(), shapes[first].tolist(), types[first].tolist(), strict=True):
-        texts = shape_texts[shape] if shape >= 0 else "", type_texts[one] if one >= 0 else ""
+    for k, shape, type_ in zip(kind[first].tolist(), shapes[first].tolist(), types[first].tolist(), strict=True):
+        texts = shape_texts[shape] if shape >= 0 else "", type_texts[type_] if type_ >= 0 else ""
         names.append((group_name(kinds[k], *(texts if texts[0] else ("", ""))), kinds[k]))
     return code, names
 
 
 def _on_device(space: XSpace, plane: Plane) -> tuple[OpTable, KernelTimes]:
     stats = plane.events.stats
-    line = np.repeat(np.arange(len(plane.lines.name)), np.diff(plane.lines.event_start))
     named = named_ops(space, plane).by("framework_op")
-    events = np.flatnonzero((named.op >= 0) & recorded_lines(plane)[line])
+    events = np.flatnonzero((named.op >= 0) & on_recorded_line(plane))
     if not len(events):
         return OpTable(), KernelTimes()
     kinds = [parse_op(op.framework_op).type for op in named.ops]
@@ -162,16 +163,16 @@ def _kernel_times(space: XSpace, plane: Plane, events: I64, code: I64, names: Se
     details, texts = read.strings(space, plane, plane.events.stats, "kernel_details")
     is_kernel = np.array([*(bool(text) for text in texts), False], np.bool_)[details[events]]
     vendor = plane_text(space, plane, "device_vendor")
-    on_units = np.array([uses_tensor_core(name, vendor) for name in plane.event_metadata.names], np.bool_)
+    on_units = rows_named(plane, lambda name: uses_tensor_core(name, vendor))
     matrix = is_kernel & on_units[plane.events.metadata[events]]
     time = plane.events.duration_ps[events].astype(np.float64)
 
     def counted(chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Counter[str]:
-        found: Counter[str] = Counter()
+        ns: Counter[str] = Counter()
         sums = np.bincount(code[chosen], weights=time[chosen], minlength=len(names))
         for name, ps in zip(names, sums.tolist(), strict=True):
-            found[name] += round(ps / 1000)
-        return found
+            ns[name] += round(ps / 1000)
+        return ns
 
     return KernelTimes(counted(is_kernel), counted(matrix))
 

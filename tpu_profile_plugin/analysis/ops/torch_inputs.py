@@ -64,7 +64,7 @@ def _of_plane(space: XSpace, plane: Plane) -> dict[str, OpInputs]:
     named = named_ops(space, plane).by("framework_op")
     recorded = [read.strings(space, plane, stats, name) for name in (SHAPES, TYPES, _STACK)]
     names = [parse_op(name) for name in plane.event_metadata.names]
-    is_op = np.array([one.category == PYTORCH for one in names], np.bool_)[plane.events.metadata]
+    is_op = np.array([name.category == PYTORCH for name in names], np.bool_)[plane.events.metadata]
     events = np.flatnonzero((named.op >= 0) | is_op)
     if not len(events):
         return {}
@@ -73,23 +73,24 @@ def _of_plane(space: XSpace, plane: Plane) -> dict[str, OpInputs]:
     code, first = row_codes(own, *(column[events].astype(np.int64) for column, _ in recorded))
     runs = np.bincount(code, minlength=len(first))
     by_name: dict[str, list[tuple[int, str, str, str]]] = {}
-    for at, count in zip(first.tolist(), runs.tolist(), strict=True):
-        key = int(own[at])
+    for row, count in zip(first.tolist(), runs.tolist(), strict=True):
+        key = int(own[row])
         name = parse_op(named.ops[key].framework_op).name if key >= 0 else names[-1 - key].name
         shapes, types, stack = (
-            texts[column[events[at]]] if column[events[at]] >= 0 else "" for column, texts in recorded
+            texts[column[events[row]]] if column[events[row]] >= 0 else "" for column, texts in recorded
         )
         by_name.setdefault(name, []).append((count, shapes, types, stack))
-    return {name: _most(found) for name, found in by_name.items()}
+    return {name: _most(runs_of_name) for name, runs_of_name in by_name.items()}
 
 
-def _most(found: list[tuple[int, str, str, str]]) -> OpInputs:
+def _most(counted: list[tuple[int, str, str, str]]) -> OpInputs:
+    """The operands of most runs, and the stack of most runs that have one, of (runs, shapes, types, stack)."""
     runs: dict[tuple[str, str], int] = {}
-    for count, shapes, types, _ in found:
+    for count, shapes, types, _ in counted:
         runs[shapes, types] = runs.get((shapes, types), 0) + count
     recorded = {key: count for key, count in runs.items() if key[0]}
     shapes, types = max(recorded, key=lambda key: (recorded[key], key), default=("", ""))
-    stack = next((stack for *_, stack in sorted(found, key=lambda one: -one[0]) if stack), "")
+    stack = next((stack for *_, stack in sorted(counted, key=lambda entry: -entry[0]) if stack), "")
     return OpInputs(shapes, types, stack, len(recorded))
 
 
@@ -121,6 +122,6 @@ def half_equivalents(space: XSpace, plane: Plane, events: I64) -> F64:
     code, first = row_codes(*columns)
     names = plane.event_metadata.names
     pairs = zip(*(column[first].tolist() for column in columns), strict=True)
-    known = (dtype_of(texts[text], names[row]) if text >= 0 else "" for text, row in pairs)
-    weights = np.array([peaks[_HALF] / peaks.get(dtype, peaks[_HALF]) for dtype in known])
+    dtypes = (dtype_of(texts[text], names[row]) if text >= 0 else "" for text, row in pairs)
+    weights = np.array([peaks[_HALF] / peaks.get(dtype, peaks[_HALF]) for dtype in dtypes])
     return weights[code] if len(weights) else np.ones(0)

@@ -23,6 +23,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     is_sparse_core,
     is_tensor_core,
     lines_named,
+    shown_names,
     spans_at,
 )
 from tpu_profile_plugin.analysis.common.spans import union
@@ -149,7 +150,7 @@ def op_metadata(space: XSpace, plane: Plane) -> OpMetadata:
         row=described_by(plane, shared, op_events(plane))[0] if (shared >= 0).any() else np.arange(len(counted)),
         shared=shared,
         program=program.view(np.uint64),
-        name=[display or name for display, name in zip(meta.display_names, meta.names, strict=True)],
+        name=shown_names(meta.names, meta.display_names),
         category=category,
         categories=categories,
         provenance=[texts[code] if code >= 0 else "" for code in op.tolist()],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.common.planes import shown_names
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64
 
@@ -42,5 +43,5 @@ def plane_contents(plane: Plane) -> PlaneContents:
     stat_start = np.asarray(plane.events.stats.start, dtype=np.int64)
     events = plane.events
     begin, end, busy, names = _native.line_contents(start, events.begin_ps, events.duration_ps, events.metadata)
-    line_names = tuple(d or n for d, n in zip(plane.lines.display_name, plane.lines.name, strict=True))
+    line_names = tuple(shown_names(plane.lines.name, plane.lines.display_name))
     return PlaneContents(plane.name, line_names, np.diff(start), names, np.diff(stat_start[start]), begin, end, busy)

@@ -11,14 +11,17 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.planes import (
+    ASYNC_OPS,
     HOST_THREADS,
     MODULES,
     SPARSE_MODULES,
+    enclosing_span,
     is_counter_line,
     is_derived_line,
     is_device,
     is_step_line,
     line_of,
+    rows_named,
     shown_names,
 )
 from tpu_profile_plugin.analysis.timeline.tracks import HIDDEN_EVENTS, sections
@@ -50,7 +53,7 @@ def self_times(plane: Plane, line: int) -> I64:
 
 
 _DEVICE, _HOST = "/device:", "/host:"
-_AROUND_OPS = (MODULES, SPARSE_MODULES, "Async XLA Ops")
+_AROUND_OPS = (MODULES, SPARSE_MODULES, ASYNC_OPS)
 """Lines of devices that are busy whatever the ops do."""
 
 
@@ -90,7 +93,7 @@ def extent(space: XSpace) -> tuple[int, int] | None:
         if shown.any():
             begin = plane.events.begin_ps[shown]
             spans.append((int(begin.min()), int((begin + plane.events.duration_ps[shown]).max())))
-    return (min(begin for begin, _ in spans), max(end for _, end in spans)) if spans else None
+    return enclosing_span(spans)
 
 
 def in_window(space: XSpace, begin_ps: int, end_ps: int, wanted: Callable[[str], bool]) -> InWindow:
@@ -171,9 +174,7 @@ def _shown_events(plane: Plane) -> Bools:
     """Per event whether a timeline shows it, on a line that is neither of steps nor of counters."""
     lines = plane.lines
     line = np.array([not is_counter_line(name) and not is_step_line(name) for name in lines.name], np.bool_)
-    metadata = plane.event_metadata
-    pairs = zip(metadata.names, metadata.display_names, strict=True)
-    name = np.array([full not in HIDDEN_EVENTS for full, _ in pairs], np.bool_)
+    name = rows_named(plane, lambda name: name not in HIDDEN_EVENTS)
     shown: Bools = np.repeat(line, np.diff(lines.event_start))
     return shown if name.all() else shown & name[plane.events.metadata]
 

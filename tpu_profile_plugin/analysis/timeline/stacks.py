@@ -46,21 +46,19 @@ class Stacks:
 def thread_stacks(plane: Plane, lines: Bools, thread_names: Sequence[str], most: int = MOST_STACKS) -> Stacks:
     """The stacks of some threads of a host; `lines`: bool[lines], `thread_names`: of all lines."""
     self_ps, depth = nested(plane)
-    starts: I64 = plane.lines.event_start.astype(np.int64)
-    counts = starts[1:] - starts[:-1]
-    line_of = np.repeat(np.arange(len(counts)), counts)
-    events = np.flatnonzero(lines[line_of])
+    line = np.repeat(np.arange(len(plane.lines)), np.diff(plane.lines.event_start))
+    events = np.flatnonzero(lines[line])
     begin, duration = plane.events.begin_ps[events], plane.events.duration_ps[events]
     # Those that enclose come before what they enclose.
-    events = events[np.lexsort((depth[events], -duration, begin, line_of[events]))]
+    events = events[np.lexsort((depth[events], -duration, begin, line[events]))]
     codes, first = np.unique(plane.events.metadata[events], return_inverse=True)
     event_names = plane.event_metadata.names
     names = [
-        *(thread_names[line] for line in np.flatnonzero(lines).tolist()),
+        *(thread_names[thread] for thread in np.flatnonzero(lines).tolist()),
         *(event_names[code] for code in codes.tolist()),
     ]
     threads = int(lines.sum())
-    thread_of = (np.cumsum(lines) - 1)[line_of[events]]
+    thread_of = (np.cumsum(lines) - 1)[line[events]]
     path, parent, name = _paths(depth[events].astype(np.int64), thread_of, first + threads, threads)
     sums = np.zeros(len(name), np.int64)
     np.add.at(sums, path, self_ps[events])

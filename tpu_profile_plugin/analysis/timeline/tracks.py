@@ -8,6 +8,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import (
     ABSENT,
+    ASYNC_OPS,
     CUSTOM_PREFIXES,
     FRAMEWORK_OPS,
     GPU_PREFIX,
@@ -22,6 +23,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     ExtraLine,
     PlaneExtras,
     Preprocessed,
+    events_of_lines,
     is_counter_line,
     is_device,
     is_host,
@@ -72,8 +74,6 @@ LAST_DEVICE_PID = 500
 FIRST_CUSTOM_PID = 501
 HOST_STRIDE = 1000
 """Offset of process ids per host, for traces of several hosts."""
-
-_TRANSFERS = "Async XLA Ops"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +142,8 @@ def _drops_empty_lines(plane: Plane) -> bool:
 
 def transfers(plane: Plane) -> I64:
     """The events on lines of asynchronous transfers, ascending."""
-    titles = zip(plane.lines.name, plane.lines.display_name, strict=True)
-    events = [plane.lines.events_of(line) for line, (name, shown) in enumerate(titles) if (shown or name) == _TRANSFERS]
-    return np.concatenate([np.empty(0, np.int64), *(np.arange(part.start, part.stop) for part in events)])
+    titles = shown_names(plane.lines.name, plane.lines.display_name)
+    return events_of_lines(plane, [line for line, title in enumerate(titles) if title == ASYNC_OPS])
 
 
 def line_tracks(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.planes import ABSENT, PlaneExtras, is_counter_line, shown_names
+from tpu_profile_plugin.analysis.common.planes import ABSENT, PlaneExtras, enclosing_span, is_counter_line, shown_names
 from tpu_profile_plugin.analysis.timeline.host import (
     HIDDEN,
     THREADS,
@@ -352,7 +352,7 @@ def whole(traces: Sequence[HostTrace | Preview]) -> Window:
     """From the first begin to the last end over all hosts, counters included; (0, 0) when there is no event."""
     spans = [trace.native.span for trace in traces if len(trace.native)]
     spans += [trace.sampled_ps for trace in traces if trace.sampled_ps is not None]
-    return (min(b for b, _ in spans), max(e for _, e in spans)) if spans else (0, 0)
+    return enclosing_span(spans) or (0, 0)
 
 
 def recording(traces: Sequence[HostTrace | Preview]) -> Window:
