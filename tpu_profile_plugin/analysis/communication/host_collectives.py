@@ -285,8 +285,8 @@ def _per_step(devices: Sequence[Device], steps: StepWindows, runs: CollectiveRun
 
 def _caused(runs: CollectiveRuns, devices: int) -> I64:
     caused = np.zeros(devices, np.int64)
-    known = runs.last >= 0
-    np.add.at(caused, runs.last[known], runs.repeated_ps[known])
+    awaited = runs.last >= 0
+    np.add.at(caused, runs.last[awaited], runs.repeated_ps[awaited])
     return caused
 
 

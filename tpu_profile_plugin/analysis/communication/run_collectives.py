@@ -346,8 +346,8 @@ def _from_hosts(parts: Sequence[HostCommunication], steps: Sequence[StepWindows]
             last = sums.last + first if sums.last >= 0 else -1
             merged[number].append(replace(sums, key=runs.keys[number], device=sums.device + first, last=last))
     caused = np.zeros(sum(len(part.devices) for part in parts), np.int64)
-    known = runs.last >= 0
-    np.add.at(caused, runs.last[known], runs.repeated_ps[known])
+    awaited = runs.last >= 0
+    np.add.at(caused, runs.last[awaited], runs.repeated_ps[awaited])
     window = (
         _side_by_side([windows.begin_ps[row] for windows, row in zip(steps, rows, strict=True)]),
         _side_by_side([windows.end_ps[row] for windows, row in zip(steps, rows, strict=True)]),

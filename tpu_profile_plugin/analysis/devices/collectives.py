@@ -156,12 +156,12 @@ def first_waits(key: I64, device: I64, begin: I64, end: I64, meets: Bools) -> I6
         return wait
     duration = end - begin
     code, first = row_codes(key, device)
-    typical, known = _typical(code, first, duration)
-    known |= meets[first]
+    typical, judged = _typical(code, first, duration)
+    judged |= meets[first]
     excess = duration[first] - typical
     of_device = np.bincount(device, weights=duration)[device[first]]
     # All runs of the device together take more than twice as long as without the wait.
-    long = known & (duration[first] >= TIMES * typical) & (excess >= LEAST_PS)
+    long = judged & (duration[first] >= TIMES * typical) & (excess >= LEAST_PS)
     far = long & (2 * excess > of_device)
     if not far.any():
         return wait
@@ -181,10 +181,10 @@ def _typical(code: I64, first: I64, duration: I64) -> tuple[I64, Bools]:
     rows = np.flatnonzero(rest)
     rows = rows[np.lexsort((duration[rows], code[rows]))]
     start = np.searchsorted(code[rows], np.arange(len(first) + 1))
-    known = start[1:] > start[:-1]
+    repeated = start[1:] > start[:-1]
     typical = np.zeros(len(first), np.int64)
-    typical[known] = duration[rows[(start[:-1] + start[1:] - 1)[known] // 2]]
-    return typical, known
+    typical[repeated] = duration[rows[(start[:-1] + start[1:] - 1)[repeated] // 2]]
+    return typical, repeated
 
 
 SYNCHRONIZING = frozenset(("barrier", "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "ragged-all-to-all"))

@@ -140,9 +140,9 @@ def _around(line: I64, begin: I64, end: I64, matched: Bools) -> Bools:
 
 def _most(line: I64, owner: I64, lines: int) -> I64:
     """Per line the device that it launches most on, -1 for none."""
-    known = owner >= 0
+    owned = owner >= 0
     counts = np.zeros((lines, int(owner.max(initial=0)) + 1), np.int64)
-    np.add.at(counts, (line[known], owner[known]), 1)
+    np.add.at(counts, (line[owned], owner[owned]), 1)
     return np.where(counts.any(axis=1), counts.argmax(axis=1), -1)
 
 
@@ -184,9 +184,9 @@ def unknown_time(idle: Times, device: Device, lost: Unrecorded, launched_ps: I64
     latest = np.concatenate([[NO_LAUNCH], np.maximum.accumulate(launched_ps)])  # of the first n starts
     following = np.searchsorted(device.starts, end)
     since = latest[np.searchsorted(device.starts, begin, side="left")]
-    known = np.append(launched_ps, NO_LAUNCH)[following]
+    launched = np.append(launched_ps, NO_LAUNCH)[following]
     starts = np.append(device.starts, np.iinfo(np.int64).max)[following] == end
-    until = np.where(starts & (known != NO_LAUNCH), known, end)
+    until = np.where(starts & (launched != NO_LAUNCH), launched, end)
     first, last = np.searchsorted(lost.launch_ps, since, side="right"), np.searchsorted(lost.launch_ps, until) - 1
     some = first <= last
     gap = np.flatnonzero(some)

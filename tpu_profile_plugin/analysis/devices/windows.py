@@ -472,8 +472,8 @@ def _late_of_steps(steps: StepWindows, devices: Sequence[Device], last: int) -> 
             count.update(dict(zip(ids.tolist(), sums.tolist(), strict=True)))
     if not inside or 0 in whole:
         return 1.0
-    own = max(inside, key=inside.__getitem__)
-    return after[own] / max(whole[own], 1)
+    main = max(inside, key=inside.__getitem__)
+    return after[main] / max(whole[main], 1)
 
 
 def common_rows(steps: Sequence[StepWindows]) -> list[I64]:
@@ -540,15 +540,15 @@ def without_start_up(
 
 def _first_collectives(steps: StepWindows, runs: CollectiveRuns) -> list[tuple[int, StartUp]]:
     """(row, why) of the steps that mostly wait for the start of other devices."""
-    found = []
+    waiting = []
     starting = np.flatnonzero(runs.start_ps > 0)
     for device in np.unique(runs.device[starting]).tolist():
         rows = starting[runs.device[starting] == device]
         longest = rows[int(runs.start_ps[rows].argmax())]
         begin = runs.begin_ps[rows]
         times = times_of(begin, begin + runs.start_ps[rows])
-        found += _mostly(steps, device, times, begin, runs.keys[int(runs.key[longest])].name, True)
-    return found
+        waiting += _mostly(steps, device, times, begin, runs.keys[int(runs.key[longest])].name, True)
+    return waiting
 
 
 def _slow_launches(steps: StepWindows, devices: Sequence[Device], host: Plane | None) -> list[tuple[int, StartUp]]:
@@ -564,11 +564,11 @@ def _slow_launches(steps: StepWindows, devices: Sequence[Device], host: Plane | 
     name = host.event_metadata.names[int(host.events.metadata[rows[int(lasts.argmax())]])]
     calls = times_of(begin[slow], end[slow])
     since, until = int(steps.begin_ps.min()), int(steps.end_ps.max())
-    found = []
+    waiting = []
     for number, device in enumerate(devices):
         idle = subtract((np.array([since]), np.array([until])), busy(device))
-        found += _mostly(steps, number, intersect(calls, idle), begin[slow], name, False)
-    return found
+        waiting += _mostly(steps, number, intersect(calls, idle), begin[slow], name, False)
+    return waiting
 
 
 def _mostly(

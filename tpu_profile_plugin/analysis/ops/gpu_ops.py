@@ -227,7 +227,7 @@ def _eager(space: XSpace, plane: Plane, extras: PlaneExtras | None) -> Bools:
 
 def framework_sources(space: XSpace, planes: Sequence[Plane]) -> dict[str, Source]:
     """Where the program calls each framework op that the events name with a stack, by the op's full name."""
-    found: dict[str, Source] = {}
+    sources_of: dict[str, Source] = {}
     for plane in planes:
         stats = plane.events.stats
         if plane.stat_metadata.row("source_stack") is None:
@@ -239,8 +239,8 @@ def framework_sources(space: XSpace, planes: Sequence[Plane]) -> dict[str, Sourc
         for row in rows[first].tolist():
             file, _, line = sources[source[row]].rpartition(":")
             place = file, int(line) if line.isdecimal() else -1, stacks[stack[row]] if stack[row] >= 0 else ""
-            found.setdefault(named.ops[named.op[row]].framework_op, place)
-    return found
+            sources_of.setdefault(named.ops[named.op[row]].framework_op, place)
+    return sources_of
 
 
 UNATTRIBUTED, MEMORY_COPY = "unattributed", "memcpy"

@@ -50,12 +50,12 @@ def records_inputs(host: Plane) -> bool:
 
 def op_inputs(space: XSpace, planes: Iterable[Plane]) -> dict[str, OpInputs]:
     """By op name, as `parse_op` gives it; from the first plane that recorded an op."""
-    found: dict[str, OpInputs] = {}
+    by_name: dict[str, OpInputs] = {}
     for plane in planes:
         if any(plane.stat_metadata.row(name) is not None for name in (SHAPES, _STACK)):
             for name, inputs in _of_plane(space, plane).items():
-                found.setdefault(name, inputs)
-    return found
+                by_name.setdefault(name, inputs)
+    return by_name
 
 
 def _of_plane(space: XSpace, plane: Plane) -> dict[str, OpInputs]:

@@ -277,8 +277,8 @@ def _collective_times(cores: list[CoreSteps], numbers: I64) -> tuple[I64, I64, I
         if not len(group):
             continue
         row = np.minimum(np.searchsorted(numbers, group), len(numbers) - 1)
-        known = numbers[row] == group
-        np.add.at(total[:, i], row[known], duration[known])
-        keys.append(np.stack([row, instance], axis=1)[known])
-        durations.append(duration[known])
+        in_steps = numbers[row] == group
+        np.add.at(total[:, i], row[in_steps], duration[in_steps])
+        keys.append(np.stack([row, instance], axis=1)[in_steps])
+        durations.append(duration[in_steps])
     return total, *least_by_key(np.concatenate(keys), np.concatenate(durations))

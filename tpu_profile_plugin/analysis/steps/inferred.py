@@ -78,15 +78,15 @@ def numbered_steps(space: XSpace) -> NumberedSteps | None:
 
 def _numbers(plane: Plane, space: XSpace) -> tuple[I64, I64, I64]:
     """The events with a step's number, their names' rows (-1 where Keras has the number in the name), and numbers."""
-    number, known = read.ints(space, plane, plane.events.stats, _NUMBER)
+    number, numbered = read.ints(space, plane, plane.events.stats, _NUMBER)
     in_name = np.full(len(plane.event_metadata), -1, np.int64)
     for row, name in enumerate(plane.event_metadata.names):
         if match := _KERAS_NUMBER.match(name):
             in_name[row] = int(match[1])
     named = in_name[plane.events.metadata]
-    rows = np.flatnonzero(known | (named >= 0))
-    own, names = known[rows], plane.events.metadata[rows].astype(np.int64)
-    return rows, np.where(own, names, -1), np.where(own, number[rows], named[rows])
+    rows = np.flatnonzero(numbered | (named >= 0))
+    has_stat, names = numbered[rows], plane.events.metadata[rows].astype(np.int64)
+    return rows, np.where(has_stat, names, -1), np.where(has_stat, number[rows], named[rows])
 
 
 MIN_RUNS, MAX_RUNS = 3, 10_000
@@ -307,14 +307,14 @@ def _spans(track: Track, runs: I64, usual: F64, begins: bool, ends: bool) -> tup
       track, runs, usual: what ran, what divides it, and how often each name runs in a part.
       begins, ends: what follows the last run is a whole part, and what precedes the first.
     """
-    known = np.flatnonzero(usual[track.name] > 0)
+    expected = np.flatnonzero(usual[track.name] > 0)
     begin, end = track.begin_ps[runs], track.end_ps[runs]
     longest = int(np.diff(begin).max())
     if ends and not begins:
-        first = max(int(track.begin_ps[known[0]]), int(end[0]) - longest)
+        first = max(int(track.begin_ps[expected[0]]), int(end[0]) - longest)
         begin = np.append(first, track.begin_ps[runs[:-1] + 1])
         return begin, np.append(begin[1:], end[-1])
-    last = track.end_ps[known[known >= runs[-1]]].max()
+    last = track.end_ps[expected[expected >= runs[-1]]].max()
     end = np.append(begin[1:], np.minimum(last, begin[-1] + longest))
     return (begin, end) if begins else (begin[:-1], end[:-1])
 
@@ -398,19 +398,19 @@ def infer_steps(space: XSpace, *, busy: bool = True) -> InferredSteps | None:
     if span is None:
         return None
     numbered = numbered_steps(space)
-    found = _marked(numbered, span) if numbered is not None else _longest(space, span)
-    return with_busy(space, found) if busy and found is not None else found
+    steps = _marked(numbered, span) if numbered is not None else _longest(space, span)
+    return with_busy(space, steps) if busy and steps is not None else steps
 
 
 def _longest(space: XSpace, span: tuple[int, int]) -> InferredSteps | None:
     """The longest steps of those that the device shows, calls of an optimizer, and threads of the host."""
     device = _device_work(space)
-    found = [None if device is None else _alike(device, span)]
-    thread = _main_thread(space, only_calls=found[0] is not None)
+    candidates = [None if device is None else _alike(device, span)]
+    thread = _main_thread(space, only_calls=candidates[0] is not None)
     if thread is not None:
-        found += [_optimizer_steps(thread, span), _of_host(space, device, thread, span)]
+        candidates += [_optimizer_steps(thread, span), _of_host(space, device, thread, span)]
     longest: InferredSteps | None = None
-    for steps in found:
+    for steps in candidates:
         # One less may only be cut off: steps are longer if they are twice as long.
         if steps is not None and (longest is None or 2 * len(steps.begin_ps) <= len(longest.begin_ps)):
             longest = steps
@@ -419,13 +419,13 @@ def _longest(space: XSpace, span: tuple[int, int]) -> InferredSteps | None:
 
 def _alike(work: _Work, span: tuple[int, int]) -> InferredSteps | None:
     """Steps as the longest parts alike of some work."""
-    found = longest_periods(work.track)
-    if found is None:
+    periods = longest_periods(work.track)
+    if periods is None:
         return None
-    name = max(found.once.tolist(), key=work.track.time_of)
+    name = max(periods.once.tolist(), key=work.track.time_of)
     runs = work.events[work.track.runs_of(name)]
     evidence = _evidence(work.source, work.plane, int(work.names[name]), runs, span)
-    return InferredSteps(evidence, found.begin_ps, found.end_ps - found.begin_ps, None)
+    return InferredSteps(evidence, periods.begin_ps, periods.end_ps - periods.begin_ps, None)
 
 
 def _of_host(space: XSpace, device: _Work | None, thread: _Work, span: tuple[int, int]) -> InferredSteps | None:
@@ -504,8 +504,8 @@ def _main_thread(space: XSpace, *, only_calls: bool) -> _Work | None:
         if max(busy, default=0) > 0:
             longest = busy.index(max(busy))
             rows, (begin, end) = threads[longest], spans_at(host, chosen[longest])
-            own, own_end = spans_at(host, rows)
-            work = _work("host event", host, rows[(own < end.max()) & (own_end > begin.min())])
+            begins, ends = spans_at(host, rows)
+            work = _work("host event", host, rows[(begins < end.max()) & (ends > begin.min())])
             return None if work is None else replace(work, runs_program=test is not None)
     return None
 
