@@ -10,7 +10,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.host_time import HostReader, HostTime, MainThread
 from tpu_profile_plugin.analysis.budget.idle import NamedTime, idle_parts, name_idle, split_idle
-from tpu_profile_plugin.analysis.common.rows import row_codes
+from tpu_profile_plugin.analysis.common.rows import row_codes, sums_by
 from tpu_profile_plugin.analysis.common.spans import (
     PartTimes,
     Times,
@@ -259,8 +259,7 @@ def _causes(named: Sequence[NamedTime], windows: Sequence[Times], main: MainThre
     for device, named_time in enumerate(named):
         inside = covered_within(*times_of(*windows[device]), *named_time.host)
         code, first = row_codes(named_time.name, named_time.inner)
-        total_ps = np.zeros(len(first), np.int64)
-        np.add.at(total_ps, code, inside)
+        total_ps = sums_by(code, inside, len(first))
         for name, inner, ps in zip(
             named_time.name[first].tolist(), named_time.inner[first].tolist(), total_ps.tolist(), strict=True
         ):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.rows import extents
+from tpu_profile_plugin.analysis.common.rows import extents, sums_by
 from tpu_profile_plugin.analysis.common.spans import covered_within, no_time, subtract, times_of
 from tpu_profile_plugin.analysis.devices import cpu_tf
 from tpu_profile_plugin.analysis.devices.across_hosts import (
@@ -219,7 +219,7 @@ def host_communication(
         communication_ps=communication,
         exposed_ps=shown,
         wait_ps=sum_by_step(steps.begin_ps, steps.end_ps, runs.device, runs.begin_ps, runs.repeated_ps),
-        caused_ps=_caused(runs, len(devices)),
+        caused_ps=runs.caused_ps(len(devices)),
         first_waits=waits_for_start(runs),
         early=int(runs.early.sum()),
         runs=keep_runs(recorded, len(devices)),
@@ -283,13 +283,6 @@ def _per_step(devices: Sequence[Device], steps: StepWindows, runs: CollectiveRun
     return work, communication, shown
 
 
-def _caused(runs: CollectiveRuns, devices: int) -> I64:
-    caused = np.zeros(devices, np.int64)
-    awaited = runs.last >= 0
-    np.add.at(caused, runs.last[awaited], runs.repeated_ps[awaited])
-    return caused
-
-
 def _sums(devices: Sequence[Device], recorded: RecordedCollectives) -> tuple[CollectiveSums, ...]:
     stalls = _stalls(devices)
     runs = recorded.runs
@@ -336,8 +329,7 @@ def _stalls(devices: Sequence[Device]) -> dict[CollectiveKey, int]:
     for device in devices:
         if device.kind != "tpu":
             continue
-        duration = np.zeros(len(device.ops), np.int64)
-        np.add.at(duration, device.runs.op, device.runs.end_ps - device.runs.begin_ps)
+        duration = sums_by(device.runs.op, device.runs.end_ps - device.runs.begin_ps, len(device.ops))
         for op, ps in zip(device.ops, duration.tolist(), strict=True):
             role = async_role(op.name)
             if op.work == Work.COMMUNICATION:

@@ -345,9 +345,7 @@ def _from_hosts(parts: Sequence[HostCommunication], steps: Sequence[StepWindows]
         for number, sums in zip(numbers.tolist(), part.sums, strict=True):
             last = sums.last + first if sums.last >= 0 else -1
             merged[number].append(replace(sums, key=runs.keys[number], device=sums.device + first, last=last))
-    caused = np.zeros(sum(len(part.devices) for part in parts), np.int64)
-    awaited = runs.last >= 0
-    np.add.at(caused, runs.last[awaited], runs.repeated_ps[awaited])
+    caused = runs.caused_ps(sum(len(part.devices) for part in parts))
     window = (
         _side_by_side([windows.begin_ps[row] for windows, row in zip(steps, rows, strict=True)]),
         _side_by_side([windows.end_ps[row] for windows, row in zip(steps, rows, strict=True)]),

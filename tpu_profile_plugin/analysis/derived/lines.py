@@ -67,7 +67,7 @@ class Sources:
     @classmethod
     def of(cls, plane: Plane, event: I64, group: I64 | None, scope: I64 = NO_SCOPE) -> Sources:
         """Events of a plane; `group`: of all its events, if any has one."""
-        event_group = np.full(len(event), ABSENT, dtype=np.int64) if group is None else group[event]
+        event_group = np.full(len(event), ABSENT, np.int64) if group is None else group[event]
         return cls(event, plane.events.begin_ps[event], plane.events.duration_ps[event], event_group, scope)
 
 
@@ -388,9 +388,7 @@ def host_offload(space: XSpace, plane: Plane, synchronous: Bools) -> list[ExtraL
 
 def _offload_args(on_rows: StatColumns, count: int, starts: U32, dones: U32) -> dict[str, Arg]:
     """Arguments of copies from their two ops (rows below `count`): shape of the start op, bytes of the done op."""
-    moved = on_rows.signed(_MOVED)
-    moved_by_row = np.full(count, ABSENT, dtype=np.int64)
-    moved_by_row[moved.event] = moved.value
+    moved_by_row = on_rows.signed(_MOVED).dense(count, ABSENT)
     row, code, texts = on_rows.texts(_SHAPE)
     shape_by_row = np.full(count, -1, dtype=np.int32)
     shape_by_row[row] = code

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.rows import row_codes
+from tpu_profile_plugin.analysis.common.rows import row_codes, sums_by
 from tpu_profile_plugin.analysis.devices.collectives import (
     SYNCHRONIZING,
     CollectiveKey,
@@ -271,6 +271,4 @@ def sums_of_cells(begin_ps: I64, end_ps: I64, device: I64, time_ps: I64, value: 
     rows, step = rows[step >= 0], step[step >= 0]
     device = device[rows]
     code, first = row_codes(step, device)
-    sums = np.zeros(len(first), np.int64)
-    np.add.at(sums, code, value[rows])
-    return step[first], device[first], sums
+    return step[first], device[first], sums_by(code, value[rows], len(first))

@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.rows import joined, row_codes
+from tpu_profile_plugin.analysis.common.rows import joined, row_codes, sums_by
 from tpu_profile_plugin.analysis.common.spans import covered_within
 from tpu_profile_plugin.analysis.devices.kinds import async_role
 from tpu_profile_plugin.analysis.devices.model import WAIT, Device, Op, OpSpans, Work
@@ -240,6 +240,12 @@ class CollectiveRuns:
     def repeated_ps(self) -> I64:
         """int64[n], waits without those for the start of other devices, which happen once."""
         return self.wait_ps - self.start_ps
+
+    def caused_ps(self, devices: int) -> I64:
+        """int64[devices], repeated waits by the device that began last."""
+        awaited = self.last >= 0
+        caused: I64 = sums_by(self.last[awaited], self.repeated_ps[awaited], devices)
+        return caused
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     spans_at,
     tensor_core,
 )
-from tpu_profile_plugin.analysis.common.rows import extents, pair_in_order, row_codes
+from tpu_profile_plugin.analysis.common.rows import extents, pair_in_order, row_codes, sums_by
 from tpu_profile_plugin.analysis.common.spans import times_of
 from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, StatColumns
 from tpu_profile_plugin.analysis.devices import cpu_tf, cpu_torch
@@ -308,9 +308,7 @@ def programs_of_devices(space: XSpace, devices: Sequence[Device], programs: HloP
     for device in devices:
         program = np.array([op.program for op in device.ops], np.uint64)
         ids, which = np.unique(program, return_inverse=True)
-        length = device.runs.end_ps - device.runs.begin_ps
-        sums = np.zeros(len(ids), np.int64)
-        np.add.at(sums, which.reshape(-1)[device.runs.op], length)
+        sums = sums_by(which.reshape(-1)[device.runs.op], device.runs.end_ps - device.runs.begin_ps, len(ids))
         for number, ps in zip(ids.tolist(), sums.tolist(), strict=True):
             times[number] = times.get(number, 0) + ps
     ran = {number: ps for number, ps in times.items() if number and ps}

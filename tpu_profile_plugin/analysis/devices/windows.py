@@ -27,7 +27,14 @@ from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Work, b
 from tpu_profile_plugin.analysis.devices.unrecorded import launches_of_host
 from tpu_profile_plugin.analysis.steps.host_steps import gpu_steps, host_events, step_times
 from tpu_profile_plugin.analysis.steps.inferred import Evidence, InferredSteps, infer_steps
-from tpu_profile_plugin.analysis.steps.step_table import MOST_KEPT_WHOLE, StepTable, align, longest_spans, step_labels
+from tpu_profile_plugin.analysis.steps.step_table import (
+    MOST_KEPT_WHOLE,
+    StepTable,
+    align,
+    longest_spans,
+    shortest,
+    step_labels,
+)
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.units import PS_PER_MS
@@ -491,8 +498,7 @@ def common_rows(steps: Sequence[StepWindows]) -> list[I64]:
             order = [name for name in named[0] if name in common]
             return [np.array([names[name] for name in order], np.int64) for names in named]
     spans = {i: (windows.begin_ps.min(axis=1), windows.end_ps.max(axis=1)) for i, windows in enumerate(steps)}
-    chief = min(spans, key=lambda i: int(spans[i][1].max()) - int(spans[i][0].min()))
-    offset, first, last = align(spans, chief)
+    offset, first, last = align(spans, shortest(spans))
     return [np.arange(max(first, 0), max(last, first, 0)) - offset[i] for i in range(len(steps))]
 
 

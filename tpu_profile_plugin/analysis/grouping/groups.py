@@ -391,11 +391,6 @@ def _loops(hosts: Sequence[tuple[PlaneNodes, PlaneLookup]], data_functions: I64)
 Eager = tuple[U32, U8]
 
 
-def may_be_eager(planes: Sequence[PlaneLookup]) -> bool:
-    """False when the profile has no eager call whose stats say whether it runs a function."""
-    return any(lookup.events.has(names.EAGER_EXECUTE) and lookup.stat_columns.has("is_func") for lookup in planes)
-
-
 def eager_events(planes: Sequence[PlaneLookup], forest: HostForest | None) -> list[Eager]:
     """Per plane the ops and kernels, each with 1 if its nearest enclosing eager call runs no function, else 0.
 
@@ -441,7 +436,7 @@ class Grouped:
     Attributes:
       group: per plane the group of each event, or ABSENT; None for planes without groups. On TPU cores only events of
         the grouping line have one at this stage.
-      region_group: the same for the threadpool regions of each plane.
+      region_group: per plane the group of each threadpool region.
       links: (parents, children): pairs of groups connected by an event link.
       step_roots: per plane the events that opened a group and get its name as step name, ascending.
       eager: per plane, see `eager_events`.
@@ -461,7 +456,11 @@ def group(planes: Sequence[PlaneLookup], mapper: Mapper = map, *, keep_links: bo
     `keep_links`: the planes' links are needed afterwards.
     """
     has_host_loops = any(lookup.events.has(*names.HOST_LOOPS) for lookup in planes)
-    if may_be_eager(planes) or (not has_host_loops and _needs_forest(planes)):
+    # Only eager calls whose stats say whether they run a function tell which ops run eagerly.
+    may_be_eager = any(
+        lookup.events.has(names.EAGER_EXECUTE) and lookup.stat_columns.has("is_func") for lookup in planes
+    )
+    if may_be_eager or (not has_host_loops and _needs_forest(planes)):
         return _by_forest(planes, has_host_loops, mapper, keep_links)
     return _by_count(planes, [] if has_host_loops else _cores(planes))
 

@@ -96,7 +96,7 @@ class Links:
 
     def shape(self, row: int) -> Any:
         """The ShapeProto of a row."""
-        return read("xla.ShapeProto", self.program.space.blob(int(self.program.columns["shape"][row])))
+        return read("xla.ShapeProto", self.program.shape(row))
 
     def is_scalar(self, row: int) -> bool:
         """Whether the result is an array of one element, of any rank."""

@@ -109,6 +109,10 @@ class Program:
         """The serialized HloInstructionProto of a row."""
         return self.space.blob(int(self.columns["message"][row]))
 
+    def shape(self, row: int) -> bytes:
+        """The serialized ShapeProto of a row."""
+        return self.space.blob(int(self.columns["shape"][row]))
+
     def instruction(self, row: int) -> Any:
         """The HloInstructionProto of a row; only the sound fields if it is damaged."""
         return read("xla.HloInstructionProto", self.message(row))

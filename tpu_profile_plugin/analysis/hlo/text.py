@@ -780,7 +780,7 @@ class HloText:
 
     def shape(self, row: int) -> LaidOut:
         """The shape of an instruction; equal ones are read once."""
-        data = self._program.space.blob(int(self._program.columns["shape"][row]))
+        data = self._program.shape(row)
         if data not in self._shapes:
             self._shapes[data] = read_shape(data)
         return self._shapes[data]
@@ -811,7 +811,7 @@ class HloText:
         return f"({listed}) -> {result}"
 
     def _bare(self, row: int) -> str:
-        data = self._program.space.blob(int(self._program.columns["shape"][row]))
+        data = self._program.shape(row)
         if data not in self._bare_shapes:
             self._bare_shapes[data] = read_shape(data, layout=False).text
         return self._bare_shapes[data]

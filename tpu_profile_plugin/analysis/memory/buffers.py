@@ -198,7 +198,7 @@ class Buffers:
         position = self.position(row)
         if position.row is None:
             return _UNKNOWN_SHAPE
-        data = self.program.space.blob(int(self.program.columns["shape"][position.row]))
+        data = self.program.shape(position.row)
         if data not in self._shapes:
             self._shapes[data] = read_shape(data)
         return self._shapes[data].at(position.index)
@@ -420,9 +420,8 @@ class MemoryLayout:
     def scoped(self) -> tuple[int, str]:
         """The largest scoped memory of one instruction in bytes, and the instruction's name."""
         best, name = 0, ""
-        messages = self.program.columns["message"]
         for row in range(len(self.program)):
-            for config in _SCOPED.findall(self.program.space.blob(int(messages[row]))):
+            for config in _SCOPED.findall(self.program.message(row)):
                 for entry in config.split(b"}"):
                     values = {key: int(value) for key, value in _CONFIG.findall(entry)}
                     if values.get(b"memory_space") == self.space and values.get(b"size", 0) > best:

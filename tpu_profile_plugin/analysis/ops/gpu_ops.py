@@ -19,7 +19,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     on_recorded_line,
     recorded_lines,
 )
-from tpu_profile_plugin.analysis.common.rows import row_codes
+from tpu_profile_plugin.analysis.common.rows import row_codes, sums_by
 from tpu_profile_plugin.analysis.hlo.cost import Cost
 from tpu_profile_plugin.analysis.hlo.instructions import category, provenance
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
@@ -341,7 +341,10 @@ def _unclaimed_on(events: _Events, ops: HloOps, launches: _Launches) -> Unclaime
             kinds[key] = f"{MEMORY_COPY} {copy}" if copy else UNATTRIBUTED
         row_of[i] = rows.setdefault(key, len(rows))
     duration = plane.events.duration_ps
-    table = _unclaimed_table(rows, kinds, row_of[where], duration[unclaimed_events], ops)
+    row_of_event = row_of[where]
+    runs = np.bincount(row_of_event, minlength=len(rows)).astype(np.int64)
+    time = sums_by(row_of_event, duration[unclaimed_events], len(rows))
+    table = hlo_op_table(ops, list(rows), (runs, time, time, np.zeros(len(rows), np.int64)), UNATTRIBUTED, kinds)
     left = sum(int(table.time_ps[i]) for key, i in rows.items() if key in kinds)
     return Unclaimed(table, left, int(duration[recorded].sum()))
 
@@ -362,10 +365,3 @@ def _instructions_by_symbol(ops: HloOps, programs: Iterable[int]) -> dict[str, O
             ambiguous |= {plain} if plain in keys else set()
             keys[plain] = (program_id, name)
     return {plain: key for plain, key in keys.items() if plain not in ambiguous}
-
-
-def _unclaimed_table(rows: dict[OpKey, int], kinds: dict[OpKey, str], row: I64, duration: I64, ops: HloOps) -> OpTable:
-    runs = np.bincount(row, minlength=len(rows)).astype(np.int64)
-    time = np.zeros(len(rows), np.int64)
-    np.add.at(time, row, duration)
-    return hlo_op_table(ops, list(rows), (runs, time, time, np.zeros(len(rows), np.int64)), UNATTRIBUTED, kinds)

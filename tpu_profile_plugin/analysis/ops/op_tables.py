@@ -10,6 +10,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.attribution import OpKey
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, UNKNOWN, OpName, parse_op
+from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.hlo.instructions import category, provenance
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
@@ -102,13 +103,10 @@ def _merge(tables: Sequence[OpTable], keys: Sequence[tuple[int, str]], total_ps:
     columns: dict[str, Any] = {}
     for name in _SUMS:
         values = np.concatenate([getattr(table, name) for table in tables]) if tables else np.zeros(0, np.int64)
-        sums = np.zeros(len(rows), values.dtype)
-        np.add.at(sums, target, values)
-        columns[name] = sums
+        columns[name] = sums_by(target, values, len(rows))
     if any(len(table.calls) for table in tables):
         counted = [table.calls if len(table.calls) else np.zeros(len(table), np.int64) for table in tables]
-        columns["calls"] = np.zeros(len(rows), np.int64)
-        np.add.at(columns["calls"], target, np.concatenate(counted))
+        columns["calls"] = sums_by(target, np.concatenate(counted), len(rows))
     minimum = np.full(len(rows), _INT64_MAX, np.int64)
     eager = np.zeros(len(rows), np.bool_)
     if tables:
@@ -276,14 +274,11 @@ def combine_records(parts: Iterable[OpRecords]) -> OpRecords:
     if not filled:
         return OpRecords(table=table, programs=programs, inner=inner, observed=observed)
     target = rows_in(table, [key for part in filled for key in part.table.keys])
-    columns: dict[str, Any] = {}
-    for name in _RECORD_SUMS:
-        values = np.concatenate([getattr(part, name) for part in filled])
-        sums = np.zeros((len(table), *values.shape[1:]))
-        np.add.at(sums, target, values)
-        columns[name] = sums
-    accesses = np.zeros(len(table), np.int64)
-    np.add.at(accesses, target, np.concatenate([part.has_traffic for part in filled]))
+    columns: dict[str, Any] = {
+        name: sums_by(target, np.concatenate([getattr(part, name) for part in filled]), len(table))
+        for name in _RECORD_SUMS
+    }
+    accesses = sums_by(target, np.concatenate([part.has_traffic for part in filled]).astype(np.int64), len(table))
     text = [OpText()] * len(table)
     for row, new in zip(target.tolist(), (text for part in filled for text in part.text), strict=True):
         if text[row] != new:

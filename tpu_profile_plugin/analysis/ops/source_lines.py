@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.hlo.source import Frame
 from tpu_profile_plugin.columns.arrays import F64, I64
 
@@ -53,7 +53,7 @@ def sums_by_line(
     of_op = _codes(op_lines, code_of)
     of_buffer = _codes(buffer_lines, code_of)
     lines, count = list(code_of), len(code_of)
-    time, peak = _sums(of_op, self_ps, count), _sums(of_buffer, buffer_bytes, count)
+    time, peak = sums_by(of_op, self_ps, count), sums_by(of_buffer, buffer_bytes, count)
     times, sizes = time.tolist(), peak.tolist()
     order = sorted(range(count), key=lambda i: (lines[i] == NO_LOCATION, -times[i], -sizes[i], lines[i]))
     place = np.empty(count, np.int64)
@@ -63,10 +63,10 @@ def sums_by_line(
         of_op=place[of_op],
         of_buffer=place[of_buffer],
         ops=np.bincount(of_op, minlength=count)[order],
-        occurrences=_sums(of_op, occurrences, count)[order],
+        occurrences=sums_by(of_op, occurrences, count)[order],
         self_ps=time[order],
-        flops=_sums(of_op, flops, count)[order],
-        bytes=_sums(of_op, bytes_, count)[order],
+        flops=sums_by(of_op, flops, count)[order],
+        bytes=sums_by(of_op, bytes_, count)[order],
         buffers=np.bincount(of_buffer, minlength=count)[order],
         peak_bytes=peak[order],
     )
@@ -74,10 +74,3 @@ def sums_by_line(
 
 def _codes(lines: Sequence[Frame], code_of: dict[Frame, int]) -> I64:
     return np.array([code_of.setdefault(line, len(code_of)) for line in lines], np.int64)
-
-
-def _sums(codes: I64, values: I64 | F64, count: int) -> Any:
-    """Exact sums of integers, unlike those of `bincount` with weights."""
-    sums = np.zeros(count, values.dtype)
-    np.add.at(sums, codes, values)
-    return sums

@@ -23,7 +23,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     rows_named,
     spans_at,
 )
-from tpu_profile_plugin.analysis.common.rows import extents, joined, rows_of
+from tpu_profile_plugin.analysis.common.rows import extents, joined, rows_of, sums_by
 from tpu_profile_plugin.analysis.common.spans import PartTimes
 from tpu_profile_plugin.analysis.steps.step_table import CLASSES, EventClass, StepTable, longest_spans
 from tpu_profile_plugin.columns import Plane, XSpace
@@ -359,6 +359,5 @@ def host_input_ps(host: HostEvents) -> dict[int, int]:
     """Per group, the time of events waiting for input or transferring it to devices; overlaps count twice."""
     keep = np.isin(host.spans.kind, (EventClass.HOST_WAIT_INPUT, EventClass.HOST_TO_DEVICE))
     groups, where = np.unique(host.spans.group[keep], return_inverse=True)
-    sums = np.zeros(len(groups), np.int64)
-    np.add.at(sums, where, (host.spans.end_ps - host.spans.begin_ps)[keep])
+    sums = sums_by(where, (host.spans.end_ps - host.spans.begin_ps)[keep], len(groups))
     return dict(zip(groups.tolist(), sums.tolist(), strict=True))

@@ -231,7 +231,7 @@ def merge_steps(tables: Sequence[StepTable], has_device: Sequence[bool]) -> Step
     if not workers:
         return StepTable()
     spans = {i: _spans(tables[i]) for i in workers}
-    chief = min(workers, key=lambda i: _total(spans[i]))
+    chief = shortest(spans)
     # Steps of TPUs and of GPUs have no parts in common.
     workers = [i for i in workers if tables[i].on_tpu == tables[chief].on_tpu]
     offset, first, last = align({i: spans[i] for i in workers}, chief)
@@ -266,9 +266,14 @@ def _spans(table: StepTable) -> tuple[I64, I64]:
     return table.begin_ps.min(axis=1), (table.begin_ps + table.duration_ps).max(axis=1)
 
 
-def _total(spans: tuple[I64, I64]) -> int:
-    begin, end = spans
-    return int(end.max()) - int(begin.min()) if len(begin) else 0
+def shortest(spans: Mapping[int, tuple[I64, I64]]) -> int:
+    """The host whose steps, given by begins and ends, take the shortest time; the first among equals."""
+
+    def length(host: int) -> int:
+        begin, end = spans[host]
+        return int(end.max()) - int(begin.min()) if len(begin) else 0
+
+    return min(spans, key=length)
 
 
 def _side_by_side(parts: Sequence[tuple[int, StepTable, slice]], lead: StepTable) -> StepTable:

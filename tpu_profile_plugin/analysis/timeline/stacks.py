@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import nested
-from tpu_profile_plugin.analysis.common.rows import row_codes
+from tpu_profile_plugin.analysis.common.rows import row_codes, sums_by
 from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
@@ -60,9 +60,7 @@ def thread_stacks(plane: Plane, lines: Bools, thread_names: Sequence[str], most:
     threads = int(lines.sum())
     thread_of = (np.cumsum(lines) - 1)[line[events]]
     path, parent, name = _paths(depth[events].astype(np.int64), thread_of, first + threads, threads)
-    sums = np.zeros(len(name), np.int64)
-    np.add.at(sums, path, self_ps[events])
-    return _folded(Stacks(tuple(names), name, parent, sums), most)
+    return _folded(Stacks(tuple(names), name, parent, sums_by(path, self_ps[events], len(name))), most)
 
 
 def _paths(depth: I64, thread: I64, name: I64, threads: int) -> tuple[I64, I64, I64]:
