@@ -14,7 +14,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.attribution import EventOp, named_ops
 from tpu_profile_plugin.analysis.common.op_names import parse_op
 from tpu_profile_plugin.analysis.common.planes import on_recorded_line
-from tpu_profile_plugin.analysis.common.rows import extents, row_codes, sums_by
+from tpu_profile_plugin.analysis.common.rows import row_codes, sums_by
 from tpu_profile_plugin.analysis.environment.environment import plane_text
 from tpu_profile_plugin.analysis.hlo.instructions import provenance
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
@@ -263,7 +263,9 @@ def _plane_rows(space: XSpace, plane: Plane, ops: HloOps) -> list[KernelRow]:
 
 def _times(duration_ns: I64, key: I64, keys: int) -> tuple[I64, I64, I64, I64]:
     """Per key: number of runs, total, minimum and maximum."""
-    _, minimum, maximum = extents(key, duration_ns, duration_ns)
+    minimum, maximum = np.full(keys, np.iinfo(np.int64).max), np.zeros(keys, np.int64)
+    np.minimum.at(minimum, key, duration_ns)
+    np.maximum.at(maximum, key, duration_ns)
     return np.bincount(key, minlength=keys), sums_by(key, duration_ns, keys), minimum, maximum
 
 
