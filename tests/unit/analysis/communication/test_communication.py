@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
 from builders.computed import communication
 from builders.planes import gpu, tpu
 
-from tpu_profile_plugin.analysis.communication.run_collectives import merge_communication
+from tpu_profile_plugin.analysis.communication.host_collectives import bus_factor, gigabytes_per_second, message_bytes
+from tpu_profile_plugin.analysis.communication.run_collectives import (
+    Before,
+    before_last,
+    merge_communication,
+    modified_z,
+    stragglers,
+    with_more_work,
+)
+from tpu_profile_plugin.analysis.devices.across_hosts import ClockOffset, best_shift, device_offset, offset_by_ends
+from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey, Transfer, match_runs
+from tpu_profile_plugin.analysis.devices.launches import Launches, LaunchSummary, launch_summary
+from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, RunDevice, Work
+from tpu_profile_plugin.columns import DeviceClock
 
 US = 10**6
 
@@ -96,3 +111,168 @@ def test_a_host_that_cannot_be_compared_waits_for_its_own_devices_only():
 def test_profiles_without_devices():
     run = merge_communication([communication('plane 1 "/host:CPU"\nline 1 python\n0us +5us train')])
     assert (run.devices, run.sums, run.work_ps.shape) == ((), (), (0, 0))
+
+
+# Bandwidths with worked examples, stragglers, clocks and launches on typed-in numbers.
+
+
+MS = 10**9
+MIB = 1 << 20
+
+
+def ints(*values):
+    return np.array(values, np.int64)
+
+
+@pytest.mark.parametrize(
+    ("kind", "operand", "ranks", "time_ps", "algorithm", "bus"),
+    [
+        # 1 GiB in 10 ms is 107.37 GB/s; each of 8 ranks sends and receives 2 * 7/8 of it.
+        ("all-reduce", 1024 * MIB, 8, 10 * MS, 107.3741824, 187.9048192),
+        # Each of 4 ranks contributes 16 MiB and receives 64 MiB, of which 48 MiB over its link.
+        ("all-gather", 16 * MIB, 4, 1 * MS, 67.108864, 50.331648),
+        ("reduce-scatter", 64 * MIB, 4, 1 * MS, 67.108864, 50.331648),
+        ("all-to-all", 64 * MIB, 2, 1 * MS, 67.108864, 33.554432),
+        ("collective-permute", 1 * MIB, 8, 100 * US, 10.48576, 10.48576),
+        ("all-reduce", 1 * MIB, 1, 100 * US, 10.48576, 0.0),
+    ],
+)
+def test_bandwidths(kind, operand, ranks, time_ps, algorithm, bus):
+    rate = gigabytes_per_second(message_bytes(kind, operand, ranks), time_ps)
+    assert rate == pytest.approx(algorithm)
+    assert rate * bus_factor(kind, ranks) == pytest.approx(bus)
+
+
+def test_unknown_sizes_have_no_bandwidth():
+    assert message_bytes("all-reduce", None, 8) is None
+    assert message_bytes("all-gather", 5, 0) is None
+    assert gigabytes_per_second(None, 5) is None
+    assert gigabytes_per_second(5, 0) is None
+    assert bus_factor("all-reduce", 0) == 1.0
+
+
+def test_a_device_works_longer_while_the_others_are_in_collectives():
+    (one,) = with_more_work([56.4, 15.3, 15.0, 15.6], [5.5, 27.8, 27.5, 28.1])
+    assert (one.index, round(one.ratio, 2), round(one.waits, 2), one.z) == (0, 3.65, 5.05, None)
+    assert with_more_work([56.4, 15.3, 15.0, 15.6], [20, 27.8, 27.5, 28.1]) == []  # the others hardly wait
+    assert with_more_work([20, 15.3, 15.0, 15.6], [5.5, 27.8, 27.5, 28.1]) == []  # 1.3 times the median
+    (one,) = with_more_work([30, 10], [0, 20])
+    assert (one.index, one.ratio, one.waits) == (0, 3.0, None)
+    assert with_more_work([5], [1]) == with_more_work([], []) == with_more_work([0, 0], [1, 1]) == []
+
+
+def late(caused, *, kind="gpu", hosts=None, waits=None, work=None, talk=None):
+    """Indices of the stragglers of devices with equal work, one per host, of which others wait `caused` for each."""
+    count = len(caused)
+    devices = [RunDevice("D", host, kind) for host in hosts or range(count)]
+    columns = (waits or [0] * count, work or [100] * count, talk or [sum(caused)] * count)
+    return [one.index for one in stragglers(devices, ints(*caused), *(ints(*column) for column in columns))]
+
+
+def test_who_is_waited_for_is_late():
+    assert late([0, 0, 0, 0, 0, 0, 0, 80]) == [7]
+    # Device 3 has twice the work, and no device waits for it.
+    assert late([0, 0, 0, 1, 0, 0, 0, 80], work=[100, 100, 100, 200, 100, 100, 100, 100]) == [7]
+    assert late([80, 20]) == [0]
+    assert late([79, 21]) == []
+
+
+def test_waits_that_are_spread_have_no_culprit():
+    assert late([20, 10, 15, 12, 18, 9, 11, 14]) == []
+    assert late([30, 40, 35]) == []
+    assert late([0, 0]) == []
+    # Two of eight devices cause nearly all of them.
+    assert late([0, 50, 0, 0, 0, 45, 0, 5]) == [1, 5]
+    assert late([0, 50, 45, 5]) == []
+
+
+def test_short_waits_in_long_collectives_have_no_culprit():
+    assert late([10, 0], talk=[50, 50]) == [0]
+    assert late([9, 0], talk=[50, 50]) == []
+
+
+def test_all_devices_of_a_host_are_late_together():
+    hosts = [0, 0, 1, 1, 2, 2]
+    # Which of the two comes last is chance; the others wait for both.
+    assert late([0, 60, 0, 0, 0, 0], hosts=hosts, waits=[1, 0, 15, 15, 15, 15]) == [1, 0]
+    assert late([30, 30, 1, 1, 0, 0], hosts=hosts, waits=[1, 1, 15, 15, 15, 15]) == [0, 1]
+    # The other device of the host waits as well.
+    assert late([0, 60, 0, 0, 0, 0], hosts=hosts, waits=[15, 0, 15, 15, 15, 15]) == [1]
+
+
+def test_devices_that_share_cores_are_late_only_with_more_work():
+    assert late([80, 0, 0], kind="cpu", hosts=[0, 0, 0]) == []
+    assert late([80, 0, 0], kind="cpu", hosts=[0, 0, 0], work=[300, 100, 100], talk=[10, 40, 40]) == [0]
+    assert late([80, 0, 0], kind="cpu") == [0]
+
+
+def test_what_a_late_device_did_before():
+    """Three devices meet twice; device 2 begins at 50 and 150, the others at 10 and 110; once more device 0 is last."""
+    key, device = ints(*[0] * 9), ints(0, 0, 0, 1, 1, 1, 2, 2, 2)
+    begin = ints(10, 110, 220, 10, 110, 210, 50, 150, 210)
+    runs = match_runs(
+        (CollectiveKey("r", 0, "all-reduce"),), (key, device, begin, begin + 60, key), [Transfer(1, ())], 3
+    )
+    work, idle = ints(5, 5, 5, 7, 7, 5, 9, 9, 5), ints(1, 1, 1, 1, 1, 1, 30, 40, 1)
+    queued = ints(3, 3, 3, 3, 3, 3, 8, 8, 3)
+    assert before_last(runs, work, idle, queued, 2) == Before(2, 9, 35, 6, 1, launched_after_ps=35)
+    # Its work alone made the last one late; no device waits for device 1.
+    assert before_last(runs, work, idle, ints(-1, *[0] * 8), 2) == Before(2, 9, 35, 6, 1)
+    assert before_last(runs, work, idle, queued, 1) is None
+
+
+def test_modified_z_scores():
+    assert modified_z(np.array([1.0, 2.0, 3.0, 4.0, 100.0])).round(4).tolist() == [
+        -1.349,
+        -0.6745,
+        0.0,
+        0.6745,
+        65.4265,
+    ]
+    assert modified_z(np.array([1.0, 1.0, 1.0, 9.0])) is None
+    assert modified_z(np.array([1.0, 1.0, 1.0, 1.0, 9.0])) is None  # more than half are equal
+
+
+def test_hosts_are_aligned_by_the_ends_of_collectives():
+    reference = ints(10, 110, 210, 310), ints(50, 150, 250, 350)
+    found = offset_by_ends(*reference, ints(1005, 1105, 1215, 1305), ints(1049, 1150, 1253, 1350))
+    # Differences of the ends: -999, -1000, -1003, -1000.
+    assert found == ClockOffset(offset_ps=-1000, spread_ps=0, pairs=4, violations=0)
+    # Begins after the other side has ended, even with the offset.
+    late = offset_by_ends(*reference, ints(1005, 1105, 1251, 1305), ints(1050, 1150, 1310, 1350))
+    assert (late.offset_ps, late.violations) == (-1000, 1)
+    assert offset_by_ends(*(ints(1, 2),) * 4) is None
+
+
+def test_recordings_that_begin_at_different_times_are_shifted():
+    reference = ints(100, 250, 330, 500, 560, 700, 910)
+    assert best_shift(reference, reference[2:] + 12_345) == 2
+    assert best_shift(reference[3:], reference + 99) == -3
+    assert best_shift(reference, reference + 7) == 0
+
+
+def test_the_offset_of_a_device_is_that_by_which_its_times_were_moved():
+    assert device_offset(ints(5, 7, 6, 9), None) == ClockOffset(0, 1, 4, 0)
+    assert device_offset(ints(8, 0, 9, 2), DeviceClock("/device:GPU:0", 3, 5, 2)) == ClockOffset(3, 6, 4, 2)
+    assert device_offset(ints(1, 2), None) is None
+
+
+def launched_gpu(*runs):
+    begin, end = (ints(*times) for times in zip(*runs, strict=True))
+    spans = OpSpans(begin, end, np.zeros(len(begin), np.int32), np.zeros(len(begin), np.uint8), np.arange(len(begin)))
+    return Device("GPU 0", "gpu", 0, 0, (Op("k", 0, Work.COMPUTE),), spans, starts=begin)
+
+
+def test_launches_of_a_gpu():
+    device = launched_gpu((20 * US, 40 * US), (40 * US, 45 * US), (80 * US, 90 * US))
+    calls = ints(10 * US, 15 * US, 70 * US)
+    launches = Launches(calls, calls + 2 * US, device.runs.begin_ps, device.runs.end_ps)
+    found = launch_summary(device, launches, ints(0), ints(100 * US))
+    # Nothing runs and nothing is queued from 0 to 10, 45 to 70 and 90 to 100 us.
+    assert found == LaunchSummary(
+        launches=3, per_step=3.0, delay_ps=10 * US, late_delay_ps=25 * US, call_ps=2 * US, most_queued=2,
+        mean_queued=0.45, tiny=1, starved_ps=45 * US, step_ps=100 * US,
+    )  # fmt: skip
+    # Only what begins in a step counts.
+    assert launch_summary(device, launches, ints(0, 75 * US), ints(30 * US, 100 * US)).launches == 2
+    assert launch_summary(device, launches, ints(200 * US), ints(300 * US)) is None
