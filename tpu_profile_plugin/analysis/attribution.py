@@ -241,7 +241,7 @@ def split_source(source: str) -> tuple[str, int]:
     return (file, number) if -(2**31) <= number < 2**31 else ("", 0)
 
 
-# What events, their metadata, their names and the programs in the file tell together.
+# Ops as events, their metadata, their names and the programs in the file describe them together.
 
 
 @dataclass(frozen=True, slots=True)

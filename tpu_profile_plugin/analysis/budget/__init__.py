@@ -1,1 +1,1 @@
-"""What a step consists of: computation, exposed communication and copies, and idle time by cause."""
+"""Parts of a step: computation, exposed communication and copies, and idle time by cause."""

@@ -185,11 +185,11 @@ _COPIES = (
     (Work.COPY, part.EXPOSED_COPY),
     (Work.MOVE_WAIT, part.MOVE_WAIT),
 )
-"""What counts after computation and communication, in this order, and for which part."""
+"""Work that counts after computation and communication, in this order, and its part."""
 
 
 def device_work(device: Device, waits: OpSpans) -> DeviceWork:
-    """What a device did: computation first, then what is exposed of communication, waits for the host, and copies.
+    """Time of a device by category: computation, then exposed communication, waits for the host, and copies.
 
     An asynchronous copy that is under way during a wait is not what the core waits for.
 
@@ -205,7 +205,7 @@ def device_work(device: Device, waits: OpSpans) -> DeviceWork:
     parts[part.PEER_TRANSFER] = transfers
     done = join(done, exposed)
     for work, category in _COPIES:
-        # What is sent to or from the host asynchronously is not what the core waits for.
+        # A core does not wait for an asynchronous infeed or outfeed.
         times = device.runs.times(work) if work in (Work.INPUT, Work.OUTPUT) else device.copies(work)
         if len(times[0]):
             alone = subtract(times, done)

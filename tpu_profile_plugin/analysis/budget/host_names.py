@@ -1,4 +1,4 @@
-"""What host events are, by their names and the files of their code."""
+"""Meaning of host events, by their names and the files of their code."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def source_files(paths: Iterable[str]) -> SourceFiles:
 
 
 class Activity(IntEnum):
-    """What a host event tells about an idle device; of nested events the lower number counts."""
+    """Meaning of a host event for an idle device; of nested events the lower number counts."""
 
     COMPILE = 0
     TRANSFER = 1
@@ -124,7 +124,7 @@ _NOISE = ("ThreadpoolListener::", "end: ")
 
 @cached_by_name
 def activity(name: str) -> Activity:
-    """What an event of that name tells."""
+    """The activity that an event of that name is."""
     if compiles_torch(name):
         return Activity.COMPILE
     return next((kind for kind, pattern in _PATTERNS if pattern.search(name)), Activity.OTHER)

@@ -1,4 +1,4 @@
-"""What a host does over time: its events by kind, and reading no more of them than an answer needs."""
+"""Events of a host over time by kind; no more of them are read than an answer needs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64, U8, U32, Bools
 
-# What the main thread waits for on other threads: input, requests of a batch, or any other result.
+# Waits of the main thread for other threads: for input, requests of a batch, or any other result.
 
 LEAST_OF_BATCH = 1.5
 """Waits for results before each launch, on average, from which they collect a batch."""
@@ -110,7 +110,7 @@ class Levels:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostTime:
-    """What the host did, by events whose names tell it.
+    """Activities of a host, by the names of its events.
 
     Attributes:
       compile_, upload, transfer, input, launch: when the host did what: compilation, calls that trace a tf.function and
@@ -164,7 +164,7 @@ def telling_events(space: XSpace) -> Plane | None:
 
 
 def host_time(space: XSpace, plane: Plane | None) -> HostTime:
-    """What the host did, from its `telling_events`."""
+    """Activities of a host, from its `telling_events`."""
     if plane is None:
         return HostTime()
     kind = _activities(plane)
@@ -304,7 +304,7 @@ def _main_line(plane: Plane, tests: Sequence[Bools]) -> int | None:
 
 
 def _activities(plane: Plane) -> U8:
-    """What events tell, per row of the event metadata."""
+    """The `Activity` of events, per row of the event metadata."""
     return np.array([host_names.activity(name) for name in plane.event_metadata.names], np.uint8)
 
 
@@ -323,7 +323,7 @@ EVENTS, TIME, MAIN = "telling_events", "host_time", "main_thread"
 
 
 class HostReader:
-    """What one host did.
+    """Reads the events of one host.
 
     `keep` stores the parts, by default in this object; `programs` are the profile's, which tell files of the user's.
     """

@@ -124,9 +124,9 @@ class RunBudget:
 
     @cached_property
     def base_ps(self) -> float:
-        """What shares are of: the average time from step to step, or the average step if nothing is between steps.
+        """The whole of shares: the average time from step to step, or the average step if nothing is between steps.
 
-        Without what was not recorded.
+        Time that was not recorded is left out.
         """
         return self.step_ps + self.between_step_ps - self.not_recorded_ps
 
@@ -138,7 +138,7 @@ class RunBudget:
 
     @property
     def base(self) -> str:
-        """What `base_ps` is, for sentences: "step", "time from step to step" or "recording"."""
+        """Name of `base_ps` in sentences: "step", "time from step to step" or "recording"."""
         if "recording" in self.sources:
             return "recording"
         return "time from step to step" if self.between_step_ps else "step"

@@ -72,7 +72,7 @@ def may_communicate(devices: Sequence[Device]) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunWaits:
-    """What the runs of one host waited for, among the devices of all hosts.
+    """Waits of the runs of one host for the devices of all hosts.
 
     Attributes:
       wait_ps: int64[n], per row of its `HostRuns`: from the run's begin to that of the last device.

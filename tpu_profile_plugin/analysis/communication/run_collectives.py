@@ -58,7 +58,7 @@ class MoreWork:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What devices did from one collective to the next where one of them came last, on average in ps.
+    """Work and idle time of devices from one collective to the next where one of them came last, on average in ps.
 
     Attributes:
       times: how often it came last.
@@ -141,7 +141,7 @@ def _late(devices: Sequence[RunDevice], caused: I64, waits: I64) -> list[int]:
 
 
 def before_last(runs: CollectiveRuns, work: I64, idle: I64, queued: I64, device: int) -> Before | None:
-    """What a device and the others did before the collectives in which others waited for it.
+    """Work and idle time of a device and the others before the collectives in which others waited for it.
 
     Args:
       runs: of all devices, matched.

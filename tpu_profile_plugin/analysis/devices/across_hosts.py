@@ -25,7 +25,7 @@ LEAST_PAIRS = 3
 
 @dataclass(frozen=True, slots=True)
 class ClockOffset:
-    """What to add to the times of one clock so that they agree with another.
+    """Offset to be added to the times of one clock so that they agree with another.
 
     Attributes:
       offset_ps: median over the pairs.

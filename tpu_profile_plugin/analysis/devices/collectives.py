@@ -29,7 +29,7 @@ _MOST_DEVICES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """What one run of a collective moves.
+    """Data that one run of a collective moves.
 
     Attributes:
       operand_bytes: size of the operands on one device; None if unknown.
@@ -60,7 +60,7 @@ class Transfer:
 
 
 def transfer_of(op: Op, programs: HloPrograms) -> Transfer:
-    """What a collective op transfers; unknown parts are None."""
+    """The transfer of a collective op; unknown parts are None."""
     if op.operand_bytes or op.ranks:
         # Its name tells the group, so that the devices that run it are one.
         return Transfer(op.operand_bytes or None, (tuple(range(op.ranks)),) if op.ranks else ())

@@ -39,7 +39,7 @@ _WORLD = re.compile(r'"world_size": (\d{1,9})\b')
 
 
 class _Role(IntEnum):
-    """What an event says about a collective."""
+    """Part of a collective that an event is."""
 
     NONE = 0
     CALL = 1

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW, parse_op
 from tpu_profile_plugin.analysis.common.planes import events_named, line_of, recorded_lines, rows_named, spans_at
 from tpu_profile_plugin.analysis.common.rows import among
-from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work, ordered
+from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work, ops_of_names, ordered
 from tpu_profile_plugin.analysis.devices.thread_axis import ThreadAxis, fits_one_axis
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
@@ -50,7 +49,7 @@ def tensorflow_devices(space: XSpace, plane: Plane) -> list[Device]:
     if not runs_tensorflow(plane) or not fits_one_axis(plane):
         return []
     axis = ThreadAxis(plane)
-    ops, op_of_row = _ops(plane.event_metadata.names)
+    ops, op_of_row = ops_of_names(plane.event_metadata.names, _op)
     # Most events are none of these, and where they are in the program does not matter.
     wanted = (op_of_row >= 0) | rows_named(plane, lambda name: name in _RUNNERS or name.startswith(_CALL))
     program = _of_program(space, axis, np.flatnonzero(wanted[plane.events.metadata]))
@@ -85,21 +84,14 @@ def _of_program(space: XSpace, axis: ThreadAxis, events: I64) -> I64:
     return events[~axis.inside(events, np.concatenate([parts, mapped]))]
 
 
-def _ops(names: Sequence[str]) -> tuple[tuple[Op, ...], I64]:
-    """The ops that events are named after, and per row of the event metadata the op, -1 for other events."""
-    ops: list[Op] = []
-    row = np.full(len(names), -1, np.int64)
-    for index, name in enumerate(names):
-        parsed = parse_op(name)
-        if _FETCH.search(name):
-            op = Op(name.partition("Op::")[0], 0, Work.INPUT)
-        elif ":" not in name or parsed.category != TENSORFLOW or _INPUT_TYPE.search(parsed.type):
-            continue
-        else:
-            op = Op(parsed.name, 0, Work.CONTROL if _CONTAINER_TYPE.match(parsed.type) else Work.COMPUTE)
-        row[index] = len(ops)
-        ops.append(op)
-    return tuple(ops), row
+def _op(name: str) -> Op | None:
+    """The op that an event is named after; None for other events."""
+    if _FETCH.search(name):
+        return Op(name.partition("Op::")[0], 0, Work.INPUT)
+    parsed = parse_op(name)
+    if ":" not in name or parsed.category != TENSORFLOW or _INPUT_TYPE.search(parsed.type):
+        return None
+    return Op(parsed.name, 0, Work.CONTROL if _CONTAINER_TYPE.match(parsed.type) else Work.COMPUTE)
 
 
 def _eager_kernels(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +11,7 @@ from tpu_profile_plugin.analysis.common.planes import events_named, on_recorded_
 from tpu_profile_plugin.analysis.common.rows import among, joined
 from tpu_profile_plugin.analysis.common.spans import contains, subtract, times_of
 from tpu_profile_plugin.analysis.devices.cpu_collectives import host_collectives, is_collective
-from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work, ordered
+from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work, ops_of_names, ordered
 from tpu_profile_plugin.analysis.devices.thread_axis import ThreadAxis, fits_one_axis
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64
@@ -38,7 +37,7 @@ def pytorch_devices(space: XSpace, plane: Plane) -> list[Device]:
     if not runs_pytorch(plane) or not fits_one_axis(plane):
         return []
     metadata = plane.events.metadata
-    ops, op_of_row = _ops(plane.event_metadata.names)
+    ops, op_of_row = ops_of_names(plane.event_metadata.names, _op)
     axis, recorded = ThreadAxis(plane), on_recorded_line(plane)
     compiling = events_named(plane, compiles_torch)
     compiling = compiling[recorded[compiling]]
@@ -73,18 +72,10 @@ def _without(axis: ThreadAxis, events: I64, cuts: I64) -> OpSpans:
     return OpSpans(since + shift, until + shift, none, none.astype(np.uint8), event)
 
 
-def _ops(names: Sequence[str]) -> tuple[tuple[Op, ...], I64]:
-    """The ops and waits that events are named after, and per row of the event metadata its op, -1 for other events."""
-    ops: list[Op] = []
-    row = np.full(len(names), -1, np.int64)
-    for index, name in enumerate(names):
-        parsed = parse_op(name)
-        if name.startswith(_NEXT):
-            op = Op(name, 0, Work.INPUT)
-        elif parsed.category == PYTORCH and not is_collective(name) and not compiles_torch(name):
-            op = Op(parsed.name, 0, Work.COMPUTE)
-        else:
-            continue
-        row[index] = len(ops)
-        ops.append(op)
-    return tuple(ops), row
+def _op(name: str) -> Op | None:
+    """The op or wait that an event is named after; None for other events."""
+    if name.startswith(_NEXT):
+        return Op(name, 0, Work.INPUT)
+    parsed = parse_op(name)
+    is_op = parsed.category == PYTORCH and not is_collective(name) and not compiles_torch(name)
+    return Op(parsed.name, 0, Work.COMPUTE) if is_op else None

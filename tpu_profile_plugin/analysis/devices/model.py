@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal
@@ -17,7 +17,7 @@ Kind = Literal["tpu", "gpu", "cpu", "host"]
 
 
 class Work(IntEnum):
-    """What a device does during an op."""
+    """Kind of work that a device does during an op."""
 
     COMPUTE = 0
     COMMUNICATION = 1
@@ -75,6 +75,17 @@ class Op:
     text: str = ""
     operand_bytes: int = 0
     ranks: int = 0
+
+
+def ops_of_names(names: Sequence[str], op_of: Callable[[str], Op | None]) -> tuple[tuple[Op, ...], I64]:
+    """The ops that names stand for, and per name its op, -1 for names of none."""
+    ops: list[Op] = []
+    row = np.full(len(names), -1, np.int64)
+    for index, name in enumerate(names):
+        if (op := op_of(name)) is not None:
+            row[index] = len(ops)
+            ops.append(op)
+    return tuple(ops), row
 
 
 def _none() -> I64:
@@ -165,10 +176,10 @@ class Device:
 
     def span(self) -> tuple[int, int] | None:
         """First begin and last end of its ops; None without any."""
-        spans = [one for one in (self.runs, self.control) if len(one)]
-        if not spans:
+        filled = [spans for spans in (self.runs, self.control) if len(spans)]
+        if not filled:
             return None
-        return int(min(one.begin_ps[0] for one in spans)), int(max(one.end_ps.max() for one in spans))
+        return int(min(spans.begin_ps[0] for spans in filled)), int(max(spans.end_ps.max() for spans in filled))
 
     def _with_windows(self, work: Work) -> Times:
         parts = (self.runs, self.windows)
@@ -176,7 +187,7 @@ class Device:
 
 
 HOST_ALONE = Device("Host", "host", 0, -1, (), OpSpans())
-"""What a host without devices is taken for: what it does counts as if a device waited for it."""
+"""Stands for the device of a host without any: activities of the host count as if a device waited for them."""
 
 
 @dataclass(frozen=True, slots=True)

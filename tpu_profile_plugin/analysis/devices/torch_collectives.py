@@ -1,4 +1,4 @@
-"""What collectives of PyTorch send, from the arguments that its profiler records and the ops that launched them."""
+"""Data that collectives of PyTorch send, from arguments that its profiler records and the ops that launched them."""
 
 from __future__ import annotations
 

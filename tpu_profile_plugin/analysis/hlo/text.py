@@ -169,7 +169,7 @@ _METADATA = (
 )  # fmt: skip
 _ESCAPES = {code: f"\\{code:03o}" for code in (*range(32), 127)}
 _ESCAPES |= {ord("\\"): "\\\\", ord('"'): '\\"', ord("'"): "\\'", ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"}
-"""As in C; letters of other scripts stay readable."""
+"""Escapes of C; letters of other scripts stay readable."""
 
 
 def quoted(value: str) -> str:
@@ -246,7 +246,7 @@ def _original(value: Any, shape: Any) -> str:
 
 
 def _metadata(metadata: Any) -> str:
-    """As in XLA, "" where only a name shared by equal instructions or a stack frame is known."""
+    """Metadata as XLA writes it; "" if it has only a name shared by equal instructions or a stack frame."""
     if not (metadata.op_type or metadata.op_name or metadata.source_file or metadata.scheduling_name):
         return ""
     values = ((name, getattr(metadata, name)) for name in _METADATA)

@@ -354,7 +354,7 @@ _OFF_DUTY = dict.fromkeys((*WAITS_FOR_HOST, ASYNC_DONE, "megacore fusion"), Duty
 TENSOR_CORE_DUTY = {**_OFF_DUTY, CUSTOM_CALL: Duty.CUSTOM_CALL}
 """Categories of ops that wait for the host or for another core; custom calls may wait."""
 SPARSE_CORE_DUTY = _OFF_DUTY
-"""The same for SparseCores: as in XProf, their custom calls are always on duty."""
+"""Categories of SparseCores: as in XProf, their custom calls are always on duty."""
 
 
 @dataclass(frozen=True, slots=True)

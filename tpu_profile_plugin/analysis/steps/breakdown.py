@@ -1,4 +1,4 @@
-"""What steps spend their time on, in XProf's reading: parts, input processing on the host, and the verdict."""
+"""XProf's reading of steps: their parts, input processing on the host, and the verdict."""
 
 from __future__ import annotations
 

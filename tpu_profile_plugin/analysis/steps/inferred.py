@@ -110,7 +110,7 @@ _PER_COUNT, _MOST_TRIED = 3, 60
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """What ran, in order of begin.
+    """Events in order of begin.
 
     Attributes:
       name: int64[n], what ran, as small numbers.
@@ -213,7 +213,7 @@ def _candidates(track: Track) -> Iterator[list[int]]:
     """Names that may begin parts, those together that run equally often, seldom first; the first in time first."""
     count, order = track.count, np.argsort(track.count, kind="stable")
     seldom = np.cumsum((count * track.mean_ps)[order])
-    # What runs in fewer than half of the parts is foreign to them.
+    # Events that run in fewer than half of the parts are foreign to them.
     few = order[: int(np.searchsorted(seldom, FOREIGN * track.total_ps, side="right"))]
     least = count[order[len(few)]] if len(few) < len(order) else MAX_RUNS
     most = MAX_RUNS if track.warms_up else min(MAX_RUNS, 2 * int(least))
@@ -545,18 +545,8 @@ def _work(source: str, plane: Plane, events: I64) -> _Work | None:
 
 
 def _marked(steps: NumberedSteps, span: tuple[int, int]) -> InferredSteps:
-    distance = np.diff(steps.begin_ps).astype(np.float64)
-    covered = float(steps.end_ps[-1] - steps.begin_ps[0]) / max(span[1] - span[0], 1)
-    evidence = Evidence(
-        source="step number",
-        event=steps.name,
-        line=steps.line,
-        plane=HOST_THREADS,
-        occurrences=len(steps.begin_ps),
-        period_ms=float(distance.mean()) / PS_PER_MS,
-        variation=variation(distance),
-        coverage=min(1.0, covered),
-    )
+    named = ("step number", steps.name, steps.line, HOST_THREADS)
+    evidence = _repetition(*named, steps.begin_ps, steps.end_ps, span)
     return InferredSteps(evidence, steps.begin_ps, steps.end_ps - steps.begin_ps, None, steps.number)
 
 
@@ -590,16 +580,22 @@ def _recorded_span(space: XSpace) -> tuple[int, int] | None:
 
 def _evidence(source: str, plane: Plane, row: int, runs: I64, span: tuple[int, int]) -> Evidence:
     """Evidence of runs of an event, in order of begin."""
-    begin, end = spans_at(plane, runs)
-    line = int(line_of(plane, runs[:1])[0])
-    distance = np.diff(begin).astype(np.float64)
-    metadata = plane.event_metadata
-    length = span[1] - span[0]
+    line, lines, metadata = int(line_of(plane, runs[:1])[0]), plane.lines, plane.event_metadata
+    event = metadata.display_names[row] or metadata.names[row]
+    named = (source, event, lines.display_name[line] or lines.name[line], plane.name)
+    return _repetition(*named, *spans_at(plane, runs), span)
+
+
+def _repetition(
+    source: str, event: str, line: str, plane: str, begin: I64, end: I64, span: tuple[int, int]
+) -> Evidence:
+    """Evidence of spans in order of begin, in a recording from `span[0]` to `span[1]`."""
+    distance, length = np.diff(begin).astype(np.float64), span[1] - span[0]
     return Evidence(
         source=source,
-        event=metadata.display_names[row] or metadata.names[row],
-        line=plane.lines.display_name[line] or plane.lines.name[line],
-        plane=plane.name,
+        event=event,
+        line=line,
+        plane=plane,
         occurrences=len(begin),
         period_ms=float(distance.mean()) / PS_PER_MS if len(distance) else 0.0,
         variation=variation(distance),

@@ -108,7 +108,7 @@ def replays_unknown_graphs(device: Plane) -> bool:
 
 
 def graphs_note(ops: OpTable) -> str:
-    """What to record for the ops of work of graphs that is in a table of devices; "" if there is no such work."""
+    """Advice how to record the ops behind graphs in a table of devices; "" if no work in it is that of graphs."""
     time = sum(ps for name, ps in zip(ops.provenance, ops.self_ps.tolist(), strict=True) if _GRAPH.match(name))
     if not time:
         return ""

@@ -150,7 +150,7 @@ class RunSummary(_Summary):
 
 
 class _OfDevices(NamedTuple):
-    """What is known of a host's devices, or of its CPU where it has none."""
+    """Figures of a host's devices, or of its CPU where it has none."""
 
     device: OpTable = OpTable()
     kernels: KernelTimes = KernelTimes()

@@ -66,7 +66,7 @@ def _problem(reason: Reason, frameworks: Sequence[str], count: int | None = None
 
 
 def _missing(device: str, lost: Unrecorded) -> Reason:
-    """What is missing of a device: graphs, an end, a begin, or events here and there."""
+    """Why launches of a device have no event: graphs, an early end, a late begin, or events here and there."""
     launches = f"{len(lost):,} of {len(lost) + lost.recorded:,} launches have no event of the device"
     if lost.graphs == len(lost):
         count = "1 graph launch has" if len(lost) == 1 else f"{len(lost):,} graph launches have"
@@ -79,7 +79,7 @@ def _missing(device: str, lost: Unrecorded) -> Reason:
 
 
 def _executes_elsewhere(space: XSpace, host: Plane) -> str:
-    """What the host says it runs on a device of which there is no plane; "" if it says nothing."""
+    """Sentence about work that the host runs on a device of which there is no plane; "" without any."""
     if any(_ON_TPU.search(name) for name in host.declared.event_metadata.names):
         return "Programs ran on a TPU"
     if any(_ON_GPU.search(name) for name in host.declared.event_metadata.names):

@@ -162,7 +162,7 @@ def _work(space: XSpace, planes: Sequence[Plane], host: Plane | None) -> list[tu
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What the steps cover of one host's recording; times in ps.
+    """The part of a host's recording that its steps cover; times in ps.
 
     Attributes:
       host: position of the host.

@@ -169,7 +169,7 @@ class Packets:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Host:
-    """What the packets of one host are made of."""
+    """Inputs of the packets of one host."""
 
     name: str
     trace: HostTrace

@@ -471,7 +471,7 @@ def test_recorded_lines_of_framework_ops_and_steps_extend_the_time(
 # Duty cycle of TPUs: own time of the innermost op, custom calls of unknown cost, several lines, SparseCores.
 
 
-OPS = """
+DUTY_OPS = """
 metadata f {hlo_category="loop fusion", program_id=7, symbol_id=1}
 metadata w {hlo_category="while", program_id=7, symbol_id=2}
 metadata i {hlo_category="infeed", program_id=7, symbol_id=3}
@@ -486,7 +486,7 @@ metadata none {}
 
 def duty(events, more=""):
     """Percent of the duty cycle, and of that without custom calls of unknown cost."""
-    found = summary(f'plane 0 "/device:TPU:0"\nline 3 "XLA Ops"\n{OPS}{events}\n{more}').duty
+    found = summary(f'plane 0 "/device:TPU:0"\nline 3 "XLA Ops"\n{DUTY_OPS}{events}\n{more}').duty
     return round(found.percent, 1), round(found.sure_percent, 1)
 
 
@@ -540,7 +540,7 @@ def test_op_lines_are_nested_each_for_itself():
 
 
 def test_ops_of_sparse_cores_have_categories_too():
-    sparse = f'plane 1 "/device:TPU:0 SparseCore 0"\nline 3 "Sparse Core Ops"\n{OPS}0us +1000us i\n0us +500us c'
+    sparse = f'plane 1 "/device:TPU:0 SparseCore 0"\nline 3 "Sparse Core Ops"\n{DUTY_OPS}0us +1000us i\n0us +500us c'
     # Two chips: 0 of 1000 and 500 of 1000; custom calls of SparseCores are work.
     assert duty("0us +1000us i", sparse) == (25.0, 25.0)
 
