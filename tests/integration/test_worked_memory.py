@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from builders.answers import answer
 
-from tpu_profile_plugin.tools.memory import memory_profile
-from tpu_profile_plugin.tools.memory.memory_viewer import tool as memory_viewer
+from tpu_profile_plugin.tools.memory import memory_profile, memory_viewer
 from tpu_profile_plugin.tools.ops.graph_viewer import tool as graph_viewer
 
 LOGDIR = Path(__file__).parents[3] / "shared" / "traces" / "logdir"

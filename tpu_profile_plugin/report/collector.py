@@ -148,7 +148,7 @@ class Collector:
         found = []
         for name in self._json("module_list", place):
             answer = self._page(run, "memory_viewer", host, module_name=name)
-            peak = json.loads(answer.body).get("peakHeapMib", 0) if answer.status == 200 else 0
+            peak = json.loads(answer.body)["peak_bytes"] if answer.status == 200 else 0
             found.append((peak, name, answer))
         found.sort(key=lambda one: (-one[0], one[1]))
         for _, name, answer in found[:MOST_MODULES]:

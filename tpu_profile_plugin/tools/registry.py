@@ -6,8 +6,7 @@ from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.tools.data import events, query
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis import tool as tf_data_bottleneck_analysis
 from tpu_profile_plugin.tools.fleet import megascale_stats, pod_viewer
-from tpu_profile_plugin.tools.memory import memory_profile, over_time
-from tpu_profile_plugin.tools.memory.memory_viewer import tool as memory_viewer
+from tpu_profile_plugin.tools.memory import memory_profile, memory_viewer, over_time
 from tpu_profile_plugin.tools.ops import (
     counters,
     framework_op_stats,

@@ -248,6 +248,21 @@ export interface Decomposition {
   readonly devices: readonly DecomposedDevice[];
 }
 
+/** The devices of a host, and the main memory of one of them. */
+export interface DeviceMemory {
+  /** Kind of device. */
+  readonly hardware: "CPU_ONLY" | "GPU" | "TPU" | "UNKNOWN_HARDWARE";
+  /** E.g. "TPU v6 Lite"; "" if unknown. */
+  readonly model: string;
+  /** Its memory; 0 if unknown, and for CPUs, whose programs share the host's memory. */
+  readonly bytes: number;
+  /**
+   * "allocator": size of the smallest allocator of a device; "device": size reported by the device; "model": specification
+   * of the product, of which the runtime reserves a part; "" if unknown.
+   */
+  readonly source: string;
+}
+
 /** One dimension of a tensor: its size in elements, the multiple it is padded to, and what it means. */
 export interface Dimension {
   readonly size: number;
@@ -593,6 +608,48 @@ export interface PodSteps {
   readonly parts_ns: Readonly<Record<string, readonly number[][]>>;
 }
 
+/** Memory of a compiled program in a memory space of a device; sizes are bytes. */
+export interface ProgramMemory {
+  /** `name(program id)`. */
+  readonly module: string;
+  /** Of the host; its memory is that of one device. */
+  readonly device: DeviceMemory;
+  /** Numbers of the memory spaces in which the program has buffers. */
+  readonly spaces: readonly number[];
+  /** The devices of the host ran other programs. */
+  readonly did_not_run: boolean;
+  /** Why the memory of the program with most time is unknown, and how to record it; "" if it is known. */
+  readonly unknown_memory: string;
+  /** The most in use. */
+  readonly peak_bytes: number;
+  /** The same without padding of temporaries. */
+  readonly peak_unpadded_bytes: number;
+  /** The event after which most is in use, from 0; null without heap simulation. */
+  readonly peak_event: number | null;
+  /** Arguments. */
+  readonly parameter_bytes: number;
+  /** Allocations that may be results; donated arguments are counted here too. */
+  readonly output_bytes: number;
+  /** Thread-local buffers and tuples. */
+  readonly not_reusable_bytes: number;
+  /** All allocations that are not thread-local. */
+  readonly total_bytes: number;
+  /** In use during the whole run. */
+  readonly indefinite_bytes: number;
+  /** The most that one instruction uses as scratch while it runs; of the vector memory only. */
+  readonly scoped_bytes: number;
+  /** Its name. */
+  readonly scoped_instruction: string;
+  /** Memory before each event of the heap simulation, and after the last; empty without one. */
+  readonly heap: TableData;
+  /** At the peak, in program order; those below 16 KiB are the last row, without `buffer_id`. */
+  readonly buffers: TableData;
+  /** Temporary allocations, each followed by the buffers in it, stacked by offset. */
+  readonly blocks: TableData;
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
 /** Memory of a program at each instant, what lives at one, and how it grows with the batch; sizes are bytes. */
 export interface ProgramMemoryOverTime {
   /** `module(program id)`. */
@@ -881,6 +938,7 @@ export interface Documents {
   readonly op_profile: OpProfile;
   readonly kernel_stats: KernelStats;
   readonly memory_profile: MemoryProfile;
+  readonly memory_viewer: ProgramMemory;
   readonly roofline_model: RooflineModel;
   readonly perf_counters: PerfCounters;
   readonly pod_viewer: Pod;

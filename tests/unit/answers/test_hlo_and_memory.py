@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from builders.answers import rows
 from builders.asking import asked, page
 from builders.profiles.two_programs import ALLOCATIONS, BUFFERS, DEVICE, FUSED, MIB, OF, STEP, TPU, opened
 from builders.programs.buffers import assignment
@@ -120,8 +121,8 @@ def test_memory_of_a_program() -> None:
         ("copy.2@jit_step(7)", 2 * MIB, "Temporary"),
     ]
     shown = page(LOGDIR, found)
-    assert (shown["peakHeapMib"], shown["device"]["memoryMib"]) == (14, 32 << 10)
-    assert [one["logicalBufferSizeMib"] for one in shown["maxHeapBySize"]] == [8, 4, 2]
+    assert (shown["peak_bytes"], shown["device"]["bytes"]) == (14 * MIB, 32 << 30)
+    assert [size for (size,) in rows(shown["buffers"], "size")] == [8 * MIB, 4 * MIB, 2 * MIB]
     assert found["cannot_answer"] is None
 
 

@@ -10,7 +10,7 @@ from builders.programs.buffers import allocation, assignment, buffer, instructio
 from builders.programs.hlo import op, program
 
 from tpu_profile_plugin.tools.memory import memory_profile
-from tpu_profile_plugin.tools.memory.memory_viewer.tool import TOOL
+from tpu_profile_plugin.tools.memory.memory_viewer import TOOL
 
 GIB = 1 << 30
 MIB = 1 << 20
@@ -24,7 +24,7 @@ def module() -> str:
     return profile(jit_f=program(entry) + assignment(*buffers, argument, offloaded))
 
 
-def extended(*planes: str, **params: str) -> Any:
+def shown(*planes: str, **params: str) -> Any:
     return answer(TOOL, "\n".join([module(), *planes]), page=True, **params)
 
 
@@ -39,11 +39,10 @@ def chip(model: str, more: str = "") -> str:
     return f'plane 8 "/device:TPU:0" {{device_type_string="{model}"{more}}}'
 
 
-def test_only_an_extended_answer_tells_the_device() -> None:
-    plain = answer(TOOL, "\n".join([module(), chip("TPU v4")]))
-    found = extended(chip("TPU v4"))
-    assert (found.pop("device")["memoryMib"], found.pop("memorySpaces")) == (32 * 1024, [0, 5])
-    assert found == plain
+def test_only_the_page_learns_of_the_device() -> None:
+    page = shown(chip("TPU v4"))
+    assert (page["device"]["bytes"], page["spaces"]) == (32 * GIB, [0, 5])
+    assert not {"device", "memorySpaces", "spaces"} & answer(TOOL, "\n".join([module(), chip("TPU v4")])).keys()
 
 
 @pytest.mark.parametrize(
@@ -66,29 +65,28 @@ def test_only_an_extended_answer_tells_the_device() -> None:
     ],
 )
 def test_the_model_of_a_tpu_tells_the_memory_of_one_device(model: str, more: str, gib: int | None) -> None:
-    device = extended(chip(model, more))["device"]
+    device = shown(chip(model, more))["device"]
     assert device["hardware"] == "TPU"
-    if gib is None:
-        assert not {"memoryMib", "source"} & set(device)
-    else:
-        assert (device["memoryMib"], device["source"]) == (gib * 1024, "model")
+    assert (device["bytes"], device["source"]) == ((0, "") if gib is None else (gib * GIB, "model"))
 
 
 def test_a_gpu_reports_its_memory() -> None:
-    device = extended(f'plane 8 "/device:GPU:0" {{memory_size=u{80 * GIB}}}')["device"]
-    assert device == {"hardware": "GPU", "memoryMib": 80 * 1024, "source": "device"}
+    device = shown(f'plane 8 "/device:GPU:0" {{memory_size=u{80 * GIB}}}')["device"]
+    assert device == {"hardware": "GPU", "model": "", "bytes": 80 * GIB, "source": "device"}
 
 
 def test_the_smallest_allocator_of_a_device_decides() -> None:
     gpu = f'plane 8 "/device:GPU:0" {{memory_size=u{80 * GIB}}}'
     host = allocations(GPU_0_bfc=5 * MIB - 30, GPU_1_bfc=4 * MIB - 30, xla_gpu_host_bfc=MIB, cpu=7)
-    assert extended(gpu, host)["device"] == {"hardware": "GPU", "memoryMib": 4, "source": "allocator"}
-    other = extended(chip("TPU v4"), allocations(GPU_0_bfc=MIB))["device"]
+    smallest = {"hardware": "GPU", "model": "", "bytes": 4 * MIB, "source": "allocator"}
+    assert shown(gpu, host)["device"] == smallest
+    other = shown(chip("TPU v4"), allocations(GPU_0_bfc=MIB))["device"]
     assert other["source"] == "model"
 
 
 def test_on_a_cpu_no_memory_is_the_devices() -> None:
-    assert extended(allocations(cpu=MIB))["device"] == {"hardware": "CPU_ONLY"}
+    device = {"hardware": "CPU_ONLY", "model": "", "bytes": 0, "source": ""}
+    assert shown(allocations(cpu=MIB))["device"] == device
 
 
 TWO_LINES = """

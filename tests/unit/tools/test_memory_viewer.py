@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from builders.answers import answer, run_of
+from builders.answers import answer, rows, run_of
 from builders.programs.buffers import allocation, assignment, buffer, instruction_id, profile, trace
 from builders.programs.hlo import op, program
 from builders.shown import profile as columns
 
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 from tpu_profile_plugin.errors import CorruptProfile, NoData, NotFound
-from tpu_profile_plugin.tools.memory.memory_viewer.tool import PALETTE, TOOL
+from tpu_profile_plugin.tools.memory.memory_viewer import PALETTE, TOOL
 from tpu_profile_plugin.tools.payload import encode
 
 KIB = 1024
@@ -48,6 +48,12 @@ def whole(*traces: bytes) -> bytes:
 
 def view(data: bytes, **params: str) -> Any:
     return answer(TOOL, profile(jit_f=data), **params)
+
+
+def module(*profiles: str, **params: str) -> str:
+    """The program whose memory the page shows."""
+    name: str = answer(TOOL, *profiles, page=True, **params)["module"]
+    return name
 
 
 def kib(values: list[float]) -> list[float]:
@@ -123,6 +129,26 @@ def test_blocks_of_the_drawing() -> None:
     ]
     drawn = answer_html(whole(TRACE))
     assert drawn.count("<rect ") == 5
+
+
+def test_the_page_receives_tables_and_sizes_in_bytes() -> None:
+    page = answer(TOOL, profile(jit_f=whole(TRACE)), page=True)
+    assert (page["peak_bytes"], page["peak_unpadded_bytes"], page["peak_event"]) == (201 * KIB, 192 * KIB + 16, 2)
+    sums = ("parameter_bytes", "output_bytes", "not_reusable_bytes", "total_bytes", "indefinite_bytes", "scoped_bytes")
+    assert [page[name] / KIB for name in sums] == [64, 64, 0, 208, 128, 0]
+    assert rows(page["heap"])[2:4] == [[3, "b", 200 * KIB, 192 * KIB], [4, "b", 201 * KIB, 192 * KIB + 16]]
+    assert rows(page["heap"])[-1] == [9, None, 128 * KIB, 128 * KIB]
+    shown = ("name", "size", "unpadded", "category", "opcode", "op", "alloc", "free", "freed_by", "buffer_id")
+    assert rows(page["buffers"], *shown) == [
+        ["p", 64 * KIB, 64 * KIB, "Parameter", "parameter", "x", None, None, None, 1],
+        ["out", 64 * KIB, 64 * KIB, "Output", "negate", None, None, None, None, 5],
+        ["a", 40 * KIB, 32 * KIB, "Temporary", "add", "jit(f)/add", 1, 4, "b", 2],
+        ["b{1}", 32 * KIB, 32 * KIB, "Temporary", "custom-call", None, 2, 6, "c", 3],
+        ["small (below 16 KiB each)", KIB, *[None] * 8],
+    ]
+    assert rows(page["blocks"])[:2] == [["Temporary", 0, 80 * KIB, 1, 8, None], ["a", 0, 40 * KIB, 1, 4, 2]]
+    without = answer(TOOL, profile(jit_f=whole()), page=True)
+    assert (without["peak_event"], rows(without["heap"]), rows(without["blocks"])) == (None, [], [])
 
 
 # A second heap, of 64 KiB, for d (exactly as large as what is shown on its own) and e (too small to be drawn).
@@ -306,9 +332,9 @@ def test_the_largest_scoped_memory_of_a_space_is_shown() -> None:
 
 def test_modules_are_found_exactly() -> None:
     profiles = profile(jit_f=whole(TRACE), jit_f2=whole())
-    assert answer(TOOL, profiles, module_name="test(2)")["module"] == "test(2)"
-    assert answer(TOOL, profiles, program_id="2")["module"] == "test(2)"
-    assert answer(TOOL, profiles)["module"] == "test(1)"  # the largest
+    assert module(profiles, module_name="test(2)") == "test(2)"
+    assert module(profiles, program_id="2") == "test(2)"
+    assert module(profiles) == "test(1)"  # the largest
     for wrong in ({"module_name": "test"}, {"module_name": "test(1"}, {"program_id": "12"}):
         with pytest.raises(NotFound, match="HLO module") as caught:
             answer(TOOL, profiles, **wrong)
@@ -322,7 +348,7 @@ def test_of_equally_large_modules_that_of_the_first_host_is_shown() -> None:
     other = one.replace("(1)", "(8)").replace("id=1 ", "id=8 ")
     large = profile(jit_h=whole(TRACE)).replace("(1)", "(5)").replace("id=1 ", "id=5 ")
     hosts = ((one, other), (other, one), (one, large), (large, one))
-    assert [answer(TOOL, *each)["module"] for each in hosts] == ["test(1)", "test(8)", "test(5)", "test(5)"]
+    assert [module(*each) for each in hosts] == ["test(1)", "test(8)", "test(5)", "test(5)"]
 
 
 @pytest.mark.timeout(20)
@@ -364,7 +390,7 @@ def test_buffers_without_bytes_make_no_peak() -> None:
 
 def test_names_of_the_program_and_of_its_ops() -> None:
     found = view(whole(TRACE))
-    assert (found["moduleName"], found["module"], found["entryComputationName"]) == ("test", "test(1)", "entry")
+    assert (found["moduleName"], found["entryComputationName"]) == ("test", "entry")
     names = {block["name"]: block.get("tfOpName") for block in found["bufferBlocks"]}
     assert names == {"Temporary": None, "a": "jit(f)/add", "b{1}": None, "b": None, "c": None}
     gone = buffer(1, 64 * KIB, 0)
@@ -393,4 +419,4 @@ def test_allocations_of_one_thread_and_of_tuples_are_not_reused() -> None:
 def test_of_equally_large_modules_of_one_host_the_first_in_the_file_is_shown() -> None:
     text = profile(jit_f=whole(), jit_g=whole(), jit_h=whole())
     first = next(iter(hlo_programs(columns(text)).names.values()))
-    assert answer(TOOL, text)["module"] == first
+    assert module(text) == first

@@ -11,12 +11,12 @@ import { Card } from "../../widgets/content/card";
 import { FitTable } from "../../widgets/table/fit_table";
 import { useLoad } from "../../widgets/status/use_load";
 import { moduleOfBase, sizesTable } from "./base_tables";
-import { readMemoryView } from "./decode";
-import type { MemoryView } from "./decode";
+import { documentOf } from "../../api/client";
+import type { ProgramMemory } from "../../base/documents";
 
 interface BaseModule {
   module: string;
-  view: MemoryView;
+  view: ProgramMemory;
 }
 
 /** The program of the base that corresponds to a program of the run. */
@@ -36,19 +36,15 @@ export function useBaseModule(page: PageProps, module: string, space: string): B
       comparison,
     );
     if (same === null) return { data: null, host: null, why: `It has no program that corresponds to ${module}.` };
-    const params = { run: name, tag: tool.id, host: chosen ?? undefined, module_name: same, memory_space: space };
-    return {
-      data: { module: same, view: readMemoryView(await client.json<unknown>("page", params, { signal })) },
-      host: chosen,
-      why: null,
-    };
+    const params = { run: name, host: chosen ?? undefined, module_name: same, memory_space: space };
+    return { data: { module: same, view: await documentOf(client, "memory_viewer", params, { signal }) }, host: chosen, why: null };
   });
   if (loaded.error !== null)
     return { run: name, data: null, host: null, why: explain(loaded.error, { run: name ?? undefined, tool: tool.id }).why };
   return { run: name, data: null, host: null, why: null, ...loaded.data };
 }
 
-export function BaseCard({ view, base, file, page }: { view: MemoryView; base: MemoryView; file: string; page: PageProps }) {
+export function BaseCard({ view, base, file, page }: { view: ProgramMemory; base: ProgramMemory; file: string; page: PageProps }) {
   const table = useMemo(() => sizesTable(view, base), [view, base]);
   const store = useMemo(() => storeAt(page.state, "t2"), [page.state]);
   return (

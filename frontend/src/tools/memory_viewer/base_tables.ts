@@ -3,9 +3,9 @@ import type { Comparison } from "../../api/payload/comparison";
 import { textsOf } from "../../api/payload/fields";
 import { amountsTable, joinTables, keysOf, pairRows, withoutId, withoutNumber } from "../../base/table/difference";
 import type { TableData } from "../../base/table/table_data";
-import type { Buffer, MemoryView } from "./decode";
-import { byCategory } from "./model";
-import { bufferTable } from "./tables";
+import type { ProgramMemory } from "../../base/documents";
+import { bufferTable, buffersOf, byCategory } from "./model";
+import type { Buffer } from "./model";
 
 /** The program of a base that a program corresponds to: of the same name, as the comparison found, or of the same name but for the id. */
 export function moduleOfBase(names: readonly string[], module: string, found: Comparison | null): string | null {
@@ -16,24 +16,25 @@ export function moduleOfBase(names: readonly string[], module: string, found: Co
   return names.find((one) => withoutId(one) === known) ?? names.find((one) => withoutId(one) === name) ?? null;
 }
 
-function amounts(view: MemoryView): [string, number | null][] {
-  const kinds = byCategory(view.buffers).map(({ category, mib }): [string, number] => [`At the peak: ${category}`, mib]);
+function amounts(view: ProgramMemory): [string, number | null][] {
+  const kinds = byCategory(buffersOf(view)).map(({ category, size }): [string, number] => [`At the peak: ${category}`, size]);
   return [
-    ["Peak memory usage", view.peakMib],
-    ["Peak without padding", view.peakUnpaddedMib],
-    ["Live for the whole program", view.indefiniteMib],
-    ["Arguments", view.parametersMib],
-    ["Allocated in all", view.totalMib],
+    ["Peak memory usage", view.peak_bytes],
+    ["Peak without padding", view.peak_unpadded_bytes],
+    ["Live for the whole program", view.indefinite_bytes],
+    ["Arguments", view.parameter_bytes],
+    ["Allocated in all", view.total_bytes],
     ...kinds,
   ];
 }
 
 /** Sizes of the program in both runs. */
-export const sizesTable = (view: MemoryView, base: MemoryView): TableData => amountsTable("Memory", "MiB", amounts(view), amounts(base));
+export const sizesTable = (view: ProgramMemory, base: ProgramMemory): TableData =>
+  amountsTable("Memory", "bytes", amounts(view), amounts(base));
 
 /** The table of the given buffers with those of a base: by name, framework op and shape, else by opcode and name without its number. */
-export function withBaseBuffers(view: MemoryView, base: MemoryView, buffers: readonly Buffer[], searched: boolean): TableData {
-  const [run, theirs] = [bufferTable(buffers, view.instructions), bufferTable(base.buffers, base.instructions)];
+export function withBaseBuffers(view: ProgramMemory, base: ProgramMemory, buffers: readonly Buffer[], searched: boolean): TableData {
+  const [run, theirs] = [bufferTable(view, buffers), bufferTable(base, buffersOf(base))];
   const exact = ["name", "category", "op", "shape"];
   const kindless = (table: TableData): string[] => {
     const rest = keysOf(table, ["category", "opcode", "op"]);

@@ -1,14 +1,14 @@
 // Chooses the module to show if the address names none: the one with the largest peak, if there are few modules.
+import { documentOf } from "../../api/client";
 import type { Client } from "../../api/client";
 import { readModules } from "../../api/payload/modules";
-import { readMemoryView } from "./decode";
 
 /** With more modules the first is shown, because fetching the peaks of all would take too long. */
 const MAX_ASKED = 24;
 
 export interface Modules {
   names: string[];
-  /** Peak in MiB in the memory space, by module name; absent if not fetched or not available. */
+  /** Peak in bytes in the memory space, by module name; absent if not fetched or not available. */
   peaks: ReadonlyMap<string, number>;
 }
 
@@ -18,8 +18,8 @@ export async function loadModules(client: Client, run: string, host: string | nu
   const peaks = await Promise.all(
     names.map(async (name): Promise<[string, number] | null> => {
       try {
-        const params = { run, tag: "memory_viewer", host: host ?? undefined, module_name: name, memory_space: space };
-        return [name, readMemoryView(await client.json<unknown>("page", params, { signal })).peakMib];
+        const params = { run, host: host ?? undefined, module_name: name, memory_space: space };
+        return [name, (await documentOf(client, "memory_viewer", params, { signal })).peak_bytes];
       } catch {
         // The error of a module is reported when it is chosen.
         return null;

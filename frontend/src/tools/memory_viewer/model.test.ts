@@ -1,42 +1,49 @@
 import { describe, expect, it } from "vitest";
-import { ApiError } from "../../api/error";
 import { fakeModules } from "./testing_client";
 import { blocksChart, hidesCapacity, peakTreemap, spaceChart } from "./charts/charts";
 import { chooseModule, loadModules } from "./choose";
-import { readMemoryView } from "./decode";
-import type { Buffer } from "./decode";
-import { byCategory, card, edges, figures, groups, hasSeries, headline, isEmpty, lifetime, ordered, search, spacesOf } from "./model";
-import { bufferTable, spaceTable } from "./tables";
+import {
+  bufferTable,
+  buffersOf,
+  byCategory,
+  card,
+  edges,
+  figures,
+  groups,
+  hasSeries,
+  headline,
+  heapOf,
+  isEmpty,
+  keyOf,
+  lifetime,
+  ordered,
+  search,
+  spacesOf,
+} from "./model";
+import type { Buffer } from "./model";
 import { readComparison } from "../../api/payload/comparison";
 import { COMPARISON } from "../../page/compare/comparison_testing";
 import { moduleOfBase, sizesTable, withBaseBuffers } from "./base_tables";
-import { ANSWER, NO_TRACE } from "./testing";
+import type { ProgramMemory } from "../../base/documents";
+import { pickRows } from "../../base/table/transform";
+import { tableOf } from "../../base/testing";
+import { MIB, NOTHING, NO_TRACE, TPU, VIEW } from "./testing";
 
-const view = readMemoryView(ANSWER);
-const [dot, copy, small] = view.buffers as [Buffer, Buffer, Buffer];
+const view = VIEW;
+const buffers = buffersOf(view);
+const [dot, copy, small] = buffers as [Buffer, Buffer, Buffer];
+type Hardware = ProgramMemory["device"]["hardware"];
 
-describe("the response", () => {
-  it("is decoded to buffers with lifetimes", () => {
-    expect(dot).toMatchObject({
-      index: 0,
-      id: 271,
-      name: "dot.1",
-      sizeMib: 2,
-      unpaddedMib: 1,
-      category: "Output",
-      span: null,
-      source: { place: "train.py:27", stack: "train.py:27:1\ntrain.py:40:1" },
-    });
-    expect(copy).toMatchObject({ index: 1, span: { begin: 1, end: 2 }, op: "", source: null });
-    expect(view.blocks[1]).toEqual({ id: 14, name: "copy-start{0}", offset: 0, size: 4194304, begin: 1, end: 2 });
-    expect(view.nonReusableMib).toBe(0);
+describe("the document", () => {
+  it("has buffers with lifetimes in program order", () => {
+    expect(dot).toMatchObject({ index: 0, buffer_id: 271, name: "dot.1", size: 2 * MIB, alloc: null, source: "train.py:27" });
+    expect(copy).toMatchObject({ index: 1, alloc: 2, free: 3, op: null, source: null });
+    expect(buffers.map(keyOf)).toEqual(["271", "14", "-1"]);
   });
 
   it("may lack the heap simulation, or everything", () => {
-    expect(hasSeries(readMemoryView(NO_TRACE))).toBe(false);
-    expect(isEmpty(readMemoryView({}))).toBe(true);
-    expect(isEmpty(view)).toBe(false);
-    expect(() => readMemoryView("text")).toThrow(ApiError);
+    expect([hasSeries(view), hasSeries(NO_TRACE)]).toEqual([true, false]);
+    expect([isEmpty(view), isEmpty(NOTHING)]).toEqual([false, true]);
   });
 });
 
@@ -53,11 +60,11 @@ describe("the summary", () => {
       "Padding of shapes takes 1 MiB (15.4%).",
     ]);
     expect(parts.map(({ name }) => name)).toEqual(["Temporary", "Output", "Small (below 16 KiB)"]);
-    expect(byCategory(view.buffers).map(({ mib }) => mib)).toEqual([4, 2, 0.5]);
+    expect(byCategory(buffers).map(({ size }) => size / MIB)).toEqual([4, 2, 0.5]);
   });
 
   it("does not judge a program that did not run", () => {
-    const other = readMemoryView({ ...ANSWER, didNotRun: true, unknownMemory: "The program that ran has no HLO." });
+    const other = { ...view, did_not_run: true, unknown_memory: "The program that ran has no HLO." };
     const { tone, title, sentences } = headline(other, "jit_step(14)", "0");
     expect([tone, title]).toEqual(["none", "jit_step(14) needs 6.500 MiB of HBM at its peak, but did not run in the recording"]);
     expect(sentences[0]).toBe("The program that ran has no HLO.");
@@ -65,15 +72,15 @@ describe("the summary", () => {
   });
 
   it("distinguishes scratch memory from buffers", () => {
-    const scoped = readMemoryView({ maxScopedVmemAllocationMib: 24, maxScopedVmemAllocationInstructionName: "fusion.2" });
+    const scoped = { ...NOTHING, scoped_bytes: 24 * MIB, scoped_instruction: "fusion.2" };
     expect(headline(scoped, "jit_f(1)", "1")).toMatchObject({ title: "jit_f(1) has no buffers in VMEM", parts: [] });
     expect(headline(scoped, "jit_f(1)", "1").sentences[0]).toContain("24 MiB, by fusion.2");
     expect(figures(scoped, "1").at(-1)).toMatchObject({ name: "Maximum scoped VMEM", value: "24 MiB", detail: "fusion.2" });
   });
 
   it("says by how much a program fits or does not, fragmentation included", () => {
-    const on = (memoryMib: number, hardware = "GPU", space = "0") =>
-      headline(readMemoryView({ ...ANSWER, device: { hardware, memoryMib, source: "device" } }), "jit_step(14)", space);
+    const on = (mib: number, hardware: Hardware = "GPU", space = "0") =>
+      headline({ ...view, device: { hardware, model: "", bytes: mib * MIB, source: "device" } }, "jit_step(14)", space);
     expect(on(8)).toMatchObject({
       tone: "bad",
       title: "jit_step(14) needs 6.500 MiB of device memory at its peak: does not fit by 512 KiB",
@@ -82,18 +89,17 @@ describe("the summary", () => {
     expect(on(8.5)).toMatchObject({ tone: "none" });
     expect(on(0).title).toBe("jit_step(14) needs 6.500 MiB of device memory at its peak");
     expect(on(8, "TPU", "1").title).toBe("jit_step(14) needs 6.500 MiB of VMEM at its peak");
-    const unknown = figures(readMemoryView({ ...ANSWER, device: { hardware: "GPU" } }), "0").find(({ name }) => name === "Device memory");
+    const unknown = figures({ ...view, device: { ...TPU, hardware: "GPU", bytes: 0 } }, "0").find(({ name }) => name === "Device memory");
     expect([unknown?.value, unknown?.reason]).toEqual([null, expect.stringContaining("no allocator")]);
-    expect(hidesCapacity({ ...view, device: { ...view.device, memoryMib: 32_000 } }, "0")).toBe(true);
+    expect(hidesCapacity({ ...view, device: { ...TPU, bytes: 32_000 * MIB } }, "0")).toBe(true);
   });
 
   it("says memory on CPUs, and offers memory spaces where there are any", () => {
-    const cpu = readMemoryView({ ...ANSWER, device: { hardware: "CPU_ONLY" }, memorySpaces: [0] });
+    const cpu = { ...view, device: { ...TPU, hardware: "CPU_ONLY" as const }, spaces: [0] };
     expect(headline(cpu, "jit_step(14)", "0").title).toBe("jit_step(14) needs 6.500 MiB of memory at its peak");
     expect(figures(cpu, "0").some(({ name }) => name === "Device memory")).toBe(false);
     expect(spaceChart(cpu, "0").series).toHaveLength(2);
-    const names = (hardware: string, memorySpaces: number[]) =>
-      spacesOf(readMemoryView({ device: { hardware }, memorySpaces })).map(({ name }) => name);
+    const names = (hardware: Hardware, spaces: number[]) => spacesOf({ device: { ...TPU, hardware }, spaces }).map(({ name }) => name);
     expect(names("CPU_ONLY", [0])).toEqual(["memory"]);
     expect(names("GPU", [0, 1, 5])).toEqual(["device memory", "memory space 1", "host memory"]);
     expect(names("TPU", [0])).toHaveLength(7);
@@ -110,7 +116,7 @@ describe("the summary", () => {
       "HLO temporaries": "4 MiB",
       Fragmentation: "33.3%",
     });
-    expect(figures(readMemoryView(NO_TRACE), "0").find(({ name }) => name === "Fragmentation")?.value).toBeNull();
+    expect(figures(NO_TRACE, "0").find(({ name }) => name === "Fragmentation")?.value).toBeNull();
   });
 
   it("describes a buffer by nine properties", () => {
@@ -136,9 +142,9 @@ describe("the summary", () => {
 
 describe("the charts", () => {
   it("order and weigh buffers", () => {
-    expect(ordered(view.buffers, "program")).toEqual([dot, copy, small]);
-    expect(ordered(view.buffers, "size")).toEqual([copy, dot, small]);
-    expect(ordered(view.buffers, "padding")).toEqual([dot]);
+    expect(ordered(buffers, "program")).toEqual([dot, copy, small]);
+    expect(ordered(buffers, "size")).toEqual([copy, dot, small]);
+    expect(ordered(buffers, "padding")).toEqual([dot]);
     expect([...edges([copy, dot, small], "size")].map((x) => Number(x.toFixed(4)))).toEqual([0, 0.6154, 0.9231, 1]);
   });
 
@@ -148,13 +154,13 @@ describe("the charts", () => {
   });
 
   it("group areas by category and by op", () => {
-    expect(groups(view.buffers, "category").map(({ name, mib }) => [name, mib])).toEqual([
+    expect(groups(buffers, "category").map(({ name, size }) => [name, size / MIB])).toEqual([
       ["Temporary", 4],
       ["Output", 2],
       ["Small buffers", 0.5],
     ]);
-    expect(groups(view.buffers, "op").map(({ name }) => name)).toEqual(["copy-start", "jit(step)/dot", "Small buffers"]);
-    const treemap = peakTreemap(view.buffers, "category", new Set([0]), "light");
+    expect(groups(buffers, "op").map(({ name }) => name)).toEqual(["copy-start", "jit(step)/dot", "Small buffers"]);
+    const treemap = peakTreemap(view, "category", new Set([0]), "light");
     expect(treemap.groups.flatMap(({ tiles }) => tiles.map(({ place, faded }) => [place, faded]))).toEqual([
       [1, true],
       [0, false],
@@ -165,27 +171,18 @@ describe("the charts", () => {
 
   it("follow memory and blocks over the program order", () => {
     const space = spaceChart(view, "0");
-    expect([space.x.to, space.series.map(({ name }) => name)]).toEqual([view.sizes.length, ["Size", "Unpadded size", "Device memory"]]);
-    expect(space.series[2]?.values).toEqual([32, 32, 32, 32]);
+    expect([space.x.to, space.series.map(({ name }) => name)]).toEqual([view.heap.rowCount, ["Size", "Unpadded size", "Device memory"]]);
+    expect(space.series[2]?.values).toEqual(Array(4).fill(32 * MIB));
     expect(hidesCapacity(view, "0")).toBe(false);
-    expect(space.tip(view.sizes.length - 1)?.title).toBe("After the last event");
-    const drawn = [
-      { id: 14, name: "copy-start", offset: 8, size: 4, begin: 1, end: 2 },
-      { id: -1, name: "", offset: 0, size: 64, begin: 0, end: 3 },
-    ];
-    const blocks = blocksChart({ ...view, blocks: drawn }, new Map([[14, copy]]), "light");
+    expect(space.tip(view.heap.rowCount - 1)?.title).toBe("After the last event");
+    const drawn = {
+      ...{ buffer_id: [14, null], name: ["copy-start", ""], offset: [8, 0], size: [4, 64] },
+      ...{ begin: [2, 1], end: [3, 3] },
+    };
+    const blocks = blocksChart({ ...view, blocks: tableOf(drawn) }, new Map([[14, copy]]), "light");
     expect(blocks.blocks.map(({ x, y, opacity, colour }) => [x, y, opacity, colour === null])).toEqual([
       [[2, 3], [8, 12], 1, false],
       [[0, 4], [0, 64], 0.55, true],
-    ]);
-    expect(
-      blocks
-        .table()
-        .columns.slice(3)
-        .map(({ values }) => [...values]),
-    ).toEqual([
-      [2, 1],
-      [3, 3],
     ]);
     expect(blocks.tip(0)?.lines.at(-1)?.text).toBe("2 to 3");
   });
@@ -193,30 +190,25 @@ describe("the charts", () => {
   it("share one axis: a block begins and ends where its lifetime and the curve do", () => {
     const blocks = blocksChart(view, new Map([[14, copy]]), "light");
     expect(blocks.x).toEqual(spaceChart(view, "0").x);
-    const { begin, end } = lifetime(copy, view.sizes.length);
+    const { begin, end } = lifetime(copy, view.heap.rowCount);
     expect(blocks.blocks[1]?.x).toEqual([begin, end]);
     // The curve is higher by the buffer exactly there.
-    expect(view.sizes.map((size) => size > 2.5)).toEqual(view.sizes.map((_, i) => i >= begin && i < end));
+    const { sizes } = heapOf(view);
+    expect(sizes.map((size) => size > 2.5 * MIB)).toEqual(sizes.map((_, i) => i >= begin && i < end));
   });
 
   it("search names, ops, opcodes and shapes", () => {
-    expect(search(view.buffers, "")).toBeNull();
-    expect([...(search(view.buffers, "DOT f32") ?? [])]).toEqual([0]);
-    expect([...(search(view.buffers, "copy-start temporary") ?? [])]).toEqual([1]);
-    expect(search(view.buffers, "nothing")?.size).toBe(0);
+    expect(search(buffers, "")).toBeNull();
+    expect([...(search(buffers, "DOT f32") ?? [])]).toEqual([0]);
+    expect([...(search(buffers, "copy-start temporary") ?? [])]).toEqual([1]);
+    expect(search(buffers, "nothing")?.size).toBe(0);
   });
 
   it("fill the table", () => {
-    expect(spaceTable(view).columns.map(({ values }) => values[2])).toEqual([3, "dot.1", 6.5, 5.5]);
-    const table = bufferTable(view.buffers, view.instructions);
+    const table = bufferTable(view, buffers);
     const column = (id: string) => table.columns.find((one) => one.id === id)?.values;
-    expect(column("size")).toEqual([2, 4, 0.5]);
-    expect([column("alloc"), column("free")]).toEqual([
-      [null, 2, null],
-      [null, 3, null],
-    ]);
-    expect(column("freed_by")).toEqual([null, "dot.1", null]);
-    expect(column("buffer_id")).toEqual([271, 14, null]);
+    expect([column("size"), column("stack")]).toEqual([[2 * MIB, 4 * MIB, MIB / 2], undefined]);
+    expect(bufferTable(view, [copy]).columns[0]?.values).toEqual(["copy-start{0}"]);
   });
 });
 
@@ -252,24 +244,21 @@ describe("a base", () => {
   });
 
   it("has sizes beside those of the run", () => {
-    const [names, run, base, delta] = sizesTable(view, { ...view, peakMib: view.peakMib - 1 }).columns.map(({ values }) => values[0]);
-    expect([names, run, base, delta]).toEqual(["Peak memory usage", view.peakMib, view.peakMib - 1, 1]);
+    const [names, run, base, delta] = sizesTable(view, { ...view, peak_bytes: view.peak_bytes - 1 }).columns.map(({ values }) => values[0]);
+    expect([names, run, base, delta]).toEqual(["Peak memory usage", view.peak_bytes, view.peak_bytes - 1, 1]);
   });
 
   it("has the buffers of the same name, or of the same origin under another number", () => {
-    const base = {
-      ...view,
-      buffers: [
-        { ...dot, name: "dot.9", sizeMib: 1 },
-        { ...copy, sizeMib: 5 },
-      ],
-    };
+    const other: Record<string, readonly (string | number)[]> = { name: ["dot.9", copy.name], size: [1, 5] };
+    const theirs = pickRows(view.buffers, [0, 1]);
+    const columns = theirs.columns.map((column) => ({ ...column, values: other[column.id] ?? column.values }));
+    const base = { ...view, buffers: { ...theirs, columns } };
     const table = withBaseBuffers(view, base, [dot, copy], false);
     const values = (id: string) => table.columns.find((column) => column.id === id)?.values;
     expect([values("name"), values("base_size"), values("difference_size")]).toEqual([
       ["dot.1", copy.name],
       [1, 5],
-      [dot.sizeMib - 1, copy.sizeMib - 5],
+      [dot.size - 1, copy.size - 5],
     ]);
   });
 });

@@ -4,10 +4,70 @@ import { categoryColour } from "../../base/colour";
 import type { Theme } from "../../base/colour";
 import type { Figure } from "../../widgets/content/figures";
 import type { SharePart } from "../../widgets/chart/share_bar";
-import type { Block, Buffer, Device, MemoryView, Span } from "./decode";
+import { numbersOf, textsOf } from "../../api/payload/fields";
+import type { DeviceMemory, ProgramMemory } from "../../base/documents";
+import { rowsOf } from "../../base/table/table_data";
+import type { TableData } from "../../base/table/table_data";
+import { pickRows, withoutColumns } from "../../base/table/transform";
 
-const MIB = 2 ** 20;
-export const bytes = (mib: number): string => formatBytes(mib * MIB);
+/** A row of `ProgramMemory.buffers`. */
+export interface Buffer {
+  /** Its row: the order of the program. */
+  index: number;
+  name: string;
+  size: number;
+  unpadded: number | null;
+  category: string | null;
+  opcode: string | null;
+  op: string | null;
+  shape: string | null;
+  /** Events from 1; null: live from the start, or to the end. */
+  alloc: number | null;
+  free: number | null;
+  source: string | null;
+  stack: string | null;
+  /** Null: the sum of the small buffers. */
+  buffer_id: number | null;
+}
+
+/** A row of `ProgramMemory.blocks`; without an id it is a whole allocation. */
+export interface Block {
+  name: string;
+  offset: number;
+  size: number;
+  begin: number;
+  end: number;
+  buffer_id: number | null;
+}
+
+export const buffersOf = ({ buffers }: Pick<ProgramMemory, "buffers">): Buffer[] =>
+  rowsOf<Omit<Buffer, "index">>(buffers).map((buffer, index) => ({ ...buffer, index }));
+export const blocksOf = ({ blocks }: Pick<ProgramMemory, "blocks">): Block[] => rowsOf<Block>(blocks);
+
+/** Buffers as a table: all columns but the call stack, which the card of a buffer shows. */
+export const bufferTable = ({ buffers }: Pick<ProgramMemory, "buffers">, shown: readonly Buffer[]): TableData =>
+  withoutColumns(
+    pickRows(
+      buffers,
+      shown.map(({ index }) => index),
+    ),
+    ["stack"],
+  );
+
+/** Memory before each event and after the last, with the instructions; empty without a heap simulation. */
+export const heapOf = ({ heap }: Pick<ProgramMemory, "heap">) => ({
+  sizes: numbersOf(heap, "size", "the heap"),
+  unpadded: numbersOf(heap, "unpadded", "the heap"),
+  instructions: textsOf(heap, "instruction", "the heap"),
+});
+
+/** The buffer in the address. */
+export const keyOf = ({ buffer_id: id }: Buffer): string => String(id ?? -1);
+
+/** Bytes that padding of its shape takes; 0 for the small buffers. */
+const paddingOf = ({ size, unpadded }: Buffer): number => (unpadded === null ? 0 : size - unpadded);
+
+const onTpu = ({ hardware }: Pick<DeviceMemory, "hardware">): boolean => hardware === "TPU" || hardware === "UNKNOWN_HARDWARE";
 
 /** Memory spaces of TPUs by the compiler's number. */
 const SPACES: readonly { id: string; name: string; note: string }[] = [
@@ -27,22 +87,22 @@ const OTHER_SPACES: readonly { id: string; name: string; note: string }[] = [
 ];
 
 /** The memory spaces to choose from: on TPUs all, elsewhere the main memory and those that the program uses. */
-export function spacesOf({ device, spaces }: Pick<MemoryView, "device" | "spaces">): { id: string; name: string; note: string }[] {
-  if (device.hardware === "TPU" || device.hardware === "") return [...SPACES];
+export function spacesOf({ device, spaces }: Pick<ProgramMemory, "device" | "spaces">): { id: string; name: string; note: string }[] {
+  if (onTpu(device)) return [...SPACES];
   const ids = [...new Set(["0", ...spaces.map(String)])];
   return ids.map((id) => ({ id, name: spaceName(id, device), note: OTHER_SPACES.find((space) => space.id === id)?.note ?? "" }));
 }
 
 /** Name of a memory space on a device; on CPUs the main memory is just memory. */
-export function spaceName(id: string, { hardware }: Pick<Device, "hardware">): string {
-  const known = hardware === "TPU" || hardware === "" ? SPACES : OTHER_SPACES;
-  if (hardware === "CPU_ONLY" && id === "0") return "memory";
+export function spaceName(id: string, device: Pick<DeviceMemory, "hardware">): string {
+  const known = onTpu(device) ? SPACES : OTHER_SPACES;
+  if (device.hardware === "CPU_ONLY" && id === "0") return "memory";
   return known.find((space) => space.id === id)?.name ?? `memory space ${id}`;
 }
 
 /** Memory of the device that a program in a memory space has to fit into; null if unknown, or another memory. */
-export function capacityOf({ device }: Pick<MemoryView, "device">, space: string): number | null {
-  return space === "0" && device.hardware !== "CPU_ONLY" && device.memoryMib > 0 ? device.memoryMib : null;
+export function capacityOf({ device }: Pick<ProgramMemory, "device">, space: string): number | null {
+  return space === "0" && device.hardware !== "CPU_ONLY" && device.bytes > 0 ? device.bytes : null;
 }
 
 const CAPACITY_SOURCES: Readonly<Record<string, string>> = {
@@ -52,18 +112,20 @@ const CAPACITY_SOURCES: Readonly<Record<string, string>> = {
 };
 
 /** Whether the program fits into the device, in words: "fits into 31.25 GiB (TPU v6 Lite), 28 GiB to spare". */
-function fitOf(view: MemoryView, space: string): { fits: boolean; short: string; text: string } | null {
+function fitOf(view: ProgramMemory, space: string): { fits: boolean; short: string; text: string } | null {
   const capacity = capacityOf(view, space);
   // What a program needs that did not run says nothing about the device's memory.
-  if (capacity === null || view.didNotRun) return null;
-  const needed = Math.max(view.totalMib, view.peakMib);
-  const where = `${bytes(capacity)}${view.device.model ? ` (${view.device.model})` : ""}`;
+  if (capacity === null || view.did_not_run) return null;
+  const needed = Math.max(view.total_bytes, view.peak_bytes);
+  const where = `${formatBytes(capacity)}${view.device.model ? ` (${view.device.model})` : ""}`;
   const fits = needed <= capacity;
-  const short = fits ? "fits" : `does not fit by ${bytes(needed - capacity)}`;
+  const short = fits ? "fits" : `does not fit by ${formatBytes(needed - capacity)}`;
   return {
     fits,
     short,
-    text: fits ? `fits into ${where}, ${bytes(capacity - needed)} to spare` : `does not fit into ${where} by ${bytes(needed - capacity)}`,
+    text: fits
+      ? `fits into ${where}, ${formatBytes(capacity - needed)} to spare`
+      : `does not fit into ${where} by ${formatBytes(needed - capacity)}`,
   };
 }
 
@@ -89,24 +151,24 @@ function categoryHue(category: string): number {
 export const bufferColour = (buffer: Buffer, theme: Theme): string => categoryColour(buffer.index, theme);
 
 /** Whether the compiler simulated a heap, so that sizes over time are known. */
-export const hasSeries = (view: MemoryView): boolean => view.sizes.length > 0;
+export const hasSeries = ({ heap }: Pick<ProgramMemory, "heap">): boolean => heap.rowCount > 0;
 
-export const isEmpty = (view: MemoryView): boolean => view.buffers.length === 0 && view.peakMib === 0 && view.scopedMib === 0;
+export const isEmpty = (view: ProgramMemory): boolean => view.buffers.rowCount === 0 && view.peak_bytes === 0 && view.scoped_bytes === 0;
 
 const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
 const ratio = (part: number, whole: number): number | null => (whole > 0 ? part / whole : null);
 
 /** Sizes at the peak by category, largest first. */
-export function byCategory(buffers: readonly Buffer[]): { category: string; mib: number; count: number }[] {
-  const groups = new Map<string, { category: string; mib: number; count: number }>();
+export function byCategory(buffers: readonly Buffer[]): { category: string; size: number; count: number }[] {
+  const groups = new Map<string, { category: string; size: number; count: number }>();
   for (const buffer of buffers) {
     const category = categoryOf(buffer);
-    const group = groups.get(category) ?? { category, mib: 0, count: 0 };
-    group.mib += buffer.sizeMib;
+    const group = groups.get(category) ?? { category, size: 0, count: 0 };
+    group.size += buffer.size;
     group.count++;
     groups.set(category, group);
   }
-  return [...groups.values()].sort((a, b) => b.mib - a.mib);
+  return [...groups.values()].sort((a, b) => b.size - a.size);
 }
 
 export interface Summary {
@@ -119,51 +181,52 @@ export interface Summary {
 const NOT_RUN = ", but did not run in the recording";
 
 /** The summary. */
-export function headline(view: MemoryView, module: string, space: string): Summary {
-  const { peakMib, peakUnpaddedMib, buffers, indefiniteMib, totalMib, device } = view;
+export function headline(view: ProgramMemory, module: string, space: string): Summary {
+  const { peak_bytes: peak, peak_event: peakEvent, indefinite_bytes: indefinite, device } = view;
+  const buffers = buffersOf(view);
   const memory = spaceName(space, device);
-  const largest = [...buffers].filter(({ id }) => id >= 0).sort((a, b) => b.sizeMib - a.sizeMib)[0];
-  const padding = peakMib - peakUnpaddedMib;
+  const largest = buffers.filter(({ buffer_id: id }) => id !== null).sort((a, b) => b.size - a.size)[0];
+  const padding = peak - view.peak_unpadded_bytes;
   const sentences: string[] = [];
-  if (buffers.length === 0 && peakMib === 0) {
+  if (buffers.length === 0 && peak === 0) {
     const scoped =
-      `Instructions use it as scratch memory while they run: at most ${bytes(view.scopedMib)}, by ` +
-      `${view.scopedInstruction || "an unnamed instruction"}.`;
+      `Instructions use it as scratch memory while they run: at most ${formatBytes(view.scoped_bytes)}, by ` +
+      `${view.scoped_instruction || "an unnamed instruction"}.`;
     return { tone: "none", title: `${module} has no buffers in ${memory}`, sentences: [scoped], parts: [] };
   }
   const fit = fitOf(view, space);
-  if (view.unknownMemory) sentences.push(view.unknownMemory);
+  if (view.unknown_memory) sentences.push(view.unknown_memory);
   if (fit)
     sentences.push(
-      `With fragmentation it reserves ${bytes(totalMib)}, which ${fit.text}; other programs and arrays on the device are not counted.`,
+      `With fragmentation it reserves ${formatBytes(view.total_bytes)}, which ${fit.text}; other programs and arrays on the device are not counted.`,
     );
-  if (hasSeries(view)) {
-    const peakInstruction = view.instructions[view.peakEvent];
+  if (peakEvent !== null) {
+    const peakInstruction = heapOf(view).instructions[peakEvent];
     sentences.push(
-      `The peak is at event ${view.peakEvent + 1} of ${view.sizes.length - 1}${peakInstruction ? `, instruction ${peakInstruction}` : ""}.`,
+      `The peak is at event ${peakEvent + 1} of ${view.heap.rowCount - 1}${peakInstruction ? `, instruction ${peakInstruction}` : ""}.`,
     );
   }
-  if (indefiniteMib > 0 && peakMib > 0)
+  if (indefinite > 0 && peak > 0)
     sentences.push(
-      `${bytes(Math.min(indefiniteMib, peakMib))} of it (` +
-        `${formatPercent((100 * Math.min(indefiniteMib, peakMib)) / peakMib)}) is live for the whole program; ` +
-        `temporaries take ${bytes(Math.max(0, peakMib - indefiniteMib))}.`,
+      `${formatBytes(Math.min(indefinite, peak))} of it (` +
+        `${formatPercent((100 * Math.min(indefinite, peak)) / peak)}) is live for the whole program; ` +
+        `temporaries take ${formatBytes(Math.max(0, peak - indefinite))}.`,
     );
-  if (largest) sentences.push(`Largest buffer: ${largest.name}, ${bytes(largest.sizeMib)}${largest.op ? `, from ${largest.op}` : ""}.`);
+  if (largest) sentences.push(`Largest buffer: ${largest.name}, ${formatBytes(largest.size)}${largest.op ? `, from ${largest.op}` : ""}.`);
   sentences.push(
-    padding > 0 && peakMib > 0
-      ? `Padding of shapes takes ${bytes(padding)} (${formatPercent((100 * padding) / peakMib)}).`
+    padding > 0 && peak > 0
+      ? `Padding of shapes takes ${formatBytes(padding)} (${formatPercent((100 * padding) / peak)}).`
       : "No memory is lost to padding.",
   );
-  const total = sum(buffers.map(({ sizeMib }) => sizeMib));
+  const total = sum(buffers.map(({ size }) => size));
   return {
     tone: fit && !fit.fits ? "bad" : "none",
-    title: `${module} needs ${bytes(peakMib)} of ${memory} at its peak${view.didNotRun ? NOT_RUN : fit ? `: ${fit.short}` : ""}`,
+    title: `${module} needs ${formatBytes(peak)} of ${memory} at its peak${view.did_not_run ? NOT_RUN : fit ? `: ${fit.short}` : ""}`,
     sentences,
-    parts: byCategory(buffers).map(({ category, mib, count }) => ({
+    parts: byCategory(buffers).map(({ category, size, count }) => ({
       name: category === SMALL ? "Small (below 16 KiB)" : category,
-      share: ratio(mib, total) ?? 0,
-      text: category === SMALL ? bytes(mib) : `${bytes(mib)}, ${plural(count, "buffer")}`,
+      share: ratio(size, total) ?? 0,
+      text: category === SMALL ? formatBytes(size) : `${formatBytes(size)}, ${plural(count, "buffer")}`,
       colour: categoryHue(category),
       ...(CATEGORY_HELP[category] ? { help: CATEGORY_HELP[category] } : {}),
     })),
@@ -171,62 +234,60 @@ export function headline(view: MemoryView, module: string, space: string): Summa
 }
 
 /** The overview panel. */
-export function figures(view: MemoryView, space: string): Figure[] {
+export function figures(view: ProgramMemory, space: string): Figure[] {
   const fit = fitOf(view, space);
   const capacity = capacityOf(view, space);
   const asksCapacity = space === "0" && view.device.hardware !== "CPU_ONLY";
-  const { peakMib, peakUnpaddedMib, totalMib, indefiniteMib } = view;
-  const size = (name: string, mib: number, help: string, more: Partial<Figure> = {}): Figure => ({
+  const { peak_bytes: peak, peak_unpadded_bytes: unpadded, total_bytes: total, indefinite_bytes: indefinite } = view;
+  const size = (name: string, bytes: number, help: string, more: Partial<Figure> = {}): Figure => ({
     name,
-    value: bytes(mib),
-    exact: formatExact(mib, "MiB"),
+    value: formatBytes(bytes),
+    exact: formatExact(bytes, "bytes"),
     help: `${help}\nSource: HLO, buffer assignment.`,
     ...more,
   });
-  const padding = peakMib - peakUnpaddedMib;
-  const waste = ratio(totalMib - peakMib, totalMib - indefiniteMib);
+  const padding = peak - unpadded;
+  const waste = ratio(total - peak, total - indefinite);
   return [
     size(
       "Peak memory allocation",
-      peakMib,
+      peak,
       "Largest memory usage at any time.\nReplay of the compiler's heap simulation, with padded shapes.",
     ),
-    size("With fragmentation", totalMib, "Memory that the program reserves.\nSum of all allocations that are not thread-local.", {
+    size("With fragmentation", total, "Memory that the program reserves.\nSum of all allocations that are not thread-local.", {
       part: true,
     }),
-    size("Without padding", peakUnpaddedMib, "The same peak with unpadded shapes.\nProduct of dimensions and element size.", {
-      part: true,
-    }),
+    size("Without padding", unpadded, "The same peak with unpadded shapes.\nProduct of dimensions and element size.", { part: true }),
     size("Padding overhead", padding, "Memory lost to padding at the peak.\nPeak - peak without padding.", {
       part: true,
-      ...(peakMib > 0 ? { detail: `${formatPercent((100 * padding) / peakMib)} of the peak` } : {}),
+      ...(peak > 0 ? { detail: `${formatPercent((100 * padding) / peak)} of the peak` } : {}),
     }),
     ...(asksCapacity
       ? [
           {
             name: "Device memory",
-            value: capacity === null ? null : bytes(capacity),
-            ...(capacity === null ? {} : { exact: formatExact(capacity, "MiB") }),
+            value: capacity === null ? null : formatBytes(capacity),
+            ...(capacity === null ? {} : { exact: formatExact(capacity, "bytes") }),
             ...(fit ? { detail: fit.short } : {}),
             help: `Memory of one device, for everything on it.\n${CAPACITY_SOURCES[view.device.source] ?? ""}`,
             reason: "Unknown: the profile names no allocator, device property or known model.",
           },
         ]
       : []),
-    size("Arguments", view.parametersMib, "Parameters of the program.\nSum of allocations of entry parameters."),
+    size("Arguments", view.parameter_bytes, "Parameters of the program.\nSum of allocations of entry parameters."),
     size(
       "Outputs",
-      view.liveOutMib,
+      view.output_bytes,
       "Results of the program; may share memory with donated arguments.\nSum of allocations that may be live out.",
     ),
     size(
       "HLO temporaries",
-      Math.max(0, peakMib - indefiniteMib),
+      Math.max(0, peak - indefinite),
       "Intermediate buffers at the peak.\nPeak - buffers live for the whole program.",
     ),
     size(
       "With fragmentation ",
-      Math.max(0, totalMib - indefiniteMib),
+      Math.max(0, total - indefinite),
       "Memory reserved for temporaries.\nTotal - buffers live for the whole program.",
       { part: true },
     ),
@@ -242,11 +303,11 @@ export function figures(view: MemoryView, space: string): Figure[] {
         "(total - peak) / (total - buffers live for the whole program).\n" +
         "Source: HLO, buffer assignment.",
     },
-    size("Not reusable", view.nonReusableMib, "Thread-local buffers and tuples, which cannot share memory."),
-    ...(view.scopedMib > 0
+    size("Not reusable", view.not_reusable_bytes, "Thread-local buffers and tuples, which cannot share memory."),
+    ...(view.scoped_bytes > 0
       ? [
-          size("Maximum scoped VMEM", view.scopedMib, "Largest vector memory that one instruction uses as scratch while it runs.", {
-            detail: view.scopedInstruction,
+          size("Maximum scoped VMEM", view.scoped_bytes, "Largest vector memory that one instruction uses as scratch while it runs.", {
+            detail: view.scoped_instruction,
           }),
         ]
       : []),
@@ -257,19 +318,17 @@ export function figures(view: MemoryView, space: string): Figure[] {
 export type Order = "program" | "size" | "padding";
 
 export function ordered(buffers: readonly Buffer[], order: Order): Buffer[] {
-  const padding = (buffer: Buffer): number => buffer.sizeMib - buffer.unpaddedMib;
   switch (order) {
     case "program":
       return [...buffers];
     case "size":
-      return [...buffers].sort((a, b) => b.sizeMib - a.sizeMib || a.index - b.index);
+      return [...buffers].sort((a, b) => b.size - a.size || a.index - b.index);
     case "padding":
-      return buffers.filter((one) => one.id >= 0 && padding(one) > 0).sort((a, b) => padding(b) - padding(a) || a.index - b.index);
+      return buffers.filter((buffer) => paddingOf(buffer) > 0).sort((a, b) => paddingOf(b) - paddingOf(a) || a.index - b.index);
   }
 }
 
-export const weight = (buffer: Buffer, order: Order): number =>
-  order === "padding" ? buffer.sizeMib - buffer.unpaddedMib : buffer.sizeMib;
+export const weight = (buffer: Buffer, order: Order): number => (order === "padding" ? paddingOf(buffer) : buffer.size);
 
 /** Left edges of the segments on a bar of width 1, followed by the right edge of the last. */
 export function edges(buffers: readonly Buffer[], order: Order): Float64Array {
@@ -280,26 +339,30 @@ export function edges(buffers: readonly Buffer[], order: Order): Float64Array {
 }
 
 /** End of the axis of both charts, which counts events: between k and k + 1 memory is as the first k events left it. */
-export function axisEnd({ sizes, blocks }: Pick<MemoryView, "sizes" | "blocks">): number {
-  return blocks.reduce((all, block) => Math.max(all, blockSpan(block)[1] + (block.id < 0 ? 0 : 1)), Math.max(sizes.length, 1));
+export function axisEnd({ heap, blocks }: Pick<ProgramMemory, "heap" | "blocks">): number {
+  return blocksOf({ blocks }).reduce(
+    (all, block) => Math.max(all, blockSpan(block)[1] + (block.buffer_id === null ? 0 : 1)),
+    Math.max(heap.rowCount, 1),
+  );
 }
 
-/** A block on that axis: allocated by event `begin` (counted from 0), freed by event `end`; a frame is as long as all events. */
-export function blockSpan({ id, begin, end }: Block): [number, number] {
-  return id < 0 ? [begin, end + 1] : [begin + 1, end + 1];
+/** A block on that axis, from the event that allocates it to the one that frees it; a frame is as long as all events. */
+export function blockSpan({ buffer_id: id, begin, end }: Block): [number, number] {
+  return id === null ? [begin - 1, end + 1] : [begin, end];
 }
 
 /** The lifetime of a buffer on that axis. */
-export function lifetime(buffer: Buffer, points: number): Span {
-  return buffer.span ? { begin: buffer.span.begin + 1, end: Math.min(points, buffer.span.end + 1) } : { begin: 0, end: points };
+export function lifetime({ alloc, free }: Buffer, points: number): { begin: number; end: number } {
+  return { begin: alloc ?? 0, end: Math.min(points, free ?? points) };
 }
 
 /** The properties of a buffer. */
 export function card(buffer: Buffer): Figure[] {
-  const small = buffer.id < 0;
-  const extra = buffer.sizeMib - buffer.unpaddedMib;
-  const padded = !small && extra > 0;
-  const text = (name: string, value: string, reason: string, help?: string): Figure => ({
+  const { size, unpadded } = buffer;
+  const small = buffer.buffer_id === null;
+  const extra = paddingOf(buffer);
+  const padded = extra > 0;
+  const text = (name: string, value: string | null, reason: string, help?: string): Figure => ({
     name,
     value: value || null,
     reason,
@@ -314,32 +377,32 @@ export function card(buffer: Buffer): Figure[] {
       small ? summed : "The module does not contain it.",
       "Opcode of the instruction that defines the buffer.",
     ),
-    { name: "Size", value: bytes(buffer.sizeMib), exact: formatExact(buffer.sizeMib, "MiB"), help: "Size with padding." },
+    { name: "Size", value: formatBytes(size), exact: formatExact(size, "bytes"), help: "Size with padding." },
     {
       name: "Unpadded size",
-      value: small ? null : bytes(buffer.unpaddedMib),
-      exact: formatExact(buffer.unpaddedMib, "MiB"),
+      value: unpadded === null ? null : formatBytes(unpadded),
+      exact: formatExact(unpadded, "bytes"),
       reason: summed,
       help: "Product of dimensions and element size.",
     },
     {
       name: "Expansion",
-      value: padded && buffer.unpaddedMib > 0 ? `${formatRatio(buffer.sizeMib / buffer.unpaddedMib)}x` : null,
+      value: padded && unpadded !== null && unpadded > 0 ? `${formatRatio(size / unpadded)}x` : null,
       reason: "The shape is not padded.",
       help: "Size / unpadded size.",
       better: "lower",
     },
     {
       name: "Extra memory",
-      value: padded ? bytes(extra) : null,
-      exact: formatExact(extra, "MiB"),
+      value: padded ? formatBytes(extra) : null,
+      exact: formatExact(extra, "bytes"),
       reason: "The shape is not padded.",
       help: "Size - unpadded size.",
       better: "lower",
     },
     text("Shape", buffer.shape, summed, "Element type, dimensions and layout."),
     text("Framework op", buffer.op, "The instruction has no framework op name.", "Name of the op in the framework."),
-    text("Allocation type", small ? "" : buffer.category, summed, "Parameter, output, thread-local, temporary or constant."),
+    text("Allocation type", buffer.category, summed, "Parameter, output, thread-local, temporary or constant."),
   ];
 }
 
@@ -351,7 +414,7 @@ export function search(buffers: readonly Buffer[], query: string): ReadonlySet<n
   if (words.length === 0) return null;
   return new Set(
     buffers
-      .filter((one) => matchesAll(words, [one.name, one.op, one.opcode, one.shape, one.category, String(one.id)].join(" ").toLowerCase()))
+      .filter((one) => matchesAll(words, [one.name, one.op, one.opcode, one.shape, one.category, keyOf(one)].join(" ").toLowerCase()))
       .map(({ index }) => index),
   );
 }
@@ -361,21 +424,17 @@ export type Grouping = "category" | "op";
 
 /** An op name without numbers and wrappers: "dot_general" for "jit(step)/jvp()/dot_general", "dot" for "dot.3". */
 function opOf(buffer: Buffer): string {
-  if (buffer.id < 0) return SMALL;
+  if (buffer.buffer_id === null) return SMALL;
   return buffer.op || buffer.opcode || buffer.name;
 }
 
-export function groups(buffers: readonly Buffer[], grouping: Grouping): { name: string; mib: number; buffers: Buffer[] }[] {
+export function groups(buffers: readonly Buffer[], grouping: Grouping): { name: string; size: number; buffers: Buffer[] }[] {
   const grouped = new Map<string, Buffer[]>();
   for (const buffer of buffers) {
     const name = grouping === "category" ? categoryOf(buffer) : opOf(buffer);
     grouped.set(name, [...(grouped.get(name) ?? []), buffer]);
   }
   return [...grouped]
-    .map(([name, list]) => ({
-      name,
-      mib: sum(list.map(({ sizeMib }) => sizeMib)),
-      buffers: [...list].sort((a, b) => b.sizeMib - a.sizeMib),
-    }))
-    .sort((a, b) => b.mib - a.mib);
+    .map(([name, list]) => ({ name, size: sum(list.map(({ size }) => size)), buffers: [...list].sort((a, b) => b.size - a.size) }))
+    .sort((a, b) => b.size - a.size);
 }

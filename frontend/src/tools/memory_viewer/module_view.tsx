@@ -14,20 +14,19 @@ import { ShareBar } from "../../widgets/chart/share_bar";
 import { Blocks } from "./charts/blocks";
 import { BufferBar } from "./charts/buffer_bar";
 import type { Choosing } from "./charts/buffer_bar";
-import type { Buffer, MemoryView } from "./decode";
+import type { ProgramMemory } from "../../base/documents";
 import { BaseLine } from "../../page/compare/base_run";
 import { BaseCard, useBaseModule } from "./base";
 import { withBaseBuffers } from "./base_tables";
-import { card, figures, hasSeries, headline, search } from "./model";
-import { bufferTable } from "./tables";
-import type { Grouping } from "./model";
+import { bufferTable, buffersOf, card, figures, hasSeries, headline, keyOf, search } from "./model";
+import type { Buffer, Grouping } from "./model";
 import { OverTime } from "./over_time/card";
 import { Treemap } from "./charts/treemap";
 import { WorkingSpace } from "./charts/working_space";
 
 interface Props {
   page: PageProps;
-  view: MemoryView;
+  view: ProgramMemory;
   module: string;
   space: string;
   query: string;
@@ -37,18 +36,18 @@ interface Props {
 
 export function ModuleView({ page, view, module, space, query, own }: Props) {
   const { run, state } = page;
-  const { buffers } = view;
+  const buffers = useMemo(() => buffersOf(view), [view]);
   const kept = useKey(state, "buffer");
   const [pointed, setPointed] = useState<Buffer | null>(null);
   const [zoom, setZoom] = useState<readonly [number, number] | null>(null);
-  const pinned = useMemo(() => buffers.find(({ id }) => String(id) === kept) ?? null, [buffers, kept]);
+  const pinned = useMemo(() => buffers.find((buffer) => keyOf(buffer) === kept) ?? null, [buffers, kept]);
   const matches = useMemo(() => search(buffers, query), [buffers, query]);
   const chosen = pointed ?? pinned;
   const largest = useMemo(
-    () => buffers.filter(({ index }) => matches === null || matches.has(index)).sort((a, b) => b.sizeMib - a.sizeMib)[0] ?? null,
+    () => buffers.filter(({ index }) => matches === null || matches.has(index)).sort((a, b) => b.size - a.size)[0] ?? null,
     [buffers, matches],
   );
-  const pick = (buffer: Buffer): void => state.set({ buffer: buffer === pinned ? null : String(buffer.id) }, "replace");
+  const pick = (buffer: Buffer): void => state.set({ buffer: buffer === pinned ? null : keyOf(buffer) }, "replace");
   const choosing: Choosing = { chosen, found: matches, onPoint: setPointed, onPick: pick };
   const { tone, title, sentences, parts } = useMemo(() => headline(view, module, space), [view, module, space]);
   const file = fileNameOf("memory", run, module);
@@ -111,14 +110,14 @@ export function ModuleView({ page, view, module, space, query, own }: Props) {
               </p>
             </Card>
           ) : null}
-          {buffers.length ? <Areas {...choosing} buffers={buffers} state={state} file={file} /> : null}
+          {buffers.length ? <Areas {...choosing} view={view} buffers={buffers} state={state} file={file} /> : null}
         </div>
       </div>
       {space === "0" && buffers.length > 0 ? <OverTime key={module} page={page} module={module} own={own} file={file} /> : null}
       {buffers.length ? (
-        <BufferTable view={view} base={base.data?.view ?? null} found={matches} file={file} page={page} onOpen={pick} />
+        <BufferTable view={view} buffers={buffers} base={base.data?.view ?? null} found={matches} file={file} page={page} onOpen={pick} />
       ) : null}
-      {view.blocks.length ? (
+      {view.blocks.rowCount ? (
         <Card
           title="Allocation timeline"
           collapsed={false}
@@ -181,12 +180,12 @@ function BufferCard({ buffer, state, page, module, own }: BufferCardProps) {
         <div class="buffer-source">
           <p>
             <span class="dim">Source </span>
-            <Link to={sourceLink(page.host, own, buffer.source.place, { module_name: module })}>{buffer.source.place}</Link>
+            <Link to={sourceLink(page.host, own, buffer.source, { module_name: module })}>{buffer.source}</Link>
           </p>
-          {buffer.source.stack ? (
+          {buffer.stack ? (
             <details>
               <summary>Call stack</summary>
-              <pre>{buffer.source.stack}</pre>
+              <pre>{buffer.stack}</pre>
             </details>
           ) : null}
         </div>
@@ -196,7 +195,7 @@ function BufferCard({ buffer, state, page, module, own }: BufferCardProps) {
           Flame graph of the peak by call stack
         </Link>
       </p>
-      {buffer.id >= 0 ? (
+      {buffer.buffer_id !== null ? (
         <p>
           <Link to={graph}>Show {node} in the graph viewer</Link>
         </p>
@@ -205,7 +204,13 @@ function BufferCard({ buffer, state, page, module, own }: BufferCardProps) {
   );
 }
 
-function Areas({ buffers, state, file, ...choosing }: Choosing & { buffers: readonly Buffer[]; state: PageProps["state"]; file: string }) {
+function Areas({
+  view,
+  buffers,
+  state,
+  file,
+  ...choosing
+}: Choosing & { view: ProgramMemory; buffers: readonly Buffer[]; state: PageProps["state"]; file: string }) {
   const grouping: Grouping = useKey(state, "group_by") === "op" ? "op" : "category";
   const choose = (next: Grouping): void => state.set({ group_by: next === "op" ? "op" : null }, "replace");
   const tools = (
@@ -226,6 +231,7 @@ function Areas({ buffers, state, file, ...choosing }: Choosing & { buffers: read
     >
       <Treemap
         {...choosing}
+        view={view}
         buffers={buffers}
         grouping={grouping}
         fileName={`${file}_peak`}
@@ -236,18 +242,19 @@ function Areas({ buffers, state, file, ...choosing }: Choosing & { buffers: read
 }
 
 interface TableProps {
-  view: MemoryView;
-  base: MemoryView | null;
+  view: ProgramMemory;
+  buffers: readonly Buffer[];
+  base: ProgramMemory | null;
   found: ReadonlySet<number> | null;
   file: string;
   page: PageProps;
   onOpen: (buffer: Buffer) => void;
 }
 
-function BufferTable({ view, base, found, file, page, onOpen }: TableProps) {
-  const rows = useMemo(() => view.buffers.filter(({ index }) => found === null || found.has(index)), [view, found]);
+function BufferTable({ view, buffers, base, found, file, page, onOpen }: TableProps) {
+  const rows = useMemo(() => buffers.filter(({ index }) => found === null || found.has(index)), [buffers, found]);
   const data = useMemo(
-    () => (base === null ? bufferTable(rows, view.instructions) : withBaseBuffers(view, base, rows, found !== null)),
+    () => (base === null ? bufferTable(view, rows) : withBaseBuffers(view, base, rows, found !== null)),
     [rows, view, base],
   );
   const store = useMemo(() => storeAt(page.state, "t1"), [page.state]);

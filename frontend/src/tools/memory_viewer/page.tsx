@@ -11,8 +11,9 @@ import { Picker } from "../../widgets/overlay/picker";
 import { useLoad } from "../../widgets/status/use_load";
 import { chooseModule, loadModules } from "./choose";
 import type { Modules } from "./choose";
-import { readMemoryView } from "./decode";
-import { bytes, isEmpty, spaceName, spacesOf } from "./model";
+import { documentOf } from "../../api/client";
+import { formatBytes } from "../../base/format";
+import { isEmpty, spaceName, spacesOf } from "./model";
 import { ModuleView } from "./module_view";
 import { OVER_TIME_KEYS } from "./over_time/keys";
 import "../../widgets/chart/chart.css";
@@ -50,15 +51,15 @@ interface ChosenProps {
 }
 
 function Chosen({ page, modules, space }: ChosenProps) {
-  const { run, tool, host, client, state } = page;
+  const { run, host, client, state } = page;
   const [wanted, program, query] = [useKey(state, "module_name"), useKey(state, "program_id"), useKey(state, "q")];
   const module = chooseModule(modules, wanted, program);
-  const params = { run, tag: tool.id, host: host ?? undefined, module_name: module, memory_space: space };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readMemoryView(await client.json<unknown>("page", params, { signal })));
+  const params = { run, host: host ?? undefined, module_name: module, memory_space: space };
+  const answer = useLoad(JSON.stringify(params), (signal) => documentOf(client, "memory_viewer", params, { signal }));
   const [typed, setTyped] = useState(query ?? "");
   const choices = modules.names.map((id) => {
     const peak = modules.peaks.get(id);
-    return { id, ...(peak === undefined ? {} : { note: `peak ${bytes(peak)}` }) };
+    return { id, ...(peak === undefined ? {} : { note: `peak ${formatBytes(peak)}` }) };
   });
   // The spaces of the previous module while the next one loads.
   const spacesBefore = useRef<ReturnType<typeof spacesOf>>([]);

@@ -1,61 +1,83 @@
-// A small response of the server, for the tests of this page; zero and empty fields are absent.
+// A small program for the tests of this page.
+import type { DeviceMemory, ProgramMemory } from "../../base/documents";
+import { tableOf } from "../../base/testing";
 
-const big = {
-  label: "dot.1: f32[512,512]{1,0} # jit(step)/dot",
-  logicalBufferId: 271,
-  logicalBufferSizeMib: 2,
-  unpaddedShapeMib: 1,
-  instructionName: "dot.1",
-  shapeString: "f32[512,512]{1,0}",
-  tfOpName: "jit(step)/dot",
-  groupName: "Output",
-  opCode: "dot",
-  sourceInfo: { fileName: "train.py", lineNumber: 27, stackFrame: "train.py:27:1\ntrain.py:40:1" },
-};
-const temporary = {
-  numbered: 1,
-  label: "copy-start{0}: f32[4]",
-  logicalBufferId: 14,
-  logicalBufferSizeMib: 4,
-  unpaddedShapeMib: 4,
-  instructionName: "copy-start{0}",
-  shapeString: "f32[4]",
-  groupName: "Temporary",
-  opCode: "copy-start",
-};
-const small = { numbered: 2, label: "small (<16384 bytes)", logicalBufferId: -1, logicalBufferSizeMib: 0.5, unpaddedShapeMib: 0.5 };
+export const MIB = 2 ** 20;
+export const TPU: DeviceMemory = { hardware: "TPU", model: "TPU v6 Lite", bytes: 32 * MIB, source: "model" };
 
-export const ANSWER = {
-  device: { hardware: "TPU", model: "TPU v6 Lite", memoryMib: 32, source: "model" },
-  memorySpaces: [0, 1],
-  heapSizes: [2.5, 2.5, 6.5, 2.5],
-  unpaddedHeapSizes: [1.5, 1.5, 5.5, 1.5],
-  hloInstructionNames: ["a", "copy-start", "dot.1", ""],
-  maxHeap: [big, temporary, small],
-  maxHeapBySize: [temporary, big, small],
-  logicalBufferSpans: { "14": { start: 1, limit: 2 } },
-  maxHeapToBySize: [1, 0, 2],
-  bySizeToMaxHeap: [1, 0, 2],
-  moduleName: "jit_step",
-  entryComputationName: "main",
-  peakHeapMib: 6.5,
-  peakUnpaddedHeapMib: 5.5,
-  peakHeapSizePosition: 1,
-  entryComputationParametersMib: 1,
-  maybeLiveOutMib: 2,
-  totalBufferAllocationMib: 8.5,
-  indefiniteBufferAllocationMib: 2.5,
-  bufferBlocks: [
-    { logicalBufferId: -1, name: "Temporary", size: 6291456, endStep: 3, category: "Temporary", color: "#ffffff" },
-    { logicalBufferId: 14, name: "copy-start{0}", size: 4194304, startStep: 1, endStep: 2, category: "Temporary", color: "#e91e63" },
-  ],
+const NO_HEAP = tableOf({ event: [], instruction: [], size: [], unpadded: [] });
+const NO_BLOCKS = tableOf({ name: [], offset: [], size: [], begin: [], end: [], buffer_id: [] });
+
+export const VIEW: ProgramMemory = {
+  module: "jit_step(14)",
+  device: TPU,
+  spaces: [0, 1],
+  did_not_run: false,
+  unknown_memory: "",
+  peak_bytes: 6.5 * MIB,
+  peak_unpadded_bytes: 5.5 * MIB,
+  peak_event: 1,
+  parameter_bytes: MIB,
+  output_bytes: 2 * MIB,
+  not_reusable_bytes: 0,
+  total_bytes: 8.5 * MIB,
+  indefinite_bytes: 2.5 * MIB,
+  scoped_bytes: 0,
+  scoped_instruction: "",
+  heap: tableOf({
+    event: [1, 2, 3, 4],
+    instruction: ["a", "copy-start", "dot.1", null],
+    size: [2.5 * MIB, 2.5 * MIB, 6.5 * MIB, 2.5 * MIB],
+    unpadded: [1.5 * MIB, 1.5 * MIB, 5.5 * MIB, 1.5 * MIB],
+  }),
+  buffers: tableOf({
+    name: ["dot.1", "copy-start{0}", "small (below 16 KiB each)"],
+    size: [2 * MIB, 4 * MIB, MIB / 2],
+    unpadded: [MIB, 4 * MIB, null],
+    category: ["Output", "Temporary", null],
+    opcode: ["dot", "copy-start", null],
+    op: ["jit(step)/dot", null, null],
+    shape: ["f32[512,512]{1,0}", "f32[4]", null],
+    alloc: [null, 2, null],
+    free: [null, 3, null],
+    freed_by: [null, "dot.1", null],
+    source: ["train.py:27", null, null],
+    stack: ["train.py:27:1\ntrain.py:40:1", null, null],
+    buffer_id: [271, 14, null],
+  }),
+  blocks: tableOf({
+    name: ["Temporary", "copy-start{0}"],
+    offset: [0, 0],
+    size: [6 * MIB, 4 * MIB],
+    begin: [1, 2],
+    end: [3, 3],
+    buffer_id: [null, 14],
+  }),
+  left_out: [],
 };
 
-export const NO_TRACE = {
-  moduleName: "jit_b",
-  peakHeapMib: 0.5,
-  peakUnpaddedHeapMib: 0.5,
-  maxHeap: [{ ...small, logicalBufferSizeMib: 0.5 }],
-  totalBufferAllocationMib: 0.5,
-  indefiniteBufferAllocationMib: 0.5,
+/** A program without heap simulation, all of whose buffers are small. */
+export const NO_TRACE: ProgramMemory = {
+  ...VIEW,
+  module: "jit_b(3)",
+  peak_bytes: MIB / 2,
+  peak_unpadded_bytes: MIB / 2,
+  peak_event: null,
+  parameter_bytes: 0,
+  output_bytes: 0,
+  total_bytes: MIB / 2,
+  indefinite_bytes: MIB / 2,
+  heap: NO_HEAP,
+  buffers: { ...VIEW.buffers, columns: VIEW.buffers.columns.map((column) => ({ ...column, values: column.values.slice(2) })), rowCount: 1 },
+  blocks: NO_BLOCKS,
+};
+
+/** A program without buffers in the memory space. */
+export const NOTHING: ProgramMemory = {
+  ...NO_TRACE,
+  peak_bytes: 0,
+  peak_unpadded_bytes: 0,
+  total_bytes: 0,
+  indefinite_bytes: 0,
+  buffers: { ...VIEW.buffers, columns: VIEW.buffers.columns.map((column) => ({ ...column, values: [] })), rowCount: 0 },
 };

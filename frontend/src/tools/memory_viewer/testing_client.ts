@@ -7,7 +7,7 @@ export function fakeModules(peaks: Readonly<Record<string, number | null>>): Cli
     const url = new URL(address);
     if (url.pathname.endsWith("module_list")) return Promise.resolve(new Response(Object.keys(peaks).join(",")));
     const peak = peaks[url.searchParams.get("module_name") ?? ""] ?? null;
-    const body = peak === null ? { error: { code: "no_data", message: "nothing" } } : { peakHeapMib: peak };
+    const body = peak === null ? { error: { code: "no_data", message: "nothing" } } : { peak_bytes: peak };
     return Promise.resolve(new Response(JSON.stringify(body), { status: peak === null ? 404 : 200 }));
   });
 }

@@ -8,7 +8,7 @@ from builders.profiles.findings import cpu, evidence, told, tpu
 from builders.programs.buffers import allocation, assignment, buffer, instruction_id, trace
 from builders.programs.hlo import Op, metadata_plane, op, program
 
-from tpu_profile_plugin.tools.memory.memory_viewer.tool import TOOL as VIEWER
+from tpu_profile_plugin.tools.memory.memory_viewer import TOOL as VIEWER
 
 MIB = 1 << 20
 STACK = "f32[8,1024,1024]{2,1,0}"
@@ -255,6 +255,5 @@ def test_a_program_that_did_not_run_says_nothing_about_the_memory(gib: int) -> N
         "unknown",
     )
     viewed = answer(VIEWER, profile, module_name="jit_step(6)", page=True)
-    assert viewed["didNotRun"] is True
-    assert viewed["unknownMemory"].startswith(found["reason"] + " Record the HLO of programs with the profile")
-    assert "didNotRun" not in answer(VIEWER, profile, module_name="jit_step(6)")
+    assert viewed["did_not_run"] is True
+    assert viewed["unknown_memory"].startswith(found["reason"] + " Record the HLO of programs with the profile")

@@ -4,11 +4,13 @@ import { useMemo } from "preact/hooks";
 import { Chart } from "../../../widgets/chart/chart";
 import { useTheme } from "../../../widgets/chart/use_theme";
 import type { Choosing } from "./buffer_bar";
-import type { Buffer, MemoryView } from "../decode";
+import type { ProgramMemory } from "../../../base/documents";
+import { blocksOf } from "../model";
+import type { Buffer } from "../model";
 import { blocksChart } from "./charts";
 
 interface Props extends Choosing {
-  view: MemoryView;
+  view: ProgramMemory;
   zoom: readonly [number, number] | null;
   onZoom: (zoom: readonly [number, number] | null) => void;
   buffers: readonly Buffer[];
@@ -19,11 +21,11 @@ interface Props extends Choosing {
 
 export function Blocks({ view, zoom, onZoom, buffers, fileName, tools, chosen, onPoint, onPick }: Props) {
   const theme = useTheme();
-  const known = useMemo(() => new Map(buffers.map((buffer) => [buffer.id, buffer])), [buffers]);
-  const { blocks } = view;
+  const known = useMemo(() => new Map(buffers.map((buffer) => [buffer.buffer_id ?? -1, buffer])), [buffers]);
+  const blocks = useMemo(() => blocksOf(view), [view]);
   const spec = useMemo(() => blocksChart(view, known, theme), [view, known, theme]);
-  const bufferAt = (place: number): Buffer | null => known.get(blocks[place]?.id ?? -1) ?? null;
-  const place = chosen ? blocks.findIndex(({ id }) => id === chosen.id) : -1;
+  const bufferAt = (place: number): Buffer | null => known.get(blocks[place]?.buffer_id ?? -1) ?? null;
+  const place = chosen ? blocks.findIndex(({ buffer_id: id }) => id === chosen.buffer_id) : -1;
   return (
     <>
       <Chart

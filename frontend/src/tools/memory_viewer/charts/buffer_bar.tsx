@@ -2,13 +2,12 @@
 import { useRef, useState } from "preact/hooks";
 import { lastAtMost } from "../../../base/chart/search";
 import { textOn } from "../../../base/colour";
-import { formatPercent } from "../../../base/format";
+import { formatBytes, formatPercent } from "../../../base/format";
 import { keyName, moveIndex } from "../../../base/keys";
 import { useTheme } from "../../../widgets/chart/use_theme";
 import { useWidth } from "../../../widgets/content/use_width";
-import type { Buffer } from "../decode";
-import { bufferColour, bytes, edges, ordered, weight } from "../model";
-import type { Order } from "../model";
+import { bufferColour, edges, ordered, weight } from "../model";
+import type { Buffer, Order } from "../model";
 import { useMemo } from "preact/hooks";
 
 const HEIGHT = 26;
@@ -85,7 +84,7 @@ export function BufferBar({ buffers, order, title, chosen, found, onPoint, onPic
             if (wide < MIN_PX) return null;
             const fill = bufferColour(buffer, theme);
             const chars = Math.floor((wide - 8) / CHAR_PX);
-            const name = buffer.id < 0 ? "small" : buffer.name;
+            const name = buffer.buffer_id === null ? "small" : buffer.name;
             return (
               <g key={buffer.index} class={found && !found.has(buffer.index) ? "faded" : undefined}>
                 <rect x={x} width={Math.max(0.5, wide - 1)} height={HEIGHT} fill={fill} />
@@ -109,7 +108,7 @@ export function BufferBar({ buffers, order, title, chosen, found, onPoint, onPic
         </svg>
         {focused && chosen ? (
           <span id={option} role="option" aria-selected="true" class="off-screen">
-            {`${chosen.name}, ${bytes(weight(chosen, order))}, ${formatPercent(100 * ((boundaries[place + 1] ?? 0) - (boundaries[place] ?? 0)))}`}
+            {`${chosen.name}, ${formatBytes(weight(chosen, order))}, ${formatPercent(100 * ((boundaries[place + 1] ?? 0) - (boundaries[place] ?? 0)))}`}
           </span>
         ) : null}
       </div>

@@ -3,12 +3,9 @@ import type { BlocksChart, StepsChart, Tip, TreemapChart } from "../../../base/c
 import { categoryColour } from "../../../base/colour";
 import type { Theme } from "../../../base/colour";
 import { formatBytes, formatCount, formatPercent, plural } from "../../../base/format";
-import { columnsOf, makeTable } from "../../../base/table/columns";
-import type { TableData } from "../../../base/table/table_data";
-import type { Block, Buffer, MemoryView } from "../decode";
-import { SMALL, axisEnd, blockSpan, bufferColour, bytes, capacityOf, groups } from "../model";
-import { bufferTable, spaceTable } from "../tables";
-import type { Grouping } from "../model";
+import type { ProgramMemory } from "../../../base/documents";
+import { SMALL, axisEnd, blockSpan, blocksOf, bufferColour, bufferTable, buffersOf, capacityOf, groups, heapOf } from "../model";
+import type { Buffer, Grouping } from "../model";
 
 function tipOf(title: string, ...lines: readonly (readonly [string, string])[]): Tip {
   return { title, lines: lines.map(([name, text]) => ({ name, text, colour: null })) };
@@ -21,56 +18,57 @@ export const CAPACITY = "Device memory";
 const SMALL_USE = 0.2;
 
 /** Whether the line of the capacity is hidden at first. */
-export const hidesCapacity = (view: MemoryView, space: string): boolean => view.peakMib < SMALL_USE * (capacityOf(view, space) ?? 0);
+export const hidesCapacity = (view: ProgramMemory, space: string): boolean => view.peak_bytes < SMALL_USE * (capacityOf(view, space) ?? 0);
 
 /** Memory in use before each event and after the last, and the device's capacity if it is known. */
-export function spaceChart(view: MemoryView, space: string): StepsChart {
-  const { sizes, unpadded, peakMib, peakEvent } = view;
+export function spaceChart(view: ProgramMemory, space: string): StepsChart {
+  const { sizes, unpadded, instructions } = heapOf(view);
+  const peak = view.peak_bytes;
   const capacity = capacityOf(view, space);
   const points = sizes.length;
   const padded = sizes.some((size, i) => size !== unpadded[i]);
   return {
     kind: "steps",
     x: { name: PROGRAM_ORDER, unit: null, from: 0, to: axisEnd(view) },
-    y: { name: "Memory", unit: "MiB" },
+    y: { name: "Memory", unit: "bytes" },
     at: sizes.map((_, i) => i),
     series: [
       { name: padded ? "Size" : "Size (no shape is padded)", colour: 0, draw: "area", outlined: true, opacity: 0.22, values: sizes },
       ...(padded ? [{ name: "Unpadded size", colour: 5, draw: "line" as const, dashed: true, values: unpadded }] : []),
       ...(capacity === null ? [] : [{ name: CAPACITY, colour: 3, draw: "line" as const, dashed: true, values: sizes.map(() => capacity) }]),
     ],
-    sentence: `Memory in use over the program order: ${points} points, peak ${bytes(peakMib)} after event ${peakEvent + 1}.`,
+    sentence: `Memory in use over the program order: ${points} points, peak ${formatBytes(peak)} after event ${(view.peak_event ?? 0) + 1}.`,
     tip: (place) => {
       const [size, plain] = [sizes[place], unpadded[place]];
       if (size === undefined) return null;
-      const title = place === points - 1 ? "After the last event" : `Before event ${place + 1}: ${view.instructions[place] || "(no name)"}`;
+      const title = place === points - 1 ? "After the last event" : `Before event ${place + 1}: ${instructions[place] || "(no name)"}`;
       return tipOf(
         title,
-        ["Size", bytes(size)],
-        ["Unpadded size", plain === undefined ? "-" : bytes(plain)],
-        ["Share of the peak", formatPercent((100 * size) / (peakMib || 1))],
+        ["Size", formatBytes(size)],
+        ["Unpadded size", plain === undefined ? "-" : formatBytes(plain)],
+        ["Share of the peak", formatPercent((100 * size) / (peak || 1))],
       );
     },
-    table: () => spaceTable(view),
+    table: () => view.heap,
   };
 }
 
 /** Blocks of buffers live at the peak in full colour, others faded; blocks without a buffer are empty frames. */
-export function blocksChart(view: Pick<MemoryView, "blocks" | "sizes">, buffers: ReadonlyMap<number, Buffer>, theme: Theme): BlocksChart {
-  const { blocks } = view;
+export function blocksChart(view: Pick<ProgramMemory, "blocks" | "heap">, buffers: ReadonlyMap<number, Buffer>, theme: Theme): BlocksChart {
+  const blocks = blocksOf(view);
   const to = axisEnd(view);
   return {
     kind: "blocks",
     x: { name: PROGRAM_ORDER, unit: null, from: 0, to },
     y: { name: "Offset", unit: "bytes" },
     blocks: blocks.map((block, i) => {
-      const { id, name, offset, size } = block;
-      const buffer = buffers.get(id);
+      const { buffer_id: id, name, offset, size } = block;
+      const buffer = buffers.get(id ?? -1);
       return {
         name,
         x: blockSpan(block),
         y: [offset, offset + size],
-        colour: id < 0 ? null : buffer ? bufferColour(buffer, theme) : categoryColour(i, theme),
+        colour: id === null ? null : buffer ? bufferColour(buffer, theme) : categoryColour(i, theme),
         opacity: buffer ? 1 : 0.55,
       };
     }),
@@ -82,42 +80,34 @@ export function blocksChart(view: Pick<MemoryView, "blocks" | "sizes">, buffers:
             block.name,
             ["Size", formatBytes(block.size)],
             ["Offset", formatBytes(block.offset)],
-            [
-              "Events",
-              block.id < 0 ? `1 to ${formatCount(block.end)}` : `${formatCount(block.begin + 1)} to ${formatCount(block.end + 1)}`,
-            ],
+            ["Events", `${formatCount(block.begin)} to ${formatCount(block.end)}`],
           )
         : null;
     },
-    table: () => blockTable(blocks),
+    table: () => view.blocks,
   };
 }
 
-function blockTable(blocks: readonly Block[]): TableData {
-  const { text, number } = columnsOf(blocks);
-  return makeTable([
-    text("name", "Buffer", "Instruction that defines the buffer.", ({ name }) => name),
-    number("offset", "Offset", "bytes", "First byte within the allocation.", ({ offset }) => offset),
-    number("size", "Size", "bytes", "Size with padding.", ({ size }) => size),
-    number("begin", "Allocated at", null, "Event of the program order, from 1.", ({ begin }) => begin + 1),
-    number("end", "Freed at", null, "Event of the program order, from 1.", ({ id, end }) => (id < 0 ? end : end + 1)),
-  ]);
-}
-
 /** Treemap of the buffers at the peak; buffers that do not match a search are faded. */
-export function peakTreemap(buffers: readonly Buffer[], grouping: Grouping, found: ReadonlySet<number> | null, theme: Theme): TreemapChart {
+export function peakTreemap(
+  view: Pick<ProgramMemory, "buffers">,
+  grouping: Grouping,
+  found: ReadonlySet<number> | null,
+  theme: Theme,
+): TreemapChart {
+  const buffers = buffersOf(view);
   const list = groups(buffers, grouping);
   const byPlace = new Map(buffers.map((buffer) => [buffer.index, buffer]));
   return {
     kind: "treemap",
-    groups: list.map(({ name, mib, buffers: members }) => ({
+    groups: list.map(({ name, size, buffers: members }) => ({
       name,
-      text: bytes(mib),
+      text: formatBytes(size),
       tiles: members.map((buffer) => ({
         place: buffer.index,
-        name: buffer.id < 0 ? "small" : buffer.name,
-        text: bytes(buffer.sizeMib),
-        value: buffer.sizeMib,
+        name: buffer.buffer_id === null ? "small" : buffer.name,
+        text: formatBytes(buffer.size),
+        value: buffer.size,
         colour: bufferColour(buffer, theme),
         faded: found !== null && !found.has(buffer.index),
       })),
@@ -125,8 +115,8 @@ export function peakTreemap(buffers: readonly Buffer[], grouping: Grouping, foun
     sentence: `Memory at the peak by ${grouping}: ${plural(list.length, "group")}, ${plural(buffers.length, "buffer")}.`,
     tip: (place) => {
       const buffer = byPlace.get(place);
-      return buffer ? tipOf(buffer.id < 0 ? SMALL : buffer.name, ["Size", bytes(buffer.sizeMib)]) : null;
+      return buffer ? tipOf(buffer.buffer_id === null ? SMALL : buffer.name, ["Size", formatBytes(buffer.size)]) : null;
     },
-    table: () => bufferTable(buffers, []),
+    table: () => bufferTable(view, buffers),
   };
 }

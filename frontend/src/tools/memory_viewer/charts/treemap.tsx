@@ -3,13 +3,14 @@ import { useMemo } from "preact/hooks";
 import { Chart } from "../../../widgets/chart/chart";
 import { useTheme } from "../../../widgets/chart/use_theme";
 import type { Choosing } from "./buffer_bar";
-import type { Buffer } from "../decode";
+import type { ProgramMemory } from "../../../base/documents";
 import { peakTreemap } from "./charts";
-import type { Grouping } from "../model";
+import type { Buffer, Grouping } from "../model";
 
 const HEIGHT = 300;
 
 interface Props extends Choosing {
+  view: ProgramMemory;
   buffers: readonly Buffer[];
   grouping: Grouping;
   fileName: string;
@@ -17,9 +18,9 @@ interface Props extends Choosing {
   onTable: () => void;
 }
 
-export function Treemap({ buffers, grouping, fileName, chosen, found, onPoint, onPick, onTable }: Props) {
+export function Treemap({ view, buffers, grouping, fileName, chosen, found, onPoint, onPick, onTable }: Props) {
   const theme = useTheme();
-  const spec = useMemo(() => peakTreemap(buffers, grouping, found, theme), [buffers, grouping, found, theme]);
+  const spec = useMemo(() => peakTreemap(view, grouping, found, theme), [view, grouping, found, theme]);
   const bufferAt = (place: number | null): Buffer | null =>
     place === null ? null : (buffers.find(({ index }) => index === place) ?? null);
   return (

@@ -4,12 +4,13 @@ import type { Mark } from "../../../base/chart/chart_spec";
 import { Chart } from "../../../widgets/chart/chart";
 import { swatchStyle } from "../../../widgets/chart/style";
 import { useTheme } from "../../../widgets/chart/use_theme";
-import type { Buffer, MemoryView } from "../decode";
+import type { ProgramMemory } from "../../../base/documents";
+import type { Buffer } from "../model";
 import { CAPACITY, hidesCapacity, spaceChart } from "./charts";
 import { bufferColour, lifetime } from "../model";
 
 interface Props {
-  view: MemoryView;
+  view: ProgramMemory;
   space: string;
   buffer: Buffer | null;
   zoom: readonly [number, number] | null;
@@ -20,13 +21,14 @@ interface Props {
 export function WorkingSpace({ view, space, buffer, zoom, onZoom, fileName }: Props) {
   const theme = useTheme();
   const spec = useMemo(() => spaceChart(view, space), [view, space]);
-  const { peakEvent, sizes } = view;
+  const points = view.heap.rowCount;
+  const peakEvent = view.peak_event ?? 0;
   const marks = useMemo((): Mark[] => {
     const peak: Mark = { from: peakEvent + 1, to: peakEvent + 2, colour: null, label: "peak" };
     if (!buffer) return [peak];
-    const { begin, end } = lifetime(buffer, sizes.length);
-    return [peak, { from: begin, to: end, height: buffer.sizeMib, colour: bufferColour(buffer, theme) }];
-  }, [peakEvent, sizes, buffer, theme]);
+    const { begin, end } = lifetime(buffer, points);
+    return [peak, { from: begin, to: end, height: buffer.size, colour: bufferColour(buffer, theme) }];
+  }, [peakEvent, points, buffer, theme]);
   return (
     <>
       <Chart
@@ -43,7 +45,7 @@ export function WorkingSpace({ view, space, buffer, zoom, onZoom, fileName }: Pr
       {buffer ? (
         <p class="lifetime-key">
           <i class="swatch" style={swatchStyle({ light: bufferColour(buffer, "light"), dark: bufferColour(buffer, "dark") }, theme)} />
-          <span>Lifetime of {buffer.id < 0 ? "the small buffers" : buffer.name}; its height is the size of the buffer.</span>
+          <span>Lifetime of {buffer.buffer_id === null ? "the small buffers" : buffer.name}; its height is the size of the buffer.</span>
         </p>
       ) : (
         <p class="lifetime-key dim">Hover over a buffer below to see its lifetime.</p>
