@@ -15,7 +15,7 @@ from tpu_profile_plugin.errors import NoData, ProfileError
 from tpu_profile_plugin.run.figures.budget import run_communication, run_decomposition
 from tpu_profile_plugin.run.relations import RELATIONS
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.parquet import write_parquet
+from tpu_profile_plugin.tables.files import write_parquet
 
 PROFILES, CHUNK = 40, 20
 

@@ -54,8 +54,8 @@ _PASSED = (
 def run(options: argparse.Namespace) -> int:
     """Prints the events; returns the exit status."""
     import tpu_profile_plugin
-    from tpu_profile_plugin.tables.csv_text import csv_text
     from tpu_profile_plugin.tables.datatable import datatable_json
+    from tpu_profile_plugin.tables.table import csv_text
 
     if options.by and (options.order or options.stats):
         raise BadRequest("--order and --stats apply to single events, not to the sums of --by.")

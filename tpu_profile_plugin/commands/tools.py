@@ -47,8 +47,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print(run: OpenRun, options: argparse.Namespace, params: dict[str, str]) -> int:
-    from tpu_profile_plugin.tables.csv_text import csv_text
     from tpu_profile_plugin.tables.datatable import datatable_json
+    from tpu_profile_plugin.tables.table import csv_text
 
     if options.tool is None:
         for tool, reason in run.tools().items():

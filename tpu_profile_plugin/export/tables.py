@@ -12,8 +12,7 @@ from tpu_profile_plugin.export.write import Form, Options, Report
 from tpu_profile_plugin.run.relations import RELATIONS
 from tpu_profile_plugin.run.relations.relation import Relation
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.arrow_file import write_arrow
-from tpu_profile_plugin.tables.parquet import write_parquet
+from tpu_profile_plugin.tables.files import write_arrow, write_parquet
 from tpu_profile_plugin.tables.stream import TableStream
 
 Writer = Callable[[TableStream, Path, Callable[[int], None]], int]

@@ -289,9 +289,9 @@ class Run(RunHosts):
         Raises NotFound for a host that does not exist or a stat that no event has, BadRequest for a wrong expression or
         window, or a stat that is called as a column. Types of stats are found by reading all chosen hosts.
         """
-        from tpu_profile_plugin.run.relations.common import StepNumbers
         from tpu_profile_plugin.run.relations.event_choice import chosen_events, chosen_hosts
         from tpu_profile_plugin.run.relations.events import EVENTS, event_batches
+        from tpu_profile_plugin.run.relations.relation import StepNumbers
 
         chosen = chosen_hosts(self, hosts)
         choice = chosen_events(chosen, {column.id for column in EVENTS.columns}, planes, lines, window, stats)

@@ -308,7 +308,7 @@ def _about_hosts(run: Run, missing: Sequence[Problem]) -> list[tuple[str, str]]:
 
 def _csv(payload: Payload, name: str) -> Raw:
     """The table of this name, or the first one, as CSV."""
-    from tpu_profile_plugin.tables.csv_text import csv_text
+    from tpu_profile_plugin.tables.table import csv_text
     from tpu_profile_plugin.tools.payload import Raw, tables_in
 
     if payload == ():

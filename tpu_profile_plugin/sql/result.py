@@ -12,8 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.tables.column import Column, flags, numbers, texts
-from tpu_profile_plugin.tables.html_text import html_text
-from tpu_profile_plugin.tables.table import Table
+from tpu_profile_plugin.tables.table import Table, html_text
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.relations.relation import Relation

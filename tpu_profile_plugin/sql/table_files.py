@@ -16,9 +16,8 @@ from tpu_profile_plugin.cache.files import FileCache, build_identity
 from tpu_profile_plugin.errors import QueryStopped
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.losses import known_losses, sentences, unreadable_hosts
-from tpu_profile_plugin.run.relations.common import frugal
-from tpu_profile_plugin.run.relations.relation import Relation
-from tpu_profile_plugin.tables.parquet import write_parquet
+from tpu_profile_plugin.run.relations.relation import Relation, frugal
+from tpu_profile_plugin.tables.files import write_parquet
 
 _LOG = logging.getLogger("tpu_profile_plugin")
 

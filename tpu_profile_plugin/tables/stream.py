@@ -11,8 +11,7 @@ from tpu_profile_plugin.system.process import map_threads
 from tpu_profile_plugin.tables import frames
 from tpu_profile_plugin.tables.coded import Coded, below, coded, empty, joined, together
 from tpu_profile_plugin.tables.column import Array, Column
-from tpu_profile_plugin.tables.html_text import html_text
-from tpu_profile_plugin.tables.table import Table
+from tpu_profile_plugin.tables.table import Table, html_text
 
 
 class TableStream:

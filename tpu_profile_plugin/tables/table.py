@@ -1,19 +1,33 @@
-"""The one form of tabular results: declared columns, and their values as NumPy arrays."""
+"""The one form of tabular results: declared columns, their values as NumPy arrays, and both as CSV and HTML."""
 
 from __future__ import annotations
 
 import copy
+import csv
+import io
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any
 
 import numpy as np
 
 from tpu_profile_plugin.tables import frames
 from tpu_profile_plugin.tables.column import Array, Column, flags, integers, numbers, python_values, texts
-from tpu_profile_plugin.tables.html_text import html_text
 
-__all__ = ["ROWS", "Column", "Table", "attributes", "flags", "integers", "numbers", "property_text", "texts"]
+__all__ = [
+    "ROWS",
+    "Column",
+    "Table",
+    "attributes",
+    "csv_text",
+    "flags",
+    "html_text",
+    "integers",
+    "numbers",
+    "property_text",
+    "texts",
+]
 
 ROWS = 4096
 """Rows to convert to Python values at a time, which take more memory than arrays."""
@@ -180,3 +194,41 @@ def attributes(rows: Iterable[object], /, *names: str, **renamed: str) -> dict[s
 def property_text(value: float) -> str:
     """A number as text for a custom property: six significant digits, e.g. "1525.5" or "2.51658e+06"."""
     return f"{value:g}"
+
+
+def csv_text(table: Table) -> str:
+    """A header of labels (else ids) and the rows, all quoted; numbers are doubles, an empty cell is an empty field."""
+    out = io.StringIO()
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow([column.label or column.id for column in table.columns])
+    data = [v.astype(np.float64) if v.dtype.kind in "iu" else v for v in table.data]
+    for first in range(0, len(table), ROWS):
+        writer.writerows(zip(*(python_values(values[first : first + ROWS]) for values in data), strict=True))
+    return out.getvalue()
+
+
+_MOST_ROWS = 20
+_MOST_LETTERS = 120
+
+
+def html_text(table: Table, *, whole: bool = True) -> str:
+    """The first rows with ids and units as headers; the line below counts the rows if the table is `whole`."""
+    first = list(table.take(range(min(len(table), _MOST_ROWS))))
+    names = "".join(f'<th title="{escape(c.sentence)}">{escape(c.id + _unit(c.unit))}</th>' for c in table.columns)
+    rows = "".join(f"<tr>{''.join(map(_cell, row.values()))}</tr>" for row in first)
+    count = f"{len(table):,} rows" if whole else "more rows may follow"
+    below = "" if whole and len(table) == len(first) else f"<p>The first {len(first)}; {count}.</p>"
+    return f"<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>{below}"
+
+
+def _unit(unit: str) -> str:
+    return f" ({unit})" if unit else ""
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "<td></td>"
+    text = f"{value:,.6g}" if isinstance(value, float) else str(value)
+    shown = text if len(text) <= _MOST_LETTERS else f"{text[: _MOST_LETTERS - 1]}…"
+    side = ' style="text-align:left"' if isinstance(value, str) else ""
+    return f"<td{side}>{escape(shown)}</td>"

@@ -7,9 +7,8 @@ import json
 import numpy as np
 
 from tpu_profile_plugin.tables.coded import Coded, joined, same, together
-from tpu_profile_plugin.tables.csv_text import csv_text
 from tpu_profile_plugin.tables.datatable import datatable_json
-from tpu_profile_plugin.tables.table import Table, numbers, texts
+from tpu_profile_plugin.tables.table import Table, csv_text, numbers, texts
 
 WORDS = Coded(np.array([1, 0, -1, 1], np.int32), ("a", "b"))
 COLUMNS = (texts("word", "Word", "A word."), numbers("n", "N", "", ""))

@@ -7,9 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.tables.csv_text import csv_text
 from tpu_profile_plugin.tables.datatable import datatable_json
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Column, Table, csv_text
 
 NAME = Column("name", "Name", "string")
 COUNT = Column("count", "Count", "number", "", "How often.")

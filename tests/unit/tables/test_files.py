@@ -12,11 +12,9 @@ import pyarrow
 import pytest
 from pyarrow import feather, ipc, parquet
 
-from tpu_profile_plugin.tables import arrow_file
-from tpu_profile_plugin.tables import parquet as ours
-from tpu_profile_plugin.tables.arrow_file import write_arrow
+from tpu_profile_plugin.tables import files
 from tpu_profile_plugin.tables.coded import Coded
-from tpu_profile_plugin.tables.parquet import write_parquet
+from tpu_profile_plugin.tables.files import write_arrow, write_parquet
 from tpu_profile_plugin.tables.stream import TableStream
 from tpu_profile_plugin.tables.table import Table, flags, integers, numbers, texts
 
@@ -60,7 +58,7 @@ def stream(*parts: Table) -> TableStream:
 
 @pytest.mark.parametrize("most", [1 << 18, 4, 1])
 def test_parquet_has_the_rows_in_row_groups(most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ours, "ROW_GROUP", most)
+    monkeypatch.setattr(files, "ROW_GROUP", most)
     counts: list[int] = []
     assert write_parquet(stream(*PARTS), tmp_path / "x.parquet", counts.append) == 9
     assert parquet.read_table(tmp_path / "x.parquet").to_pydict() == ROWS
@@ -75,7 +73,7 @@ def test_parquet_has_the_rows_in_row_groups(most: int, tmp_path: Path, monkeypat
 
 @pytest.mark.parametrize("most", [1 << 18, 4, 1])
 def test_an_arrow_file_has_one_list_of_texts(most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrow_file, "ROW_GROUP", most)
+    monkeypatch.setattr(files, "ROW_GROUP", most)
     counts: list[int] = []
     assert write_arrow(stream(*PARTS), tmp_path / "x.arrow", counts.append) == 9
     assert counts[-1] == 9

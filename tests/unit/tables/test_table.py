@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.tables.csv_text import csv_text
 from tpu_profile_plugin.tables.datatable import datatable_json
-from tpu_profile_plugin.tables.table import Column, Table, integers, numbers, property_text, texts
+from tpu_profile_plugin.tables.table import Column, Table, csv_text, integers, numbers, property_text, texts
 
 NAME = Column("name", "Name", "string")
 TIME = Column("time", "Time", "number", "ps", "How long.")

@@ -6,14 +6,21 @@ from tpu_profile_plugin.run.catalogue import BEGIN, DURATION, HOST, RUN, STEP
 from tpu_profile_plugin.tables.catalogue import Catalogue
 from tpu_profile_plugin.tables.column import integers, numbers, texts
 
+
+def hidden_percent(exposed_ps: int, total_ps: int) -> float | None:
+    """Share of the time of collectives that computation hides; None without any."""
+    return 100 * (1 - exposed_ps / total_ps) if total_ps else None
+
+
 _COLLECTIVES = Catalogue(
     *(RUN, HOST, BEGIN, DURATION, STEP),
     texts("id", "Id", "Name and program of the collective; start and done are one."),
     texts("device", "Device", "Device, with its host if there are several."),
     texts("plane", "Plane", "Plane with the events of the device."),
-    texts("op", "Collective", "The HLO instruction, or the kernel; start and done are one."),
+    texts("op", "Collective", "The HLO instruction, or the kernel; start and done are one.",
+          lambda sums: sums.key.name),
     texts("name", "Collective", "The HLO instruction, or the kernel; start and done are one."),
-    texts("kind", "Kind", "all-reduce, all-gather, reduce-scatter, all-to-all, send, ..."),
+    texts("kind", "Kind", "all-reduce, all-gather, reduce-scatter, all-to-all, send, ...", lambda sums: sums.key.kind),
     texts("program", "Program", "The HLO module with its program id."),
     integers("ranks", "Ranks", "", "Participating devices, from the program if it is known, else from the profile."),
     texts("replica_group", "Replica group", "Numbers of the devices that exchange data with this one; or: all."),
@@ -27,7 +34,8 @@ _COLLECTIVES = Catalogue(
     integers("count", "Runs", "", "Runs on all devices."),
     integers("total_ps", "Total time", "ps", "From start to completion, summed over runs on all devices."),
     integers("own_exposed_ps", "Exposed, without waits", "ps", "Exposed time without waits for late devices."),
-    numbers("hidden_percent", "Hidden", "%", "Share of the total time during which the device computes."),
+    numbers("hidden_percent", "Hidden", "%", "Share of the total time during which the device computes.",
+            lambda sums: hidden_percent(sums.exposed_ps, sums.total_ps)),
     integers("stall_ps", "Stall", "ps",
              "TPUs: time that the TensorCore waits, in the done op or in a synchronous op."),
     integers("most_wait_ps", "Longest wait", "ps", "Longest wait of one run for the last device."),
@@ -91,13 +99,15 @@ LAUNCHES = (
     numbers("launches", "Launches", "", "Kernels and copies in the steps with a known launch."),
     numbers("per_step", "Per step", "", "Launches per step."),
     numbers("launch_bound_percent", "Launch-bound", "%",
-            "Share of step time with an idle GPU and an empty queue: the host is too slow."),
+            "Share of step time with an idle GPU and an empty queue: the host is too slow.",
+            lambda one: 100 * one.starved_ps / one.step_ps if one.step_ps else None),
     numbers("delay_ps", "Launch delay", "ps", "Median delay from the launch on the host to the begin on the GPU."),
     numbers("late_delay_ps", "Delay, 90th percentile", "ps", "90th percentile of the launch delay."),
     numbers("call_ps", "Call", "ps", "Median duration of the call on the host."),
     numbers("most_queued", "Longest queue", "", "Largest number of launched kernels that had not begun."),
     numbers("mean_queued", "Mean queue", "", "Mean number of launched kernels that had not begun, over step time."),
     numbers("tiny", "Tiny kernels", "", "Kernels and copies shorter than 10 us."),
-    numbers("tiny_percent", "Tiny kernels", "%", "Share of tiny kernels in the launches."),
+    numbers("tiny_percent", "Tiny kernels", "%", "Share of tiny kernels in the launches.",
+            lambda one: 100 * one.tiny / one.launches),
 )  # fmt: skip
 """Of the tool `communication`, by GPU."""

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.memory.allocations import INVALID, Allocations, TextColumn
+from tpu_profile_plugin.analysis.ops.source_lines import NO_LOCATION
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.run.catalogue import BEGIN, FRAMEWORK_OP, HOST, RUN, SOURCE, STEP
 from tpu_profile_plugin.tables.catalogue import Catalogue
 from tpu_profile_plugin.tables.coded import Coded
 from tpu_profile_plugin.tables.column import Column, flags, integers, numbers, texts
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.run.figures.memory_over_time import Piece
 
 _NO_TEXT = ("", "(null)", INVALID, "unknown")
 """Texts for "none" that runtimes record."""
@@ -41,6 +46,10 @@ def op_names(column: TextColumn) -> list[str | None]:
 
 def _signed(rows: Allocations, size: I64) -> I64:
     return np.where(rows.allocates, size, -size)
+
+
+def _line(piece: Piece) -> str:
+    return "" if piece.line == NO_LOCATION else f"{piece.line[0]}:{piece.line[2]}"
 
 
 _ALLOCATIONS = Catalogue(
@@ -87,8 +96,9 @@ RELATION = _ALLOCATIONS.typed(
 )
 """Of the relation `allocations`."""
 BLOCKS = _ALLOCATIONS.typed(
-    *("op", "size", "requested", _column("source", "Source line of the op."), "region"),
-    *(_column("step", "Step that it is allocated in."), "allocated_ps", "freed_ps", "freed_by", "data_type", "shape"),
+    *("op", "size", "requested", _column("source", "Source line of the op."), _column("region", of=None)),
+    *(_column("step", "Step that it is allocated in."), "allocated_ps", "freed_ps", "freed_by"),
+    *(_column("data_type", of=None), _column("shape", of=None)),
 )
 """Of the tool `allocations_over_time`."""
 
@@ -155,7 +165,7 @@ _BUFFERS = Catalogue(
     integers("number", "Number", "", "Number of the buffer among those of the program."),
 )
 PIECES = _BUFFERS.typed(
-    *("name", "category", "size", _BUFFERS.column("source", "Source line that makes it.")),
+    *("name", "category", "size", _BUFFERS.column("source", "Source line that makes it.", of=_line)),
     _BUFFERS.column("framework_op", "Framework op of the instruction; of an argument its path."),
     *("shape", "first", "last", "freed_by", "scales", "why", "number"),
 )

@@ -11,8 +11,7 @@ from tpu_profile_plugin.run.catalogue.memory import RELATION
 from tpu_profile_plugin.run.figures.memory import host_allocations
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.run.relations.common import StepNumbers, each_host
-from tpu_profile_plugin.run.relations.relation import Relation
+from tpu_profile_plugin.run.relations.relation import Relation, StepNumbers, each_host
 from tpu_profile_plugin.tables.coded import same
 from tpu_profile_plugin.tables.table import Table
 

@@ -28,8 +28,7 @@ from tpu_profile_plugin.run.figures.budget import communication, device_steps, h
 from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.run.relations.common import each_host
-from tpu_profile_plugin.run.relations.relation import Relation
+from tpu_profile_plugin.run.relations.relation import Relation, each_host
 from tpu_profile_plugin.tables.coded import Coded, same
 from tpu_profile_plugin.tables.table import Table
 

@@ -1,4 +1,4 @@
-"""`events`: every recorded event, with its nesting, step, op and, on request, chosen stats."""
+"""`events`, every recorded event, and `derived_events`: what the trace viewer has besides, such as name scopes."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ from typing import Any
 import numpy as np
 
 from tpu_profile_plugin.analysis.attribution import EventOp, event_ops
-from tpu_profile_plugin.analysis.common.planes import ABSENT, PlaneExtras, grouping_line, nested, shown_names
+from tpu_profile_plugin.analysis.common.planes import ABSENT, ExtraLine, PlaneExtras, grouping_line, nested, shown_names
 from tpu_profile_plugin.analysis.common.rows import among
 from tpu_profile_plugin.analysis.common.stat_columns import stat_numbers, stat_texts
 from tpu_profile_plugin.analysis.summary.host_summary import has_root
 from tpu_profile_plugin.analysis.timeline.tracks import step_groups
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, Bools
-from tpu_profile_plugin.run.catalogue.events import RELATION
+from tpu_profile_plugin.run.catalogue.events import DERIVED, RELATION
 from tpu_profile_plugin.run.figures.programs import hlo_ops
-from tpu_profile_plugin.run.figures.summary import groups_of
+from tpu_profile_plugin.run.figures.summary import groups_of, preprocessed
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.run.relations.common import StepNumbers, each_host
 from tpu_profile_plugin.run.relations.event_choice import ALL, Choice
-from tpu_profile_plugin.run.relations.relation import Relation
-from tpu_profile_plugin.tables.coded import Coded, same
+from tpu_profile_plugin.run.relations.relation import Relation, StepNumbers, each_host
+from tpu_profile_plugin.tables.coded import Coded, joined, same
 from tpu_profile_plugin.tables.table import Column, Table
 
 MOST_ROWS = 1 << 21
@@ -154,4 +153,51 @@ EVENTS = Relation(
     "One row per recorded event: when it was, how it is nested, and the step and op that it belongs to.",
     RELATION,
     event_batches,
+)
+
+
+def _derived_batches(run: RunHosts) -> Iterator[Table]:
+    """A table per plane with derived events, host by host."""
+    number_steps = StepNumbers(run)
+    for host, _ in each_host(run, lambda host: host.space.decode()):
+        extras = preprocessed(host)
+        steps = step_groups(host.space, extras)
+        for plane, extra in zip(host.space.planes, extras.planes, strict=True):
+            lines = [line for line in extra.lines if len(line.begin_ps)]
+            if lines:
+                yield _derived(run.name, host, plane.name, lines, steps, number_steps)
+
+
+def _derived(
+    run: str, host: HostProfile, plane: str, lines: Sequence[ExtraLine], steps: I64, number_steps: StepNumbers
+) -> Table:
+    lengths = [len(line.begin_ps) for line in lines]
+    count = sum(lengths)
+    groups = [np.full(len(line.begin_ps), ABSENT) if line.group_id is None else line.group_id for line in lines]
+    step, group = step_columns(np.concatenate(groups).astype(np.int64, copy=False), steps)
+    return Table(
+        DERIVED,
+        [
+            same(run, count),
+            same(host.name, count),
+            same(plane, count),
+            Coded.of(np.repeat(np.arange(len(lines)), lengths), [line.name for line in lines], empty=False),
+            np.repeat(np.array([line.id for line in lines], np.int64), lengths),
+            joined(
+                [Coded.of(line.metadata, shown_names(line.names, line.display_names), empty=False) for line in lines]
+            ),
+            np.concatenate([line.begin_ps for line in lines]),
+            np.concatenate([line.duration_ps for line in lines]),
+            number_steps(host, step),
+            group,
+        ],
+        name="derived_events",
+    )
+
+
+DERIVED_EVENTS = Relation(
+    "derived_events",
+    "One row per event of the trace viewer that is derived from recorded ones, and that the table of events lacks.",
+    DERIVED,
+    _derived_batches,
 )

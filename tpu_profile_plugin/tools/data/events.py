@@ -9,7 +9,7 @@ from tpu_profile_plugin.run.catalogue.events import KEYS, LISTED, grouped
 from tpu_profile_plugin.run.relations.event_choice import Choice, checked_names
 from tpu_profile_plugin.run.relations.listed_events import Event, Group, host_groups, host_listing
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Table, attributes
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
@@ -53,32 +53,20 @@ def build(run: Run, query: Query) -> Table:
     return _event_table(events[first : first + count], sum(total for total, _ in listings))
 
 
-_TIMES = ("total", "self", "mean", "min", "max", "deviation")
-
-
 def _place(event: Event, order: str) -> tuple[int, int]:
     return {"begin": 0, "duration": -event.duration_ps, "self": -event.self_ps}[order], event.begin_ps
 
 
 def _event_table(shown: Sequence[tuple[str, Event]], total: int) -> Table:
-    events = [event for _, event in shown]
-    data = {
-        "host": [host for host, _ in shown],
-        **attributes(events, "plane", "line", "name", "stats"),
-        **attributes(events, begin="begin_ps", duration="duration_ps", self="self_ps"),
-    }
-    return Table(LISTED, data, {"total": str(total)})
+    table = Table.of_rows(LISTED, (event for _, event in shown), {"host": [host for host, _ in shown]})
+    return table.with_properties({"total": str(total)})
 
 
 def _group_table(by: Sequence[str], shown: Sequence[tuple[str, Group]], total: int) -> Table:
     groups = [group for _, group in shown]
-    data = {
-        "host": [host for host, _ in shown],
-        **{key: [group.key[i] for group in groups] for i, key in enumerate(by)},
-        **attributes(groups, "count", **{name: f"{name}_ps" for name in _TIMES}),
-        **{name: [group.quantiles_ps[i] for group in groups] for i, name in enumerate(("p50", "p90", "p99"))},
-    }
-    return Table(grouped(*by), data, {"total": str(total)})
+    keys = {key: [group.key[i] for group in groups] for i, key in enumerate(by)}
+    table = Table.of_rows(grouped(*by), groups, {**keys, "host": [host for host, _ in shown]})
+    return table.with_properties({"total": str(total)})
 
 
 def _keys(text: str) -> tuple[str, ...]:

@@ -12,11 +12,11 @@ from tpu_profile_plugin.analysis.ops.source_lines import NO_LOCATION
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.catalogue.memory import BLOCKS, PIECES
-from tpu_profile_plugin.run.figures.memory_over_time import Piece, host_memory_over_time
+from tpu_profile_plugin.run.figures.memory_over_time import host_memory_over_time
 from tpu_profile_plugin.run.figures.recorded_memory import RecordedOverTime, Stack, host_recorded_memory, line_of_ops
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
-from tpu_profile_plugin.tables.table import Table, attributes
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.common.hlo_modules import PARAMS, lacks_modules, requested_program
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
@@ -120,11 +120,11 @@ def _program(run: Run, query: Query) -> ProgramMemoryOverTime:
         lines=[_line(line, values) for line, values in found.lines],
         instant=found.instant,
         live_bytes=found.live_bytes,
-        live=_pieces(found.live),
+        live=Table.of_rows(PIECES, found.live),
         batch=found.batch,
         corners=found.corners,
         recompiled=RECOMPILED,
-        assumed=_pieces(found.assumed),
+        assumed=Table.of_rows(PIECES, found.assumed),
     )
 
 
@@ -144,12 +144,6 @@ def _line(line: Frame | None, values: I64) -> LineMemory:
     return LineMemory(file, function, number, label, values)
 
 
-def _pieces(pieces: Sequence[Piece]) -> Table:
-    names = [column.id for column in PIECES if column.id != "source"]
-    places = ["" if piece.line == NO_LOCATION else f"{piece.line[0]}:{piece.line[2]}" for piece in pieces]
-    return Table(PIECES, {**attributes(pieces, *names), "source": places})
-
-
 PROGRAM = Tool(
     id="memory_over_time",
     title="Memory over time",
@@ -165,9 +159,6 @@ PROGRAM = Tool(
     lacks=lacks_modules,
     offered=False,
 )
-
-
-_BLOCK_NAMES = tuple(column.id for column in BLOCKS if column.id != "source")
 
 
 @dataclass(frozen=True)
@@ -234,7 +225,7 @@ def _blocks(run: Run, found: RecordedOverTime) -> Table:
     lines = line_of_ops(run)
     sources = [lines.get(parse_op(block.op).name, "") for block in found.live]
     names = [shown_event(block.op) for block in found.live]
-    return Table(BLOCKS, {**attributes(found.live, *_BLOCK_NAMES), "op": names, "source": sources})
+    return Table.of_rows(BLOCKS, found.live, {"op": names, "source": sources})
 
 
 ALLOCATOR = Tool(

@@ -20,13 +20,13 @@ from tpu_profile_plugin.analysis.communication.run_collectives import RunCommuni
 from tpu_profile_plugin.analysis.devices.across_hosts import sum_by_step
 from tpu_profile_plugin.analysis.devices.collectives import FirstWait
 from tpu_profile_plugin.analysis.devices.model import WAIT, device_names
-from tpu_profile_plugin.run.catalogue.communication import CLOCKS, COLLECTIVES, LAUNCHES, RANKS
+from tpu_profile_plugin.run.catalogue.communication import CLOCKS, COLLECTIVES, LAUNCHES, RANKS, hidden_percent
 from tpu_profile_plugin.run.facts import lacks_communication
 from tpu_profile_plugin.run.figures.budget import budget, communication, run_budget, run_communication
 from tpu_profile_plugin.run.figures.programs import programs_of
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
-from tpu_profile_plugin.tables.table import Table, attributes
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import duration
@@ -232,18 +232,11 @@ def _ops(comm: RunCommunication, names: Sequence[str], hosts: Sequence[str], pro
         gigabytes_per_second(None if size is None else size * one.instances, one.latency_ps)
         for one, size in zip(sums, sizes, strict=True)
     ]
-    return Table(
+    return Table.of_rows(
         COLLECTIVES,
+        sums,
         {
-            "op": [one.key.name for one in sums],
-            "kind": [one.key.kind for one in sums],
             "ranks": [n or None for n in ranks],
-            **attributes(
-                sums,
-                *("count", "total_ps", "exposed_ps", "own_exposed_ps", "stall_ps", "wait_ps", "most_wait_ps"),
-                *("begin_ps", "end_ps"),
-            ),
-            "hidden_percent": [_hidden(one.exposed_ps, one.total_ps) for one in sums],
             "last": [names[one.last] if one.last >= 0 else "" for one in sums],
             "bytes": sizes,
             "algorithm_gbps": rates,
@@ -257,16 +250,12 @@ def _ops(comm: RunCommunication, names: Sequence[str], hosts: Sequence[str], pro
     )
 
 
-def _hidden(exposed_ps: int, total_ps: int) -> float | None:
-    return 100 * (1 - exposed_ps / total_ps) if total_ps else None
-
-
 def _steps(comm: RunCommunication) -> list[CommunicationStep]:
     under_way, exposed = comm.communication_ps.sum(axis=1).tolist(), comm.exposed_ps.sum(axis=1).tolist()
     begin = comm.begin_ps[:, 0].tolist() if len(comm.number) else []
     steps = zip(comm.number.tolist(), comm.names, begin, under_way, exposed, strict=True)
     return [
-        CommunicationStep(number, name or str(number), begin_ps, ps, exposed_ps, _hidden(exposed_ps, ps))
+        CommunicationStep(number, name or str(number), begin_ps, ps, exposed_ps, hidden_percent(exposed_ps, ps))
         for number, name, begin_ps, ps, exposed_ps in steps
     ]
 
@@ -300,30 +289,14 @@ def _clocks(
         (name, hosts[device.host], clock) for device, name, clock in zip(comm.devices, names, of_devices, strict=True)
     ]
     known = [(name, reference, one) for name, reference, one in compared if one is not None]
-    return Table(
-        CLOCKS,
-        {
-            "clock": [name for name, _, _ in known],
-            "reference": [reference for _, reference, _ in known],
-            **attributes((one for _, _, one in known), "offset_ps", "spread_ps", "pairs", "violations"),
-        },
-    )
+    places = {"clock": [name for name, _, _ in known], "reference": [reference for _, reference, _ in known]}
+    return Table.of_rows(CLOCKS, (one for _, _, one in known), places)
 
 
 def _launches(comm: RunCommunication, parts: Sequence[HostCommunication], names: Sequence[str]) -> Table:
     of_devices = [one for host in comm.hosts for one in parts[host].launches]
     known = [(name, one) for name, one in zip(names, of_devices, strict=True) if one is not None]
-    launches = [one for _, one in known]
-    return Table(
-        LAUNCHES,
-        {
-            "device": [name for name, _ in known],
-            **attributes(launches, "launches", "per_step", "delay_ps", "late_delay_ps", "call_ps"),
-            **attributes(launches, "most_queued", "mean_queued", "tiny"),
-            "launch_bound_percent": [100 * one.starved_ps / one.step_ps if one.step_ps else None for one in launches],
-            "tiny_percent": [100 * one.tiny / one.launches for one in launches],
-        },
-    )
+    return Table.of_rows(LAUNCHES, (one for _, one in known), {"device": [name for name, _ in known]})
 
 
 TOOL = Tool(
