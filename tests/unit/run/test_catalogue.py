@@ -53,14 +53,12 @@ def test_tables_can_be_pickled() -> None:
 
 def _declared(room: str) -> Iterator[tuple[str, str]]:
     """Places in a room of the package where a column is declared, with its id."""
+    kinds = ("Column", "texts", "numbers", "integers", "flags")
     for path in sorted((PACKAGE / room).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
-                first = node.args[0]
-                if node.func.id in ("Column", "texts", "numbers", "integers", "flags") and isinstance(
-                    first, ast.Constant
-                ):
-                    yield f"{path.relative_to(PACKAGE)}:{node.lineno}", first.value
+            match node:
+                case ast.Call(func=ast.Name(id=kind), args=[ast.Constant(value=id_), *_]) if kind in kinds:
+                    yield f"{path.relative_to(PACKAGE)}:{node.lineno}", str(id_)
 
 
 @pytest.mark.parametrize("room", ["run/relations", "run/figures", "answers", "export", "sql", "report", "agents"])

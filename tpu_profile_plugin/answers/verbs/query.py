@@ -10,10 +10,10 @@ import numpy as np
 from tpu_profile_plugin.answers.answer import Answer, Link, Next, sent_id
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import BadRequest, NotFound, QueryFailed, QueryRefused, QueryStopped
+from tpu_profile_plugin.run.catalogue.runs import NUMBER_OF_ROW
 from tpu_profile_plugin.sql import Limits
-from tpu_profile_plugin.tables.table import Table, texts
+from tpu_profile_plugin.tables.table import Table
 
-_ID = texts("id", "Row", "Number of the row, from 1.")
 _COLUMNS = 60
 _MOST_IN_ADDRESS = 6_000
 _SECONDS = 60.0
@@ -83,7 +83,7 @@ def _numbered(table: Table) -> Table:
         taken.add(sent_id(id_))
         columns.append(replace(column, id=id_))
     numbers = np.char.mod("%d", np.arange(1, len(table) + 1))
-    return Table((_ID, *columns), [numbers, *table.data], name="rows")
+    return Table((NUMBER_OF_ROW, *columns), [numbers, *table.data], name="rows")
 
 
 def _further(statement: str) -> tuple[Next, ...]:

@@ -27,6 +27,8 @@ SQL = (
     texts("meaning", "Meaning", "What the values say."),
 )
 """Of the tool `query`."""
+NUMBER_OF_ROW = texts("id", "Row", "Number of the row, from 1.")
+"""The first column of the verb `query`."""
 RUNS = (
     texts("id", "Run", "Name of the run, for the argument run."),
     texts("hosts", "Hosts", "Names of its hosts."),
