@@ -45,13 +45,6 @@ def main_thread(names: Sequence[str], events: Sequence[int]) -> int | None:
     return None
 
 
-def self_times(plane: Plane, line: int) -> I64:
-    """int64[n]: ps of each event of a line without the events that it encloses."""
-    events = plane.lines.events_of(line)
-    whole = np.array([0, events.stop - events.start], np.int64)
-    return _native.nested_times(whole, plane.events.begin_ps[events], plane.events.duration_ps[events])[0]
-
-
 _DEVICE, _HOST = "/device:", "/host:"
 _AROUND_OPS = (MODULES, SPARSE_MODULES, ASYNC_OPS)
 """Lines of devices that are busy whatever the ops do."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.op_names import searcher
 from tpu_profile_plugin.analysis.common.stat_columns import RecordedKinds, recorded_kinds
-from tpu_profile_plugin.columns import Plane
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.errors import BadRequest, NotFound
 from tpu_profile_plugin.run.host import HostProfile, per_host
@@ -47,6 +47,14 @@ class Choice:
     def has_plane(self, name: str) -> bool:
         """Whether events of the plane may be wanted."""
         return self.planes is None or bool(_matcher(self.planes)(name))
+
+    def planes_of(self, space: XSpace) -> Iterator[tuple[Plane, I64 | None]]:
+        """The planes with wanted events, and which events these are: rows, ascending; None for all."""
+        for plane in space.planes:
+            if len(plane.events) and self.has_plane(plane.name):
+                rows = self.rows(plane)
+                if rows is None or len(rows):
+                    yield plane, rows
 
     def rows(self, plane: Plane) -> I64 | None:
         """The wanted events of a plane, ascending; None for all."""

@@ -43,12 +43,7 @@ def _of_host(run: str, host: HostProfile, choice: Choice, number_steps: StepNumb
     space = host.space
     extras = groups_of(host) if _has_groups(space) else None
     steps = None if extras is None else step_groups(space, extras)
-    for plane in space.planes:
-        if not len(plane.events) or not choice.has_plane(plane.name):
-            continue
-        rows = choice.rows(plane)
-        if rows is not None and not len(rows):
-            continue
+    for plane, rows in choice.planes_of(space):
         data = _columns(run, host, plane, None if extras is None else extras.planes[plane.index], steps)
         data[_STEP] = number_steps(host, data[_STEP])
         data += [_stat(host, plane, column) for column in choice.stats]
@@ -82,8 +77,8 @@ def _columns(run: str, host: HostProfile, plane: Plane, extras: PlaneExtras | No
         same(run, count),
         same(host.name, count),
         same(plane.name, count),
-        *_lines(plane),
-        Coded.of(events.metadata, names, empty=False),
+        *lines_of(plane),
+        names_of(plane),
         Coded.of(events.metadata, full),
         events.begin_ps,
         events.duration_ps,
@@ -94,11 +89,18 @@ def _columns(run: str, host: HostProfile, plane: Plane, extras: PlaneExtras | No
     ]
 
 
-def _lines(plane: Plane) -> tuple[Coded, I64]:
+def lines_of(plane: Plane) -> tuple[Coded, I64]:
+    """Columns `line` and `line_id`."""
     lengths = np.diff(plane.lines.event_start)
     names = shown_names(plane.lines.name, plane.lines.display_name)
     codes = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
     return Coded.of(codes, names, empty=False), np.repeat(plane.lines.id, lengths)
+
+
+def names_of(plane: Plane) -> Coded:
+    """Column `name`."""
+    meta = plane.event_metadata
+    return Coded.of(plane.events.metadata, shown_names(meta.names, meta.display_names), empty=False)
 
 
 def step_columns(group: I64, steps: I64) -> tuple[Any, Any]:

@@ -1,21 +1,22 @@
-"""Events of a profile by plane, line, name, time and duration: one by one, in groups, or what ran in a window."""
+"""Queries of the relation `events`: chosen events one by one or in groups, of which each host sends only its part."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tpu_profile_plugin.analysis.common.planes import shown_names
-from tpu_profile_plugin.analysis.timeline.listing import self_times
+from tpu_profile_plugin.analysis.common.planes import nested
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.columns.stats import items
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.relations.event_choice import Choice
+from tpu_profile_plugin.run.relations.events import lines_of, names_of
+from tpu_profile_plugin.tables.coded import Coded
 
 QUANTILES = (0.5, 0.9, 0.99)
 
@@ -50,14 +51,28 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The wanted events of a plane: rows of its event table, names of lines and events, self times."""
+    """The wanted events of a plane: rows of its event table, and their cells in columns of the relation `events`."""
 
     plane: Plane
     rows: I64
-    line: I64
-    lines: Sequence[str]
-    names: Sequence[str]
+    line: Coded
+    name: Coded
+    begin_ps: I64
+    duration_ps: I64
     self_ps: I64
+
+
+def _parts(space: XSpace, choice: Choice) -> Iterator[_Part]:
+    for plane, chosen in choice.planes_of(space):
+        events, rows = plane.events, np.arange(len(plane.events)) if chosen is None else chosen
+        columns: tuple[Any, ...] = (
+            lines_of(plane)[0],
+            names_of(plane),
+            events.begin_ps,
+            events.duration_ps,
+            nested(plane)[0],
+        )
+        yield _Part(plane, rows, *(column[rows] for column in columns))
 
 
 @per_host()
@@ -73,13 +88,8 @@ def host_listing(
     parts = list(_parts(host.space, choice))
     if not parts:
         return 0, ()
-    begin = np.concatenate([part.plane.events.begin_ps[part.rows] for part in parts])
-    sort_key = {
-        "begin": begin,
-        "duration": -np.concatenate([part.plane.events.duration_ps[part.rows] for part in parts]),
-        "self": -np.concatenate([part.self_ps for part in parts]),
-    }[order]
-    chosen = np.lexsort((begin, sort_key))[:count]
+    begin, times = (np.concatenate([getattr(part, f"{name}_ps") for part in parts]) for name in ("begin", order))
+    chosen = np.lexsort((begin, begin if order == "begin" else -times))[:count]
     starts = np.cumsum([0, *(len(part.rows) for part in parts)])
     places = zip(chosen.tolist(), (np.searchsorted(starts, chosen, side="right") - 1).tolist(), strict=True)
     return len(begin), tuple(
@@ -93,39 +103,18 @@ def host_groups(host: HostProfile, choice: Choice, by: Sequence[str]) -> tuple[G
     numbers: dict[tuple[str, ...], int] = {}
     codes, lengths, self_times = [], [], []
     for part in _parts(host.space, choice):
-        names = len(part.names)
-        kinds = part.line * names + part.plane.events.metadata[part.rows]
-        used, inverse = np.unique(kinds, return_inverse=True)
-        places = ((part.lines[kind // names], part.names[kind % names]) for kind in used.tolist())
+        names = len(part.name.texts)
+        used, inverse = np.unique(part.line.codes * np.int64(names) + part.name.codes, return_inverse=True)
+        places = ((part.line.texts[kind // names], part.name.texts[kind % names]) for kind in used.tolist())
         facts = ({"plane": part.plane.name, "line": line, "name": name} for line, name in places)
         of_kind = [numbers.setdefault(tuple(fact[key] for key in by), len(numbers)) for fact in facts]
         codes.append(np.array(of_kind, np.int64)[inverse.reshape(-1)])
-        lengths.append(part.plane.events.duration_ps[part.rows])
+        lengths.append(part.duration_ps)
         self_times.append(part.self_ps)
     if not codes:
         return ()
     groups = _groups(list(numbers), np.concatenate(codes), np.concatenate(lengths), np.concatenate(self_times))
     return tuple(sorted(groups, key=lambda group: (-group.total_ps, group.key)))
-
-
-def _parts(space: XSpace, choice: Choice) -> Iterator[_Part]:
-    for plane in space.planes:
-        if not len(plane.events) or not choice.has_plane(plane.name):
-            continue
-        chosen = choice.rows(plane)
-        rows = np.arange(len(plane.events)) if chosen is None else chosen
-        if len(rows):
-            lines, meta = plane.lines, plane.event_metadata
-            names = shown_names(meta.names, meta.display_names)
-            starts = np.searchsorted(rows, lines.event_start)
-            line = np.repeat(np.arange(len(lines.name)), np.diff(starts))
-            self_ps = [
-                self_times(plane, number)[rows[first:end] - lines.event_start[number]]
-                for number, (first, end) in enumerate(itertools.pairwise(starts.tolist()))
-                if first < end
-            ]
-            shown = shown_names(lines.name, lines.display_name)
-            yield _Part(plane, rows, line, shown, names, np.concatenate(self_ps))
 
 
 def _event(space: XSpace, part: _Part, index: int, stats: bool) -> Event:
@@ -139,8 +128,8 @@ def _event(space: XSpace, part: _Part, index: int, stats: bool) -> Event:
         for name, _, value in [*shared, *items(space, plane, plane.events.stats, row)]:
             facts[name] = f"{len(value)} bytes" if isinstance(value, bytes) else value
     text = "; ".join(f"{name}={value}" for name, value in facts.items())
-    times = int(plane.events.begin_ps[row]), int(plane.events.duration_ps[row]), int(part.self_ps[index])
-    return Event(plane.name, part.lines[part.line[index]], part.names[metadata], *times, text)
+    times = int(part.begin_ps[index]), int(part.duration_ps[index]), int(part.self_ps[index])
+    return Event(plane.name, str(part.line[index]), str(part.name[index]), *times, text)
 
 
 def _groups(keys: Sequence[tuple[str, ...]], code: I64, length: I64, self_time: I64) -> Iterator[Group]:
