@@ -33,9 +33,8 @@ def started(root: Path, home: Path, executor: str = "threads"):
     try:
         yield board
     finally:
-        results = board.plugin.server.results()
-        results._disk.flush()
-        results._summaries.flush()
+        board.plugin.server.results()._disk.flush()
+        board.plugin.server.source().kept.flush()
         board.plugin.server.close()
 
 
@@ -81,7 +80,7 @@ def test_programs_are_not_read_again_for_the_details_of_ops(tmp_path, opened):
     write(root, {f"train/{SESSION}/w{i}.xplane.pb": FUSED for i in range(3)})
     with started(root, tmp_path / "home") as board:
         first = ask(board, "op_profile").data
-        spaces = [entry.values.get(_METADATA) for entry in board.plugin.server.results()._cache._entries.values()]
+        spaces = [entry.values.get(_METADATA) for entry in board.plugin.server.source().cache._entries.values()]
         assert sum(space is not None for space in spaces) == 1, "those of the first host only stay in memory"
     assert b'"name":"n"' in first, "the instruction in the fusion"
     forget_answers(tmp_path / "home")
@@ -137,7 +136,7 @@ def test_what_workers_computed_is_kept_as_well(logdir, tmp_path, opened):
     opened.clear()
     with started(logdir, tmp_path / "home", "processes") as board:
         assert ask(board, "overview_page").data == first
-        assert board.plugin.server.results()._executor._workers.alive == 0, "no worker was started"
+        assert board.plugin.server._executor._workers.alive == 0, "no worker was started"
     assert opened == []
 
 

@@ -135,7 +135,7 @@ def scheduler(tmp_path_factory):
 def test_a_dask_cluster_gives_the_same_bytes(many, tmp_path, on_threads, scheduler):
     with board_on(many, tmp_path, "--profile_executor", scheduler) as board:
         assert answers(board) == on_threads
-        entries = board.plugin.server.results()._cache._entries.values()
+        entries = board.plugin.server.source().cache._entries.values()
         planes = [plane for entry in entries if _SPACE in entry.values for plane in entry.values[_SPACE].planes]
         assert not [plane.name for plane in planes if plane.decoded], "the server itself decodes metadata at most"
 

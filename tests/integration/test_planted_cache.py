@@ -45,9 +45,8 @@ def ask(logs: Path, cache: Path):
     board = Board(logs, cache.parent, "--profile_cache_dir", str(cache))
     try:
         found = board.get("data", **QUERY)
-        results = board.plugin.server.results()
-        results._disk.flush()
-        results._summaries.flush()
+        board.plugin.server.results()._disk.flush()
+        board.plugin.server.source().kept.flush()
         return found, [path for path in (cache / "results").glob("*/*") if path.is_file()]
     finally:
         board.plugin.server.close()

@@ -164,6 +164,14 @@ class HostProfile:
         """Drops the columns and all that is derived from them; results of per-host steps stay."""
         self._cache.discard(self._identity)
 
+    def withdraw(self) -> None:
+        """Drops everything that was made of the file, because it changed while it was read."""
+        for identity in (self._file.identity, as_recorded(self._file.identity)):
+            self._cache.discard(identity)
+            self._cache.discard(("per_host", identity))
+            if self.kept is not None:
+                self.kept.withdraw(identity)
+
     def forget(self, *names: str) -> None:
         """Drops the values derived under these keys, and under tuples that begin with one of them."""
         self._cache.forget(self._identity, *names)
@@ -343,6 +351,9 @@ class KeptResults(Protocol):
 
     def put(self, identity: Hashable, step: PerHost[Any], value: Any) -> None:
         """Keeps a result if possible; called from several threads."""
+
+    def withdraw(self, identity: Hashable) -> None:
+        """Deletes all results of a file."""
 
 
 class HostExecutor(Protocol):

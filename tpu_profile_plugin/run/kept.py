@@ -9,14 +9,11 @@ import threading
 from collections.abc import Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tpu_profile_plugin.cache.codec import Codec, NotStorable
 from tpu_profile_plugin.cache.files import FileCache, build_identity
 from tpu_profile_plugin.run.host import PerHost
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.run.facts import RunFacts
 
 _LOG = logging.getLogger("tpu_profile_plugin")
 _FORMAT = 1
@@ -46,15 +43,6 @@ class Summaries:
     def put(self, identity: Hashable, step: PerHost[Any], value: Any) -> None:
         """Writes a result in the background; one that cannot be stored and failures are logged only."""
         self._submit(_key(identity, _step(step)), value)
-
-    def facts(self, identity: Hashable) -> RunFacts:
-        """The facts of a file; raises KeyError."""
-        facts: RunFacts = self._read(_key(identity, ["facts"]))
-        return facts
-
-    def put_facts(self, identity: Hashable, facts: RunFacts) -> None:
-        """Writes the facts of a file in the background."""
-        self._submit(_key(identity, ["facts"]), facts)
 
     def withdraw(self, identity: Hashable) -> None:
         """Deletes all results of a file that changed while it was read, pending ones included."""

@@ -33,9 +33,9 @@ from tpu_profile_plugin.server.results import Results
 from tpu_profile_plugin.server.sources import SourceRoutes
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.cache.profiles import ProfileCache
-    from tpu_profile_plugin.run.kept import Summaries
+    from tpu_profile_plugin.run.run import Source
     from tpu_profile_plugin.sql.table_files import TableFiles
+    from tpu_profile_plugin.workers.executor import Executor
 
 _LOG = logging.getLogger("tpu_profile_plugin")
 
@@ -58,11 +58,12 @@ class Server:
         copies = ContentCache(self._private("content") if remote else None, options.remote_bytes)
         self.logdir = logdir or Logdir(options.logdir, limit_s=options.scan_limit_s, cache=copies)
         allowed = AllowedRoots(options.allowed_roots, copies)
-        self._catalog = Catalog(self.logdir, allowed, self.columns, copies.location, self.summaries)
+        self._catalog = Catalog(self.logdir, allowed, self.source)
+        self._copies = copies.location
         self._creating = threading.RLock()
-        self._columns: ProfileCache | None = None
+        self._source: Source | None = None
+        self._executor: Executor | None = None
         self._results: Results | None = None
-        self._summaries: Summaries | None = None
         self._tables: TableFiles | None = None
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._assets = assets or Assets()
@@ -71,7 +72,7 @@ class Server:
         self.reports = ReportRoutes({name: getattr(self._routes, name) for name in reading})
         self._capture = CaptureRoutes(options)
         self._sources = SourceRoutes(options.source_root)
-        self._sql = QueryRoutes(Guard(options.server_names), self._catalog, self.results, self._table_files)
+        self._sql = QueryRoutes(Guard(options.server_names), self._catalog, self._table_files)
         self._queue = JobQueue(self._routes.page)
         self._ahead = AheadRoutes(Guard(options.server_names), self._catalog, self._queue)
         self._newest = NewestSession(options.warm_bytes, self.logdir.newest) if options.warm_bytes else None
@@ -84,40 +85,34 @@ class Server:
         load_tools()
         with self._creating:
             if self._results is None:
-                from tpu_profile_plugin.workers.executor import Executor
-
-                executor = Executor(self._options.executor, workers=self._options.workers)
-                memory = MemoryStore(self._options.results_bytes)
-                self._results = Results(self.columns(), memory, self._disk(), executor, self.summaries())
+                directory = self._private("results") if self._options.disk_bytes else None
+                disk = None if directory is None else DiskStore(directory, self._options.disk_bytes)
+                self._results = Results(self._catalog, MemoryStore(self._options.results_bytes), disk)
             return self._results
 
-    def columns(self) -> ProfileCache:
-        """Decoded profiles; created on first use, as the results."""
+    def source(self) -> Source:
+        """Decoded profiles, results per host on disk and where hosts are read, for all runs; created on first use."""
+        load_tools()
         with self._creating:
-            if self._columns is None:
+            if self._source is None:
                 from tpu_profile_plugin.cache.profiles import ProfileCache
-
-                self._columns = ProfileCache(self._options.columns_bytes)
-            return self._columns
-
-    def summaries(self) -> Summaries | None:
-        """Summaries of hosts on disk; None when the disk cache is off. Created on first use, as the results."""
-        directory = self._private("summaries")
-        if directory is None or self._options.disk_bytes == 0:
-            return None
-        with self._creating:
-            if self._summaries is None:
                 from tpu_profile_plugin.run.kept import Summaries
+                from tpu_profile_plugin.run.run import Source
+                from tpu_profile_plugin.workers.executor import Executor
 
-                self._summaries = Summaries(directory, self._options.disk_bytes)
-            return self._summaries
+                directory = self._private("summaries") if self._options.disk_bytes else None
+                kept = None if directory is None else Summaries(directory, self._options.disk_bytes)
+                self._executor = Executor(self._options.executor, workers=self._options.workers)
+                columns = ProfileCache(self._options.columns_bytes)
+                self._source = Source(self.logdir.read, columns, self._executor.choose, kept, copies=self._copies)
+            return self._source
 
     def close(self) -> None:
         """Ends worker processes and queries; they also end with the server, and when idle."""
         self._sql.queries.close()
         with self._creating:
-            if self._results is not None:
-                self._results.close()
+            if self._executor is not None:
+                self._executor.close()
             if self._temporary is not None:
                 self._temporary.cleanup()
                 self._tables = self._temporary = None
@@ -203,12 +198,6 @@ class Server:
             return answer
 
         return handle
-
-    def _disk(self) -> DiskStore | None:
-        directory = self._private("results")
-        if directory is None or self._options.disk_bytes == 0:
-            return None
-        return DiskStore(directory, self._options.disk_bytes)
 
     def _table_files(self) -> TableFiles:
         """Where SQL finds the tables of runs; without a disk cache a directory that ends with the server."""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.cache.memory import LruCache, size_of
 from tpu_profile_plugin.errors import EMPTY_FILE, BadRequest, CorruptProfile, NotFound, ProfileError
 from tpu_profile_plugin.logdir import AllowedRoots, HostFile, Logdir, Problem, RunFiles
 from tpu_profile_plugin.logdir.files import Files, file_changed, mapping_faults, read_host
@@ -20,15 +16,13 @@ from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.system.process import available_cores
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.cache.profiles import ProfileCache
     from tpu_profile_plugin.run.facts import RunFacts
-    from tpu_profile_plugin.run.kept import Summaries
+    from tpu_profile_plugin.run.hosts import OnProgress
+    from tpu_profile_plugin.run.run import Run, Source
     from tpu_profile_plugin.tools.tool import HostChoice
 
 ALL_HOSTS = "ALL_HOSTS"
 
-_FACTS_BYTES = 8 << 20
-"""Facts of files in memory: some kilobytes per file, more with thousands of HLO modules."""
 _MAX_THREADS = 4
 _MOST_RELATED = 50
 
@@ -41,14 +35,12 @@ class LocatedRun:
 
     Attributes:
       address: the address for opening its filesystem in another process, "" for local files; None: impossible.
-      copies: `ContentCache.location` for another process; None: no cache.
     """
 
     run: RunFiles
     read: Reader
     relist: Callable[[], RunFiles]
     address: str | None = None
-    copies: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -63,10 +55,6 @@ class InspectedRun:
     losses: tuple[Problem, ...] = ()
 
 
-def _size(identity: Hashable, facts: Any) -> int:
-    return size_of((identity, facts))
-
-
 class Catalog:
     """The runs of the logdir and, where allowed, outside of it."""
 
@@ -74,18 +62,12 @@ class Catalog:
         self,
         logdir: Logdir | SingleRun,
         allowed: AllowedRoots,
-        columns: Callable[[], ProfileCache],
-        copies: tuple[str, int] | None = None,
-        summaries: Callable[[], Summaries | None] = lambda: None,
+        source: Callable[[], Source],
     ) -> None:
-        """`summaries` keeps the facts of runs with several hosts across processes; None: not kept."""
+        """`source`: caches and executor that all runs share."""
         self.logdir = logdir
-        self._columns = columns
-        self._summaries = summaries
-        self._copies = copies
+        self._source = source
         self._allowed = allowed
-        self._lock = threading.Lock()
-        self._facts: LruCache[Any] = LruCache(_FACTS_BYTES, _size)
 
     def names(self, place: Place) -> list[str]:
         """The names of the runs of the logdir or outside of it, descending."""
@@ -122,27 +104,57 @@ class Catalog:
             run = self.logdir.run(place.run.rstrip("/"))
         outside = place.session or place.below
         address = self.logdir.address if outside is None else address_of(outside)
-        return LocatedRun(run, read, lambda: self.locate(place).run, address, self._copies)
+        return LocatedRun(run, read, lambda: self.locate(place).run, address)
+
+    def open(self, located: LocatedRun, hosts: Sequence[HostFile], done: OnProgress | None = None) -> Run:
+        """A run with these hosts; nothing is read yet. `done`: see `RunHosts.on_progress`."""
+        load_tools()
+        from tpu_profile_plugin.run.hosts import ignore_progress
+        from tpu_profile_plugin.run.run import Run
+
+        source = replace(self._source(), read=located.read, address=located.address)
+        return Run.of(located.run.name, hosts, source, done or ignore_progress, located.run.problems_of(hosts))
+
+    def outdated(self, located: LocatedRun, hosts: Sequence[HostFile], faults: int) -> list[HostFile]:
+        """The files that changed since they were listed; drops what was read of them.
+
+        All of them if a mapped file was cut since `mapping_faults` were `faults`, or the run can no longer be listed.
+        """
+        try:
+            now = {file.identity for file in located.relist().hosts} if mapping_faults() == faults else set()
+        except (ProfileError, OSError):
+            now = set()
+        changed = [file for file in hosts if file.identity not in now]
+        for file, profile in zip(hosts, self.open(located, hosts).profiles, strict=True) if changed else ():
+            if file in changed:
+                profile.withdraw()
+        return changed
 
     def inspect(self, located: LocatedRun) -> InspectedRun:
         """Reads the facts of every file of the run; facts of unchanged files are cached."""
         load_tools()
-        from tpu_profile_plugin.run.facts import combine_facts
-        from tpu_profile_plugin.run.host import HostProfile, losses_in
+        from tpu_profile_plugin.run.facts import combine_facts, host_facts
+        from tpu_profile_plugin.run.host import LocalThreads, losses_in
 
+        problems = {file.name: file.problem for file in located.run.hosts if file.problem is not None}
+        files = [file for file in located.run.hosts if file.problem is None or file.problem.code == EMPTY_FILE]
+        faults = mapping_faults()
+        # Starting other processes would take longer; remote files and formats that are converted take long to read.
+        threads = LocalThreads(_MAX_THREADS if located.address else min(_MAX_THREADS, available_cores()))
+        run = replace(self.open(located, files), executor=lambda _: threads)
+        known = all(host.has(host_facts) for host in run.profiles)
+        facts = run.examine_hosts(host_facts)
+        outdated = [] if known else self.outdated(located, files, faults)
         valid: list[RunFacts] = []
         damages: list[Problem] = []
-        problems = {file.name: file.problem for file in located.run.hosts if file.problem is not None}
-        readable = [file for file in located.run.hosts if file.problem is None or file.problem.code == EMPTY_FILE]
-        before = mapping_faults()
-        results = self._facts_of_all(located, readable)
-        for file, facts in zip(readable, self._remember(located, readable, results, before), strict=True):
-            if isinstance(facts, Problem):
-                problems[file.name] = facts
+        for file, host, found in zip(files, run.profiles, facts, strict=True):
+            if not isinstance(found, Problem):
+                valid.append(found)
+                damages += dict.fromkeys((*losses_in([found], file), *host.losses))
+            elif found.code == CorruptProfile.code and file in outdated:
+                problems[file.name] = Problem.of(file_changed(file.name), file.name, file.host)
             else:
-                valid.append(facts)
-                read = HostProfile(file, 0, located.read, self._columns())
-                damages += dict.fromkeys((*losses_in([facts], file), *read.losses))
+                problems[file.name] = found
         about_run = [one for one in located.run.problems if one.file is None or one.file not in problems]
         return InspectedRun(combine_facts(valid), problems, (*about_run, *problems.values(), *damages))
 
@@ -166,68 +178,6 @@ class Catalog:
     def _facts_of_first(self, located: LocatedRun) -> RunFacts:
         """The facts of the first host, with the programs of all hosts of most runs."""
         return self.inspect(replace(located, run=replace(located.run, hosts=located.run.hosts[:1]))).facts
-
-    def _facts_of_all(self, located: LocatedRun, files: Sequence[HostFile]) -> list[Any]:
-        """The facts of each file, read in parallel: remote files take long, and so do formats that are converted."""
-        threads = _MAX_THREADS if located.address else min(_MAX_THREADS, available_cores())
-        if threads < 2 or len(files) < 2:
-            return [self._facts_of(located, file) for file in files]
-        with ThreadPoolExecutor(threads, "profile-inspect") as pool:
-            return list(pool.map(lambda file: self._facts_of(located, file), files))
-
-    def _facts_of(self, located: LocatedRun, file: HostFile) -> Any:
-        """The facts of one file, or the Problem that prevented reading it."""
-        with self._lock:
-            known = self._facts.get(file.identity)
-            if known is not None:
-                return known
-        kept = self._kept(located)
-        if kept is not None:
-            with contextlib.suppress(KeyError):
-                facts: Any = kept.facts(file.identity)
-                with self._lock:
-                    self._facts.put(file.identity, facts)
-                return facts
-        from tpu_profile_plugin.run.facts import file_facts
-
-        try:
-            columns, of_file = self._columns(), (file.identity, lambda: located.read(file), file.name)
-            facts = file_facts(file.host, columns.content(*of_file), columns.lazy(*of_file))
-        except ProfileError as error:
-            facts = Problem.of(error, file.name, file.host)
-        return facts
-
-    def _kept(self, located: LocatedRun) -> Summaries | None:
-        return self._summaries() if len(located.run.hosts) > 1 else None
-
-    def _remember(
-        self, located: LocatedRun, files: Sequence[HostFile], results: Sequence[Any], before: int
-    ) -> list[Any]:
-        """Caches facts of files that did not change; for others, a corruption is reported as a change instead."""
-        with self._lock:
-            new = [file for file in files if file.identity not in self._facts]
-        if not new:
-            return list(results)
-        try:
-            now = {file.identity for file in located.relist().hosts} if mapping_faults() == before else set()
-        except (ProfileError, OSError):
-            now = set()
-        checked = []
-        kept = self._kept(located)
-        with self._lock:
-            for file, facts in zip(files, results, strict=True):
-                broken = isinstance(facts, Problem) and facts.code == CorruptProfile.code
-                if file.identity in self._facts or (isinstance(facts, Problem) and not broken):
-                    checked.append(facts)  # other problems may disappear although the file stays the same
-                elif file.identity in now:
-                    self._facts.put(file.identity, facts)
-                    checked.append(facts)
-                    if kept is not None and not broken:
-                        kept.put_facts(file.identity, facts)
-                else:
-                    error = file_changed(file.name)
-                    checked.append(Problem.of(error, file.name, file.host) if broken else facts)
-        return checked
 
 
 def _reader(files: Files) -> Reader:

@@ -22,7 +22,6 @@ from tpu_profile_plugin.server.http.answer import JSON, NEVER, Answer, json_answ
 from tpu_profile_plugin.server.http.guard import Guard
 from tpu_profile_plugin.server.http.query import Place, Query
 from tpu_profile_plugin.server.loading import load_tools
-from tpu_profile_plugin.server.results import Results
 from tpu_profile_plugin.units import MIB
 
 if TYPE_CHECKING:
@@ -198,13 +197,10 @@ _TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.p
 class QueryRoutes:
     """The handlers. A statement only reads, but takes time: it comes by POST, from this server's pages or programs."""
 
-    def __init__(
-        self, guard: Guard, catalog: Catalog, results: Callable[[], Results], files: Callable[[], TableFiles]
-    ) -> None:
+    def __init__(self, guard: Guard, catalog: Catalog, files: Callable[[], TableFiles]) -> None:
         """`files`: where the tables of runs are kept."""
         self._guard = guard
         self._catalog = catalog
-        self._results = results
         self._files = files
         self.queries = Queries()
 
@@ -296,12 +292,11 @@ class QueryRoutes:
             raise BadRequest("'runs' must be a pattern such as \"*\", or a list of names.", parameter="runs")
         if len(names) > MOST_RUNS:
             raise BadRequest(f"A query reads {MOST_RUNS} runs at most, not {len(names)}.", parameter="runs")
-        results = self._results()
         located = [self._catalog.locate(Place(name, below=place.below)) for name in names]
         if not isinstance(wanted, str):
             for one in located:
                 all_hosts(one.run)  # raises NoData
-        return [results.run(one) for one in located]
+        return [self._catalog.open(one, one.run.hosts) for one in located]
 
 
 def _exact(table: Table) -> Table:

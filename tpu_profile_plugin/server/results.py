@@ -17,17 +17,14 @@ from tpu_profile_plugin.cache.memory import SingleFlight
 from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NoData, Problem, ProfileError
 from tpu_profile_plugin.logdir import HostFile
 from tpu_profile_plugin.logdir.files import file_changed, mapping_faults, may_be_mapped
-from tpu_profile_plugin.server.catalog import LocatedRun
+from tpu_profile_plugin.server.catalog import Catalog, LocatedRun
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.cache.profiles import ProfileCache
     from tpu_profile_plugin.run.host import PerHost
     from tpu_profile_plugin.run.hosts import OnProgress
-    from tpu_profile_plugin.run.kept import Summaries
     from tpu_profile_plugin.run.run import Run
     from tpu_profile_plugin.tools.payload import Payload, Raw
     from tpu_profile_plugin.tools.tool import Tool
-    from tpu_profile_plugin.workers.executor import Executor
 
 # Progress of running computations, for the waiting page, and the clients that wait for them.
 
@@ -116,15 +113,6 @@ class Side:
         return [self.located.run.name, [[file.host, file.name, file.identity] for file in self.hosts]]
 
     @property
-    def unchanged(self) -> bool:
-        """Whether its files are unchanged since they were listed."""
-        try:
-            now = {file.identity for file in self.located.relist().hosts}
-        except (ProfileError, OSError):
-            return False
-        return all(file.identity in now for file in self.hosts)
-
-    @property
     def mapped(self) -> bool:
         """Whether files were mapped, so that the bytes read may include later changes."""
         local = self.located.address == ""
@@ -172,26 +160,12 @@ class ToolRequest:
 class Results:
     """Computes answers, or returns them from the caches."""
 
-    def __init__(
-        self,
-        cache: ProfileCache,
-        memory: MemoryStore,
-        disk: DiskStore | None,
-        executor: Executor | None = None,
-        summaries: Summaries | None = None,
-    ) -> None:
+    def __init__(self, catalog: Catalog, memory: MemoryStore, disk: DiskStore | None) -> None:
         self.progress = Progress()
-        self._cache = cache
-        self._executor = executor
+        self._catalog = catalog
         self._memory = memory
         self._disk = disk
-        self._summaries = summaries
         self._flights: SingleFlight[Body] = SingleFlight()
-
-    def close(self) -> None:
-        """Ends worker processes."""
-        if self._executor is not None:
-            self._executor.close()
 
     def get(self, request: ToolRequest, *, fresh: bool = False, gone: Callable[[], bool] = lambda: False) -> Body:
         """The answer to a request; `fresh` computes it without looking in the caches.
@@ -210,12 +184,6 @@ class Results:
                     if gone():
                         raise  # otherwise this client arrived just after the last other client left
 
-    def run(self, located: LocatedRun) -> Run:
-        """A run with all its hosts, for readers other than tools."""
-        from tpu_profile_plugin.run.hosts import ignore_progress
-
-        return self._run(Side(located, located.run.hosts), ignore_progress)
-
     def _load_or_compute(self, request: ToolRequest, fresh: bool) -> Body:
         if not fresh:
             body = self._memory.get(request.key)  # another call may have just finished
@@ -230,10 +198,10 @@ class Results:
             body, durable = self._build(request)
         except Exception as error:
             about_content = not isinstance(error, ProfileError) or isinstance(error, (CorruptProfile, NoData))
-            if about_content and not self._check_unchanged(request, before):
+            if about_content and not self._is_stable(request, before):
                 raise file_changed(request.hosts[0].name) from error  # the error is about outdated bytes
             raise
-        body.stable = self._check_unchanged(request, before)
+        body.stable = self._is_stable(request, before)
         if not body.stable and (mapping_faults() != before or any(side.mapped for side in request.sides)):
             raise file_changed(request.hosts[0].name)
         if body.stable:  # otherwise the key may not match the bytes that were read
@@ -243,19 +211,9 @@ class Results:
                 self._disk.put(request.key, body)
         return body
 
-    def _check_unchanged(self, request: ToolRequest, before: int) -> bool:
-        """Whether the files are unchanged since the request was resolved; otherwise drops their cached data."""
-        if mapping_faults() == before and all(side.unchanged for side in request.sides):
-            return True
-        from tpu_profile_plugin.run.host import as_recorded
-
-        for side in request.sides:
-            for file in side.hosts:
-                for identity in (file.identity, as_recorded(file.identity)):
-                    self._cache.discard(identity)
-                if self._summaries is not None:
-                    self._summaries.withdraw(file.identity)
-        return False
+    def _is_stable(self, request: ToolRequest, faults: int) -> bool:
+        """Whether no file has changed since the request was resolved."""
+        return not [side for side in request.sides if self._catalog.outdated(side.located, side.hosts, faults)]
 
     def _build(self, request: ToolRequest) -> tuple[Body, bool]:
         from tpu_profile_plugin.tools.payload import BINARY_TYPE, encode, with_left_out
@@ -263,7 +221,7 @@ class Results:
 
         with self.progress.watching(request.key) as done:
             needs = (*request.tool.needs, *request.needs)
-            runs = (self._run(side, done).needing(needs) for side in request.sides)
+            runs = (self._catalog.open(side.located, side.hosts, done).needing(needs) for side in request.sides)
             run, *bases = (run.as_recorded() for run in runs) if request.recorded else runs
             payload = request.tool.build(run, Query(request.params, *bases))
         missing = [*run.left_out]
@@ -282,17 +240,6 @@ class Results:
         body.kept, body.complete = raw.memory and permanent, permanent
         # Answers on disk have no headers: whoever could write there would choose them.
         return body, durable and permanent and not raw.headers and not missing
-
-    def _run(self, side: Side, done: OnProgress) -> Run:
-        """The run of a side; progress is reported for each by itself."""
-        from tpu_profile_plugin.run.run import Run, Source
-
-        located = side.located
-        more = {} if self._executor is None else {"executor": self._executor.choose}
-        source = Source(
-            located.read, self._cache, kept=self._summaries, address=located.address, copies=located.copies, **more
-        )
-        return Run.of(located.run.name, side.hosts, source, done, located.run.problems_of(side.hosts))
 
 
 def _about_hosts(run: Run, missing: Sequence[Problem]) -> list[tuple[str, str]]:

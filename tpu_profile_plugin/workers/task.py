@@ -104,6 +104,9 @@ class _Computed:
     def put(self, identity: Hashable, step: PerHost[Any], value: Any) -> None:
         self.values[step] = value
 
+    def withdraw(self, identity: Hashable) -> None:
+        self.values.clear()
+
 
 def _host(origin: Origin, computed: _Computed) -> HostProfile:
     file, files = origin.file, _files(origin.address, origin.copies)
