@@ -42,7 +42,6 @@ def load_tools() -> None:
 def _import() -> None:
     import tpu_profile_plugin.run.facts
     import tpu_profile_plugin.run.figures
-    import tpu_profile_plugin.tables.csv_text
     import tpu_profile_plugin.tools.registry
     import tpu_profile_plugin.workers.executor
     from tpu_profile_plugin import protos
