@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tpu_profile_plugin.run.catalogue.communication import required_gigabits
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
 from tpu_profile_plugin.tools.fleet import megascale_stats
@@ -39,7 +40,7 @@ def build(run: Run, query: Query) -> tuple[Table] | Raw:
     if query.flag("perfetto"):
         return megascale_stats.perfetto(run, query)
     listed = megascale_stats.combined(run)
-    needed = [megascale_stats.required_gigabits(collective) for collective in listed]
+    needed = [required_gigabits(collective) for collective in listed]
     data = {
         **attributes(listed, rendezvous_name="rendezvous", recv_op_name="recv_op", send_op_name="send_op"),
         **attributes(listed, "transfer_type", occurrences="runs", net_tx_bytes="bytes"),

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from tpu_profile_plugin.analysis.megascale.collectives import Collective
 from tpu_profile_plugin.run.catalogue import BEGIN, DURATION, HOST, RUN, STEP
 from tpu_profile_plugin.tables.catalogue import Catalogue
 from tpu_profile_plugin.tables.column import integers, numbers, texts
+from tpu_profile_plugin.units import US_PER_MS
 
 
 def hidden_percent(exposed_ps: int, total_ps: int) -> float | None:
     """Share of the time of collectives that computation hides; None without any."""
     return 100 * (1 - exposed_ps / total_ps) if total_ps else None
+
+
+_GIGABITS_PER_BYTE, _SECONDS_PER_US = 8e-9, 1e-6
+
+
+def required_gigabits(collective: Collective) -> float | None:
+    """Gbit/s that a collective needs to finish within its slack; None without slack."""
+    if not collective.slack_us:
+        return None
+    return collective.bytes / collective.slack_us * (_GIGABITS_PER_BYTE / _SECONDS_PER_US)
 
 
 _COLLECTIVES = Catalogue(
@@ -111,3 +123,33 @@ LAUNCHES = (
             lambda one: 100 * one.tiny / one.launches),
 )  # fmt: skip
 """Of the tool `communication`, by GPU."""
+MEGASCALE = (
+    texts("rendezvous", "Rendezvous", "Name shared by sender and receiver."),
+    texts("recv_op", "Receive op", "The recv-done op."),
+    texts("send_op", "Send op", "The send op."),
+    texts("transfer_type", "Transfer type", "Kind of collective."),
+    numbers("slack_ms", "Slack", "ms",
+            "Time from the send to the begin of the recv-done, without sends and receives in between: what the network "
+            "may take without holding the TPU up.",
+            lambda one: one.slack_us / US_PER_MS),
+    numbers("observed_ms", "Observed duration", "ms", "Time from the begin of the send to the end of the recv-done.",
+            lambda one: one.observed_us / US_PER_MS),
+    numbers("send_ms", "Send stall", "ms", "Time of the send op.", lambda one: one.send_us / US_PER_MS),
+    numbers("send_done_ms", "Send-done stall", "ms", "Time of the send-done op.",
+            lambda one: one.send_done_us / US_PER_MS),
+    numbers("recv_ms", "Receive stall", "ms", "Time of the recv op.", lambda one: one.recv_us / US_PER_MS),
+    numbers("recv_done_ms", "Recv-done stall", "ms", "Time of the recv-done op.",
+            lambda one: one.recv_done_us / US_PER_MS),
+    numbers("stall_ms", "Stall", "ms", "Time of all four ops, with nothing else on the TPU.",
+            lambda one: one.stall_us / US_PER_MS),
+    numbers("total_stall_ms", "Total stall", "ms", "Stall of all runs.",
+            lambda one: one.stall_us * one.runs / US_PER_MS),
+    numbers("runs", "Runs", "", "Number of runs."),
+    numbers("sent_bytes", "Data sent", "bytes",
+            "Bytes sent over the network per run, from the size of the result and the number of participants.",
+            lambda one: one.bytes),
+    numbers("required_gbps", "Required bandwidth", "Gbit/s",
+            "Bandwidth needed to finish within the slack; empty without slack: no bandwidth is enough.",
+            required_gigabits),
+)  # fmt: skip
+"""Of the tool `megascale_stats`."""

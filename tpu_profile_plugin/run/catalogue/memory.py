@@ -10,7 +10,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.memory.allocations import INVALID, Allocations, TextColumn
 from tpu_profile_plugin.analysis.ops.source_lines import NO_LOCATION
 from tpu_profile_plugin.columns.arrays import I64
-from tpu_profile_plugin.run.catalogue import BEGIN, FRAMEWORK_OP, HOST, RUN, SOURCE, STEP
+from tpu_profile_plugin.run.catalogue import BEGIN, FRAMEWORK_OP, HOST, PLACE_OF_LINE, PLACE_OF_STACK, RUN, SOURCE, STEP
 from tpu_profile_plugin.tables.catalogue import Catalogue
 from tpu_profile_plugin.tables.coded import Coded
 from tpu_profile_plugin.tables.column import Column, flags, integers, numbers, texts
@@ -146,7 +146,8 @@ MODULES = (
 """Of the tool `memory_profile`, of runs of programs."""
 
 _BUFFERS = Catalogue(
-    *(FRAMEWORK_OP, SOURCE),
+    SOURCE,
+    replace(FRAMEWORK_OP, sentence="Framework op of the instruction; of an argument its path."),
     texts(
         "id", "Id", "What holds the memory: an instruction and its program, for the verb hlo, or the framework's op."
     ),
@@ -164,9 +165,14 @@ _BUFFERS = Catalogue(
     texts("why", "Because", "The reason for this assumption."),
     integers("number", "Number", "", "Number of the buffer among those of the program."),
 )
+SOURCE_BUFFERS = _BUFFERS.typed(
+    *("name", "shape", _BUFFERS.column("category", "Parameter, output, constant, temporary or unknown.")),
+    *("framework_op", PLACE_OF_LINE, PLACE_OF_STACK, "size"),
+)
+"""Of the tool `source_view`."""
 PIECES = _BUFFERS.typed(
     *("name", "category", "size", _BUFFERS.column("source", "Source line that makes it.", of=_line)),
-    _BUFFERS.column("framework_op", "Framework op of the instruction; of an argument its path."),
+    "framework_op",
     *("shape", "first", "last", "freed_by", "scales", "why", "number"),
 )
 """Of the tool `memory_over_time`."""

@@ -10,7 +10,16 @@ from tpu_profile_plugin.analysis.attribution import hlo_name
 from tpu_profile_plugin.analysis.common.op_names import is_outside_compilation
 from tpu_profile_plugin.analysis.ops.op_tables import HBM, OpText, is_rematerialized
 from tpu_profile_plugin.analysis.ops.rates import Resource, divide
-from tpu_profile_plugin.run.catalogue import FRAMEWORK_OP, HOST, RUN, SOURCE, SOURCE_FILE, SOURCE_LINE
+from tpu_profile_plugin.run.catalogue import (
+    FRAMEWORK_OP,
+    HOST,
+    PLACE_OF_LINE,
+    PLACE_OF_STACK,
+    RUN,
+    SOURCE,
+    SOURCE_FILE,
+    SOURCE_LINE,
+)
 from tpu_profile_plugin.tables.catalogue import Catalogue
 from tpu_profile_plugin.tables.column import Column, flags, integers, numbers, texts
 from tpu_profile_plugin.units import NS_PER_US, PS_PER_US
@@ -88,6 +97,12 @@ OPS = Catalogue(
     texts("dtypes", "Input types", "Data types of the operands in these runs."),
     numbers("variants", "Different inputs", "", "Number of different shapes and types; 0 if none were recorded."),
     texts("stack", "Call stack", "Calls of Python that led to the op, innermost first, if the profiler recorded them."),
+    # Source lines.
+    texts("file", "File", "Source file, as the compiler recorded its path."),
+    texts("function", "Function", "Function that contains the line."),
+    integers("line", "Line", "", "Line in the file."),
+    integers("buffers", "Buffers", "", "Number of the program's buffers at its memory peak."),
+    integers("peak_bytes", "At the peak", "bytes", "Size of these buffers."),
     # Times in ps, of programs that read tables.
     texts("id", "Id", "Name and program of the op, for the verbs op and hlo."),
     texts("backend", "Backend", "device: ops of TPUs or GPUs; cpu: of XLA's CPU backend; tensorflow: of the host."),
@@ -236,6 +251,26 @@ OF_LINE = OPS.typed(
     *("self_ps", "share_percent", _occurrences, _column("category", "HLO category."), "source"),
 )
 """Of the verb `source`, of one line."""
+_work = (
+    _column("flops", "Model FLOPs of all runs; ops that contain others count as 0."),
+    _column("bytes", "Memory traffic of all runs; ops that contain others count as 0.", label="Bytes accessed"),
+)
+SOURCE_LINES = OPS.typed(
+    *("file", "function", "line"),
+    _column("self_ps", "Time of the ops from the line, nested ops excluded, summed over devices."),
+    _column("share", "Self time as a share of the self time of all ops.", unit="%"),
+    *("ops", _column("occurrences", "Runs of these ops on all devices."), *_work, "buffers", "peak_bytes"),
+)
+"""Of the tool `source_view`, by line."""
+SOURCE_OPS = OPS.typed(
+    *("name", _column("program_id", "Id of the HLO program; empty if unknown.", label="Program id"), "program"),
+    *("category", "framework_op", PLACE_OF_LINE, PLACE_OF_STACK, "self_ps", "occurrences", *_work),
+)
+"""Of the tool `source_view`, by op."""
+SOURCE_FRAMES = OPS.typed(
+    *(_column("file", "Source file."), _column("function", "Function; empty if unknown."), "line"),
+)
+"""Of the tool `source_view`, by call."""
 FUSED = OPS.typed(
     _column("id", "Name of the fused instruction.", label="Instruction"),
     *(_column("category", "Kind of the instruction."), "framework_op", "text"),

@@ -20,41 +20,17 @@ from tpu_profile_plugin.analysis.megascale.trace import KINDS, Parts, collective
 from tpu_profile_plugin.analysis.megascale.trace import PLANE as COPIES
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.run.catalogue.communication import MEGASCALE
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.programs import programs_of
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
-from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import BINARY_TYPE, Raw
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
-from tpu_profile_plugin.units import US_PER_MS
-
-_GIGABITS_PER_BYTE, _SECONDS_PER_US = 8e-9, 1e-6
-
-COLUMNS = (
-    texts("rendezvous", "Rendezvous", "Name shared by sender and receiver."),
-    texts("recv_op", "Receive op", "The recv-done op."),
-    texts("send_op", "Send op", "The send op."),
-    texts("transfer_type", "Transfer type", "Kind of collective."),
-    numbers("slack_ms", "Slack", "ms",
-            "Time from the send to the begin of the recv-done, without sends and receives in between: what the network "
-            "may take without holding the TPU up."),
-    numbers("observed_ms", "Observed duration", "ms", "Time from the begin of the send to the end of the recv-done."),
-    numbers("send_ms", "Send stall", "ms", "Time of the send op."),
-    numbers("send_done_ms", "Send-done stall", "ms", "Time of the send-done op."),
-    numbers("recv_ms", "Receive stall", "ms", "Time of the recv op."),
-    numbers("recv_done_ms", "Recv-done stall", "ms", "Time of the recv-done op."),
-    numbers("stall_ms", "Stall", "ms", "Time of all four ops, with nothing else on the TPU."),
-    numbers("total_stall_ms", "Total stall", "ms", "Stall of all runs."),
-    numbers("runs", "Runs", "", "Number of runs."),
-    numbers("sent_bytes", "Data sent", "bytes",
-            "Bytes sent over the network per run, from the size of the result and the number of participants."),
-    numbers("required_gbps", "Required bandwidth", "Gbit/s",
-            "Bandwidth needed to finish within the slack; empty without slack: no bandwidth is enough."),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -136,29 +112,13 @@ def build(run: Run, query: Query) -> Megascale | Raw:
     """The collectives of one host, or averages over all; or a file of Perfetto."""
     if query.flag("perfetto"):
         return perfetto(run, query)
-    listed = combined(run)
-    data = {
-        **attributes(listed, "rendezvous", "recv_op", "send_op", "transfer_type", "runs", sent_bytes="bytes"),
-        **{
-            f"{name}_ms": [getattr(collective, f"{name}_us") / US_PER_MS for collective in listed]
-            for name in ("slack", "observed", "send", "send_done", "recv", "recv_done", "stall")
-        },
-        "total_stall_ms": [collective.stall_us * collective.runs / US_PER_MS for collective in listed],
-        "required_gbps": [required_gigabits(collective) for collective in listed],
-    }
-    return Megascale(Table(COLUMNS, data), _timeline(run) if query.flag("timeline") else None)
+    table = Table.of_rows(MEGASCALE, combined(run))
+    return Megascale(table, _timeline(run) if query.flag("timeline") else None)
 
 
 def combined(run: Run) -> tuple[Collective, ...]:
     """The collectives of the chosen hosts."""
     return combine(run.map_hosts(host_collectives))
-
-
-def required_gigabits(collective: Collective) -> float | None:
-    """Gbit/s that a collective needs to finish within its slack; None without slack."""
-    if not collective.slack_us:
-        return None
-    return collective.bytes / collective.slack_us * (_GIGABITS_PER_BYTE / _SECONDS_PER_US)
 
 
 def _timeline(run: Run) -> TransferTimeline:

@@ -24,47 +24,15 @@ from tpu_profile_plugin.analysis.counters.units import (
     utilization,
 )
 from tpu_profile_plugin.columns import Plane
+from tpu_profile_plugin.run.catalogue.counters import COUNTERS, KERNELS, UNITS, precision, unit
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
-from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
+from tpu_profile_plugin.tables.table import Table, attributes
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
-
-_HOST = texts("host", "Host", "Host of the device.")
-_COUNTERS = (
-    _HOST,
-    numbers("chip", "Chip", "", "Id of the chip among all chips, or of the device if the chip is not recorded."),
-    texts("kernel", "Kernel", "Name of the line: the kernel, if counters are read per kernel."),
-    numbers("sample", "Sample", "", "Id of the line: one line for each time the counters are read."),
-    texts("counter", "Counter", "Name of the counter, in lower case."),
-    numbers("value", "Value", "", "Value as recorded, decimal."),
-    texts("description", "Description", "Recorded description of the counter, else derived from its name."),
-    texts("sets", "Set", "Counter sets that contain the counter."),
-)
-_UNITS = (
-    _HOST,
-    numbers("device", "Device", "", "Id of the device."),
-    numbers("sample", "Sample", "", "Id of the line: one line for each time the counters are read."),
-    texts("kernel", "Kernel", "Name of the line."),
-    numbers("node", "Node", "", "Number of the TensorCore or SparseCore; 0 for units shared by the chip."),
-    texts("name", "Name", "Unit of the chip, or part of a unit."),
-    numbers("achieved", "Achieved", "", "Counted work, in `unit`."),
-    numbers("peak", "Peak", "", "Work possible in the counted cycles, in `unit`."),
-    texts("unit", "Unit", "Unit of `achieved` and `peak`; percent: both are bytes, part and whole."),
-)
-_KERNELS = (
-    texts("kernel", "Kernel", "Name of the line of counters, else the first op of the device."),
-    _HOST,
-    numbers("device", "Device", "", "Id of the device."),
-    texts("device_type", "Type", "Type of the device."),
-    numbers("sample", "Sample", "", "Id of the line of counters."),
-    numbers("duration_us", "Duration", "us", "Longest event of the line of counters, unless chosen."),
-    numbers("mxu_percent", "MXU busy", "%",
-            "Cycles in which the matrix units were busy, of all cycles; one of two busy counts half."),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -131,7 +99,7 @@ def host_kernels(host: HostProfile, choice: KernelChoice) -> tuple[DeviceKernels
 def perf_counters(run: Run, query: Query) -> PerfCounters:
     """The values of all counters."""
     cells = counter_cells(run)
-    return PerfCounters(Table(_COUNTERS, {column.id: cells[column.id] for column in _COUNTERS}))
+    return PerfCounters(Table(COUNTERS, {column.id: cells[column.id] for column in COUNTERS}))
 
 
 def counter_cells(run: Run) -> dict[str, Any]:
@@ -159,7 +127,7 @@ def utilization_viewer(run: Run, query: Query) -> Utilization:
     """The work of all units."""
     of_hosts = run.map_hosts(host_units)
     return Utilization(
-        Table(_UNITS, {column.id: [cell for part in of_hosts for cell in part[column.id]] for column in _UNITS})
+        Table(UNITS, {column.id: [cell for part in of_hosts for cell in part[column.id]] for column in UNITS})
     )
 
 
@@ -169,27 +137,13 @@ def kernel_utilization(run: Run, query: Query) -> KernelUtilization:
     listed = [kernel for *_, kernel in rows]
     precisions = dict.fromkeys(name for kernel in listed for name in kernel.precisions)
     units = sorted({name for kernel in listed for name in kernel.others})
-    columns = (
-        *_KERNELS,
-        *(
-            numbers(f"precision_{name}", name, "%",
-                    f"Cycles of the matrix units with {name} operands, of their cycles with any.")
-            for name in precisions
-        ),
-        *(
-            numbers(f"unit_{name}", name, "%", f"{name}, in percent of its peak, all cores together; 100 at most.")
-            for name in units
-        ),
-    )  # fmt: skip
     cells = {
-        **attributes(listed, "duration_us", kernel="name", sample="line", mxu_percent="mxu"),
         "host": [host for host, *_ in rows],
         "device": [device.device for _, device, _ in rows],
         "device_type": [device.device_type for _, device, _ in rows],
-        **{f"precision_{name}": [kernel.precisions.get(name) for kernel in listed] for name in precisions},
-        **{f"unit_{name}": [kernel.others.get(name) for kernel in listed] for name in units},
     }
-    return KernelUtilization(Table(columns, cells))
+    columns = (*KERNELS, *map(precision, precisions), *map(unit, units))
+    return KernelUtilization(Table.of_rows(columns, listed, cells))
 
 
 def kernels_by_device(run: Run, query: Query) -> list[tuple[str, DeviceKernels]]:

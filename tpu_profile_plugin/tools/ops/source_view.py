@@ -10,59 +10,21 @@ import numpy as np
 from tpu_profile_plugin.analysis.ops.source_lines import NO_LOCATION
 from tpu_profile_plugin.columns.arrays import F64
 from tpu_profile_plugin.errors import NoData
+from tpu_profile_plugin.run.catalogue.memory import SOURCE_BUFFERS
+from tpu_profile_plugin.run.catalogue.ops import SOURCE_FRAMES, SOURCE_LINES, SOURCE_OPS
 from tpu_profile_plugin.run.facts import lacks_devices
 from tpu_profile_plugin.run.figures.memory import MemoryAtPeak, run_program_peaks
 from tpu_profile_plugin.run.figures.ops import Place
 from tpu_profile_plugin.run.figures.source import SourceProfile
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
-from tpu_profile_plugin.tables.table import Table, attributes, integers, numbers, texts
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 
 NO_LOCATION_LABEL = "no location"
 _MOST_PROGRAMS = 200
-LINES = (
-    texts("file", "File", "Source file, as the compiler recorded its path."),
-    texts("function", "Function", "Function that contains the line."),
-    integers("line", "Line", "", "Line in the file."),
-    integers("self_ps", "Self time", "ps", "Time of the ops from the line, nested ops excluded, summed over devices."),
-    numbers("share", "Share", "%", "Self time as a share of the self time of all ops."),
-    integers("ops", "Ops", "", "Number of ops from the line."),
-    integers("occurrences", "Runs", "", "Runs of these ops on all devices."),
-    numbers("flops", "FLOPs", "FLOP", "Model FLOPs of all runs; ops that contain others count as 0."),
-    numbers("bytes", "Bytes accessed", "bytes", "Memory traffic of all runs; ops that contain others count as 0."),
-    integers("buffers", "Buffers", "", "Number of the program's buffers at its memory peak."),
-    integers("peak_bytes", "At the peak", "bytes", "Size of these buffers."),
-)
-OPS = (
-    texts("name", "Op", "HLO instruction, or the framework's op without a program."),
-    texts("program_id", "Program id", "Id of the HLO program; empty if unknown."),
-    texts("program", "Program", "The HLO module with its program id."),
-    texts("category", "Category", "HLO category, or type of the framework's op."),
-    texts("framework_op", "Framework op", "Framework op from which the op was compiled."),
-    integers("line", "Line", "", "Position of its source line in `lines`."),
-    integers("stack", "Stack", "", "Position of its call stack in `stacks`."),
-    integers("self_ps", "Self time", "ps", "Time without nested ops, summed over devices."),
-    integers("occurrences", "Runs", "", "Number of runs on all devices."),
-    numbers("flops", "FLOPs", "FLOP", "Model FLOPs of all runs; ops that contain others count as 0."),
-    numbers("bytes", "Bytes accessed", "bytes", "Memory traffic of all runs; ops that contain others count as 0."),
-)
-BUFFERS = (
-    texts("name", "Buffer", "Instruction that defines the buffer, with its shape index."),
-    texts("shape", "Shape", "Shape with layout."),
-    texts("category", "Kind", "Parameter, output, constant, temporary or unknown."),
-    texts("framework_op", "Framework op", "Framework op of the instruction; of an argument its path."),
-    integers("line", "Line", "", "Position of its source line in `lines`."),
-    integers("stack", "Stack", "", "Position of its call stack in `stacks`."),
-    integers("size", "Size", "bytes", "Storage that the buffer takes up."),
-)
-FRAMES = (
-    texts("file", "File", "Source file."),
-    texts("function", "Function", "Function; empty if unknown."),
-    integers("line", "Line", "", "Line in the file."),
-)
 
 
 @dataclass(frozen=True)
@@ -121,7 +83,7 @@ def build(run: Run, query: Query) -> Source:
     try:
         profile = run.source_profile(query.text("module_name"))
     except NoData:
-        declared = (LINES, OPS, BUFFERS, FRAMES)
+        declared = (SOURCE_LINES, SOURCE_OPS, SOURCE_BUFFERS, SOURCE_FRAMES)
         lines, no_ops, buffers, calls = (Table(columns, [[] for _ in columns]) for columns in declared)
         return Source(lines, no_ops, buffers, calls)
     ops, memory = profile.ops, profile.memory
@@ -133,16 +95,16 @@ def build(run: Run, query: Query) -> Source:
     return Source(
         lines=_lines(profile),
         ops=_ops(profile, numbered[: len(ops)]),
-        buffers=Table(
-            BUFFERS,
+        buffers=Table.of_rows(
+            SOURCE_BUFFERS,
+            held,
             {
-                **attributes(held, "name", "shape", "category", "framework_op"),
                 "line": profile.lines.of_buffer,
                 "stack": numbered[len(ops) :],
                 "size": np.zeros(0, np.int64) if memory is None else memory.size,
             },
         ),
-        frames=Table(FRAMES, list(zip(*frames, strict=True)) or [[] for _ in FRAMES]),
+        frames=Table(SOURCE_FRAMES, list(zip(*frames, strict=True)) or [[] for _ in SOURCE_FRAMES]),
         stacks=[[frames[frame] for frame in stack] for stack in stacks],
         memory=None if memory is None else _memory(memory, run),
         place=ops.place,
@@ -154,18 +116,16 @@ def build(run: Run, query: Query) -> Source:
 def _lines(profile: SourceProfile) -> Table:
     lines = profile.lines
     total = max(1, int(lines.self_ps.sum()))
-    return Table(
-        LINES,
-        {
-            "file": [NO_LOCATION_LABEL if line == NO_LOCATION else line[0] for line in lines.line],
-            "function": [function for _, function, _ in lines.line],
-            "line": [None if line == NO_LOCATION else line[2] for line in lines.line],
-            "share": 100 * lines.self_ps / total,
-            **{name: getattr(lines, name) for name in ("self_ps", "ops", "occurrences", "buffers", "peak_bytes")},
-            "flops": _known(lines.flops),
-            "bytes": _known(lines.bytes),
-        },
-    )
+    cells = {
+        "file": [NO_LOCATION_LABEL if line == NO_LOCATION else line[0] for line in lines.line],
+        "function": [function for _, function, _ in lines.line],
+        "line": [None if line == NO_LOCATION else line[2] for line in lines.line],
+        "share": 100 * lines.self_ps / total,
+        "occurrences": lines.occurrences,
+        "flops": _known(lines.flops),
+        "bytes": _known(lines.bytes),
+    }
+    return Table.of(SOURCE_LINES, lines, cells)
 
 
 def _known(work: F64) -> F64:
@@ -179,7 +139,7 @@ def _ops(profile: SourceProfile, stacks: Sequence[int]) -> Table:
     modules = [0] * len(rows) if summary is None else [summary.records.table.module[row] for row in rows]
     names = ("name", "program", "category", "framework_op", "self_ps", "occurrences")
     return Table(
-        OPS,
+        SOURCE_OPS,
         {
             **{name: getattr(ops, name) for name in names},
             "program_id": [str(module) if module else "" for module in modules],
