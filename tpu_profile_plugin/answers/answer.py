@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,3 +104,18 @@ def sent(id_: str, value: Any, unit: str = "") -> Any:
         value = float(f"{value:.{_DIGITS}g}")
         return int(value) if value.is_integer() and abs(value) < 1e15 else value
     return value
+
+
+def distinct_ids(names: Iterable[str]) -> list[str]:
+    """The names, further ones of equal name numbered: `NAME`, `NAME #2`, ..."""
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        seen[name] += 1
+        found.append(f"{name} #{seen[name]}" if seen[name] > 1 else name)
+    return found
+
+
+def table_of(columns: tuple[Column, ...], rows: Sequence[Sequence[Any]], name: str) -> Table:
+    """The table of rows of cells."""
+    return Table(columns, list(zip(*rows, strict=True)) or [()] * len(columns), name=name)

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next, sent, sent_id, unit_of
-from tpu_profile_plugin.answers.registry import find
+from tpu_profile_plugin.answers.registry import VERBS, find
 from tpu_profile_plugin.answers.verb import Asked, Verb
 from tpu_profile_plugin.cache.files import build_identity
 from tpu_profile_plugin.errors import BadRequest, NoData, NotAvailable, ProfileError
@@ -41,6 +41,8 @@ _MOST_PROBLEMS = 3
 """Problems of the run that are sent; further ones are counted."""
 _PAGING_BYTES = 60
 """What the range of rows and the cursor add to an answer."""
+
+_OF_NO_RUN = frozenset(verb.name for verb in VERBS if not verb.of_run)
 
 Deeper = Callable[[Next, Mapping[str, str]], Any]
 """Writes a further question for the caller, with the run and host that it is about."""
@@ -202,7 +204,7 @@ def _without_rows(answer: Answer, verb: Verb, asked: Asked, door: Door) -> dict[
         else {sent_id(id_): text for id_, text in answer.base.items()},
         "from": {"run": about.get("run"), "hosts": list(hosts[:20]), "tool": link.tool or None, **missing},
         "link": f"{door.address}{_PAGE}{'?' if keys else ''}{urlencode(keys, quote_via=quote, safe='/,~;:@')}",
-        "next": [door.deeper(one, about if find(one.verb).of_run else {}) for one in answer.next[:_MOST_NEXT]],
+        "next": [door.deeper(one, {} if one.verb in _OF_NO_RUN else about) for one in answer.next[:_MOST_NEXT]],
         "rows": None,
         "cursor": None,
         "cannot_answer": None if cannot is None else {"reason": cannot.reason, "how_to_record": cannot.how_to_record},

@@ -52,7 +52,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Prints the difference; returns the exit status."""
     import tpu_profile_plugin
-    from tpu_profile_plugin.answers.runs import related_runs
+    from tpu_profile_plugin.answers.verbs.runs import related_runs
 
     allowed = _percent(options.fail_above)
     executor = parse_executor(options.executor)

@@ -12,13 +12,12 @@ from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.analysis.common.reasons import PROFILE
 from tpu_profile_plugin.analysis.devices.model import device_names
 from tpu_profile_plugin.analysis.summary.outliers import step_outliers
-from tpu_profile_plugin.answers.answer import Answer, Link, Next
-from tpu_profile_plugin.answers.steps import base_sentence, left_out, page_of, row_of, step_ids, window_of
+from tpu_profile_plugin.answers.answer import Answer, Link, Next, table_of
 from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.answers.verbs.steps import base_sentence, left_out, page_of, row_of, step_ids, window_of
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.run.catalogue.steps import BUDGET, BUDGET_OF_DEVICES, BUDGET_OF_STEP
 from tpu_profile_plugin.run.figures.spending import PART_IDS, Spent, most_first, run_notes
-from tpu_profile_plugin.tables.table import Table
 
 _MOST_CAUSES = 5
 _NOTABLE = 0.01
@@ -51,7 +50,7 @@ def _average(run: OpenRun, found: RunBudget) -> Answer:
         facts["host_code"] = causes
     if notes := [*run_notes(run, found), *run.warnings]:
         facts["notes"] = notes
-    table = Table(columns, list(zip(*rows, strict=True)) if rows else [()] * len(columns), name="parts")
+    table = table_of(columns, rows, "parts")
     return Answer(Link(page), facts, table, base_sentence(found), tuple(_next(found, spent)))
 
 
@@ -96,7 +95,7 @@ def _one_step(run: OpenRun, found: RunBudget, name: str) -> Answer:
     rows = [(*_about(part), own[part], mean[part]) for part in shown]
     facts = {"id": step_ids(found)[row], "step_ps": float(length[row]), "average_step_ps": found.step_ps}
     facts |= {"begin_ps": begin, "end_ps": end}
-    table = Table(BUDGET_OF_STEP, list(zip(*rows, strict=True)) if rows else [()] * len(BUDGET_OF_STEP), name="parts")
+    table = table_of(BUDGET_OF_STEP, rows, "parts")
     more = (
         Next("timeline", window, "what ran in this step"),
         Next("steps", {}, "the other steps, the slowest first"),

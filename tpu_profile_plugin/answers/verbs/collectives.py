@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from tpu_profile_plugin.analysis.common.reasons import COMMUNICATION
-from tpu_profile_plugin.answers.answer import Answer, Link, Next
-from tpu_profile_plugin.answers.ops import distinct_ids, op_ids
+from tpu_profile_plugin.answers.answer import Answer, Link, Next, distinct_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.answers.verbs.ops import op_ids
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.run.catalogue.communication import ANSWERED
 from tpu_profile_plugin.tables.table import Table

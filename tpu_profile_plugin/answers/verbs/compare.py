@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 from tpu_profile_plugin.analysis.common.reasons import COMPARABLE
 from tpu_profile_plugin.analysis.compare.contributions import Contribution
-from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
-from tpu_profile_plugin.answers.ops import distinct_ids, op_ids
-from tpu_profile_plugin.answers.runs import related_runs
+from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next, distinct_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.answers.verbs.ops import op_ids
+from tpu_profile_plugin.answers.verbs.runs import related_runs
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.run.catalogue.runs import CHANGES

@@ -8,15 +8,14 @@ from typing import Annotated, Any
 
 from tpu_profile_plugin.analysis.common.reasons import PROFILE
 from tpu_profile_plugin.analysis.findings.model import Evidence, OpOf, Rule, Silence
-from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
-from tpu_profile_plugin.answers.steps import base_sentence
+from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next, table_of
 from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.answers.verbs.steps import base_sentence
 from tpu_profile_plugin.errors import NoData, NotFound
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.run.catalogue.runs import FINDINGS
 from tpu_profile_plugin.run.figures.findings import Cause
 from tpu_profile_plugin.run.figures.overview import Overview
-from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US, duration
 
 _PS = {"s": PS_PER_S, "ms": PS_PER_MS, "us": PS_PER_US, "ns": PS_PER_NS}
@@ -133,7 +132,7 @@ def _all(run: OpenRun, found: Overview) -> Answer:
     if run.warnings:
         facts["notes"] = list(run.warnings)
     rows = [_row(cause) for cause in report.causes]
-    table = Table(FINDINGS, list(zip(*rows, strict=True)) if rows else [()] * len(FINDINGS), name="findings")
+    table = table_of(FINDINGS, rows, "findings")
     asked_next = [Next("explain", {"finding": one.id}, f"all evidence: {one.title}") for one in report.findings[:5]]
     if budget.base_ps:
         asked_next.append(Next("budget", {}, "all parts of the average step"))

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from tpu_profile_plugin.analysis.common.reasons import HLO
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
-from tpu_profile_plugin.answers.ops import next_op, next_source
 from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.answers.verbs.ops import next_op, next_source
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.catalogue.ops import INSTRUCTIONS
 from tpu_profile_plugin.run.figures.op import HloAround

@@ -15,9 +15,9 @@ from tpu_profile_plugin.analysis.common.reasons import (
 )
 from tpu_profile_plugin.analysis.findings.rules.memory.memory_near_limit import MEMORY_SHARE
 from tpu_profile_plugin.analysis.memory.buffers import unknown_memory
-from tpu_profile_plugin.answers.answer import Answer, Link, Next
-from tpu_profile_plugin.answers.ops import distinct_ids, next_source
+from tpu_profile_plugin.answers.answer import Answer, Link, Next, distinct_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.answers.verbs.ops import next_source
 from tpu_profile_plugin.errors import NoData, NotFound
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.run.catalogue.memory import ANSWERED

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from tpu_profile_plugin.analysis.common.reasons import OPS
 from tpu_profile_plugin.analysis.ops.rates import Resource
 from tpu_profile_plugin.answers.answer import Answer, Next
-from tpu_profile_plugin.answers.ops import BASES, link_to, next_source
 from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.answers.verbs.ops import BASES, link_to, next_source
 from tpu_profile_plugin.run.catalogue.ops import FUSED
 from tpu_profile_plugin.run.figures.op import Op
 from tpu_profile_plugin.tables.table import Table

@@ -6,17 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from tpu_profile_plugin.analysis.common.reasons import PROFILE
-from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next
-from tpu_profile_plugin.answers.runs import run_before
-from tpu_profile_plugin.answers.steps import base_sentence, left_out
+from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next, table_of
 from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.answers.verbs.runs import run_before
+from tpu_profile_plugin.answers.verbs.steps import base_sentence, left_out
 from tpu_profile_plugin.errors import Problem
 from tpu_profile_plugin.run.catalogue.runs import FINDINGS_IN_SHORT
 from tpu_profile_plugin.run.facts import NOT_RECORDED
 from tpu_profile_plugin.run.figures.budget import lacks_planes
 from tpu_profile_plugin.run.figures.overview import Overview
 from tpu_profile_plugin.run.figures.steps import host_times
-from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import NS_PER_MS
 
 _MOST_MESSAGES, _MOST_HOSTS = 5, 20
@@ -54,9 +53,7 @@ def overview(asked: Asked) -> Answer:
         (cause.id, cause.title, 100 * cause.share if cause.share else None, cause.confidence, cause.line)
         for cause in found.report.causes
     ]
-    table = Table(
-        FINDINGS_IN_SHORT, list(zip(*rows, strict=True)) if rows else [()] * len(FINDINGS_IN_SHORT), name="findings"
-    )
+    table = table_of(FINDINGS_IN_SHORT, rows, "findings")
     base = base_sentence(budget) if known else ""
     cannot = None if known else Cannot(f"{found.report.headline.title}.", PROFILE.of(view.frameworks))
     if missing is not None:

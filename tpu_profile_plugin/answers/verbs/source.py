@@ -9,8 +9,8 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.reasons import SOURCES
 from tpu_profile_plugin.analysis.findings.places import cell
 from tpu_profile_plugin.answers.answer import Answer, Link, Next
-from tpu_profile_plugin.answers.ops import BASES, next_op, next_source, page_of
 from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.answers.verbs.ops import BASES, next_op, next_source, page_of
 from tpu_profile_plugin.run.catalogue.ops import OF_LINE, OF_LINES
 from tpu_profile_plugin.run.figures.source import SourceLines
 from tpu_profile_plugin.tables.table import Table

@@ -8,9 +8,9 @@ from typing import Annotated
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.reasons import SESSION
-from tpu_profile_plugin.answers.answer import Answer, Link, Next
-from tpu_profile_plugin.answers.ops import distinct_ids, op_ids
+from tpu_profile_plugin.answers.answer import Answer, Link, Next, distinct_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.answers.verbs.ops import op_ids
 from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.run.catalogue.events import ANSWERED
