@@ -15,7 +15,7 @@ from tpu_profile_plugin.analysis.summary.host_summary import HostSummary, summar
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.columns import load
 from tpu_profile_plugin.compat import xprof_form
-from tpu_profile_plugin.compat.xprof import FORMS
+from tpu_profile_plugin.compat.xprof import FORMS, READINGS
 from tpu_profile_plugin.logdir.model import HostFile
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.run import Run
@@ -26,9 +26,9 @@ Profile = str | bytes | Path
 
 
 def answer(tool: Tool, *profiles: Profile, base: Sequence[Profile] = (), page: bool = False, **params: str) -> Any:
-    """The answer of `/data`, or what the `page` receives; `base`: the profiles of another run.
+    """The answer of `/data`, or what the `page` receives, with `reading="xprof"` with XProf's figures.
 
-    Profiles are texts of `xspace_text`, bytes of an XSpace, or files.
+    `base` are the profiles of another run. Profiles are texts of `xspace_text`, bytes of an XSpace, or files.
     """
     return json.loads(body(tool, *profiles, base=base, page=page, **params))
 
@@ -38,10 +38,12 @@ def body(tool: Tool, *profiles: Profile, base: Sequence[Profile] = (), page: boo
     cache = ProfileCache(1 << 28)
     other = run_of(*base, name="base", cache=cache) if base else None
     run = run_of(*profiles, cache=cache)
-    xprofs = None if page else xprof_form(tool.id)
+    reading = page and tool.id in READINGS and params.pop("reading", "") == "xprof"
+    xprofs = READINGS[tool.id] if reading else None if page else xprof_form(tool.id)
     if page and any(param.name == "extended" for param in tool.params):
         params["extended"] = "true"
-    form = tool if xprofs is None else FORMS.get(tool.id, tool)  # with our additions, if XProf's form only lacks them
+    # With our additions, if XProf's form only lacks them.
+    form = xprofs if xprofs is not None and (reading or tool.id in FORMS) else tool
     return bytes(encode(payload(form, run if xprofs is None else run.as_recorded(), other, **params)).body)
 
 

@@ -84,7 +84,7 @@ def on_threads(many, tmp_path_factory):
 def test_some_answers_are_worth_comparing(on_threads):
     assert len([status for status, _, _ in on_threads.values() if status == 200]) > 40
     assert all(status < 500 for status, _, _ in on_threads.values())
-    steps = json.loads(on_threads["train/s", "overview_page"][1])[1]["rows"]
+    steps = json.loads(on_threads["train/s", "overview_page"][1])["steps"]["decomposition"]["steps"]["name"]
     assert len(steps) == 4, "six steps without the first and the last"
     assert len(json.loads(on_threads["train/s", "pod_viewer"][1])["steps"]["total_ns"][0]) == 5
 

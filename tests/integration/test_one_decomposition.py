@@ -41,8 +41,8 @@ def close(of: dict[str, float]) -> Any:
 
 
 def test_overview_input_pipeline_and_time_budget_have_the_same(run):
-    overview = run.document("overview_page")[7]["decomposition"]
-    assert run.document("input_pipeline_analyzer")[5]["decomposition"] == overview
+    overview = run.document("overview_page")["steps"]["decomposition"]
+    assert run.document("input_pipeline_analyzer")["steps"]["decomposition"] == overview
     assert run.answer("time_budget")["decomposition"] == overview
     assert sum(overview["average_ps"].values()) == pytest.approx(overview["base_ps"])
     steps = overview["steps"]
@@ -51,7 +51,7 @@ def test_overview_input_pipeline_and_time_budget_have_the_same(run):
 
 
 def test_steps_of_python_are_those_of_the_pages(run):
-    shown = run.document("overview_page")[7]["decomposition"]
+    shown = run.document("overview_page")["steps"]["decomposition"]
     if shown["source"] in ("", "recording"):
         with pytest.raises(NoData):
             run.steps()

@@ -293,6 +293,10 @@ def test_pages_commands_and_python_need_no_form_of_xprof(copy: Copy, tmp_path: P
         assert page == data, tool
         code = page["error"]["code"] if isinstance(page, dict) and "error" in page else ""
         assert code in ("", "no_data"), (tool, page)
+    pages = [f"page?{place}&tag={tool}" for tool in ("overview_page", "pod_viewer")]
+    config, *shown = copy.requests(logdir, "config", *pages, *(f"{page}&reading=xprof" for page in pages))
+    assert config["xprofReading"] is False
+    assert shown[:2] == shown[2:]
     for command in (["explain"], ["overview"], ["budget"], ["ops"], ["tools", "--tool", "hlo_stats"]):
         assert copy.command(command[0], str(logdir), *command[1:])
 

@@ -194,7 +194,12 @@ def test_module_list(board):
 
 
 def test_config_and_version(board):
-    assert board.json("config") == {"enableTabNameLabel": False, "hideCaptureProfileButton": False, "srcPathPrefix": ""}
+    assert board.json("config") == {
+        "enableTabNameLabel": False,
+        "hideCaptureProfileButton": False,
+        "srcPathPrefix": "",
+        "xprofReading": True,
+    }
     answer = board.get("version")
     assert (answer.mimetype, answer.text) == ("text/plain", tpu_profile_plugin.__version__)
 
@@ -258,13 +263,15 @@ def test_data_csv(board):
 
 
 def test_data_csv_of_a_table_by_name(board):
-    query = {"run": "train/multi", "tag": "overview_page"}
-    assert board.get("data_csv", table="6", **query).text.splitlines()[0] == '"Severity","Message"'
+    query = {"run": "train/multi", "tag": "communication"}
+    assert board.get("data_csv", table="clocks", **query).text.startswith('"Clock","Reference"')
     first = board.get("data_csv", **query).text
-    assert first == board.get("data_csv", table="0", **query).text
+    assert first == board.get("data_csv", table="ops", **query).text
     refused = board.get("data_csv", table="nope", **query)
     assert refused.status_code == 400
-    assert refused.json["error"]["message"].startswith("The answer has no table 'nope'; it has: 0, 1, 2, 3, 4, 6")
+    assert refused.json["error"]["message"].startswith(
+        "The answer has no table 'nope'; it has: ops, ranks, clocks, launches"
+    )
 
 
 @pytest.mark.parametrize(

@@ -27,3 +27,10 @@ def xprof_form(tag: str) -> Tool | None:
     xprof = wing()
     form: Tool | None = None if xprof is None else xprof.form_of(tag)
     return form
+
+
+def xprof_reading(tag: str) -> Tool | None:
+    """The tool of this id or alias whose document shows XProf's figures; None if there is no such reading."""
+    xprof = wing()
+    reading: Tool | None = None if xprof is None else xprof.reading_of(tag)
+    return reading

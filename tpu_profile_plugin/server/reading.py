@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import tpu_profile_plugin
 from tpu_profile_plugin.cache.bodies import Body
-from tpu_profile_plugin.compat import wing, xprof_form
+from tpu_profile_plugin.compat import wing, xprof_form, xprof_reading
 from tpu_profile_plugin.errors import FileChanged
 from tpu_profile_plugin.logdir import Problem, RunFiles
 from tpu_profile_plugin.server.catalog import (
@@ -51,6 +51,7 @@ class Routes:
                 "hideCaptureProfileButton": self._options.hide_capture_button
                 or self._options.capture_hosts.lower() == "off",
                 "srcPathPrefix": self._options.src_prefix,
+                "xprofReading": wing() is not None,
                 **({"note": self._options.note} if self._options.note else {}),
             }
         )
@@ -156,7 +157,7 @@ class Routes:
         return text_answer(",".join(names) or (xprof.NO_MODULE if xprof is not None and located.run.hosts else ""))
 
     def page(self, query: Query) -> Answer:
-        """A tool's document: what its page receives."""
+        """A tool's document: what its page receives; with `reading=xprof` XProf's figures, where the tool has them."""
         return self._answer(query, form="page")
 
     def data(self, query: Query) -> Answer:
@@ -199,7 +200,8 @@ class Routes:
 
         located = self._catalog.locate(query.place)
         tag = query.required("tag")
-        xprofs = xprof_form(tag) if form == "data" else None
+        reads_xprof = form == "page" and query.optional("reading") == "xprof"
+        xprofs = xprof_form(tag) if form == "data" else xprof_reading(tag) if reads_xprof else None
         tool = xprofs or registry.find(tag)
         hosts = chosen_hosts(located.run, tool.hosts, query.optional("host"), query.names("hosts"))
         params = {param.name: param.parse(query.optional(param.name)) for param in tool.params}
@@ -209,7 +211,8 @@ class Routes:
         if tool.compares:  # the run of the same directory that the parameter `base` names, with all its hosts
             other = self._catalog.locate(Place(query.required("base"), below=query.place.below))
             base = Side(other, all_hosts(other.run))
-        return ToolRequest(located, tool, hosts, params, csv, base, recorded=xprofs is not None, needs=query.needs)
+        made: Literal["page", "reading", "data"] = "page" if xprofs is None else "data" if form == "data" else "reading"
+        return ToolRequest(located, tool, hosts, params, csv, base, made, query.needs)
 
 
 def _without_run(query: Query) -> Answer | None:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tpu_profile_plugin.cache.bodies import Body, DiskStore, MemoryStore
 from tpu_profile_plugin.cache.files import build_identity
@@ -123,8 +123,9 @@ class Side:
 class ToolRequest:
     """A request for a tool's answer, with everything that the answer depends on.
 
-    `csv` names the table to answer as CSV, "" the first one; None: the whole answer. `recorded`: XProf's form, of times
-    as they were recorded. `needs`: per-host steps that are asked for next; the answer does not depend on them.
+    `csv` names the table to answer as CSV, "" the first one; None: the whole answer. `form`: what the page receives,
+    the same with XProf's figures ("reading"), or XProf's answer ("data"). `needs`: per-host steps that are asked for
+    next; the answer does not depend on them.
     """
 
     located: LocatedRun
@@ -133,8 +134,13 @@ class ToolRequest:
     params: Mapping[str, Any]
     csv: str | None = None
     base: Side | None = None
-    recorded: bool = False
+    form: Literal["page", "reading", "data"] = "page"
     needs: tuple[PerHost[Any], ...] = ()
+
+    @property
+    def recorded(self) -> bool:
+        """Whether it is of times as they were recorded."""
+        return self.form != "page"
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -150,7 +156,7 @@ class ToolRequest:
             self.tool.id,
             self.tool.version,
             self.csv,
-            self.recorded,
+            self.form,
             [side.facts for side in self.sides],
             sorted(self.params.items()),
         ]

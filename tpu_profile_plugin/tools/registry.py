@@ -21,11 +21,11 @@ from tpu_profile_plugin.tools.summary import (
     compare,
     inference_profile,
     input_pipeline_analyzer,
+    overview_page,
     profile_contents,
     smart_suggestion,
     time_budget,
 )
-from tpu_profile_plugin.tools.summary.overview_page import tool as overview_page
 from tpu_profile_plugin.tools.time import communication, python_stacks
 from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
 from tpu_profile_plugin.tools.tool import Tool

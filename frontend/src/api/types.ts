@@ -78,6 +78,8 @@ export interface Config {
   hideCaptureProfileButton: boolean;
   enableTabNameLabel: boolean;
   srcPathPrefix: string | null;
+  /** Whether pages can show XProf's figures. */
+  xprofReading: boolean;
   /** A sentence above the pages, e.g. that another package has the tab Profile. */
   note?: string;
 }

@@ -270,6 +270,40 @@ export interface Dimension {
   readonly semantics: string;
 }
 
+/** Shares in percent; None when peaks, costs or time are unknown. */
+export interface Efficiency {
+  /** FLOPs per second relative to the peak of the matrix units; on TPUs their use at least. */
+  readonly peak_flops_percent: number | null;
+  /** FLOPs per second relative to the roofline at the program's FLOPs per byte. */
+  readonly flop_rate_percent: number | null;
+  /** Bytes per second relative to peak HBM bandwidth. */
+  readonly memory_bw_percent: number | null;
+  /** Time that all ops would take at peak rates relative to the measured time. */
+  readonly goodput_percent: number | null;
+  /** The measured time, that of the "steps" or of the whole "profile". */
+  readonly over: string;
+}
+
+/** Evidence for inferred steps. */
+export interface Evidence {
+  /** "step number" (marks, see `numbered`), "device program", "device kernel", "host event" or "named event". */
+  readonly source: string;
+  /** The repeating event. */
+  readonly event: string;
+  /** The line that has it. */
+  readonly line: string;
+  /** The plane of the line. */
+  readonly plane: string;
+  /** Number of repetitions. */
+  readonly occurrences: number;
+  /** Mean distance between begins. */
+  readonly period_ms: number;
+  /** Relative variation of the distance (0: regular; None: unknown). */
+  readonly variation: number | null;
+  /** Share of the recorded time from the first begin to the last end, 0 to 1. */
+  readonly coverage: number;
+}
+
 /** A cause of lost time or memory. */
 export interface Finding {
   /** Of the rule; stable. */
@@ -315,6 +349,24 @@ export interface FrameworkOpStats {
   readonly left_out: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** The use of hosts and devices. */
+export interface HardwareUse {
+  /** Of the peak of the matrix units, by hardware counters; null without them, as is `hbm_percent`, the share of the peak bandwidth. */
+  readonly matrix_units_percent: number | null;
+  readonly hbm_percent: number | null;
+  /** Union of the ops of a chip, without those that only wait, of the recorded time; null for GPUs and without devices. */
+  readonly duty_cycle_percent: number | null;
+  /** Share of the occurrences of framework ops, the rest is `ops_on_device_percent`. */
+  readonly ops_on_host_percent: number;
+  readonly ops_on_device_percent: number;
+  /** Share of the op time on the host in ops that are executed eagerly. */
+  readonly eager_on_host_percent: number;
+  /** The same on the device. */
+  readonly eager_on_device_percent: number;
+  /** Null without SparseCores. */
+  readonly sparse_cores: SparseCoreTimes | null;
+}
+
 /** The headline. */
 export interface Headline {
   /** One line. */
@@ -347,6 +399,19 @@ export interface HostPythonStacks {
   readonly self_ps: readonly number[];
 }
 
+/** Step times by host, means over the devices that take part. */
+export interface HostTimes {
+  /** The average step. */
+  readonly step_ms: Readonly<Record<string, number>>;
+  /** Number of steps in which the host was the slowest; of more than 64 hosts, only of those that were. */
+  readonly slowest_in: Readonly<Record<string, number>>;
+  readonly median_ms: number;
+  /** By how much of it the average step exceeds the median of the other hosts; empty for one host. */
+  readonly over_others: Readonly<Record<string, number>>;
+  /** Hosts for which that is more than 0.1. */
+  readonly stragglers: readonly string[];
+}
+
 /** The collectives of a host in parts. */
 export interface HostTransfers {
   readonly host: string;
@@ -374,6 +439,53 @@ export interface InferenceProfile {
   readonly models: readonly ServedModel[];
   /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
   readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** Steps of a recording without markers, or of the named event, on the first host that has any. */
+export interface InferredTimes {
+  readonly host: string;
+  readonly evidence: Evidence;
+  readonly table: TableData;
+  /** Of the step time in ms. */
+  readonly statistics: Statistics;
+}
+
+/** How long steps wait for input, and what the host does to prepare it. */
+export interface InputPipeline {
+  readonly steps: StepReading;
+  readonly ops: TableData;
+  /** Self times of the input ops by kind, scaled to the time outside enqueuing. */
+  readonly processing: readonly InputProcessing[];
+  readonly messages: readonly Message[];
+  /** What to do about the input, with links as in Markdown; "" if it takes little time. */
+  readonly next: string;
+  /** Why a profile without input ops has none. */
+  readonly no_ops: string;
+  /** Null in our reading. */
+  readonly xprof: XprofReading | null;
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** A kind of input processing of the host. */
+export interface InputProcessing {
+  /** "other", "demanded", "advanced", "preprocessing" or "enqueue". */
+  readonly kind: string;
+  readonly name: string;
+  readonly help: string;
+  readonly us: number;
+  /** What may make it faster, with links as in Markdown. */
+  readonly tip: string;
+}
+
+/** Classification of the time waiting for input. */
+export interface InputVerdict {
+  /** "unknown" (no steps), "host", "both" or "device". */
+  readonly bottleneck: string;
+  /** "", "HIGHLY", "MODERATELY", "POTENTIALLY" or "NOT". */
+  readonly level: string;
+  /** The share of the step time that determined the class. */
+  readonly percent: number;
 }
 
 /** GPU kernels. */
@@ -418,6 +530,24 @@ export interface LateDevice {
   readonly modified_z: number | null;
   /** The others' time in collectives over its own; null as above. */
   readonly waits_ratio: number | null;
+}
+
+/** The mean request, or the request at a percentile, which `label` says. */
+export interface Latency {
+  readonly label: string;
+  /** Time in neither the device nor transfers. */
+  readonly host_ms: number;
+  /** Time in which the device runs the program. */
+  readonly device_ms: number;
+  /** Transfers between host and device. */
+  readonly communication_ms: number;
+  readonly total_ms: number;
+}
+
+/** Numbers of requests between edges of equal distance. */
+export interface LatencyHistogram {
+  readonly edges_ms: readonly number[];
+  readonly counts: readonly number[];
 }
 
 /** Memory of buffers that a source line makes. */
@@ -469,6 +599,12 @@ export interface MemoryProfile {
   readonly modules: TableData;
   /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
   readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** A message of the profiler, or about the recording as a whole. */
+export interface Message {
+  readonly severity: "error" | "warning";
+  readonly text: string;
 }
 
 /** A node of the tree of ops: sums over all runs and cores, and of ops what they are (of duplicates, the longest). */
@@ -549,6 +685,35 @@ export interface OpProfile {
   readonly left_out: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** The run at a glance. */
+export interface Overview {
+  readonly steps: StepReading;
+  /** "TPU", "GPU", "CPU_ONLY", or "UNKNOWN". */
+  readonly hardware: string;
+  readonly environment: RunEnvironment;
+  readonly utilization: HardwareUse;
+  readonly efficiency: Efficiency;
+  /** Null without computation on a device. */
+  readonly precision: Precision | null;
+  /** The device ops with most self time. */
+  readonly ops: TableData;
+  /** Null without requests, and of training. */
+  readonly requests: RequestLatency | null;
+  /** Null if steps are marked or none can be inferred. */
+  readonly inferred: InferredTimes | null;
+  /** Names of those that wrote the profile. */
+  readonly frameworks: readonly string[];
+  /** The CPU ran XLA ops. */
+  readonly cpu_ops: boolean;
+  /** Tf.functions that were called. */
+  readonly functions: readonly TfFunction[];
+  readonly messages: readonly Message[];
+  /** Null in our reading. */
+  readonly xprof: XprofReading | null;
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
 /** Requests or batches of a model: single ones by percentile, and averages. */
 export interface Percentiles {
   /** The single ones in order of their percentile, the average of each batch size, and last the average of all. */
@@ -576,7 +741,7 @@ export interface Pod {
   readonly steps: PodSteps;
   /** The categories with their parts, in the order of display. */
   readonly groups: readonly BudgetCategory[];
-  /** Sentences on where the steps come from. */
+  /** Sentences on where the steps come from, or why there are none. */
   readonly notes: readonly string[];
   /** E.g. "TPU v4". */
   readonly device_type: string;
@@ -595,17 +760,23 @@ export interface PodSteps {
   readonly hosts: readonly string[];
   /** Names of the devices by column, with their host if there are several. */
   readonly labels: readonly string[];
-  /** [step][column], on the time axis of the column's host. */
-  readonly begin_ps: readonly number[][];
+  /** [step][column], on the time axis of the column's host; null in XProf's reading. */
+  readonly begin_ps: readonly number[][] | null;
   /** [step][column]; null if all devices take part in all steps. */
   readonly takes_part: readonly boolean[][] | null;
   /** [step][column]. */
   readonly total_ns: readonly number[][];
   /**
    * By id of the part [step][column], without parts that are 0 throughout. The parts of a column add up to its step, to the
-   * nanosecond.
+   * nanosecond, but for XProf's.
    */
   readonly parts_ns: Readonly<Record<string, readonly number[][]>>;
+}
+
+/** Shares of the device's compute time on floating-point data of at most 16 bits, and of more. */
+export interface Precision {
+  readonly narrow_percent: number;
+  readonly wide_percent: number;
 }
 
 /** Memory of a compiled program in a memory space of a device; sizes are bytes. */
@@ -736,6 +907,24 @@ export interface RateLimits {
   readonly what: string;
 }
 
+/** The part of a recording that steps cover, on the host where they cover least. */
+export interface RecordingCover {
+  readonly host: string;
+  readonly length_ms: number;
+  readonly steps_ms: number;
+  readonly before_ms: number;
+  readonly after_ms: number;
+}
+
+/** The latency of requests. */
+export interface RequestLatency {
+  /** Their number. */
+  readonly requests: number;
+  /** The mean first. */
+  readonly percentiles: readonly Latency[];
+  readonly histogram: LatencyHistogram;
+}
+
 /** A memory of the device that limits rates. */
 export interface RoofMemory {
   /** Prefix of its columns. */
@@ -745,12 +934,6 @@ export interface RoofMemory {
   readonly peak_gib_per_s: number;
   /** Intensity above which compute is the limit. */
   readonly ridge_flops_per_byte: number;
-}
-
-/** A message about the analysis. */
-export interface RooflineMessage {
-  readonly severity: "error" | "warning";
-  readonly text: string;
 }
 
 /** Rates of the program, its steps and its ops beside the peaks of the device. */
@@ -770,10 +953,29 @@ export interface RooflineModel {
   readonly megacore: boolean | null;
   readonly has_cmem: boolean | null;
   readonly has_merged_vmem: boolean | null;
-  readonly messages: readonly RooflineMessage[];
+  readonly messages: readonly Message[];
   readonly notes: OpNotes;
   /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
   readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** Where and when the run was recorded. */
+export interface RunEnvironment {
+  /** Number of hosts whose profiles were read. */
+  readonly hosts: number;
+  /** Number of processes that ran the program. */
+  readonly tasks: number;
+  /** E.g. "TPU v4"; "CPU" without a device, "not recorded" as below. */
+  readonly device_type: string;
+  /** False if the host ran programs on devices of which nothing was recorded. */
+  readonly devices_recorded: boolean;
+  /** Number of TensorCores or GPUs. */
+  readonly device_cores: number;
+  /** An HLO module of the profile computes gradients. */
+  readonly is_training: boolean;
+  /** Ms since 1970; null if unknown, as is `duration_ms`. */
+  readonly begin_ms: number | null;
+  readonly duration_ms: number | null;
 }
 
 /** What slows a run down; times are whole picoseconds. */
@@ -857,6 +1059,43 @@ export interface SourceMemory {
   readonly programs: readonly ProgramPeakSize[];
 }
 
+/** Times of a step on the SparseCores, means over cores and steps. */
+export interface SparseCoreTimes {
+  readonly step_ms: number;
+  readonly input_ms: number;
+  readonly output_ms: number;
+  readonly idle_ms: number;
+}
+
+/** Statistics of a series in any unit; `deviation` is the sample standard deviation (n - 1). All 0 if empty. */
+export interface Statistics {
+  readonly average: number;
+  readonly deviation: number;
+  readonly minimum: number;
+  readonly maximum: number;
+  readonly count: number;
+}
+
+/** The steps of a run. */
+export interface StepReading {
+  readonly decomposition: Decomposition;
+  /** The verdict on input, by XProf's thresholds on shares of the decomposition. */
+  readonly input: InputVerdict;
+  readonly hosts: HostTimes;
+  /** Null without marked steps. */
+  readonly recording: RecordingCover | null;
+  /** Sentences on where the steps come from, exceptions among them, and what they leave out. */
+  readonly notes: readonly string[];
+}
+
+/** One function: calls, self time (without functions it calls), and the part of it in expensive calls. */
+export interface TfFunction {
+  readonly name: string;
+  readonly calls: number;
+  readonly self_ps: number;
+  readonly expensive_ps: number;
+}
+
 /** The parts of every step on every device; all times are whole picoseconds. */
 export interface TimeBudget {
   readonly steps: BudgetSteps;
@@ -933,9 +1172,50 @@ export interface WaitForStart {
   readonly wait_ps: number;
 }
 
+/** XProf's shares of step time that TPU cores wait for input, in percent, an entry per step. */
+export interface WaitingShare {
+  /** Over the cores. */
+  readonly average: readonly number[];
+  readonly minimum: readonly number[];
+  readonly maximum: readonly number[];
+  /** Statistics of `maximum` over the steps. */
+  readonly longest: Statistics;
+  /** Host and ordinal of the core that waits longest; "unknown" if none waits. */
+  readonly cores: readonly string[];
+}
+
+/** A figure as XProf shows it; `property` is its name in XProf's answer. */
+export interface XprofFigure {
+  readonly name: string;
+  readonly value: string;
+  readonly property: string;
+}
+
+/** XProf's statements, in a document whose other figures are XProf's, too. */
+export interface XprofReading {
+  /** Statistics over the steps, each as long as on its slowest host. */
+  readonly step_time_ms: Statistics;
+  /** Verdicts as sentences, with links as in Markdown; the conclusion on input is the first. */
+  readonly statements: readonly string[];
+  /** Of the overview. */
+  readonly tips: readonly XprofTip[];
+  /** Of the overview. */
+  readonly figures: readonly XprofFigure[];
+  /** Of the input pipeline; null without TPUs. */
+  readonly waiting: WaitingShare | null;
+}
+
+/** A tip, with links as in Markdown; it may begin with the id of a tool. */
+export interface XprofTip {
+  readonly heading: string;
+  readonly text: string;
+}
+
 /** What `/page` answers, by the id of the tool. */
 export interface Documents {
+  readonly overview_page: Overview;
   readonly op_profile: OpProfile;
+  readonly input_pipeline_analyzer: InputPipeline;
   readonly kernel_stats: KernelStats;
   readonly memory_profile: MemoryProfile;
   readonly memory_viewer: ProgramMemory;

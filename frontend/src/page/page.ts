@@ -30,8 +30,8 @@ export const READING_KEY = "reading";
 /** The key of the address that selects a category of step time, or a part of one, by its id. */
 export const PART_KEY = "part";
 
-/** The route with the answer of a page in one of the readings. */
-export const routeOf = (reading: Reading): string => (reading === "xprof" ? "data" : "page");
+/** The parameters of a document in one of the readings. */
+export const askedReading = (reading: Reading): { reading?: Reading } => (reading === "xprof" ? { reading } : {});
 
 export const readingOf = (state: Pick<UrlState, "get">): Reading => (state.get(READING_KEY) === "xprof" ? "xprof" : "own");
 

@@ -115,7 +115,7 @@ const NOTHING = () => ({ ...exactly(0, "time"), text: "none" });
 
 /** The parts of every step in the decomposition against its duration. */
 async function stepParts(run) {
-  const steps = run.pages[OVERVIEW] && (await run.json(OVERVIEW))[7]?.decomposition.steps;
+  const steps = run.pages[OVERVIEW] && (await run.json(OVERVIEW))?.steps.decomposition.steps;
   if (!steps) return null;
   const parts = Object.values(steps.parts_ps);
   return worst(steps.duration_ps.map((whole, step) => (parts.reduce((all, one) => all + one[step], 0) - whole) / 1e12));
@@ -124,7 +124,7 @@ async function stepParts(run) {
 /** The mean of the bars of a graph, in which a step counts once for each device that takes part in it. */
 const graphMean = (page, chart, column = "All parts") => async (run) => {
   const { columns, rows } = run.pages[page]?.charts[chart] ?? { columns: [], rows: [] };
-  const devices = (await run.json(OVERVIEW))[7]?.decomposition.steps.devices ?? [];
+  const devices = (await run.json(OVERVIEW))?.steps.decomposition.steps.devices ?? [];
   const shown = rows.map((row) => quantity(row[columns.indexOf(column)] ?? ""));
   if (rows.length === 0 || rows.length !== devices.length || shown.includes(null)) return null;
   const count = devices.reduce((all, one) => all + one, 0);

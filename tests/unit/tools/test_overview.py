@@ -9,13 +9,14 @@ from builders.answers import answer, rows
 from builders.planes import SPARSE_CORE, host
 
 from tpu_profile_plugin.analysis.environment.environment import Environment
-from tpu_profile_plugin.tools.summary.overview_page.tool import TOOL, environment_table
+from tpu_profile_plugin.compat.xprof.overview_page import environment_table
+from tpu_profile_plugin.tools.summary.overview_page import TOOL
 
 MS = 10**9
 
 
 def more(*profiles: str, **params: str) -> Any:
-    return answer(TOOL, *profiles, page=True, **params)[7]
+    return answer(TOOL, *profiles, page=True, **params)
 
 
 GPU = """
@@ -59,7 +60,7 @@ def test_without_computation_nothing_is_said_about_its_precision() -> None:
 
 
 def test_steps_of_a_gpu_last_as_long_as_their_markers() -> None:
-    found = more(GPU)["decomposition"]
+    found = more(GPU)["steps"]["decomposition"]
     assert (found["steps"]["name"], found["steps"]["duration_ps"]) == (["train 0"], [1.5 * MS])
     assert sum(found["average_ps"].values()) == found["base_ps"] == 1.5 * MS
     # 100 us of kernels in a step of 1500 us.
@@ -68,7 +69,7 @@ def test_steps_of_a_gpu_last_as_long_as_their_markers() -> None:
 
 def test_a_host_without_devices_has_steps_of_its_own() -> None:
     cpu = 'plane 0 "/host:CPU"\nline 1 main\n0us +9us train {_r=1, step_num=0}\n1us +5us work'
-    found = more(cpu)["decomposition"]
+    found = more(cpu)["steps"]["decomposition"]
     assert (found["steps"]["duration_ps"], [one["kind"] for one in found["devices"]]) == ([9 * 10**6], ["host"])
 
 
@@ -145,8 +146,8 @@ def test_where_and_when_it_was_recorded() -> None:
         'plane 1 "Task Environment" {profile_start_time=u1700000000123456789, profile_stop_time=u1700000002123999999}'
     )
     shown = answer(TOOL, task)[2]["p"]
-    assert (shown["start_time_ms"], shown["duration_ms"]) == ("1700000000123", "2000")
-    assert not {"start_time_ms", "duration_ms"} & set(answer(TOOL, "")[2]["p"])
+    begin, never = (more(text)["environment"] for text in (task, ""))
+    assert [(one["begin_ms"], one["duration_ms"]) for one in (begin, never)] == [(1700000000123, 2000), (None, None)]
     assert not [name for name in shown if name.startswith("profile_")]  # XProf's page shows those names as they are
     assert environment_table(Environment()).properties["task_count"] == "0"
     assert environment_table(Environment((), 5)).properties["task_count"] == "5"
@@ -166,20 +167,23 @@ def steps_of(*lengths: int, begin: int = 0, name: str = "a") -> str:
 
 @pytest.mark.parametrize(("length", "stragglers"), [(1100, []), (1101, ["h2"])])
 def test_hosts_that_take_more_than_a_tenth_longer_lag_behind(length: int, stragglers: list[str]) -> None:
-    found = more(steps_of(1000, 1000), steps_of(1000, 1000, name="b"), steps_of(length, length, name="c"))["hosts"]
+    found = more(steps_of(1000, 1000), steps_of(1000, 1000, name="b"), steps_of(length, length, name="c"))["steps"][
+        "hosts"
+    ]
     assert (found["stragglers"], found["median_ms"]) == (stragglers, 1.0)
     assert found["slowest_in"] == {"h0": 0, "h1": 0, "h2": 2}
 
 
 def test_of_two_hosts_one_is_compared_with_the_other() -> None:
     # Their median lies half way between them, so that a host 18% slower is 8% over it.
-    found = more(steps_of(1000, 1000), steps_of(1180, 1180, name="b"))["hosts"]
+    found = more(steps_of(1000, 1000), steps_of(1180, 1180, name="b"))["steps"]["hosts"]
     assert (found["stragglers"], found["over_others"]["h1"]) == (["h1"], pytest.approx(0.18))
 
 
 def test_steps_are_means_over_hosts_and_open_on_the_slowest() -> None:
-    tables = answer(TOOL, steps_of(1000, 3000), steps_of(2000, 1000, name="b"), page=True)
-    found = tables[7]["decomposition"]
+    hosts = steps_of(1000, 3000), steps_of(2000, 1000, name="b")
+    tables, steps = answer(TOOL, *hosts), more(*hosts)["steps"]
+    found = steps["decomposition"]
     assert found["steps"]["duration_ps"] == [1.5 * MS, 2 * MS]
     assert (found["step_ps"], found["source"]) == (1.75 * MS, "host")
     opened = [found["devices"][device]["host"] for device in found["steps"]["slowest"]]
@@ -191,7 +195,7 @@ def test_steps_are_means_over_hosts_and_open_on_the_slowest() -> None:
     # XProf's statistics are over the slowest hosts; its rows are the first host's.
     assert tables[1]["p"]["steptime_ms_average"] == "2.5"
     assert rows(tables[1], "stepTimeMs") == [[1.0], [3.0]]
-    assert tables[7]["hosts"]["step_ms"] == {"h0": 2.0, "h1": 1.5}
+    assert steps["hosts"]["step_ms"] == {"h0": 2.0, "h1": 1.5}
 
 
 @pytest.mark.parametrize(
@@ -200,28 +204,27 @@ def test_steps_are_means_over_hosts_and_open_on_the_slowest() -> None:
 )
 def test_input_is_judged_by_its_share_of_the_decomposition(waits: int, level: str, percent: float) -> None:
     step = f"0us +1000us train {{_r=1, step_num=0}}\n0us +{waits}us IteratorGetNext"
-    found = more(f'plane 0 "/host:CPU"\nline 1 main\n{step}')["input"]
+    found = more(f'plane 0 "/host:CPU"\nline 1 main\n{step}')["steps"]["input"]
     assert (found["level"], found["percent"]) == (level, pytest.approx(percent))
 
 
 def test_what_steps_cover_is_that_of_the_shown_steps() -> None:
     # Of seven steps of 1 ms, 4 ms apart, the first and last are left out, and so are not covered.
-    found = more(steps_of(*[1000] * 7))["recording"]
+    found = more(steps_of(*[1000] * 7))["steps"]["recording"]
     assert (found["length_ms"], found["steps_ms"]) == (31.0, 5.0)
     assert (found["before_ms"], found["after_ms"]) == (5.0, 5.0)
 
 
 def test_top_ops_without_framework_op_have_an_hlo_category() -> None:
-    tables = answer(TOOL, TPU, page=True)
-    assert rows(tables[0], "operation", "category") == [["fusion.1", "Unknown"]]
-    assert tables[7]["op_categories"] == ["loop fusion"]
+    assert rows(answer(TOOL, TPU)[0], "operation", "category") == [["fusion.1", "Unknown"]]
+    assert rows(more(TPU)["ops"], "operation", "category") == [["fusion.1", "loop fusion"]]
 
 
 def test_guessed_steps_count_from_the_first() -> None:
     runs = "\n".join(f"{1000 + 100 * i}us +80us m" for i in range(5))
     ops = "\n".join(f"{1010 + 100 * i}us +60us op" for i in range(5))
     tpu = f'plane 1 "/device:TPU:0"\nline 2 "XLA Modules"\n{runs}\nline 3 "XLA Ops"\n{ops}'
-    guess = more(tpu)["inferred_steps"]
+    guess = more(tpu)["inferred"]
     assert rows(guess["table"]) == [
         [str(i), pytest.approx(0.1 * i), pytest.approx(length), pytest.approx(0.06), pytest.approx(length - 0.06)]
         for i, length in enumerate((0.1, 0.1, 0.1, 0.1, 0.08))
@@ -244,17 +247,20 @@ def test_latency_of_a_session() -> None:
     device = 'plane 0 "/device:TPU:0" {device_type_string="TPU v4"}\nline 2 "XLA Modules"\n'
     text = 'plane 99 "/host:CPU"\nline 1 main\n' + "\n".join(host for host, _ in both)
     found = more(f"{text}\n{device}" + "\n".join(module for _, module in both))
-    session = found["session"]
-    assert session == {
-        "requests": 2,
-        "average_ms": pytest.approx(1.5),
-        "host_ms": pytest.approx(1.02),
-        "device_ms": pytest.approx(0.4),
-        "communication_ms": pytest.approx(0.08),
-        "histogram": {"edges_ms": pytest.approx([1, 4 / 3, 5 / 3, 2]), "counts": [1, 0, 1]},
-    }
+    requests = found["requests"]
+    assert (requests["requests"], requests["percentiles"][0]) == (
+        2,
+        {
+            "label": "Avg",
+            "host_ms": pytest.approx(1.02),
+            "device_ms": pytest.approx(0.4),
+            "communication_ms": pytest.approx(0.08),
+            "total_ms": pytest.approx(1.5),
+        },
+    )
+    assert requests["histogram"] == {"edges_ms": pytest.approx([1, 4 / 3, 5 / 3, 2]), "counts": [1, 0, 1]}
 
 
 def test_hosts_whose_planes_have_large_ids_are_still_named() -> None:
     far = TPU.replace('plane 0 "/device', 'plane 77000 "/device')
-    assert len(more(TPU, far)["hosts"]["step_ms"]) == 2
+    assert len(more(TPU, far)["steps"]["hosts"]["step_ms"]) == 2

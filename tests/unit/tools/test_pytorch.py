@@ -50,7 +50,7 @@ def test_pages_say_which_option_gives_what_is_missing() -> None:
     assert "profile_memory=True" in reason
     both = combine_facts([without, recorded])
     assert [find("memory_profile").available(facts) for facts in (recorded, both)] == [None, None]
-    page = answer(find("input_pipeline_analyzer"), plain, page=True)[5]
+    page = answer(find("input_pipeline_analyzer"), plain, page=True)
     assert page["no_ops"].startswith("PyTorch's DataLoader records how long the program waits for each batch")
 
 
@@ -172,7 +172,7 @@ def test_pages_say_what_to_record_for_the_ops_of_graphs() -> None:
     )
     assert table["p"]["graphs_note"].startswith(f"{said} record a trace of the capture of the graphs, in the directory")
     assert table["p"]["graphs_note"].endswith("or some steps without graphs.")
-    assert answer(find("op_profile"), text)["notes"]["graphs"] == table["p"]["graphs_note"]
+    assert answer(find("op_profile"), text, page=True)["notes"]["graphs"] == table["p"]["graphs_note"]
     assert "graphs_note" not in answer(find("framework_op_stats"), kineto.training(1))[0]["p"]
 
 

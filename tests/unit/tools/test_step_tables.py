@@ -11,8 +11,8 @@ from builders.answers import summary
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.steps.step_table import StepTable
 from tpu_profile_plugin.analysis.summary.host_summary import RunSummary, reduce_summaries
+from tpu_profile_plugin.compat.xprof.steps import tpu_table
 from tpu_profile_plugin.run.figures.steps import analyse
-from tpu_profile_plugin.tools.common.step_tables import tpu_table
 
 TPU = """
 plane 99 "/host:CPU"

@@ -6,12 +6,11 @@ from builders.planes import SPARSE_CORE, host, marked
 
 from tpu_profile_plugin.analysis.environment.environment import Peaks
 from tpu_profile_plugin.analysis.steps.breakdown import Aspect
-from tpu_profile_plugin.tools.common import step_texts
+from tpu_profile_plugin.compat.xprof import steps as xprof_steps
 from tpu_profile_plugin.tools.fleet import pod_viewer
 from tpu_profile_plugin.tools.ops import framework_op_stats
 from tpu_profile_plugin.tools.registry import find
-from tpu_profile_plugin.tools.summary import input_pipeline_analyzer
-from tpu_profile_plugin.tools.summary.overview_page import tool as overview_page
+from tpu_profile_plugin.tools.summary import input_pipeline_analyzer, overview_page
 
 
 def steps_of(steps=3, wait=0, period=1000):
@@ -110,12 +109,16 @@ def test_the_overview_of_a_tpu():
     }
     assert tables[5] == {}
     assert set(tables[3]["p"].values()) == {""}
-    more = answer(overview_page.TOOL, TPU, page=True)[7]
+    more = answer(overview_page.TOOL, TPU, page=True)
     assert more["efficiency"]["goodput_percent"] == pytest.approx(100 * 0.12 / 2)
     assert more["efficiency"]["memory_bw_percent"] == pytest.approx(0.1)
     # 200 us of input in two steps of 1 ms with 1 ms between them.
-    assert more["input"] == {"bottleneck": "both", "level": "MODERATELY", "percent": pytest.approx(100 * 0.1 / 2)}
-    steps = more["decomposition"]["steps"]
+    assert more["steps"]["input"] == {
+        "bottleneck": "both",
+        "level": "MODERATELY",
+        "percent": pytest.approx(100 * 0.1 / 2),
+    }
+    steps = more["steps"]["decomposition"]["steps"]
     assert (steps["begin_ps"], steps["end_ps"]) == ([0, 2 * 10**9], [10**9, 3 * 10**9])
 
 
@@ -330,13 +333,13 @@ def test_steps_of_tpus_with_and_without_sparse_cores():
 
 
 def test_statements_about_launches_and_precision():
-    launch = step_texts.kernel_launch_statement(Aspect("high", 20.0), False)
+    launch = xprof_steps.kernel_launch_statement(Aspect("high", 20.0), False)
     assert launch == "20.0 % of the total step time sampled is spent on 'Kernel Launch'."
-    advised = step_texts.kernel_launch_statement(Aspect("high", 20.0), True)
+    advised = xprof_steps.kernel_launch_statement(Aspect("high", 20.0), True)
     assert advised.startswith(f"{launch} It could be due to CPU contention with tf.data.")
-    assert step_texts.kernel_launch_statement(Aspect("no", 1.0), True) == ""
-    assert step_texts.precision_statement(9.9, True).startswith("Only 9.9% of device computation is 16 bit.")
-    assert [step_texts.precision_statement(*facts) for facts in ((10.0, True), (9.9, False))] == ["", ""]
+    assert xprof_steps.kernel_launch_statement(Aspect("no", 1.0), True) == ""
+    assert xprof_steps.precision_statement(9.9, True).startswith("Only 9.9% of device computation is 16 bit.")
+    assert [xprof_steps.precision_statement(*facts) for facts in ((10.0, True), (9.9, False))] == ["", ""]
 
 
 def test_training_is_told_from_tensorflows_gradient_scopes():
@@ -397,8 +400,8 @@ def test_hosts_that_lag_behind_are_named():
         slow.replace("host vm", "host c"),
         page=True,
     )
-    assert found[7]["hosts"]["stragglers"] == ["h2"]
-    assert found[7]["hosts"]["step_ms"] == {"h0": 1.0, "h1": 1.0, "h2": 1.5}
+    assert found["steps"]["hosts"]["stragglers"] == ["h2"]
+    assert found["steps"]["hosts"]["step_ms"] == {"h0": 1.0, "h1": 1.0, "h2": 1.5}
 
 
 def test_eight_hosts_as_one_and_any_of_them_alone():
@@ -436,6 +439,6 @@ def test_computation_longer_than_the_step_is_cut_in_the_decomposition():
         0.8,
     ]
     for profile, parts in ((text, [800, 200, 0]), (TPU, [600, 200, 200])):
-        found = answer(overview_page.TOOL, profile, page=True)[7]["decomposition"]["steps"]["parts_ps"]
+        found = answer(overview_page.TOOL, profile, page=True)["steps"]["decomposition"]["steps"]["parts_ps"]
         first = [found.get(key, [0])[0] / 10**6 for key in ("compute", "idle_input", "idle_other")]
         assert first == parts

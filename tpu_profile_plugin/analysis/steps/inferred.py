@@ -337,9 +337,12 @@ class Evidence:
 
     Attributes:
       source: "step number" (marks, see `numbered`), "device program", "device kernel", "host event" or "named event".
-      event, line, plane: the repeating event and its location.
+      event: the repeating event.
+      line: the line that has it.
+      plane: the plane of the line.
       occurrences: number of repetitions.
-      period_ms, variation: mean distance between begins, its relative variation (0: regular; None: unknown).
+      period_ms: mean distance between begins.
+      variation: relative variation of the distance (0: regular; None: unknown).
       coverage: share of the recorded time from the first begin to the last end, 0 to 1.
     """
 

@@ -9,11 +9,13 @@ from tpu_profile_plugin.compat.xprof import (
     framework_op_stats,
     hlo_stats,
     inference_profile,
+    input_pipeline_analyzer,
     kernel_stats,
     megascale_stats,
     memory_profile,
     memory_viewer,
     op_profile,
+    overview_page,
     pod_viewer,
     roofline_model,
     smart_suggestion,
@@ -50,7 +52,7 @@ NO_MODULE = "NO_MODULE"
 _ALL_ONLY = frozenset({"overview_page", "pod_viewer", "smart_suggestion"})
 _ALL_AND_EACH = frozenset({"input_pipeline_analyzer", "framework_op_stats", "kernel_stats", "megascale_stats"})
 
-__all__ = ["FORMS", "LISTED", "NO_MODULE", "ORDER", "capture", "form_of", "hosts_listed"]
+__all__ = ["FORMS", "LISTED", "NO_MODULE", "ORDER", "capture", "form_of", "hosts_listed", "reading_of"]
 
 FORMS: dict[str, Tool] = {
     tool.id: tool
@@ -61,11 +63,13 @@ FORMS: dict[str, Tool] = {
         framework_op_stats.TOOL,
         hlo_stats.TOOL,
         inference_profile.TOOL,
+        input_pipeline_analyzer.TOOL,
         kernel_stats.TOOL,
         megascale_stats.TOOL,
         memory_profile.TOOL,
         memory_viewer.TOOL,
         op_profile.TOOL,
+        overview_page.TOOL,
         pod_viewer.TOOL,
         trace_viewer.LEGACY,
         trace_viewer.TOOL,
@@ -74,6 +78,11 @@ FORMS: dict[str, Tool] = {
     )
 }
 """Tools whose answer XProf makes in a form of its own, by id."""
+
+READINGS: dict[str, Tool] = {
+    tool.id: tool for tool in (input_pipeline_analyzer.READING, overview_page.READING, pod_viewer.READING)
+}
+"""Tools of which our document can show XProf's figures, by id."""
 
 
 def form_of(tag: str) -> Tool | None:
@@ -92,6 +101,12 @@ def form_of(tag: str) -> Tool | None:
     # Pages go on with budget and findings, XProf's do not.
     needs = tuple(step for step in tool.needs if step in (host_summary, host_inference, DEVICE_OPS))
     return replace(tool, build=build, needs=needs)
+
+
+def reading_of(tag: str) -> Tool | None:
+    """The tool that makes our document with XProf's figures; None for one without."""
+    found = registry.named(tag)
+    return None if found is None else READINGS.get(found.id)
 
 
 def hosts_listed(run: RunFiles, tag: str) -> list[str]:

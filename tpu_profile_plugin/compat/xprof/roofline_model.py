@@ -8,10 +8,11 @@ from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.ops.rates import Resource, peak_gib
 from tpu_profile_plugin.analysis.summary.framework import graphs_note
 from tpu_profile_plugin.analysis.summary.op_summary import OpSummary, supported_peaks
+from tpu_profile_plugin.compat.xprof.steps import diagnostics_table
 from tpu_profile_plugin.compat.xprof.tables import source_cell, xprof_table
 from tpu_profile_plugin.run.catalogue.ops import MEMORY_IDS
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Table, property_text, texts
+from tpu_profile_plugin.tables.table import Table, property_text
 from tpu_profile_plugin.tools.ops import roofline_model
 from tpu_profile_plugin.tools.ops.roofline_model import NOT_ON_GPU
 from tpu_profile_plugin.tools.query import Query
@@ -55,7 +56,6 @@ _GPU_LABELS = {id_: label for id_, label in LABELS.items() if id_ not in NOT_ON_
     "vmem_write_bw": "SHM/L1 BW (GiB/s)",
     "vmem_write_operational_intensity": "SHM/L1 Operational Intensity (FLOP/Byte)",
 }
-_DIAGNOSTICS = (texts("severity", "Severity", ""), texts("message", "Message", ""))
 
 
 def build(run: Run, query: Query) -> tuple[Table, Table]:
@@ -66,7 +66,7 @@ def build(run: Run, query: Query) -> tuple[Table, Table]:
     if note := graphs_note(found.summary.records.table):
         properties["graphs_note"] = note
     table = xprof_table(_GPU_LABELS if found.gpu else LABELS, {**found.cells, "source_info": sources}, properties)
-    return table, Table(_DIAGNOSTICS, found.diagnostics.columns())
+    return table, diagnostics_table(found.diagnostics)
 
 
 def _properties(summary: OpSummary) -> dict[str, str]:

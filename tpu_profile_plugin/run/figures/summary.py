@@ -88,11 +88,6 @@ class Diagnostics:
     warnings: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
 
-    def columns(self) -> tuple[list[str], list[str]]:
-        """Severities and messages in display order."""
-        severities = ["WARNING"] * len(self.warnings) + ["ERROR"] * len(self.errors)
-        return severities, [*self.warnings, *self.errors]
-
 
 def step_warnings(steps: int, empty_intersection: bool) -> tuple[str, ...]:
     """Yields the reason why there are no steps; nothing if there are steps."""

@@ -1,15 +1,16 @@
-"""A run's steps as several pages show them: decomposition, verdict on input, coverage, notes."""
+"""A run's steps as several pages show them, XProf's reading of them, and messages about the recording."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, BETWEEN_LABEL, CATEGORIES, GROUPS, LABELS
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
+from tpu_profile_plugin.analysis.common.statistics import Statistics
 from tpu_profile_plugin.analysis.steps.breakdown import InputVerdict, input_verdict
 from tpu_profile_plugin.analysis.summary.host_summary import RunSummary
 from tpu_profile_plugin.analysis.summary.recording import Coverage, coverage
@@ -17,6 +18,7 @@ from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.figures.spending import step_notes
 from tpu_profile_plugin.run.figures.steps import HostTimes, host_times
+from tpu_profile_plugin.run.figures.summary import Diagnostics
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -130,6 +132,74 @@ class StepReading:
     hosts: HostTimes
     recording: RecordingCover | None
     notes: Sequence[str]
+
+
+@dataclass(frozen=True)
+class WaitingShare:
+    """XProf's shares of step time that TPU cores wait for input, in percent, an entry per step.
+
+    Attributes:
+      average: over the cores.
+      longest: statistics of `maximum` over the steps.
+      cores: host and ordinal of the core that waits longest; "unknown" if none waits.
+    """
+
+    average: Numbers
+    minimum: Numbers
+    maximum: Numbers
+    longest: Statistics
+    cores: Sequence[str]
+
+
+@dataclass(frozen=True)
+class XprofTip:
+    """A tip, with links as in Markdown; it may begin with the id of a tool."""
+
+    heading: str
+    text: str
+
+
+@dataclass(frozen=True)
+class XprofFigure:
+    """A figure as XProf shows it; `property` is its name in XProf's answer."""
+
+    name: str
+    value: str
+    property: str
+
+
+@dataclass(frozen=True)
+class XprofReading:
+    """XProf's statements, in a document whose other figures are XProf's, too.
+
+    Attributes:
+      step_time_ms: statistics over the steps, each as long as on its slowest host.
+      statements: verdicts as sentences, with links as in Markdown; the conclusion on input is the first.
+      tips: of the overview.
+      figures: of the overview.
+      waiting: of the input pipeline; null without TPUs.
+    """
+
+    step_time_ms: Statistics
+    statements: Sequence[str]
+    tips: Sequence[XprofTip] = ()
+    figures: Sequence[XprofFigure] = ()
+    waiting: WaitingShare | None = None
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message of the profiler, or about the recording as a whole."""
+
+    severity: Literal["error", "warning"]
+    text: str
+
+
+def messages_of(diagnostics: Diagnostics, without: Collection[str]) -> list[Message]:
+    """The messages, errors first, but for those that the page shows elsewhere."""
+    errors = [Message("error", text.strip()) for text in diagnostics.errors]
+    warnings = [Message("warning", text.strip()) for text in diagnostics.warnings if text not in without]
+    return [message for message in dict.fromkeys((*errors, *warnings)) if message.text]
 
 
 def decomposition(budget: RunBudget, hosts: Sequence[str]) -> Decomposition:

@@ -32,11 +32,11 @@ class PodSteps:
       left_out: number of marked steps that are not among these because the recording may have cut them.
       hosts: by column.
       labels: names of the devices by column, with their host if there are several.
-      begin_ps: [step][column], on the time axis of the column's host.
+      begin_ps: [step][column], on the time axis of the column's host; null in XProf's reading.
       takes_part: [step][column]; null if all devices take part in all steps.
       total_ns: [step][column].
       parts_ns: by id of the part [step][column], without parts that are 0 throughout. The parts of a column add up to
-        its step, to the nanosecond.
+        its step, to the nanosecond, but for XProf's.
     """
 
     numbers: I64
@@ -44,7 +44,7 @@ class PodSteps:
     left_out: int
     hosts: Sequence[str]
     labels: Sequence[str]
-    begin_ps: Annotated[I64, "number[][]"]
+    begin_ps: Annotated[I64, "number[][]"] | None
     takes_part: Annotated[Bools, "boolean[][]"] | None
     total_ns: Annotated[I64, "number[][]"]
     parts_ns: dict[str, Annotated[I64, "number[][]"]]
@@ -56,7 +56,7 @@ class Pod(Document):
 
     Attributes:
       groups: the categories with their parts, in the order of display.
-      notes: sentences on where the steps come from.
+      notes: sentences on where the steps come from, or why there are none.
       device_type: e.g. "TPU v4".
     """
 

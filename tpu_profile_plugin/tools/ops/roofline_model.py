@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from tpu_profile_plugin.tools.common.ops import (
     op_notes,
     over_cores,
 )
+from tpu_profile_plugin.tools.common.steps import Message, messages_of
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import GIB, GIGA, PS_PER_US
@@ -67,14 +68,6 @@ class RoofMemory:
 
 
 @dataclass(frozen=True)
-class RooflineMessage:
-    """A message about the analysis."""
-
-    severity: Literal["error", "warning"]
-    text: str
-
-
-@dataclass(frozen=True)
 class RooflineModel(Document):
     """Rates of the program, its steps and its ops beside the peaks of the device.
 
@@ -94,7 +87,7 @@ class RooflineModel(Document):
     megacore: bool | None
     has_cmem: bool | None
     has_merged_vmem: bool | None
-    messages: list[RooflineMessage]
+    messages: list[Message]
     notes: OpNotes
 
 
@@ -152,10 +145,7 @@ def build(run: Run, query: Query) -> RooflineModel:
         megacore=None if gpu else bool(summary.chip.megacore),
         has_cmem=None if gpu else any(rate > 0 for rate in peaks.bandwidths[3:5]),
         has_merged_vmem=None if gpu else bool(summary.chip.merged_vmem),
-        messages=[
-            *(RooflineMessage("warning", text) for text in found.diagnostics.warnings),
-            *(RooflineMessage("error", text) for text in found.diagnostics.errors),
-        ],
+        messages=messages_of(found.diagnostics, ()),
         notes=notes,
     )
 

@@ -2,90 +2,138 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, TENSORFLOW
-from tpu_profile_plugin.analysis.steps.breakdown import InputBreakdown, TpuBreakdown
+from tpu_profile_plugin.analysis.steps.breakdown import InputBreakdown
 from tpu_profile_plugin.analysis.summary.host_summary import RunSummary
 from tpu_profile_plugin.run.figures.budget import budget
 from tpu_profile_plugin.run.figures.steps import analyse
-from tpu_profile_plugin.run.figures.summary import Diagnostics, host_summary, run_summary, step_warnings
+from tpu_profile_plugin.run.figures.summary import NO_STEP_MARKER, Diagnostics, host_summary, run_summary, step_warnings
 from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
-from tpu_profile_plugin.tools.common import step_texts
-from tpu_profile_plugin.tools.common.step_tables import step_table
-from tpu_profile_plugin.tools.common.steps import step_reading
-from tpu_profile_plugin.tools.params import Param
-from tpu_profile_plugin.tools.payload import Json
+from tpu_profile_plugin.tools.common.steps import Message, StepReading, XprofReading, messages_of, step_reading
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import PS_PER_MS
 
 _SHARE = "as a fraction of the self time of all input ops"
-INPUT_OP_COLUMNS = (
-    texts("opName", "Input Op", "Name of the op or stage."),
+OPS = (
+    texts("opName", "Input op", "Name of the op or stage."),
     numbers("count", "Count", "", "Number of runs."),
-    numbers("timeInMs", "Total Time (in ms)", "ms", "Time of all runs, including nested ops."),
-    numbers("timeInPercent", "Total Time (as % of total input-processing time)", "",
+    numbers("timeInMs", "Total time", "ms", "Time of all runs, including nested ops."),
+    numbers("timeInPercent", "Total time (share)", "fraction",
             f"Total time {_SHARE}; the sum exceeds 1 if ops are nested."),
-    numbers("selfTimeInMs", "Total Self Time (in ms)", "ms", "Time of all runs, excluding nested ops."),
-    numbers("selfTimeInPercent", "Total Self Time (as % of total input-processing time)", "",
-            f"Total self time {_SHARE}."),
+    numbers("selfTimeInMs", "Self time", "ms", "Time of all runs, excluding nested ops."),
+    numbers("selfTimeInPercent", "Self time (share)", "fraction", f"Total self time {_SHARE}."),
     texts("category", "Category", "Reading ahead or on demand, preprocessing, or enqueuing."),
 )  # fmt: skip
-_API = "https://www.tensorflow.org/api_docs/python/tf/data/"
 
 
-def _link(address: str, text: str) -> str:
-    return f'<a href="{address}" target="_blank">{text}</a>'
+@dataclass(frozen=True)
+class InputProcessing:
+    """A kind of input processing of the host.
 
-
-_READER = _API + "TFRecordDataset#class_tfrecorddataset"
-RECOMMENDATIONS = (
-    "Enqueuing data: you may want to combine small input data chunks into fewer but larger chunks.",
-    f"Data preprocessing: you may increase num_parallel_calls in {_link(_API + 'Dataset#map', 'Dataset map()')} "
-    "or preprocess the data OFFLINE.",
-    "Reading data from files in advance: you may tune parameters in the following tf.data API "
-    f"({_link(_API + 'Dataset#prefetch', 'prefetch size')}, "
-    f"{_link(_API + 'Dataset#interleave', 'interleave cycle_length')}, {_link(_READER, 'reader buffer_size')})",
-    "Reading data from files on demand: you should read data IN ADVANCE using the following tf.data API "
-    f"({_link(_API + 'Dataset#prefetch', 'prefetch')}, {_link(_API + 'Dataset#interleave', 'interleave')}, "
-    f"{_link(_READER, 'reader buffer')})",
-    "Other data reading or processing: you may consider using the "
-    f"{_link('https://www.tensorflow.org/programmers_guide/datasets', 'tf.data API')} (if you are not using it now)",
-)
-
-
-PARAMS = (Param("extended", "bool", False, "Adds a sixth element with the decomposition of the steps."),)
-
-
-def build(run: Run, query: Query) -> tuple[Table, ...] | Json:
-    """Five tables: cores with the longest wait, steps, input ops, recommendations, diagnostics.
-
-    With the parameter `extended` a sixth element follows, the members of `steps.StepReading` with `next`: what
-    to do about the input, "" if nothing is to be said; and `no_ops`: why there are no input ops.
+    Attributes:
+      kind: "other", "demanded", "advanced", "preprocessing" or "enqueue".
+      tip: what may make it faster, with links as in Markdown.
     """
+
+    kind: str
+    name: str
+    help: str
+    us: float
+    tip: str
+
+
+@dataclass(frozen=True)
+class InputPipeline(Document):
+    """How long steps wait for input, and what the host does to prepare it.
+
+    Attributes:
+      processing: self times of the input ops by kind, scaled to the time outside enqueuing.
+      next: what to do about the input, with links as in Markdown; "" if it takes little time.
+      no_ops: why a profile without input ops has none.
+      xprof: null in our reading.
+    """
+
+    steps: StepReading
+    ops: Table
+    processing: Sequence[InputProcessing]
+    messages: Sequence[Message]
+    next: str
+    no_ops: str
+    xprof: XprofReading | None = None
+
+
+def build(run: Run, query: Query) -> InputPipeline:
+    """The input of the chosen hosts."""
     summary = run_summary(run)
     analysis = analyse(summary)
-    warnings = step_warnings(analysis.steps, summary.steps.empty_intersection)
-    tables = (
-        Table((), ()) if analysis.tpu is None else _waiting_cores(summary, analysis.tpu),
-        step_table(analysis, summary.environment.hardware),
-        input_op_table(analysis.input),
-        Table((texts("link", "link", "What to try."),), [RECOMMENDATIONS]),
-        step_texts.diagnostics_table(Diagnostics(warnings=warnings)),
-    )
-    if not query.flag("extended"):
-        return tables
     reading = step_reading(run, summary)
-    return Json(
-        [
-            *tables,
-            {
-                **vars(reading),
-                "next": next_step(reading.input.level, summary, analysis.input),
-                "no_ops": no_input_ops(summary),
-            },
-        ]
+    warnings = step_warnings(analysis.steps, summary.steps.empty_intersection)
+    return InputPipeline(
+        steps=reading,
+        ops=Table(OPS, input_op_cells(analysis.input)),
+        processing=input_processing(analysis.input),
+        messages=messages_of(Diagnostics(warnings=warnings), {NO_STEP_MARKER}),
+        next=next_step(reading.input.level, summary, analysis.input),
+        no_ops=no_input_ops(summary),
     )
+
+
+_API = "https://www.tensorflow.org/api_docs/python/tf/data"
+_PREFETCH, _INTERLEAVE = f"{_API}/Dataset#prefetch", f"{_API}/Dataset#interleave"
+_READER = f"{_API}/TFRecordDataset#class_tfrecorddataset"
+_GUIDE = "https://www.tensorflow.org/programmers_guide/datasets"
+
+
+def input_processing(source: InputBreakdown) -> list[InputProcessing]:
+    """Every kind of input processing, in the order of display."""
+    return [
+        InputProcessing(
+            "other",
+            "Other data reading or processing",
+            "Input processing that is not attributed to an op of the table.",
+            source.unclassified_us,
+            "Other data reading or processing: you may consider using the "
+            f"[tf.data API]({_GUIDE}) (if you are not using it now)",
+        ),
+        InputProcessing(
+            "demanded",
+            "Reading data from files on demand",
+            "Reads without caching, prefetching or interleaving, each of which the program waits for.",
+            source.demanded_read_us,
+            "Reading data from files on demand: you should read data IN ADVANCE using the following tf.data API "
+            f"([prefetch]({_PREFETCH}), [interleave]({_INTERLEAVE}), [reader buffer]({_READER}))",
+        ),
+        InputProcessing(
+            "advanced",
+            "Reading data from files in advance",
+            "Reads with caching, prefetching or interleaving.",
+            source.advanced_read_us,
+            "Reading data from files in advance: you may tune parameters in the following tf.data API "
+            f"([prefetch size]({_PREFETCH}), [interleave cycle_length]({_INTERLEAVE}), "
+            f"[reader buffer_size]({_READER}))",
+        ),
+        InputProcessing(
+            "preprocessing",
+            "Data preprocessing",
+            "Transformations such as decompressing and parsing.",
+            source.preprocessing_us,
+            f"Data preprocessing: you may increase num_parallel_calls in [Dataset map()]({_API}/Dataset#map) "
+            "or preprocess the data OFFLINE.",
+        ),
+        InputProcessing(
+            "enqueue",
+            "Enqueuing data to be transferred to the device",
+            "Putting data into the device's infeed queue.",
+            source.enqueue_us,
+            "Enqueuing data: you may want to combine small input data chunks into fewer but larger chunks.",
+        ),
+    ]
 
 
 def no_input_ops(summary: RunSummary) -> str:
@@ -117,35 +165,14 @@ def next_step(level: str, summary: RunSummary, source: InputBreakdown) -> str:
     return "The profile does not show what prepares the input; the trace viewer shows what the host does meanwhile."
 
 
-def _waiting_cores(summary: RunSummary, steps: TpuBreakdown) -> Table:
-    """Per step the core that waited longest for input: two rows, one column per step."""
-    index = texts("index", "Index", "Name of the row.")
-    columns = [texts(str(i), str(i), f"Step {label}.") for i, label in enumerate(steps.labels)]
-    cores = [_core_name(summary, core) for core in steps.infeed_core]
-    return Table((index, *columns), [("Step number", "Core name"), *zip(steps.labels, cores, strict=True)])
-
-
-def _core_name(summary: RunSummary, core: int) -> str:
-    host, ordinal = summary.cores.get(core, ("", -1))
-    return f"{host}:{ordinal}" if ordinal >= 0 else "unknown"
-
-
-def input_op_table(source: InputBreakdown) -> Table:
-    """The host's input ops, with the breakdown of input processing as properties."""
-    data = {
+def input_op_cells(source: InputBreakdown) -> dict[str, list[object]]:
+    """Cells of `OPS`: the host's input ops."""
+    return {
         **attributes(source.ops, "count", "category", opName="name"),
         **attributes(source.ops, timeInPercent="time_share", selfTimeInPercent="self_share"),
         "timeInMs": [op.time_ps / PS_PER_MS for op in source.ops],
         "selfTimeInMs": [op.self_ps / PS_PER_MS for op in source.ops],
     }
-    properties = {
-        "enqueue_us": source.enqueue_us,
-        "demanded_file_read_us": source.demanded_read_us,
-        "advanced_file_read_us": source.advanced_read_us,
-        "preprocessing_us": source.preprocessing_us,
-        "unclassified_nonequeue_us": source.unclassified_us,
-    }
-    return Table(INPUT_OP_COLUMNS, data, {name: f"{us:.3f}" for name, us in properties.items()})
 
 
 TOOL = Tool(
@@ -154,6 +181,5 @@ TOOL = Tool(
     group="Summary",
     summary="Time spent waiting for input, and time of the host's input ops.",
     build=build,
-    params=PARAMS,
     needs=(host_summary, budget),
 )

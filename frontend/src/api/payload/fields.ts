@@ -53,11 +53,3 @@ export function textsOf(table: TableData, id: string, what: string): string[] {
   if (values === null) throw badAnswer(`${what} has no column ${id}`);
   return values.map((value) => (value === null ? "" : String(value)));
 }
-
-/** A numeric property, with or without a percent sign; null if it is absent or not finite ("nan"). */
-export function propertyNumber(properties: Readonly<Record<string, string>>, name: string): number | null {
-  const text = properties[name];
-  if (text === undefined || text.trim() === "") return null;
-  const number = Number(text.replace(/%$/, ""));
-  return Number.isFinite(number) ? number : null;
-}

@@ -23,6 +23,8 @@ interface Props {
   tool: ToolInfo | null;
   selection: HostSelection;
   reading: Reading;
+  /** Whether there is a choice of readings. */
+  readings: boolean;
   /** A saved report: one run and one reading. */
   report: boolean;
   onToggle: () => void;
@@ -79,7 +81,7 @@ export function Rail(props: Props) {
           <HostPicker tool={tool} host={selection.host} hosts={selection.hosts} onChoose={props.onHosts} />
         </section>
       )}
-      {collapsed || props.report ? null : (
+      {collapsed || !props.readings ? null : (
         <section class="rail-part" aria-label="Reading">
           <h2>Reading</h2>
           <ReadingSwitch reading={props.reading} onChoose={props.onReading} />

@@ -272,6 +272,12 @@ describe("shell", () => {
     expect(text(".panel")).toContain("The server failed");
   });
 
+  it("offers no reading of XProf's, and shows none, if the server has none", async () => {
+    await open("?run=new&tool=stats&reading=xprof", { config: { xprofReading: false } });
+    expect([document.querySelector(".reading"), text(".crumbs").includes("XProf")]).toEqual([null, false]);
+    expect(text(".page")).not.toContain("xprof");
+  });
+
   it("hides the capture button if the server disables it, else opens the dialog", async () => {
     await open("", { config: { hideCaptureProfileButton: true } });
     expect(document.querySelector(".capture")).toBeNull();

@@ -122,7 +122,7 @@ export function Shell({ client, state, address, load, report = null }: Props) {
   const tool = info.data ? chooseTool(info.data.tools, state.get("tool") ?? state.get("tag")) : null;
   const selection = tool ? chooseHosts(tool, state.get("host"), state.get("hosts")) : { host: null, hosts: [] };
   const hostText = selection.host !== null ? hostLabel(selection.host) : selection.hosts.join(", ");
-  const reading = readingOf(state);
+  const reading = config.data?.xprofReading === false ? "own" : readingOf(state);
   /** URL state for pages: records the keys they write, so that these are removed when the page is left. */
   const pageState = useMemo<UrlState>(
     () => ({
@@ -172,6 +172,7 @@ export function Shell({ client, state, address, load, report = null }: Props) {
           tool={tool}
           selection={selection}
           reading={reading}
+          readings={report === null && config.data?.xprofReading !== false}
           report={report !== null}
           onToggle={toggleCollapsed}
           onCapture={() => setOpened("capture")}

@@ -56,19 +56,11 @@ export function breakdownOf(found: Decomposition): StepBreakdown {
     const columns = group.parts.flatMap(({ id }) => [parts_ps[id] ?? []]).filter((column) => column.length > 0);
     if (columns.length === 0) return [];
     const ms = labels.map((_, step) => columns.reduce((all, column) => all + (column[step] ?? 0), 0) / PS_PER_MS);
-    return [{ id: group.id, category: group.id, name: group.name, help: group.help, ms }];
+    return [{ category: group.id, name: group.name, help: group.help, ms }];
   });
   const time = statisticsOf(totalMs);
   // The average is over steps and devices: steps in which more devices take part count more.
-  return {
-    hardware: "",
-    labels,
-    parts,
-    totalMs,
-    time: time && { ...time, average: found.step_ps / PS_PER_MS },
-    waiting: null,
-    properties: {},
-  };
+  return { labels, parts, totalMs, time: time && { ...time, average: found.step_ps / PS_PER_MS } };
 }
 
 /** "time from step to step: 14.0 ms = 2.83 ms step + 11.2 ms between steps"; "average step: 2.83 ms". */

@@ -26,80 +26,24 @@ export interface Look {
   striped?: boolean;
 }
 
-interface Category extends Look {
-  /** What it is in XProf's step table and how it is computed there. */
-  help: string;
-}
-
 /** Green: the device computes. Red: it waits for input. The others differ from both with colour blindness too. */
-export const CATEGORIES: Readonly<Record<CategoryId, Category>> = {
-  device_compute: {
-    help: "The device runs kernels or ops.\nTime covered by them but not by events of higher rank.\nSource: trace.",
-    colour: { light: "#16996f", dark: "#2fbf94" },
-  },
-  sparse_compute: {
-    help: "The TensorCore waits while a SparseCore computes.\nSource: trace.",
-    colour: { light: "#7fcab0", dark: "#8fd9bf" },
-  },
-  device_to_device: { help: "Copies between devices.\nSource: trace.", colour: { light: "#56b4e9", dark: "#8bcdf2" } },
-  collectives: { help: "All-reduce and other collectives between devices.\nSource: trace.", colour: { light: "#7a5ba8", dark: "#a68bd1" } },
-  host_compute: { help: "The host computes within the step.\nSource: trace.", colour: { light: "#0072b2", dark: "#4fa3dc" } },
-  kernel_launch: {
-    help: "The host prepares and launches work on the device.\nSource: trace.",
-    colour: { light: "#e69f00", dark: "#f0b429" },
-  },
-  input: {
-    help: "Waiting for input data and copying it to the device.\nSource: trace.",
-    colour: { light: "#c8321f", dark: "#f2664f" },
-    striped: true,
-  },
-  sparse_input: {
-    help: "The TensorCore waits for the input of a SparseCore.\nSource: trace.",
-    colour: { light: "#e58d7f", dark: "#f7a99b" },
-    striped: true,
-  },
-  output: { help: "Copying results to the host.\nSource: trace.", colour: { light: "#cc79a7", dark: "#dd93bb" } },
-  host_transfer: {
-    help: "Sends to and receives from the host within the program.\nSource: trace.",
-    colour: { light: "#8c4a1f", dark: "#c98a5c" },
-  },
-  compilation: { help: "Compilation of programs.\nSource: trace.", colour: { light: "#b8a800", dark: "#d6c73a" } },
-  other: {
-    help: "Time that no recorded event covers, such as Python.\nStep time minus all other categories.\nSource: trace.",
-    colour: { light: "#98a2ae", dark: "#6f7c8a" },
-  },
-  between_steps: { help: "", colour: { light: "#c3cad3", dark: "#4b5765" }, striped: true },
-  not_recorded: { help: "", colour: { light: "#e3e7ec", dark: "#343c46" }, striped: true },
-  idle: {
-    help: "The device is idle for other reasons than input.\nStep time minus all other categories.\nSource: trace.",
-    colour: { light: "#98a2ae", dark: "#6f7c8a" },
-  },
+export const CATEGORIES: Readonly<Record<CategoryId, Look>> = {
+  device_compute: { colour: { light: "#16996f", dark: "#2fbf94" } },
+  sparse_compute: { colour: { light: "#7fcab0", dark: "#8fd9bf" } },
+  device_to_device: { colour: { light: "#56b4e9", dark: "#8bcdf2" } },
+  collectives: { colour: { light: "#7a5ba8", dark: "#a68bd1" } },
+  host_compute: { colour: { light: "#0072b2", dark: "#4fa3dc" } },
+  kernel_launch: { colour: { light: "#e69f00", dark: "#f0b429" } },
+  input: { colour: { light: "#c8321f", dark: "#f2664f" }, striped: true },
+  sparse_input: { colour: { light: "#e58d7f", dark: "#f7a99b" }, striped: true },
+  output: { colour: { light: "#cc79a7", dark: "#dd93bb" } },
+  host_transfer: { colour: { light: "#8c4a1f", dark: "#c98a5c" } },
+  compilation: { colour: { light: "#b8a800", dark: "#d6c73a" } },
+  other: { colour: { light: "#98a2ae", dark: "#6f7c8a" } },
+  between_steps: { colour: { light: "#c3cad3", dark: "#4b5765" }, striped: true },
+  not_recorded: { colour: { light: "#e3e7ec", dark: "#343c46" }, striped: true },
+  idle: { colour: { light: "#98a2ae", dark: "#6f7c8a" } },
 };
-
-/** Columns of the step tables -> category. */
-const BY_COLUMN: Readonly<Record<string, CategoryId>> = {
-  deviceComputeTimeMs: "device_compute",
-  deviceToDeviceTimeMs: "device_to_device",
-  deviceCollectivesTimeMs: "collectives",
-  hostComputeTimeMs: "host_compute",
-  kernelLaunchTimeMs: "kernel_launch",
-  infeedTimeMs: "input",
-  outfeedTimeMs: "output",
-  compileTimeMs: "compilation",
-  otherTimeMs: "other",
-  tcComputeTimeMs: "device_compute",
-  scv0ComputeTimeMs: "sparse_compute",
-  scv0InfeedTimeMs: "sparse_input",
-  tcInfeedTimeMs: "input",
-  tcOutfeedTimeMs: "output",
-  tcIdleTimeMs: "idle",
-  hostTransferTimeMs: "host_transfer",
-};
-
-/** The category of a step table's column; null for other columns. */
-export function categoryOfColumn(id: string): CategoryId | null {
-  return BY_COLUMN[id] ?? null;
-}
 
 /** Parts of the categories -> the category and which of its shades. */
 const PARTS: Readonly<Record<string, readonly [CategoryId, number]>> = {
@@ -132,22 +76,4 @@ export function lookOf(id: string): Look {
   const { colour, striped = false } = CATEGORIES[category];
   const towards = (from: string, to: string): string => toHex(mix(parseHex(from), parseHex(to), SHADE * shade));
   return { colour: shade === 0 ? colour : { light: towards(colour.light, "#ffffff"), dark: towards(colour.dark, "#000000") }, striped };
-}
-
-/** XProf's names of categories on the pod viewer. */
-const BY_NAME: Readonly<Record<string, CategoryId>> = {
-  "all others": "other",
-  compilation: "compilation",
-  output: "output",
-  input: "input",
-  "kernel launch": "kernel_launch",
-  "host compute": "host_compute",
-  "device collective communication": "collectives",
-  "device to device": "device_to_device",
-  "device compute": "device_compute",
-};
-
-/** The category of one of XProf's names; `other` for unknown ones. */
-export function categoryOfName(name: string): CategoryId {
-  return BY_NAME[name.trim().toLowerCase()] ?? "other";
 }

@@ -14,8 +14,6 @@ export interface Statistics {
 }
 
 export interface StepPart {
-  /** Column of the step table. */
-  id: string;
   /** Id of the category, whose look it has. */
   category: string;
   name: string;
@@ -24,17 +22,12 @@ export interface StepPart {
 }
 
 export interface StepBreakdown {
-  /** TPU, GPU or CPU_ONLY. */
-  hardware: string;
   labels: readonly string[];
   /** In documented order; the first is at the bottom of the graph. */
   parts: readonly StepPart[];
   totalMs: readonly number[];
   /** In ms; null without steps. */
   time: Statistics | null;
-  /** Share of the step time that cores wait for input, percent; null where it is not part of the table. */
-  waiting: { average: readonly number[]; minimum: readonly number[]; maximum: readonly number[]; overall: Statistics | null } | null;
-  properties: Readonly<Record<string, string>>;
 }
 
 /** 0 for deviations that come from rounding errors of sums only. */
@@ -54,25 +47,6 @@ export function statisticsOf(values: readonly number[]): Statistics | null {
     minimum: values.reduce((a, b) => Math.min(a, b)),
     maximum: values.reduce((a, b) => Math.max(a, b)),
   };
-}
-
-export interface Share {
-  name: string;
-  /** Id of the category, whose look it has. */
-  category: string;
-  help: string;
-  ms: number;
-  /** Of all parts together, 0 to 1. */
-  share: number;
-}
-
-/** The parts of the average step that take any time, in the order of the graph. */
-export function averageShares(steps: StepBreakdown): Share[] {
-  const means = steps.parts.map((part) => ({ part, ms: part.ms.reduce((a, b) => a + b, 0) / Math.max(1, part.ms.length) }));
-  const total = means.reduce((all, { ms }) => all + ms, 0);
-  return means
-    .filter(({ ms }) => ms > 0)
-    .map(({ part, ms }) => ({ name: part.name, category: part.category, help: part.help, ms, share: ms / total }));
 }
 
 /** The step-time graph. */

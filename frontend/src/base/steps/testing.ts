@@ -1,5 +1,5 @@
 // For tests: the decomposition of two steps of 10 ms on two devices, with 10 ms between them.
-import type { BudgetCategory, BudgetPart, Decomposition } from "../documents";
+import type { BudgetCategory, BudgetPart, Decomposition, StepReading, XprofReading } from "../documents";
 
 const MS = 1e9;
 
@@ -52,19 +52,49 @@ export const NOTHING = decomposed({
   devices: [],
 });
 
-/** The object that the overview and the input pipeline page receive. */
-export const readingAnswer = (patch: Record<string, unknown> = {}) => ({
+/** The steps that the overview and the input pipeline page receive. */
+export const readingOf = (patch: Partial<StepReading> = {}): StepReading => ({
   decomposition: decomposed(),
   input: { bottleneck: "host", level: "HIGHLY", percent: 35 },
-  hosts: { step_ms: { h: 10 }, slowest_in: { h: 2 }, over_others: {}, stragglers: [] },
+  hosts: { step_ms: { h: 10 }, slowest_in: { h: 2 }, median_ms: 10, over_others: {}, stragglers: [] },
   recording: null,
   notes: [],
   ...patch,
 });
-export const noReading = (patch: Record<string, unknown> = {}) =>
-  readingAnswer({
+export const noReading = (patch: Partial<StepReading> = {}): StepReading =>
+  readingOf({
     decomposition: NOTHING,
     input: { bottleneck: "unknown", level: "", percent: 0 },
-    hosts: { step_ms: {}, slowest_in: {}, over_others: {}, stragglers: [] },
+    hosts: { step_ms: {}, slowest_in: {}, median_ms: 0, over_others: {}, stragglers: [] },
     ...patch,
   });
+
+const xprofPart = (id: string, name: string): BudgetCategory => part(id, name, `${name}.`, [part(id, name, `${name}.`)]);
+
+/** Two steps of 10 ms in XProf's reading. */
+export const XPROF_STEPS: StepReading = noReading({
+  decomposition: {
+    ...NOTHING,
+    base_ps: 10 * MS,
+    step_ps: 10 * MS,
+    source: "host",
+    groups: [xprofPart("device_compute", "Device compute"), xprofPart("input", "Input"), xprofPart("other", "All others")],
+    average_ps: { device_compute: 3 * MS, input: 6 * MS, other: MS },
+    steps: {
+      ...NOTHING.steps,
+      name: ["train 1", "train 2"],
+      number: [0, 1],
+      duration_ps: [10 * MS, 10 * MS],
+      parts_ps: { device_compute: [2 * MS, 4 * MS], input: [7 * MS, 5 * MS], other: [MS, MS] },
+    },
+  },
+  input: { bottleneck: "host", level: "HIGHLY", percent: 60 },
+});
+export const xprofReading = (patch: Partial<XprofReading> = {}): XprofReading => ({
+  step_time_ms: { average: 10, deviation: 0, minimum: 10, maximum: 10, count: 2 },
+  statements: ["HIGHLY input-bound"],
+  tips: [],
+  figures: [],
+  waiting: null,
+  ...patch,
+});

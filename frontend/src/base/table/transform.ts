@@ -82,16 +82,6 @@ export const withSources = (table: TableData, id = "source_info"): TableData => 
   ),
 });
 
-/** Other units for some columns, where the server declares none. */
-export function withUnits(table: TableData, units: Readonly<Record<string, string>>): TableData {
-  return { ...table, columns: table.columns.map((column) => ({ ...column, unit: units[column.id] ?? column.unit })) };
-}
-
-/** Without the given columns. */
-export function withoutColumns(table: TableData, ids: readonly string[]): TableData {
-  return { ...table, columns: table.columns.filter((column) => !ids.includes(column.id)) };
-}
-
 /** Other labels for some columns. */
 export function relabelled(table: TableData, labels: Readonly<Record<string, string>>): TableData {
   return { ...table, columns: table.columns.map((column) => ({ ...column, label: labels[column.id] ?? column.label })) };

@@ -1,13 +1,15 @@
 // Input pipeline analyzer: summary, device-side analysis of the waiting time, host-side analysis of the input ops.
 import { useMemo } from "preact/hooks";
-import { routeOf } from "../../page/page";
+import { askedReading } from "../../page/page";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, storeAt, toolPatch } from "../../page/page_state";
+import { documentOf } from "../../api/client";
 import type { RunInfo } from "../../api/types";
+import type { InputPipeline } from "../../base/documents";
 import { plural } from "../../base/format";
 import { baseText, traceOf } from "../../base/steps/decomposition";
-import { hostLine } from "../../base/steps/reading";
+import { breakdownIn, hostLine } from "../../base/steps/reading";
 import { stepChart } from "../../base/steps/steps";
 import { Callouts } from "../../widgets/status/callouts";
 import { SummaryBox } from "../../widgets/content/summary_box";
@@ -23,21 +25,7 @@ import { StepBar } from "../../widgets/chart/step_bar";
 import { PART_KEY } from "../../page/page";
 import { useKey } from "../../page/use_key";
 import { useLoad } from "../../widgets/status/use_load";
-import { readInputPipeline } from "./decode";
-import type { InputPipeline } from "./decode";
-import {
-  INPUT,
-  barOf,
-  hostParts,
-  limitOf,
-  messagesOf,
-  sentences,
-  stepFigures,
-  usefulTips,
-  waitingChart,
-  waitingTable,
-  describeWaiting,
-} from "./model";
+import { INPUT, barOf, hostParts, limitOf, sentences, stepFigures, usefulTips, waitingChart, waitingTable, describeWaiting } from "./model";
 import "./page.css";
 
 const TF_DATA = "tf_data_bottleneck_analysis";
@@ -45,10 +33,8 @@ const TRACE = "trace_viewer@";
 
 function InputPage(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
-  const params = { run, tag: tool.id, host: host ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) =>
-    readInputPipeline(await client.json<unknown>(routeOf(page.reading), params, { signal })),
-  );
+  const params = { run, host: host ?? undefined, ...askedReading(page.reading) };
+  const answer = useLoad(JSON.stringify(params), (signal) => documentOf(client, "input_pipeline_analyzer", params, { signal }));
   const info = useLoad(run, (signal) => client.json<RunInfo>("run_info", { run }, { signal }));
   const has = (tool: string): boolean => info.data?.tools.some(({ id, available }) => id === tool && available) ?? false;
   if (answer.data === null)
@@ -59,7 +45,7 @@ function InputPage(page: PageProps) {
   return (
     <div class="tool-page">
       <div class="tool-page-body input-page">
-        <Callouts messages={messagesOf(answer.data)} />
+        <Callouts messages={answer.data.messages} />
         <Summary {...parts} />
         <DeviceSide {...parts} open={has(TRACE) ? (keys) => state.set(toolPatch(TRACE, host, [PART_KEY], keys), "push") : null} />
         <HostSide {...parts} tfData={tfData} />
@@ -77,10 +63,9 @@ interface PartProps {
 function Summary({ data, state }: PartProps) {
   const { tone, title } = limitOf(data);
   const part = useKey(state, PART_KEY) ?? INPUT;
-  const { reading } = data;
   const segments = barOf(data);
-  const hosts = reading && hostLine(reading.hosts);
-  const label = reading ? `Of the ${baseText(reading.decomposition)}` : "";
+  const hosts = hostLine(data.steps.hosts);
+  const label = `Of the ${baseText(data.steps.decomposition)}`;
   return (
     <SummaryBox tone={tone} title={title}>
       <p class="dim">1. Summary of the input pipeline analysis</p>
@@ -96,7 +81,7 @@ function Summary({ data, state }: PartProps) {
       {data.next ? (
         <p>
           <strong>Next: </strong>
-          <RichText html={data.next} />
+          <RichText text={data.next} />
         </p>
       ) : null}
       {hosts ? <p class={hosts.warn ? "" : "dim"}>{hosts.text}</p> : null}
@@ -106,16 +91,15 @@ function Summary({ data, state }: PartProps) {
 
 /** `open` opens the trace viewer with keys of the address; null without one. */
 function DeviceSide({ data, file, open }: PartProps & { open: ((keys: Record<string, string>) => void) | null }) {
-  const { steps, reading } = data;
-  const waitingCores = reading ? null : data.waitingCores;
-  const chart = useMemo(() => stepChart(steps), [steps]);
+  const { xprof } = data;
+  const chart = useMemo(() => stepChart(breakdownIn(data)), [data]);
   const waiting = useMemo(() => waitingChart(data), [data]);
-  const table = useMemo(() => (waitingCores ? waitingTable(waitingCores) : null), [waitingCores]);
+  const cores = useMemo(() => waitingTable(data), [data]);
   const pick = (step: number): void => {
-    const keys = reading && traceOf(reading.decomposition, step);
+    const keys = traceOf(data.steps.decomposition, step);
     if (keys) open?.(keys);
   };
-  if (steps.labels.length === 0) {
+  if (chart.x.labels.length === 0) {
     return (
       <Card title="2. Device-side analysis">
         <p class="dim">
@@ -137,20 +121,18 @@ function DeviceSide({ data, file, open }: PartProps & { open: ((keys: Record<str
             title=""
             fileName={`${file}_steps`}
             height={220}
-            {...(open === null || reading === null
+            {...(open === null || xprof
               ? { pickHint: "Drag: zoom." }
               : { onPick: pick, pickHint: "Click: open in the trace viewer. Drag: zoom." })}
           />
         </Card>
       </div>
-      {waiting ? (
-        <div class={table && waitingCores ? "columns narrow-wide" : "columns"}>
-          {table && waitingCores ? (
-            <Card title="Core with the longest wait for input, of all hosts" class="cores">
-              <p>{describeWaiting(waitingCores)}</p>
-              <FitTable most={212} data={table} title="" fileName={`${file}_waiting_cores`} />
-            </Card>
-          ) : null}
+      {waiting && cores ? (
+        <div class="columns narrow-wide">
+          <Card title="Core with the longest wait for input, of all hosts" class="cores">
+            <p>{describeWaiting(data)}</p>
+            <FitTable most={212} data={cores} title="" fileName={`${file}_waiting_cores`} />
+          </Card>
           <Card
             title="Share of step time waiting for input"
             help={"Line: mean of the cores. Band: least to most of the cores of all hosts, as XProf computes them.\nSource: trace."}
@@ -170,7 +152,7 @@ function HostSide({ data, file, state, tfData }: PartProps & { tfData: Patch | n
   if (data.ops.rowCount === 0 && parts.length === 0) {
     return (
       <Card title="3. Host-side analysis">
-        <p class="dim">Not available. {data.noOps}</p>
+        <p class="dim">Not available. {data.no_ops}</p>
         {tfData ? <TfData to={tfData} /> : null}
       </Card>
     );
@@ -217,7 +199,7 @@ function Tips({ tips }: { tips: readonly string[] }) {
       <ul>
         {tips.map((tip) => (
           <li key={tip}>
-            <RichText html={tip} />
+            <RichText text={tip} />
           </li>
         ))}
       </ul>

@@ -4,8 +4,7 @@ import { forgetFindings } from "../../page/findings";
 import { settle, showPage } from "../../page/testing";
 import type { Shown } from "../../page/testing";
 import page from "./page";
-import { extras, payload } from "./testing_answer";
-import { FAILED, findingsOf, OVERVIEW, RUN_INFO, SILENT, SLOW } from "./testing";
+import { FAILED, findingsOf, OVERVIEW, overviewOf, RUN_INFO, SILENT, SLOW, XPROF } from "./testing";
 
 // jsdom has no canvas to draw on.
 vi.mock("../../widgets/chart/canvas", () => ({ ChartCanvas: () => null }));
@@ -170,7 +169,6 @@ describe("findings on the overview", () => {
 });
 
 describe("the readings", () => {
-  const own = payload({ extras: extras() });
   const asked: URL[] = [];
   const open = async (keys: Record<string, string>): Promise<void> => {
     asked.length = 0;
@@ -181,7 +179,7 @@ describe("the readings", () => {
         if (url.pathname.endsWith("run_info")) return RUN_INFO;
         asked.push(url);
         if (url.searchParams.get("tag") === "smart_suggestion") return findingsOf();
-        return url.pathname.endsWith("page") ? own : payload();
+        return url.searchParams.get("reading") === "xprof" ? XPROF : overviewOf();
       },
       keys,
     );
@@ -216,10 +214,10 @@ describe("the readings", () => {
     ]);
   });
 
-  it("of XProf ask for its answer alone, and have its recommendation in place of findings", async () => {
+  it("of XProf ask for its figures alone, and have its recommendation in place of findings", async () => {
     await open({ reading: "xprof" });
     expect(asked.map(({ pathname, searchParams }) => [pathname.split("/").pop(), searchParams.get("tag")])).toEqual([
-      ["data", "overview_page"],
+      ["page", "overview_page"],
     ]);
     expect(headline()).toBe("HIGHLY input-bound");
     expect(panel()).toBeNull();

@@ -1,11 +1,11 @@
 // Overview page: what limits the program, findings, step times, top ops and links to other pages.
 import { useMemo } from "preact/hooks";
 import { PART_KEY } from "../../page/page";
-import { routeOf } from "../../page/page";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
 import { FINDING_KEY, loadFindings } from "../../page/findings";
+import { documentOf } from "../../api/client";
 import type { RunInfo } from "../../api/types";
 import { useKey } from "../../page/use_key";
 import { plural } from "../../base/format";
@@ -14,7 +14,6 @@ import { Card } from "../../widgets/content/card";
 import { Figures } from "../../widgets/content/figures";
 import { useLoad } from "../../widgets/status/use_load";
 import { BaseCard } from "./cards/base_card";
-import { readOverview } from "./decode";
 import { FindingsPanel } from "./findings/panel";
 import { InferredCard } from "./cards/inferred";
 import { LatencyCard, SessionCard } from "./cards/latency";
@@ -30,16 +29,11 @@ import "./page.css";
 /** Query keys of this page. */
 const OWN_KEYS = ["step_event", FINDING_KEY, PART_KEY];
 
-/** A warning that the summary and a finding express for the program at hand. */
-const NO_STEPS = /^No step marker observed/;
-
 function OverviewPage(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
   const event = useKey(state, "step_event");
-  const params = { run, tag: tool.id, host: host ?? undefined, ...askedFor(page) };
-  const answer = useLoad(JSON.stringify(params), async (signal) =>
-    readOverview(await client.json<unknown>(routeOf(page.reading), params, { signal })),
-  );
+  const params = { run, host: host ?? undefined, ...askedFor(page) };
+  const answer = useLoad(JSON.stringify(params), (signal) => documentOf(client, "overview_page", params, { signal }));
   const info = useLoad(run, (signal) => client.json<RunInfo>("run_info", { run }, { signal }));
   const tools = useMemo(() => new Map(info.data?.tools.filter((one) => one.available).map((one) => [one.id, one.title])), [info.data]);
   if (answer.data === null)
@@ -66,7 +60,7 @@ function Content(props: PartProps) {
   return (
     <div class="tool-page">
       <div class="tool-page-body overview">
-        <Callouts messages={own ? overview.messages.filter(({ text }) => !NO_STEPS.test(text)) : overview.messages} />
+        <Callouts messages={overview.messages} />
         <OverviewSummary {...props} answer={findings} />
         <BaseCard {...props} />
         <div class="columns narrow-wide">
@@ -74,9 +68,13 @@ function Content(props: PartProps) {
             {own ? <FindingsPanel {...props} answer={findings} /> : <Recommendation {...props} />}
             <StepCard {...props} />
             <LatencyCard {...props} />
-            <SessionCard {...props} />
-            <InferredCard {...props} />
-            {own ? <RecommendedPages {...props} /> : null}
+            {own ? (
+              <>
+                <SessionCard {...props} />
+                <InferredCard {...props} />
+                <RecommendedPages {...props} />
+              </>
+            ) : null}
           </div>
           <div class="column overview-facts">
             <Card title="Performance summary">

@@ -1,8 +1,9 @@
 // The props of the parts of the overview.
+import { askedReading } from "../../page/page";
 import type { PageProps } from "../../page/page";
 import type { Params } from "../../api/client";
+import type { Overview } from "../../base/documents";
 import type { Patch } from "../../widgets/content/link";
-import type { Overview } from "./decode";
 
 export interface PartProps {
   page: PageProps;
@@ -18,5 +19,5 @@ export interface PartProps {
 
 /** What the page asks for besides run and host. */
 export function askedFor({ reading, state }: Pick<PageProps, "reading" | "state">): Params {
-  return reading === "xprof" ? {} : { step_event: state.get("step_event") };
+  return { step_event: state.get("step_event"), ...askedReading(reading) };
 }

@@ -1,6 +1,7 @@
-// For tests: answers of the server about findings, and about an overview without steps.
-import type { Check, Finding, Proof, RunFindings } from "../../base/documents";
-import { noReading } from "../../base/steps/testing";
+// For tests: documents of findings and of the overview.
+import type { Check, Finding, InferredTimes, Latency, Overview, Proof, RequestLatency, RunFindings } from "../../base/documents";
+import { noReading, readingOf, xprofReading, XPROF_STEPS } from "../../base/steps/testing";
+import { tableOf } from "../../base/testing";
 
 const proof = (label: string, value: number | string, unit: string, tool: string, query: Record<string, string> = {}): Proof => ({
   ...{ label, value, unit, tool, query },
@@ -68,30 +69,89 @@ export const findingsOf = (patch: Partial<RunFindings> = {}): RunFindings => ({
   ...patch,
 });
 
-const empty = (p: Record<string, string> = {}, cols: { id: string; label: string; type: string }[] = []) => ({ cols, rows: [], p });
-const column = (id: string, type: string) => ({ id, label: id, type });
+const OPS = tableOf({
+  selfTimePercent: [0.75, 0.25],
+  cumulativeTimePercent: [0.75, 1],
+  category: ["MatMul", "fusion"],
+  operation: ["dot", "copy"],
+  flopRate: [12, null],
+});
+/** Two steps on a host without devices. */
+export const overviewOf = (patch: Partial<Overview> = {}): Overview => ({
+  steps: readingOf(),
+  hardware: "CPU_ONLY",
+  environment: {
+    hosts: 1,
+    tasks: 0,
+    device_type: "CPU",
+    devices_recorded: true,
+    device_cores: 0,
+    is_training: true,
+    begin_ms: null,
+    duration_ms: null,
+  },
+  utilization: {
+    matrix_units_percent: null,
+    hbm_percent: null,
+    duty_cycle_percent: null,
+    ops_on_host_percent: 0,
+    ops_on_device_percent: 0,
+    eager_on_host_percent: 0,
+    eager_on_device_percent: 0,
+    sparse_cores: null,
+  },
+  efficiency: { peak_flops_percent: null, flop_rate_percent: null, memory_bw_percent: null, goodput_percent: 5.7, over: "steps" },
+  precision: null,
+  ops: OPS,
+  requests: null,
+  inferred: null,
+  frameworks: [],
+  cpu_ops: false,
+  functions: [],
+  messages: [{ severity: "warning", text: "careful" }],
+  xprof: null,
+  left_out: [],
+  ...patch,
+});
+/** The same in XProf's reading. */
+export const XPROF: Overview = overviewOf({
+  steps: XPROF_STEPS,
+  xprof: xprofReading({
+    tips: [
+      { heading: "FAQ", text: "See the FAQ" },
+      { heading: "Host time", text: "input_pipeline_analyzer (Section 3)" },
+      { heading: "Device time", text: "op_profile (ops)" },
+      { heading: "Resources", text: "[Guide](https://www.tensorflow.org/guide/data)" },
+    ],
+    figures: [{ name: "TF op placement: host", value: "0.0%", property: "host_tf_op_percent" }],
+  }),
+});
 /** An overview of two hosts without steps or ops. */
-export const OVERVIEW: unknown[] = [
-  empty({}, [
-    column("selfTimePercent", "number"),
-    column("cumulativeTimePercent", "number"),
-    column("category", "string"),
-    column("operation", "string"),
-    column("flopRate", "number"),
-  ]),
-  empty({ hardware_type: "TPU" }, [column("stepnum", "string"), column("stepTimeMs", "number")]),
-  empty({ host_count: "2", device_core_count: "4", device_type: "TPU v4", is_training: "true" }),
-  empty(),
-  empty(
-    {},
-    ["percentile", "hostTimeMs", "deviceTimeMs", "communicationTimeMs", "totalTimeMs"].map((id) =>
-      column(id, id === "percentile" ? "string" : "number"),
-    ),
-  ),
-  {},
-  empty({}, [column("severity", "string"), column("message", "string")]),
-  { ...noReading(), inferred_steps: null, frameworks: ["JAX"] },
-];
+export const OVERVIEW: Overview = overviewOf({
+  steps: noReading(),
+  hardware: "TPU",
+  environment: { ...overviewOf().environment, hosts: 2, device_cores: 4, device_type: "TPU v4" },
+  ops: tableOf({ selfTimePercent: [], cumulativeTimePercent: [], category: [], operation: [] }),
+  frameworks: ["JAX"],
+  messages: [],
+});
+const MEAN: Latency = { label: "Avg", host_ms: 2.52, device_ms: 0.4, communication_ms: 0.08, total_ms: 3 };
+export const REQUESTS: RequestLatency = { requests: 5, percentiles: [MEAN], histogram: { edges_ms: [1, 2.5, 4], counts: [2, 1] } };
+export const INFERRED: InferredTimes = {
+  host: "h",
+  evidence: {
+    source: "device program",
+    event: "jit_f(1)",
+    line: "XLA Modules",
+    plane: "/device:TPU:0",
+    occurrences: 2,
+    period_ms: 10,
+    variation: 0.1,
+    coverage: 0.8,
+  },
+  table: tableOf({ stepnum: ["0", "1"], beginMs: [0, 10], stepTimeMs: [10, 10], deviceBusyMs: [8, 7], deviceIdleMs: [2, 3] }),
+  statistics: { average: 10, deviation: 0, minimum: 10, maximum: 10, count: 2 },
+};
 export const RUN_INFO = {
   tools: [
     ["overview_page", "Overview Page"],

@@ -22,7 +22,7 @@ export function chooseStep(pod: Pod, wanted: string | null): number {
 export function workersChart(pod: Pod, step: PodStep): StackChart {
   const series = pod.parts.map((part, i) => ({
     name: part.name,
-    ...lookOf(part.category),
+    ...lookOf(part.id),
     values: pod.workers.map(({ core }) => step.byCore.get(core)?.partsUs[i] ?? null),
   }));
   return {
@@ -116,7 +116,7 @@ function lateWorker(pod: Pod, step: PodStep): string | null {
   const presentWorkers = present(pod, step);
   if (presentWorkers.length < 2) return null;
   const sum = ({ stats }: Timed, chosen: (category: string) => boolean): number =>
-    pod.parts.reduce((all, { category }, i) => all + (chosen(category) ? (stats.partsUs[i] ?? 0) : 0), 0);
+    pod.parts.reduce((all, { id }, i) => all + (chosen(id) ? (stats.partsUs[i] ?? 0) : 0), 0);
   const work = presentWorkers.map((one) => sum(one, (category) => !WAITS.includes(category)));
   const waits = presentWorkers.map((one) => sum(one, (category) => IN_COLLECTIVES.includes(category)));
   const slowestIndex = work.indexOf(Math.max(...work));
@@ -221,9 +221,9 @@ export function workerCard(
     return { name, inner, text: `${write(value)} (${formatPercent(100 * share)})`, share: { name, share, text: us(value), ...lookOf(id) } };
   };
   const lines = pod.parts.flatMap((part, i): CardLine[] => {
-    const taking = part.inner.filter(({ id }) => (stats.innerUs.get(id) ?? 0) > 0);
+    const taking = part.parts.filter(({ id }) => (stats.innerUs.get(id) ?? 0) > 0);
     return [
-      line(part.category, part.name, stats.partsUs[i] ?? 0, false),
+      line(part.id, part.name, stats.partsUs[i] ?? 0, false),
       ...(taking.length > 1 ? taking.map(({ id, name }) => line(id, name, stats.innerUs.get(id) ?? 0, true)) : []),
     ];
   });

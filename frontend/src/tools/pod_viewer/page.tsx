@@ -1,6 +1,6 @@
 // Pod viewer: compares the workers within a step, to find stragglers.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { routeOf } from "../../page/page";
+import { askedReading } from "../../page/page";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
@@ -17,7 +17,7 @@ import { Link } from "../../widgets/content/link";
 import { Panel } from "../../widgets/status/panel";
 import { useLoad } from "../../widgets/status/use_load";
 import { documentOf } from "../../api/client";
-import { podOf, readPod } from "./decode";
+import { podOf } from "./decode";
 import type { Pod, PodStep } from "./decode";
 import { chooseStep, podHeadline, stepsChart, workerCard, workersChart } from "./model";
 import "./page.css";
@@ -30,12 +30,8 @@ const OWN_KEYS = ["step", "worker"];
 
 function PodPage(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
-  const params = { run, tag: tool.id, host: host ?? undefined };
-  const answer = useLoad(JSON.stringify([page.reading, params]), async (signal) =>
-    page.reading === "own"
-      ? podOf(await documentOf(client, "pod_viewer", params, { signal }))
-      : readPod(await client.json<unknown>(routeOf(page.reading), params, { signal })),
-  );
+  const params = { run, host: host ?? undefined, ...askedReading(page.reading) };
+  const answer = useLoad(JSON.stringify(params), async (signal) => podOf(await documentOf(client, "pod_viewer", params, { signal })));
   if (answer.data === null)
     return (
       <Pending answer={answer} page={page} what={`Comparing the workers of ${plural(hostCount(tool, host, hosts), "host")}`} rows={16} />
@@ -44,7 +40,7 @@ function PodPage(page: PageProps) {
     return (
       <div class="tool-page">
         <div class="tool-page-body">
-          <Callouts messages={answer.data.messages} />
+          <Callouts messages={messagesOf(answer.data)} />
           <Panel
             tone="empty"
             title="No steps to compare"
@@ -61,6 +57,8 @@ function PodPage(page: PageProps) {
   }
   return <Content pod={answer.data} state={state} file={fileNameOf("pod", run, host)} />;
 }
+
+const messagesOf = ({ notes }: Pod) => notes.map((text) => ({ severity: "info" as const, text }));
 
 function Content({ pod, state, file }: { pod: Pod; state: PageProps["state"]; file: string }) {
   const wanted = useKey(state, "step");
@@ -89,7 +87,7 @@ function Content({ pod, state, file }: { pod: Pod; state: PageProps["state"]; fi
   return (
     <div class="tool-page">
       <div class="tool-page-body pod-page">
-        <Callouts messages={pod.messages} />
+        <Callouts messages={messagesOf(pod)} />
         <SummaryBox tone={tone} title={title}>
           {sentences.length ? <p>{sentences.join(" ")}</p> : null}
         </SummaryBox>

@@ -6,9 +6,18 @@ import { RichText } from "./rich_text";
 const root = document.createElement("div");
 afterEach(() => unmount(root));
 
+const shown = (text: string): string => {
+  render(<RichText text={text} />, root);
+  return root.innerHTML;
+};
+
 it("shows links and code, and no other markup", () => {
-  render(<RichText html={'`capture --all` or <b>not</b>, see <a href="https://a.example/">`this`</a>; 5` <i>each</i>'} />, root);
-  expect(root.innerHTML).toBe(
-    '<code>capture --all</code> or not, see <a href="https://a.example/" target="_blank" rel="noreferrer noopener">`this`</a>; 5` each',
+  expect(shown("`capture --all` or <b>not</b>, see [the guide](https://x.org/a?b=1&c=2); 5` each")).toBe(
+    "<code>capture --all</code> or &lt;b&gt;not&lt;/b&gt;, see " +
+      '<a href="https://x.org/a?b=1&amp;c=2" target="_blank" rel="noreferrer noopener">the guide</a>; 5` each',
   );
+});
+
+it("makes no links of other schemes", () => {
+  expect(shown("[x](javascript:alert(1)) a < b")).toBe("[x](javascript:alert(1)) a &lt; b");
 });

@@ -1,21 +1,28 @@
-// A sentence of the server with its links, and code between backticks; other markup is dropped, except for line breaks.
-import { segments } from "../../base/markup";
+// A sentence of the server with code between backticks and links as in Markdown.
 
-/** Every other part is code. */
-const withCode = (text: string) => text.split(/`([^`\n]+)`/).map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part));
+/** A link to an http or https address, or code. */
+const MARKED = /\[([^\]]+)\]\((https?:\/\/[^\s)]+)\)|`([^`\n]+)`/g;
 
-export function RichText({ html }: { html: string }) {
+export function RichText({ text }: { text: string }) {
+  const parts = [];
+  let position = 0;
+  for (const { 0: whole, 1: name, 2: href, 3: code, index } of text.matchAll(MARKED)) {
+    parts.push(text.slice(position, index));
+    parts.push(
+      href === undefined ? (
+        <code key={index}>{code}</code>
+      ) : (
+        <a key={index} href={href} target="_blank" rel="noreferrer noopener">
+          {name}
+        </a>
+      ),
+    );
+    position = index + whole.length;
+  }
   return (
     <>
-      {segments(html).map(({ text, href }, i) =>
-        href === null ? (
-          withCode(text)
-        ) : (
-          <a key={i} href={href} target="_blank" rel="noreferrer noopener">
-            {text}
-          </a>
-        ),
-      )}
+      {parts}
+      {text.slice(position)}
     </>
   );
 }

@@ -20,7 +20,7 @@ export function Callouts({ messages }: { messages: readonly Callout[] }) {
         <div key={text} class={`callout callout-${severity}`} role={severity === "error" ? "alert" : "status"}>
           <strong>{LABELS[severity]}</strong>
           <p>
-            <RichText html={text} />
+            <RichText text={text} />
           </p>
           <button
             type="button"

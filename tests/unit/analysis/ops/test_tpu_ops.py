@@ -30,7 +30,7 @@ from tpu_profile_plugin.run.catalogue.ops import OPS
 from tpu_profile_plugin.run.figures.ops import OpRows
 from tpu_profile_plugin.tools.ops import framework_op_stats, hlo_stats, op_profile
 from tpu_profile_plugin.tools.ops.roofline_model import TOOL as ROOFLINE
-from tpu_profile_plugin.tools.summary.overview_page.tool import TOOL as OVERVIEW
+from tpu_profile_plugin.tools.summary.overview_page import TOOL as OVERVIEW
 
 GIB = 2**30 / 1e9
 

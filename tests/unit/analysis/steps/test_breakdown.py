@@ -18,6 +18,7 @@ from tpu_profile_plugin.run.figures.summary import (
     EMPTY_INTERSECTION,
     NO_DEVICE_TRACE,
     NO_STEP_MARKER,
+    Diagnostics,
     run_diagnostics,
     step_warnings,
 )
@@ -50,9 +51,9 @@ def test_diagnostics():
     assert step_warnings(0, False) == (NO_STEP_MARKER,)
     assert step_warnings(0, True) == (EMPTY_INTERSECTION,)
     found = run_diagnostics(["b", "a", "b"], ["w", "w"], "TPU v4", 0, ("s",))
-    assert found.columns() == (["WARNING", "WARNING", "ERROR", "ERROR"], ["w", "s", "a", "b"])
+    assert (found.warnings, found.errors) == (("w", "s"), ("a", "b"))
     assert run_diagnostics([], [], "TPU v4", 0, ()).errors == (NO_DEVICE_TRACE,)
-    assert run_diagnostics([], [], "CPU", 0, ()).columns() == ([], [])
+    assert run_diagnostics([], [], "CPU", 0, ()) == Diagnostics()
 
 
 def test_statistics():

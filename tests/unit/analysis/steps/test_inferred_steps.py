@@ -23,7 +23,7 @@ from tpu_profile_plugin.analysis.steps.inferred import (
     named_steps,
     numbered_steps,
 )
-from tpu_profile_plugin.tools.summary.overview_page import tool as overview_page
+from tpu_profile_plugin.tools.summary import overview_page
 
 US = 1_000_000
 
@@ -95,17 +95,16 @@ def test_busy_time_counts_overlapping_ops_once():
 
 
 def test_the_overview_offers_guesses_apart_from_its_tables():
-    tables = answer(overview_page.TOOL, repeating(), page=True)
-    assert len(tables) == 8
+    tables, page = (answer(overview_page.TOOL, repeating(), page=page) for page in (False, True))
+    assert len(tables) == 7
     assert tables[1]["rows"] == []
-    guess = tables[7]["inferred_steps"]
+    guess = page["inferred"]
     assert guess["evidence"]["event"] == "jit_step(3)"
     assert rows(guess["table"], "stepnum", "stepTimeMs", "deviceBusyMs")[0] == ["0", 0.1, 0.06]
     assert guess["statistics"]["count"] == 5
-    assert len(answer(overview_page.TOOL, repeating())) == 7
     marked = 'plane 0 "/host:CPU"\nline 1 a\n0us +10us train {_r=1, step_num=0}\n1us +5us work'
-    assert answer(overview_page.TOOL, marked, page=True)[7]["inferred_steps"] is None
-    named = answer(overview_page.TOOL, marked, page=True, step_event="work")[7]["inferred_steps"]
+    assert answer(overview_page.TOOL, marked, page=True)["inferred"] is None
+    named = answer(overview_page.TOOL, marked, page=True, step_event="work")["inferred"]
     assert named["evidence"]["source"] == "named event"
     assert rows(named["table"], "stepTimeMs", "deviceBusyMs") == [[0.005, None]]
 

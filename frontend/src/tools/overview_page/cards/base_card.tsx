@@ -1,15 +1,13 @@
 // The overview of a base: step time and its parts in both runs, and what changed.
 import { useMemo } from "preact/hooks";
-import { routeOf } from "../../../page/page";
 import { BaseLine, COMPARE, useBase, useComparison } from "../../../page/compare/base_run";
 import { storeAt } from "../../../page/page_state";
+import type { Overview } from "../../../base/documents";
 import { amountsTable } from "../../../base/table/difference";
 import { segmentsOf } from "../../../base/steps/decomposition";
-import { statisticsOf } from "../../../base/steps/steps";
+import { breakdownIn } from "../../../base/steps/reading";
 import { Card } from "../../../widgets/content/card";
 import { FitTable } from "../../../widgets/table/fit_table";
-import { readOverview } from "../decode";
-import type { Overview } from "../decode";
 import { Link } from "../../../widgets/content/link";
 import { askedFor } from "../part";
 import type { PartProps } from "../part";
@@ -17,23 +15,14 @@ import type { PartProps } from "../part";
 const PS_PER_MS = 1e9;
 
 /** The base of shares and its categories in ms; the time is null without steps. */
-function stepAmounts({ extras, steps }: Overview): [string, number | null][] {
-  if (extras === null) {
-    const parts = [...steps.parts].reverse().map(({ name, ms }): [string, number | null] => [name, statisticsOf(ms)?.average ?? null]);
-    return [["Average step time", steps.time?.average ?? null], ...parts.filter(([, ms]) => ms !== null && ms > 0)];
-  }
-  const { decomposition } = extras;
-  const shown = segmentsOf(decomposition).map(({ name, ps }): [string, number | null] => [name, ps / PS_PER_MS]);
-  return [["Average step time", steps.time?.average ?? null], ...shown];
+function stepAmounts(overview: Overview): [string, number | null][] {
+  const parts = segmentsOf(overview.steps.decomposition).map(({ name, ps }): [string, number | null] => [name, ps / PS_PER_MS]);
+  return [["Average step time", breakdownIn(overview).time?.average ?? null], ...parts];
 }
 
 export function BaseCard({ page, overview, keys, fileName }: PartProps) {
   const { run, tool, host, state } = page;
-  const base = useBase(page, {
-    read: readOverview,
-    route: routeOf(page.reading),
-    params: { run, tag: tool.id, host: host ?? undefined, ...askedFor(page) },
-  });
+  const base = useBase<Overview>(page, { params: { run, tag: tool.id, host: host ?? undefined, ...askedFor(page) } });
   const comparison = useComparison(page);
   const table = useMemo(
     () => (base.data === null ? null : amountsTable("Per step", "ms", stepAmounts(overview), stepAmounts(base.data))),
@@ -42,7 +31,7 @@ export function BaseCard({ page, overview, keys, fileName }: PartProps) {
   const store = useMemo(() => storeAt(state, "t2"), [state]);
   if (base.run === null) return null;
   const none =
-    base.data !== null && (overview.steps.time === null || base.data.steps.time === null)
+    base.data !== null && [overview, base.data].some((one) => breakdownIn(one).time === null)
       ? "One side has no steps, so that step times cannot be compared."
       : "";
   return (

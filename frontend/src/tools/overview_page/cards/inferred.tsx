@@ -4,10 +4,11 @@ import type { StackChart } from "../../../base/chart/chart_spec";
 import { formatPercent, formatQuantity, plural } from "../../../base/format";
 import { CATEGORIES } from "../../../base/steps/step_category";
 import { describeTime } from "../../../base/steps/steps";
+import type { InferredTimes } from "../../../base/documents";
+import { statisticsFrom } from "../../../base/steps/reading";
 import type { TableData } from "../../../base/table/table_data";
 import { Card } from "../../../widgets/content/card";
 import { Chart } from "../../../widgets/chart/chart";
-import type { Inferred } from "../decode";
 import type { PartProps } from "../part";
 
 function values(table: TableData, id: string): (number | null)[] {
@@ -15,7 +16,7 @@ function values(table: TableData, id: string): (number | null)[] {
 }
 
 /** Busy and idle time of the device if known, else the step time. */
-export function inferredChart(inferred: Inferred): StackChart {
+export function inferredChart(inferred: InferredTimes): StackChart {
   const { table } = inferred;
   const labels = (table.columns.find(({ id }) => id === "stepnum")?.values ?? []).map(String);
   const busy = values(table, "deviceBusyMs");
@@ -42,11 +43,9 @@ const WHY: Readonly<Record<string, string>> = {
 };
 
 export function InferredCard({ page, overview, fileName }: PartProps) {
-  const { extras } = overview;
+  const { inferred, steps } = overview;
   const named = page.state.get("step_event");
-  if (extras === null) return null;
-  const { inferred, decomposition } = extras;
-  if (!named && ["device", "host", "dispatch"].includes(decomposition.source)) return null;
+  if (!named && ["device", "host", "dispatch"].includes(steps.decomposition.source)) return null;
   return (
     <Card
       title={named ? "Steps by a named event" : "Inferred steps"}
@@ -68,14 +67,17 @@ export function InferredCard({ page, overview, fileName }: PartProps) {
 }
 
 /** The event behind the steps; the steps themselves are on this page unless the event is named. */
-function Guess({ inferred, named, fileName }: { inferred: Inferred; named: boolean; fileName: string }) {
-  const { evidence, statistics } = inferred;
+function Guess({ inferred, named, fileName }: { inferred: InferredTimes; named: boolean; fileName: string }) {
+  const { evidence } = inferred;
+  const times = statisticsFrom(inferred.statistics);
   const spec = useMemo(() => inferredChart(inferred), [inferred]);
   return (
     <>
       <p>
         <span class="guess">{named ? "named" : "inferred"}</span>{" "}
-        {named ? `${describeTime(statistics)}.` : `Steps on this page begin with ${WHY[evidence.source] ?? evidence.source}.`}
+        {named
+          ? `${times ? describeTime(times) : "No step"}.`
+          : `Steps on this page begin with ${WHY[evidence.source] ?? evidence.source}.`}
       </p>
       <dl class="evidence">
         <dt>Repeating event</dt>
@@ -84,8 +86,9 @@ function Guess({ inferred, named, fileName }: { inferred: Inferred; named: boole
         <dd>{[evidence.plane, evidence.line, inferred.host].filter(Boolean).join(", ")}</dd>
         <dt>Evidence</dt>
         <dd class="number">
-          {plural(evidence.occurrences, "time")}, every {formatQuantity(evidence.periodMs, "ms")}, intervals vary by{" "}
-          {formatPercent(100 * evidence.variation)}, covering {formatPercent(100 * evidence.coverage)} of the recording
+          {plural(evidence.occurrences, "time")}, every {formatQuantity(evidence.period_ms, "ms")}
+          {evidence.variation === null ? "" : `, intervals vary by ${formatPercent(100 * evidence.variation)}`}, covering{" "}
+          {formatPercent(100 * evidence.coverage)} of the recording
         </dd>
       </dl>
       {named ? (

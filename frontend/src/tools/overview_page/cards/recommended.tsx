@@ -22,21 +22,26 @@ const SOURCE = "source_view";
 const BUFFERS = "memory_viewer";
 /** Guides to profiling, by framework. */
 const GUIDES: Readonly<Record<string, string>> = {
-  JAX: '<a href="https://docs.jax.dev/en/latest/profiling.html">Profiling JAX programs</a>',
-  TensorFlow: '<a href="https://www.tensorflow.org/guide/profiler">Profiling TensorFlow programs</a>',
+  JAX: "[Profiling JAX programs](https://docs.jax.dev/en/latest/profiling.html)",
+  TensorFlow: "[Profiling TensorFlow programs](https://www.tensorflow.org/guide/profiler)",
 };
+/** Guides to input through tf.data. */
+const TF_DATA_GUIDES = [
+  "[Analyze tf.data performance with the TF Profiler](https://www.tensorflow.org/guide/data_performance_analysis)",
+  "[Better performance with the tf.data API](https://www.tensorflow.org/guide/data_performance)",
+];
 
-/** XProf's recommendation: its statements and numbered tips, without those of the side that does not limit the program. */
+/** XProf's recommendation: its statements and numbered tips. */
 export function Recommendation({ overview, tools, keys }: PartProps) {
-  const { statements, tips } = overview;
-  if (statements.length + tips.length === 0) return null;
+  if (overview.xprof === null) return null;
+  const { statements, tips } = overview.xprof;
   const headings = [...new Set(tips.map(({ heading }) => heading))];
   return (
     <Card title="Recommendation for next step" class="tips">
       <ul>
         {statements.map((statement) => (
           <li key={statement}>
-            <RichText html={statement} />
+            <RichText text={statement} />
           </li>
         ))}
       </ul>
@@ -46,9 +51,9 @@ export function Recommendation({ overview, tools, keys }: PartProps) {
           <ol>
             {tips
               .filter((tip) => tip.heading === heading)
-              .map(({ html }) => (
-                <li key={html}>
-                  <TipText html={html} tools={tools} keys={keys} />
+              .map(({ text }) => (
+                <li key={text}>
+                  <TipText text={text} tools={tools} keys={keys} />
                 </li>
               ))}
           </ol>
@@ -59,14 +64,14 @@ export function Recommendation({ overview, tools, keys }: PartProps) {
 }
 
 /** A tip that begins with the id of a tool of this run links to it. */
-function TipText({ html, tools, keys }: { html: string } & Pick<PartProps, "tools" | "keys">) {
-  const [, id = "", rest = ""] = /^(\w+)( .*)?$/s.exec(html) ?? [];
+function TipText({ text, tools, keys }: { text: string } & Pick<PartProps, "tools" | "keys">) {
+  const [, id = "", rest = ""] = /^(\w+)( .*)?$/s.exec(text) ?? [];
   const tool = availableTool(tools, id);
-  if (tool === null) return <RichText html={html} />;
+  if (tool === null) return <RichText text={text} />;
   return (
     <>
       <Link to={keys(tool)}>{id}</Link>
-      <RichText html={rest} />
+      <RichText text={rest} />
     </>
   );
 }
@@ -76,8 +81,8 @@ export function RecommendedPages({ overview, tools, keys }: PartProps) {
     const tool = availableTool(tools, name);
     return tool === null ? [] : [{ tool, shows }];
   });
-  const guides = (overview.extras?.frameworks ?? []).flatMap((name) => GUIDES[name] ?? []);
-  const documents = tools.has(TF_DATA) ? [...guides, ...overview.documents] : guides;
+  const guides = overview.frameworks.flatMap((name) => GUIDES[name] ?? []);
+  const documents = tools.has(TF_DATA) ? [...guides, ...TF_DATA_GUIDES] : guides;
   if (pages.length + documents.length === 0) return null;
   return (
     <Card title="Recommended pages" class="tips">
@@ -97,9 +102,9 @@ export function RecommendedPages({ overview, tools, keys }: PartProps) {
         <>
           <h3>Documents</h3>
           <ol>
-            {documents.map((html) => (
-              <li key={html}>
-                <RichText html={html} />
+            {documents.map((text) => (
+              <li key={text}>
+                <RichText text={text} />
               </li>
             ))}
           </ol>

@@ -1,11 +1,11 @@
 // The step-time graph; a click on a step opens the trace viewer there.
 import { useMemo } from "preact/hooks";
 import { traceOf } from "../../../base/steps/decomposition";
+import { breakdownIn } from "../../../base/steps/reading";
+import type { Overview } from "../../../base/documents";
 import { stepChart } from "../../../base/steps/steps";
 import { Card } from "../../../widgets/content/card";
 import { Chart } from "../../../widgets/chart/chart";
-import { lacksDevices } from "../decode";
-import type { Overview } from "../decode";
 import type { PartProps } from "../part";
 
 const TRACE = "trace_viewer@";
@@ -17,22 +17,22 @@ const XPROF_CPU = "XProf shows the first host; an event without duration counts 
 const XPROF: Readonly<Record<string, string>> = { TPU: XPROF_TPU, GPU: XPROF_GPU };
 
 /** The keys that open the trace viewer at a step: its time window, or a search for its name in XProf's reading. */
-export function traceTarget({ extras, steps }: Pick<Overview, "extras" | "steps">, place: number): Record<string, string> | null {
-  const label = steps.labels[place];
+export function traceTarget({ steps: { decomposition } }: Pick<Overview, "steps">, place: number): Record<string, string> | null {
+  const label = decomposition.steps.name[place];
   if (label === undefined) return null;
-  return (extras && traceOf(extras.decomposition, place)) ?? { find: label };
+  return traceOf(decomposition, place) ?? { find: label };
 }
 
 export function StepCard({ overview, tools, open, fileName }: PartProps) {
-  const { steps, extras, hardware } = overview;
-  const spec = useMemo(() => stepChart(steps), [steps]);
-  if (steps.labels.length === 0) {
+  const { xprof, hardware } = overview;
+  const spec = useMemo(() => stepChart(breakdownIn(overview)), [overview]);
+  if (spec.x.labels.length === 0) {
     return (
       <Card title="Step-time graph">
         <p class="dim">
-          {lacksDevices(overview)
-            ? "No steps: the devices were not recorded, so that it is unknown what a step takes."
-            : "No steps: the recording has no step markers. Mark steps with StepTraceAnnotation, in PyTorch with prof.step(); Keras marks them itself."}
+          {overview.environment.devices_recorded
+            ? "No steps: the recording has no step markers. Mark steps with StepTraceAnnotation, in PyTorch with prof.step(); Keras marks them itself."
+            : "No steps: the devices were not recorded, so that it is unknown what a step takes."}
         </p>
       </Card>
     );
@@ -45,7 +45,7 @@ export function StepCard({ overview, tools, open, fileName }: PartProps) {
   return (
     <Card
       title="Step-time graph"
-      help={"Time of every step by category.\n" + `${extras ? OWN : (XPROF[hardware] ?? XPROF_CPU)}\n` + "Source: trace."}
+      help={"Time of every step by category.\n" + `${xprof === null ? OWN : (XPROF[hardware] ?? XPROF_CPU)}\n` + "Source: trace."}
     >
       <Chart
         spec={spec}

@@ -92,7 +92,7 @@ function FindingItem({ one, base, page, tools, keys, overview }: PartProps & { o
     item.current?.focus({ preventScroll: true });
   }, [chosen]);
   const gain = gainOf(one, base);
-  const some = one.hosts.length > 0 && one.hosts.length < Number(overview.environment["host_count"] ?? 1);
+  const some = one.hosts.length > 0 && one.hosts.length < overview.environment.hosts;
   return (
     <li ref={item} class={chosen ? "finding chosen" : "finding"} tabIndex={-1} data-finding={one.id}>
       <div class="finding-head">

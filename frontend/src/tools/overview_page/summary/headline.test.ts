@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { decomposed } from "../../../base/steps/testing";
-import { readOverview } from "../decode";
+import type { StepReading } from "../../../base/documents";
+import { decomposed, noReading, readingOf } from "../../../base/steps/testing";
 import { headline } from "./headline";
-import { extras, noSteps, payload, NO_STEPS } from "../testing_answer";
+import { OVERVIEW, overviewOf, REQUESTS, XPROF } from "../testing";
 
-const of = (more: unknown) => headline(readOverview(payload({ extras: more })));
+const of = (steps: Partial<StepReading> = {}) => headline(overviewOf({ steps: readingOf(steps) }));
 
 describe("the summary", () => {
   it("names the input if it is the limit, over the segments of the decomposition", () => {
-    const { tone, title, sentences, segments, barLabel } = of(extras());
+    const { tone, title, sentences, segments, barLabel } = of();
     expect([tone, title]).toEqual(["bad", "Input-bound: 35.0% of the time from step to step waits for input"]);
     expect(sentences).toEqual([
       "2 steps, 10 ms on average (σ 2.828 ms, from 8 ms to 12 ms).",
@@ -20,39 +20,36 @@ describe("the summary", () => {
 
   it("names the largest category of other programs", () => {
     const input = { bottleneck: "device", level: "NOT", percent: 1 };
-    expect(of(extras({ input })).title).toBe("50.0% of the time from step to step is between steps");
+    expect(of({ input }).title).toBe("50.0% of the time from step to step is between steps");
     const decomposition = decomposed({ base: "step", base_ps: 10e9, average_ps: { compute: 9e9, idle_other: 1e9 } });
-    expect(of(extras({ input, decomposition }))).toMatchObject({ tone: "none", title: "90.0% of the step is device compute" });
+    expect(of({ input, decomposition })).toMatchObject({ tone: "none", title: "90.0% of the step is device compute" });
   });
 
   it("says what the server notes of the steps", () => {
-    expect(of(extras({ notes: ["Steps are inferred."] })).sentences[1]).toBe("Steps are inferred.");
+    expect(of({ notes: ["Steps are inferred."] }).sentences[1]).toBe("Steps are inferred.");
   });
 
   it("falls back to requests, then to busy time and ops", () => {
-    const session = { requests: 5, average_ms: 3, host_ms: 2.52, device_ms: 0.4, communication_ms: 0.08 };
-    expect(of(noSteps({ session })).title).toBe("A request takes 3 ms; 84.0% of it is on the host");
-    const none = of(noSteps());
+    const without = overviewOf({ steps: noReading() });
+    expect(headline({ ...without, requests: REQUESTS }).title).toBe("A request takes 3 ms; 84.0% of it is on the host");
+    const none = headline(without);
     expect([none.title, none.parts.map(({ name }) => name)]).toEqual(["No steps in this profile", ["dot", "copy"]]);
-    const general = { device_duty_cycle_percent: "86.5%" };
-    const busy = headline(readOverview(payload({ steps: NO_STEPS, general, environment: { device_core_count: "4" }, extras: noSteps() })));
+    const busy = headline({ ...OVERVIEW, utilization: { ...OVERVIEW.utilization, duty_cycle_percent: 86.5 } });
     expect(busy.title).toBe("Devices busy for 86.5% of the time; no steps recorded");
   });
 
   it("is XProf's conclusion over XProf's average step in its reading", () => {
-    const { tone, title, sentences, barLabel, parts, segments } = headline(readOverview(payload()));
+    const { tone, title, sentences, barLabel, segments } = headline(XPROF);
     expect([tone, title, sentences, barLabel]).toEqual([
       "none",
       "HIGHLY input-bound",
       ["2 steps, 10 ms each."],
       "The average step in XProf's categories",
     ]);
-    expect(segments).toEqual([]);
-    expect(parts.map(({ name, share, text }) => [name, share, text])).toEqual([
-      ["deviceComputeTimeMs", 0.1, "1 ms"],
-      ["hostComputeTimeMs", 0.2, "2 ms"],
-      ["infeedTimeMs", 0.6, "6 ms"],
-      ["otherTimeMs", 0.1, "1 ms"],
+    expect(segments.map(({ name, share, ps }) => [name, share, ps])).toEqual([
+      ["Device compute", 0.3, 3e9],
+      ["Input", 0.6, 6e9],
+      ["All others", 0.1, 1e9],
     ]);
   });
 });

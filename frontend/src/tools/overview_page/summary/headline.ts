@@ -2,14 +2,12 @@
 import { formatPercent, formatQuantity, plural } from "../../../base/format";
 import { baseText, countSteps, segmentsOf } from "../../../base/steps/decomposition";
 import type { Segment } from "../../../base/steps/decomposition";
-import { CATEGORIES, lookOf } from "../../../base/steps/step_category";
-import { caveats } from "../../../base/steps/reading";
-import type { StepReading } from "../../../base/steps/reading";
-import { averageShares, inputLimit, describeTime } from "../../../base/steps/steps";
-import type { Limit, Share, Tone } from "../../../base/steps/steps";
+import { CATEGORIES } from "../../../base/steps/step_category";
+import type { Latency, Overview, RequestLatency, StepReading, XprofReading } from "../../../base/documents";
+import { breakdownIn, caveats } from "../../../base/steps/reading";
+import { inputLimit, describeTime } from "../../../base/steps/steps";
+import type { Limit, Tone } from "../../../base/steps/steps";
 import type { SharePart } from "../../../widgets/chart/share_bar";
-import { dutyCycle, lacksDevices } from "../decode";
-import type { Overview, Session } from "../decode";
 
 export interface Headline {
   tone: Tone;
@@ -40,62 +38,60 @@ function limitOf({ decomposition, input }: StepReading, segments: readonly Segme
 }
 
 /** The base and the number of steps: "10 steps, 36.49 ms on average (...)." */
-function stepsText({ steps }: Pick<Overview, "steps">, leftOut = 0): string[] {
-  return steps.time ? [`${countSteps(steps.labels.length, leftOut)}, ${describeTime(steps.time)}.`] : [];
+function stepsText(overview: Overview): string[] {
+  const { labels, time } = breakdownIn(overview);
+  return time ? [`${countSteps(labels.length, overview.steps.decomposition.left_out)}, ${describeTime(time)}.`] : [];
 }
 
-function ofDecomposition(overview: Overview, reading: StepReading): Headline {
-  const { decomposition } = reading;
-  const segments = segmentsOf(decomposition);
-  const session = overview.extras?.session;
-  const mean = decomposition.devices.length > 1 ? ", mean over the devices that take part" : "";
+function ofDecomposition(overview: Overview): Headline {
+  const { steps, requests } = overview;
+  const segments = segmentsOf(steps.decomposition);
+  const mean = steps.decomposition.devices.length > 1 ? ", mean over the devices that take part" : "";
   return {
-    ...limitOf(reading, segments),
+    ...limitOf(steps, segments),
     judges: true,
-    sentences: [...stepsText(overview, decomposition.left_out), ...caveats(reading), ...(session ? [describeSession(session)] : [])],
-    barLabel: `Of the ${baseText(decomposition)}${mean}`,
+    sentences: [...stepsText(overview), ...caveats(steps), ...(requests ? [describeRequests(requests)] : [])],
+    barLabel: `Of the ${baseText(steps.decomposition)}${mean}`,
     parts: [],
     segments,
   };
 }
 
-function sharePart({ name, category, share, ms: time, help }: Share): SharePart {
-  return { name, share, text: ms(time), help, ...lookOf(category) };
-}
-
 /** XProf's conclusion and its average step. */
-function ofXprof(overview: Overview): Headline {
-  const [title = "No steps in this profile"] = overview.statements;
+function ofXprof(overview: Overview, { statements: [title = "No steps in this profile"] }: XprofReading): Headline {
   return {
     tone: "none",
     title,
     sentences: stepsText(overview),
     barLabel: "The average step in XProf's categories",
-    parts: averageShares(overview.steps).map(sharePart),
-    segments: [],
+    parts: [],
+    segments: segmentsOf(overview.steps.decomposition),
     judges: false,
   };
 }
 
-function describeSession({ requests, averageMs }: Session): string {
-  return `${plural(requests, "request")}, ${ms(averageMs)} on average.`;
+const NONE: Latency = { label: "", host_ms: 0, device_ms: 0, communication_ms: 0, total_ms: 0 };
+
+function describeRequests({ requests, percentiles: [mean = NONE] }: RequestLatency): string {
+  return `${plural(requests, "request")}, ${ms(mean.total_ms)} on average.`;
 }
 
-function ofRequests(session: Session): Headline {
-  const { averageMs, hostMs, deviceMs, communicationMs } = session;
-  const parts = latencyParts(session).filter(({ share }) => share > 0);
+function ofRequests(found: RequestLatency): Headline {
+  const [mean = NONE] = found.percentiles;
+  const parts = latencyParts(mean).filter(({ share }) => share > 0);
   const [name, value] = (
     [
-      ["on the host", hostMs],
-      ["on the device", deviceMs],
-      ["transfers", communicationMs],
+      ["on the host", mean.host_ms],
+      ["on the device", mean.device_ms],
+      ["transfers", mean.communication_ms],
     ] as const
   ).reduce((a, b) => (b[1] > a[1] ? b : a));
+  const share = mean.total_ms > 0 ? formatPercent((100 * value) / mean.total_ms) : "most";
   return {
     tone: "none",
     judges: false,
-    title: `A request takes ${ms(averageMs)}; ${averageMs > 0 ? formatPercent((100 * value) / averageMs) : "most"} of it is ${name}`,
-    sentences: [describeSession(session)],
+    title: `A request takes ${ms(mean.total_ms)}; ${share} of it is ${name}`,
+    sentences: [describeRequests(found)],
     barLabel: "The average request",
     parts,
     segments: [],
@@ -103,10 +99,10 @@ function ofRequests(session: Session): Headline {
 }
 
 /** Host, device and transfers of a request, in the colours of their categories. */
-function latencyParts({ averageMs, hostMs, deviceMs, communicationMs }: Session): SharePart[] {
+function latencyParts({ host_ms, device_ms, communication_ms, total_ms }: Latency): SharePart[] {
   const part = (name: string, time: number, colour: SharePart["colour"], help: string): SharePart => ({
     name,
-    share: averageMs > 0 ? time / averageMs : 0,
+    share: total_ms > 0 ? time / total_ms : 0,
     text: ms(time),
     colour,
     help,
@@ -114,12 +110,12 @@ function latencyParts({ averageMs, hostMs, deviceMs, communicationMs }: Session)
   return [
     part(
       "Host",
-      hostMs,
+      host_ms,
       CATEGORIES.host_compute.colour,
       "Time in neither the device nor transfers.\nLatency minus the other two.\nSource: trace.",
     ),
-    part("Device", deviceMs, CATEGORIES.device_compute.colour, "Time in which the device runs the program.\nSource: trace."),
-    part("Communication", communicationMs, CATEGORIES.kernel_launch.colour, "Transfers between host and device.\nSource: trace."),
+    part("Device", device_ms, CATEGORIES.device_compute.colour, "Time in which the device runs the program.\nSource: trace."),
+    part("Communication", communication_ms, CATEGORIES.kernel_launch.colour, "Transfers between host and device.\nSource: trace."),
   ];
 }
 
@@ -142,18 +138,18 @@ function opParts(overview: Overview): SharePart[] {
 }
 
 function withoutSteps(overview: Overview): Headline {
-  const percent = dutyCycle(overview);
+  const percent = overview.utilization.duty_cycle_percent;
   const busy = percent !== null && percent > 0;
   return {
     tone: "none",
     judges: false,
     title: busy ? `Devices busy for ${formatPercent(percent)} of the time; no steps recorded` : "No steps in this profile",
-    sentences: lacksDevices(overview)
-      ? ["The host ran programs on devices that were not recorded: what it did tells nothing of their time."]
-      : [
+    sentences: overview.environment.devices_recorded
+      ? [
           "Mark steps with StepTraceAnnotation, in PyTorch with prof.step() (Keras does so itself), profile for longer, " +
             "or enter below the name of an event that marks a step.",
-        ],
+        ]
+      : ["The host ran programs on devices that were not recorded: what it did tells nothing of their time."],
     barLabel: busy ? "The devices" : "Device time by op",
     parts: busy ? busyParts(percent) : opParts(overview),
     segments: [],
@@ -162,8 +158,7 @@ function withoutSteps(overview: Overview): Headline {
 
 /** From the decomposition of time if there is any, else from requests; in XProf's reading its conclusion. */
 export function headline(overview: Overview): Headline {
-  const { extras } = overview;
-  if (extras === null) return ofXprof(overview);
-  if (extras.decomposition.base_ps > 0) return ofDecomposition(overview, extras);
-  return extras.session ? ofRequests(extras.session) : withoutSteps(overview);
+  if (overview.xprof) return ofXprof(overview, overview.xprof);
+  if (overview.steps.decomposition.base_ps > 0) return ofDecomposition(overview);
+  return overview.requests ? ofRequests(overview.requests) : withoutSteps(overview);
 }

@@ -21,16 +21,15 @@ interface Props extends PartProps {
 /** The overview's own headline is shown if there are no findings to ask. */
 function titled(overview: PartProps["overview"], { data, error }: Props["answer"]): Headline {
   const facts = headline(overview);
-  if (overview.extras === null) return facts;
+  if (overview.xprof) return facts;
   if (data) return withFindings(facts, data);
   return error === null ? whileLooking(facts) : facts;
 }
 
 export function OverviewSummary({ page, overview, tools, keys, answer }: Props) {
   const { tone, title, sentences, barLabel, parts, segments } = titled(overview, answer);
-  const { extras } = overview;
   const finding = answer.data?.headline.finding ?? null;
-  const hosts = extras && hostLine(extras.hosts);
+  const hosts = hostLine(overview.steps.hosts);
   const part = useKey(page.state, PART_KEY);
   return (
     <SummaryBox tone={tone} title={title}>

@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { readOverview } from "../decode";
 import { environment, performance } from "./summary";
-import { NO_STEPS, payload, extras } from "../testing_answer";
+import type { HardwareUse } from "../../../base/documents";
+import { readingOf } from "../../../base/steps/testing";
+import { OVERVIEW, overviewOf, XPROF } from "../testing";
 
 describe("lists of metrics", () => {
   it("shows the categories with their shares of the base, and the parts of device compute", () => {
-    const items = performance(readOverview(payload({ extras: extras() })));
-    expect(items.map(({ name, value, detail }) => [name, value, detail])).toEqual([
+    const items = performance(overviewOf());
+    expect(items.slice(0, 8).map(({ name, value, detail }) => [name, value, detail])).toEqual([
       ["Average step time", "10 ms", "σ 2.828 ms, 8 ms to 12 ms"],
       ["Time from step to step", "20 ms", undefined],
       ["Between steps", "10 ms (50.0%)", undefined],
@@ -19,8 +20,8 @@ describe("lists of metrics", () => {
   });
 
   it("compares hosts", () => {
-    const hosts = { step_ms: { a: 14, b: 13 }, slowest_in: { a: 1, b: 1 }, over_others: { a: 0.077, b: -0.07 }, stragglers: [] };
-    const shown = performance(readOverview(payload({ extras: extras({ hosts }) }))).filter(({ name }) => name.startsWith("Step time of"));
+    const hosts = { step_ms: { a: 14, b: 13 }, slowest_in: { a: 1, b: 1 }, median_ms: 13.5, over_others: {}, stragglers: [] };
+    const shown = performance(overviewOf({ steps: readingOf({ hosts }) })).filter(({ name }) => name.startsWith("Step time of"));
     expect(shown.map(({ name, value, detail }) => [name, value, detail])).toEqual([
       ["Step time of a", "14 ms", "slowest in 1 of 2 steps"],
       ["Step time of b", "13 ms", "slowest in 1 of 2 steps"],
@@ -28,40 +29,29 @@ describe("lists of metrics", () => {
   });
 
   it("has XProf's figures as it sends them in its reading, the last part of the step first", () => {
-    const general = { host_tf_op_percent: "0.0%", device_op_time_eager_percent: "12.0%", device_compute_16bit_percent: "5.0%" };
-    const items = performance(readOverview(payload({ general })));
-    expect(items.map(({ name, value }) => [name, value])).toEqual([
-      ["Average step time", "10 ms"],
-      ["otherTimeMs", "1 ms"],
-      ["infeedTimeMs", "6 ms"],
-      ["hostComputeTimeMs", "2 ms"],
-      ["deviceComputeTimeMs", "1 ms"],
-      ["TF op placement: host", "0.0%"],
-      ["Op time spent on eager execution: device", "12.0%"],
-      ["Device compute precisions: 16 bit", "5.0%"],
+    expect(performance(XPROF).map(({ name, value, detail }) => [name, value, detail])).toEqual([
+      ["Average step time", "10 ms", "the same in every step"],
+      ["All others", "1 ms", undefined],
+      ["Input", "6 ms", "σ 1.414 ms"],
+      ["Device compute", "3 ms", "σ 1.414 ms"],
+      ["TF op placement: host", "0.0%", undefined],
     ]);
   });
 
   it("shows no share of eager execution where nothing tells eager ops from others", () => {
-    const general = { host_op_time_eager_percent: "0.0%", device_op_time_eager_percent: "0.0%" };
-    const shares = (functions: object[]) =>
-      performance(readOverview(payload({ general, extras: extras({ functions }) })))
+    const shares = (functions: { name: string; calls: number; self_ps: number; expensive_ps: number }[]) =>
+      performance(overviewOf({ functions }))
         .filter(({ name }) => name.startsWith("Eager"))
         .map(({ value }) => value);
     expect(shares([])).toEqual([null, null]);
-    expect(shares([{ name: "train_step", calls: 5, self_ms: 2, expensive_share: 0 }])).toEqual(["0.0%", "0.0%"]);
+    expect(shares([{ name: "train_step", calls: 5, self_ps: 2, expensive_ps: 0 }])).toEqual(["0.0%", "0.0%"]);
   });
 
+  const tpu = (utilization: Partial<HardwareUse>, more: Parameters<typeof overviewOf>[0] = {}) =>
+    performance(overviewOf({ hardware: "TPU", utilization: { ...OVERVIEW.utilization, ...utilization }, ...more }));
+
   it("distinguishes missing counters from zero on TPUs", () => {
-    const overview = readOverview(
-      payload({
-        steps: NO_STEPS,
-        general: { mxu_utilization_percent: "0.0%", hbm_utilization_percent: "12.5%", device_duty_cycle_percent: "63.2%" },
-        environment: { device_core_count: "8" },
-        extras: extras(),
-      }),
-    );
-    const items = Object.fromEntries(performance(overview).map(({ name, value }) => [name, value]));
+    const items = Object.fromEntries(tpu({ hbm_percent: 12.5, duty_cycle_percent: 63.2 }).map(({ name, value }) => [name, value]));
     expect(items).toMatchObject({
       "TPU matrix unit utilisation": null,
       "Device compute precision: up to 16 bits": null,
@@ -74,26 +64,26 @@ describe("lists of metrics", () => {
 
   it("estimates the use of the matrix units without counters, and shows the precision by ops", () => {
     const efficiency = { peak_flops_percent: 41.5, flop_rate_percent: 50, memory_bw_percent: 1, goodput_percent: 2, over: "steps" };
-    const of = (general: Record<string, string>) =>
-      performance(
-        readOverview(
-          payload({ steps: NO_STEPS, general, extras: extras({ efficiency, precision: { narrow_percent: 75, wide_percent: 25 } }) }),
-        ),
-      )
+    const of = (matrix_units_percent: number | null) =>
+      tpu({ matrix_units_percent }, { efficiency, precision: { narrow_percent: 75, wide_percent: 25 } })
         .filter(({ name }) => /matrix|precision/.test(name))
         .map(({ value, detail }) => [value, detail]);
-    expect(of({})).toEqual([
+    expect(of(null)).toEqual([
       ["75.0%", undefined],
       ["25.0%", undefined],
       ["41.5%", "estimated from op costs"],
     ]);
-    expect(of({ mxu_utilization_percent: "12.0%" })[2]).toEqual(["12.0%", "from hardware counters"]);
+    expect(of(12)[2]).toEqual(["12.0%", "from hardware counters"]);
   });
 
   it("describes the environment of the profile", () => {
-    const items = Object.fromEntries(
-      environment(readOverview(payload({ environment: { duration_ms: "784" } }))).map(({ name, value }) => [name, value]),
-    );
-    expect(items).toMatchObject({ Hosts: "1", "Device cores": null, Program: "training", "Profile covers": "784 ms" });
+    const of = (patch: Partial<Parameters<typeof environment>[0]["environment"]>) =>
+      Object.fromEntries(
+        environment({ ...OVERVIEW, environment: { ...OVERVIEW.environment, ...patch } }).map(({ name, value }) => [name, value]),
+      );
+    expect(of({ hosts: 1, device_cores: 0, duration_ms: 784 })).toMatchObject({
+      ...{ Hosts: "1", Tasks: "0", "Device cores": null, Program: "training", "Profile covers": "784 ms" },
+    });
+    expect(of({ hosts: 2, tasks: 5 })).toMatchObject({ Hosts: "2", Tasks: "5 (num tasks per host = 2)", "Device cores": "4" });
   });
 });

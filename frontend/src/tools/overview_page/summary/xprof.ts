@@ -3,7 +3,7 @@ import { formatQuantity } from "../../../base/format";
 import { statisticsOf } from "../../../base/steps/steps";
 import type { StepBreakdown } from "../../../base/steps/steps";
 import type { Figure } from "../../../widgets/content/figures";
-import type { Overview } from "../decode";
+import type { XprofReading } from "../../../base/documents";
 
 const ms = (value: number): string => formatQuantity(value, "ms");
 
@@ -46,36 +46,11 @@ function stepParts(steps: StepBreakdown): Figure[] {
   });
 }
 
-/** Properties of XProf's tables with their names there. */
-const PROPERTIES = [
-  ["flop_rate_utilization_relative_to_roofline", "FLOPS utilization"],
-  ["mxu_utilization_percent", "MXU utilization"],
-  ["device_duty_cycle_percent", "TPU duty cycle"],
-  ["hbm_utilization_percent", "HBM utilization"],
-  ["memory_bw_utilization_relative_to_hw_limit", "Memory bandwidth utilization"],
-  ["tc_active_ms_average", "TensorCore active per step (ms)"],
-  ["sc_steptime_average", "SparseCore step time (ms)"],
-  ["sc_infeed_time_avg", "SparseCore input (ms)"],
-  ["sc_outfeed_time_avg", "SparseCore output (ms)"],
-  ["sc_idle_time_avg", "SparseCore idle (ms)"],
-  ["host_idle_time_percent", "Host idle time"],
-  ["device_idle_time_percent", "TPU idle time"],
-  ["host_tf_op_percent", "TF op placement: host"],
-  ["device_tf_op_percent", "TF op placement: device"],
-  ["host_op_time_eager_percent", "Op time spent on eager execution: host"],
-  ["device_op_time_eager_percent", "Op time spent on eager execution: device"],
-  ["device_compute_16bit_percent", "Device compute precisions: 16 bit"],
-  ["device_compute_32bit_percent", "Device compute precisions: 32 bit"],
-] as const;
-
 /** The whole Performance summary as XProf has it. */
-export function xprofPerformance({ general, steps }: Overview): Figure[] {
+export function xprofPerformance(steps: StepBreakdown, { figures }: XprofReading): Figure[] {
   return [
     ...stepTime(steps),
     ...stepParts(steps),
-    ...PROPERTIES.flatMap(([key, name]): Figure[] => {
-      const value = general[key];
-      return value ? [{ name, value, help: `Property ${key} of XProf's overview.` }] : [];
-    }),
+    ...figures.map(({ name, value, property }): Figure => ({ name, value, help: `Property ${property} of XProf's overview.` })),
   ];
 }

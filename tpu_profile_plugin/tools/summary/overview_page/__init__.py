@@ -1,1 +1,0 @@
-"""Overview: step time, utilization, time breakdown and recommendations."""
