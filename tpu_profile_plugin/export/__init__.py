@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 FORMS = {
-    "parquet": "tables:PARQUET",
-    "arrow": "tables:ARROW",
+    "parquet": "write:PARQUET",
+    "arrow": "write:ARROW",
     "perfetto": "timelines:PERFETTO",
     "chrome": "timelines:CHROME",
 }

@@ -1,17 +1,23 @@
-"""Forms of export, and how each is written: nothing half-written is ever in its place, nothing of the user is lost."""
+"""Forms of export, tables among them: nothing half-written is ever in its place, nothing of the user is lost."""
 
 from __future__ import annotations
 
 import contextlib
+import difflib
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.run.relations import RELATIONS
+from tpu_profile_plugin.run.relations.relation import Relation
 from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.tables.files import write_arrow, write_parquet
+from tpu_profile_plugin.tables.stream import TableStream
 
 Report: TypeAlias = Callable[[str], None]
 """Called now and then with what is being written, e.g. "events, 1,200,000 rows"."""
@@ -151,3 +157,41 @@ def _beside(output: Path, *, inside: bool) -> Iterator[Path]:
                 parent.rmdir()
         raise
     shutil.rmtree(temporary, ignore_errors=True)
+
+
+# The tables of a run, one file per table.
+
+Writer = Callable[[TableStream, Path, Callable[[int], None]], int]
+
+
+def _chosen(names: tuple[str, ...]) -> tuple[Relation, ...]:
+    """The tables with these names, each once, in the order of the documentation; without names all of them.
+
+    Raises BadRequest for other names.
+    """
+    known = [relation.name for relation in RELATIONS]
+    for name in names:
+        if name not in known:
+            like = difflib.get_close_matches(name, known, 1)
+            hint = f" (did you mean {like[0]}?)" if like else ""
+            message = f"There is no table {name[:80]!r}{hint}; there are {', '.join(known)}."
+            raise BadRequest(message, parameter="tables")
+    return tuple(relation for relation in RELATIONS if not names or relation.name in names)
+
+
+def _write_tables(suffix: str, write: Writer, run: Run, directory: Path, options: Options, report: Report) -> None:
+    for relation in _chosen(options.tables):
+        report(relation.name)
+        write(relation.of(run), directory / f"{relation.name}{suffix}", partial(_count, report, relation.name))
+
+
+def _count(report: Report, name: str, rows: int) -> None:
+    report(f"{name}, {rows:,} rows")
+
+
+def _form(name: str, summary: str, write: Writer) -> Form:
+    return Form(name, summary, directory=True, takes=("tables",), write=partial(_write_tables, f".{name}", write))
+
+
+PARQUET = _form("parquet", "a compressed file per table", write_parquet)
+ARROW = _form("arrow", "an Arrow file (Feather) per table, to be mapped into memory", write_arrow)

@@ -12,8 +12,7 @@ from pyarrow import parquet
 
 from tpu_profile_plugin import export as forms
 from tpu_profile_plugin.errors import BadRequest, CorruptProfile
-from tpu_profile_plugin.export.tables import ARROW, PARQUET
-from tpu_profile_plugin.export.write import Form, Options, Report, export
+from tpu_profile_plugin.export.write import ARROW, PARQUET, Form, Options, Report, export
 from tpu_profile_plugin.run.relations import RELATIONS, find
 from tpu_profile_plugin.run.run import Run
 
