@@ -15,8 +15,7 @@ from builders.programs.jax_programs import NESTED, PROGRAMS
 from builders.servers import frameworks
 from builders.xspace_text import build
 
-from tpu_profile_plugin.analysis.hlo.programs import Program, hlo_programs
-from tpu_profile_plugin.analysis.hlo.source import source_of
+from tpu_profile_plugin.analysis.hlo.programs import Program, hlo_programs, source_of
 from tpu_profile_plugin.analysis.hlo.text import HloText
 from tpu_profile_plugin.columns import load
 from tpu_profile_plugin.protos import message

@@ -16,9 +16,9 @@ from tpu_profile_plugin.analysis.common.reasons import (
     Reason,
 )
 from tpu_profile_plugin.analysis.compare.host_work import program_name
-from tpu_profile_plugin.analysis.devices.cpu_collectives import is_collective
 from tpu_profile_plugin.analysis.devices.cpu_tf import runs_tensorflow
 from tpu_profile_plugin.analysis.devices.cpu_torch import runs_pytorch
+from tpu_profile_plugin.analysis.devices.torch_collectives import is_collective
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.analysis.serving import has_requests
 from tpu_profile_plugin.analysis.summary.framework import declared_frameworks, in_order, names_pytorch, not_recorded

@@ -13,7 +13,7 @@ from builders.spaces import loaded
 
 from tpu_profile_plugin.analysis.common.op_names import xprof_collective
 from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
-from tpu_profile_plugin.analysis.environment.gpus import peaks_by_dtype
+from tpu_profile_plugin.analysis.environment.environment import peaks_by_dtype
 from tpu_profile_plugin.analysis.ops.torch_inputs import dtype_of
 from tpu_profile_plugin.formats import unpack
 from tpu_profile_plugin.run.facts import combine_facts, file_facts

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 
-from tpu_profile_plugin.analysis.common.data_files import rows
 from tpu_profile_plugin.analysis.common.op_names import compiles_torch
+from tpu_profile_plugin.analysis.common.rows import file_rows
 from tpu_profile_plugin.system.name_cache import cached_by_name
 
 _GENERATED = ("gen_", "__autograph_generated_file")
@@ -19,7 +19,7 @@ _GENERATED = ("gen_", "__autograph_generated_file")
 @cache
 def _functions() -> dict[str, frozenset[str]]:
     """Functions of a framework by file; an empty set stands for all functions of the file."""
-    return {file: frozenset(functions) for file, *functions in rows(__file__, "library_files.txt")}
+    return {file: frozenset(functions) for file, *functions in file_rows(__file__, "library_files.txt")}
 
 
 @cache

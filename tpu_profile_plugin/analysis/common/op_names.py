@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.data_files import rows
+from tpu_profile_plugin.analysis.common.rows import file_rows
 from tpu_profile_plugin.system.name_cache import cached_by_name
 
 UNKNOWN, TENSORFLOW, JAX, TF_DATA, MEMCPY, INPUT_PIPELINE = (
@@ -229,7 +229,7 @@ def _words(phrases: list[str]) -> re.Pattern[str]:
 @cache
 def _rules() -> _Rules:
     table: dict[str, list[list[str]]] = {}
-    for kind, *row in rows(__file__, "collective_names.txt"):
+    for kind, *row in file_rows(__file__, "collective_names.txt"):
         table.setdefault(kind, []).append(row)
     names = {kind: [row[0] for row in table_rows] for kind, table_rows in table.items()}
     return _Rules(

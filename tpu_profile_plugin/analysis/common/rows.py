@@ -1,10 +1,11 @@
-"""Rows of columns: dataclasses of equally long arrays, integer codes of rows, membership, pairing."""
+"""Rows of data files and of columns: dataclasses of equally long arrays, integer codes of rows, membership, pairing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from itertools import chain
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -112,3 +113,12 @@ def pair_in_order(key: I64, opens: Bools) -> tuple[I64, I64]:
       opens: whether it opens; a closing without an open opening, and an opening that is never closed, have no pair.
     """
     return _native.pair_in_order(np.ascontiguousarray(key, np.int64), np.ascontiguousarray(opens))
+
+
+# Data tables of the package are text files beside the module that reads them.
+
+
+def file_rows(module: str, name: str) -> list[list[str]]:
+    """The words of each line of the file `name` beside a module (`__file__`); empty lines and comments are skipped."""
+    lines = Path(module).with_name(name).read_text(encoding="utf-8").splitlines()
+    return [line.split() for line in lines if line and not line.startswith("#")]

@@ -8,8 +8,8 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.data_files import rows
 from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX, TPU_PREFIX, line_of
+from tpu_profile_plugin.analysis.common.rows import file_rows
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns, per_event
 from tpu_profile_plugin.analysis.counters import units as recorded
 from tpu_profile_plugin.analysis.counters.registers import Register
@@ -21,7 +21,7 @@ from tpu_profile_plugin.columns.arrays import I64, U64
 @cache
 def _words() -> dict[str, str]:
     """Text of each word that a description spells out."""
-    return {word: " ".join(text) for word, *text in rows(__file__, "words.txt")}
+    return {word: " ".join(text) for word, *text in file_rows(__file__, "words.txt")}
 
 
 @lru_cache(maxsize=1 << 14)

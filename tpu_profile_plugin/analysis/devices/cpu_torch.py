@@ -10,9 +10,9 @@ from tpu_profile_plugin.analysis.common.op_names import PYTORCH, compiles_torch,
 from tpu_profile_plugin.analysis.common.planes import events_named, on_recorded_line
 from tpu_profile_plugin.analysis.common.rows import among, joined
 from tpu_profile_plugin.analysis.common.spans import contains, subtract, times_of
-from tpu_profile_plugin.analysis.devices.cpu_collectives import host_collectives, is_collective
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work, ops_of_names, ordered
 from tpu_profile_plugin.analysis.devices.thread_axis import ThreadAxis, fits_one_axis
+from tpu_profile_plugin.analysis.devices.torch_collectives import host_collectives, is_collective
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64
 

@@ -1,10 +1,11 @@
-"""Data that collectives of PyTorch send, from arguments that its profiler records and the ops that launched them."""
+"""Collectives of PyTorch: data that they send, by recorded arguments and the ops that launched them; runs on CPUs."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from math import prod
 
 import numpy as np
@@ -17,12 +18,18 @@ from tpu_profile_plugin.analysis.common.op_names import (
     op_collective,
     parse_op,
     range_of,
+    runs_on_host,
 )
-from tpu_profile_plugin.analysis.common.rows import row_codes
-from tpu_profile_plugin.analysis.devices.model import Op
+from tpu_profile_plugin.analysis.common.planes import events_named, line_of, spans_at
+from tpu_profile_plugin.analysis.common.rows import among, pair_in_order, row_codes
+from tpu_profile_plugin.analysis.common.spans import Times
+from tpu_profile_plugin.analysis.devices.model import WAIT, Op, OpSpans, Work, ordered
+from tpu_profile_plugin.analysis.devices.thread_axis import ThreadAxis
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
-from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.columns.stats import text_of
+from tpu_profile_plugin.system.name_cache import cached_by_name
 
 ARGUMENT = "Collective name"
 """The stat that events with the arguments of a collective have."""
@@ -121,3 +128,189 @@ def _sent(texts: list[str], elements: int, ranks: int) -> Sent | None:
         return Sent(op_collective(op), sum(map(prod, sizes)), first[1] if first else "")
     kind = op_collective(op)
     return Sent(kind, certain=False) if kind else None
+
+
+# Collectives of PyTorch on CPUs (gloo, MPI, UCC): from the ops that start them, the library's ranges, and waits.
+
+_WAIT = re.compile(
+    r"\w*c10d\w*::wait(?:_tensor)?|(?:c10d::)?Work(?:::|\.)wait(?:_tensor)?"
+    r"|<built-in method wait(?:_tensor)? of (?:PyCapsule|pybind11_builtins\.\S+|torch\._C\._distributed_c10d\.\w+)"
+    r"(?: object)?.*>"
+)
+_BACKWARD = re.compile(r"<built-in method run_backward of torch\._C\._EngineBase object.*>\Z")
+_GRADIENTS = "gradients of other ranks (run_backward)"
+_WORLD = re.compile(r'"world_size": (\d{1,9})\b')
+
+
+class _Role(IntEnum):
+    """Part of a collective that an event is."""
+
+    NONE = 0
+    CALL = 1
+    """The op that starts it, and ends when it is handed over or done."""
+    RANGE = 2
+    """The library runs it, on any thread."""
+    WAIT = 3
+    """A thread waits until it is done."""
+    LAUNCH = 4
+    """It is handed over to devices, which were not recorded."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostCollectives:
+    """Collectives of a host.
+
+    Attributes:
+      ops: the distinct ones; spans: when each was under way, from its start to its end.
+      blocking: events during which a thread only starts collectives or waits for them.
+    """
+
+    ops: tuple[Op, ...]
+    spans: OpSpans
+    blocking: I64
+
+
+def host_collectives(space: XSpace, axis: ThreadAxis, recorded: Bools) -> HostCollectives:
+    """The collectives of a plane of a host, among the events that `recorded` marks.
+
+    One lasts from the op that starts it until the library's range for it ends; without ranges, until the wait that
+    follows on the same thread ends.
+    """
+    plane = axis.plane
+    of_name = np.array([_role(name) for name in plane.event_metadata.names], np.uint8)
+    role = np.where(recorded, of_name[plane.events.metadata], _Role.NONE)
+    calls, ranges, waits = (np.flatnonzero(role == kind) for kind in (_Role.CALL, _Role.RANGE, _Role.WAIT))
+    blocking = np.concatenate([calls, waits])
+    if bool((role == _Role.LAUNCH).any()):
+        calls, waits = calls[:0], waits[:0]  # of collectives of devices, as far as the library has no range
+    elif not len(blocking) + len(ranges):
+        return _backward_waits(space, plane) if _distributed(space) else HostCollectives((), OpSpans(), blocking)
+    calls, arguments = _outer(axis, calls)
+    begin, end = spans_at(plane, calls)
+    ranges = ranges[np.argsort(plane.events.begin_ps[ranges], kind="stable")]
+    ran = _range_of_calls(axis, calls, ranges)
+    runs = ran >= 0
+    end[runs] = np.maximum(end[runs], spans_at(plane, ranges[ran[runs]])[1])
+    waited = _last_before(axis, calls, waits)
+    if len(ranges):
+        whole, waits = runs, waits[:0]
+    else:
+        some = waited >= 0
+        np.maximum.at(end, waited[some], spans_at(plane, waits[some])[1])
+        whole, waits = np.bincount(waited[some], minlength=len(calls)) > 0, waits[~some]
+    # An op that nothing follows ends with its collective, unless others show that they only hand theirs over.
+    keep = np.flatnonzero(whole) if whole.any() else np.arange(len(calls))
+    others = np.concatenate([np.delete(ranges, ran[runs]), waits])
+    named = calls.copy()
+    named[runs] = ranges[ran[runs]]
+    begin, end = (
+        np.concatenate([column[keep], more]) for column, more in zip((begin, end), spans_at(plane, others), strict=True)
+    )
+    named, arguments = np.concatenate([named[keep], others]), np.concatenate([arguments[keep], others])
+    return HostCollectives(
+        *_named(space, axis, named, np.where(arguments >= 0, arguments, named), (begin, end)), blocking
+    )
+
+
+def _distributed(space: XSpace) -> bool:
+    """Whether the recording is of one of several ranks."""
+    planes = (plane for plane in space.planes if plane.name == "Task Environment")
+    texts = (text_of(space, plane, plane.stats, 0, "distributedInfo") for plane in planes)
+    size = next((match for text in texts if (match := _WORLD.search(text))), None)
+    return size is not None and int(size[1]) > 1
+
+
+def _backward_waits(space: XSpace, plane: Plane) -> HostCollectives:
+    """Of one of several ranks without a recorded collective: the end of each backward pass, in which no op runs.
+
+    DistributedDataParallel waits there until all ranks have sent their gradients.
+    """
+    passes = events_named(plane, _BACKWARD.match)
+    ops = events_named(plane, lambda name: parse_op(name).category == PYTORCH)
+    begin, end = spans_at(plane, passes)
+    ends = np.sort(spans_at(plane, ops)[1])
+    last = np.searchsorted(ends, end, side="right") - 1
+    since = np.maximum(begin, ends[last]) if len(ends) else begin
+    since = np.where(last < 0, begin, since)
+    keep = end > since
+    op = Op(_GRADIENTS, 0, Work.COMMUNICATION, WAIT)
+    count = int(keep.sum())
+    work = np.full(count, Work.COMMUNICATION, np.uint8)
+    spans = OpSpans(since[keep], end[keep], np.zeros(count, np.int32), work, passes[keep])
+    return HostCollectives((op,) if count else (), ordered(spans), passes[:0])
+
+
+@cached_by_name
+def _role(name: str) -> _Role:
+    parsed = parse_op(name)
+    is_op = parsed.category == PYTORCH
+    op = parsed.type if is_op else name.strip()
+    if _WAIT.fullmatch(op):
+        return _Role.WAIT
+    library, _ = range_of(op)
+    if library:
+        return _Role.RANGE if runs_on_host(library) else _Role.LAUNCH
+    return _Role.CALL if is_op and op_collective(op) else _Role.NONE
+
+
+def is_collective(name: str) -> bool:
+    """Whether an event of the name starts, runs or awaits a collective."""
+    return _role(name) != _Role.NONE
+
+
+def _shown(name: str) -> str:
+    parsed = parse_op(name)
+    return parsed.type if parsed.category == PYTORCH else name.strip()
+
+
+def _outer(axis: ThreadAxis, calls: I64) -> tuple[I64, I64]:
+    """The calls that are in no other, by begin on the axis, and per call the event with its arguments, else -1."""
+    plane = axis.plane
+    calls = calls[np.lexsort((-plane.events.duration_ps[calls], axis.begin(calls)))]
+    outer = axis.outermost(calls)
+    arguments = np.full(int(outer.sum()), -1)
+    named = np.flatnonzero(among(calls, plane.events.stats.where(plane.stat_metadata.row(ARGUMENT))[0]))[::-1]
+    arguments[np.cumsum(outer)[named] - 1] = calls[named]
+    return calls[outer], arguments
+
+
+def _range_of_calls(axis: ThreadAxis, calls: I64, ranges: I64) -> I64:
+    """Per call the index of the library's range for it, -1 without; both of one kind are in the same order.
+
+    `ranges` are by begin.
+    """
+    plane = axis.plane
+    kinds: dict[str, int] = {}
+    of_name = [kinds.setdefault(collective_kind(_shown(name)), len(kinds)) for name in plane.event_metadata.names]
+    events = np.concatenate([calls, ranges])
+    kind = np.array(of_name, np.int64)[plane.events.metadata[events]]
+    opens = np.arange(len(events)) < len(calls)
+    order = np.lexsort((~opens, plane.events.begin_ps[events]))
+    opened, closed = pair_in_order(kind[order], opens[order])
+    range_of_call = np.full(len(calls), -1)
+    range_of_call[order[opened]] = order[closed] - len(calls)
+    return range_of_call
+
+
+def _last_before(axis: ThreadAxis, calls: I64, waits: I64) -> I64:
+    """Per wait the index of the last call before it on the same thread, -1 without one; calls are by begin there."""
+    index = np.searchsorted(axis.begin(calls), axis.begin(waits), side="right") - 1
+    same = index >= 0
+    same[same] = line_of(axis.plane, calls[index[same]]) == line_of(axis.plane, waits[same])
+    return np.where(same, index, -1)
+
+
+def _named(space: XSpace, axis: ThreadAxis, named: I64, arguments: I64, times: Times) -> tuple[tuple[Op, ...], OpSpans]:
+    """The distinct collectives by what they are called and what they send, and their spans by begin."""
+    plane = axis.plane
+    names, metadata = plane.event_metadata.names, plane.events.metadata
+    sent, sizes = sent_by(space, plane, arguments, metadata[arguments].astype(np.int64), names)
+    op, first = row_codes(metadata[named].astype(np.int64), sent)
+    ops = []
+    for row, size in zip(metadata[named[first]].tolist(), sent[first].tolist(), strict=True):
+        name = _shown(names[row])
+        kind = WAIT if _role(names[row]) == _Role.WAIT else collective_kind(name) or UNKNOWN_KIND
+        op_ = Op(name, 0, Work.COMMUNICATION, kind)
+        ops.append(sizes[size].of(op_) if size >= 0 else op_)
+    work = np.full(len(named), Work.COMMUNICATION, np.uint8)
+    return tuple(ops), ordered(OpSpans(*times, op.astype(np.int32), work, named))

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.data_files import rows
+from tpu_profile_plugin.analysis.common.rows import file_rows
 from tpu_profile_plugin.analysis.hlo.instructions import (
     COMPUTING,
     Computation,
@@ -48,7 +48,7 @@ def _measured() -> dict[tuple[str, str], int]:
     """Cycles by opcode and element type."""
     return {
         (opcode, kind): int(cycles)
-        for opcode, *measured in rows(__file__, "cycles.txt")
+        for opcode, *measured in file_rows(__file__, "cycles.txt")
         for kind, cycles in zip(measured[::2], measured[1::2], strict=True)
     }
 

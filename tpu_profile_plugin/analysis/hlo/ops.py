@@ -12,8 +12,7 @@ from tpu_profile_plugin.analysis.hlo.instructions import (
     category,
     convolution_layout,
 )
-from tpu_profile_plugin.analysis.hlo.programs import Program, hlo_programs
-from tpu_profile_plugin.analysis.hlo.source import has_whole_stack, source_of
+from tpu_profile_plugin.analysis.hlo.programs import Program, has_whole_stack, hlo_programs, source_of
 from tpu_profile_plugin.analysis.hlo.text import instruction_text
 from tpu_profile_plugin.columns import XSpace
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.rows import sums_by
-from tpu_profile_plugin.analysis.hlo.source import Frame
+from tpu_profile_plugin.analysis.hlo.programs import Frame
 from tpu_profile_plugin.columns.arrays import F64, I64
 
 NO_LOCATION: Frame = ("", "", 0)

@@ -11,8 +11,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.attribution import named_ops
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, PYTORCH_SUFFIX, parse_op
 from tpu_profile_plugin.analysis.common.rows import row_codes
-from tpu_profile_plugin.analysis.environment.environment import gpu_capabilities, plane_int
-from tpu_profile_plugin.analysis.environment.gpus import peaks_by_dtype
+from tpu_profile_plugin.analysis.environment.environment import gpu_capabilities, peaks_by_dtype, plane_int
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import F64, I64

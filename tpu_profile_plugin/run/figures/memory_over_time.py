@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.findings.rules.memory.kept_for_backward.buffers
     is_kept_for_backward,
 )
 from tpu_profile_plugin.analysis.findings.rules.memory.kept_for_backward.value_flow import ValueFlow
-from tpu_profile_plugin.analysis.hlo.source import Frame
+from tpu_profile_plugin.analysis.hlo.programs import Frame
 from tpu_profile_plugin.analysis.memory.allocations import timeline
 from tpu_profile_plugin.analysis.memory.buffers import (
     CONSTANT,

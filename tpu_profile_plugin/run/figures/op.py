@@ -13,8 +13,7 @@ from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.hlo.graph import Links, around
 from tpu_profile_plugin.analysis.hlo.graph import find as find_node
 from tpu_profile_plugin.analysis.hlo.ops import Fused
-from tpu_profile_plugin.analysis.hlo.programs import Program
-from tpu_profile_plugin.analysis.hlo.source import Frame, call_stack, source_of, written_stack
+from tpu_profile_plugin.analysis.hlo.programs import Frame, Program, call_stack, source_of, written_stack
 from tpu_profile_plugin.analysis.hlo.text import HloText
 from tpu_profile_plugin.analysis.ops.source_lines import NO_LOCATION
 from tpu_profile_plugin.analysis.ops.torch_groups import OpGroups, combine_op_groups, op_groups

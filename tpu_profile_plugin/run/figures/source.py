@@ -9,7 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.analysis.common.reasons import NO_PYTHON, NO_SOURCE
-from tpu_profile_plugin.analysis.hlo.source import Frame, written_stack
+from tpu_profile_plugin.analysis.hlo.programs import Frame, written_stack
 from tpu_profile_plugin.analysis.ops.source_lines import NO_LOCATION, LineSums, sums_by_line
 from tpu_profile_plugin.analysis.timeline.stacks import Stacks, thread_stacks
 from tpu_profile_plugin.columns.arrays import F64, I64

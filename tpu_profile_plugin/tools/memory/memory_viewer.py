@@ -9,7 +9,7 @@ from html import escape
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.reasons import UNKNOWN_PROGRAM
-from tpu_profile_plugin.analysis.hlo.source import Source, source_of
+from tpu_profile_plugin.analysis.hlo.programs import Source, source_of
 from tpu_profile_plugin.analysis.memory.allocations import DeviceMemory
 from tpu_profile_plugin.analysis.memory.buffers import (
     VECTOR_SPACE,

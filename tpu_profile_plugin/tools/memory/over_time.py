@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.op_names import parse_op, shown_event
-from tpu_profile_plugin.analysis.hlo.source import Frame
+from tpu_profile_plugin.analysis.hlo.programs import Frame
 from tpu_profile_plugin.analysis.memory.scaling import RECOMPILED, Corner
 from tpu_profile_plugin.analysis.ops.source_lines import NO_LOCATION
 from tpu_profile_plugin.columns.arrays import I64

@@ -11,18 +11,16 @@ from builders.xspace_text import build_message
 
 from tpu_profile_plugin.analysis.environment.environment import (
     Environment,
+    GpuCapabilities,
     Hardware,
     Peaks,
     combine_environments,
     combine_peaks,
     core_details,
-    peaks,
-)
-from tpu_profile_plugin.analysis.environment.gpus import (
-    GpuCapabilities,
     flops_per_cycle,
     gfx_name,
     model_name,
+    peaks,
     shared_bytes_per_cycle,
 )
 from tpu_profile_plugin.analysis.ops.op_tables import OpTable

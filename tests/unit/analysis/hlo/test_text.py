@@ -11,9 +11,8 @@ from builders.shown import profile
 
 from tpu_profile_plugin.analysis.hlo.instructions import Instructions
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
-from tpu_profile_plugin.analysis.hlo.programs import Program, hlo_programs
+from tpu_profile_plugin.analysis.hlo.programs import Program, has_whole_stack, hlo_programs, source_of
 from tpu_profile_plugin.analysis.hlo.shapes import laid_out, read_shape
-from tpu_profile_plugin.analysis.hlo.source import has_whole_stack, source_of
 from tpu_profile_plugin.analysis.hlo.text import (
     HloText,
     attributes,

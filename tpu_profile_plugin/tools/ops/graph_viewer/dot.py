@@ -7,7 +7,7 @@ from html import escape
 
 from tpu_profile_plugin.analysis.hlo.drawing import ROOT, Drawn, Edge
 from tpu_profile_plugin.analysis.hlo.graph import CUT, Mark
-from tpu_profile_plugin.analysis.hlo.source import source_of
+from tpu_profile_plugin.analysis.hlo.programs import source_of
 from tpu_profile_plugin.analysis.hlo.text import backend_config
 from tpu_profile_plugin.tools.ops.graph_viewer.output import Picture, group_of
 

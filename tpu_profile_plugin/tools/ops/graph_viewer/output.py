@@ -8,8 +8,7 @@ from typing import Any
 
 from tpu_profile_plugin.analysis.hlo.drawing import ROOT, Box, Drawing, Drawn, Placement, place
 from tpu_profile_plugin.analysis.hlo.graph import CUT, Links, Selection
-from tpu_profile_plugin.analysis.hlo.programs import Program
-from tpu_profile_plugin.analysis.hlo.source import source_of
+from tpu_profile_plugin.analysis.hlo.programs import Program, source_of
 from tpu_profile_plugin.analysis.hlo.text import HloText, own_value
 
 # Opcodes by kind of work, which determines the colour of a node in page and drawing.

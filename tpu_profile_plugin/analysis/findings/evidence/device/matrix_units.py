@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX
-from tpu_profile_plugin.analysis.environment.environment import Hardware, gpu_capabilities
-from tpu_profile_plugin.analysis.environment.gpus import gfx_name
+from tpu_profile_plugin.analysis.environment.environment import Hardware, gfx_name, gpu_capabilities
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ReadOp, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 

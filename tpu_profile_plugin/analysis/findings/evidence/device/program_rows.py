@@ -9,9 +9,8 @@ from typing import Any
 
 from tpu_profile_plugin.analysis.hlo.graph import Links
 from tpu_profile_plugin.analysis.hlo.instructions import Instruction
-from tpu_profile_plugin.analysis.hlo.programs import Program
+from tpu_profile_plugin.analysis.hlo.programs import DEEPEST_STACK, Program, Source, source_of
 from tpu_profile_plugin.analysis.hlo.shapes import Shape, bits_of, leaf_bytes, leaves, type_name
-from tpu_profile_plugin.analysis.hlo.source import DEEPEST_STACK, Source, source_of
 from tpu_profile_plugin.analysis.hlo.text import module_header
 from tpu_profile_plugin.protos import read
 
