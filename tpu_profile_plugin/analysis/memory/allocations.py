@@ -22,7 +22,7 @@ from tpu_profile_plugin.analysis.common.planes import (
 from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.environment.environment import Hardware, plane_int, plane_text
-from tpu_profile_plugin.analysis.memory.buffers import stacked
+from tpu_profile_plugin.analysis.memory.buffers import Pieces, stacked
 from tpu_profile_plugin.columns import EventFilter, Kind, Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import F64, I32, I64, Bools
@@ -525,30 +525,21 @@ MOST_PARTS = 6
 """As many as have a colour of their own, beside the others and the rest."""
 
 
-@dataclass(frozen=True, eq=False)
-class RecordedMemory:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RecordedMemory(Pieces):
     """The blocks of one allocator; instant i is after event i.
 
     Attributes:
       rows: its events by time, with steps; deallocations have the op etc. of their allocation.
       freeing: the op that each event was recorded in, of deallocations that which frees.
       row: int64[n], the event that describes the block: its allocation, or its deallocation if that alone is recorded.
-      size: int64[n], bytes.
-      first, last: int64[n], the instants between which it is allocated, both included; `last` is that of the last event
-        if it is never freed.
+      last: int64[n], the instant of the last event for a block that is never freed.
       freed: int64[n], the event that frees it, -1 without one.
     """
 
     rows: Allocations
     freeing: TextColumn
-    row: I64
-    size: I64
-    first: I64
-    last: I64
     freed: I64
-
-    def __len__(self) -> int:
-        return len(self.row)
 
     @cached_property
     def rest(self) -> I64:
@@ -572,16 +563,6 @@ class RecordedMemory:
         none = np.zeros(len(self), np.int64)
         blocks: I64 = stacked(none, 1, self.first, self.last, self.size, len(self.rows))[0]
         return blocks
-
-    @property
-    def peak(self) -> int:
-        """The first instant with most memory in use."""
-        return int(self.heap.argmax())
-
-    def live(self, instant: int) -> I64:
-        """The blocks at an instant, the largest first."""
-        blocks = np.flatnonzero((self.first <= instant) & (instant <= self.last))
-        return blocks[np.argsort(-self.size[blocks], kind="stable")]
 
     def stacks(self, by: str) -> Mapping[str, I64]:
         """Bytes at each instant by region, op or step: the largest at the peak, then the others and the rest.

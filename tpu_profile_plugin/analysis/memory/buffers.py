@@ -438,42 +438,28 @@ def by_size(sizes: list[int]) -> I64:
 PARAMETER, OUTPUT, CONSTANT, TEMPORARY, UNKNOWN = "parameter", "output", "constant", "temporary", "unknown"
 
 
-@dataclass(frozen=True, eq=False)
-class MemoryHistory:
-    """The pieces of storage of a program; instant i is before event i of the heap, the last one after all events.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Pieces:
+    """Pieces of memory that are in use between two instants.
 
     Attributes:
-      layout: the program in a memory space.
-      row: int64[n], row of the logical buffer that the piece holds, of several in an allocation the largest; -1 if
-        unknown.
-      result: int64[n], `row`, but of an allocation that holds a result of the program in the end that result.
-      allocation: int64[n], row of its allocation; -1 if unknown.
+      row: int64[n], the row that describes the piece.
       size: int64[n], bytes.
       first, last: int64[n], the instants between which it is in use, both included.
-      instants: their number, at least 1.
     """
 
-    layout: MemoryLayout
     row: I64
-    result: I64
-    allocation: I64
     size: I64
     first: I64
     last: I64
-    instants: int
 
     def __len__(self) -> int:
         return len(self.row)
 
-    def series(self, group: I64, groups: int) -> I64:
-        """Bytes in use by group and instant, int64[groups, instants]; their sum is the heap at every instant."""
-        return stacked(group, groups, self.first, self.last, self.size, self.instants)
-
-    @cached_property
+    @property
     def heap(self) -> I64:
         """Bytes in use at each instant."""
-        heap: I64 = self.series(np.zeros(len(self), np.int64), 1)[0]
-        return heap
+        raise NotImplementedError
 
     @property
     def peak(self) -> int:
@@ -484,6 +470,35 @@ class MemoryHistory:
         """The pieces in use at an instant, the largest first."""
         pieces = np.flatnonzero((self.first <= instant) & (instant <= self.last))
         return pieces[np.argsort(-self.size[pieces], kind="stable")]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MemoryHistory(Pieces):
+    """The pieces of storage of a program; instant i is before event i of the heap, the last one after all events.
+
+    Attributes:
+      layout: the program in a memory space.
+      row: int64[n], row of the logical buffer that the piece holds, of several in an allocation the largest; -1 if
+        unknown.
+      result: int64[n], `row`, but of an allocation that holds a result of the program in the end that result.
+      allocation: int64[n], row of its allocation; -1 if unknown.
+      instants: their number, at least 1.
+    """
+
+    layout: MemoryLayout
+    result: I64
+    allocation: I64
+    instants: int
+
+    def series(self, group: I64, groups: int) -> I64:
+        """Bytes in use by group and instant, int64[groups, instants]; their sum is the heap at every instant."""
+        return stacked(group, groups, self.first, self.last, self.size, self.instants)
+
+    @cached_property
+    def heap(self) -> I64:
+        """Bytes in use at each instant."""
+        heap: I64 = self.series(np.zeros(len(self), np.int64), 1)[0]
+        return heap
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
