@@ -17,38 +17,26 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.tables.table import Table
 
 HELP = "list events of a run, or their sums per name, line or plane"
+_FLAGS = {"start_time_ms": "from-ms", "end_time_ms": "to-ms"}
+"""Options that are called otherwise than the parameters of the tool."""
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments."""
+    """Adds the arguments; those that choose events are the parameters of the tool."""
+    from tpu_profile_plugin.tools.registry import find
+
     parser.epilog = "planes, lines and event counts: tpu-profile tools LOGDIR --tool profile_contents --format csv"
     define_run(parser)
-    for option, what in (("plane", "planes"), ("line", "lines"), ("name", "events")):
-        parser.add_argument(f"--{option}", metavar="REGEX", help=f"only {what} whose name contains a match")
-    parser.add_argument(
-        "--from-ms", dest="start_time_ms", metavar="MS", help="begin of the window in ms, as in the trace viewer"
-    )
-    parser.add_argument("--to-ms", dest="end_time_ms", metavar="MS", help="end of the window in ms")
-    parser.add_argument("--inside", action="store_true", help="only events entirely inside the window")
-    parser.add_argument("--min-us", metavar="US", help="shortest duration")
-    parser.add_argument("--max-us", metavar="US", help="longest duration")
-    parser.add_argument("--by", metavar="KEYS", help="sums per name, line, plane (comma-separated)")
-    parser.add_argument(
-        "--order", choices=("begin", "duration", "self"), help="order of single events (default: begin)"
-    )
-    parser.add_argument("--stats", action="store_true", help="show the stats of each event")
-    parser.add_argument("--limit", metavar="N", help="maximum number of rows (default: 100)")
-    parser.add_argument("--offset", metavar="N", help="number of rows to skip")
+    for param in find("events").params:
+        flag = f"--{_FLAGS.get(param.name, param.name.replace('_', '-'))}"
+        kind: dict[str, Any] = {"choices": param.choices} if param.choices else {"metavar": param.type.upper()}
+        if param.type == "bool":
+            kind = {"action": "store_true"}
+        default = f" (default: {param.default})" if param.default else ""
+        parser.add_argument(flag, dest=param.name, help=f"{param.sentence}{default}".replace("%", "%%"), **kind)
     parser.add_argument(
         "--format", choices=("text", "csv", "json"), default="text", help="output format (default: text, times in us)"
     )
-
-
-_PASSED = (
-    *("plane", "line", "name", "start_time_ms", "end_time_ms", "inside", "min_us", "max_us"),
-    *("by", "order", "stats", "limit", "offset"),
-)
-"""Options that are parameters of the tool."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -56,12 +44,13 @@ def run(options: argparse.Namespace) -> int:
     import tpu_profile_plugin
     from tpu_profile_plugin.tables.datatable import datatable_json
     from tpu_profile_plugin.tables.table import csv_text
+    from tpu_profile_plugin.tools.registry import find
 
     if options.by and (options.order or options.stats):
         raise BadRequest("--order and --stats apply to single events, not to the sums of --by.")
     with closing(tpu_profile_plugin.open(options.logdir)) as logdir:
         chosen = logdir.run(options.run)
-        params = {name: value for name in _PASSED if (value := getattr(options, name))}
+        params = {param.name: value for param in find("events").params if (value := getattr(options, param.name))}
         (table,) = chosen.tables("events", options.host, **params).values()  # `name` is a parameter of the tool
         tell(chosen.on(options.host))
     if options.format == "json":
