@@ -30,7 +30,7 @@ def two(pair, tmp_path):
 
 def compute(answer):
     """Time of computation per step in base and run, in us."""
-    part = answer["summary"]["compute_ps"]
+    part = answer["parts"]["compute"]
     return part["base"] // 10**6, part["run"] // 10**6
 
 

@@ -12,11 +12,9 @@ from tpu_profile_plugin.answers.text import aligned, in_markdown
 from tpu_profile_plugin.commands.answer import define_shared, print_answer
 from tpu_profile_plugin.commands.losses import tell
 from tpu_profile_plugin.errors import BadRequest
-from tpu_profile_plugin.units import PS_PER_MS
 from tpu_profile_plugin.workers import EXECUTOR_HELP, parse_executor
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.compare.contributions import Contribution
     from tpu_profile_plugin.opening import OpenLogdir, OpenRun
     from tpu_profile_plugin.run.figures.comparison import Comparison
 
@@ -25,7 +23,6 @@ SLOWER = 3
 """Exit status if the step got slower by more than allowed."""
 UNKNOWN = 4
 """Exit status if --fail-above is given and step times cannot be compared."""
-_MOST = 10
 _MOST_NAMED = 3
 _LEAST_RELATED = 0.5
 
@@ -132,27 +129,6 @@ def _is_slower(comparison: Comparison, percent: float) -> bool:
     return 100 * time.delta > percent * time.base
 
 
-def _rows(comparison: Comparison) -> list[tuple[str, ...]]:
-    """The largest contributions: what, change, difference, base, run and whether it is beyond noise; then the rest."""
-    *changes, rest = comparison.changes
-    left = sum(change.delta_ps for change in changes[_MOST:]) + rest.delta_ps
-    more = f"{len(changes) - _MOST} more" if len(changes) > _MOST else ""
-    return [*map(_row, changes[:_MOST]), ("Rest", more, f"{round(left / PS_PER_MS, 3) + 0.0:+.3f}", "", "", "")]
-
-
-def _row(change: Contribution) -> tuple[str, ...]:
-    from tpu_profile_plugin.run.figures.comparison import what
-
-    # Parts of the step take more or less time, ops are slower or faster.
-    kind = {"slower": "more time", "faster": "less time"}.get(change.kind, change.kind) if change.part else change.kind
-    base, run = (f"{round(ps) / PS_PER_MS:.3f}" for ps in (change.base_ps, change.run_ps))
-    difference = f"{change.delta_ps / PS_PER_MS:+.3f}"
-    return what(change), kind.replace("_", " "), difference, base, run, "yes" if change.certain else "no"
-
-
-_HEADS = ("What changed", "How", "ms per step", "Base, ms", "Run, ms", "Beyond noise")
-
-
 def lines(comparison: Comparison, base: str, run: str, instead: str = "", *, markdown: bool = False) -> Iterator[str]:
     """The difference as lines for a terminal, or of Markdown; `instead`: other runs, as a sentence."""
     shown, gap = (in_markdown, [""]) if markdown else (str, [])
@@ -165,13 +141,14 @@ def lines(comparison: Comparison, base: str, run: str, instead: str = "", *, mar
     yield shown(comparison.headline.text)
     yield from gap
     yield from (f"{item}{shown(note)}" for note in comparison.notes)
-    if not comparison.changes:
+    heads, rows = comparison.texts()
+    if not rows:
         return
     yield from gap
     if markdown:
-        yield f"| {' | '.join(_HEADS)} |"
+        yield f"| {' | '.join(heads)} |"
         yield "| --- | --- | ---: | ---: | ---: | --- |"
-        yield from (f"| {' | '.join(map(in_markdown, row))} |" for row in _rows(comparison))
+        yield from (f"| {' | '.join(map(in_markdown, row))} |" for row in rows)
     else:
-        columns = zip(_HEADS, *_rows(comparison), strict=True)
+        columns = zip(heads, *rows, strict=True)
         yield from aligned((column, place > 1) for place, column in enumerate(columns))

@@ -197,6 +197,61 @@ export interface CommunicationStep {
   readonly hidden_percent: number | null;
 }
 
+/** What changed from a base to the run; times are per step and device that takes part. */
+export interface ComparedRuns {
+  /**
+   * "step", "time from step to step" (if something is between steps) or "recording"; "execution" if a side has no steps:
+   * then all times are per execution of the program with most time in both.
+   */
+  readonly compared: string;
+  /** The time that is compared. */
+  readonly length: Difference;
+  /** The step. */
+  readonly step: Difference;
+  /** By id of the part of the time budget and of the time between steps. */
+  readonly parts: Readonly<Record<string, Difference>>;
+  readonly base: ComparedSide;
+  readonly run: ComparedSide;
+  /** A sentence to show above all figures if the runs have little in common. */
+  readonly caution: string | null;
+  /** Their differences add up to that of `length`, the rest is the last row; empty if a side has no steps. */
+  readonly contributions: TableData;
+  readonly programs: TableData;
+  readonly ops: TableData;
+  readonly memory: TableData;
+  readonly environment: TableData;
+  /** The difference in a sentence. */
+  readonly headline: string;
+  /** Of the run; "same" for differences that are no more than noise. */
+  readonly tone: "same" | "slower" | "faster" | "unknown";
+  /** Differences below it are noise whatever the steps say. */
+  readonly floor_ps: number;
+  /** The categories of time with their parts, in the order of display. */
+  readonly groups: readonly BudgetCategory[];
+  /** What could not be compared, and why. */
+  readonly notes: readonly string[];
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** One of two runs that are compared. */
+export interface ComparedSide {
+  /** Number of compared steps, 0 without any; two recordings without steps are compared as one step each. */
+  readonly steps: number;
+  /** Steps of the recording, by which its totals may be divided; null without any. */
+  readonly recorded_steps: number | null;
+  /** Share of its time of ops that is in programs that both runs have, 0 to 1; null without ops. */
+  readonly matched: number | null;
+  /** Median time from step to step; null without steps. */
+  readonly median_ps: number | null;
+  /** Numbers of the steps that are far longer. */
+  readonly single_steps: readonly number[];
+  /** What these add to the average step. */
+  readonly excess_ps_per_step: number;
+  /** Every how many steps they come; null if irregular. */
+  readonly period: number | null;
+}
+
 /** A device whose time is decomposed. */
 export interface DecomposedDevice {
   readonly name: string;
@@ -261,6 +316,18 @@ export interface DeviceMemory {
    * of the product, of which the runtime reserves a part; "" if unknown.
    */
   readonly source: string;
+}
+
+/** A time of both runs in whole ps per step; null if a side has no steps. */
+export interface Difference {
+  readonly base: number | null;
+  readonly run: number | null;
+  /** Run minus base. */
+  readonly delta: number | null;
+  /** Lower end of the interval of `delta`; null with too few steps. */
+  readonly low: number | null;
+  /** Upper end. */
+  readonly high: number | null;
 }
 
 /** One dimension of a tensor: its size in elements, the multiple it is padded to, and what it means. */
@@ -1235,4 +1302,5 @@ export interface Documents {
   readonly memory_over_time: ProgramMemoryOverTime;
   readonly allocations_over_time: AllocationsOverTime;
   readonly python_stacks: PythonStacks;
+  readonly compare: ComparedRuns;
 }

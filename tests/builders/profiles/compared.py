@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from builders.logdirs import write
 from builders.profiles import op_profiles, step_profiles
@@ -52,6 +53,16 @@ def _metadata(number: int, name: str) -> str:
 BASE: tuple[list[Op], ...] = tuple([("fusion.1", 200), ("norm.2", 100 + i), ("gone.3", 50)] for i in range(4))
 RUN: tuple[list[Op], ...] = tuple([("fusion.11", 320), ("norm.12", 100 + i), ("fresh.13", 20)] for i in range(4))
 """A program compiled again: `fusion` takes 120 us more per step, `gone` is gone and `fresh` is new."""
+
+
+def verdict(found: dict[str, Any]) -> dict[str, Any]:
+    """The headline of a comparison and its tone."""
+    return {"text": found["headline"], "tone": found["tone"]}
+
+
+def sides(found: dict[str, Any], name: str) -> dict[str, Any]:
+    """A member of both sides of a comparison."""
+    return {side: found[side][name] for side in ("base", "run")}
 
 
 def main(root: Path) -> None:

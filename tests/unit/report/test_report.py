@@ -50,7 +50,7 @@ def test_a_report_holds_what_the_tools_answer(compared: bytes) -> None:
     expected = run.document("op_profile", host="demo-host", group_by="category", backend="auto", near_sources=True)
     assert json.loads(answers[key]) == expected
     key = key_of("page", {"run": SLOW, "tag": "compare", "base": QUICK}, index["defaults"])
-    assert json.loads(answers[key])["summary"]["compared_ps"]["delta"] > 0
+    assert json.loads(answers[key])["length"]["delta"] > 0
     info = json.loads(answers[key_of("run_info", {"run": SLOW}, {})])
     tools = {tool["id"]: tool["reason"] for tool in info["tools"]}
     assert tools["compare"] is None

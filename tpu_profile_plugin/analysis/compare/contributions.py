@@ -58,7 +58,7 @@ def machine(matches: Sequence[Match]) -> Machine | None:
     It must not hang on one match: without the one with most time it is about the same.
     """
     rows = [i for i, one in enumerate(matches) if one.relation == "same" and _runs_equal(one)]
-    times = np.array([[sum(op.ps for op in side) for side in (matches[i].base, matches[i].run)] for i in rows])
+    times = np.array([matches[i].ps for i in rows])
     if not rows:
         return None
     known = (times > 0).all(axis=1)
@@ -96,7 +96,7 @@ def _median(values: F64, weights: F64) -> float:
 
 
 def _runs_equal(match: Match) -> bool:
-    old, new = (sum(op.runs for op in side) for side in (match.base, match.run))
+    old, new = match.runs
     return bool(old) and bool(new) and 1 / LEAST_FACTOR < new / old < LEAST_FACTOR
 
 
@@ -114,8 +114,7 @@ def kind_of(match: Match) -> Kind:
     """How the ops of a match differ."""
     if match.relation in ("dtype_changed", "shape_changed", "split", "merged", "added", "removed"):
         return match.relation
-    old, new = (sum(op.ps for op in side) for side in (match.base, match.run))
-    before, after = (sum(op.runs for op in side) for side in (match.base, match.run))
+    (old, new), (before, after) = match.ps, match.runs
     if before and after and old and new:
         longer = (new / after) / (old / before)
         if after > MORE_OFTEN * before and longer < LONGER:
@@ -152,7 +151,7 @@ def describe(matches: Sequence[Match], short: Mapping[str, str]) -> str:
 
 def _weight(match: Match) -> tuple[bool, float]:
     ops = [op for op in (*match.base, *match.run) if op.name != CONTAINERS]
-    return bool(ops), max(sum(op.ps for op in match.base), sum(op.ps for op in match.run))
+    return bool(ops), max(match.ps)
 
 
 def _names(match: Match, short: Mapping[str, str]) -> str:
@@ -353,7 +352,7 @@ def _kind_among(
     if kind not in ("more_often", "fewer_often"):
         return kind
     before, after = (one.get(name, 0.0) for one, name in zip(executions, match.programs, strict=True))
-    old, new = (sum(op.runs for op in side) for side in (match.base, match.run))
+    old, new = match.runs
     together = before and after and 1 / MORE_OFTEN < (new / old) / (after / before) < MORE_OFTEN
     return _executions_kind(before, after) or kind if together else kind
 

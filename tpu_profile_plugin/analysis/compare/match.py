@@ -42,6 +42,16 @@ class Match:
     types: tuple[str, str] = ("", "")
 
     @property
+    def ps(self) -> tuple[float, float]:
+        """The time of the ops on both sides."""
+        return sum(op.ps for op in self.base), sum(op.ps for op in self.run)
+
+    @property
+    def runs(self) -> tuple[float, float]:
+        """The runs of the ops on both sides, per step and device."""
+        return sum(op.runs for op in self.base), sum(op.runs for op in self.run)
+
+    @property
     def programs(self) -> tuple[str, str]:
         """Names of the programs on both sides, "" for a side without ops."""
         old, new = (", ".join(dict.fromkeys(op.program for op in side)) for side in (self.base, self.run))

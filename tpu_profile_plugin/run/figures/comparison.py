@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from tpu_profile_plugin.analysis.budget.categories import (
     BETWEEN,
@@ -19,7 +19,6 @@ from tpu_profile_plugin.analysis.budget.categories import (
     IDLE_TRANSFER,
     LABELS,
     Label,
-    label_of,
 )
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget, merge_budgets
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
@@ -61,7 +60,7 @@ from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.html_text import bold, paragraphs, plain, rows
-from tpu_profile_plugin.units import PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US, duration
+from tpu_profile_plugin.units import PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US
 
 _MOST_SHOWN = 10
 _MOST_CHANGES, _MOST_NAMES = 200, 20
@@ -207,14 +206,21 @@ def _together(parts: Sequence[HostSide], of_run: RunBudget) -> RunSide:
 
 
 class Headline(NamedTuple):
-    """The difference in a sentence; its tone is "slower", "faster", "same" or "unknown", of the run."""
+    """The difference in a sentence, and the tone of the run."""
 
     text: str
-    tone: str
+    tone: Literal["slower", "faster", "same", "unknown"]
 
 
-class Difference(NamedTuple):
-    """A time of both runs, whole ps per step; `low` and `high`: the interval of `delta`; None where unknown."""
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A time of both runs in whole ps per step; null if a side has no steps.
+
+    Attributes:
+      delta: run minus base.
+      low: lower end of the interval of `delta`; null with too few steps.
+      high: upper end.
+    """
 
     base: int | None
     run: int | None
@@ -272,7 +278,10 @@ class Comparison:
     @property
     def compared(self) -> str:
         """What is compared: "step", "time from step to step", "recording" or, with a program, "execution"."""
-        return _what_is_compared(self.sides, self.execution)
+        if self.execution:
+            return "execution"
+        bases = {side.budget.base for side in self.sides if len(side.budget)}
+        return next((base for base in ("recording", "time from step to step") if base in bases), "step")
 
     @property
     def length(self) -> Difference:
@@ -291,7 +300,7 @@ class Comparison:
     @cached_property
     def headline(self) -> Headline:
         """The difference in a sentence, with the largest change in its direction."""
-        return _headline(self.sides, self.works, self.changes, self.floor_ps, self.execution)
+        return _headline(self)
 
     @property
     def caution(self) -> str | None:
@@ -301,34 +310,33 @@ class Comparison:
     @property
     def notes(self) -> list[str]:
         """What limits the comparison, in sentences."""
-        return [*_notes(self.sides, self.works, self.changes, self.execution), *self.warnings]
+        return [*_notes(self), *self.warnings]
+
+    def texts(self, most: int = _MOST_SHOWN) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """The heads and rows of a table of the largest changes; its last row is the rest."""
+        if not self.changes:
+            return HEADS, []
+        *changes, rest = self.changes
+        left = sum(change.delta_ps for change in changes[most:]) + rest.delta_ps
+        more = f"{len(changes) - most} more" if len(changes) > most else ""
+        return HEADS, [
+            *map(_row, changes[:most]),
+            ("Rest", more, f"{round(left / PS_PER_MS, 3) + 0.0:+.3f}", "", "", ""),
+        ]
 
     def _repr_html_(self) -> str:
-        return paragraphs(bold(self._headline), *map(plain, self.warnings)) + rows(
-            ("What", "Change", "Base", "Run", "Detail"),
-            map(_cells, self.contributions[:_MOST_SHOWN]),
-        )
-
-    @property
-    def _headline(self) -> str:
-        """The compared length of both runs, in a sentence."""
-        if not self.contributions:
-            return "A side has no steps: times cannot be compared."
-        base, run = self.base.length.mean, self.run.length.mean
-        what = f"An execution of {self.execution}" if self.execution else "The average step"
-        return f"{what} took {duration(base)} in the base and takes {duration(run)} ({_signed(run - base)})."
+        return paragraphs(bold(self.headline.text), *map(plain, self.warnings)) + rows(*self.texts())
 
 
-def _cells(one: Contribution) -> tuple[str, ...]:
-    """A row of the table that notebooks show."""
-    what = label_of(one.part).name if one.part else one.what
-    sure = "" if one.certain else " (may be noise)"
-    return f"{what}{sure}", _signed(one.delta_ps), duration(one.base_ps), duration(one.run_ps), one.detail
+HEADS = ("What changed", "How", "ms per step", "Base, ms", "Run, ms", "Beyond noise")
 
 
-def _signed(ps: float) -> str:
-    """A difference with its sign."""
-    return f"{'+' if ps > 0 else '-' if ps < 0 else ''}{duration(abs(ps))}"
+def _row(change: Contribution) -> tuple[str, ...]:
+    # Parts of the step take more or less time, ops are slower or faster.
+    kind = {"slower": "more time", "faster": "less time"}.get(change.kind, change.kind) if change.part else change.kind
+    base, run = (f"{round(ps) / PS_PER_MS:.3f}" for ps in (change.base_ps, change.run_ps))
+    delta = f"{change.delta_ps / PS_PER_MS:+.3f}"
+    return what(change), kind.replace("_", " "), delta, base, run, "yes" if change.certain else "no"
 
 
 def compare_runs(base: RunHosts, run: RunHosts) -> Comparison:
@@ -419,35 +427,19 @@ def _detail(contribution: Contribution) -> str:
     return contribution.detail if label is None else label.name[0].lower() + label.name[1:]
 
 
-def _what_is_compared(sides: Sequence[RunSide], execution: str) -> str:
-    if execution:
-        return "execution"
-    bases = {side.budget.base for side in sides if len(side.budget)}
-    return next((one for one in ("recording", "time from step to step") if one in bases), "step")
-
-
-def _headline(
-    sides: Sequence[RunSide],
-    works: Sequence[RunWork],
-    contributions: Sequence[Contribution],
-    floor_ps: float,
-    execution: str = "",
-) -> Headline:
-    """The difference in a sentence, with the largest change in its direction.
-
-    `sides` and `works` are of the base and the run; differences of at most `floor_ps` are noise. `execution` is the
-    program of whose executions the times are, "" for steps.
-    """
+def _headline(found: Comparison) -> Headline:
+    """The difference in a sentence, with the largest change in its direction."""
+    works, floor_ps, execution = found.works, found.floor_ps, found.execution
     base, run = works
     if not base.steps or not run.steps:
         empty = 0 if not base.steps else 1
-        lacks = "no steps" if sides[empty].work.steps else "no device with steps"
+        lacks = "no steps" if found.sides[empty].work.steps else "no device with steps"
         return Headline(f"The {_SIDES[empty]} has {lacks}, so step times cannot be compared.", "unknown")
     old, new = base.length.mean, run.length.mean
-    of = _what_is_compared(sides, execution)
+    of = found.compared
     unit = f" per execution of {execution}" if execution else _FROM_STEP.get(of, "")
     delta, times = new - old, _from_to(old, new)
-    change = principal(contributions, delta)
+    change = principal(found.changes, delta)
     cause = f": {_cause(change, works)}" if change else ""
     if abs(delta) <= floor_ps:
         return Headline(f"No difference beyond noise{unit} ({times}).", "same")
@@ -456,7 +448,7 @@ def _headline(
             "No difference beyond noise" if abs(delta) <= _UNEVEN * floor_ps else "Steps too uneven or too few to tell"
         )
         return Headline(f"{few}{unit} ({times}){cause if abs(delta) > _UNEVEN * floor_ps else ''}.", "same")
-    tone = "slower" if delta > 0 else "faster"
+    tone: Literal["slower", "faster"] = "slower" if delta > 0 else "faster"
     difference = _change(old, new, _LENGTHS.get(of, {}).get(tone, tone))
     return Headline(f"{difference[0].upper()}{difference[1:]}{unit} ({times}){cause}.", tone)
 
@@ -528,10 +520,9 @@ def _caution(matched: Sequence[float | None]) -> str | None:
     return f"{text}{of} is in programs that both runs have: the runs are hardly comparable."
 
 
-def _notes(
-    sides: Sequence[RunSide], works: Sequence[RunWork], contributions: Sequence[Contribution], execution: str
-) -> list[str]:
-    """What limits the comparison; arguments as those of `_headline`."""
+def _notes(found: Comparison) -> list[str]:
+    """What limits the comparison."""
+    sides, execution = found.sides, found.execution
     facts = [
         ("type of device", [one.environment.device_type or "none" for one in sides]),
         ("number of devices", [str(one.environment.device_cores) for one in sides]),
@@ -545,7 +536,7 @@ def _notes(
             sentences.append(f"The {name} has no steps: its whole recording {each}.")
         elif side.work.steps == 1:
             sentences.append(f"The {name} has one step: how far its steps vary is unknown.")
-    return [*sentences, *_typical(works), *_of_machine(contributions)]
+    return [*sentences, *_typical(found.works), *_of_machine(found.changes)]
 
 
 def _typical(works: Sequence[RunWork]) -> list[str]:

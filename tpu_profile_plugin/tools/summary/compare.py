@@ -1,40 +1,17 @@
-"""The answer of the comparison of a run with a base.
-
-An object; times are whole picoseconds per step and device that takes part:
-
-* `summary` {id: {base, run, delta, low, high}} of `compared_ps`, `step_time_ps` and every part of the time budget with
-  `between_steps_ps`. `compared_ps` is the time from step to step, or the step if nothing is between steps (`compared`).
-  `low` and `high` are the interval of `delta`, null with too few steps; of a side without steps all is null. Two
-  recordings without steps are compared as one step each;
-* `compared`: "step", "time from step to step" or "recording"; "execution" if a side has no steps: then all times are
-  per execution of the program with most time in both;
-* `typical` {base, run: {median_ps, single_steps, excess_ps_per_step, period}}: the median from step to step, null
-  without steps, the numbers of the steps that are far longer, what they add to the average step, and every how many
-  steps they come, null if irregular;
-* `matched` {base, run}: share of each side's time of ops in programs that both runs have, 0 to 1; null without ops;
-* `caution`: a sentence to show above all figures if little is matched, else null;
-* `contributions`: DataTable; `delta_ps_per_step` adds up to the difference of `compared_ps`, the rest is a row of its
-  own; empty if a side has no steps;
-* `programs`, `ops`, `memory`, `environment`: DataTables;
-* `headline` {text, tone: "same" | "slower" | "faster" | "unknown"};
-* `noise` {floor_ps, steps: {base, run}}: differences below `floor_ps` are noise whatever the steps say;
-* `recorded_steps` {base, run}: the steps of each recording, by which its totals may be divided; null without any;
-* `labels` {id: {name, help}} of the categories and parts of the time budget; `groups`: its categories with the ids of
-  their parts, in the order of display;
-* `notes` [sentences]: what could not be compared, and why.
-"""
+"""The comparison of a run with a base: what changed, what contributes to it, and whether it is more than noise."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES
 from tpu_profile_plugin.analysis.compare.contributions import Contribution, kind_of
 from tpu_profile_plugin.analysis.compare.host_work import program_name
-from tpu_profile_plugin.analysis.compare.match import Match
+from tpu_profile_plugin.analysis.compare.match import Match, by_key
 from tpu_profile_plugin.analysis.compare.run_work import RunWork, WorkedOp
 from tpu_profile_plugin.analysis.summary.framework import NAMES
 from tpu_profile_plugin.errors import BadRequest
@@ -42,6 +19,7 @@ from tpu_profile_plugin.run.facts import lacks_devices
 from tpu_profile_plugin.run.figures.comparison import (
     LABELS_BY_ID,
     Comparison,
+    Difference,
     RunSide,
     compare_runs,
     difference,
@@ -50,9 +28,9 @@ from tpu_profile_plugin.run.figures.comparison import (
     what,
 )
 from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tables.table import Table, attributes, flags, numbers, texts
-from tpu_profile_plugin.tools.common.steps import CATEGORY_LABELS
-from tpu_profile_plugin.tools.payload import Json
+from tpu_profile_plugin.tools.common.steps import CATEGORY_LABELS, BudgetCategory
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
@@ -70,7 +48,7 @@ CONTRIBUTIONS = (
     numbers("delta_ps_per_step", "Difference", "ps", "What it adds to the compared time; the rows add up."),
     _BASE,
     _RUN,
-    texts("where", "Category", "Id of the category of time."),
+    texts("where", "Category", "Category of the time budget."),
     texts("part", "Part", "Id of the part of the category; empty for ops."),
     numbers("low_ps", "From", "ps", "Lower end of the interval of the difference; empty with too few steps."),
     numbers("high_ps", "To", "ps", "Upper end of the interval."),
@@ -116,92 +94,144 @@ ENVIRONMENT = (
     flags("same", "Same", "Whether both are equal."),
 )
 
-
 MOST_OPS = 2000
 
 
-def build(run: Run, query: Query) -> Json:
+@dataclass(frozen=True)
+class ComparedSide:
+    """One of two runs that are compared.
+
+    Attributes:
+      steps: number of compared steps, 0 without any; two recordings without steps are compared as one step each.
+      recorded_steps: steps of the recording, by which its totals may be divided; null without any.
+      matched: share of its time of ops that is in programs that both runs have, 0 to 1; null without ops.
+      median_ps: median time from step to step; null without steps.
+      single_steps: numbers of the steps that are far longer.
+      excess_ps_per_step: what these add to the average step.
+      period: every how many steps they come; null if irregular.
+    """
+
+    steps: int
+    recorded_steps: int | None
+    matched: float | None
+    median_ps: int | None
+    single_steps: Sequence[int]
+    excess_ps_per_step: int
+    period: int | None
+
+
+@dataclass(frozen=True)
+class ComparedRuns(Document):
+    """What changed from a base to the run; times are per step and device that takes part.
+
+    Attributes:
+      compared: "step", "time from step to step" (if something is between steps) or "recording"; "execution" if a side
+        has no steps: then all times are per execution of the program with most time in both.
+      length: the time that is compared.
+      step: the step.
+      parts: by id of the part of the time budget and of the time between steps.
+      caution: a sentence to show above all figures if the runs have little in common.
+      contributions: their differences add up to that of `length`, the rest is the last row; empty if a side has no
+        steps.
+      headline: the difference in a sentence.
+      tone: of the run; "same" for differences that are no more than noise.
+      floor_ps: differences below it are noise whatever the steps say.
+      groups: the categories of time with their parts, in the order of display.
+      notes: what could not be compared, and why.
+    """
+
+    compared: str
+    length: Difference
+    step: Difference
+    parts: Mapping[str, Difference]
+    base: ComparedSide
+    run: ComparedSide
+    caution: str | None
+    contributions: Table
+    programs: Table
+    ops: Table
+    memory: Table
+    environment: Table
+    headline: str
+    tone: Literal["same", "slower", "faster", "unknown"]
+    floor_ps: int
+    groups: Sequence[BudgetCategory]
+    notes: Sequence[str]
+
+
+def build(run: Run, query: Query) -> ComparedRuns:
     """The differences between `query.base` and the run."""
     if query.base is None:
         raise BadRequest("Parameter 'base' is missing: the run to compare with.", parameter="base")
-    comparison = compare_runs(query.base, run)
-    sides, works = comparison.sides, comparison.works
-    return Json(
-        {
-            "summary": _summary(comparison),
-            "compared": comparison.compared,
-            "typical": dict(zip(("base", "run"), map(_typical, works), strict=True)),
-            "matched": dict(zip(("base", "run"), comparison.matched, strict=True)),
-            "caution": comparison.caution,
-            "contributions": _contributions(comparison.changes),
-            "programs": _programs(*works, comparison.programs, comparison.matches),
-            "ops": _ops(comparison.matches),
-            "memory": _memory(sides[0].memory, sides[1].memory, comparison.programs),
-            "environment": _environment(sides),
-            "headline": comparison.headline._asdict(),
-            "noise": {
-                "floor_ps": round(comparison.floor_ps),
-                "steps": {"base": works[0].steps, "run": works[1].steps},
-            },
-            "recorded_steps": {"base": sides[0].recorded_steps, "run": sides[1].recorded_steps},
-            "labels": {key: {"name": label.name, "help": label.sentence} for key, label in LABELS_BY_ID.items()},
-            "groups": CATEGORY_LABELS,
-            "notes": comparison.notes,
-        }
+    found = compare_runs(query.base, run)
+    has = found.base.steps > 0, found.run.steps > 0
+    parts = zip(CATEGORIES, found.base.parts, found.run.parts, strict=False)
+    return ComparedRuns(
+        compared=found.compared,
+        length=found.length,
+        step=difference(found.base.step, found.run.step, has),
+        parts={
+            **{name: difference(old, new, has) for name, old, new in parts},
+            BETWEEN: difference(found.base.between, found.run.between, has),
+        },
+        base=_side(found.base_side, found.base, found.matched[0]),
+        run=_side(found.run_side, found.run, found.matched[1]),
+        caution=found.caution,
+        contributions=_contributions(found.changes),
+        programs=_programs(found),
+        ops=_ops(found.matches),
+        memory=_memory(found.base_side.memory, found.run_side.memory, found.programs),
+        environment=_environment(found.sides),
+        headline=found.headline.text,
+        tone=found.headline.tone,
+        floor_ps=round(found.floor_ps),
+        groups=CATEGORY_LABELS,
+        notes=found.notes,
     )
 
 
-def _summary(comparison: Comparison) -> dict[str, Any]:
-    base, run = comparison.works
-    pairs = {"step_time_ps": (base.step, run.step)}
-    pairs |= {f"{name}_ps": (base.parts[i], run.parts[i]) for i, name in enumerate(CATEGORIES)}
-    pairs[f"{BETWEEN}_ps"] = base.between, run.between
-    has = base.steps > 0, run.steps > 0
-    times = {"compared_ps": comparison.length, **{name: difference(*pair, has) for name, pair in pairs.items()}}
-    return {name: time._asdict() for name, time in times.items()}
-
-
-def _typical(work: RunWork) -> dict[str, Any]:
-    """The median step and the steps far above it; null without steps."""
-    known = work.outliers
-    return {
-        "median_ps": round(known.median_ps) if known.median_ps else None,
-        "single_steps": list(known.numbers),
-        "excess_ps_per_step": round(known.excess_ps_per_step),
-        "period": known.period,
-    }
+def _side(side: RunSide, work: RunWork, matched: float | None) -> ComparedSide:
+    outliers = work.outliers
+    return ComparedSide(
+        steps=work.steps,
+        recorded_steps=side.recorded_steps,
+        matched=matched,
+        median_ps=round(outliers.median_ps) if outliers.median_ps else None,
+        single_steps=outliers.numbers,
+        excess_ps_per_step=round(outliers.excess_ps_per_step),
+        period=outliers.period,
+    )
 
 
 def _contributions(changes: Sequence[Contribution]) -> Table:
     return Table(
         CONTRIBUTIONS,
         {
-            "what": [what(one) for one in changes],
+            "what": list(map(what, changes)),
             **attributes(changes, "kind", "low_ps", "high_ps", "certain"),
-            "delta_ps_per_step": [one.delta_ps for one in changes],
-            "base_ps_per_step": [round(one.base_ps) for one in changes],
-            "run_ps_per_step": [round(one.run_ps) for one in changes],
-            "where": [one.category for one in changes],
-            "part": [one.part for one in changes],
-            "ops": [", ".join(op_names(one)) for one in changes],
+            "delta_ps_per_step": [change.delta_ps for change in changes],
+            "base_ps_per_step": [round(change.base_ps) for change in changes],
+            "run_ps_per_step": [round(change.run_ps) for change in changes],
+            "where": [LABELS_BY_ID[change.category].name if change.category else None for change in changes],
+            "part": [change.part or None for change in changes],
+            "ops": [", ".join(op_names(change)) or None for change in changes],
         },
     )
 
 
-def _programs(base: RunWork, run: RunWork, programs: Mapping[str, str], matches: Sequence[Match]) -> Table:
+def _programs(found: Comparison) -> Table:
     """A row per program of the run, and per program that only the base has; most difference first."""
-    counterparts = {id(op) for one in matches if one.base and one.run for op in one.run}
-    old, new = _by_program(base.ops), _by_program(run.ops)
-    names: list[str | None] = [*new, *(None for _ in old.keys() - set(programs.values()))]
-    origins = [*map(programs.get, new), *sorted(old.keys() - set(programs.values()))]
-    pairs = list(zip(names, origins, strict=True))
+    counterparts = {id(op) for match in found.matches if match.base and match.run for op in match.run}
+    old, new = (by_key(work.ops, lambda op: op.program) for work in found.works)
+    gone = sorted(old.keys() - set(found.programs.values()))
+    pairs = [*((name, found.programs.get(name)) for name in new), *((None, name) for name in gone)]
     before = [[] if origin is None else old.get(origin, []) for _, origin in pairs]
-    after = [[] if name is None else new[name] for name in names]
+    after = [[] if name is None else new[name] for name, _ in pairs]
     table = Table(
         PROGRAMS,
         {
-            "program": [name or "" for name in names],
-            "base_program": [origin or "" for origin in origins],
+            "program": [name or None for name, _ in pairs],
+            "base_program": [origin or None for _, origin in pairs],
             "kind": [
                 "removed" if name is None else "added" if origin is None else "same" if name == origin else "renamed"
                 for name, origin in pairs
@@ -212,13 +242,6 @@ def _programs(base: RunWork, run: RunWork, programs: Mapping[str, str], matches:
         },
     )
     return _most_difference_first(table, "delta_ps_per_step")
-
-
-def _by_program(ops: Sequence[WorkedOp]) -> dict[str, list[WorkedOp]]:
-    by_program: dict[str, list[WorkedOp]] = {}
-    for op in ops:
-        by_program.setdefault(op.program, []).append(op)
-    return by_program
 
 
 def _time(ops: Sequence[WorkedOp]) -> float:
@@ -233,29 +256,32 @@ def _times(base: Iterable[float], run: Iterable[float]) -> dict[str, list[int]]:
 
 def _most_difference_first(table: Table, difference: str) -> Table:
     """The rows by absolute difference, descending, then by the name in the first column."""
-    keys = list(zip((-np.abs(table[difference])).tolist(), table.data[0], strict=True))
+    deltas, names = np.abs(table[difference]).tolist(), table.column(table.columns[0].id)
+    keys = [(-delta, name or "") for delta, name in zip(deltas, names, strict=True)]
     return table.take(sorted(range(len(table)), key=keys.__getitem__))
 
 
 def _ops(matches: Sequence[Match]) -> Table:
     """One row per match, most difference first."""
-    names = [tuple(_joined(op.name for op in longest_first(side)) for side in (one.run, one.base)) for one in matches]
-    most = [max((*one.run, *one.base), key=lambda op: op.ps) for one in matches]
+    names = [
+        tuple(_joined(op.name for op in longest_first(side)) for side in (match.run, match.base)) for match in matches
+    ]
+    most = [max((*match.run, *match.base), key=lambda op: op.ps) for match in matches]
     table = Table(
         OPS,
         {
             "name": [new or old for new, old in names],
-            "base_name": [old for _, old in names],
-            "program": [op.program for op in most],
-            "category": [op.print.category for op in most],
-            "framework_op": [op.print.framework for op in most],
-            "source": [op.source for op in most],
-            "kind": [_kind(one) for one in matches],
-            **_times((_time(one.base) for one in matches), (_time(one.run) for one in matches)),
-            "base_runs": [sum(op.runs for op in one.base) for one in matches],
-            "run_runs": [sum(op.runs for op in one.run) for one in matches],
-            "module": [_joined(op.module for op in one.run) for one in matches],
-            "base_module": [_joined(op.module for op in one.base) for one in matches],
+            "base_name": [old or None for _, old in names],
+            "program": [op.program or None for op in most],
+            "category": [op.print.category or None for op in most],
+            "framework_op": [op.print.framework or None for op in most],
+            "source": [op.source or None for op in most],
+            "kind": list(map(_kind, matches)),
+            **_times((match.ps[0] for match in matches), (match.ps[1] for match in matches)),
+            "base_runs": [match.runs[0] for match in matches],
+            "run_runs": [match.runs[1] for match in matches],
+            "module": [_joined(op.module for op in match.run) or None for match in matches],
+            "base_module": [_joined(op.module for op in match.base) or None for match in matches],
         },
     )
     return _most_difference_first(table, "delta_ps_per_step").take(range(min(len(table), MOST_OPS)))

@@ -1,7 +1,7 @@
 // The base of a page: the same answer for another run, and the line that says what the page is compared with.
+import { documentOf } from "../../api/client";
 import type { Params } from "../../api/client";
-import { readComparison } from "../../api/payload/comparison";
-import type { Comparison } from "../../api/payload/comparison";
+import type { ComparedRuns } from "../../base/documents";
 import { ALL_HOSTS } from "../../api/types";
 import type { RunInfo, ToolInfo } from "../../api/types";
 import { plural } from "../../base/format";
@@ -67,20 +67,18 @@ export function useBase<T>(
   return { run: name, data: null, host: null, why: null, ...loaded.data };
 }
 
-function useLoadedComparison({ run, base, client }: Pick<PageProps, "run" | "base" | "client">): Loaded<Comparison> {
-  const params = { tag: COMPARE, run, base: base.run };
-  return useLoad(base.run === null ? null : JSON.stringify(params), async (signal) =>
-    readComparison(await client.json<unknown>("page", params, { signal })),
-  );
+function useLoadedComparison({ run, base, client }: Pick<PageProps, "run" | "base" | "client">): Loaded<ComparedRuns> {
+  const params = { run, base: base.run };
+  return useLoad(base.run === null ? null : JSON.stringify(params), (signal) => documentOf(client, COMPARE, params, { signal }));
 }
 
 /** What changed between base and run; null without a base, while it is read, and if they cannot be compared. */
-export function useComparison(page: Pick<PageProps, "run" | "base" | "client">): Comparison | null {
+export function useComparison(page: Pick<PageProps, "run" | "base" | "client">): ComparedRuns | null {
   return useLoadedComparison(page).data;
 }
 
 /** The answer for the base once the comparison is there as well: before, rows would be paired by their names alone. */
-export function useComparedBase<T>(page: PageProps, asked: Asked<T>): { base: BaseAnswer<T>; found: Comparison | null } {
+export function useComparedBase<T>(page: PageProps, asked: Asked<T>): { base: BaseAnswer<T>; found: ComparedRuns | null } {
   const answer = useBase(page, asked);
   const { data: found, loading } = useLoadedComparison(page);
   return { base: loading ? { ...answer, data: null } : answer, found };

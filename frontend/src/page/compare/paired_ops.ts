@@ -1,5 +1,5 @@
 // Which op of a base an op of the run corresponds to: as the comparison found, else by what the tables show of both.
-import type { Comparison } from "../../api/payload/comparison";
+import type { ComparedRuns } from "../../base/documents";
 import { textsOf } from "../../api/payload/fields";
 import { keysOf, pairRows, withoutNumber } from "../../base/table/difference";
 import type { Keys, Pairs } from "../../base/table/difference";
@@ -32,7 +32,7 @@ const listOf = (names: string): string[] => names.split(", ").filter(Boolean);
 const GONE = new Set(["removed"]);
 
 /** What the comparison says about single ops; of split and merged ones nothing. */
-export function knownOps(found: Comparison | null): Known {
+export function knownOps(found: ComparedRuns | null): Known {
   const run = new Map<string, string>();
   const gone = new Set<string>();
   if (found === null) return { run, gone, programs: new Map() };
@@ -55,7 +55,7 @@ export function knownOps(found: Comparison | null): Known {
 }
 
 /** Pairs the rows of two op tables. */
-export function pairOps(run: TableData, base: TableData, columns: OpColumns, found: Comparison | null): Pairs {
+export function pairOps(run: TableData, base: TableData, columns: OpColumns, found: ComparedRuns | null): Pairs {
   const known = knownOps(found);
   const ids = (table: TableData): string[] =>
     keysOf(table, [...(columns.program === null ? [] : [columns.program]), columns.name]).map((one) =>

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readComparison } from "../../api/payload/comparison";
+import type { ComparedRuns } from "../../base/documents";
 import { BaseLine } from "./base_run";
 import { COMPARISON } from "./comparison_testing";
 import type { PageProps } from "../page";
@@ -9,8 +9,7 @@ import { settle, showPage } from "../testing";
 const tool = { id: "kernel_stats", title: "Kernel Stats", group: "Ops", hosts: "one" as const };
 
 /** A page that shows what its totals are divided by. */
-function pageOf(answer: unknown) {
-  const found = answer === null ? null : readComparison(answer);
+function pageOf(found: ComparedRuns | null) {
   function Page(page: PageProps) {
     const per = usePerStep(page, found);
     return (
@@ -41,7 +40,12 @@ it("compares recordings of different length per step, and totals on request", as
 });
 
 it("compares totals, and says so, if a side has no steps or nothing is known", async () => {
-  const without = await showPage(pageOf({ ...COMPARISON, recorded_steps: { base: null, run: 4 } }), tool, {}, { base: "before" });
+  const without = await showPage(
+    pageOf({ ...COMPARISON, base: { ...COMPARISON.base, recorded_steps: null } }),
+    tool,
+    {},
+    { base: "before" },
+  );
   expect(without.text()).toContain("Times and counts are totals of the recordings, which may differ in length: not both have steps.");
   expect(divisor(without.root)).toBe("null");
   expect(without.root.querySelector(".segmented")).toBeNull();

@@ -1,5 +1,6 @@
 // Whether a page shows totals of recordings or their part per step, so that recordings of different length compare.
-import type { Comparison } from "../../api/payload/comparison";
+import { useMemo } from "preact/hooks";
+import type { ComparedRuns } from "../../base/documents";
 import type { Steps } from "../../base/table/difference";
 import { plural } from "../../base/format";
 import type { PageProps, UrlState } from "../page";
@@ -14,13 +15,16 @@ export interface PerStep {
   /** The steps of both recordings; null if a side has none, so that only totals can be shown. */
   recorded: Steps | null;
   /** Null while the comparison is read, and if there is none. */
-  found: Comparison | null;
+  found: ComparedRuns | null;
 }
 
 /** Per step where both recordings have steps, unless the address asks for totals. */
-export function usePerStep({ state, base }: Pick<PageProps, "state" | "base">, found: Comparison | null): PerStep {
+export function usePerStep({ state, base }: Pick<PageProps, "state" | "base">, found: ComparedRuns | null): PerStep {
   const totals = useKey(state, TOTALS_KEY) === "1";
-  const recorded = base.run === null ? null : (found?.recorded ?? null);
+  const recorded = useMemo(() => {
+    const steps = { run: found?.run.recorded_steps ?? 0, base: found?.base.recorded_steps ?? 0 };
+    return base.run !== null && steps.run > 0 && steps.base > 0 ? steps : null;
+  }, [found, base.run]);
   return { steps: totals ? null : recorded, recorded, found };
 }
 

@@ -89,7 +89,12 @@ function Content({ page, found }: { page: PageProps; found: Communication }) {
         <SummaryBox tone={tone} title={title}>
           <p>{sentences.join(" ")}</p>
         </SummaryBox>
-        <BaseLine page={page} answer={base} steps={comparison?.steps} note="Times of devices are per step." />
+        <BaseLine
+          page={page}
+          answer={base}
+          steps={comparison && { base: comparison.base.steps, run: comparison.run.steps }}
+          note="Times of devices are per step."
+        />
         <Callouts messages={found.notes.map((text) => ({ severity: "info", text }))} />
         {talks ? (
           <Card

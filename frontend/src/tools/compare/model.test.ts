@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { readComparison } from "../../api/payload/comparison";
 import { COMPARISON, UNKNOWN } from "../../page/compare/comparison_testing";
 import { barsOf, changesOf, intervalText, percentOf, remainder, shownTable, stepBars, targetOf } from "./model";
 import type { Change } from "./model";
 
 const US = 1e6;
-const found = readComparison(COMPARISON);
+const found = COMPARISON;
 const changes = changesOf(found);
 const [compute, gone, part, rest] = changes as [Change, Change, Change, Change];
 
@@ -26,7 +25,7 @@ describe("contributions", () => {
   it("add up with what is not shown", () => {
     const shown = barsOf(changes, 1);
     expect(remainder(changes, shown.length)).toEqual({ count: 2, deltaPs: -30 * US });
-    expect(shown.reduce((sum, { change }) => sum + change.deltaPs, 0) - 30 * US).toBe(found.compared.delta);
+    expect(shown.reduce((sum, { change }) => sum + change.deltaPs, 0) - 30 * US).toBe(found.length.delta);
   });
 
   it("lead to the place where the same number stands, or nowhere", () => {
@@ -44,7 +43,7 @@ describe("contributions", () => {
   });
 
   it("have names for kinds and parts in the table, and signs for differences", () => {
-    const table = shownTable(found.contributions, found);
+    const table = shownTable(found.contributions);
     const values = (id: string) => table.columns.find((column) => column.id === id)?.values;
     expect(values("kind")).toEqual(["slower", "gone", "more time", "rest"]);
     expect(values("where")).toEqual(["Device compute", "Device compute", "Kernel launch", null]);
@@ -77,23 +76,22 @@ describe("the step", () => {
 
   it("has the time between steps as a category of its own, and names the parts of others", () => {
     const times = { base: 100 * US, run: 90 * US, delta: -10 * US, low: null, high: null };
-    const more = { ...COMPARISON.summary, data_movement_ps: times, between_steps_ps: times };
-    const bar = stepBars(readComparison({ ...COMPARISON, summary: more }))?.[0];
+    const parts = { ...COMPARISON.parts, data_movement: times, between_steps: times };
+    const bar = stepBars({ ...COMPARISON, parts })?.[0];
     expect(bar?.parts.map(({ name, ps, look }) => [name, ps / US, look.striped ?? false])).toEqual([
       ["Device compute", 450, false],
       ["All others", 550, false],
       ["Between steps", 100, true],
     ]);
-    expect(bar?.parts[0]?.within).toBe("\nOps: 350 us\ndata_movement: 100 us");
+    expect(bar?.parts[0]?.within).toBe("\nOps: 350 us\nCopies: 100 us");
   });
 
   it("differs in percent of the base's", () => {
-    expect(percentOf(found.compared)).toBe("+10.0%");
+    expect(percentOf(found.length)).toBe("+10.0%");
     expect(intervalText(null)).toContain("too few steps");
   });
 
   it("is unknown without steps", () => {
-    const none = readComparison(UNKNOWN);
-    expect([stepBars(none), percentOf(none.compared), changesOf(none)]).toEqual([null, null, []]);
+    expect([stepBars(UNKNOWN), percentOf(UNKNOWN.length), changesOf(UNKNOWN)]).toEqual([null, null, []]);
   });
 });

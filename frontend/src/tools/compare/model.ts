@@ -1,11 +1,11 @@
 // Bars, tables and links of a comparison. Pure.
-import type { Comparison, Difference } from "../../api/payload/comparison";
+import type { BudgetPart, ComparedRuns, Difference } from "../../base/documents";
 import { columnOf, numbersOf, textsOf } from "../../api/payload/fields";
 import { formatPercent, formatTime } from "../../base/format";
 import { lookOf } from "../../base/steps/step_category";
 import type { Look } from "../../base/steps/step_category";
 import { relabelled } from "../../base/table/transform";
-import type { TableData } from "../../base/table/table_data";
+import type { Cell, TableData } from "../../base/table/table_data";
 import { writeFilters } from "../../widgets/table/model/saved";
 
 const WHAT = "the table of contributions";
@@ -84,21 +84,20 @@ export interface Change {
 }
 
 /** The contributions, the largest first, the rest last. */
-export function changesOf({ contributions: table }: Comparison): Change[] {
+export function changesOf({ contributions: table }: ComparedRuns): Change[] {
   const text = (id: string): string[] => textsOf(table, id, WHAT);
   const number = (id: string): number[] => numbersOf(table, id, WHAT);
   const [what, kind, part, ops] = [text("what"), text("kind"), text("part"), text("ops")];
   const [delta, base, run] = [number("delta_ps_per_step"), number("base_ps_per_step"), number("run_ps_per_step")];
   const [low, high, certain] = [columnOf(table, "low_ps"), columnOf(table, "high_ps"), columnOf(table, "certain")];
   return what.map((name, row) => {
-    const [from, to] = [low?.[row], high?.[row]];
     return {
       what: name,
       kind: kind[row] ?? "",
       deltaPs: delta[row] ?? 0,
       basePs: base[row] ?? 0,
       runPs: run[row] ?? 0,
-      interval: typeof from === "number" && typeof to === "number" ? [from, to] : null,
+      interval: intervalOf(low?.[row], high?.[row]),
       certain: certain?.[row] === true,
       part: part[row] ?? "",
       ops: (ops[row] ?? "").split(", ").filter(Boolean),
@@ -108,6 +107,10 @@ export function changesOf({ contributions: table }: Comparison): Change[] {
 
 /** Times of a difference, with a sign. */
 export const signedTime = (ps: number): string => `${ps > 0 ? "+" : ""}${formatTime(ps)}`;
+
+/** The interval of a difference; null with too few steps. */
+export const intervalOf = (low: Cell | undefined, high: Cell | undefined): readonly [number, number] | null =>
+  typeof low === "number" && typeof high === "number" ? [low, high] : null;
 
 /** The interval of a difference in words; what is missing without one. */
 export function intervalText(interval: readonly [number, number] | null): string {
@@ -151,10 +154,9 @@ export type Target = { table: "ops" | "programs"; row: number; mark: string } | 
 const ROUNDING_PS = 2;
 
 /** The place with the same number as a change; null if there is none. */
-export function targetOf(change: Change, found: Comparison): Target | null {
+export function targetOf(change: Change, found: ComparedRuns): Target | null {
   if (change.kind === REST || change.part === BETWEEN) return null;
-  if (change.part !== "")
-    return { part: change.part, mark: writeFilters([{ id: "part", value: found.labels.get(change.part)?.name ?? "" }]) ?? "" };
+  if (change.part !== "") return { part: change.part, mark: writeFilters([{ id: "part", value: nameOf(found, change.part) }]) ?? "" };
   const place = (table: "ops" | "programs", id: string, matches: (name: string) => boolean): Target | null => {
     const names = textsOf(found[table], id, `the table of ${table}`);
     const deltas = numbersOf(found[table], DELTA, `the table of ${table}`);
@@ -169,6 +171,11 @@ export function targetOf(change: Change, found: Comparison): Target | null {
     place("programs", "program", ofProgram) ??
     place("programs", "base_program", ofProgram)
   );
+}
+
+/** The name of a part of a category. */
+function nameOf({ groups }: ComparedRuns, id: string): string {
+  return groups.flatMap(({ parts }) => parts).find((part) => part.id === id)?.name ?? "";
 }
 
 export interface StepPart {
@@ -191,24 +198,24 @@ export interface StepBar {
 }
 
 /** The compared times of both runs by category, on one scale; null if a side has no steps. */
-export function stepBars(found: Comparison): StepBar[] | null {
-  const { base, run } = found.compared;
+export function stepBars(found: ComparedRuns): StepBar[] | null {
+  const { base, run } = found.length;
   if (base === null || run === null) return null;
   const scale = Math.max(base, run, 1);
   const bar = (name: string, total: number, get: (one: Difference) => number | null): StepBar => {
-    const time = (id: string): number => {
-      const part = found.parts.get(id);
+    const time = ({ id }: Pick<BudgetPart, "id">): number => {
+      const part = found.parts[id];
       return part === undefined ? 0 : (get(part) ?? 0);
     };
     return {
       name,
       totalPs: total,
-      parts: found.groups.map(({ id, parts }) => {
-        const times = parts.map((part) => [found.labels.get(part)?.name ?? part, time(part)] as const).filter(([, ps]) => ps > 0);
-        const label = found.labels.get(id);
-        const ps = parts.length === 0 ? time(id) : times.reduce((sum, [, one]) => sum + one, 0);
+      parts: found.groups.map((group) => {
+        const { id, name: category, help } = group;
+        const times = group.parts.map((part) => [part.name, time(part)] as const).filter(([, ps]) => ps > 0);
+        const ps = group.parts.length === 0 ? time(group) : times.reduce((sum, [, one]) => sum + one, 0);
         const within = times.length > 1 ? times.map(([part, one]) => `\n${part}: ${formatTime(one)}`).join("") : "";
-        return { id, name: label?.name ?? id, help: label?.help ?? "", within, ps, length: ps / scale, look: lookOf(id) };
+        return { id, name: category, help, within, ps, length: ps / scale, look: lookOf(id) };
       }),
     };
   };
@@ -224,8 +231,8 @@ export function percentOf({ base, delta }: Difference): string | null {
 
 const UNSIGNED = new Set(["base_ps_per_step", "run_ps_per_step", "base_bytes", "run_bytes"]);
 
-/** A table of the answer as the page shows it: kinds and parts by name, differences with a sign. */
-export function shownTable(table: TableData, found: Comparison): TableData {
+/** A table as the page shows it: kinds of change by name, differences with a sign. */
+export function shownTable(table: TableData): TableData {
   const [parts, kinds] = [columnOf(table, "part"), columnOf(table, "kind")];
   const columns = table.columns.map((column) => {
     if (column.id === "kind")
@@ -233,12 +240,6 @@ export function shownTable(table: TableData, found: Comparison): TableData {
         ...column,
         help: KINDS_HELP,
         values: column.values.map((value, row) => kindOf(String(value ?? ""), String(parts?.[row] ?? "")).name),
-      };
-    if (column.id === "where")
-      return {
-        ...column,
-        help: "Category of the time budget.",
-        values: column.values.map((value) => found.labels.get(String(value))?.name ?? (value || null)),
       };
     if (column.unit === null) return column;
     // What roundings leave is no time.
@@ -250,10 +251,7 @@ export function shownTable(table: TableData, found: Comparison): TableData {
       signed: !UNSIGNED.has(column.id),
     };
   });
-  return relabelled(
-    { ...table, columns: columns.map((column) => ({ ...column, values: column.values.map((value) => (value === "" ? null : value)) })) },
-    {},
-  );
+  return relabelled({ ...table, columns }, {});
 }
 
 /** Why a table is empty. */

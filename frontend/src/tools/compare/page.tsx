@@ -1,7 +1,7 @@
 // Compare: what changed between a base and the run, as contributions to the step that add up.
 import { useMemo, useRef, useState } from "preact/hooks";
-import { readComparison } from "../../api/payload/comparison";
-import type { Comparison } from "../../api/payload/comparison";
+import type { ComparedRuns } from "../../base/documents";
+import { documentOf } from "../../api/client";
 import { ApiError } from "../../api/error";
 import { explain } from "../../page/failure/explain";
 import { choicesOf, proposalOf, useRelated } from "../../page/compare/bases";
@@ -29,6 +29,7 @@ import {
   PS_PER_NS,
   barsOf,
   changesOf,
+  intervalOf,
   intervalText,
   percentOf,
   remainder,
@@ -48,10 +49,8 @@ const TONES = { same: "none", slower: "bad", faster: "good", unknown: "fair" } a
 
 function ComparePage(page: PageProps) {
   const { run, tool, base, client } = page;
-  const params = { run, tag: tool.id, base: base.run };
-  const answer = useLoad(base.run === null ? null : JSON.stringify(params), async (signal) =>
-    readComparison(await client.json<unknown>("page", params, { signal })),
-  );
+  const params = { run, base: base.run };
+  const answer = useLoad(base.run === null ? null : JSON.stringify(params), (signal) => documentOf(client, "compare", params, { signal }));
   if (base.run === null) return <NoBase page={page} />;
   if (answer.error instanceof ApiError && answer.error.code === "run_not_found") return <Lost page={page} />;
   if (answer.error !== null) {
@@ -130,7 +129,7 @@ function Lost({ page }: { page: PageProps }) {
   );
 }
 
-function Content({ page, found }: { page: PageProps; found: Comparison }) {
+function Content({ page, found }: { page: PageProps; found: ComparedRuns }) {
   const { run, base } = page;
   const changes = useMemo(() => changesOf(found), [found]);
   const bars = useMemo(() => barsOf(changes, MOST_BARS), [changes]);
@@ -160,9 +159,9 @@ function Content({ page, found }: { page: PageProps; found: Comparison }) {
           </span>
         </div>
         {found.caution === null ? null : <Callouts messages={[{ severity: "warning", text: found.caution }]} />}
-        <SummaryBox tone={TONES[found.headline.tone]} title={found.headline.text}>
+        <SummaryBox tone={TONES[found.tone]} title={found.headline}>
           <StepLine found={found} />
-          {steps === null ? null : <StepBars bars={steps} of={found.of} />}
+          {steps === null ? null : <StepBars bars={steps} of={found.compared} />}
         </SummaryBox>
         <Callouts
           messages={[...(base.run === run ? ["The base is this run: nothing can differ."] : []), ...found.notes].map((text) => ({
@@ -173,7 +172,7 @@ function Content({ page, found }: { page: PageProps; found: Comparison }) {
         <Card
           title="What changed"
           help={
-            `What each change adds to the average ${found.of}; the rows add up to the difference.\n` +
+            `What each change adds to the average ${found.compared}; the rows add up to the difference.\n` +
             "Per step and device that takes part. Where ops overlap, the first to begin counts. Parts of the step as in the time budget.\n" +
             `${KINDS_HELP}\n` +
             "Source: trace, HLO."
@@ -194,7 +193,7 @@ function Content({ page, found }: { page: PageProps; found: Comparison }) {
                   : Math.abs(left.deltaPs) >= PS_PER_NS
                     ? `Rest: ${signedTime(left.deltaPs)}. `
                     : ""}
-                All rows add up to {signedTime(found.compared.delta ?? 0)}.
+                All rows add up to {signedTime(found.length.delta ?? 0)}.
               </p>
               <FitTable data={tables.contributions} most={360} title="" fileName={`${file}_contributions`} store={tables.stores[0]} />
             </>
@@ -257,13 +256,13 @@ function Content({ page, found }: { page: PageProps; found: Comparison }) {
   );
 }
 
-function useTables(found: Comparison, { state }: PageProps) {
+function useTables(found: ComparedRuns, { state }: PageProps) {
   const stores = useMemo(
     () => ["t1", "t2", "t3", "t4", "t5"].map((name, i) => (i === 0 ? hiding(storeAt(state, name), ["part", "ops"]) : storeAt(state, name))),
     [state],
   );
   return useMemo(() => {
-    const shown = (name: "contributions" | "programs" | "ops" | "memory" | "environment") => shownTable(found[name], found);
+    const shown = (name: "contributions" | "programs" | "ops" | "memory" | "environment") => shownTable(found[name]);
     return {
       stores,
       contributions: shown("contributions"),
@@ -276,24 +275,25 @@ function useTables(found: Comparison, { state }: PageProps) {
 }
 
 /** The compared time in both runs, the difference and its interval. */
-function StepLine({ found }: { found: Comparison }) {
-  const { compared, of, steps, recorded, floorPs } = found;
+function StepLine({ found }: { found: ComparedRuns }) {
+  const { compared: of, length, floor_ps, base, run } = found;
+  const interval = intervalOf(length.low, length.high);
   // Recordings without steps count as one each, and are compared only with each other.
-  const whole = recorded === null && steps.base === 1 && steps.run === 1;
-  const percent = percentOf(compared);
+  const whole = (base.recorded_steps === null || run.recorded_steps === null) && base.steps === 1 && run.steps === 1;
+  const percent = percentOf(length);
   const noteOf = (count: number): string => (of === "execution" ? "per execution" : whole ? "whole recording" : plural(count, "step"));
   const items = [
-    { name: "Base", value: formatTime(compared.base), note: noteOf(steps.base) },
-    { name: "Run", value: formatTime(compared.run), note: noteOf(steps.run) },
+    { name: "Base", value: formatTime(length.base), note: noteOf(base.steps) },
+    { name: "Run", value: formatTime(length.run), note: noteOf(run.steps) },
     {
       name: "Difference",
-      value: compared.delta === null ? "-" : `${signedTime(compared.delta)}${percent === null ? "" : ` (${percent})`}`,
+      value: length.delta === null ? "-" : `${signedTime(length.delta)}${percent === null ? "" : ` (${percent})`}`,
       note:
-        compared.delta === null
+        length.delta === null
           ? "unknown without steps on both sides"
-          : whole || (of === "execution" && compared.interval === null)
+          : whole || (of === "execution" && interval === null)
             ? "no interval without steps"
-            : intervalText(compared.interval),
+            : intervalText(interval),
     },
   ];
   return (
@@ -308,7 +308,7 @@ function StepLine({ found }: { found: Comparison }) {
                 text={
                   `Run minus base, of the average ${of} over the devices that take part.\n` +
                   "The interval is Welch's, from the times of ordinary steps; steps far above the median count as recorded.\n" +
-                  `Differences below ${formatTime(floorPs)} count as noise: two captures of one program differ by as much.\n` +
+                  `Differences below ${formatTime(floor_ps)} count as noise: two captures of one program differ by as much.\n` +
                   "Source: trace."
                 }
               />

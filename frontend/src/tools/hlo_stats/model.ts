@@ -1,6 +1,6 @@
 // HLO ops of a profile: filters, charts and summary. Pure.
 import { columnOf, numbersOf, textsOf } from "../../api/payload/fields";
-import type { Comparison } from "../../api/payload/comparison";
+import type { ComparedRuns } from "../../base/documents";
 import { joinTables } from "../../base/table/difference";
 import type { Steps } from "../../base/table/difference";
 import { pairOps } from "../../page/compare/paired_ops";
@@ -271,7 +271,7 @@ const COMPARED = {
 };
 
 /** The table of the ops that pass the filters with those of a base. Programs have other ids there, so that only names and kinds filter what it has alone. */
-export function withBaseOps(ops: Ops, base: Ops, choice: Choice, found: Comparison | null, perStep: Steps | null = null): TableData {
+export function withBaseOps(ops: Ops, base: Ops, choice: Choice, found: ComparedRuns | null, perStep: Steps | null = null): TableData {
   const pairs = pairOps(ops.table, base.table, IDENTIFYING, found);
   const passing = new Set(rowsOf(base, { ...choice, program: "" }));
   return joinTables(

@@ -1,5 +1,5 @@
 // The memory of a program beside that of the same program in a base. Pure.
-import type { Comparison } from "../../api/payload/comparison";
+import type { ComparedRuns } from "../../base/documents";
 import { textsOf } from "../../api/payload/fields";
 import { amountsTable, joinTables, keysOf, pairRows, withoutId, withoutNumber } from "../../base/table/difference";
 import type { TableData } from "../../base/table/table_data";
@@ -8,7 +8,7 @@ import { bufferTable, buffersOf, byCategory } from "./model";
 import type { Buffer } from "./model";
 
 /** The program of a base that a program corresponds to: of the same name, as the comparison found, or of the same name but for the id. */
-export function moduleOfBase(names: readonly string[], module: string, found: Comparison | null): string | null {
+export function moduleOfBase(names: readonly string[], module: string, found: ComparedRuns | null): string | null {
   if (names.includes(module)) return module;
   const name = withoutId(module);
   const row = found === null ? -1 : textsOf(found.programs, "program", "the table of programs").indexOf(name);

@@ -21,7 +21,6 @@ import {
   spacesOf,
 } from "./model";
 import type { Buffer } from "./model";
-import { readComparison } from "../../api/payload/comparison";
 import { COMPARISON } from "../../page/compare/comparison_testing";
 import { moduleOfBase, sizesTable, withBaseBuffers } from "./base_tables";
 import type { ProgramMemory } from "../../base/documents";
@@ -236,7 +235,7 @@ describe("the choice of a module", () => {
 
 describe("a base", () => {
   it("has the program of the same name, the one that the comparison found, or the same name with another id", () => {
-    const found = readComparison(COMPARISON);
+    const found = COMPARISON;
     expect(moduleOfBase(["jit_f(7)", "jit_f_again(9)"], "jit_f_again(9)", found)).toBe("jit_f_again(9)");
     expect(moduleOfBase(["jit_g(1)", "jit_f(7)"], "jit_f_again(9)", found)).toBe("jit_f(7)");
     expect(moduleOfBase(["jit_g(1)", "jit_f(7)"], "jit_f(9)", null)).toBe("jit_f(7)");

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { readComparison } from "../../api/payload/comparison";
 import type { OpNode } from "../../base/documents";
 import { COMPARISON } from "../../page/compare/comparison_testing";
 import { against, differencePs } from "./against";
@@ -26,7 +25,7 @@ function named(root: TreeNode, name: string): TreeNode {
 const all = (node: TreeNode): TreeNode[] => [node, ...node.children.flatMap(all)];
 
 describe("two op trees", () => {
-  const { root, basePs } = against(RUN, BASE, readComparison(COMPARISON));
+  const { root, basePs } = against(RUN, BASE, COMPARISON);
   const of = (name: string) => {
     const node = named(root, name);
     return [node.time_ps, basePs.get(node), differencePs(node, basePs)];
@@ -53,7 +52,7 @@ describe("two op trees", () => {
   });
 
   it("are divided by the steps of their recordings, means and rates not", () => {
-    const found = against(RUN, BASE, readComparison(COMPARISON), { run: 10, base: 5 });
+    const found = against(RUN, BASE, COMPARISON, { run: 10, base: 5 });
     const node = named(found.root, "loop fusion");
     expect([node.time_ps, found.basePs.get(node), differencePs(node, found.basePs), node.runs]).toEqual([34, 50, -16, 0.1]);
   });

@@ -1,5 +1,5 @@
 // The op tree beside that of a base: which node corresponds to which, and nodes that only the base has. Pure.
-import type { Comparison } from "../../api/payload/comparison";
+import type { ComparedRuns } from "../../base/documents";
 import { pairRows, withoutId, withoutNumber } from "../../base/table/difference";
 import type { Steps } from "../../base/table/difference";
 import { knownOps } from "../../page/compare/paired_ops";
@@ -56,7 +56,7 @@ function perStep(node: TreeNode, steps: number): TreeNode {
 }
 
 /** Both trees as one; with `steps`, sums are divided by those of their recording. */
-export function against(whole: TreeNode, wholeBase: TreeNode, found: Comparison | null, steps: Steps | null = null): Against {
+export function against(whole: TreeNode, wholeBase: TreeNode, found: ComparedRuns | null, steps: Steps | null = null): Against {
   const [run, base] = steps === null ? [whole, wholeBase] : [perStep(whole, steps.run), perStep(wholeBase, steps.base)];
   const known = knownOps(found);
   const basePs = new Map<TreeNode, number | null>();

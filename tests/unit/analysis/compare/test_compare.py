@@ -7,6 +7,7 @@ import random
 import pytest
 from builders.answers import answer, rows
 from builders.fuzzing.random_devices import random_profile, text_of
+from builders.profiles.compared import sides, verdict
 from builders.xspace_text import build
 
 from tpu_profile_plugin.tools import registry
@@ -43,7 +44,7 @@ def op(length, name="fusion.1", category="loop fusion", framework="jit(f)/mul", 
 
 def compared(base, run):
     found = answer(COMPARE, run, base=[base])
-    difference = found["summary"]["compared_ps"]["delta"]
+    difference = found["length"]["delta"]
     listed = rows(found["contributions"], "kind", "delta_ps_per_step")
     assert sum(delta for _, delta in listed) == (difference or 0)
     assert all(abs(delta) <= len(listed) for kind, delta in listed if kind == "rest"), "ops are all of their parts"
@@ -53,13 +54,13 @@ def compared(base, run):
 def changes(found):
     """What changed, without the rest and without what fills up the step."""
     listed = rows(found["contributions"], "what", "kind", "delta_ps_per_step", "where", "part")
-    return [(what, kind, delta / US) for what, kind, delta, *where in listed if where == ["device_compute", ""]]
+    return [(what, kind, delta / US) for what, kind, delta, *where in listed if where == ["Device compute", None]]
 
 
 def test_nothing_changed():
     found = compared(core(op(100)), core(op(100)))
-    assert rows(found["contributions"]) == [["Rest", "rest", 0, 0, 0, "", "", None, None, False, ""]]
-    assert found["headline"] == {
+    assert rows(found["contributions"]) == [["Rest", "rest", 0, 0, 0, None, None, None, None, False, None]]
+    assert verdict(found) == {
         "text": "No difference beyond noise from step to step (1.000 to 1.000 ms).",
         "tone": "same",
     }
@@ -103,29 +104,29 @@ def test_ops_of_one_place_that_become_one():
 
 def test_the_step_is_compared_between_runs_of_different_length():
     found = compared(core(op(100), steps=6), core(op(100), steps=3))
-    assert found["noise"]["steps"] == {"base": 6, "run": 3}
-    assert found["recorded_steps"] == {"base": 6, "run": 3}
+    assert sides(found, "steps") == {"base": 6, "run": 3}
+    assert sides(found, "recorded_steps") == {"base": 6, "run": 3}
     same = {"delta": 0, "low": 0, "high": 0}
-    assert found["summary"]["step_time_ps"] == {"base": 900 * US, "run": 900 * US, **same}
-    assert found["summary"]["between_steps_ps"] == {"base": 100 * US, "run": 100 * US, **same}
-    assert found["summary"]["compared_ps"] == {"base": 1000 * US, "run": 1000 * US, **same}
+    assert found["step"] == {"base": 900 * US, "run": 900 * US, **same}
+    assert found["parts"]["between_steps"] == {"base": 100 * US, "run": 100 * US, **same}
+    assert found["length"] == {"base": 1000 * US, "run": 1000 * US, **same}
 
 
 def test_time_between_steps_is_a_part_of_its_own():
     found = compared(core(op(100)), core(op(100), period=1100))
     assert found["compared"] == "time from step to step"
-    assert found["headline"] == {
+    assert verdict(found) == {
         "text": "10.0% slower from step to step (1.000 to 1.100 ms): time between steps rose by 100.0 us.",
         "tone": "slower",
     }
     listed = rows(found["contributions"], "what", "where", "part", "delta_ps_per_step", "certain")
-    assert listed[0] == ["Between steps", "between_steps", "between_steps", 100 * US, True]
+    assert listed[0] == ["Between steps", "Between steps", "between_steps", 100 * US, True]
 
 
 def test_steps_without_a_gap_are_compared_as_steps():
     found = compared(core(op(100), period=900), core(op(150), period=900))
-    assert (found["compared"], found["summary"]["compared_ps"]["run"]) == ("step", 900 * US)
-    assert found["headline"]["text"] == "No difference beyond noise (900.0 to 900.0 us)."
+    assert (found["compared"], found["length"]["run"]) == ("step", 900 * US)
+    assert found["headline"] == "No difference beyond noise (900.0 to 900.0 us)."
 
 
 def test_moved_data_counts_once_as_its_op():
@@ -133,7 +134,7 @@ def test_moved_data_counts_once_as_its_op():
         return length, "copy", "%copy.1 = f32[8,128] copy(f32[8,128] %p)", "jit(f)/copy", 5, 1
 
     found = compared(core(op(100), copy(50)), core(op(100), copy(80)))
-    assert found["summary"]["data_movement_ps"]["delta"] == 30 * US
+    assert found["parts"]["data_movement"]["delta"] == 30 * US
     assert changes(found) == [("copy.1 (copy)", "slower", 30)]
     parts = [part for (part,) in rows(found["contributions"], "part") if part]
     assert parts == ["idle_other"], "the step is as long, so the device is idle for less"
@@ -168,26 +169,26 @@ NEW = op(60, name="fusion.5", framework="jit(f)/exp", line=12)
     ],
 )  # fmt: skip
 def test_the_headline_names_the_largest_change(base, run, text):
-    assert compared(busy(*base), busy(*run))["headline"]["text"] == text
+    assert compared(busy(*base), busy(*run))["headline"] == text
 
 
 def test_runs_with_little_in_common_are_called_so():
     other = op(100, framework="jit(g)/exp", line=99)
     assert compared(core(op(100)), core(op(150)))["caution"] is None
     found = compared(core(op(100)), core(other))
-    assert found["matched"] == {"base": 0, "run": 0}
+    assert sides(found, "matched") == {"base": 0, "run": 0}
     assert found["caution"] == "No time is in programs that both runs have: the runs are hardly comparable."
 
 
 def test_a_recording_without_steps_has_none_to_divide_by():
     whole = core(op(100)).replace("line 1 Steps", "line 1 Others")
     found = compared(core(op(100)), whole)
-    assert found["recorded_steps"] == {"base": 4, "run": None}
-    assert found["headline"] == {"text": "The run has no steps, so step times cannot be compared.", "tone": "unknown"}
-    assert found["summary"]["step_time_ps"] == {"base": 900 * US, "run": None, "delta": None, "low": None, "high": None}
-    assert found["contributions"]["rows"] == []
+    assert sides(found, "recorded_steps") == {"base": 4, "run": None}
+    assert verdict(found) == {"text": "The run has no steps, so step times cannot be compared.", "tone": "unknown"}
+    assert found["step"] == {"base": 900 * US, "run": None, "delta": None, "low": None, "high": None}
+    assert rows(found["contributions"]) == []
     found = compared(whole, core(op(150)).replace("line 1 Steps", "line 1 Others"))
-    assert found["headline"]["text"].startswith(
+    assert found["headline"].startswith(
         "1.6% longer recording (3.100 to 3.150 ms): fusion.1 (mul) takes 200.0 us more."
     )
     assert found["notes"] == [
@@ -206,12 +207,12 @@ def test_contributions_of_random_pairs_add_up(block):
 def test_runs_without_devices_are_not_compared():
     host = 'plane 1 "/host:CPU"\nline 1 main\n0us +5us train\n'
     found = answer(COMPARE, core(op(100)), base=[host])
-    assert found["headline"]["tone"] == "unknown"
-    assert found["headline"]["text"] == "The base has no device with steps, so step times cannot be compared."
+    assert found["tone"] == "unknown"
+    assert found["headline"] == "The base has no device with steps, so step times cannot be compared."
     assert found["notes"][0].startswith("The type of device differs")
-    assert found["contributions"]["rows"] == []
-    assert found["recorded_steps"] == {"base": None, "run": 4}
-    assert found["summary"]["step_time_ps"] == {"base": None, "run": 900 * US, "delta": None, "low": None, "high": None}
+    assert rows(found["contributions"]) == []
+    assert sides(found, "recorded_steps") == {"base": None, "run": 4}
+    assert found["step"] == {"base": None, "run": 900 * US, "delta": None, "low": None, "high": None}
 
 
 def test_hosts_without_a_common_step():
@@ -225,5 +226,5 @@ def test_hosts_without_a_common_step():
         steps("5000us +300us 5", "10300us +10us 1"),
     ]
     found = answer(COMPARE, *three, base=[core(op(100))])
-    assert (found["headline"]["tone"], found["summary"]["compared_ps"]["run"]) == ("unknown", None)
+    assert (found["tone"], found["length"]["run"]) == ("unknown", None)
     assert rows(found["ops"], "name", "kind") == [["fusion.1", "removed"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from builders import planes
 from builders.answers import answer, rows
+from builders.profiles.compared import sides, verdict
 from builders.programs import hlo
 
 from tpu_profile_plugin.tools import registry
@@ -39,7 +40,7 @@ def core(*lengths, op=100, executions=1, marked=True, gap=0):
 def compared(base, run):
     found = answer(COMPARE, run, base=[base])
     delta = sum(delta for (delta,) in rows(found["contributions"], "delta_ps_per_step"))
-    assert delta == found["summary"]["compared_ps"]["delta"]
+    assert delta == found["length"]["delta"]
     return found
 
 
@@ -55,7 +56,7 @@ def changes(found):
 
 def test_long_steps_are_a_change_of_their_own():
     found = compared(spiky(), spiky(1200, 1200, 1200))
-    assert found["headline"] == {
+    assert verdict(found) == {
         "text": "74.6% slower (200.9 to 350.8 us): unexplained idle time rose by 149.9 us in 3 of 20 steps.",
         "tone": "slower",
     }
@@ -63,21 +64,21 @@ def test_long_steps_are_a_change_of_their_own():
     assert found["notes"] == [
         "Median step: 201.0 to 201.0 us; far longer are 0 of 20 steps of the base and 3 of 20 here."
     ]
-    assert found["typical"] == {
-        "base": {"median_ps": 201 * US, "single_steps": [], "excess_ps_per_step": 0, "period": None},
-        "run": {"median_ps": 201 * US, "single_steps": [4, 9, 14], "excess_ps_per_step": 149850000, "period": 5},
-    }
+    assert sides(found, "median_ps") == {"base": 201 * US, "run": 201 * US}
+    assert sides(found, "single_steps") == {"base": [], "run": [4, 9, 14]}
+    assert sides(found, "excess_ps_per_step") == {"base": 0, "run": 149850000}
+    assert sides(found, "period") == {"base": None, "run": 5}
 
 
 def test_long_steps_that_went_are_a_change_as_well():
     found = compared(spiky(1200, 1200), spiky())
-    assert found["headline"]["text"].endswith("unexplained idle time fell by 99.90 us in 2 of 20 steps.")
-    assert found["headline"]["tone"] == "faster"
+    assert found["headline"].endswith("unexplained idle time fell by 99.90 us in 2 of 20 steps.")
+    assert found["tone"] == "faster"
 
 
 def test_one_long_step_may_be_an_accident():
     found = compared(spiky(), spiky(1200))
-    assert found["headline"] == {
+    assert verdict(found) == {
         "text": "Steps too uneven or too few to tell (200.9 to 250.9 us): unexplained idle time rose by 49.95 us in "
         "1 of 20 steps.",
         "tone": "same",
@@ -88,7 +89,7 @@ def test_one_long_step_may_be_an_accident():
 def test_long_steps_do_not_hide_that_the_others_are_slower():
     # With the long steps among them, the steps vary by more than they differ.
     found = compared(spiky(1200, 1200, 1200), spiky(1200, 1200, 1200, usual=260))
-    assert found["headline"]["tone"] == "slower"
+    assert found["tone"] == "slower"
     assert changes(found) == [
         ("Unexplained (All others)", "slower", 60, True),
         ("Unexplained (All others), in single steps", "single_steps", -9, True),
@@ -106,14 +107,14 @@ def test_long_steps_that_make_less_difference_than_noise_are_not_apart():
 def test_a_few_steps_that_take_somewhat_longer_are_no_slower_run():
     # Not far above the median, and most are as long as before: seven of 20 are too many for chance, four are not.
     found = compared(core(*[200] * 20), core(*[200] * 13, *[240] * 7))
-    assert found["headline"]["text"].startswith("7.0% slower (200.0 to 214.0 us)")
+    assert found["headline"].startswith("7.0% slower (200.0 to 214.0 us)")
     found = compared(core(*[200, 201] * 10), core(*[200, 201] * 8, *[240] * 4))
-    assert found["headline"]["text"].startswith("Steps too uneven or too few to tell (200.5 to 208.4 us)")
+    assert found["headline"].startswith("Steps too uneven or too few to tell (200.5 to 208.4 us)")
 
 
 def test_few_uneven_steps_tell_nothing():
     found = compared(core(200, 200, 900), core(200, 201, 202))
-    assert found["headline"] == {
+    assert verdict(found) == {
         "text": "Steps too uneven or too few to tell (433.3 to 201.0 us): unexplained idle time fell by 232.3 us.",
         "tone": "same",
     }
@@ -121,7 +122,7 @@ def test_few_uneven_steps_tell_nothing():
 
 def test_executions_per_step_are_a_kind_of_change():
     found = compared(core(*[300] * 6), core(*[600] * 6, executions=3))
-    assert found["headline"]["text"] == (
+    assert found["headline"] == (
         "2.0 times as long (300.0 to 600.0 us): jit_f: 1 → 3 executions per step, 200.0 us more."
     )
     assert changes(found)[0] == ("jit_f: 1 → 3 executions per step", "more_executions", 200, True)
@@ -139,23 +140,23 @@ def test_a_recording_without_steps_is_compared_by_execution():
     # Two executions in 450 us, against one in each step of 200 us.
     run = core(300, 150, op=150, marked=False)
     found = compared(core(*[200] * 6), run)
-    assert (found["compared"], found["recorded_steps"]) == ("execution", {"base": 6, "run": None})
-    assert found["headline"]["text"] == (
+    assert (found["compared"], sides(found, "recorded_steps")) == ("execution", {"base": 6, "run": None})
+    assert found["headline"] == (
         "12.5% slower per execution of jit_f (200.0 to 225.0 us): jit_f: fusion.1 (mul) takes 50.00 us more."
     )
-    assert found["summary"]["compared_ps"]["run"] == 225 * US
+    assert found["length"]["run"] == 225 * US
     assert found["notes"] == ["The run has no steps: its whole recording is divided by its 2 executions of jit_f."]
     assert changes(found)[0] == ("jit_f: fusion.1 (mul)", "slower", 50, True)
     # Steps of two executions each.
     found = compared(core(*[400] * 6, executions=2), run)
-    length = found["summary"]["compared_ps"]
+    length = found["length"]
     assert (length["base"], length["run"], length["delta"]) == (200 * US, 225 * US, 25 * US)
 
 
 def test_recordings_of_no_common_program_are_not_compared_by_execution():
     run = core(300, 150, op=150, marked=False).replace("program_id=u7", "program_id=u8")
     found = answer(COMPARE, run, base=[core(*[200] * 6)])
-    assert found["headline"] == {"text": "The run has no steps, so step times cannot be compared.", "tone": "unknown"}
+    assert verdict(found) == {"text": "The run has no steps, so step times cannot be compared.", "tone": "unknown"}
 
 
 def saving(line, gap=100):
@@ -166,7 +167,7 @@ def saving(line, gap=100):
 
 def test_time_between_steps_names_the_function_wherever_it_moved():
     found = compared(saving(7), saving(9, gap=300))
-    assert found["headline"]["text"] == (
+    assert found["headline"] == (
         "66.7% slower from step to step (300.0 to 500.0 us): time between steps rose by 200.0 us (train.py save)."
     )
     assert changes(found) == [("Between steps: train.py save", "slower", 200, True)]
@@ -181,5 +182,5 @@ def test_steps_guessed_from_host_code_are_no_match_for_marked_ones():
     run = cpu(planes.in_each_step("0 600 $train.py:3 make", 6), "600 400 fusion.1")
     found = compared(cpu(planes.marked(steps=6), "0 400 fusion.1"), run)
     assert found["compared"] == "execution"
-    assert found["summary"]["compared_ps"]["run"] == 900 * US
+    assert found["length"]["run"] == 900 * US
     assert changes(found)[0] == ("Waits for host code (Host compute): train.py make", "slower", 500, True)

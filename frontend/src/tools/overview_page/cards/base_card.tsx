@@ -42,7 +42,7 @@ export function BaseCard({ page, overview, keys, fileName }: PartProps) {
       <BaseLine page={page} answer={base} note={none} />
       {comparison === null ? null : (
         <p>
-          <b>{comparison.headline.text}</b> <Link to={keys(COMPARE)}>What changed</Link>
+          <b>{comparison.headline}</b> <Link to={keys(COMPARE)}>What changed</Link>
         </p>
       )}
       {table === null || none !== "" ? null : <FitTable most={320} data={table} title="" fileName={`${fileName}_base`} store={store} />}

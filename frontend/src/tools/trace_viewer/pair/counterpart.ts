@@ -1,5 +1,5 @@
 // Which event, track and section of one trace corresponds to which of another. Pure.
-import type { Comparison } from "../../../api/payload/comparison";
+import type { ComparedRuns } from "../../../base/documents";
 import { plural } from "../../../base/format";
 import { pairRows } from "../../../base/table/difference";
 import { knownOps } from "../../../page/compare/paired_ops";
@@ -79,7 +79,7 @@ export function mappedArrangement(
 const instructionOf = (name: string): string => (name.split(" = ")[0] ?? "").replace(/^%/, "");
 
 /** Names of instructions of the run -> those of the base, where they differ and all programs agree. */
-export function renamedOps(found: Comparison | null): Map<string, string> {
+export function renamedOps(found: ComparedRuns | null): Map<string, string> {
   const names = new Map<string, string>();
   const clashing = new Set<string>();
   for (const [run, base] of knownOps(found).run) {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { readComparison } from "../../../api/payload/comparison";
 import { COMPARISON } from "../../../page/compare/comparison_testing";
 import type { SearchHits } from "../../../timeline/data/search_hits";
 import type { SelectedEvent } from "../../../timeline/data/selection";
@@ -129,7 +128,7 @@ describe("the counterpart of an event", () => {
 });
 
 it("finds renumbered ops by the comparison", () => {
-  const renamed = renamedOps(readComparison(COMPARISON));
+  const renamed = renamedOps(COMPARISON);
   expect([...renamed]).toEqual([
     ["fusion.11", "fusion.1"],
     ["b.1", "b.5"],

@@ -1,5 +1,5 @@
 // The timeline of a base above that of the run: windows that move together, aligned at a step, and counterparts of events.
-import type { Comparison } from "../../../api/payload/comparison";
+import type { ComparedRuns } from "../../../base/documents";
 import { Loader } from "../../../timeline/data/fetch_policy";
 import type { SelectedEvent } from "../../../timeline/data/selection";
 import { sameTracks } from "../../../timeline/data/trace";
@@ -106,7 +106,7 @@ export class Pair implements PairState {
     this.chosen("run");
   }
 
-  setComparison(found: Comparison | null): void {
+  setComparison(found: ComparedRuns | null): void {
     const run = renamedOps(found);
     this.renamed = { run, base: new Map([...run].map(([mine, theirs]) => [theirs, mine])) };
     this.chosen("run");
