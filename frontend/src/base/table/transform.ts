@@ -82,6 +82,11 @@ export const withSources = (table: TableData, id = "source_info"): TableData => 
   ),
 });
 
+/** Without the given columns. */
+export function withoutColumns(table: TableData, ids: readonly string[]): TableData {
+  return { ...table, columns: table.columns.filter((column) => !ids.includes(column.id)) };
+}
+
 /** Other labels for some columns. */
 export function relabelled(table: TableData, labels: Readonly<Record<string, string>>): TableData {
   return { ...table, columns: table.columns.map((column) => ({ ...column, label: labels[column.id] ?? column.label })) };
