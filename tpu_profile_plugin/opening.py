@@ -167,8 +167,6 @@ class OpenRun(Run):
                 raise BadRequest(f"{tag!r} has no parameter {name!r}; it has: {options}.", parameter=name)
         # As on the pages: without a device, op tools show the ops of the CPU.
         chosen = {**({_BACKEND: "auto"} if _BACKEND in known else {}), **(params or {})}
-        if xprofs is None and "extended" in known:
-            chosen["extended"] = True
         run = self.on(host).needing(tool.needs)
         if tool.hosts.value == "one" and len(run.profiles) > 1:
             raise BadRequest(

@@ -40,8 +40,6 @@ def body(tool: Tool, *profiles: Profile, base: Sequence[Profile] = (), page: boo
     run = run_of(*profiles, cache=cache)
     reading = page and tool.id in READINGS and params.pop("reading", "") == "xprof"
     xprofs = READINGS[tool.id] if reading else None if page else xprof_form(tool.id)
-    if page and any(param.name == "extended" for param in tool.params):
-        params["extended"] = "true"
     # With our additions, if XProf's form only lacks them.
     form = xprofs if xprofs is not None and (reading or tool.id in FORMS) else tool
     return bytes(encode(payload(form, run if xprofs is None else run.as_recorded(), other, **params)).body)

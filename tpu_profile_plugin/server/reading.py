@@ -205,8 +205,6 @@ class Routes:
         tool = xprofs or registry.find(tag)
         hosts = chosen_hosts(located.run, tool.hosts, query.optional("host"), query.names("hosts"))
         params = {param.name: param.parse(query.optional(param.name)) for param in tool.params}
-        if xprofs is None and "extended" in params:
-            params["extended"] = True
         base = None
         if tool.compares:  # the run of the same directory that the parameter `base` names, with all its hosts
             other = self._catalog.locate(Place(query.required("base"), below=query.place.below))
