@@ -16,8 +16,7 @@ from tpu_profile_plugin.analysis.hlo.drawing import draw_around, draw_computatio
 from tpu_profile_plugin.analysis.hlo.graph import Links, everything
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 from tpu_profile_plugin.columns import load
-from tpu_profile_plugin.tools.ops.graph_viewer.dot import dot
-from tpu_profile_plugin.tools.ops.graph_viewer.output import Picture
+from tpu_profile_plugin.tools.ops.graph_pictures import Picture, dot
 
 HERE = Path(__file__).parent
 ROOTS = {"demo": HERE.parents[1] / "demo", "shared": HERE.parents[2] / "shared/traces/logdir"}

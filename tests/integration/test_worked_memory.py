@@ -10,7 +10,7 @@ import pytest
 from builders.answers import answer
 
 from tpu_profile_plugin.tools.memory import memory_profile, memory_viewer
-from tpu_profile_plugin.tools.ops.graph_viewer import tool as graph_viewer
+from tpu_profile_plugin.tools.ops import graph_viewer
 
 LOGDIR = Path(__file__).parents[3] / "shared" / "traces" / "logdir"
 TPU = "tpu_v6e4_inference/plugins/profile/2025_03_11_19_41_39/t1v-n-0.xplane.pb"

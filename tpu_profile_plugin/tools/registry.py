@@ -10,13 +10,13 @@ from tpu_profile_plugin.tools.memory import memory_profile, memory_viewer, over_
 from tpu_profile_plugin.tools.ops import (
     counters,
     framework_op_stats,
+    graph_viewer,
     hlo_stats,
     kernel_stats,
     op_profile,
     roofline_model,
     source_view,
 )
-from tpu_profile_plugin.tools.ops.graph_viewer import tool as graph_viewer
 from tpu_profile_plugin.tools.summary import (
     compare,
     inference_profile,

@@ -416,6 +416,98 @@ export interface FrameworkOpStats {
   readonly left_out: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** An open computation, with the instruction that calls it. */
+export interface GraphBox {
+  /** Number of the box. */
+  readonly id: number;
+  /** The box around it; null for none. */
+  readonly parent: number | null;
+  /** Row of the instruction. */
+  readonly caller: number;
+  /** It is the body of a fusion. */
+  readonly fusion: boolean;
+  /** The drawing is about the instruction. */
+  readonly center: boolean;
+  readonly name: string;
+  readonly opcode: string;
+  readonly shape: string;
+  /** The framework op; "" if unknown. */
+  readonly op_name: string;
+  /** `file:line` in the program's source; "" if unknown. */
+  readonly source: string;
+  /** The calls that led there, innermost first. */
+  readonly stack: readonly string[];
+  /** The HLO text of the instruction. */
+  readonly text: string;
+  /** The one that is open. */
+  readonly computation: string;
+  /** Of the left edge. */
+  readonly x: number;
+  /** Of the upper edge. */
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** An edge between nodes. */
+export interface GraphEdge {
+  /** `id` of the operand. */
+  readonly source: number;
+  /** `id` of its user; -1 for the tag of the result. */
+  readonly target: number;
+  /** Number of the operand. */
+  readonly operand: number;
+  /** "data", "control", "call" or "root". */
+  readonly kind: string;
+  /** Of its line, x and y. */
+  readonly points: readonly (readonly [number, number])[];
+}
+
+/** An instruction drawn as a node. */
+export interface GraphNode {
+  /** Row of the program. */
+  readonly id: number;
+  /** Kind of work, which determines the colour. */
+  readonly group: string;
+  /** Computations that it calls. */
+  readonly calls: readonly string[];
+  /** What simple computations that it calls do, e.g. "add". */
+  readonly applies: readonly string[];
+  /** It is the result of its computation. */
+  readonly root: boolean;
+  /** Hops from the center. */
+  readonly distance: number;
+  /** Row of the instruction that is open around it; null for none. */
+  readonly parent: number | null;
+  /** Its box; null for none. */
+  readonly box: number | null;
+  /** Why it is drawn as it is. */
+  readonly mark: string;
+  /** Some neighbours are not shown. */
+  readonly boundary: boolean;
+  /** Operands that are written into it. */
+  readonly inline: readonly InlineOperand[];
+  readonly name: string;
+  readonly opcode: string;
+  readonly shape: string;
+  /** The framework op; "" if unknown. */
+  readonly op_name: string;
+  /** `file:line` in the program's source; "" if unknown. */
+  readonly source: string;
+  /** The calls that led there, innermost first. */
+  readonly stack: readonly string[];
+  /** The HLO text of the instruction. */
+  readonly text: string;
+  /** The one that contains it. */
+  readonly computation: string;
+  /** Of the left edge. */
+  readonly x: number;
+  /** Of the upper edge. */
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
 /** The use of hosts and devices. */
 export interface HardwareUse {
   /** Of the peak of the matrix units, by hardware counters; null without them, as is `hbm_percent`, the share of the peak bandwidth. */
@@ -442,6 +534,32 @@ export interface Headline {
   readonly tone: "good" | "fair" | "bad" | "none";
   /** Id of the rule whose finding it is; None if it is about the parts of the step. */
   readonly finding: string | null;
+}
+
+/** A drawing of a computation, or of what is around an instruction; ids are rows of the program. */
+export interface HloGraph {
+  /** `name(program id)`. */
+  readonly module: string;
+  /** The one that is drawn. */
+  readonly computation: string;
+  /** It is the entry computation. */
+  readonly is_entry: boolean;
+  /** The instruction that the drawing is about; null for a computation. */
+  readonly center: string | null;
+  /** Nodes that are not drawn because there are too many. */
+  readonly omitted: number;
+  /** In pixels. */
+  readonly width: number;
+  /** In pixels. */
+  readonly height: number;
+  /** The tag of the result; null if it is not shown. */
+  readonly root: PlacedRect | null;
+  readonly nodes: readonly GraphNode[];
+  /** Open computations, outer ones before what is in them. */
+  readonly boxes: readonly GraphBox[];
+  readonly edges: readonly GraphEdge[];
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** XLA ops. */
@@ -515,6 +633,16 @@ export interface InferredTimes {
   readonly table: TableData;
   /** Of the step time in ms. */
   readonly statistics: Statistics;
+}
+
+/** An operand that is written into a node. */
+export interface InlineOperand {
+  /** Its number. */
+  readonly operand: number;
+  /** Row of the program. */
+  readonly id: number;
+  /** Its shape and value, or where it comes from. */
+  readonly text: string;
 }
 
 /** How long steps wait for input, and what the host does to prepare it. */
@@ -801,6 +929,14 @@ export interface PerfCounters {
   readonly counters: TableData;
   /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
   readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** Upper left corner and size, in pixels. */
+export interface PlacedRect {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
 }
 
 /** The time of every worker in every step. */
@@ -1281,6 +1417,7 @@ export interface XprofTip {
 /** What `/page` answers, by the id of the tool. */
 export interface Documents {
   readonly overview_page: Overview;
+  readonly graph_viewer: HloGraph;
   readonly op_profile: OpProfile;
   readonly input_pipeline_analyzer: InputPipeline;
   readonly kernel_stats: KernelStats;

@@ -11,7 +11,7 @@ from builders.programs.hlo import op, program
 from builders.shown import profile as columns
 from builders.xspace_text import build
 from tpu_profile_plugin.analysis.hlo.programs import Program, hlo_programs
-from tpu_profile_plugin.tools.ops.graph_viewer.tool import TOOL
+from tpu_profile_plugin.tools.ops.graph_viewer import TOOL
 from tpu_profile_plugin.tools.payload import Raw, encode
 
 SUM = [
@@ -65,7 +65,7 @@ def names(found: Any) -> list[str]:
 def listed(found: Any) -> list[tuple[str, str, str, int]]:
     """Edges by name: (from, to, kind, operand)."""
     by_id = {-1: "ROOT", **{node["id"]: node["name"] for node in found["nodes"]}}
-    return [(by_id[edge["from"]], by_id[edge["to"]], edge["kind"], edge["operand"]) for edge in found["edges"]]
+    return [(by_id[edge["source"]], by_id[edge["target"]], edge["kind"], edge["operand"]) for edge in found["edges"]]
 
 
 def loaded(data: bytes) -> Program:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from builders.programs.graph_answers import (
     CHAIN,
@@ -75,20 +77,25 @@ def test_single_fusions_open_in_place() -> None:
 def test_a_whole_computation() -> None:
     assert names(facts(node_name="sum")) == ["x", "y", "s"]
     found = facts(merge_fusion="true")
-    assert (found["computation"], found["isEntry"], found["center"]) == ("entry", True, None)
+    assert (found["computation"], found["is_entry"], found["center"]) == ("entry", True, None)
     assert names(found) == ["p", "f", "t", "r", "out"]
     assert listed(found)[-1] == ("out", "ROOT", "root", 0)
+
+
+def rect(shown: Any) -> tuple[int, int, int, int]:
+    return shown["x"], shown["y"], shown["width"], shown["height"]
 
 
 def test_everything_has_a_place_of_its_own() -> None:
     found = facts()
     (box,) = found["boxes"]
-    rects = {node["name"]: node["at"] for node in found["nodes"]}
+    x0, y0, box_width, box_height = rect(box)
+    rects = {node["name"]: rect(node) for node in found["nodes"]}
     for name, (x, y, width, height) in rects.items():
         assert 0 <= x <= found["width"] - width
         assert 0 <= y <= found["height"] - height
-        inside = box["at"][0] <= x and x + width <= box["at"][0] + box["at"][2]
-        inside &= box["at"][1] <= y and y + height <= box["at"][1] + box["at"][3]
+        inside = x0 <= x and x + width <= x0 + box_width
+        inside &= y0 <= y and y + height <= y0 + box_height
         assert inside == (name in "qn")
     for edge in found["edges"]:
         (_, begin), (_, end) = edge["points"][0], edge["points"][-1]
@@ -115,9 +122,9 @@ def test_the_page_draws_without_scripts_styles_and_other_servers() -> None:
 def test_a_large_computation_is_cut() -> None:
     many = [op(f"n{i}", "negate" if i else "parameter", "f32[4]", *([f"n{i - 1}"] if i else [])) for i in range(2500)]
     found = facts(program(many))
-    assert (len(found["nodes"]), found["truncated"], found["leftOut"]) == (2000, True, 500)
+    assert (len(found["nodes"]), found["omitted"]) == (2000, 500)
     assert names(found)[0] == "n500"  # the nearest to the result are kept
-    assert (len(facts(program(many), max_nodes="3000")["nodes"]), facts(program(many), max_nodes="1")["leftOut"]) == (
+    assert (len(facts(program(many), max_nodes="3000")["nodes"]), facts(program(many), max_nodes="1")["omitted"]) == (
         2500,
         2499,
     )
@@ -147,7 +154,7 @@ def test_hops_are_counted_on_the_shortest_way() -> None:
 )
 def test_as_many_nodes_as_may_be_shown(name: str, most: str, shown: str, left_out: int) -> None:
     found = facts(CHAIN, node_name=name, graph_width="9", merge_fusion="true", max_nodes=most)
-    assert ("".join(names(found)), found["leftOut"]) == (shown, left_out)
+    assert ("".join(names(found)), found["omitted"]) == (shown, left_out)
 
 
 def test_an_excerpt_takes_what_is_not_connected_last() -> None:

@@ -7,7 +7,7 @@ import json
 from contextlib import suppress
 
 import pytest
-from builders.answers import run_of
+from builders.answers import payload, run_of
 from builders.damage import programs
 from builders.programs.buffers import profile
 from builders.programs.graph_answers import (
@@ -25,10 +25,11 @@ from builders.programs.graph_answers import (
 from builders.programs.hlo import op, program
 from builders.xspace_text import build
 
+from tpu_profile_plugin.compat.xprof import FORMS
 from tpu_profile_plugin.errors import BadRequest, NotFound, ProfileError
 from tpu_profile_plugin.protos import message
-from tpu_profile_plugin.tools.ops.graph_viewer import tool as tool_module
-from tpu_profile_plugin.tools.ops.graph_viewer.tool import TOOL
+from tpu_profile_plugin.tools.ops import graph_viewer as tool_module
+from tpu_profile_plugin.tools.ops.graph_viewer import TOOL
 from tpu_profile_plugin.tools.payload import encode
 
 SHORT = """HloModule test
@@ -160,15 +161,27 @@ def test_custom_call_configuration() -> None:
         ask(data, type="custom_call", node_name="d")
 
 
+def test_what_xprof_refuses() -> None:
+    run = run_of(build(profile(jit_f=DATA)))
+    for params, sentence in (
+        ({}, "must provide a type option"),
+        ({"type": "graph"}, "node_name should not be empty"),
+        ({"type": "me_graph", "node_name": "r"}, r"Model Explorer .* is not public"),
+        ({"type": "graph", "node_name": "r", "format": "url"}, "No service is registered"),
+    ):
+        with pytest.raises(BadRequest, match=sentence):
+            payload(FORMS["graph_viewer"], run, **params)
+
+
+def test_without_parameters_the_entry_computation_is_drawn() -> None:
+    assert json.loads(ask().body)["is_entry"] is True
+    assert ask(type="graph").body.count(b"<svg ") == 1
+
+
 def test_errors() -> None:
-    with pytest.raises(BadRequest, match="must provide a type option"):
-        ask()
-    with pytest.raises(BadRequest, match="node_name should not be empty"):
-        ask(type="graph")
-    with pytest.raises(BadRequest, match=r"Model Explorer .* is not public"):
-        ask(type="me_graph", node_name="r")
-    with pytest.raises(BadRequest, match="No service is registered"):
-        ask(type="graph", node_name="r", format="url")
+    for kind in ("adj_nodes", "custom_call"):
+        with pytest.raises(BadRequest, match="node_name should not be empty"):
+            ask(type=kind)
     for kind in ("graph", "json", "adj_nodes", "custom_call", "short_txt"):
         with pytest.raises(NotFound, match="Couldn't find HloInstruction or HloComputation named nope"):
             ask(type=kind, node_name="nope", module_name="test(1)")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from tpu_profile_plugin.compat.xprof import (
     counters,
     framework_op_stats,
+    graph_viewer,
     hlo_stats,
     inference_profile,
     input_pipeline_analyzer,
@@ -61,6 +62,7 @@ FORMS: dict[str, Tool] = {
         counters.UTILIZATION_VIEWER,
         counters.KERNEL_UTILIZATION,
         framework_op_stats.TOOL,
+        graph_viewer.TOOL,
         hlo_stats.TOOL,
         inference_profile.TOOL,
         input_pipeline_analyzer.TOOL,

@@ -2,7 +2,7 @@
 import { plural } from "../../base/format";
 import type { Client, Params } from "../../api/client";
 import { Kernel } from "./kernel";
-import type { Facts } from "./graph/drawing";
+import type { ShownInstruction } from "./graph/drawing";
 import type { HloText } from "./text/hlo_text";
 import { timeLines } from "./times";
 import type { ModuleTimes } from "./times";
@@ -42,7 +42,7 @@ interface Props {
   instruction: number;
   computation: number;
   /** What the drawing knows of it. */
-  facts: Facts | null;
+  facts: ShownInstruction | null;
   times: ModuleTimes | null;
   /** For the kernel of a custom call: the server, and the parameters of requests about this module. */
   client: Client;
@@ -51,13 +51,13 @@ interface Props {
 }
 
 /** Framework op and place in the program's source. */
-function Origin({ facts }: { facts: Facts }) {
+function Origin({ facts }: { facts: ShownInstruction }) {
   return (
     <>
-      {facts.opName ? (
+      {facts.op_name ? (
         <>
           <dt>Framework op</dt>
-          <dd class="mono">{facts.opName}</dd>
+          <dd class="mono">{facts.op_name}</dd>
         </>
       ) : null}
       {facts.source ? (

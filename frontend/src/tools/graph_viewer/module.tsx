@@ -9,7 +9,7 @@ import { useKey } from "../../page/use_key";
 import { Card } from "../../widgets/content/card";
 import { useLoad } from "../../widgets/status/use_load";
 import { Details } from "./details";
-import type { Facts } from "./graph/drawing";
+import type { ShownInstruction } from "./graph/drawing";
 import { opcodes } from "./text/hlo_text";
 import type { HloText } from "./text/hlo_text";
 import { GraphCard } from "./graph/card";
@@ -41,7 +41,7 @@ export function Module({ page, module, hlo, params }: Props) {
   const { client, state } = page;
   const keys = Object.fromEntries(VIEW_KEYS.map((key) => [key, useKey(state, key)]));
   const view = readView((key) => keys[key] ?? null, hlo);
-  const [facts, setFacts] = useState<Facts | null>(null);
+  const [facts, setFacts] = useState<ShownInstruction | null>(null);
   const request = opTimes(page.run, page.host);
   const timing = useLoad(JSON.stringify([request, module]), async (signal) =>
     readTimes(await documentOf(client, "hlo_stats", request, { signal }), module),

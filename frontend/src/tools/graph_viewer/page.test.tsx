@@ -128,7 +128,7 @@ it("colours by measured values with a legend, and says where there are none", as
 });
 
 it("says how many nodes are left out and gets them", async () => {
-  const { kept } = await open({}, { more: { leftOut: 153 } });
+  const { kept } = await open({}, { more: { omitted: 153 } });
   expect(root.textContent).toContain("153 further nodes not shown");
   await press(button("Show all"));
   expect(kept.get("max_nodes")).toBe("157");

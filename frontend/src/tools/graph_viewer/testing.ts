@@ -1,5 +1,5 @@
 // The text of a small module, for the tests of this page.
-import type { HloStats } from "../../base/documents";
+import type { GraphBox, GraphNode, HloGraph, HloStats } from "../../base/documents";
 import { tableOf } from "../../base/testing";
 import { NOTES } from "../../page/testing";
 
@@ -43,74 +43,87 @@ ENTRY %main.22 (p: f32[5]) -> f32[5] {
 }
 `;
 
-const node = (id: number, name: string, opcode: string, at: number[], more: object = {}): object => ({
+type Place = readonly [x: number, y: number, width: number, height: number];
+const placed = ([x, y, width, height]: Place) => ({ x, y, width, height });
+
+const node = (id: number, name: string, opcode: string, at: Place, more: Partial<GraphNode> = {}): GraphNode => ({
   id,
   name,
   opcode,
   group: opcode,
   shape: "f32[4]",
-  opName: `jit(step)/${name}`,
+  op_name: `jit(step)/${name}`,
   source: "train.py:7",
   stack: ["train.py:7:3", "train.py:2:1"],
   computation: "main",
   calls: [],
   applies: [],
   root: false,
+  distance: 0,
+  parent: null,
+  box: null,
+  mark: "whole",
   boundary: false,
   inline: [],
   text: `${name} = f32[4] ${opcode}()`,
-  at,
+  ...placed(at),
   ...more,
 });
 
 /** The server's drawing of that module's entry computation, with the fusion closed or open. */
-export function drawingOf(open: boolean, more: object = {}): object {
+export function drawingOf(open: boolean, more: Partial<HloGraph> = {}): HloGraph {
   const inside = [node(0, "param_0.1", "parameter", [20, 120, 172, 54]), node(3, "multiply.4", "multiply", [20, 200, 172, 54])];
   const fusion = node(9, "fusion", "fusion", [100, 100, 172, 54], { calls: ["fused_computation"] });
+  const sum = { applies: ["add"], root: true, inline: [{ operand: 1, id: 10, text: "f32[] 0" }] };
+  const box: GraphBox = {
+    id: 0,
+    parent: null,
+    name: "fusion",
+    opcode: "fusion",
+    shape: "f32[4]",
+    op_name: "jit(step)/mul",
+    source: "train.py:9",
+    stack: [],
+    text: "fusion = f32[4] fusion()",
+    computation: "fused_computation",
+    fusion: true,
+    center: false,
+    caller: 9,
+    ...placed([10, 90, 200, 180]),
+  };
+  const edges = [
+    [7, open ? 0 : 9, "data"],
+    [8, open ? 0 : 9, "data"],
+    [open ? 3 : 9, 12, "data"],
+    [12, -1, "root"],
+  ] as const;
   return {
+    module: "jit_step(7)",
     width: 500,
     height: 500,
     computation: "main",
+    is_entry: true,
     center: null,
-    leftOut: 0,
-    root: [150, 460, 60, 28],
+    omitted: 0,
+    root: placed([150, 460, 60, 28]),
     nodes: [
       node(7, "p0", "parameter", [0, 0, 172, 54]),
       node(8, "p1", "parameter", [200, 0, 172, 54]),
       ...(open ? inside : [fusion]),
-      node(12, "reduce", "reduce", [100, 350, 172, 68], { applies: ["add"], root: true, inline: [{ operand: 1, text: "f32[] 0" }] }),
+      node(12, "reduce", "reduce", [100, 350, 172, 68], sum),
     ],
-    boxes: open
-      ? [
-          {
-            name: "fusion",
-            opcode: "fusion",
-            shape: "f32[4]",
-            opName: "jit(step)/mul",
-            source: "train.py:9",
-            stack: [],
-            text: "fusion = f32[4] fusion()",
-            computation: "fused_computation",
-            fusion: true,
-            caller: 9,
-            at: [10, 90, 200, 180],
-          },
-        ]
-      : [],
-    edges: [
-      [7, open ? 0 : 9, "data"],
-      [8, open ? 0 : 9, "data"],
-      [open ? 3 : 9, 12, "data"],
-      [12, -1, "root"],
-    ].map(([from, to, kind]) => ({
-      from,
-      to,
+    boxes: open ? [box] : [],
+    edges: edges.map(([source, target, kind]) => ({
+      source,
+      target,
+      operand: 0,
       kind,
       points: [
         [1, 2],
         [3, 4],
       ],
     })),
+    left_out: [],
     ...more,
   };
 }

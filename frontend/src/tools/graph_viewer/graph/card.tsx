@@ -6,8 +6,9 @@ import type { PageProps } from "../../../page/page";
 import { Pending } from "../../../page/failure/pending";
 import { Card } from "../../../widgets/content/card";
 import { useLoad } from "../../../widgets/status/use_load";
-import { drawnAs, readDrawing } from "./drawing";
-import type { Facts } from "./drawing";
+import { documentOf } from "../../../api/client";
+import { drawnAs } from "./drawing";
+import type { ShownInstruction } from "./drawing";
 import { Graph, useLatest } from "./graph";
 import type { ModuleTimes } from "../times";
 import { MAX_STEPS, toggled } from "../view_state";
@@ -23,7 +24,7 @@ interface Props {
   untimed: string | null;
   fileName: string;
   /** Tells what the drawing knows about the selected instruction. */
-  onFacts: (facts: Facts | null) => void;
+  onFacts: (facts: ShownInstruction | null) => void;
 }
 
 export function GraphCard({ page, module, view, params, times, untimed, fileName, onFacts }: Props) {
@@ -36,8 +37,8 @@ export function GraphCard({ page, module, view, params, times, untimed, fileName
     merge_fusion: merged,
     expand: opened.join(",") || undefined,
   };
-  const answer = useLoad(JSON.stringify([asked, nodes]), async (signal) =>
-    readDrawing(await client.json("page", { ...asked, type: "json", max_nodes: nodes }, { signal })),
+  const answer = useLoad(JSON.stringify([asked, nodes]), (signal) =>
+    documentOf(client, "graph_viewer", { ...asked, type: "json", max_nodes: nodes }, { signal }),
   );
   const identity = JSON.stringify([module, name, steps, merged]);
   const drawing = useLatest(answer.data, identity);

@@ -1,29 +1,27 @@
 import { expect, it } from "vitest";
 import { NOTES, ON_CPU } from "../../../page/testing";
 import { edgePath } from "../../../widgets/graph/edge_path";
-import { findNodes, neighbour, readDrawing, drawnAs } from "./drawing";
+import { drawnAs, findNodes, neighbour } from "./drawing";
 import { colouringOf, fillOf, programOf, readTimes, readingOf, scaleOf, timeLines } from "../times";
 import { TIMES, SHORT, drawingOf } from "../testing";
 import { readHlo } from "../text/hlo_text";
 import { readView, toggled } from "../view_state";
 
-const closed = readDrawing(drawingOf(false));
-const open = readDrawing(drawingOf(true));
+const closed = drawingOf(false);
+const open = drawingOf(true);
 const times = readTimes(TIMES, "jit_step(7)");
 
-it("reads a drawing, and names what is wrong with another answer", () => {
-  expect(closed.nodes.map(({ name }) => name)).toEqual(["p0", "p1", "fusion", "reduce"]);
-  expect(closed.nodes[3]).toMatchObject({ applies: ["add"], inline: [{ operand: 1, text: "f32[] 0" }], x: 100, y: 350, height: 68 });
-  expect(closed.root).toEqual({ x: 150, y: 460, width: 60, height: 28 });
+it("draws an instruction as a node, or as the box that it is open as", () => {
+  expect(drawnAs(closed, "fusion")).toMatchObject({ id: 9, opcode: "fusion" });
   expect(drawnAs(open, "fusion")).toMatchObject({ caller: 9, fusion: true });
-  expect(() => readDrawing({ nodes: 3 })).toThrow(/width is not a number/);
+  expect(drawnAs(open, "nope")).toBeNull();
 });
 
 it("moves with the arrow keys: up to an operand, down to a user, sideways in the layer", () => {
   expect(["ArrowUp", "ArrowDown", "ArrowLeft", "x"].map((key) => neighbour(closed, "fusion", key))).toEqual(["p0", "reduce", null, null]);
   expect(["ArrowRight", "ArrowLeft", "ArrowUp"].map((key) => neighbour(closed, "p0", key))).toEqual(["p1", null, null]);
   expect(neighbour(closed, null, "ArrowDown")).toBe("p0");
-  expect(neighbour(readDrawing(drawingOf(false, { center: "reduce" })), null, "ArrowDown")).toBe("reduce");
+  expect(neighbour(drawingOf(false, { center: "reduce" }), null, "ArrowDown")).toBe("reduce");
 });
 
 it("finds nodes by name, opcode, shape, framework op and source", () => {

@@ -6,7 +6,7 @@ import { useTheme } from "../../../widgets/chart/use_theme";
 import { GraphView } from "../../../widgets/graph/graph_view";
 import type { Shown } from "../../../widgets/graph/graph_view";
 import { findNodes, neighbour, drawnAs } from "./drawing";
-import type { Drawing } from "./drawing";
+import type { HloGraph } from "../../../base/documents";
 import { VisibleGraph, nodeId } from "./parts";
 import type { Actions, Look } from "./parts";
 import { COLOURINGS, fillOf, scaleOf } from "../times";
@@ -17,7 +17,7 @@ const READABLE = 0.75;
 const LEGIBLE = 0.3;
 
 interface Props extends Actions {
-  drawing: Drawing;
+  drawing: HloGraph;
   /** Changes when another part of the program is shown, not when a fusion opens. */
   identity: string;
   selected: string | null;
@@ -109,7 +109,7 @@ export function Graph(props: Props) {
 }
 
 interface VisibleProps {
-  drawing: Drawing;
+  drawing: HloGraph;
   look: Look;
   shown: Shown;
   actions: Actions;
@@ -128,7 +128,7 @@ function Visible({ drawing, look, shown: { viewport, scale, saving }, actions }:
 const STOPS = [0, 0.25, 0.5, 0.75, 1] as const;
 
 interface LegendProps {
-  drawing: Drawing;
+  drawing: HloGraph;
   colouring: Colouring;
   times: ModuleTimes | null;
   untimed: string | null;
@@ -162,10 +162,10 @@ function Legend({ drawing, colouring, times, untimed, theme, onMore }: LegendPro
       )}
       {drawing.nodes.some(({ boundary }) => boundary) ? <li class="dim">dashed: has neighbours that are not shown</li> : null}
       {untimed ? <li class="dim">{untimed}</li> : null}
-      {drawing.leftOut > 0 ? (
+      {drawing.omitted > 0 ? (
         <li>
-          {plural(drawing.leftOut, "further node")} not shown
-          <button type="button" class="link" onClick={() => onMore(drawing.nodes.length + drawing.leftOut)}>
+          {plural(drawing.omitted, "further node")} not shown
+          <button type="button" class="link" onClick={() => onMore(drawing.nodes.length + drawing.omitted)}>
             Show all
           </button>
         </li>

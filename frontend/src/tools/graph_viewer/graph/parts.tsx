@@ -5,7 +5,7 @@ import type { Theme } from "../../../base/colour";
 import { edgePath } from "../../../widgets/graph/edge_path";
 import { within } from "../../../widgets/graph/viewport";
 import type { Viewport } from "../../../widgets/graph/viewport";
-import type { Box, Drawing, Edge, Node, Rect } from "./drawing";
+import type { GraphBox, GraphEdge, GraphNode, HloGraph, PlacedRect } from "../../../base/documents";
 import { fillOf, readingOf } from "../times";
 import type { Colouring, ModuleTimes, Reading } from "../times";
 
@@ -34,15 +34,15 @@ export interface Actions {
 }
 
 interface Props extends Look, Actions {
-  drawing: Drawing;
+  drawing: HloGraph;
   viewport: Viewport;
   /** Draw frames without texts. */
   plain: boolean;
 }
 
-const seen = (viewport: Viewport, { x, y, width, height }: Rect): boolean => within(viewport, x, y, x + width, y + height);
+const seen = (viewport: Viewport, { x, y, width, height }: PlacedRect): boolean => within(viewport, x, y, x + width, y + height);
 
-function crosses(viewport: Viewport, { points }: Edge): boolean {
+function crosses(viewport: Viewport, { points }: GraphEdge): boolean {
   let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
   for (const [x, y] of points) [left, top, right, bottom] = [Math.min(left, x), Math.min(top, y), Math.max(right, x), Math.max(bottom, y)];
   return within(viewport, left, top, right + 1, bottom + 1);
@@ -53,7 +53,7 @@ export function VisibleGraph(props: Props) {
   const selectedId = drawing.nodes.find(({ name }) => name === selected)?.id ?? null;
   // Edges of the selected node come last, above the others.
   const edges = drawing.edges.filter((edge) => crosses(viewport, edge));
-  const near = edges.filter(({ from, to }) => from === selectedId || to === selectedId);
+  const near = edges.filter(({ source, target }) => source === selectedId || target === selectedId);
   return (
     <>
       <defs>
@@ -103,7 +103,7 @@ export function VisibleGraph(props: Props) {
   );
 }
 
-function Tag({ at: { x, y, width, height } }: { at: Rect }) {
+function Tag({ at: { x, y, width, height } }: { at: PlacedRect }) {
   return (
     <g class="graph-tag">
       <rect x={x} y={y} width={width} height={height} rx={height / 2} />
@@ -133,7 +133,7 @@ function Toggle({ x, y, open, name, onToggle }: { x: number; y: number; open: bo
   );
 }
 
-function OpenBox({ box, plain, selected, colouring, times, theme, closable, onSelect, onCenter, onToggle }: Props & { box: Box }) {
+function OpenBox({ box, plain, selected, colouring, times, theme, closable, onSelect, onCenter, onToggle }: Props & { box: GraphBox }) {
   const reading = readingOf(times, box.name, colouring === "kind" ? "time" : colouring);
   const letters = Math.max(6, Math.floor((box.width - 40) / 7));
   return (
@@ -168,7 +168,7 @@ function OpenBox({ box, plain, selected, colouring, times, theme, closable, onSe
 }
 
 /** What the tooltip and screen readers say of a node. */
-export function describeNode({ name, opcode, root, shape, boundary }: Node, reading: Reading | null, what: string): string {
+export function describeNode({ name, opcode, root, shape, boundary }: GraphNode, reading: Reading | null, what: string): string {
   return [
     name,
     `${opcode}${root ? ", result of its computation" : ""}`,
@@ -182,7 +182,7 @@ export function describeNode({ name, opcode, root, shape, boundary }: Node, read
 
 const WHAT: Record<Colouring, string> = { kind: "Self time", time: "Self time", flops: "FLOP rate", memory: "Bandwidth" };
 
-function NodeView({ node, plain, selected, found, colouring, times, theme, onSelect, onCenter, onToggle }: Props & { node: Node }) {
+function NodeView({ node, plain, selected, found, colouring, times, theme, onSelect, onCenter, onToggle }: Props & { node: GraphNode }) {
   const reading = readingOf(times, node.name, colouring === "kind" ? "time" : colouring);
   const fill = colouring !== "kind" && reading ? fillOf(reading.place, colouring, theme) : null;
   const ink = fill ? textOn(fill) : null;

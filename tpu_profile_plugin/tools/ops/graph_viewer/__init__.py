@@ -1,1 +1,0 @@
-"""Graph viewer: the compiled program as text, bytes, or the neighbourhood of one instruction."""
