@@ -42,6 +42,7 @@ def load_tools() -> None:
 def _import() -> None:
     import tpu_profile_plugin.run.facts
     import tpu_profile_plugin.run.figures
+    import tpu_profile_plugin.run.kept
     import tpu_profile_plugin.tools.registry
     import tpu_profile_plugin.workers.executor
     from tpu_profile_plugin import protos
