@@ -813,6 +813,3 @@ def step_work(
 
 def json_integers(values: _I64) -> bytes:
     """Integers of any shape, in C order, as nested lists."""
-
-def json_records(columns: list[tuple[str, _I64 | _F64 | Sequence[str]]], rows: int) -> bytes:
-    """A list of objects with these members; tables give a list per row, numbers that are not finite null."""

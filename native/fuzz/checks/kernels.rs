@@ -6,7 +6,7 @@ use _native::grouping::forest::Forest;
 use _native::grouping::links;
 use _native::grouping::nodes::{Lines, Regions};
 use _native::grouping::tf_data::{self, IteratorCalls, Sparse};
-use _native::json::columns::{self as json, Column};
+use _native::json::text::integers;
 use _native::kernels::core_ops::{ClockStats, OpLine, core_ops};
 use _native::kernels::cover::{Spans, enclosing, overlapping};
 use _native::kernels::expand::{Events, Source, expand};
@@ -30,7 +30,7 @@ fn rows_of(small: &[u32]) -> Vec<i64> {
     small.iter().map(|&row| i64::from(row) - 1).collect()
 }
 
-/// What lines contain, the work of steps by op, and columns as JSON.
+/// What lines contain, and the work of steps by op.
 fn lines_and_steps(begin: &[i64], duration: &[i64], (since, until): (&[i64], &[i64]), small: &[u32], kinds: &[u8]) {
     let n = begin.len();
     let found = contents(&[0, (n / 3) as i64, n as i64], begin, duration, small);
@@ -45,18 +45,6 @@ fn lines_and_steps(begin: &[i64], duration: &[i64], (since, until): (&[i64], &[i
         sums.add(&Runs { begin, end: &end, op: &op, work: kinds, kind: 1, key_of_op, steps });
     }
     assert!(sums.runs.iter().sum::<i64>() <= 2 * n as i64);
-
-    let texts: Vec<String> =
-        kinds.iter().zip(small).map(|(&a, &b)| String::from_utf8_lossy(&[a, b as u8, 0xff]).into()).collect();
-    let numbers: Vec<f64> = duration.iter().map(|&value| f64::from_bits(value as u64)).collect();
-    let columns = [
-        ("a\"".to_string(), Column::Integers(begin)),
-        ("\u{1}".to_string(), Column::Numbers(&numbers)),
-        (String::new(), Column::Texts(&texts)),
-        ("list".to_string(), Column::Lists(&begin[..n / 2 * 2], 2)),
-    ];
-    json::records(&columns[..3], n);
-    json::records(&columns[3..], n / 2);
 }
 
 /// Contexts in stats, regions between events, and the calls of tf.data iterators.
@@ -140,7 +128,7 @@ pub fn check(data: &[u8]) {
     let (opened, closed) = threads::pair_in_order(&rows_of(&small), &flags);
     assert!(opened.iter().zip(&closed).all(|(from, to)| from < to));
     let mut text = Vec::new();
-    json::integers(&numbers[..n / 2 * 2], &[n / 2, 2], &mut text);
+    integers(&numbers[..n / 2 * 2], &[n / 2, 2], &mut text);
     lines_and_steps(begin, duration, (other, length), &small, &kinds);
     links_and_calls(begin, duration, &small, &kinds, &bits);
 

@@ -1,8 +1,7 @@
-//! JSON, written from columns: numbers and texts (`text`), nested lists and records (`columns`). And traces of events, read:
-//! a text that arrives in pieces (`reader`), what is damaged in it (`extent`, `mend`) and what that cost (`left`), one event
-//! (`trace_event`), and what the begin of a text tells (`sniff`).
+//! JSON, written: numbers, texts and nested lists of integers (`text`). And traces of events, read: a text that arrives
+//! in pieces (`reader`), what is damaged in it (`extent`, `mend`) and what that cost (`left`), one event (`trace_event`),
+//! and what the begin of a text tells (`sniff`).
 
-pub mod columns;
 pub mod extent;
 pub mod left;
 mod mend;

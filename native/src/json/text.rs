@@ -1,4 +1,4 @@
-//! Writing JSON: numbers as the trace viewer writes them, strings with what must be escaped.
+//! Writing JSON: numbers as the trace viewer writes them, nested lists of integers, strings with what must be escaped.
 
 /// Where JSON goes.
 pub trait Sink {
@@ -161,9 +161,54 @@ pub fn general(value: f64) -> String {
     format!("{}e{sign}{:02}", trim(mantissa), power.abs())
 }
 
+fn list(values: &[i64], out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (i, &value) in values.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        out.int(value);
+    }
+    out.push(b']');
+}
+
+/// Values in C order as nested lists; the product of `shape` is their number.
+pub fn integers(values: &[i64], shape: &[usize], out: &mut Vec<u8>) {
+    let [count, inner @ ..] = shape else {
+        values.iter().for_each(|&value| out.int(value));
+        return;
+    };
+    if inner.is_empty() {
+        return list(values, out);
+    }
+    let width = inner.iter().product::<usize>();
+    out.push(b'[');
+    for i in 0..*count {
+        if i > 0 {
+            out.push(b',');
+        }
+        integers(&values[i * width..(i + 1) * width], inner, out);
+    }
+    out.push(b']');
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn nested(values: &[i64], shape: &[usize]) -> String {
+        let mut out = Vec::new();
+        integers(values, shape, &mut out);
+        String::from_utf8(out).expect("ASCII")
+    }
+
+    #[test]
+    fn integers_nest_by_shape() {
+        assert_eq!(nested(&[1, -2, i64::MIN, 4], &[2, 1, 2]), "[[[1,-2]],[[-9223372036854775808,4]]]");
+        assert_eq!(nested(&[], &[0, 3]), "[]");
+        assert_eq!(nested(&[], &[2, 0, 4]), "[[],[]]");
+        assert_eq!(nested(&[7], &[]), "7");
+    }
 
     fn written(f: impl Fn(&mut dyn FnMut(&mut Vec<u8>))) -> String {
         let mut out = Vec::new();

@@ -1,11 +1,11 @@
-//! Sets of time, events of a thread by depth, pairs of events, and columns as JSON.
+//! Sets of time, events of a thread by depth, pairs of events, and arrays of integers as JSON.
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error::{Error, Result};
-use crate::json::columns::{self as json, Column};
+use crate::json::text::integers;
 use crate::kernels::{sets, shift, threads};
 
 use super::calls::without_gil;
@@ -134,44 +134,8 @@ fn json_integers<'py>(py: Python<'py>, values: PyReadonlyArrayDyn<'py, i64>) -> 
     let (numbers, shape) = (values.as_slice()?, values.shape());
     let text = without_gil(py, || {
         let mut out = Vec::new();
-        json::integers(numbers, shape, &mut out);
+        integers(numbers, shape, &mut out);
         Ok(out)
-    })?;
-    Ok(PyBytes::new(py, &text))
-}
-
-#[derive(FromPyObject)]
-enum ColumnIn<'py> {
-    Integers(PyReadonlyArray1<'py, i64>),
-    Lists(PyReadonlyArrayDyn<'py, i64>),
-    Numbers(PyReadonlyArray1<'py, f64>),
-    Texts(Vec<String>),
-}
-
-#[pyfunction]
-fn json_records<'py>(
-    py: Python<'py>,
-    columns: Vec<(String, ColumnIn<'py>)>,
-    rows: usize,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let columns = columns
-        .iter()
-        .map(|(name, column)| {
-            let column = match column {
-                ColumnIn::Integers(values) => Column::Integers(values.as_slice()?),
-                ColumnIn::Lists(values) => {
-                    check(values.ndim() == 2, "a table has two dimensions")?;
-                    Column::Lists(values.as_slice()?, values.shape()[1])
-                }
-                ColumnIn::Numbers(values) => Column::Numbers(values.as_slice()?),
-                ColumnIn::Texts(values) => Column::Texts(values),
-            };
-            Ok((name.clone(), column))
-        })
-        .collect::<PyResult<Vec<_>>>()?;
-    let text = without_gil(py, || {
-        check(columns.iter().all(|(_, column)| column.rows(rows) == rows), "columns of different length")?;
-        Ok(json::records(&columns, rows))
     })?;
     Ok(PyBytes::new(py, &text))
 }
@@ -185,6 +149,5 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(covered_within, module)?)?;
     module.add_function(wrap_pyfunction!(thread_levels, module)?)?;
     module.add_function(wrap_pyfunction!(pair_in_order, module)?)?;
-    module.add_function(wrap_pyfunction!(json_integers, module)?)?;
-    module.add_function(wrap_pyfunction!(json_records, module)?)
+    module.add_function(wrap_pyfunction!(json_integers, module)?)
 }
