@@ -14,8 +14,8 @@ from tpu_profile_plugin.analysis.timeline.window import TraceArgs, legacy_parts,
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.export.write import Form, Options, Report
 from tpu_profile_plugin.run.figures.budget import run_communication
+from tpu_profile_plugin.run.figures.summary import preprocess
 from tpu_profile_plugin.run.host import HostProfile
-from tpu_profile_plugin.run.preprocessing import preprocess
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.time.trace_viewer.timelines import pid_offset
 from tpu_profile_plugin.tools.time.trace_viewer.trace_events import HEAD, TAIL, names_as_text

@@ -164,7 +164,7 @@ class Catalog:
         Looks at the first host of the newest `_MOST_RELATED` runs; none of remote files, which it would have to copy.
         """
         load_tools()
-        from tpu_profile_plugin.run.related import most_related_first
+        from tpu_profile_plugin.run.facts import most_related_first
 
         located = self.locate(place)
         if place.session is not None or located.address != "":

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tpu_profile_plugin.run.facts import RunFacts, combine_facts
-from tpu_profile_plugin.run.related import most_related_first, shared_programs
+from tpu_profile_plugin.run.facts import RunFacts, combine_facts, most_related_first, shared_programs
 
 
 def facts(**sizes):

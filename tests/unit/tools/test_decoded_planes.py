@@ -12,7 +12,7 @@ from builders.xspace_text import build, build_message
 from tpu_profile_plugin.analysis.summary.host_summary import need_groups
 from tpu_profile_plugin.columns import load_lazily
 from tpu_profile_plugin.compat.xprof import FORMS
-from tpu_profile_plugin.run.figures.framework_ops import host_framework_ops
+from tpu_profile_plugin.run.figures.ops import host_framework_ops
 from tpu_profile_plugin.run.figures.summary import host_summary
 from tpu_profile_plugin.tools.registry import find
 

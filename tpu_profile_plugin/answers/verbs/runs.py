@@ -14,8 +14,7 @@ from tpu_profile_plugin.errors import NoData, ProfileError
 from tpu_profile_plugin.logdir.remote import is_remote
 from tpu_profile_plugin.opening import OpenLogdir, OpenRun
 from tpu_profile_plugin.run.catalogue.runs import RUNS
-from tpu_profile_plugin.run.facts import RunFacts, host_facts
-from tpu_profile_plugin.run.related import most_related_first
+from tpu_profile_plugin.run.facts import RunFacts, host_facts, most_related_first
 from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import MS_PER_S
 

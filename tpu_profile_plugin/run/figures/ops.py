@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.planes import device_planes
+from tpu_profile_plugin.analysis.common.planes import device_planes, is_tpu
 from tpu_profile_plugin.analysis.common.reasons import NO_GPU, NO_KERNELS, NO_OPS, NO_PROGRAMS
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
@@ -17,6 +17,14 @@ from tpu_profile_plugin.analysis.ops.gpu_kernels import KernelRow, combine_kerne
 from tpu_profile_plugin.analysis.ops.op_tables import IDLE, OpRecords, OpTable, OpText, framework_ops
 from tpu_profile_plugin.analysis.ops.rates import Rates, divide, rates
 from tpu_profile_plugin.analysis.ops.tree import NO_PROGRAM, PROGRAM, OpDetails, op_tree, rows_of
+from tpu_profile_plugin.analysis.summary.host_summary import (
+    FrameworkOps,
+    combine_framework_ops,
+    need_groups,
+)
+from tpu_profile_plugin.analysis.summary.host_summary import (
+    framework_ops as ops_without_summary,
+)
 from tpu_profile_plugin.analysis.summary.op_summary import (
     OpSummary,
     cpu_summary,
@@ -26,9 +34,8 @@ from tpu_profile_plugin.analysis.summary.op_summary import (
 )
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 from tpu_profile_plugin.run.catalogue.ops import OF_RUN
-from tpu_profile_plugin.run.figures.framework_ops import run_framework_ops
 from tpu_profile_plugin.run.figures.programs import hlo_ops, hlo_ops_without_events, programs_of
-from tpu_profile_plugin.run.figures.summary import groups_if_any
+from tpu_profile_plugin.run.figures.summary import groups_if_any, groups_of, host_summary, run_summary
 from tpu_profile_plugin.run.host import HostProfile, PerHost, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.tables.table import Table
@@ -594,3 +601,22 @@ def run_kernels(run: RunHosts) -> Kernels:
         max_ps=numbers[:, 3] * PS_PER_NS,
         rows=rows,
     )
+
+
+# Framework ops.
+
+
+@per_host()
+def host_framework_ops(host: HostProfile) -> FrameworkOps:
+    """The ops of one host: from its summary if there is one, or on TPUs, where ops depend on steps; else without it."""
+    space = host.lazy
+    if host.has(host_summary) or any(is_tpu(plane) for plane in device_planes(space)):
+        return FrameworkOps.of(host_summary(host))
+    return ops_without_summary(space, groups_of(host) if need_groups(space) else None, hlo_ops(host))
+
+
+def run_framework_ops(run: RunHosts) -> FrameworkOps:
+    """The ops of the chosen hosts."""
+    if all(host.has(host_summary) for host in run.readable):
+        return FrameworkOps.of(run_summary(run))
+    return run.merged(host_framework_ops, combine_framework_ops)

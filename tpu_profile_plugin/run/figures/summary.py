@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tpu_profile_plugin.analysis.common.planes import Preprocessed
+from tpu_profile_plugin.analysis.derived import preprocess as preprocessing
 from tpu_profile_plugin.analysis.serving import Inference, inference, may_have_requests
 from tpu_profile_plugin.analysis.summary.host_summary import (
     HostSummary,
@@ -14,10 +15,18 @@ from tpu_profile_plugin.analysis.summary.host_summary import (
     reduce_summaries,
     summarize,
 )
-from tpu_profile_plugin.columns import give_back_memory
+from tpu_profile_plugin.columns import XSpace, give_back_memory
 from tpu_profile_plugin.run.host import HostProfile, derived, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.run.preprocessing import preprocess
+from tpu_profile_plugin.system.process import threads_for
+
+
+def preprocess(space: XSpace, *, derive: bool = True) -> Preprocessed:
+    """Groups one host's events; see `analysis.derived.preprocess`, on several threads if it is large."""
+    made = preprocessing.preprocess(space, derive=derive, mapper=threads_for(len(space.data)))
+    if derive:
+        give_back_memory()  # about as much was freed as the results take, and the timeline needs more than other tools
+    return made
 
 
 @derived()

@@ -9,8 +9,15 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.ops.op_tables import OpRecords, OpTable, OpText
 from tpu_profile_plugin.run.catalogue.ops import RELATION
-from tpu_profile_plugin.run.figures.framework_ops import host_framework_ops, run_framework_ops
-from tpu_profile_plugin.run.figures.ops import OpKey, OpRows, cpu_ops, near_sources, op_step
+from tpu_profile_plugin.run.figures.ops import (
+    OpKey,
+    OpRows,
+    cpu_ops,
+    host_framework_ops,
+    near_sources,
+    op_step,
+    run_framework_ops,
+)
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.relations.relation import Relation

@@ -19,8 +19,8 @@ from tpu_profile_plugin.analysis.ops.torch_inputs import OpInputs
 from tpu_profile_plugin.analysis.summary.framework import graphs_note, inputs_note
 from tpu_profile_plugin.analysis.summary.host_summary import FrameworkOps
 from tpu_profile_plugin.run.catalogue.ops import FRAMEWORK_OPS, FRAMEWORK_OPS_OF_PYTORCH
-from tpu_profile_plugin.run.figures.framework_ops import run_framework_ops
 from tpu_profile_plugin.run.figures.op import run_op_groups, run_op_inputs
+from tpu_profile_plugin.run.figures.ops import run_framework_ops
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tables.table import Column, Table, attributes

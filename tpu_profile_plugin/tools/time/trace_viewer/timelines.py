@@ -10,9 +10,8 @@ from tpu_profile_plugin.analysis.common.planes import Preprocessed
 from tpu_profile_plugin.analysis.timeline.host import HostTrace, Titles, host_trace, older_trace, titles
 from tpu_profile_plugin.analysis.timeline.tracks import HOST_STRIDE, broken
 from tpu_profile_plugin.analysis.timeline.window import Preview, TraceArgs, preview, trace_args
-from tpu_profile_plugin.run.figures.summary import preprocessed
+from tpu_profile_plugin.run.figures.summary import preprocess, preprocessed
 from tpu_profile_plugin.run.host import HostProfile, derived
-from tpu_profile_plugin.run.preprocessing import preprocess
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.time.trace_viewer import canvas
 from tpu_profile_plugin.units import MIB
