@@ -94,7 +94,7 @@ OPS = Catalogue(
           lambda ops: [_yes(is_outside_compilation(of, text)) for text, of in ops.expression_and_provenance]),
     texts("eager", "Execution mode", "Eager: op by op; Function: as part of a graph or function."),
     texts("shapes", "Input shapes", "Sizes of the operands in most runs; empty if the profiler did not record shapes."),
-    texts("dtypes", "Input types", "Data types of the operands in these runs."),
+    texts("dtypes", "Input types", "Data types of the operands in these runs.", lambda inputs: inputs.types),
     numbers("variants", "Different inputs", "", "Number of different shapes and types; 0 if none were recorded."),
     texts("stack", "Call stack", "Calls of Python that led to the op, innermost first, if the profiler recorded them."),
     # Source lines.

@@ -177,7 +177,8 @@ def _cells(
         cells = {id_: list(chain.from_iterable(part[id_] for part in parts)) for id_ in parts[0]}
         cells["rank"] = list(range(1, len(cells["type"]) + 1))
         if inputs:
-            cells |= _inputs([inputs.get(name, OpInputs()) for name in cells["operation"]])
+            given = [inputs.get(name, OpInputs()) for name in cells["operation"]]
+            cells |= {column.id: [column.value(one) for one in given] for column in FRAMEWORK_OPS_OF_PYTORCH}
         if kinds is not None:
             cells["operation"] = [kinds.get(name, name) for name in cells["operation"]]
         both.append(cells)
@@ -264,15 +265,6 @@ def _columns(table: OpTable, side: str, run: FrameworkOps, *, with_idle: bool) -
         _MATRIX: [run.kernels.matrix_share(op.operation) if on_device and gpu else 0.0 for op in ops],
         "bound_by": [bound_by(*rate, run.peaks, gpu=gpu) for rate in rates],
         "eager": ["Eager" if op.eager else "Function" for op in ops],
-    }
-
-
-def _inputs(inputs: Sequence[OpInputs]) -> dict[str, list[Any]]:
-    return {
-        "shapes": [one.shapes for one in inputs],
-        "dtypes": [one.types for one in inputs],
-        "variants": [one.variants for one in inputs],
-        "stack": [one.stack for one in inputs],
     }
 
 
