@@ -181,3 +181,39 @@ ANSWERED = _BUFFERS.typed(
     *(_BUFFERS.column("framework_op", "Framework op that it is of."), "source"),
 )
 """Of the verb `memory`."""
+
+_VIEWED = Catalogue(
+    texts("name", "Instruction name", "Instruction that defines the buffer, with a tuple index in braces."),
+    integers("size", "Size", "bytes", "Size with padding."),
+    integers("unpadded", "Unpadded size", "bytes", "Product of dimensions and element size."),
+    texts("category", "Allocation type", "Parameter, output, thread-local, temporary or constant."),
+    texts("opcode", "Opcode", "Opcode of the instruction."),
+    texts("op", "Framework op", "Name of the op in the framework."),
+    texts("shape", "Shape", "Element type, dimensions and layout."),
+    integers("alloc", "Allocated at", "", "Event in program order, from 1; missing if live from the start."),
+    integers("free", "Freed at", "", "Event in program order, from 1; missing if live to the end."),
+    texts("freed_by", "Freed at instruction", "Instruction of that event."),
+    texts("source", "Source", "Source line of the program."),
+    texts("stack", "Call stack", "Calls that lead to the source line, innermost first, one a line."),
+    integers("buffer_id", "Buffer id", "", "Logical buffer id in the module."),
+    integers("offset", "Offset", "bytes", "First byte within the allocation."),
+    integers("begin", "Allocated at", "", "Event of the program order, from 1."),
+    integers("end", "Freed at", "", "Event of the program order, from 1."),
+    integers("event", "Before event", "", "Position in the program order; the last row is after the last event."),
+    texts("instruction", "Instruction", "Instruction of the event."),
+)
+HEAP = _VIEWED.typed(
+    *("event", "instruction", _VIEWED.column("size", "Memory in use with padded shapes.")),
+    _VIEWED.column("unpadded", "Memory in use with unpadded shapes."),
+)
+"""Of the tool `memory_viewer`, over the program."""
+HELD = _VIEWED.typed(
+    *("name", "size", "unpadded", "category", "opcode", "op", "shape", "alloc", "free", "freed_by", "source", "stack"),
+    "buffer_id",
+)
+"""Of the tool `memory_viewer`, of buffers at the peak."""
+PLACED = _VIEWED.typed(
+    *(_VIEWED.column("name", "Instruction that defines the buffer.", label="Buffer"), "offset", "size", "begin", "end"),
+    _VIEWED.column("buffer_id", "Logical buffer id in the module; missing for a whole allocation."),
+)
+"""Of the tool `memory_viewer`, of blocks within allocations."""

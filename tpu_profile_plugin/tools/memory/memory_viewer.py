@@ -21,11 +21,12 @@ from tpu_profile_plugin.analysis.memory.buffers import (
     unknown_memory,
 )
 from tpu_profile_plugin.errors import in_file
+from tpu_profile_plugin.run.catalogue.memory import HEAP, HELD, PLACED
 from tpu_profile_plugin.run.figures.memory import host_device_memory, host_programs_ran
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
-from tpu_profile_plugin.tables.table import Table, integers, texts
+from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.common.hlo_modules import PARAMS, lacks_modules, requested_program
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Raw
@@ -33,35 +34,6 @@ from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import MIB
 
-HEAP = (
-    integers("event", "Before event", "", "Position in the program order; the last row is after the last event."),
-    texts("instruction", "Instruction", "Instruction of the event."),
-    integers("size", "Size", "bytes", "Memory in use with padded shapes."),
-    integers("unpadded", "Unpadded size", "bytes", "Memory in use with unpadded shapes."),
-)
-BUFFERS = (
-    texts("name", "Instruction name", "Instruction that defines the buffer, with a tuple index in braces."),
-    integers("size", "Size", "bytes", "Size with padding."),
-    integers("unpadded", "Unpadded size", "bytes", "Product of dimensions and element size."),
-    texts("category", "Allocation type", "Parameter, output, thread-local, temporary or constant."),
-    texts("opcode", "Opcode", "Opcode of the instruction."),
-    texts("op", "Framework op", "Name of the op in the framework."),
-    texts("shape", "Shape", "Element type, dimensions and layout."),
-    integers("alloc", "Allocated at", "", "Event in program order, from 1; missing if live from the start."),
-    integers("free", "Freed at", "", "Event in program order, from 1; missing if live to the end."),
-    texts("freed_by", "Freed at instruction", "Instruction of that event."),
-    texts("source", "Source", "Source line of the program."),
-    texts("stack", "Call stack", "Calls that lead to the source line, innermost first, one a line."),
-    integers("buffer_id", "Buffer id", "", "Logical buffer id in the module."),
-)
-BLOCKS = (
-    texts("name", "Buffer", "Instruction that defines the buffer."),
-    integers("offset", "Offset", "bytes", "First byte within the allocation."),
-    integers("size", "Size", "bytes", "Size with padding."),
-    integers("begin", "Allocated at", "", "Event of the program order, from 1."),
-    integers("end", "Freed at", "", "Event of the program order, from 1."),
-    integers("buffer_id", "Buffer id", "", "Logical buffer id in the module; missing for a whole allocation."),
-)
 _SMALL = "small (below 16 KiB each)"
 
 
@@ -285,8 +257,8 @@ def _buffers(layout: MemoryLayout) -> Table:
     instructions = [*layout.instruction_names, ""]
     rows = [_buffer_row(layout, buffer, instructions) for buffer in at_peak]
     if small:
-        rows.append((_SMALL, small, *[None] * (len(BUFFERS) - 2)))
-    return Table(BUFFERS, list(zip(*rows, strict=True)) or [[] for _ in BUFFERS])
+        rows.append((_SMALL, small, *[None] * (len(HELD) - 2)))
+    return Table(HELD, list(zip(*rows, strict=True)) or [[] for _ in HELD])
 
 
 def _buffer_row(layout: MemoryLayout, peak: PeakBuffer, instructions: Sequence[str]) -> tuple[object, ...]:
@@ -320,7 +292,7 @@ def _blocks(layout: MemoryLayout) -> Table:
         )
         for shown in shown_blocks(layout)
     ]
-    return Table(BLOCKS, list(zip(*rows, strict=True)) or [[] for _ in BLOCKS])
+    return Table(PLACED, list(zip(*rows, strict=True)) or [[] for _ in PLACED])
 
 
 TOOL = Tool(
