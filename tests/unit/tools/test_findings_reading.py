@@ -12,6 +12,7 @@ from tpu_profile_plugin.analysis.memory.allocations import ALLOCATORS
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.columns.space import LazyDecoder
 from tpu_profile_plugin.errors import CorruptProfile
+from tpu_profile_plugin.run import host as run_host
 from tpu_profile_plugin.run.figures import findings
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.system import process
@@ -48,7 +49,7 @@ def host() -> tuple[HostProfile, ProfileCache]:
 def as_if_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two threads work on the host, however small its profile."""
     monkeypatch.setattr(process, "available_cores", lambda: 2)
-    monkeypatch.setattr(findings, "threads_for", lambda _: process.map_threads)
+    monkeypatch.setattr(run_host, "threads_for", lambda _: process.map_threads)
 
 
 @pytest.fixture(params=("small", "large"))
