@@ -139,10 +139,6 @@ class Fingerprint:
     def types(self) -> tuple[str, ...]:
         return tuple(shape.partition("[")[0] for shape in self.shapes)
 
-    @property
-    def sizes(self) -> tuple[str, ...]:
-        return tuple(shape.partition("[")[2] for shape in self.shapes)
-
 
 def fingerprint(name: str, category: str, provenance: str, expression: str, source: str) -> Fingerprint:
     """The fingerprint of an op.
@@ -152,13 +148,14 @@ def fingerprint(name: str, category: str, provenance: str, expression: str, sour
       expression: its HLO text, "" if unknown.
       source: `file:line`, "" if unknown.
     """
-    return Fingerprint(category, tuple(shapes_in(expression)), framework_op(provenance), source, kind_of(name))
-
-
-def shapes_in(expression: str) -> Iterator[str]:
-    """The shapes in an HLO instruction, e.g. "f32[8,128]"."""
-    for shape in _SHAPE.finditer(_LAYOUT.sub("", expression.partition(" = ")[2])):
-        yield f"{shape[1]}[{shape[2]}]"
+    shapes = _SHAPE.finditer(_LAYOUT.sub("", expression.partition(" = ")[2]))
+    return Fingerprint(
+        category,
+        tuple(f"{shape[1]}[{shape[2]}]" for shape in shapes),
+        framework_op(provenance),
+        source,
+        _NUMBER.sub("", name.lstrip("%")),
+    )
 
 
 def framework_op(provenance: str) -> str:
@@ -169,11 +166,6 @@ def framework_op(provenance: str) -> str:
 def primitive(framework: str) -> str:
     """A framework op without its scopes and type: a loop, or no compiled function, leaves it alone."""
     return framework.rpartition("/")[2].partition(":")[0]
-
-
-def kind_of(name: str) -> str:
-    """An instruction's name without its number."""
-    return _NUMBER.sub("", name.lstrip("%"))
 
 
 def program_name(name: str) -> str:

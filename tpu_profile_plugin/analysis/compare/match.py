@@ -306,12 +306,6 @@ GONE = "~"
 """Marks a line of the base that the run does not have, so that it equals no other."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    file: str
-    number: int
-
-
 def in_lines_of(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> list[WorkedOp]:
     """The ops of the base with the files and lines of the run in their fingerprints; `WorkedOp.source` stays.
 
@@ -340,19 +334,15 @@ def _lines(ops: Iterable[WorkedOp]) -> dict[str, dict[int, frozenset[str]]]:
     """File -> line -> what is written there: framework ops without scopes, else kinds of instructions."""
     found: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     for op in ops:
-        if (line := _line(op.print.source)) is not None:
-            found[line.file][line.number].add(primitive(op.print.framework) or op.print.kind)
-        for name, _, place in (one.rpartition(" ") for one in op.inside):
-            if (line := _line(place)) is not None:
-                found[line.file][line.number].add(primitive(name))
+        written = [(op.print.source, primitive(op.print.framework) or op.print.kind)]
+        written += ((place, primitive(name)) for name, _, place in (part.rpartition(" ") for part in op.inside))
+        for source, name in written:
+            file, _, number = source.rpartition(":")
+            if file and number.isdecimal():
+                found[file][int(number)].add(name)
     return {
         file: {number: frozenset(names) for number, names in sorted(lines.items())} for file, lines in found.items()
     }
-
-
-def _line(source: str) -> _Line | None:
-    file, _, number = source.rpartition(":")
-    return _Line(file, int(number)) if file and number.isdecimal() else None
 
 
 def _matched_files(base: Sequence[str], run: Sequence[str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.attribution import hlo_name
+from tpu_profile_plugin.analysis.attribution import OpKey, hlo_name
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.hlo.graph import Links, around
@@ -19,7 +19,7 @@ from tpu_profile_plugin.analysis.ops.source_lines import NO_LOCATION
 from tpu_profile_plugin.analysis.ops.torch_groups import OpGroups, combine_op_groups, op_groups
 from tpu_profile_plugin.analysis.ops.torch_inputs import OpInputs, op_inputs, records_inputs
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
-from tpu_profile_plugin.run.figures.ops import OpKey, OpRates, run_op_details, run_op_rates
+from tpu_profile_plugin.run.figures.ops import OpRates, run_op_details, run_op_rates
 from tpu_profile_plugin.run.figures.programs import chosen_program, hlo_ops_without_events, is_program_id, program_with
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts

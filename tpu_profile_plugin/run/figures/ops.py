@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.attribution import OpKey
 from tpu_profile_plugin.analysis.common.planes import device_planes, is_tpu
 from tpu_profile_plugin.analysis.common.reasons import NO_GPU, NO_KERNELS, NO_OPS, NO_PROGRAMS
 from tpu_profile_plugin.analysis.environment.environment import Hardware
@@ -43,8 +44,6 @@ from tpu_profile_plugin.units import PS_PER_NS
 
 Backend = Literal["device", "cpu", "auto"]
 """Source of ops: TPUs or GPUs, XLA's CPU backend, or ("auto") the CPU backend if there is no device."""
-OpKey = tuple[int, str]
-"""Program id and name of an op."""
 _LONGEST = np.iinfo(np.int64).max
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.attribution import OpKey
 from tpu_profile_plugin.analysis.ops.op_tables import OpRecords, OpTable, OpText
 from tpu_profile_plugin.run.catalogue.ops import RELATION
 from tpu_profile_plugin.run.figures.ops import (
-    OpKey,
     OpRows,
     cpu_ops,
     host_framework_ops,
