@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.errors import NotFound
-from tpu_profile_plugin.tools.data import events, query
-from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis import tool as tf_data_bottleneck_analysis
+from tpu_profile_plugin.tools.data import events, query, tf_data_bottleneck_analysis
 from tpu_profile_plugin.tools.fleet import megascale_stats, pod_viewer
 from tpu_profile_plugin.tools.memory import memory_profile, memory_viewer, over_time
 from tpu_profile_plugin.tools.ops import (
@@ -50,6 +49,7 @@ TOOLS: tuple[Tool, ...] = (
     smart_suggestion.TOOL,
     counters.UTILIZATION_VIEWER,
     tf_data_bottleneck_analysis.TOOL,
+    tf_data_bottleneck_analysis.RUN,
     time_budget.TOOL,
     communication.TOOL,
     source_view.TOOL,

@@ -252,6 +252,57 @@ export interface ComparedSide {
   readonly period: number | null;
 }
 
+/** One run of an input pipeline: the call of its root that returned an element. */
+export interface DataPipelineRun {
+  readonly host: string;
+  readonly pipeline: string;
+  /** "host" or "device". */
+  readonly kind: string;
+  /** 0 for the longest run of the pipeline. */
+  readonly rank: number;
+  /** Number of runs of the pipeline. */
+  readonly runs: number;
+  readonly begin_ps: number;
+  readonly duration_ps: number;
+  /** From the begin of the first execution, which may precede the run, to the end of the last. */
+  readonly window_ps: readonly [number, number];
+  /** Id of an iterator; "" if none blocked. */
+  readonly bottleneck: string;
+  readonly iterators: readonly PipelineIterator[];
+  /** Number of those that are not listed because there are too many. */
+  readonly iterators_left_out: number;
+  readonly threads: readonly IteratorThread[];
+  readonly spans: IteratorSpans;
+  /** Number of executions before they are merged. */
+  readonly executions: number;
+  /** Units of the time axis to which executions are merged. */
+  readonly resolution: number;
+  /** Only the longest executions are listed. */
+  readonly truncated: boolean;
+  /** Sentences about damage. */
+  readonly problems: readonly string[];
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** The tf.data input pipelines of the chosen hosts. */
+export interface DataPipelines {
+  /** Whether a call took longer than 50 us. */
+  readonly input_bound: boolean;
+  /** That in sentences, or that there are none. */
+  readonly message: string;
+  /** One row per pipeline, host after host. */
+  readonly pipelines: TableData;
+  /** Number of the quickest ones that have no row. */
+  readonly pipelines_left_out: number;
+  /** Each once, of the slowest pipeline first. */
+  readonly advice: readonly PipelineAdvice[];
+  /** Sentences about damage. */
+  readonly problems: readonly string[];
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
 /** A device whose time is decomposed. */
 export interface DecomposedDevice {
   readonly name: string;
@@ -508,6 +559,12 @@ export interface GraphNode {
   readonly height: number;
 }
 
+/** A page of documentation. */
+export interface GuideLink {
+  readonly title: string;
+  readonly address: string;
+}
+
 /** The use of hosts and devices. */
 export interface HardwareUse {
   /** Of the peak of the matrix units, by hardware counters; null without them, as is `hbm_percent`, the share of the peak bandwidth. */
@@ -681,6 +738,27 @@ export interface InputVerdict {
   readonly level: string;
   /** The share of the step time that determined the class. */
   readonly percent: number;
+}
+
+/** Executions of iterators, an entry of each member per span; times are on the axis of the trace viewer. */
+export interface IteratorSpans {
+  /** Position among the iterators. */
+  readonly iterator: readonly number[];
+  /** Position among the threads. */
+  readonly thread: readonly number[];
+  readonly begin_ps: readonly number[];
+  readonly duration_ps: readonly number[];
+  /** Whether the consumer waited. */
+  readonly blocking: readonly boolean[];
+  /** Number of executions that are one span because they are short. */
+  readonly count: readonly number[];
+}
+
+/** A thread that iterators ran on; ids as in the trace viewer. */
+export interface IteratorThread {
+  readonly pid: number;
+  readonly tid: number;
+  readonly name: string;
 }
 
 /** GPU kernels. */
@@ -929,6 +1007,43 @@ export interface PerfCounters {
   readonly counters: TableData;
   /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
   readonly left_out: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** Suggestions for the bottlenecks of slow pipelines. */
+export interface PipelineAdvice {
+  /** Class of iterators with the same rule. */
+  readonly kind: string;
+  /** In order, code in backticks. */
+  readonly steps: readonly string[];
+  readonly links: readonly GuideLink[];
+  /** Rows of the table of pipelines, slowest first. */
+  readonly pipelines: readonly number[];
+}
+
+/** An iterator in a run of a pipeline. */
+export interface PipelineIterator {
+  /** Of 64 bits. */
+  readonly id: string;
+  /** Id of the iterator that consumes its elements; "" for the root. */
+  readonly parent: string;
+  /** Its kind. */
+  readonly name: string;
+  /** Kinds of the iterator and of all its consumers, the root first. */
+  readonly long_name: string;
+  /** Its name in the program's graph; "" for none. */
+  readonly dataset: string;
+  /** First execution. */
+  readonly begin_ps: number;
+  /** Sum over its executions. */
+  readonly duration_ps: number;
+  /** Without the iterators that it called; negative if several of them ran at once. */
+  readonly self_ps: number;
+  /** Number of executions. */
+  readonly calls: number;
+  /** 2 the bottleneck, 1 else on the critical path, 0 not on it. */
+  readonly role: 0 | 1 | 2;
+  /** As recorded with its first call in the run. */
+  readonly settings: Readonly<Record<string, number | boolean>>;
 }
 
 /** Upper left corner and size, in pixels. */
@@ -1433,6 +1548,8 @@ export interface Documents {
   readonly kernel_utilization: KernelUtilization;
   readonly smart_suggestion: RunFindings;
   readonly utilization_viewer: Utilization;
+  readonly tf_data_bottleneck_analysis: DataPipelines;
+  readonly tf_data_run: DataPipelineRun;
   readonly time_budget: TimeBudget;
   readonly communication: Communication;
   readonly source_view: Source;

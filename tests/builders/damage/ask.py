@@ -73,7 +73,8 @@ MODES: dict[str, list[dict[str, str]]] = {
     "input_pipeline_analyzer": [{}],
     "memory_profile": [{}],
     "megascale_stats": [{}, {"timeline": "true"}, {"perfetto": "true", "recv_done": "true"}],
-    "tf_data_bottleneck_analysis": [{}, {"part": "run", "resolution": "50"}],
+    "tf_data_bottleneck_analysis": [{}],
+    "tf_data_run": [{"resolution": "50"}],
     "events": [{}, {"by": "name,line,plane"}, {"order": "self", "stats": "true"}],
     "compare": [{}, {"base": RUN}],
 }

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tpu_profile_plugin.analysis.tf_data import BottleneckFacts, Settings, Stage
-from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.rules import advice_for
+from tpu_profile_plugin.tools.data.iterator_advice import advice_for
 
 
 def first_step(name: str, cpus: int | None = None, *, consumers: tuple[Stage, ...] = (), **more: Any) -> str:

@@ -20,6 +20,7 @@ from tpu_profile_plugin.compat.xprof import (
     pod_viewer,
     roofline_model,
     smart_suggestion,
+    tf_data_bottleneck_analysis,
     trace_viewer,
 )
 from tpu_profile_plugin.compat.xprof.capture import capture
@@ -76,6 +77,7 @@ FORMS: dict[str, Tool] = {
         trace_viewer.LEGACY,
         trace_viewer.TOOL,
         smart_suggestion.TOOL,
+        tf_data_bottleneck_analysis.TOOL,
         roofline_model.TOOL,
     )
 }
@@ -93,7 +95,7 @@ def form_of(tag: str) -> Tool | None:
     name = registry.canonical(tag) if found is None else found.id
     if found is None or name in FORMS:
         return FORMS.get(name)
-    if name not in ORDER and name != "tf_data_bottleneck_analysis":
+    if name not in ORDER:
         return None
     tool = found
 

@@ -1,16 +1,68 @@
 // Summary, advice and tables of pipelines and iterators. Pure.
+import { columnOf, numbersOf, textsOf } from "../../api/payload/fields";
+import type { DataPipelineRun as Run, DataPipelines, PipelineIterator } from "../../base/documents";
 import { columnsOf, makeTable } from "../../base/table/columns";
 import { formatCount, formatTime, plural } from "../../base/format";
 import type { TableData } from "../../base/table/table_data";
 import type { Tone } from "../../base/steps/steps";
 import type { Drawn } from "./graph/tree";
-import type { Analysis, Bottleneck, IteratorNode, Link, Pipeline, Role, Run } from "./types";
 
 const US = 1e6;
 
 /** Calls that take longer are slow. */
-const SLOW_PS = 50e6;
-const LIMIT = formatTime(SLOW_PS);
+const LIMIT = formatTime(50e6);
+const WHAT = "the table of pipelines";
+
+/** 2 bottleneck, 1 on the critical path, 0 neither. */
+export type Role = PipelineIterator["role"];
+
+/** A row of the table of pipelines. */
+export interface Pipeline {
+  row: number;
+  host: string;
+  /** Name of the host in requests. */
+  requestHost: string;
+  /** "Host:0". */
+  name: string;
+  kind: string;
+  runs: number;
+  slow: number;
+  meanPs: number;
+  maxPs: number;
+  /** Null for device pipelines, or if no iterator blocked. */
+  bottleneck: { name: string; selfPs: number } | null;
+}
+
+export interface Analysis {
+  found: DataPipelines;
+  /** In the server's order, by host. */
+  pipelines: readonly Pipeline[];
+}
+
+export function analysisOf(found: DataPipelines): Analysis {
+  const table = found.pipelines;
+  const [hosts, requests, names, kinds] = ["host", "request_host", "input_pipeline", "kind"].map((id) => textsOf(table, id, WHAT));
+  const [runs, slow, mean, max, self] = ["calls", "slow_calls", "mean_ps", "max_ps", "bottleneck_ps"].map((id) =>
+    numbersOf(table, id, WHAT),
+  );
+  const bottlenecks = columnOf(table, "bottleneck") ?? [];
+  const pipelines = (hosts ?? []).map((host, row): Pipeline => {
+    const bottleneck = bottlenecks[row];
+    return {
+      row,
+      host,
+      requestHost: requests?.[row] ?? "",
+      name: names?.[row] ?? "",
+      kind: kinds?.[row] ?? "",
+      runs: runs?.[row] ?? 0,
+      slow: slow?.[row] ?? 0,
+      meanPs: mean?.[row] ?? 0,
+      maxPs: max?.[row] ?? 0,
+      bottleneck: typeof bottleneck === "string" ? { name: bottleneck, selfPs: self?.[row] ?? 0 } : null,
+    };
+  });
+  return { found, pipelines };
+}
 
 export const ROLES: Readonly<Record<Role, { name: string; mark: string; help: string }>> = {
   2: { name: "bottleneck", mark: "▲ Bottleneck", help: "The iterator of the critical path with the largest self time: optimise it first." },
@@ -45,7 +97,7 @@ export function choosePipeline(analysis: Analysis, host: string | null, name: st
 }
 
 /** Relates the self time of the bottleneck to the duration of the call. */
-function describeSelfTime({ name, selfPs }: Bottleneck, { maxPs }: Pipeline): string {
+function describeSelfTime({ name, selfPs }: NonNullable<Pipeline["bottleneck"]>, { maxPs }: Pipeline): string {
   if (selfPs <= maxPs) return `${formatTime(selfPs)} of that is the self time of ${name}`;
   return `${name} ran for ${formatTime(selfPs)}, partly ahead of the call or on several threads`;
 }
@@ -62,7 +114,7 @@ export function headline(analysis: Analysis): { tone: Tone; title: string; sente
   }
   const where = `${worst.name} of ${worst.host}`;
   const calls = `${formatCount(worst.slow)} of ${plural(worst.runs, "call")} took longer than ${LIMIT}; ${formatTime(worst.meanPs)} on average.`;
-  if (!analysis.inputBound) {
+  if (!analysis.found.input_bound) {
     return {
       tone: "good",
       title: `No input pipeline is slow: the slowest call, of ${where}, takes ${formatTime(worst.maxPs)}`,
@@ -82,75 +134,8 @@ export function headline(analysis: Analysis): { tone: Tone; title: string; sente
   };
 }
 
-/** Slow host pipelines grouped by advice, slowest first. */
-export function advices({ pipelines }: Analysis): { steps: readonly string[]; links: readonly Link[]; pipelines: Pipeline[] }[] {
-  const groups = new Map<string, { steps: readonly string[]; links: readonly Link[]; pipelines: Pipeline[] }>();
-  for (const pipeline of [...pipelines].sort((a, b) => b.maxPs - a.maxPs)) {
-    if (pipeline.kind !== "host" || pipeline.maxPs <= SLOW_PS || !pipeline.bottleneck) continue;
-    const { steps, links } = pipeline.bottleneck;
-    const key = steps.join("\n");
-    const group = groups.get(key) ?? { steps, links, pipelines: [] };
-    group.pipelines.push(pipeline);
-    groups.set(key, group);
-  }
-  return [...groups.values()];
-}
-
 /** Picoseconds as microseconds. */
 const us = (ps: number): number => ps / US;
-
-function onOff(autotune: boolean | null): string | null {
-  return autotune === null ? null : autotune ? "on" : "off";
-}
-
-/** One row per pipeline. */
-export function pipelinesTable({ pipelines }: Analysis): TableData {
-  const { text, number } = columnsOf(pipelines);
-  return makeTable([
-    text("host", "Host", "Host that the pipeline runs on.", (one) => one.host),
-    text("input_pipeline", "Input pipeline", "Numbered per host in the order of the first call.", (one) => one.name),
-    text("kind", "Kind", "Host: produces elements in host memory. Device: transfers elements to a device.", (one) => one.kind),
-    number("min", "Min", "us", "Fastest call.\nSource: trace.", (one) => us(one.minPs)),
-    number("mean", "Avg", "us", "Mean over the calls.\nSource: trace.", (one) => us(one.meanPs)),
-    number("max", "Max", "us", "Slowest call.\nSource: trace.", (one) => us(one.maxPs)),
-    number("num_calls", "Calls", null, "Number of requested elements.\nSource: trace.", (one) => one.runs),
-    number("num_slow_calls", "Slow calls", null, `Calls that took longer than ${LIMIT}.\nSource: trace.`, (one) => one.slow),
-    text(
-      "bottleneck",
-      "Bottleneck",
-      "Iterator of the critical path with the largest self time in the slowest call; host pipelines only.",
-      (one) => one.bottleneck?.name ?? null,
-    ),
-    number("bottleneck_us", "Bottleneck's self time", "us", "Self time of the bottleneck in the slowest call.", (one) =>
-      one.bottleneck ? us(one.bottleneck.selfPs) : null,
-    ),
-    number(
-      "parallelism",
-      "Parallelism",
-      null,
-      "Elements, or inputs, that the bottleneck works on at once.\nSource: trace.",
-      (one) => one.bottleneck?.parallelism ?? null,
-    ),
-    text(
-      "autotune",
-      "Autotune",
-      "On: tf.data chooses the bottleneck's parallelism or buffer size; off: the program fixes it.\nSource: trace.",
-      (one) => onOff(one.bottleneck?.autotune ?? null),
-    ),
-    number("slow_share", "Slow calls (share)", "fraction", `Share of the calls that took longer than ${LIMIT}.`, (one) =>
-      one.runs ? one.slow / one.runs : null,
-    ),
-    text(
-      "long_name",
-      "Long name of the bottleneck",
-      "The iterator with all its consumers in the pipeline.",
-      (one) => one.bottleneck?.longName ?? null,
-    ),
-    text("suggestion", "Suggestion", "Recommendations for this kind of bottleneck.", (one) =>
-      one.bottleneck ? one.bottleneck.steps.join("\n").replaceAll("`", "") : null,
-    ),
-  ]);
-}
 
 const SETTINGS: readonly (readonly [id: string, label: string, text: (value: number | boolean) => string])[] = [
   ["parallelism", "Parallelism", (value) => formatCount(Number(value))],
@@ -166,7 +151,7 @@ const SETTINGS: readonly (readonly [id: string, label: string, text: (value: num
 ];
 
 /** The recorded settings of an iterator: name and value. */
-export function settingLines({ settings }: Pick<IteratorNode, "settings">): [string, string][] {
+export function settingLines({ settings }: Pick<PipelineIterator, "settings">): [string, string][] {
   return SETTINGS.flatMap(([id, label, text]) =>
     settings[id] === undefined ? [] : [[label, text(settings[id])] satisfies [string, string]],
   );
@@ -182,18 +167,18 @@ export function codeParts(step: string): { text: string; code: boolean }[] {
 
 /** One row per iterator of a run. */
 export function iteratorsTable(run: Run): TableData {
-  const { text, number } = columnsOf(run.nodes);
+  const { text, number } = columnsOf(run.iterators);
   return makeTable([
     text("name", "Iterator", "Last part of the long name.", (node) => node.name),
     text("role", "Role", "Bottleneck, critical path, or not waited for.", (node) => ROLES[node.role].name),
     number("start", "Start time", "us", "First execution, on the time axis of the trace viewer.\nSource: trace.", (node) =>
-      us(node.beginPs),
+      us(node.begin_ps),
     ),
     number("total", "Total duration", "us", "Sum of the wall times of all its executions in this run.\nSource: trace.", (node) =>
-      us(node.durationPs),
+      us(node.duration_ps),
     ),
     number("self", "Self duration", "us", "Total duration, excluding the time in which its inputs ran within it.\nSource: trace.", (node) =>
-      us(node.selfPs),
+      us(node.self_ps),
     ),
     number("calls", "Calls", null, "Executions in this run.\nSource: trace.", (node) => node.calls),
     text("settings", "Settings", "Recorded with its first call in this run.\nSource: trace.", (node) =>
@@ -201,24 +186,24 @@ export function iteratorsTable(run: Run): TableData {
         .map(([name, value]) => `${name}: ${value}`)
         .join("; "),
     ),
-    text("long_name", "Long name", "The iterator with all its consumers in the pipeline.", (node) => node.longName),
+    text("long_name", "Long name", "The iterator with all its consumers in the pipeline.", (node) => node.long_name),
     text("id", "Id", "Id of the iterator in the trace.", (node) => node.id),
     text("parent", "Parent id", "Id of the iterator that consumes its elements.", (node) => node.parent || null),
   ]);
 }
 
 /** Time since the begin of the run, such as "+12.5 us"; negative for executions ahead of it. */
-export function sinceBegin(ps: number, run: Pick<Run, "beginPs">): string {
-  const by = ps - run.beginPs;
+export function sinceBegin(ps: number, run: Pick<Run, "begin_ps">): string {
+  const by = ps - run.begin_ps;
   return by < 0 ? `−${formatTime(-by)}` : `+${formatTime(by)}`;
 }
 
 /** The properties of a node: name and value. */
 export function nodeLines(node: Drawn, run: Run): [string, string][] {
   return [
-    ["Start time", sinceBegin(node.beginPs, run)],
-    ["Total duration", formatTime(node.durationPs)],
-    ["Self duration", formatTime(node.selfPs)],
+    ["Start time", sinceBegin(node.begin_ps, run)],
+    ["Total duration", formatTime(node.duration_ps)],
+    ["Self duration", formatTime(node.self_ps)],
     ["Calls", formatCount(node.calls)],
   ];
 }

@@ -7,17 +7,19 @@ import { plural } from "../../base/format";
 import { Callouts } from "../../widgets/status/callouts";
 import { Panel } from "../../widgets/status/panel";
 import { useLoad } from "../../widgets/status/use_load";
-import { readAnalysis } from "./decode";
-import { choosePipeline } from "./model";
+import { documentOf } from "../../api/client";
+import type { DataPipelines } from "../../base/documents";
+import { useMemo } from "preact/hooks";
+import { analysisOf, choosePipeline } from "./model";
 import { RunView } from "./run_view";
 import { AllPipelines, Summary } from "./summary";
-import type { Analysis, Pipeline } from "./types";
+import type { Pipeline } from "./model";
 import "./page.css";
 
 function TfDataPage(props: PageProps) {
   const { run, tool, host, client } = props;
-  const params = { run, tag: tool.id, host: host ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readAnalysis(await client.json<unknown>("page", params, { signal })));
+  const params = { run, host: host ?? undefined };
+  const answer = useLoad(JSON.stringify(params), (signal) => documentOf(client, "tf_data_bottleneck_analysis", params, { signal }));
   if (answer.data === null)
     return (
       <Pending
@@ -26,7 +28,7 @@ function TfDataPage(props: PageProps) {
         what={`Analysing the input pipelines of ${plural(Math.max(1, tool.host_names.length), "host")}`}
       />
     );
-  return <Content page={props} analysis={answer.data} />;
+  return <Content page={props} found={answer.data} />;
 }
 
 /** Explains why there is no data. */
@@ -45,17 +47,18 @@ function Nothing({ message }: { message: string }) {
   );
 }
 
-function Content({ page, analysis }: { page: PageProps; analysis: Analysis }) {
+function Content({ page, found }: { page: PageProps; found: DataPipelines }) {
   const { run, host, state } = page;
+  const analysis = useMemo(() => analysisOf(found), [found]);
   const wanted = { host: useKey(state, "pipeline_host"), name: useKey(state, "pipeline") };
   const pipeline = choosePipeline(analysis, wanted.host, wanted.name);
-  const messages = analysis.problems.map((text) => ({ severity: "warning" as const, text }));
+  const messages = found.problems.map((text) => ({ severity: "warning" as const, text }));
   if (!pipeline)
     return (
       <div class="tool-page">
         <div class="tool-page-body">
           <Callouts messages={messages} />
-          <Nothing message={analysis.message} />
+          <Nothing message={found.message} />
         </div>
       </div>
     );

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { formatCount, formatTime, plural } from "../../base/format";
 import { Picker } from "../../widgets/overlay/picker";
 import { choosePipeline } from "./model";
-import type { Analysis, Pipeline } from "./types";
+import type { Analysis, Pipeline } from "./model";
 
 /** The rank in the address, else the slowest run. */
 export function chooseRank(text: string | null, runs: number): number {

@@ -1,5 +1,6 @@
 // One run of a pipeline: its graph with details of the selected iterator, and its executions over time.
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { documentOf } from "../../api/client";
 import type { PageProps } from "../../page/page";
 import { Pending } from "../../page/failure/pending";
 import { fileNameOf, storeAt, toolPatch } from "../../page/page_state";
@@ -9,7 +10,6 @@ import { Callouts } from "../../widgets/status/callouts";
 import { Card } from "../../widgets/content/card";
 import { FitTable } from "../../widgets/table/fit_table";
 import { useLoad } from "../../widgets/status/use_load";
-import { readRun } from "./decode";
 import { Graph } from "./graph/graph";
 import { IteratorDetails } from "./graph/iterator_details";
 import { Legend } from "./graph/legend";
@@ -19,7 +19,8 @@ import { ExecutionsChart } from "./executions/chart";
 import { wholeWindow } from "./executions/rows";
 import type { Window } from "./executions/rows";
 import { drawnNodes } from "./graph/tree";
-import type { Analysis, Pipeline, Run } from "./types";
+import type { DataPipelineRun as Run } from "../../base/documents";
+import type { Analysis, Pipeline } from "./model";
 
 const TRACE = "trace_viewer@";
 /** Query keys of this page. */
@@ -37,9 +38,9 @@ interface Props {
 export function RunView({ page, analysis, pipeline, onShow }: Props) {
   const { run, tool, host, client, state } = page;
   const rank = chooseRank(useKey(state, "rank"), pipeline.runs);
-  const onHost = tool.host_names.includes(pipeline.host) ? pipeline.host : host;
-  const params = { run, tag: tool.id, host: onHost ?? undefined, part: "run", pipeline: pipeline.name, rank };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readRun(await client.json<unknown>("page", params, { signal })));
+  const onHost = tool.host_names.includes(pipeline.requestHost) ? pipeline.requestHost : host;
+  const params = { run, host: onHost ?? undefined, pipeline: pipeline.name, rank };
+  const answer = useLoad(JSON.stringify(params), (signal) => documentOf(client, "tf_data_run", params, { signal }));
   // The previous run stays visible until the next one is loaded, so that stepping does not flicker.
   const last = useLast(answer.data, `${pipeline.host}\n${pipeline.name}`);
   // The pickers are always rendered at the same position, so that they keep the focus.
@@ -49,7 +50,7 @@ export function RunView({ page, analysis, pipeline, onShow }: Props) {
         analysis={analysis}
         pipeline={pipeline}
         rank={rank}
-        durationPs={last?.rank === rank ? last.durationPs : null}
+        durationPs={last?.rank === rank ? last.duration_ps : null}
         onShow={onShow}
         onRank={(next) => state.set({ rank: next === 0 ? null : String(next), iterator: null, range: null }, "replace")}
       />
@@ -90,7 +91,7 @@ function Shown({ page, pipeline, data, traceHost }: ShownProps) {
   const iterator = useKey(state, "iterator");
   const range = useKey(state, "range");
   const zoom = useMemo(() => readRange(range, wholeWindow(data)), [range, data]);
-  const drawn = useMemo(() => drawnNodes(data.nodes, opened), [data, opened]);
+  const drawn = useMemo(() => drawnNodes(data.iterators, opened), [data, opened]);
   const selected = iterator === null ? -1 : drawn.findIndex(({ id }) => id === iterator);
   const store = useMemo(() => storeAt(state, "t2"), [state]);
   const table = useMemo(() => iteratorsTable(data), [data]);
@@ -109,7 +110,7 @@ function Shown({ page, pipeline, data, traceHost }: ShownProps) {
   };
   const grouped = drawn.reduce((all, node) => all + node.grouped, 0);
   const label =
-    `Graph of ${pipeline.name} of ${pipeline.host}, run ${data.rank}: ${plural(data.nodes.length, "iterator")}. ` +
+    `Graph of ${pipeline.name} of ${pipeline.host}, run ${data.rank}: ${plural(data.iterators.length, "iterator")}. ` +
     "Arrow keys move between iterators, B selects the bottleneck.";
   return (
     <>
@@ -172,7 +173,7 @@ function Shown({ page, pipeline, data, traceHost }: ShownProps) {
         }
       >
         <p class="dim number">
-          Run {formatCount(data.rank)} took {formatTime(data.durationPs)}; {plural(data.executions, "execution")} on{" "}
+          Run {formatCount(data.rank)} took {formatTime(data.duration_ps)}; {plural(data.executions, "execution")} on{" "}
           {plural(data.threads.length, "thread")}.{data.truncated ? " Only the longest executions are shown." : ""}
         </p>
         <ExecutionsChart

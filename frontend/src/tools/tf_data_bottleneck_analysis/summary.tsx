@@ -6,11 +6,16 @@ import { formatTime } from "../../base/format";
 import { Card } from "../../widgets/content/card";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { FitTable } from "../../widgets/table/fit_table";
-import { advices, codeParts, headline, pipelinesTable, slowest } from "./model";
-import type { Analysis, Link, Pipeline } from "./types";
+import { hiding } from "../../base/table/transform";
+import type { PipelineAdvice } from "../../base/documents";
+import { codeParts, headline, slowest } from "./model";
+import type { Analysis, Pipeline } from "./model";
 
 /** Number of pipelines listed per advice; the table has them all. */
 const MAX_NAMED = 6;
+
+/** Columns of use to other programs. */
+const HIDDEN = ["settings", "dataset", "request_host"];
 
 interface Props {
   analysis: Analysis;
@@ -19,20 +24,23 @@ interface Props {
 
 export function Summary({ analysis, onShow }: Props) {
   const { tone, title, sentences } = headline(analysis);
-  const suggestions = advices(analysis);
+  const suggestions = analysis.found.advice;
   const worst = slowest(analysis);
   return (
     <SummaryBox tone={tone} title={title}>
       <p>{sentences.join(" ")}</p>
-      {suggestions.map(({ steps, links, pipelines }) => (
-        <div key={steps.join()} class="tfd-advice">
-          {suggestions.length > 1 || pipelines.length > 1 || pipelines[0] !== worst ? (
-            <Named pipelines={pipelines} onShow={onShow} />
-          ) : null}
-          <Advice steps={steps} links={links} />
-        </div>
-      ))}
-      {analysis.message && !analysis.inputBound ? <p class="dim">{analysis.message}</p> : null}
+      {suggestions.map((advice) => {
+        const pipelines = advice.pipelines.flatMap((row) => analysis.pipelines[row] ?? []);
+        return (
+          <div key={advice.steps.join()} class="tfd-advice">
+            {suggestions.length > 1 || pipelines.length > 1 || pipelines[0] !== worst ? (
+              <Named pipelines={pipelines} onShow={onShow} />
+            ) : null}
+            <Advice advice={advice} />
+          </div>
+        );
+      })}
+      {analysis.found.message && !analysis.found.input_bound ? <p class="dim">{analysis.found.message}</p> : null}
     </SummaryBox>
   );
 }
@@ -62,14 +70,14 @@ function Step({ text }: { text: string }) {
   return <>{codeParts(text).map((part, i) => (part.code ? <code key={i}>{part.text}</code> : part.text))}</>;
 }
 
-function Advice({ steps, links }: { steps: readonly string[]; links: readonly Link[] }) {
+function Advice({ advice: { steps, links } }: { advice: PipelineAdvice }) {
   return (
     <>
       {steps.length > 1 ? (
         <ol>
           {steps.map((step) => (
             <li key={step}>
-              <Step text={step.replace(/^\d+\.\s*/, "")} />
+              <Step text={step} />
             </li>
           ))}
         </ol>
@@ -83,9 +91,9 @@ function Advice({ steps, links }: { steps: readonly string[]; links: readonly Li
       {links.length ? (
         <p class="tfd-links">
           <span class="dim">Guides: </span>
-          {links.map(({ title, href }, i) => [
+          {links.map(({ title, address }, i) => [
             i ? ", " : "",
-            <a key={href} href={href} target="_blank" rel="noreferrer noopener">
+            <a key={address} href={address} target="_blank" rel="noreferrer noopener">
               {title}
             </a>,
           ])}
@@ -102,8 +110,7 @@ interface AllProps extends Props {
 }
 
 export function AllPipelines({ analysis, chosen, file, state, onShow }: AllProps) {
-  const table = useMemo(() => pipelinesTable(analysis), [analysis]);
-  const store = useMemo(() => storeAt(state, "t1"), [state]);
+  const store = useMemo(() => hiding(storeAt(state, "t1"), HIDDEN), [state]);
   const open = (row: number): void => {
     const pipeline = analysis.pipelines[row];
     if (pipeline && pipeline !== chosen) onShow(pipeline);
@@ -113,7 +120,7 @@ export function AllPipelines({ analysis, chosen, file, state, onShow }: AllProps
       title="Summary of all input pipelines"
       help={"One row per pipeline of each host.\nDouble click or Enter shows its graph below.\nSource: trace."}
     >
-      <FitTable most={300} data={table} title="" fileName={`${file}_pipelines`} store={store} onOpen={open} />
+      <FitTable most={300} data={analysis.found.pipelines} title="" fileName={`${file}_pipelines`} store={store} onOpen={open} />
     </Card>
   );
 }

@@ -14,7 +14,7 @@ import { AXIS_PX, Axis, Bars, Names, levelsOf, rowTop } from "./chart_parts";
 import { ROW_PX, executionRows, wholeWindow } from "./rows";
 import type { ExecutionRow, Window } from "./rows";
 import type { Drawn } from "../graph/tree";
-import type { Run } from "../types";
+import type { DataPipelineRun as Run } from "../../../base/documents";
 
 /** Approximate height of the tooltip. */
 const TIP_PX = 150;
@@ -74,9 +74,9 @@ export function ExecutionsChart(props: Props) {
             <g clip-path="url(#tfd-executions-clip)">
               <rect
                 class="tfd-run"
-                x={left(run.beginPs)}
+                x={left(run.begin_ps)}
                 y={AXIS_PX}
-                width={Math.max(1, left(run.beginPs + run.durationPs) - left(run.beginPs))}
+                width={Math.max(1, left(run.begin_ps + run.duration_ps) - left(run.begin_ps))}
                 height={height - AXIS_PX}
               />
               <Axis scale={scale} run={run} gutter={gutter} height={height} />
@@ -96,7 +96,7 @@ export function ExecutionsChart(props: Props) {
         {tip && point && !held ? (
           <TipBox
             tip={tip}
-            x={Math.max(gutter, left(run.spans.beginPs[point.span] ?? 0))}
+            x={Math.max(gutter, left(run.spans.begin_ps[point.span] ?? 0))}
             y={tipTop(point.row, rows.length)}
             width={width}
             height={height}
@@ -126,7 +126,7 @@ function tipTop(row: number, rows: number): number {
 }
 
 function rowsOf(run: Run, drawn: readonly Drawn[]): ExecutionRow[] {
-  const owner = new Array<number>(run.nodes.length).fill(-1);
+  const owner = new Array<number>(run.iterators.length).fill(-1);
   drawn.forEach(({ nodes }, row) => {
     for (const node of nodes) owner[node] = row;
   });
@@ -136,19 +136,19 @@ function rowsOf(run: Run, drawn: readonly Drawn[]): ExecutionRow[] {
 function tipOf(run: Run, drawn: readonly Drawn[], { row, span }: Point): Tip | null {
   const { spans } = run;
   const node = drawn[row];
-  const from = spans.beginPs[span];
+  const from = spans.begin_ps[span];
   if (!node || from === undefined) return null;
   const count = spans.count[span] ?? 1;
   const thread = run.threads[spans.thread[span] ?? -1];
   const lines: [string, string][] = [
     ...(count > 1 ? [["Executions", `${formatCount(count)}, merged`] as [string, string]] : []),
     ["Start", sinceBegin(from, run)],
-    ["Duration", formatTime(spans.durationPs[span])],
+    ["Duration", formatTime(spans.duration_ps[span])],
     ["Consumer waited", spans.blocking[span] ? "yes" : "no"],
     ["Thread", thread ? thread.name || `thread ${thread.tid}` : "-"],
   ];
   return {
-    title: run.nodes[spans.node[span] ?? -1]?.name ?? node.name,
+    title: run.iterators[spans.iterator[span] ?? -1]?.name ?? node.name,
     lines: lines.map(([name, text]) => ({ name, text, colour: null })),
   };
 }

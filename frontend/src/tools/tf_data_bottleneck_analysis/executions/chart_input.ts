@@ -5,7 +5,7 @@ import { TimeScale } from "../../../base/time_scale";
 import { AXIS_PX } from "./chart_parts";
 import { ROW_PX, spanAt } from "./rows";
 import type { ExecutionRow, Window } from "./rows";
-import type { Run } from "../types";
+import type { DataPipelineRun as Run } from "../../../base/documents";
 
 export const DRAG_PX = 5;
 const STEP = 1.5;
@@ -71,7 +71,7 @@ function under(event: MouseEvent, { run, rows, scale, gutter, box }: Options): P
 
 /** A window around one execution. */
 function around({ spans }: Run, span: number): Window {
-  const [from, long] = [spans.beginPs[span] ?? 0, spans.durationPs[span] ?? 0];
+  const [from, long] = [spans.begin_ps[span] ?? 0, spans.duration_ps[span] ?? 0];
   return [Math.max(0, from - long * 0.1 - MIN_PS), from + long * 1.1 + MIN_PS];
 }
 
@@ -141,7 +141,7 @@ function keyActions(
   set: (scale: TimeScale) => void,
 ): Readonly<Record<string, () => void>> {
   const { run, rows, scale, selected, onSelect, onZoom, onOpenTrace } = options;
-  const middle = point ? scale.toPx(run.spans.beginPs[point.span] ?? 0) : scale.width / 2;
+  const middle = point ? scale.toPx(run.spans.begin_ps[point.span] ?? 0) : scale.width / 2;
   const row = Math.max(0, selected);
   /** Moves to the next or previous execution of a row. */
   const along = (by: number): void => {
@@ -150,7 +150,7 @@ function keyActions(
     const span = spans[Math.max(0, Math.min(spans.length - 1, spanIndex))];
     if (span === undefined) return;
     setPoint({ row, span });
-    const from = run.spans.beginPs[span] ?? 0;
+    const from = run.spans.begin_ps[span] ?? 0;
     if (from < scale.begin || from > scale.end) set(scale.pan(scale.toPx(from) - scale.width / 2));
   };
   const closer = (): void => set(scale.zoom(1 / STEP, middle));

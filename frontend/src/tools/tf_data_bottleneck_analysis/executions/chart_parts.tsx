@@ -7,7 +7,7 @@ import type { Viewport } from "../../../widgets/graph/viewport";
 import { ROW_PX, barsPath } from "./rows";
 import type { ExecutionRow } from "./rows";
 import type { Drawn } from "../graph/tree";
-import type { Run } from "../types";
+import type { DataPipelineRun as Run } from "../../../base/documents";
 
 export const AXIS_PX = 24;
 const TICK_PX = 100;
@@ -58,7 +58,7 @@ export function Names({ drawn, levels, selected, viewport, gutter, width }: Name
 }
 
 export function Axis({ scale, run, gutter, height }: { scale: TimeScale; run: Run; gutter: number; height: number }) {
-  const { times, labels } = ticks(scale, run.beginPs, TICK_PX);
+  const { times, labels } = ticks(scale, run.begin_ps, TICK_PX);
   return (
     <g class="tfd-axes">
       {times.map((at, i) => {
@@ -92,8 +92,8 @@ export function Bars({ rows, run, drawn, scale, viewport, gutter }: BarsProps) {
     <g transform={`translate(${gutter} 0)`}>
       {rows.map((row, i) =>
         rowInView(i, viewport)
-          ? [0, 1].map((blocking) => {
-              const path = barsPath(row, run.spans, scale, rowTop(i), (span) => (run.spans.blocking[span] ?? 0) === blocking);
+          ? [false, true].map((blocking) => {
+              const path = barsPath(row, run.spans, scale, rowTop(i), (span) => run.spans.blocking[span] === blocking);
               return path ? <path key={`${i} ${blocking}`} class={blocking ? BARS[drawn[i]?.role ?? 1] : BARS[0]} d={path} /> : null;
             })
           : null,

@@ -1,6 +1,6 @@
 // Rows of the executions chart: the executions of each iterator, overlapping ones on separate lanes. Pure.
 import type { TimeScale } from "../../../base/time_scale";
-import type { Spans } from "../types";
+import type { IteratorSpans as Spans } from "../../../base/documents";
 
 export const ROW_PX = 18;
 const MAX_LANES = 4;
@@ -18,31 +18,31 @@ export interface ExecutionRow {
 /** One row per drawn node; `owner` is the row of every node of the run. */
 export function executionRows(spans: Spans, owner: readonly number[], rows: number): ExecutionRow[] {
   const packed: ExecutionRow[] = Array.from({ length: rows }, () => ({ spans: [], lanes: [], laneCount: 1 }));
-  const order = spans.beginPs.map((_, i) => i).sort((a, b) => (spans.beginPs[a] ?? 0) - (spans.beginPs[b] ?? 0));
-  for (const i of order) packed[owner[spans.node[i] ?? -1] ?? -1]?.spans.push(i);
+  const order = spans.begin_ps.map((_, i) => i).sort((a, b) => (spans.begin_ps[a] ?? 0) - (spans.begin_ps[b] ?? 0));
+  for (const i of order) packed[owner[spans.iterator[i] ?? -1] ?? -1]?.spans.push(i);
   for (const row of packed) pack(row, spans);
   return packed;
 }
 
 /** The first free lane; if none is free, the one that becomes free first. */
-function pack(row: ExecutionRow, { beginPs, durationPs }: Spans): void {
+function pack(row: ExecutionRow, { begin_ps, duration_ps }: Spans): void {
   const free: number[] = [];
   for (const i of row.spans) {
-    const begin = beginPs[i] ?? 0;
+    const begin = begin_ps[i] ?? 0;
     let lane = free.findIndex((end) => end <= begin);
     if (lane < 0) lane = free.length < MAX_LANES ? free.length : free.indexOf(Math.min(...free));
-    free[lane] = Math.max(free[lane] ?? 0, begin + (durationPs[i] ?? 0));
+    free[lane] = Math.max(free[lane] ?? 0, begin + (duration_ps[i] ?? 0));
     row.lanes.push(lane);
   }
   row.laneCount = Math.max(1, free.length);
 }
 
 /** Begin and end of the run, including executions ahead of it. */
-export function extent(run: { beginPs: number; durationPs: number; spans: Spans }): { begin: number; end: number } {
-  let [begin, end] = [run.beginPs, run.beginPs + Math.max(1, run.durationPs)];
-  run.spans.beginPs.forEach((at, i) => {
+export function extent(run: { begin_ps: number; duration_ps: number; spans: Spans }): { begin: number; end: number } {
+  let [begin, end] = [run.begin_ps, run.begin_ps + Math.max(1, run.duration_ps)];
+  run.spans.begin_ps.forEach((at, i) => {
     begin = Math.min(begin, at);
-    end = Math.max(end, at + (run.spans.durationPs[i] ?? 0));
+    end = Math.max(end, at + (run.spans.duration_ps[i] ?? 0));
   });
   return { begin, end };
 }
@@ -64,7 +64,7 @@ export function wholeWindow(run: Parameters<typeof extent>[0]): Window {
 /** SVG path data of a row's visible bars that match `blocking`; `top` is the upper edge of the row. */
 export function barsPath(
   row: ExecutionRow,
-  { beginPs, durationPs }: Spans,
+  { begin_ps, duration_ps }: Spans,
   scale: TimeScale,
   top: number,
   wanted: (span: number) => boolean = () => true,
@@ -75,8 +75,8 @@ export function barsPath(
   row.spans.forEach((i, n) => {
     if (!wanted(i)) return;
     const lane = row.lanes[n] ?? 0;
-    const left = scale.toPx(beginPs[i] ?? 0);
-    const end = scale.toPx((beginPs[i] ?? 0) + (durationPs[i] ?? 0));
+    const left = scale.toPx(begin_ps[i] ?? 0);
+    const end = scale.toPx((begin_ps[i] ?? 0) + (duration_ps[i] ?? 0));
     const right = Math.max(left + MIN_PX, end);
     // Skip bars that are covered by those drawn before.
     if (right < 0 || left > scale.width || end <= (ends[lane] ?? 0)) return;
@@ -88,13 +88,13 @@ export function barsPath(
 }
 
 /** The execution under a point of a row, -1 for none; `slack` is the hit tolerance. */
-export function spanAt(row: ExecutionRow, { beginPs, durationPs }: Spans, time: number, lane: number | null, slack: number): number {
+export function spanAt(row: ExecutionRow, { begin_ps, duration_ps }: Spans, time: number, lane: number | null, slack: number): number {
   let best = -1;
   let distance = slack;
   row.spans.forEach((i, n) => {
     if (lane !== null && row.lanes[n] !== lane) return;
-    const begin = beginPs[i] ?? 0;
-    const away = Math.max(begin - time, time - begin - (durationPs[i] ?? 0), 0);
+    const begin = begin_ps[i] ?? 0;
+    const away = Math.max(begin - time, time - begin - (duration_ps[i] ?? 0), 0);
     if (away <= distance) [best, distance] = [i, away];
   });
   return best;

@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { GraphView } from "../../../widgets/graph/graph_view";
 import type { Shown } from "../../../widgets/graph/graph_view";
-import type { Run } from "../types";
+import type { DataPipelineRun as Run } from "../../../base/documents";
 import { VisibleGraph, nodeId } from "./graph_parts";
 import { NODE_HEIGHT, NODE_WIDTH, layOut } from "./layout";
 import { neighbour } from "./key_navigation";

@@ -7,7 +7,7 @@ import { ROLES, nodeLines, describeNode } from "../model";
 import { within } from "../../../widgets/graph/viewport";
 import type { Viewport } from "../../../widgets/graph/viewport";
 import type { Drawn } from "./tree";
-import type { Run } from "../types";
+import type { DataPipelineRun as Run } from "../../../base/documents";
 
 const CHARS = 25;
 
@@ -25,7 +25,7 @@ interface VisibleGraphProps {
 }
 
 export function VisibleGraph({ run, drawn, layout, selected, viewport, plain, onChoose }: VisibleGraphProps) {
-  const most = drawn.reduce((all, { selfPs, grouped }) => (grouped ? all : Math.max(all, selfPs)), 1);
+  const most = drawn.reduce((all, { self_ps, grouped }) => (grouped ? all : Math.max(all, self_ps)), 1);
   return (
     <>
       <defs>
@@ -108,7 +108,7 @@ function Node({ at, node, run, x, y, level, most, selected, plain, onChoose }: N
       role="treeitem"
       aria-level={level}
       aria-selected={selected}
-      data-tip={node.grouped ? `${node.name} are not shown.\nClick to show all.` : node.longName}
+      data-tip={node.grouped ? `${node.name} are not shown.\nClick to show all.` : node.long_name}
       onClick={() => onChoose(at)}
     >
       <text class="tfd-spoken">{node.grouped ? `${describeNode(node, run)} Press Enter to show them.` : describeNode(node, run)}</text>
@@ -123,7 +123,7 @@ function NodeTexts({ node, run, most }: Pick<NodeProps, "node" | "run" | "most">
   return (
     // Screen readers have the sentence above.
     <g aria-hidden="true">
-      <rect class="tfd-self" x="10" y="72" width={Math.max(0, (NODE_WIDTH - 20) * Math.min(1, node.selfPs / most))} height="16" />
+      <rect class="tfd-self" x="10" y="72" width={Math.max(0, (NODE_WIDTH - 20) * Math.min(1, node.self_ps / most))} height="16" />
       <text class="tfd-name" x="10" y="19">
         {cutMiddle(node.name, CHARS)}
       </text>

@@ -3,7 +3,7 @@ import { formatCount, formatExact, formatPercent, formatTime } from "../../../ba
 import { CopyButton } from "../../../widgets/content/copy_button";
 import { ROLES, nameParts, settingLines, sinceBegin } from "../model";
 import type { Drawn } from "./tree";
-import type { Run } from "../types";
+import type { DataPipelineRun as Run } from "../../../base/documents";
 
 /** Number of parts of a long name that are listed. */
 const MAX_PARTS = 12;
@@ -18,11 +18,11 @@ interface Props {
 export function IteratorDetails({ run, node, chosen }: Props) {
   if (!node) return null;
   const { name, help } = ROLES[node.role];
-  const first = run.nodes[node.nodes[0] ?? -1];
+  const first = run.iterators[node.nodes[0] ?? -1];
   const dataset = first?.dataset ?? "";
   // Executions ahead of the run, or on several threads at once, are not a share of the run.
-  const part = run.durationPs > 0 && node.selfPs >= 0 && node.selfPs <= run.durationPs;
-  const share = part ? ` (${formatPercent((100 * node.selfPs) / run.durationPs)} of the run)` : "";
+  const part = run.duration_ps > 0 && node.self_ps >= 0 && node.self_ps <= run.duration_ps;
+  const share = part ? ` (${formatPercent((100 * node.self_ps) / run.duration_ps)} of the run)` : "";
   return (
     <aside class="tfd-details" aria-label="Selected iterator">
       <h3>{node.name}</h3>
@@ -34,16 +34,16 @@ export function IteratorDetails({ run, node, chosen }: Props) {
         <dd>{name}</dd>
         {dataset ? [<dt key="d">Dataset</dt>, <dd key="dv">{dataset}</dd>] : null}
         <dt>Start time</dt>
-        <dd class="number" data-tip={formatExact(node.beginPs, "ps")}>
-          {formatTime(node.beginPs)} ({sinceBegin(node.beginPs, run)} in the run)
+        <dd class="number" data-tip={formatExact(node.begin_ps, "ps")}>
+          {formatTime(node.begin_ps)} ({sinceBegin(node.begin_ps, run)} in the run)
         </dd>
         <dt>Total duration</dt>
-        <dd class="number" data-tip={formatExact(node.durationPs, "ps")}>
-          {formatTime(node.durationPs)}
+        <dd class="number" data-tip={formatExact(node.duration_ps, "ps")}>
+          {formatTime(node.duration_ps)}
         </dd>
         <dt>Self duration</dt>
-        <dd class="number" data-tip={formatExact(node.selfPs, "ps")}>
-          {formatTime(node.selfPs)}
+        <dd class="number" data-tip={formatExact(node.self_ps, "ps")}>
+          {formatTime(node.self_ps)}
           {share}
         </dd>
         <dt>Calls</dt>
@@ -65,7 +65,7 @@ export function IteratorDetails({ run, node, chosen }: Props) {
               </dd>,
             ]}
       </dl>
-      <LongName name={node.longName} />
+      <LongName name={node.long_name} />
     </aside>
   );
 }

@@ -1,7 +1,8 @@
 // The nodes to draw: similar siblings beyond the first few are grouped until expanded. Pure.
 import { plural } from "../../../base/format";
 import { treeOf } from "./layout";
-import type { IteratorNode, Role } from "../types";
+import type { PipelineIterator } from "../../../base/documents";
+import type { Role } from "../model";
 
 /** Number of similar siblings that are always drawn. */
 const SHOWN_ALIKE = 4;
@@ -10,10 +11,10 @@ export interface Drawn {
   id: string;
   parent: string;
   name: string;
-  longName: string;
-  beginPs: number;
-  durationPs: number;
-  selfPs: number;
+  long_name: string;
+  begin_ps: number;
+  duration_ps: number;
+  self_ps: number;
   calls: number;
   role: Role;
   /** Nodes of the run that it represents: one iterator, or siblings and their descendants. */
@@ -22,8 +23,8 @@ export interface Drawn {
   grouped: number;
 }
 
-function single(nodes: readonly IteratorNode[], at: number): Drawn {
-  const node = nodes[at] as IteratorNode;
+function single(nodes: readonly PipelineIterator[], at: number): Drawn {
+  const node = nodes[at] as PipelineIterator;
   return { ...node, nodes: [at], grouped: 0 };
 }
 
@@ -35,21 +36,21 @@ function below(children: readonly (readonly number[])[], from: number): number[]
 }
 
 function siblingGroup(
-  nodes: readonly IteratorNode[],
+  nodes: readonly PipelineIterator[],
   children: readonly (readonly number[])[],
   alike: readonly number[],
   id: string,
 ): Drawn {
-  const first = nodes[alike[0] ?? 0] as IteratorNode;
-  const sum = (of: (node: IteratorNode) => number): number => alike.reduce((all, i) => all + of(nodes[i] as IteratorNode), 0);
+  const first = nodes[alike[0] ?? 0] as PipelineIterator;
+  const sum = (of: (node: PipelineIterator) => number): number => alike.reduce((all, i) => all + of(nodes[i] as PipelineIterator), 0);
   return {
     id,
     parent: first.parent,
     name: `${plural(alike.length, `more ${first.name}`, `more ${first.name}`)}`,
-    longName: first.longName,
-    beginPs: alike.reduce((least, i) => Math.min(least, nodes[i]?.beginPs ?? least), Infinity),
-    durationPs: sum((node) => node.durationPs),
-    selfPs: sum((node) => node.selfPs),
+    long_name: first.long_name,
+    begin_ps: alike.reduce((least, i) => Math.min(least, nodes[i]?.begin_ps ?? least), Infinity),
+    duration_ps: sum((node) => node.duration_ps),
+    self_ps: sum((node) => node.self_ps),
     calls: sum((node) => node.calls),
     role: alike.reduce<Role>((most, i) => Math.max(most, nodes[i]?.role ?? 0) as Role, 0),
     nodes: alike.flatMap((i) => below(children, i)),
@@ -58,15 +59,15 @@ function siblingGroup(
 }
 
 /** Parents before children; among siblings the bottleneck and the critical path first. `opened`: ids of expanded groups. */
-export function drawnNodes(nodes: readonly IteratorNode[], opened: ReadonlySet<string>): Drawn[] {
+export function drawnNodes(nodes: readonly PipelineIterator[], opened: ReadonlySet<string>): Drawn[] {
   const { children, roots } = treeOf(nodes);
   const leading = (a: number, b: number): number =>
-    (nodes[b]?.role ?? 0) - (nodes[a]?.role ?? 0) || (nodes[b]?.selfPs ?? 0) - (nodes[a]?.selfPs ?? 0);
+    (nodes[b]?.role ?? 0) - (nodes[a]?.role ?? 0) || (nodes[b]?.self_ps ?? 0) - (nodes[a]?.self_ps ?? 0);
   const drawn: Drawn[] = [];
   const waiting: (number | Drawn)[] = [];
   const add = (siblings: readonly number[]): void => {
     const alike = new Map<string, number[]>();
-    for (const i of siblings) alike.set(nodes[i]?.longName ?? "", [...(alike.get(nodes[i]?.longName ?? "") ?? []), i]);
+    for (const i of siblings) alike.set(nodes[i]?.long_name ?? "", [...(alike.get(nodes[i]?.long_name ?? "") ?? []), i]);
     const next: (number | Drawn)[] = [];
     for (const [name, group] of alike) {
       const id = `more ${nodes[group[0] ?? 0]?.parent ?? ""} ${name}`;

@@ -1,15 +1,63 @@
-"""Rules: which advice fits a bottleneck of a tf.data pipeline, given its kind and its recorded settings."""
+"""Advice for slow tf.data iterators: by kind and recorded settings, suggestions with the code to write."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.tf_data import BottleneckFacts, Stage
-from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.advice import AUTO, Advice, Guide, Step
-from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.sources import SOURCE_RULES
+
+_GUIDE = "https://www.tensorflow.org/guide/data_performance"
+_API = "https://www.tensorflow.org/api_docs/python/tf/data"
+AUTO = "num_parallel_calls=tf.data.AUTOTUNE"
+
+Link = tuple[str, str]
 
 _VERSION = re.compile(r"V\d+\Z")
+
+
+class Guide:
+    """Documentation: titles and addresses."""
+
+    ANALYSIS = ("Analyze tf.data performance", "https://www.tensorflow.org/guide/data_performance_analysis")
+    EXTRACTION = ("Parallelizing data extraction", _GUIDE + "#parallelizing_data_extraction")
+    TRANSFORMATION = ("Parallelizing data transformation", _GUIDE + "#parallelizing_data_transformation")
+    CACHING = ("Caching", _GUIDE + "#caching")
+    PREFETCHING = ("Prefetching", _GUIDE + "#prefetching")
+    VECTORIZING = ("Vectorizing mapping", _GUIDE + "#vectorizing_mapping")
+    SERVICE = ("tf.data service", _API + "/experimental/service")
+    TFRECORD = ("TFRecordDataset", _API + "/TFRecordDataset")
+    INTERLEAVE = ("Dataset.interleave", _API + "/Dataset#interleave")
+    SHUFFLE = ("Dataset.shuffle", _API + "/Dataset#shuffle")
+    BATCH = ("Dataset.batch", _API + "/Dataset#batch")
+    BUCKETS = ("Dataset.bucket_by_sequence_length", _API + "/Dataset#bucket_by_sequence_length")
+    REBATCH = ("Dataset.rebatch", _API + "/Dataset#rebatch")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One suggestion as text, code in backticks, with links (title, address) to documentation."""
+
+    text: str
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Suggestions in order; `kind` is a stable identifier of the class of iterators."""
+
+    kind: str
+    steps: tuple[Step, ...]
+
+    def text(self) -> str:
+        """One step per line, code in backticks."""
+        return "\n".join(step.text for step in self.steps)
+
+
+Rule = Callable[[BottleneckFacts], Advice]
+
+
 _PARALLEL_READS = (Guide.EXTRACTION, Guide.INTERLEAVE)
 
 OTHER = Advice(
@@ -43,11 +91,11 @@ def base_name(name: str) -> str:
 def advice_for(facts: BottleneckFacts) -> Advice:
     """The advice for a bottleneck."""
     name = base_name(facts.own.name)
-    rule = _RULES.get(name) or SOURCE_RULES.get(name)
+    rule = _RULES.get(name)
     if rule is None and "Cache" in name:
         rule = _cache
     if name == "FlatMap" and "Generator" in facts.own.inputs:
-        rule = SOURCE_RULES["Generator"]
+        rule = _generator
     if rule is None:
         return OTHER
     advice = rule(facts)
@@ -117,7 +165,7 @@ def _flat_map(facts: BottleneckFacts) -> Advice:
     return Advice("parallel_version", (Step(text, _PARALLEL_READS), *_caching(facts), _RESOURCES))
 
 
-def _parallel(code: str) -> Callable[[BottleneckFacts], Advice]:
+def _parallel(code: str) -> Rule:
     """The rule for a transformation that can work on several elements at once; `code` sets its parallelism."""
 
     def rule(facts: BottleneckFacts) -> Advice:
@@ -312,9 +360,117 @@ def _cache(_: BottleneckFacts) -> Advice:
     return Advice("cache", (Step(text, (Guide.CACHING,)),))
 
 
+# Iterators at the start of a pipeline: files, tensors, generators, other machines.
+
+_NEAR = Step("Keep the data near the machine that reads it: in the same region, or on a local disk.")
+_OPENERS = {
+    "TFRecord": "tf.data.TFRecordDataset",
+    "TextLine": "tf.data.TextLineDataset",
+    "FixedLengthRecord": "lambda f: tf.data.FixedLengthRecordDataset(f, record_bytes)",
+    "CSV": "lambda f: tf.data.experimental.CsvDataset(f, record_defaults)",
+}
+"""Dataset that opens files, by format; an op of the program reads formats without an entry."""
+_BLOCKS = ("TFRecord", "TextLine", "FixedLengthRecord")
+"""Formats whose dataset takes the size of a read in bytes."""
+
+
+def _files(kind: str) -> Rule:
+    """The rule for a source that reads files of a format."""
+
+    def rule(facts: BottleneckFacts) -> Advice:
+        steps = [_several_files(kind, facts)]
+        if kind in _BLOCKS:
+            opener = _OPENERS[kind].removeprefix("lambda f: ").split("(")[0]
+            size = ", record_bytes" if kind == "FixedLengthRecord" else ""
+            text = f"Read larger blocks, of 16 MiB for example: `{opener}(files{size}, buffer_size=16 << 20)`."
+            steps.append(Step(text, (Guide.TFRECORD,) if kind == "TFRecord" else ()))
+        return Advice("slow_source", (*steps, _NEAR))
+
+    return rule
+
+
+def _several_files(kind: str, facts: BottleneckFacts) -> Step:
+    """The code to read several files at once, or the number of files already read at once."""
+    for stage in facts.consumers:
+        if "ParallelInterleave" in stage.name:
+            return Step(_already(stage), (Guide.EXTRACTION, Guide.INTERLEAVE))
+    opener = _OPENERS.get(kind, "open_file")
+    text = (
+        "Read several files at once: "
+        f"`tf.data.Dataset.list_files(pattern).interleave({opener}, {AUTO}, deterministic=False)`. "
+        "A single large file has to be split first."
+    )
+    return Step(text, (Guide.EXTRACTION, Guide.INTERLEAVE))
+
+
+def _already(stage: Stage) -> str:
+    settings = stage.settings
+    cycle, known = settings.cycle_length, settings.parallelism
+    if known is None:
+        known = cycle
+    count = "several files" if known is None else f"{known} file{'s' if known > 1 else ''}"
+    by = (
+        "" if settings.autotune is None else ", chosen by autotuning" if settings.autotune else ", fixed by the program"
+    )
+    more = "n" if cycle is None else str(max(4, 2 * cycle))
+    return (
+        f"{stage.name} reads {count} in parallel{by}. If there are more files, read more of them at once: "
+        f"`.interleave(f, cycle_length={more}, {AUTO}, deterministic=False)`."
+    )
+
+
+def _generator(_: BottleneckFacts) -> Advice:
+    steps = (
+        Step(
+            "The elements come from a Python generator, which runs on one thread however many CPUs there are. Write "
+            "them to files once, in parallel if possible, and read those: "
+            "`tf.data.TFRecordDataset(files, num_parallel_reads=tf.data.AUTOTUNE)`.",
+            (Guide.TFRECORD, Guide.EXTRACTION),
+        ),
+        Step(f"Let the generator return indices or file names only, and do the work in `.map(f, {AUTO})`."),
+        Step("Let it `yield` a batch at a time: Python then runs once per batch instead of once per element."),
+    )
+    return Advice("slow_source", steps)
+
+
+def _tensors(_: BottleneckFacts) -> Advice:
+    text = (
+        "Its elements are in memory already: the time is the cost of one call per element. Take whole batches: "
+        "`tf.data.Dataset.range(len(x)).shuffle(len(x)).batch(n)"
+        f".map(lambda i: tf.gather(x, i), {AUTO})`."
+    )
+    return Advice("slow_source", (Step(text, (Guide.VECTORIZING,)),))
+
+
+def _range(_: BottleneckFacts) -> Advice:
+    text = (
+        "It only counts: the time is the cost of one call per element. Batch right after it, `.batch(n)`, and let the "
+        "next transformation work on whole batches."
+    )
+    return Advice("slow_source", (Step(text, (Guide.VECTORIZING,)),))
+
+
+def _data_service(_: BottleneckFacts) -> Advice:
+    steps = (
+        Step("The elements come from workers of the tf.data service: profile a worker to see what is slow there."),
+        Step("Check that there are enough workers, and how they share the data.", (Guide.SERVICE, Guide.ANALYSIS)),
+    )
+    return Advice("data_service", steps)
+
+
+def _remote(_: BottleneckFacts) -> Advice:
+    text = "The elements come from another machine: profile that machine to see what is slow there."
+    return Advice("remote_source", (Step(text, (Guide.ANALYSIS,)),))
+
+
+_FILES = (
+    "TFRecord SSTable RecordIO Spanner TFColumn SleepwalkRemoteDataset TextLine StitchedTimelineDataset DateKeyDataset "
+    "CapacitorProto LMDB ExternalDataset PearModel FixedLengthRecord SyntheticDatasetOp CSV"
+)
+_REMOTES = "GuzzlerDataGuzzlerRemoteDataset ReverbDataset DatasetSampleGame Courier ReverbEpisodeDataset"
 _SHUFFLES = ("Shuffle", "ShuffleAndRepeat")
 _MAP_CODE = f".map(f, {AUTO})"
-_RULES: dict[str, Callable[[BottleneckFacts], Advice]] = {
+_RULES: dict[str, Rule] = {
     "Map": _map,
     "Interleave": _interleave,
     "FlatMap": _flat_map,
@@ -332,4 +488,10 @@ _RULES: dict[str, Callable[[BottleneckFacts], Advice]] = {
     "Filter": _filter,
     "Unbatch": _unbatch,
     **dict.fromkeys(("GroupByWindow", "GroupByReducer", "Window", "Scan", "Rebatch"), _sequential),
+    **{kind: _files(kind) for kind in _FILES.split()},
+    **dict.fromkeys(_REMOTES.split(), _remote),
+    **dict.fromkeys(("TensorSlice", "FromTensor"), _tensors),
+    "Range": _range,
+    "Generator": _generator,
+    "DataService": _data_service,
 }

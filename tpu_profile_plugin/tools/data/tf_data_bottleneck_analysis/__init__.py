@@ -1,1 +1,0 @@
-"""tf.data bottleneck analysis: slow input pipelines, their bottleneck iterators and advice."""
