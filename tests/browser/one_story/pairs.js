@@ -254,12 +254,12 @@ export const PAIRS = [
   { page: BUFFERS, what: "reserved and spare memory make the device's", a: sum(anySentence(BUFFERS, /With fragmentation it reserves (\S+ \S+),/), anySentence(BUFFERS, /, (\S+ \S+) to spare/)), b: figure(BUFFERS, "Device memory") },
   { page: BUFFERS, what: "the bar and the peak", a: sumOf(BUFFERS, /./), b: headline(BUFFERS, /needs (\S+ \S+) of/) },
 
-  { page: DATA, what: "the longest call of headline and table", a: sentence(DATA, /A call takes up to (\S+ [a-z]+)/), b: columnSum(DATA, 1, "max_ps", 1e-12, "time"), if: onePipeline },
+  { page: DATA, what: "the longest call of headline and table", a: sentence(DATA, /A call takes up to (\S+ [a-z]+)/), b: columnSum(DATA, "pipelines", "max_ps", 1e-12, "time"), if: onePipeline },
   { page: DATA, what: "the longest call and the run that is shown", a: sentence(DATA, /A call takes up to (\S+ [a-z]+)/), b: text(DATA, /Run 0 took (\S+ [a-z]+)/) },
   { page: DATA, what: "the self time of the bottleneck in headline and details", a: sentence(DATA, /(?:; (\S+ [a-z]+) of that is the self time| ran for (\S+ [a-z]+),)/), b: detail(DATA, "Self duration") },
   { page: DATA, what: "the average call of headline and table", a: sentence(DATA, /; (\S+ [a-z]+) on average/), b: cell(DATA, "Avg"), if: onePipeline },
 ];
 
 async function onePipeline(run) {
-  return run.pages[DATA] && (await run.json(DATA))[1]?.rows.length === 1;
+  return run.pages[DATA] && (await run.json(DATA)).pipelines?.rowCount === 1;
 }
