@@ -55,7 +55,7 @@ def test_a_comparison_leaves_out_the_memory_of_programs_whose_buffers_do_not_dec
     case = next(case for case in programs.cases(10) if case.name == "program: not one")
     answer = ask(board, logdir, case.data, "compare", base="damage/d")
     assert answer.status_code == 200
-    assert answer.json["memory"]["rows"] == []
+    assert answer.json["memory"]["rowCount"] == 0
 
 
 def test_module_runs_that_end_before_they_begin_are_shown(board, logdir):
