@@ -29,7 +29,6 @@ class Column:
       unit: e.g. "ps", "us", "bytes", "GiB/s", "%"; "" for none.
       sentence: one sentence that explains the values.
       role: role of the column in charts, e.g. "tooltip" or "interval"; "" for values.
-      extra: whether XProf's table lacks the column.
       dtype: NumPy's name of the type of numbers, such as "int64", which then does not depend on the values; "" for
         integers if all values are, else float64.
       of: how it is computed; None: the figure, or what a row is about, has an attribute named as the id.
@@ -41,7 +40,6 @@ class Column:
     unit: str = ""
     sentence: str = ""
     role: str = ""
-    extra: bool = False
     dtype: str = ""
     of: Computed | None = field(default=None, compare=False, repr=False)
 
@@ -84,11 +82,9 @@ class Column:
         return numbers_.astype(dtype, copy=False)
 
 
-def numbers(
-    id_: str, label: str, unit: str, sentence: str, of: Computed | None = None, *, role: str = "", extra: bool = False
-) -> Column:
+def numbers(id_: str, label: str, unit: str, sentence: str, of: Computed | None = None, *, role: str = "") -> Column:
     """Declares a column of numbers."""
-    return Column(id_, label, "number", unit, sentence, role, extra, of=of)
+    return Column(id_, label, "number", unit, sentence, role, of=of)
 
 
 def integers(id_: str, label: str, unit: str, sentence: str, of: Computed | None = None) -> Column:
@@ -96,11 +92,9 @@ def integers(id_: str, label: str, unit: str, sentence: str, of: Computed | None
     return Column(id_, label, "number", unit, sentence, dtype="int64", of=of)
 
 
-def texts(
-    id_: str, label: str, sentence: str, of: Computed | None = None, *, role: str = "", extra: bool = False
-) -> Column:
+def texts(id_: str, label: str, sentence: str, of: Computed | None = None, *, role: str = "") -> Column:
     """Declares a column of texts."""
-    return Column(id_, label, "string", "", sentence, role, extra, of=of)
+    return Column(id_, label, "string", "", sentence, role, of=of)
 
 
 def flags(id_: str, label: str, sentence: str, of: Computed | None = None) -> Column:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import csv
 import io
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
@@ -94,16 +94,6 @@ class Table:
         """This table with more properties."""
         table = copy.copy(self)
         object.__setattr__(table, "properties", {**self.properties, **more})
-        return table
-
-    def as_xprof(self, extras: Collection[str]) -> Table:
-        """This table without extra columns, units, sentences, and the properties named in `extras`."""
-        kept = [(column, at) for at, column in enumerate(self.columns) if not column.extra]
-        table = copy.copy(self)
-        object.__setattr__(table, "columns", tuple(replace(column, unit="", sentence="") for column, _ in kept))
-        object.__setattr__(table, "data", tuple(self.data[at] for _, at in kept))
-        properties = {name: text for name, text in self.properties.items() if name not in extras}
-        object.__setattr__(table, "properties", properties)
         return table
 
     def take(self, rows: Sequence[int] | Array) -> Table:

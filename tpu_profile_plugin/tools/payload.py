@@ -33,11 +33,9 @@ class Json:
 
     Attributes:
       value: the value.
-      xprofs: it has XProf's members only, and no tables: there is nothing to take out of it.
     """
 
     value: Any
-    xprofs: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal, get_args, get_type_hints
@@ -54,7 +54,6 @@ class Tool:
       offered: False for a tool that answers requests but is never listed.
       compares: a request names a second run as `base`; it is `Query.base`.
       needs_server: why a report, which has no server, lacks its page; "" for tools whose answers can be stored.
-      extras: names of table properties and JSON members that XProf's answer lacks.
       without_run: the answer to parameters that need no run, None for others; None: every request needs one.
     """
 
@@ -72,7 +71,6 @@ class Tool:
     offered: bool = True
     compares: bool = False
     needs_server: str = ""
-    extras: Collection[str] = ()
     without_run: Callable[[Mapping[str, ParamValue]], Payload | None] | None = None
 
     def available(self, facts: RunFacts) -> str | None:

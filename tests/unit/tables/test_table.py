@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tpu_profile_plugin.tables.datatable import datatable_json
-from tpu_profile_plugin.tables.table import Column, Table, csv_text, integers, numbers, property_text, texts
+from tpu_profile_plugin.tables.table import Column, Table, csv_text, integers, property_text
 
 NAME = Column("name", "Name", "string")
 TIME = Column("time", "Time", "number", "ps", "How long.")
@@ -68,16 +68,6 @@ def test_further_properties_share_the_data():
     more = table.with_properties({"b": "2"})
     assert (table.properties, more.properties) == ({"a": "1"}, {"a": "1", "b": "2"})
     assert (more.data is table.data, more.name, more.formatted) == (True, "t", {"time": ["1 ps"]})
-
-
-def test_the_form_of_xprof_leaves_the_table_as_it_is():
-    columns = (numbers("a", "A", "us", "First."), texts("b", "B", "Second.", extra=True), texts("c", "C", "Third."))
-    table = Table(columns, [[1.5], ["x"], ["y"]], {"p": "1", "q": "2"}, formatted={"c": ["z"]})
-    theirs = table.as_xprof({"q"})
-    assert theirs.columns == (numbers("a", "A", "", ""), texts("c", "C", ""))
-    assert list(theirs) == [{"a": 1.5, "c": "y"}]
-    assert (theirs.properties, theirs.formatted) == ({"p": "1"}, {"c": ["z"]})
-    assert (table.columns, table.properties) == (columns, {"p": "1", "q": "2"})
 
 
 def test_rows_are_taken_in_the_given_order():

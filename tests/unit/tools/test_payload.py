@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.compat.xprof.members import as_xprof
 from tpu_profile_plugin.errors import Problem
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.payload import (
@@ -19,11 +18,6 @@ from tpu_profile_plugin.tools.payload import (
 
 TABLE = Table((Column("a", "A", "number"),), [[1]])
 TEXT = b'{"cols":[{"id":"a","label":"A","type":"number"}],"rows":[{"c":[{"v":1.0}]}]}'
-OURS = Table(
-    (Column("a", "A", "number", "us", "What it is."), Column("b", "B", "string", extra=True)),
-    [[1], ["x"]],
-    {"cores": "8"},
-)
 NAMED = Table(TABLE.columns, TABLE.data, name="ops")
 
 
@@ -35,24 +29,6 @@ def test_forms():
     assert encode(Json("\udc80")).body == b'"?"'
     raw = Raw(b"\0", "application/octet-stream")
     assert encode(raw) is raw
-
-
-@pytest.mark.parametrize(
-    ("payload", "text"),
-    [
-        (OURS, TEXT),
-        ((OURS, TABLE), b"[" + TEXT + b"," + TEXT + b"]"),
-        (Json({"cores": 1, "t": [{"u": OURS, "cores": {}}], "n": 2}), b'{"t":[{"u":' + TEXT + b'}],"n":2}'),
-        (Json({"t": np.arange(2), "unit": "us"}), b'{"t":[0,1],"unit":"us"}'),
-    ],
-)
-def test_additions_of_ours_can_be_left_out(payload, text):
-    assert encode(as_xprof(payload, ("cores",))).body == text
-
-
-def test_raw_answers_have_no_additions():
-    raw = Raw(b'{"cores":1}')
-    assert as_xprof(raw, ("cores",)) is raw
 
 
 def test_numbers_that_are_not_finite_are_null():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tpu_profile_plugin.compat.xprof import (
     counters,
     framework_op_stats,
@@ -24,14 +22,8 @@ from tpu_profile_plugin.compat.xprof import (
     trace_viewer,
 )
 from tpu_profile_plugin.compat.xprof.capture import capture
-from tpu_profile_plugin.compat.xprof.members import as_xprof
 from tpu_profile_plugin.logdir.model import RunFiles
-from tpu_profile_plugin.run.figures.ops import DEVICE_OPS
-from tpu_profile_plugin.run.figures.summary import host_inference, host_summary
-from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools import registry
-from tpu_profile_plugin.tools.payload import Payload
-from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 
 ORDER = (
@@ -91,20 +83,8 @@ READINGS: dict[str, Tool] = {
 
 def form_of(tag: str) -> Tool | None:
     """The tool as XProf answers it; None for one that XProf and the TensorBoard plugin before it lack."""
-    found = registry.named(tag)
-    name = registry.canonical(tag) if found is None else found.id
-    if found is None or name in FORMS:
-        return FORMS.get(name)
-    if name not in ORDER:
-        return None
-    tool = found
-
-    def build(run: Run, query: Query) -> Payload:
-        return as_xprof(tool.build(run, query), tool.extras)
-
-    # Pages go on with budget and findings, XProf's do not.
-    needs = tuple(step for step in tool.needs if step in (host_summary, host_inference, DEVICE_OPS))
-    return replace(tool, build=build, needs=needs)
+    tool = registry.named(tag)
+    return FORMS.get(registry.canonical(tag) if tool is None else tool.id)
 
 
 def reading_of(tag: str) -> Tool | None:

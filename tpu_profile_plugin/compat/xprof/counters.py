@@ -69,7 +69,7 @@ def utilization_viewer(run: Run, query: Query) -> Table:
 def kernel_utilization(run: Run, query: Query) -> Json:
     """The kernels by device."""
     devices = [_device(device) for _, device in counters.kernels_by_device(run, query)]
-    return Json({"devices": devices, "status": "SUCCESS"}, xprofs=True)
+    return Json({"devices": devices, "status": "SUCCESS"})
 
 
 def _device(device: DeviceKernels) -> dict[str, Any]:

@@ -50,12 +50,11 @@ def build(run: Run, query: Query) -> Json:
     return Json(
         [
             Table((), ()) if analysis.tpu is None else _waiting_cores(summary, analysis.tpu),
-            step_table(analysis, summary.environment.hardware).as_xprof(()),
+            step_table(analysis, summary.environment.hardware),
             _op_table(analysis.input),
             Table((Column("link", "link", "string"),), [tips]),
             diagnostics_table(Diagnostics(warnings=warnings)),
         ],
-        xprofs=True,
     )
 
 

@@ -29,7 +29,6 @@ def build(run: Run, query: Query) -> Json:
             "deviceType": profile.device,
             "aggDvfsTimeScaleMultiplier": profile.time_scale,
         },
-        xprofs=True,
     )
 
 

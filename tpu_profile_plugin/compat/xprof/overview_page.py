@@ -79,7 +79,7 @@ def build(run: Run, query: Query) -> Json:
                 top_ops(summary),
                 _general(summary, analysis),
             ),
-            step_table(analysis, summary.environment.hardware).as_xprof(()),
+            step_table(analysis, summary.environment.hardware),
             environment_table(summary.environment),
             Table(
                 _TIPS,
@@ -90,7 +90,6 @@ def build(run: Run, query: Query) -> Json:
             {},
             diagnostics_table(diagnostics(summary, analysis)),
         ],
-        xprofs=True,
     )
 
 

@@ -30,7 +30,6 @@ def build(run: Run, query: Query) -> Json:
             "stepBreakdownEvents": [{"id": i, "name": name} for i, name in enumerate(POD_CATEGORIES, start=1)],
             "deviceType": summary.environment.device_type,
         },
-        xprofs=True,
     )
 
 

@@ -19,7 +19,7 @@ from tpu_profile_plugin.analysis.steps.breakdown import (
 from tpu_profile_plugin.analysis.summary.host_summary import RunSummary
 from tpu_profile_plugin.run.figures.steps import HostTimes, StepAnalysis
 from tpu_profile_plugin.run.figures.summary import Diagnostics
-from tpu_profile_plugin.tables.table import Column, Table, numbers, texts
+from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.common.steps import (
     BudgetCategory,
     BudgetPart,
@@ -31,18 +31,18 @@ from tpu_profile_plugin.tools.common.steps import (
 from tpu_profile_plugin.units import PS_PER_MS
 
 GENERIC_COLUMNS = (
-    texts("stepnum", "Step number", "Name of the step, or its number if it has none."),
-    numbers("deviceComputeTimeMs", "Device compute", "ms", "Kernels on the device."),
-    numbers("deviceToDeviceTimeMs", "Device to device", "ms", "Copies between devices."),
-    numbers("deviceCollectivesTimeMs", "Device collective communication", "ms", "Collectives between devices."),
-    numbers("hostComputeTimeMs", "Host compute", "ms", "Work on the host."),
-    numbers("kernelLaunchTimeMs", "Kernel launch", "ms", "Launches of work on the device."),
-    numbers("infeedTimeMs", "Input", "ms", "Waiting for input, and copying it to the device."),
-    numbers("outfeedTimeMs", "Output", "ms", "Copying results to the host."),
-    numbers("compileTimeMs", "Compilation", "ms", "Compiling programs."),
-    numbers("otherTimeMs", "All others", "ms", "Time that no recorded event covers, such as Python."),
-    texts("tooltip", "tooltip", "The row as text.", role="tooltip"),
-    numbers("stepTimeMs", "Step time", "ms", "Duration of the step."),
+    Column("stepnum", "Step number", "string"),
+    Column("deviceComputeTimeMs", "Device compute", "number"),
+    Column("deviceToDeviceTimeMs", "Device to device", "number"),
+    Column("deviceCollectivesTimeMs", "Device collective communication", "number"),
+    Column("hostComputeTimeMs", "Host compute", "number"),
+    Column("kernelLaunchTimeMs", "Kernel launch", "number"),
+    Column("infeedTimeMs", "Input", "number"),
+    Column("outfeedTimeMs", "Output", "number"),
+    Column("compileTimeMs", "Compilation", "number"),
+    Column("otherTimeMs", "All others", "number"),
+    Column("tooltip", "tooltip", "string", role="tooltip"),
+    Column("stepTimeMs", "Step time", "number"),
 )
 _GENERIC_TOOLTIP = (
     ("other", "All others"),
@@ -56,22 +56,22 @@ _GENERIC_TOOLTIP = (
     ("device_compute", "Device compute"),
 )
 _SCV0 = (
-    numbers("scv0ComputeTimeMs", "SparseCoreV0 compute (in ms)", "ms", "Waiting for V0 SparseCores."),
-    numbers("scv0InfeedTimeMs", "SparseCoreV0 input (in ms)", "ms", "Waiting for input of V0 SparseCores."),
+    Column("scv0ComputeTimeMs", "SparseCoreV0 compute (in ms)", "number"),
+    Column("scv0InfeedTimeMs", "SparseCoreV0 input (in ms)", "number"),
 )
 _TPU_FIRST = (
-    texts("stepnum", "stepnum", "Number of the step."),
-    numbers("tcComputeTimeMs", "TensorCore compute (in ms)", "ms", "Compute time of the fastest TensorCore."),
+    Column("stepnum", "stepnum", "string"),
+    Column("tcComputeTimeMs", "TensorCore compute (in ms)", "number"),
 )
 _TPU_LAST = (
-    numbers("tcInfeedTimeMs", "TensorCore input (in ms)", "ms", "Longest input time of a TensorCore."),
-    numbers("tcOutfeedTimeMs", "TensorCore output (in ms)", "ms", "Mean output time of the TensorCores."),
-    numbers("tcIdleTimeMs", "TensorCore idle (in ms)", "ms", "Step time minus all other parts."),
-    numbers("hostTransferTimeMs", "Host transfer (in ms)", "ms", "Longest transfer to or from the host."),
-    texts("tooltip", "tooltip", "The row as text.", role="tooltip"),
-    numbers("infeedPercentAverage", "% step time waiting for input data", "%", "Mean over the TensorCores."),
-    numbers("infeedPercentMin", "Infeed percent min", "%", "Core with the shortest wait.", role="interval"),
-    numbers("infeedPercentMax", "Infeed percent max", "%", "Core with the longest wait.", role="interval"),
+    Column("tcInfeedTimeMs", "TensorCore input (in ms)", "number"),
+    Column("tcOutfeedTimeMs", "TensorCore output (in ms)", "number"),
+    Column("tcIdleTimeMs", "TensorCore idle (in ms)", "number"),
+    Column("hostTransferTimeMs", "Host transfer (in ms)", "number"),
+    Column("tooltip", "tooltip", "string", role="tooltip"),
+    Column("infeedPercentAverage", "% step time waiting for input data", "number"),
+    Column("infeedPercentMin", "Infeed percent min", "number", role="interval"),
+    Column("infeedPercentMax", "Infeed percent max", "number", role="interval"),
 )
 _GENERIC_IDS = ",".join(column.id for column in GENERIC_COLUMNS[:10]) + ", tooltip"
 
