@@ -5,16 +5,13 @@ import { columnsOf, makeTable } from "../../base/table/columns";
 import { formatCount, formatTime, plural } from "../../base/format";
 import type { TableData } from "../../base/table/table_data";
 import type { Tone } from "../../base/steps/steps";
-import type { Drawn } from "./graph/tree";
+import type { Drawn, Role } from "./graph/tree";
 
 const US = 1e6;
 
 /** Calls that take longer are slow. */
 const LIMIT = formatTime(50e6);
 const WHAT = "the table of pipelines";
-
-/** 2 bottleneck, 1 on the critical path, 0 neither. */
-export type Role = PipelineIterator["role"];
 
 /** A row of the table of pipelines. */
 export interface Pipeline {

@@ -1,6 +1,6 @@
 // Legend of the node borders, which differ by mark and line style as well as by colour.
 import { ROLES } from "../model";
-import type { Role } from "../model";
+import type { Role } from "./tree";
 
 const CLASSES: Readonly<Record<Role, string>> = { 2: "tfd-node critical bottleneck", 1: "tfd-node critical", 0: "tfd-node" };
 
