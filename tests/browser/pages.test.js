@@ -180,7 +180,7 @@ h.inEveryBrowser("pages", ({ name, browser }) => {
     await h.screenshot(tab, `pod-${name}`);
     const again = await open(browser(), h.query(tab).toString(), "Step breakdown of h0: Host");
     await press(again, ".reading", /XProf/);
-    await h.shows(again, /Step breakdown of worker-2[^]*Host compute\s+0\.600 ms \(40\.0%\)/);
+    await h.shows(again, /Step breakdown of worker-0[^]*Host compute\s+0\.600 ms \(60\.0%\)/);
     await close(tab);
     await close(again);
   });
