@@ -56,15 +56,16 @@ def evidence_of(run: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
 
 
 def numbers(value: Any) -> Iterator[float]:
-    """Every number in a JSON value, those in texts included."""
+    """Every number in a JSON value, those of texts and of settings, `name=2`, included."""
     if isinstance(value, (dict, list)):
         for one in value.values() if isinstance(value, dict) else value:
             yield from numbers(one)
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         yield float(value)
     elif isinstance(value, str):
-        with suppress(ValueError):
-            yield float(value)
+        for text in value.split():
+            with suppress(ValueError):
+                yield float(text.rpartition("=")[2])
 
 
 def close(number: float, value: float) -> bool:

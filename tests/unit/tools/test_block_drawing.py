@@ -15,7 +15,7 @@ from tpu_profile_plugin.tools.memory.memory_viewer import TOOL, ShownBlock, draw
 MIB = 1 << 20
 
 
-def block(size: int, end: int, begin: int = 0, offset: int = 0) -> ShownBlock:
+def shown(size: int, end: int, begin: int = 0, offset: int = 0) -> ShownBlock:
     return ShownBlock(Block(None, 0, offset, size, begin, end, 0), "#ffffff", "a")
 
 
@@ -30,21 +30,21 @@ def rectangles(*blocks: ShownBlock) -> list[tuple[float, ...]]:
 
 
 def test_columns_are_events_and_rows_are_bytes() -> None:
-    heap = block(90, 7)
-    first, last = block(30, 2, begin=1, offset=20), block(40, 7, begin=4, offset=50)
+    heap = shown(90, 7)
+    first, last = shown(30, 2, begin=1, offset=20), shown(40, 7, begin=4, offset=50)
     assert rectangles(heap, first, last) == [(0, 0, 1600, 900), (200, 200, 400, 300), (800, 500, 800, 400)]
 
 
 def test_the_end_of_the_last_buffer_is_the_bottom() -> None:
-    assert rectangles(block(30, 0, offset=60)) == [(0, 600, 1600, 300)]
+    assert rectangles(shown(30, 0, offset=60)) == [(0, 600, 1600, 300)]
 
 
 def test_buffers_without_bytes_take_no_room() -> None:
-    assert rectangles(block(0, 1)) == [(0, 0, 1600, 0)]
+    assert rectangles(shown(0, 1)) == [(0, 0, 1600, 0)]
 
 
 def test_the_tooltip_has_size_place_and_events() -> None:
-    page = drawn(block(3 * MIB // 2, 5, begin=2, offset=64))
+    page = drawn(shown(3 * MIB // 2, 5, begin=2, offset=64))
     assert "<title>a: 1.500 MiB at 64, events 2 to 5</title>" in page
     assert 'fill="#ffffff"' in page
 
@@ -56,7 +56,7 @@ def test_the_tooltip_of_a_buffer_has_shape_and_framework_op() -> None:
     assert "<title>a: 1.000 MiB at 0, events 0 to 1\nf32[8]\njit(f)/add</title>" in page
 
 
-@pytest.mark.parametrize(("blocks", "said"), [([], True), ([block(1, 1)], False)])
+@pytest.mark.parametrize(("blocks", "said"), [([], True), ([shown(1, 1)], False)])
 def test_a_program_without_blocks_is_said_to_have_no_trace(blocks: list[ShownBlock], said: bool) -> None:
     page = drawn(*blocks, title="<m>")
     assert ("no heap simulator trace" in page) is said
