@@ -62,7 +62,7 @@ class Held:
 
     @property
     def ended(self) -> bool:
-        """Whether it has a result or an error."""
+        """True once it has a result or an error."""
         return self.query.status().state in _ENDED
 
     def wait(self, seconds: float) -> None:

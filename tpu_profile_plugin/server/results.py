@@ -92,7 +92,7 @@ class Progress:
                 self._read.pop(key, None)
 
     def of(self, key: str) -> HostsRead | None:
-        """What was recorded last; None if the answer is not being computed or no host was started."""
+        """The progress recorded last; None if the answer is not being computed or no host was started."""
         with self._lock:
             return self._read.get(key)
 
@@ -109,7 +109,7 @@ class Side:
 
     @property
     def facts(self) -> list[Any]:
-        """What identifies its content."""
+        """The identity of its content."""
         return [self.located.run.name, [[file.host, file.name, file.identity] for file in self.hosts]]
 
     @property
@@ -139,7 +139,7 @@ class ToolRequest:
 
     @property
     def recorded(self) -> bool:
-        """Whether it is of times as they were recorded."""
+        """True for times as they were recorded."""
         return self.form != "page"
 
     @property

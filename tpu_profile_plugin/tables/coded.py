@@ -88,7 +88,7 @@ def coded(texts: Iterable[str | None], *, empty: bool = True) -> Coded:
 
 
 def same(text: str, rows: int) -> Coded:
-    """The same text in all rows; it takes no memory."""
+    """A text repeated in all rows, without memory for each."""
     return Coded(np.broadcast_to(np.int32(0), rows), (text,))
 
 

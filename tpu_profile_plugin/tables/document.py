@@ -122,7 +122,7 @@ def _text(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What `json` writes in place of a value that it does not know."""
+    """A value that `json` does not know, in a form that it does."""
     if isinstance(value, Table):
         return {"columns": [_column(value, i) for i in range(len(value.columns))]} | _about(value)
     if isinstance(value, np.ndarray):

@@ -197,7 +197,7 @@ export interface CommunicationStep {
   readonly hidden_percent: number | null;
 }
 
-/** What changed from a base to the run; times are per step and device that takes part. */
+/** Changes from a base to the run; times are per step and device that takes part. */
 export interface ComparedRuns {
   /**
    * "step", "time from step to step" (if something is between steps) or "recording"; "execution" if a side has no steps:
@@ -836,7 +836,7 @@ export interface LineMemory {
   readonly bytes: readonly number[];
 }
 
-/** What reading the run has found to be left out or damaged. */
+/** A part of the run that was left out or damaged. */
 export interface Loss {
   readonly file: string | null;
   readonly code: string;
@@ -1296,7 +1296,7 @@ export interface RunEnvironment {
   readonly duration_ms: number | null;
 }
 
-/** What slows a run down; times are whole picoseconds. */
+/** Causes of a slow run; times are whole picoseconds. */
 export interface RunFindings {
   /**
    * What limits the run, in one line; `tone` is "good" (healthy), "fair", "bad" or "none" (no verdict, or busy), `finding`

@@ -75,7 +75,7 @@ def details(
 
 
 def fixed_head(hosts: Sequence[Host], args: Sequence[TraceArgs]) -> Text:
-    """What is the same for every window of the streaming form: stack frames, names of processes and threads."""
+    """Stack frames, names of processes and threads: equal in every window of the streaming form."""
     return _head(hosts, [part.stack for part in args])
 
 
@@ -104,7 +104,7 @@ def deflated(text: bytes) -> Text:
 
 
 def viewer_options(hosts: Sequence[Host], *, full_dma: bool) -> list[tuple[str, bool]]:
-    """What a viewer offers to turn on, and whether it is."""
+    """Switches of a viewer, and whether each is on."""
     return _options(any(trace.has_tpu for _, trace in hosts), full_dma=full_dma)
 
 

@@ -221,7 +221,7 @@ def _start_levels(host: HostProfile, shift_ps: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one host contributes; without events where it would make the answer too large."""
+    """The part of one host; without events where it would make the answer too large."""
 
     count: int
     samples: int
@@ -280,7 +280,7 @@ def _whole(run: Run) -> bytes:
 
 
 def _each(run: Run, make: Callable[[HostProfile, int], _P]) -> Iterator[_P]:
-    """What `make` gives for each host and its position, in order; hosts are dropped once they take up much memory."""
+    """Results of `make` for each host and its position, in order; hosts are dropped once they take up much memory."""
     position = {id(host): i for i, host in enumerate(run.profiles)}
     kept = 0
     if len(position) > 1:

@@ -330,12 +330,12 @@ RATES = OPS.columns(
     *("compute_efficiency", "max_mem_bw_utilization"),
     *(f"{memory}_{what}" for memory in MEMORY_IDS.values() for what in ("bw", "operational_intensity")),
 )
-"""Those of them that tell rates."""
+"""Rates of `roofline_model`."""
 ROOFLINE_OF_OPS = OPS.columns(
     *("operation", "occurrences", "total_time", "avg_time", "total_self_time", "avg_self_time", "dma_stall_percent"),
     *("hlo_module_id", "source_info", "source_stack"),
 )
-"""Those of them that are computed from the ops."""
+"""Columns of `roofline_model` that are computed from the ops alone."""
 FRAMEWORK_OPS = OPS.columns(
     *("operation", "host_or_device", "total_self_time", "device_total_self_time_percent"),
     *("host_total_self_time_percent", "occurrences", "avg_self_time", "type", "bound_by"),

@@ -44,7 +44,7 @@ _ALWAYS = (
 
 @dataclass(frozen=True)
 class Answer:
-    """What a route answers with.
+    """The answer of a route.
 
     Attributes:
       body: what to send.

@@ -84,7 +84,7 @@ class ProgramMemory(Document):
 
 @dataclass(frozen=True)
 class NamedBuffer:
-    """What the program tells of a logical buffer; `allocation` is a row, -1 if unknown."""
+    """A logical buffer as the program describes it; `allocation` is a row, -1 if unknown."""
 
     layout: MemoryLayout
     row: int

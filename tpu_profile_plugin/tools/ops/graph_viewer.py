@@ -334,7 +334,7 @@ def _document(picture: Picture, metadata: bool) -> HloGraph:
 
 
 def _instruction_facts(picture: Picture, row: int, rect: Rect, spelled: HloText) -> dict[str, Any]:
-    """What nodes and boxes show of an instruction."""
+    """An instruction as nodes and boxes show it."""
     program = picture.program
     source = source_of(program, row)
     return {

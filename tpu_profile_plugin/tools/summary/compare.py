@@ -122,7 +122,7 @@ class ComparedSide:
 
 @dataclass(frozen=True)
 class ComparedRuns(Document):
-    """What changed from a base to the run; times are per step and device that takes part.
+    """Changes from a base to the run; times are per step and device that takes part.
 
     Attributes:
       compared: "step", "time from step to step" (if something is between steps) or "recording"; "execution" if a side
@@ -288,7 +288,7 @@ def _ops(matches: Sequence[Match]) -> Table:
 
 
 def _kind(match: Match) -> str:
-    """What changed; "same" if nothing but the time did."""
+    """The kind of change; "same" if nothing but the time changed."""
     kind = kind_of(match)
     return "same" if match.relation == "same" and kind in ("slower", "faster") else kind
 

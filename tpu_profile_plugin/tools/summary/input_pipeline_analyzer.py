@@ -150,7 +150,7 @@ def no_input_ops(summary: RunSummary) -> str:
 
 
 def next_step(level: str, summary: RunSummary, source: InputBreakdown) -> str:
-    """What to do about the input; "" if it takes little time."""
+    """Advice on the input; "" if it takes little time."""
     if level not in ("HIGHLY", "MODERATELY"):
         return ""
     if source.ops:

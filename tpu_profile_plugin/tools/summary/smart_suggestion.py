@@ -123,7 +123,7 @@ class TimeCategory(TimePart):
 
 @dataclass(frozen=True)
 class Loss:
-    """What reading the run has found to be left out or damaged.
+    """A part of the run that was left out or damaged.
 
     Attributes:
       offset: of the byte at which the damage begins; null if unknown.
@@ -139,7 +139,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class RunFindings(Document):
-    """What slows a run down; times are whole picoseconds.
+    """Causes of a slow run; times are whole picoseconds.
 
     Attributes:
       headline: what limits the run, in one line; `tone` is "good" (healthy), "fair", "bad" or "none" (no verdict, or

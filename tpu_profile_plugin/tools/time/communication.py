@@ -178,7 +178,7 @@ def build(run: Run, query: Query) -> Communication:
 
 
 def first_wait_note(waits: Sequence[FirstWait], names: Sequence[str]) -> str:
-    """What is set aside, in a sentence."""
+    """A sentence on the collectives that are set aside."""
     first = waits[0]
     what = first.key.kind if first.key.kind not in (UNKNOWN_KIND, WAIT) else "collective"
     more = f" {len(waits)} runs waited so; the longest is meant." if len(waits) > 1 else ""

@@ -5,7 +5,7 @@ import { formatPercent, formatQuantity, plural } from "../../base/format";
 import { lookOf } from "../../base/steps/step_category";
 import type { Tone } from "../../base/steps/steps";
 import type { SharePart } from "../../widgets/chart/share_bar";
-import type { Pod, PodStep, Worker, WorkerStep } from "./decode";
+import type { Pod, PodStep, Worker, WorkerStep } from "./pod";
 
 /** A host or worker is slow if it takes longer than the median of the others by more than this share. */
 export const SLOW = 0.1;

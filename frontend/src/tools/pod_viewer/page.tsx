@@ -17,8 +17,8 @@ import { Link } from "../../widgets/content/link";
 import { Panel } from "../../widgets/status/panel";
 import { useLoad } from "../../widgets/status/use_load";
 import { documentOf } from "../../api/client";
-import { podOf } from "./decode";
-import type { Pod, PodStep } from "./decode";
+import { podOf } from "./pod";
+import type { Pod, PodStep } from "./pod";
 import { chooseStep, podHeadline, stepsChart, workerCard, workersChart } from "./model";
 import "./page.css";
 

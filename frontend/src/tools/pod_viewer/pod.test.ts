@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Pod as PodDocument, PodSteps } from "../../base/documents";
 import { GROUPS } from "../../base/steps/testing";
-import { podOf } from "./decode";
+import { podOf } from "./pod";
 import { chooseStep, podHeadline, sameUnit, stepsChart, widest, workerCard, workersChart } from "./model";
 
 /** An answer about one step, its parts in ns by worker. */

@@ -1,4 +1,4 @@
-"""What the timeline page requests: boxes of a window, one event, hits of a search, sums over a rectangle."""
+"""Answers to the timeline page: boxes of a window, one event, hits of a search, sums over a rectangle."""
 
 from __future__ import annotations
 

@@ -81,12 +81,12 @@ def page_header(host: HostProfile, pid_offset: int, own: bool) -> bytes:
 
 @derived(alone=True)
 def preview_of(host: HostProfile) -> Preview | None:
-    """What is shown of the host while its timeline is made."""
+    """The first picture of the host, shown while its timeline is made."""
     return preview(host.lazy)
 
 
 def pid_offset(position: int) -> int:
-    """What is added to the process ids of the host at this position of several."""
+    """The number that is added to the process ids of the host at this position of several."""
     return HOST_STRIDE * (position + 1)
 
 
@@ -136,7 +136,7 @@ class Timelines:
 
     @property
     def pid_offsets(self) -> list[int]:
-        """What the page's forms add to the process ids of each host: nothing if there is only one."""
+        """The numbers that the page's forms add to the process ids of each host: 0 if there is only one."""
         several = len(self.run.profiles) > 1
         return [pid_offset(i) if several else 0 for _, i, _ in self._read]
 
@@ -153,7 +153,7 @@ class Timelines:
         return [page_titles(host, self.own) for host in self.profiles]
 
     def previews(self) -> list[tuple[Preview, bytes]]:
-        """What is shown of large hosts while their timelines are made, with the unchanging part of its header.
+        """First pictures of large hosts, shown while their timelines are made, with the unchanging part of the header.
 
         Nothing if that would not be sooner: hosts are small, or in memory, or have corrected clocks.
         """

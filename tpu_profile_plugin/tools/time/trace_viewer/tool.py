@@ -49,7 +49,7 @@ def as_recorded(query: Query) -> bool:
 
 
 def clock_shifts(query: Query) -> dict[str, int]:
-    """What to add to the times of the hosts that the parameter `clocks` names, in ps. Raises BadRequest."""
+    """Offsets in ps for the times of the hosts that the parameter `clocks` names. Raises BadRequest."""
     shifts: dict[str, int] = {}
     for part in filter(None, _clocks(query)):
         if part == AS_RECORDED:
@@ -125,7 +125,7 @@ def event(timelines: Timelines, query: Query) -> Json:
 
 
 def details(timelines: Timelines, query: Query) -> Json:
-    """What `event` answers for the events that matter most in a window, by `PID.TID.EVENT`: see `canvas.details`.
+    """Answers of `event` for the events that matter most in a window, by `PID.TID.EVENT`: see `canvas.details`.
 
     Raises BadRequest for several hosts.
     """
@@ -229,7 +229,7 @@ PARAMS = (
 
 
 def build(run: Run, query: Query) -> Payload:
-    """What is asked of the timeline."""
+    """The answer in the form that is asked for."""
     run = run.as_recorded() if as_recorded(query) else run
     shifts = clock_shifts(query)
     timelines = Timelines(run, [shifts.get(host, 0) for host in run.hosts], query.text("reading") == "own")
