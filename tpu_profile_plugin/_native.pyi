@@ -799,6 +799,18 @@ def covered_within(begin: _I64, end: _I64, since: _I64, until: _I64) -> _I64:
 def thread_levels(begin: _I64, end: _I64, most: int) -> tuple[_I64, _I64]:
     """Events by depth, then by begin, longest first, and where each depth starts; without those at `most` or below."""
 
+def time_shares(times: tuple[_I64, _I64], begin: _I64, end: _I64, most: int) -> _I64:
+    """Time of a set that each span covers, shared evenly among the spans that run at once, at most `most` of them."""
+
+def thread_stacks(begin: _I64, end: _I64, name: _I64, most: int) -> tuple[_I64, _I64, _I64, _I64, _I64]:
+    """Stacks of a thread: (begin, end, node) of spans with one innermost call, and (parent, name) of each node.
+
+    Calls of one name with the same stack are one node; calls deeper than `most` count as their callers.
+    """
+
+def overlaps(one: tuple[_I64, _I64], other: tuple[_I64, _I64]) -> tuple[_I64, _I64, _I64]:
+    """Where spans of two disjoint ascending sets overlap: indices into both, and for how long."""
+
 def pair_in_order(key: _I64, opens: NDArray[np.bool_]) -> tuple[_I64, _I64]:
     """Pairs openings with closings of the same small key, first in first out; negative keys take no part."""
 

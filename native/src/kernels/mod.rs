@@ -1,5 +1,6 @@
 //! Sequential kernels on slices of events: what NumPy cannot do in one vectorised step. No knowledge of formats.
 
+pub mod blame;
 pub mod core_ops;
 pub mod cover;
 pub mod events;

@@ -1,5 +1,6 @@
 //! The Python surface: one file per owner, registered here.
 
+mod blame;
 mod calls;
 mod decode;
 mod events;
@@ -22,6 +23,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__doc__", "Native core of the Profile plugin; private, typed by _native.pyi.")?;
     module.add("DecodeError", module.py().get_type::<calls::DecodeError>())?;
     // One line per file with bindings: `FILE::register(module)?;`
+    blame::register(module)?;
     hlo::register(module)?;
     kineto::register(module)?;
     tf_data::register(module)?;

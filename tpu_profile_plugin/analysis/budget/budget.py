@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from tpu_profile_plugin.analysis.common.spans import (
     total,
 )
 from tpu_profile_plugin.analysis.devices.across_hosts import HostRuns, keep_runs
-from tpu_profile_plugin.analysis.devices.collectives import CollectiveRuns, recorded_collectives
+from tpu_profile_plugin.analysis.devices.collectives import CollectiveRuns, RecordedCollectives, recorded_collectives
 from tpu_profile_plugin.analysis.devices.model import Device, OpSpans, Work, busy
 from tpu_profile_plugin.analysis.devices.unrecorded import Unrecorded, unknown_time, unrecorded
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
@@ -88,6 +88,55 @@ class HostBudget:
     unrecorded: tuple[Unrecorded, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceWork:
+    """Disjoint sets of time of one device, by category; `any` is their union."""
+
+    parts: Mapping[int, Times]
+    any: Times
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceTime:
+    """How one device spends the time from the begin of the first step to the end of the last.
+
+    Attributes:
+      spent: (index in `CATEGORIES`, spans), disjoint sets of time; several may have the same index.
+      work: the part of it that the device works.
+      named: idle time with the host code that covers it.
+      windows: begin and end of the steps.
+      between: the time between successive steps.
+    """
+
+    spent: tuple[tuple[int, Times], ...]
+    work: DeviceWork
+    named: NamedTime
+    windows: Times
+    between: Times
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpentTime:
+    """How the devices of one host spend their steps, span by span.
+
+    Attributes:
+      devices: per device.
+      steps: windows of the steps.
+      collectives: runs of collectives on them.
+      main: the main thread, if it was searched for causes (`searched`).
+      unrecorded: per device the launches without events.
+      shared: when any device of the CPU backend is at work, None for devices with cores of their own.
+    """
+
+    devices: tuple[DeviceTime, ...]
+    steps: StepWindows
+    collectives: RecordedCollectives
+    main: MainThread
+    searched: bool
+    unrecorded: tuple[Unrecorded, ...]
+    shared: Times | None
+
+
 def host_budget(
     space: XSpace,
     devices: Sequence[Device],
@@ -96,22 +145,20 @@ def host_budget(
     reader: HostReader | None = None,
 ) -> HostBudget:
     """The budget of one host's devices, of their steps; empty without devices. `reader` may share what it reads."""
+    return budget_of(space, devices, spent_time(devices, steps, programs, reader or HostReader(space)))
+
+
+def spent_time(
+    devices: Sequence[Device], steps: StepWindows | None, programs: HloPrograms, reader: HostReader
+) -> SpentTime | None:
+    """How one host's devices spend their steps; None without devices."""
     if not devices or steps is None:
-        none = np.zeros(0, np.int64)
-        busy = np.zeros((0, 0), np.bool_)
-        return HostBudget(hostname(space), (), None, PartTimes(), busy, none, none.reshape(0, len(part.CATEGORIES)))
-    collectives = recorded_collectives(devices, programs)
-    budget = _budget(hostname(space), devices, steps, collectives.runs, reader or HostReader(space))
-    return replace(budget, runs=keep_runs(collectives, len(devices)))
-
-
-def _budget(
-    name: str, devices: Sequence[Device], steps: StepWindows, collectives: CollectiveRuns, reader: HostReader
-) -> HostBudget:
+        return None
     since, until = int(steps.begin_ps.min()), int(steps.end_ps.max())
     whole = np.array([since]), np.array([until])
     length = (until - since) * len(devices)
-    work = [device_work(device, _waits(device, i, collectives)) for i, device in enumerate(devices)]
+    collectives = recorded_collectives(devices, programs)
+    work = [device_work(device, _waits(device, i, collectives.runs)) for i, device in enumerate(devices)]
     idle = [subtract(whole, done.any) for done in work]
     look = sum(map(total, idle)) > LEAST_IDLE * length or steps.without_work
     host = reader.time if look else HostTime()
@@ -128,34 +175,44 @@ def _budget(
     unnamed = sum(total(causes.rest) for causes in split) > LEAST_UNNAMED * length
     main = reader.main(since, until, steps.evidence) if unnamed else MainThread()
     named = [name_idle(causes.rest, main, device) for causes, device in zip(split, devices, strict=True)]
+    spent = []
+    for i, done in enumerate(work):
+        parts = (*done.parts.items(), *idle_parts(split[i], named[i]), (part.NOT_RECORDED, unknown[i]))
+        windows = steps.begin_ps[:, i], steps.end_ps[:, i]
+        spent.append(DeviceTime(parts, done, named[i], windows, subtract(whole, times_of(*windows))))
+    return SpentTime(tuple(spent), steps, collectives, main, unnamed, tuple(lost), others)
+
+
+def budget_of(space: XSpace, devices: Sequence[Device], spent: SpentTime | None) -> HostBudget:
+    """The budget of one host from how its devices spend their time; empty without devices."""
+    if spent is None:
+        none = np.zeros(0, np.int64)
+        busy = np.zeros((0, 0), np.bool_)
+        return HostBudget(hostname(space), (), None, PartTimes(), busy, none, none.reshape(0, len(part.CATEGORIES)))
+    steps = spent.steps
     time = np.zeros((len(part.CATEGORIES), len(steps), len(devices)), np.int64)
     between = np.zeros((len(devices), len(part.CATEGORIES)), np.int64)
-    between_length = np.zeros(len(devices), np.int64)
     busy = np.zeros((len(steps), len(devices)), np.bool_)
-    between_steps: list[Times] = []
-    for i in range(len(devices)):
-        window = steps.begin_ps[:, i], steps.end_ps[:, i]
-        gaps = subtract(whole, times_of(*window))
-        between_steps.append(gaps)
-        between_length[i] = total(gaps)
-        spent = (*work[i].parts.items(), *idle_parts(split[i], named[i]), (part.NOT_RECORDED, unknown[i]))
-        for category, times in spent:
-            time[category, :, i] += covered_within(*times, *window)
-            between[i, category] += covered_within(*times, *gaps).sum()
-        busy[:, i] = covered_within(*work[i].any, *window) > 0
+    for i, one in enumerate(spent.devices):
+        for category, times in one.spent:
+            time[category, :, i] += covered_within(*times, *one.windows)
+            between[i, category] += covered_within(*times, *one.between).sum()
+        busy[:, i] = covered_within(*one.work.any, *one.windows) > 0
+    named = [one.named for one in spent.devices]
     return HostBudget(
-        name,
+        hostname(space),
         tuple((device.name, device.kind) for device in devices),
         steps,
         PartTimes.of(part.PARTS, time),
         busy,
-        between_length,
+        np.array([total(one.between) for one in spent.devices], np.int64),
         between,
-        _causes(named, [(steps.begin_ps[:, i], steps.end_ps[:, i]) for i in range(len(devices))], main),
-        traced=main.traced if unnamed else None,
-        shared_ps=0 if others is None else _shared_ps(work, steps),
-        between_causes=_causes(named, between_steps, main),
-        unrecorded=tuple(lost),
+        _causes(named, [one.windows for one in spent.devices], spent.main),
+        keep_runs(spent.collectives, len(devices)),
+        traced=spent.main.traced if spent.searched else None,
+        shared_ps=0 if spent.shared is None else _shared_ps([one.work for one in spent.devices], steps),
+        between_causes=_causes(named, [one.between for one in spent.devices], spent.main),
+        unrecorded=spent.unrecorded,
     )
 
 
@@ -166,14 +223,6 @@ def _shared_ps(work: Sequence[DeviceWork], steps: StepWindows) -> int:
     return sum(
         int(covered_within(*shared, steps.begin_ps[:, i], steps.end_ps[:, i]).sum()) for i, shared in enumerate(spans)
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DeviceWork:
-    """Disjoint sets of time of one device, by category; `any` is their union."""
-
-    parts: Mapping[int, Times]
-    any: Times
 
 
 _COPIES = (

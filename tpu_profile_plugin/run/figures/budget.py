@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.budget import HostBudget, host_budget
+from tpu_profile_plugin.analysis.budget.budget import HostBudget, SpentTime, budget_of, host_budget, spent_time
 from tpu_profile_plugin.analysis.budget.gaps import HostGaps, host_gaps
 from tpu_profile_plugin.analysis.budget.host_time import HostReader, Keep
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget, merge_budgets
@@ -70,10 +70,16 @@ def reader_of(host: HostProfile) -> HostReader:
     return HostReader(host.lazy, keeper_of(host), lambda: hlo_ops(host).programs)
 
 
+@derived(alone=True)
+def host_spent(host: HostProfile) -> SpentTime | None:
+    """How the devices of one host spend their steps, span by span; None without devices."""
+    return spent_time(host_devices(host), device_steps(host), hlo_ops(host).programs, reader_of(host))
+
+
 @per_host()
 def budget(host: HostProfile) -> HostBudget:
     """The budget of one host."""
-    return host_budget(host.lazy, host_devices(host), device_steps(host), hlo_ops(host).programs, reader_of(host))
+    return budget_of(host.lazy, host_devices(host), host_spent(host))
 
 
 @per_host()

@@ -8,11 +8,11 @@ from typing import Any
 
 from tpu_profile_plugin.analysis.budget.host_time import EVENTS, MAIN, TIME, HostReader
 from tpu_profile_plugin.analysis.common.planes import device_planes, is_tpu
-from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.findings.find import Report, RuleFinding, find, gather
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Confidence, Evidence, OpOf, Rule, code_line
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.text import HloText
 from tpu_profile_plugin.analysis.memory.allocations import ALLOCATORS, device_allocators
 from tpu_profile_plugin.analysis.summary.host_summary import may_have_groups

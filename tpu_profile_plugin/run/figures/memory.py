@@ -9,7 +9,7 @@ from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.analysis.common.reasons import NO_ALLOCATIONS, NO_CAPACITY, NO_MEMORY
 from tpu_profile_plugin.analysis.devices.inventory import programs_of_devices
 from tpu_profile_plugin.analysis.environment.environment import Hardware
-from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
+from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.programs import Frame, Program, call_stack, source_of
 from tpu_profile_plugin.analysis.memory.allocations import (
     ALLOCATION,

@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.attribution import OpKey
 from tpu_profile_plugin.analysis.common.planes import device_planes, is_tpu
 from tpu_profile_plugin.analysis.common.reasons import NO_GPU, NO_KERNELS, NO_OPS, NO_PROGRAMS
 from tpu_profile_plugin.analysis.environment.environment import Hardware
-from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
+from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.ops.gpu_kernels import KernelRow, combine_kernel_rows, kernel_rows
 from tpu_profile_plugin.analysis.ops.op_tables import IDLE, OpRecords, OpTable, OpText, framework_ops
 from tpu_profile_plugin.analysis.ops.rates import Rates, divide, rates

@@ -13,8 +13,8 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.devices.model import Device, Work
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import work_of
-from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.columns.arrays import F64, I64
 
 FEWEST_DEVICES = 3

@@ -7,7 +7,7 @@ from enum import Enum
 from functools import cached_property
 
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, ReadOp
-from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
+from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.shapes import Shape, leaves
 
 COPY = "copy"

@@ -12,8 +12,8 @@ from tpu_profile_plugin.analysis.communication.host_collectives import (
     gigabytes_per_second,
     message_bytes,
 )
-from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.shapes import laid_out, leaves
 from tpu_profile_plugin.analysis.hlo.text import sharding
 

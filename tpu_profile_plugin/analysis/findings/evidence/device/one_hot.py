@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.findings.evidence.device.op_nature import MATRICES, Nature
+from tpu_profile_plugin.analysis.blame.op_nature import MATRICES, Nature
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, ReadOp
-from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
+from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.shapes import leaves
 from tpu_profile_plugin.analysis.hlo.text import literal_text
 

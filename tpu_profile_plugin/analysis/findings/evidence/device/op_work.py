@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.findings.evidence.device.op_nature import Nature, by_category, by_program, is_counted
-from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
+from tpu_profile_plugin.analysis.blame.op_nature import Nature, by_category, by_program, is_counted
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
+from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.ops.op_tables import OpTable
 
 MOST_TIME = 0.95

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.findings.evidence.device.op_nature import MATRICES
-from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
+from tpu_profile_plugin.analysis.blame.op_nature import MATRICES
 from tpu_profile_plugin.analysis.hlo.instructions import Instruction
+from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.shapes import Shape, bits_of, type_name
 
 HIGH, HIGHEST = 1, 2

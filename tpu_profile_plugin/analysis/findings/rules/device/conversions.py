@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS
 from tpu_profile_plugin.analysis.findings.evidence.device.op_shares import OpShare, op_share, run_share
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ReadOp, work_of
-from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.shapes import leaves, type_name
 
 CONVERSION_SHARE = 0.1

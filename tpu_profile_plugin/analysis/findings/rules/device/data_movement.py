@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.reasons import NO_COSTS
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.buffer_copies import copies_in
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
-from tpu_profile_plugin.analysis.findings.evidence.device.op_nature import Nature
 from tpu_profile_plugin.analysis.findings.evidence.device.op_places import Place, longest_run
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp, OpWork, ReadOp, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView

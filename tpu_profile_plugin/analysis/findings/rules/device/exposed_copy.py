@@ -17,12 +17,12 @@ from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
 from tpu_profile_plugin.analysis.findings.evidence.device.op_places import Place, longest_run
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp, named_op
-from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import per_step, share_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
+from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.shapes import leaves
 from tpu_profile_plugin.analysis.ops.op_tables import OpTable
 from tpu_profile_plugin.units import MIB

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
 from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS, NO_TYPES
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.matrix_units import matrix_unit, roof
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_op
-from tpu_profile_plugin.analysis.findings.evidence.device.op_nature import Nature
 from tpu_profile_plugin.analysis.findings.evidence.device.op_places import Place, longest_run
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp, ReadOp, named_op, work_of
 from tpu_profile_plugin.analysis.findings.evidence.device.products import HIGH, HIGHEST, Product, products_of

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.reasons import NO_PEAKS
 from tpu_profile_plugin.analysis.environment.environment import Peaks
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
-from tpu_profile_plugin.analysis.findings.evidence.device.op_nature import Nature
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp, OpWork, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.reasons import NO_COSTS, NO_PEAKS
 from tpu_profile_plugin.analysis.findings.evidence.device.matrix_units import MatrixUnit, matrix_unit, roof
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
-from tpu_profile_plugin.analysis.findings.evidence.device.op_nature import Nature
 from tpu_profile_plugin.analysis.findings.evidence.device.op_places import Place, longest_run
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp, ReadOp, work_of
 from tpu_profile_plugin.analysis.findings.evidence.device.products import Product, products_of

@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
+from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 
 Value = tuple[int, tuple[int, ...]]
 """A row and the path of tuple indices to the array."""

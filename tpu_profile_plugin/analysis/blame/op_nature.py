@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
+from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.ops.op_tables import WITH_INNER_OPS
 from tpu_profile_plugin.analysis.summary.precision import computes
 

@@ -1,0 +1,282 @@
+"""The largest parts of a step under one name: a function of the host, or the ops of one kind or one line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN, HostBlame
+from tpu_profile_plugin.analysis.blame.op_nature import Nature, by_category, by_program
+from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks, inclusive, with_callees, with_callers
+from tpu_profile_plugin.analysis.budget import categories as part
+from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
+from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
+from tpu_profile_plugin.analysis.devices.model import Op
+from tpu_profile_plugin.analysis.hlo.instructions import category
+from tpu_profile_plugin.analysis.hlo.ops import HloOps
+from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
+from tpu_profile_plugin.columns.arrays import I64, Bools
+
+NEARLY_ALL = 0.9
+"""A name that holds so much of another's time stands for it: it is the more specific one."""
+MOST = 0.5
+"""More than half of a group is "most of it"."""
+LEAST_GROUP = 0.02
+"""Smaller parts of the steps are no group of their own."""
+WAITING = (
+    *(part.IDLE_INPUT, part.IDLE_COMPILE, part.IDLE_HOST, part.IDLE_TRANSFER, part.IDLE_LAUNCH, part.IDLE_OTHER),
+    *(part.INPUT_COPY, part.OUTPUT_COPY),
+)
+"""Parts of a step in which devices wait for the host."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostGroup:
+    """Time in which devices wait while the host runs one function.
+
+    Attributes:
+      name: a function of the program, `$file.py:line function`, else the event that tells most.
+      inner: what it calls for most of that time, "" if that is its own code.
+      own: only its own time counts, not that of other functions of the program which it calls.
+      ps: summed over steps and devices; by_part: int64[c + 1], the last is what lies between steps.
+      inner_ps: the part of it in `inner`.
+      launches: the function launches work, or what it calls does.
+    """
+
+    name: str
+    inner: str
+    own: bool
+    ps: int
+    by_part: I64
+    inner_ps: int = 0
+    launches: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpGroup:
+    """Time of ops of one kind.
+
+    Attributes:
+      kind: what they do: an opcode that decides, or the op of a framework.
+      nature: what that amounts to.
+      place: `file:line` that more than half of it comes from, "" without one; place_ps: that part.
+      framework: the framework op of the largest; "" if unknown.
+      ops: the distinct ops, most time first.
+      ps, by_part: as of `HostGroup`.
+    """
+
+    kind: str
+    nature: Nature
+    place: str
+    place_ps: int
+    framework: str
+    ops: tuple[tuple[Op, int], ...]
+    ps: int
+    by_part: I64
+
+
+def host_groups(blame: HostBlame, most: int = 3) -> list[HostGroup]:
+    """The largest groups of waiting time, disjoint, most time first."""
+    rows = (blame.op < 0) & np.isin(blame.part % BETWEEN, WAITING)
+    return _Functions(blame, rows).groups(most) if rows.any() else []
+
+
+class _Functions:
+    """The tree of the program's own functions that the host runs while devices wait."""
+
+    def __init__(self, blame: HostBlame, rows: Bools) -> None:
+        self.blame, self.rows, self.stacks = blame, rows, blame.stacks
+        self.whole = int(blame.ps.sum())
+        stacks = self.stacks
+        count = len(stacks.parent)
+        self.launches = with_callers(stacks.parent, _launching(stacks))
+        own = stacks.user[stacks.name] if count else np.zeros(0, np.bool_)
+        self.own = own if own.any() else np.ones(count, np.bool_)
+        self.left = np.where(rows, blame.ps, 0)
+
+    def groups(self, most: int) -> list[HostGroup]:
+        found: list[HostGroup] = []
+        while len(found) < most:
+            group = self._largest()
+            if group is None:
+                break
+            found.append(group)
+        return sorted(found, key=lambda one: -one.ps)
+
+    def _largest(self) -> HostGroup | None:
+        """The largest group of what is left, which it takes away; None if too little is left."""
+        own_ps = np.zeros(len(self.stacks.parent), np.int64)
+        known = self.left.astype(np.bool_) & (self.blame.node >= 0)
+        np.add.at(own_ps, self.blame.node[known], self.left[known])
+        total = inclusive(self.stacks.parent, own_ps)
+        least = LEAST_GROUP * self.whole
+        at = np.flatnonzero(self.stacks.parent == NOWHERE)
+        chosen, own_only = np.zeros(0, np.int64), False
+        while True:
+            below = self._callees(at, total) if len(chosen) else self._outermost(at)
+            ranked = sorted(((int(total[nodes].sum()), nodes) for nodes in below.values()), key=lambda one: -one[0])
+            here = int(total[chosen].sum()) if len(chosen) else 0
+            rest = here - sum(ps for ps, _ in ranked)
+            if not ranked or ranked[0][0] < least:
+                break
+            if len(chosen) and ranked[0][0] < NEARLY_ALL * here:
+                if not self.launches[chosen].any():
+                    break
+                # A function that runs the step is no cause: either its own code is, or one that it calls.
+                if rest >= ranked[0][0]:
+                    own_only = True
+                    break
+            chosen = at = ranked[0][1]
+        if not len(chosen):
+            return self._outside(least)
+        inside = with_callees(self.stacks.parent, chosen)
+        if own_only or self.launches[chosen].any():
+            own_only = True
+            for nodes in self._callees(chosen, total).values():
+                inside[with_callees(self.stacks.parent, nodes)] = False
+        return self._take(chosen, inside, own_ps, own_only=own_only, least=least)
+
+    def _take(self, chosen: I64, inside: Bools, own_ps: I64, *, own_only: bool, least: float) -> HostGroup | None:
+        rows = np.flatnonzero(self.left.astype(np.bool_) & (self.blame.node >= 0))
+        rows = rows[inside[self.blame.node[rows]]]
+        ps = int(self.left[rows].sum())
+        by_part = self.blame.by_part(rows)
+        inner, inner_ps = self._inner(chosen, np.where(inside, own_ps, 0), ps)
+        self.left[rows] = 0
+        if ps < least:
+            return None
+        name = self.stacks.names[int(self.stacks.name[chosen[0]])]
+        return HostGroup(name, inner, own_only, ps, by_part, inner_ps, bool(self.launches[chosen].any()))
+
+    def _outside(self, least: float) -> HostGroup | None:
+        """What is left outside of any call."""
+        rows = np.flatnonzero(self.left)
+        ps = int(self.left[rows].sum())
+        by_part = self.blame.by_part(rows)
+        self.left[rows] = 0
+        return HostGroup("", "", True, ps, by_part) if ps >= least else None
+
+    def _inner(self, chosen: I64, ps: I64, whole: int) -> tuple[str, int]:
+        """The deepest call that has most of the time of the chosen ones, and its part of it."""
+        total, name, found = inclusive(self.stacks.parent, ps), "", 0
+        at = chosen
+        while True:
+            children = np.flatnonzero(np.isin(self.stacks.parent, at) & (total > 0))
+            if not len(children):
+                return name, found
+            names, which = np.unique(self.stacks.name[children], return_inverse=True)
+            sums = np.zeros(len(names), np.int64)
+            np.add.at(sums, which.reshape(-1), total[children])
+            most = int(sums.argmax())
+            if sums[most] <= MOST * whole:
+                return name, found
+            name, found = self.stacks.names[int(names[most])], int(sums[most])
+            at = children[which.reshape(-1) == most]
+
+    def _outermost(self, at: I64) -> dict[int, I64]:
+        return self._named(self._next_own(at))
+
+    def _callees(self, at: I64, total: I64) -> dict[int, I64]:
+        """The own functions that nodes call, directly or through libraries, by name."""
+        children = np.flatnonzero(np.isin(self.stacks.parent, at) & (total > 0))
+        return self._named(self._next_own(children))
+
+    def _next_own(self, at: I64) -> I64:
+        """Of nodes and what they call, the first own function on each way."""
+        found: list[I64] = []
+        while len(at):
+            mine = self.own[at]
+            found.append(at[mine])
+            at = np.flatnonzero(np.isin(self.stacks.parent, at[~mine]))
+        return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+    def _named(self, nodes: I64) -> dict[int, I64]:
+        names = self.stacks.name[nodes]
+        return {int(name): nodes[names == name] for name in np.unique(names).tolist()}
+
+
+def _launching(stacks: Stacks) -> Bools:
+    """Per node, whether the call launches work of a device."""
+    by_name = np.array([_launches(name) for name in stacks.names], np.bool_)
+    return by_name[stacks.name] if len(stacks.name) else np.zeros(0, np.bool_)
+
+
+def _launches(name: str) -> bool:
+    return activity(name) is Activity.LAUNCH or (not name.startswith("$") and parse_op(name).category == PYTORCH)
+
+
+def op_groups(blame: HostBlame, hlo: HloOps, most: int = 3) -> list[OpGroup]:
+    """The kinds of ops with most time, most first."""
+    rows = np.flatnonzero(blame.op >= 0)
+    if not len(rows):
+        return []
+    whole, names = int(blame.ps.sum()), _Namer(hlo)
+    of_op = np.zeros(len(blame.ops), np.int64)
+    np.add.at(of_op, blame.op[rows], blame.ps[rows])
+    groups: dict[tuple[Nature, str], list[int]] = {}
+    for number in np.argsort(-of_op, kind="stable")[:MOST_OPS].tolist():
+        if of_op[number] <= LEAST_OP * whole:
+            break
+        groups.setdefault(names.kind(blame.ops[number]), []).append(number)
+    ranked = sorted(groups.items(), key=lambda item: -int(of_op[item[1]].sum()))[:most]
+    return [_op_group(blame, rows, names, kind, numbers, of_op) for kind, numbers in ranked]
+
+
+LEAST_OP, MOST_OPS = 0.0005, 2_000
+"""Smaller ops, and more of them, are in no group."""
+
+
+def _op_group(
+    blame: HostBlame, rows: I64, names: _Namer, kind: tuple[Nature, str], numbers: list[int], of_op: I64
+) -> OpGroup:
+    mine = rows[np.isin(blame.op[rows], numbers)]
+    ps = int(blame.ps[mine].sum())
+    places: dict[str, int] = {}
+    for row in mine.tolist():
+        place = names.place(blame.ops[int(blame.op[row])]) or _launched_at(blame.stacks, int(blame.node[row]))
+        places[place] = places.get(place, 0) + int(blame.ps[row])
+    place, place_ps = max(places.items(), key=lambda item: item[1])
+    ops = tuple((blame.ops[number], int(of_op[number])) for number in numbers)
+    return OpGroup(kind[1], kind[0], place, place_ps, names.framework(ops[0][0]), ops, ps, blame.by_part(mine))
+
+
+def _launched_at(stacks: Stacks, node: int) -> str:
+    """The program's own function that launched something, "" if unknown."""
+    while node >= 0 and not stacks.user[stacks.name[node]]:
+        node = int(stacks.parent[node])
+    return stacks.names[int(stacks.name[node])].removeprefix("$") if node >= 0 else ""
+
+
+class _Namer:
+    """What ops do and where they come from, by their programs."""
+
+    def __init__(self, hlo: HloOps) -> None:
+        self._hlo = hlo
+        self._rows: dict[int, ProgramRows | None] = {}
+
+    def kind(self, op: Op) -> tuple[Nature, str]:
+        """The nature of an op and the opcode that decides."""
+        rows, row = self._at(op)
+        if op.collective:
+            return Nature.NOT_COUNTED, op.collective
+        if rows is None or row is None:
+            nature, kind = by_category(op.name)
+            return nature, kind
+        return by_program(rows, row, category(rows.instruction(row)))
+
+    def place(self, op: Op) -> str:
+        """`file:line`, "" if the program does not tell."""
+        rows, row = self._at(op)
+        return "" if rows is None or row is None else rows.place(row)
+
+    def framework(self, op: Op) -> str:
+        rows, row = self._at(op)
+        return "" if rows is None or row is None else rows.op_name(row)
+
+    def _at(self, op: Op) -> tuple[ProgramRows | None, int | None]:
+        if op.program not in self._rows:
+            program = self._hlo.programs.program(op.program) if op.program else None
+            self._rows[op.program] = ProgramRows(program) if program is not None else None
+        rows = self._rows[op.program]
+        return rows, None if rows is None else rows.row(op.name)

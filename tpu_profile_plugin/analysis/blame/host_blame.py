@@ -1,0 +1,149 @@
+"""The wall time of a host's steps by what ran and where; it adds up to the time budget, to the picosecond."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks, stacks_of
+from tpu_profile_plugin.analysis.budget import categories as part
+from tpu_profile_plugin.analysis.budget.budget import DeviceTime, SpentTime
+from tpu_profile_plugin.analysis.budget.host_time import HostReader, MainThread
+from tpu_profile_plugin.analysis.common.rows import row_codes, sums_by
+from tpu_profile_plugin.analysis.common.spans import Times, intersect, subtract, times_of, total
+from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
+from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Op, Work
+from tpu_profile_plugin.columns.arrays import I64, Bools
+
+LEAST_WAITING = 0.05
+"""The main thread is read for stacks if devices are idle for more than this share of the steps."""
+MOST_AT_ONCE = 64
+"""So many ops of one device share a moment; more do not run at once."""
+NO_OP = -1
+
+_OF_OPS = {
+    part.COMPUTE: (Work.COMPUTE, Work.CONTROL),
+    part.DATA_MOVEMENT: (Work.MOVE,),
+    part.MOVE_WAIT: (Work.MOVE_WAIT,),
+    part.EXPOSED_COMMUNICATION: (Work.COMMUNICATION,),
+    part.PEER_TRANSFER: (Work.COMMUNICATION, Work.PEER_COPY),
+    part.IDLE_PEER: (Work.COMMUNICATION,),
+    part.EXPOSED_COPY: (Work.COPY,),
+    part.INPUT_COPY: (Work.UPLOAD,),
+    part.OUTPUT_COPY: (Work.DOWNLOAD,),
+}
+"""Parts of the budget in which a device works, and the work that they consist of."""
+
+
+def _none() -> I64:
+    return np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostBlame:
+    """Where the steps of one host go; rows of distinct (part, op, node), int64[n] each.
+
+    Attributes:
+      part: index in `CATEGORIES`; of the time between steps, that plus `BETWEEN`.
+      op: index into `ops` of what a device ran, `NO_OP` while it ran none.
+      node: what the main thread did meanwhile if the device ran nothing, else what it did when it launched the op; a
+        node of `stacks`, `NOWHERE` if unknown.
+      ps: summed over steps and devices.
+      ops: the distinct ops of the host's devices.
+      stacks: the main thread's calls, without their times.
+    """
+
+    part: I64 = field(default_factory=_none)
+    op: I64 = field(default_factory=_none)
+    node: I64 = field(default_factory=_none)
+    ps: I64 = field(default_factory=_none)
+    ops: tuple[Op, ...] = ()
+    stacks: Stacks = field(default_factory=Stacks)
+
+    def by_part(self, rows: Bools | I64) -> I64:
+        """Time of some rows by part, int64[c + 1]; the last is what lies between steps."""
+        code = np.minimum(self.part[rows], BETWEEN)
+        return np.asarray(sums_by(code, self.ps[rows], BETWEEN + 1), np.int64)
+
+
+BETWEEN = len(part.CATEGORIES)
+"""From here on parts are those of the time between steps."""
+
+
+def host_blame(
+    devices: Sequence[Device], spent: SpentTime | None, used: Bools, reader: HostReader, *, launches: bool
+) -> HostBlame:
+    """Where the steps of one host go; empty without devices.
+
+    Args:
+      devices: the devices, or the host that stands for them.
+      spent: how they spend their steps.
+      used: bool[s, d], the device takes part in the step; others do not count.
+      reader: reads the main thread, unless devices are hardly idle and `launches` are not asked for.
+      launches: ops have no source of their own: what launched them tells where they come from.
+    """
+    if spent is None:
+        return HostBlame()
+    stacks = stacks_of(_main_thread(spent, reader, launches=launches))
+    columns: list[tuple[I64, I64, I64, I64]] = []
+    ops: list[Op] = []
+    for i, (device, time) in enumerate(zip(devices, spent.devices, strict=True)):
+        begin, end = time.windows
+        inside = times_of(begin[used[:, i]], end[used[:, i]])
+        launched = _launches(device, reader, stacks) if launches and len(stacks.node) else None
+        for first, window in ((0, inside), (BETWEEN, time.between)):
+            for category, op, node, ps in _rows(device, time, window, stacks, launched):
+                shifted = np.where(op >= 0, op + len(ops), NO_OP)
+                columns.append((np.full(len(ps), category + first), shifted, node, ps))
+        ops += device.ops
+    *of_row, ps = [np.concatenate(column) for column in zip(*columns, strict=True)] if columns else [_none()] * 4
+    code, row = row_codes(*of_row)
+    kept = Stacks(parent=stacks.parent, name=stacks.name, names=stacks.names, user=stacks.user)
+    return HostBlame(
+        *(column[row] for column in of_row), np.asarray(sums_by(code, ps, len(row)), np.int64), tuple(ops), kept
+    )
+
+
+def _main_thread(spent: SpentTime, reader: HostReader, *, launches: bool) -> MainThread:
+    """The main thread as the budget has read it, or read now if it can tell enough."""
+    steps = spent.steps
+    since, until = int(steps.begin_ps.min()), int(steps.end_ps.max())
+    idle = sum(until - since - total(one.work.any) for one in spent.devices)
+    if spent.searched or launches or idle > LEAST_WAITING * (until - since) * len(spent.devices):
+        return reader.main(since, until, steps.evidence)
+    return spent.main
+
+
+def _rows(
+    device: Device, time: DeviceTime, window: Times, stacks: Stacks, launched: I64 | None
+) -> Iterator[tuple[int, I64, I64, I64]]:
+    """(part, op, node, ps) of one device in a set of time; `launched`: the node that launched each of its runs."""
+    for category, times in time.spent:
+        rest = intersect(times, window)
+        for spans in (device.runs, device.windows, device.control):
+            mine = np.flatnonzero(np.isin(spans.work, _OF_OPS.get(category, ())))
+            if not len(mine) or not len(rest[0]):
+                continue
+            begin, end, op = spans.begin_ps[mine], spans.end_ps[mine], spans.op[mine].astype(np.int64)
+            share = _native.time_shares(rest, begin, end, MOST_AT_ONCE)
+            own = launched is not None and spans is device.runs
+            code, first = row_codes(op, launched[mine] if own and launched is not None else np.full(len(op), NOWHERE))
+            node = launched[mine][first] if own and launched is not None else np.full(len(first), NOWHERE)
+            yield category, op[first], node, np.asarray(sums_by(code, share, len(first)), np.int64)
+            rest = subtract(rest, times_of(begin, end))
+        if len(rest[0]):
+            node, ps = stacks.within(rest)
+            yield category, np.full(len(node), NO_OP), node, ps
+
+
+def _launches(device: Device, reader: HostReader, stacks: Stacks) -> I64:
+    """Per run of an op the call that launched it, a node of the stacks."""
+    begin = device.runs.begin_ps
+    if device.name in RUNS_WITHIN_HOST_CALLS:
+        return stacks.at(begin)
+    start = np.searchsorted(device.starts, begin, side="right") - 1
+    key = np.append(device.launch_key, NO_LAUNCH)[np.where(start >= 0, start, len(device.launch_key))]
+    return stacks.at(reader.time.calls.times(key)[0])

@@ -1,0 +1,98 @@
+"""What the main thread did: a tree of calls by name, and when which of them was the innermost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.budget.host_time import MOST_LEVELS, MainThread
+from tpu_profile_plugin.analysis.common.spans import Times
+from tpu_profile_plugin.columns.arrays import I64, Bools
+
+NOWHERE = -1
+"""The node of time in no call, and of what no call launched."""
+
+
+def _none() -> I64:
+    return np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stacks:
+    """The calls of one thread; times in picoseconds on the host's axis.
+
+    Attributes:
+      begin_ps, end_ps, node: int64[n], disjoint ascending spans and the innermost call in each, a node of the tree.
+      parent: int64[m], the calling node, `NOWHERE` for outermost calls; callers come before what they call.
+      name: int64[m], index into `names`.
+      names: of calls.
+      user: bool per name, a frame of the program's own code.
+    """
+
+    begin_ps: I64 = field(default_factory=_none)
+    end_ps: I64 = field(default_factory=_none)
+    node: I64 = field(default_factory=_none)
+    parent: I64 = field(default_factory=_none)
+    name: I64 = field(default_factory=_none)
+    names: tuple[str, ...] = ()
+    user: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
+
+    def at(self, points: I64) -> I64:
+        """The innermost call at each point in time, `NOWHERE` outside of calls."""
+        row = np.searchsorted(self.begin_ps, points, side="right") - 1
+        inside = (row >= 0) & (points < np.append(self.end_ps, 0)[row])
+        return np.where(inside, np.append(self.node, NOWHERE)[row], NOWHERE)
+
+    def within(self, times: Times) -> tuple[I64, I64]:
+        """The nodes in a set of time, and how long each is the innermost; `NOWHERE` for the rest of it."""
+        row, _, ps = _native.overlaps((self.begin_ps, self.end_ps), times)
+        sums = np.zeros(len(self.parent) + 1, np.int64)
+        np.add.at(sums, self.node[row], ps)
+        sums[NOWHERE] = int((times[1] - times[0]).sum()) - int(ps.sum())
+        node = np.flatnonzero(sums)
+        return np.where(node == len(self.parent), NOWHERE, node), sums[node]
+
+
+def stacks_of(main: MainThread) -> Stacks:
+    """The stacks of the main thread."""
+    levels = main.levels
+    if not levels.begin_ps:
+        return Stacks(names=main.names, user=main.user)
+    columns = (np.concatenate(part) for part in (levels.begin_ps, levels.end_ps, levels.name))
+    return Stacks(*_native.thread_stacks(*columns, MOST_LEVELS), main.names, main.user)
+
+
+def depths(parent: I64) -> I64:
+    """How many calls are around each node."""
+    depth, above = np.zeros(len(parent), np.int64), parent
+    while (above >= 0).any():
+        depth += above >= 0
+        above = np.where(above >= 0, parent[above], NOWHERE)
+    return depth
+
+
+def inclusive(parent: I64, ps: I64) -> I64:
+    """Per node its own time and that of all that it calls."""
+    total, depth = ps.copy(), depths(parent)
+    for level in range(int(depth.max(initial=0)), 0, -1):
+        nodes = np.flatnonzero(depth == level)
+        np.add.at(total, parent[nodes], total[nodes])
+    return total
+
+
+def with_callers(parent: I64, marked: Bools) -> Bools:
+    """The marked nodes and those that call them."""
+    return inclusive(parent, marked.astype(np.int64)) > 0
+
+
+def with_callees(parent: I64, nodes: I64) -> Bools:
+    """Some nodes and all that they call."""
+    inside = np.zeros(len(parent) + 1, np.bool_)
+    inside[nodes] = True
+    depth = depths(parent)
+    for level in range(1, int(depth.max(initial=0)) + 1):
+        at = np.flatnonzero(depth == level)
+        inside[at] |= inside[parent[at]]
+    return inside[:-1]
