@@ -64,8 +64,10 @@ def tpu(main: str, ops: str, *, steps: int = 4, length: int = 1000, modules: str
 
 
 def findings(*profiles: Any) -> Any:
-    """The tool's answer with all rules."""
-    return answer(registry.find("smart_suggestion"), *profiles, page=True)
+    """The tool's answer with all rules, without the place of ordinary work."""
+    found = answer(registry.find("smart_suggestion"), *profiles, page=True)
+    told = [one for one in found["findings"] if one["id"] != "largest_part" or one["share"]]
+    return {**found, "findings": told}
 
 
 def finding(rule: str, *profiles: Any) -> Any:

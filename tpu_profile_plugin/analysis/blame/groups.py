@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN, HostBlame
 from tpu_profile_plugin.analysis.blame.op_nature import Nature, by_category, by_program
-from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks, inclusive, with_callees, with_callers
+from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks, inclusive, with_callees
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
@@ -41,7 +43,8 @@ class HostGroup:
       own: only its own time counts, not that of other functions of the program which it calls.
       ps: summed over steps and devices; by_part: int64[c + 1], the last is what lies between steps.
       inner_ps: the part of it in `inner`.
-      launches: the function launches work, or what it calls does.
+      launches: the function, or what it calls, does most of the launching.
+      rows: int64, those of the `HostBlame`.
     """
 
     name: str
@@ -49,6 +52,7 @@ class HostGroup:
     own: bool
     ps: int
     by_part: I64
+    rows: I64
     inner_ps: int = 0
     launches: bool = False
 
@@ -82,6 +86,12 @@ def host_groups(blame: HostBlame, most: int = 3) -> list[HostGroup]:
     return _Functions(blame, rows).groups(most) if rows.any() else []
 
 
+def largest_group(blame: HostBlame, parts: Collection[int]) -> HostGroup | None:
+    """The largest group of the time in some parts of the budget; None if there is none."""
+    rows = (blame.op < 0) & np.isin(blame.part % BETWEEN, list(parts))
+    return next(iter(_Functions(blame, rows).groups(1)), None) if rows.any() else None
+
+
 class _Functions:
     """The tree of the program's own functions that the host runs while devices wait."""
 
@@ -90,8 +100,12 @@ class _Functions:
         self.whole = int(blame.ps.sum())
         stacks = self.stacks
         count = len(stacks.parent)
-        self.launches = with_callers(stacks.parent, _launching(stacks))
-        own = stacks.user[stacks.name] if count else np.zeros(0, np.bool_)
+        launching = np.where(_launching(stacks), inclusive(stacks.parent, blame.thread_ps), 0)
+        launching[_inside(stacks.parent, launching > 0)] = 0
+        spent = inclusive(stacks.parent, launching)
+        self.launches = spent >= MOST * max(int(launching.sum()), 1)
+        named = stacks.user & np.array([not name.endswith(_UNNAMED) for name in stacks.names], np.bool_)
+        own = named[stacks.name] if count else np.zeros(0, np.bool_)
         self.own = own if own.any() else np.ones(count, np.bool_)
         self.left = np.where(rows, blame.ps, 0)
 
@@ -147,7 +161,7 @@ class _Functions:
         if ps < least:
             return None
         name = self.stacks.names[int(self.stacks.name[chosen[0]])]
-        return HostGroup(name, inner, own_only, ps, by_part, inner_ps, bool(self.launches[chosen].any()))
+        return HostGroup(name, inner, own_only, ps, by_part, rows, inner_ps, bool(self.launches[chosen].any()))
 
     def _outside(self, least: float) -> HostGroup | None:
         """What is left outside of any call."""
@@ -155,7 +169,7 @@ class _Functions:
         ps = int(self.left[rows].sum())
         by_part = self.blame.by_part(rows)
         self.left[rows] = 0
-        return HostGroup("", "", True, ps, by_part) if ps >= least else None
+        return HostGroup("", "", True, ps, by_part, rows) if ps >= least else None
 
     def _inner(self, chosen: I64, ps: I64, whole: int) -> tuple[str, int]:
         """The deepest call that has most of the time of the chosen ones, and its part of it."""
@@ -196,6 +210,17 @@ class _Functions:
         return {int(name): nodes[names == name] for name in np.unique(names).tolist()}
 
 
+_UNNAMED = ("<listcomp>", "<lambda>", "<genexpr>", "<dictcomp>", "<setcomp>")
+"""Functions without a name of their own: what is around them says more."""
+
+
+def _inside(parent: I64, marked: Bools) -> Bools:
+    """The nodes that a marked one calls, directly or not."""
+    inside = with_callees(parent, np.flatnonzero(marked))
+    above = with_callees(parent, np.flatnonzero(inside & np.append(inside, False)[parent]))
+    return above
+
+
 def _launching(stacks: Stacks) -> Bools:
     """Per node, whether the call launches work of a device."""
     by_name = np.array([_launches(name) for name in stacks.names], np.bool_)
@@ -223,6 +248,7 @@ def op_groups(blame: HostBlame, hlo: HloOps, most: int = 3) -> list[OpGroup]:
     return [_op_group(blame, rows, names, kind, numbers, of_op) for kind, numbers in ranked]
 
 
+MOST_NAME = 200
 LEAST_OP, MOST_OPS = 0.0005, 2_000
 """Smaller ops, and more of them, are in no group."""
 
@@ -248,6 +274,14 @@ def _launched_at(stacks: Stacks, node: int) -> str:
     return stacks.names[int(stacks.name[node])].removeprefix("$") if node >= 0 else ""
 
 
+_NUMBER = re.compile(r"(?:_\d+|\.\d+)+\Z")
+
+
+def _base(name: str) -> str:
+    """The kind of a framework's op by its name: without scopes, type and number."""
+    return _NUMBER.sub("", name.partition(":")[0].rpartition("/")[2][:MOST_NAME]) or name
+
+
 class _Namer:
     """What ops do and where they come from, by their programs."""
 
@@ -261,8 +295,7 @@ class _Namer:
         if op.collective:
             return Nature.NOT_COUNTED, op.collective
         if rows is None or row is None:
-            nature, kind = by_category(op.name)
-            return nature, kind
+            return by_category(_base(op.name))
         return by_program(rows, row, category(rows.instruction(row)))
 
     def place(self, op: Op) -> str:

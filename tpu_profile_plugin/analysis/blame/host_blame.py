@@ -54,6 +54,7 @@ class HostBlame:
       ps: summed over steps and devices.
       ops: the distinct ops of the host's devices.
       stacks: the main thread's calls, without their times.
+      thread_ps: per node of `stacks`, how long it is the innermost call from the first step to the last.
     """
 
     part: I64 = field(default_factory=_none)
@@ -62,6 +63,7 @@ class HostBlame:
     ps: I64 = field(default_factory=_none)
     ops: tuple[Op, ...] = ()
     stacks: Stacks = field(default_factory=Stacks)
+    thread_ps: I64 = field(default_factory=_none)
 
     def by_part(self, rows: Bools | I64) -> I64:
         """Time of some rows by part, int64[c + 1]; the last is what lies between steps."""
@@ -99,11 +101,22 @@ def host_blame(
                 shifted = np.where(op >= 0, op + len(ops), NO_OP)
                 columns.append((np.full(len(ps), category + first), shifted, node, ps))
         ops += device.ops
-    *of_row, ps = [np.concatenate(column) for column in zip(*columns, strict=True)] if columns else [_none()] * 4
-    code, row = row_codes(*of_row)
-    kept = Stacks(parent=stacks.parent, name=stacks.name, names=stacks.names, user=stacks.user)
+    if not columns:
+        return HostBlame()
+    part_of, op, node, ps = (np.concatenate(column) for column in zip(*columns, strict=True))
+    code, row = row_codes(part_of, op, node)
+    since, until = np.array([spent.steps.begin_ps.min()]), np.array([spent.steps.end_ps.max()])
+    innermost, inside_ps = stacks.within((since, until))
+    thread_ps = np.zeros(len(stacks.parent) + 1, np.int64)
+    thread_ps[innermost] = inside_ps
     return HostBlame(
-        *(column[row] for column in of_row), np.asarray(sums_by(code, ps, len(row)), np.int64), tuple(ops), kept
+        part_of[row],
+        op[row],
+        node[row],
+        np.asarray(sums_by(code, ps, len(row)), np.int64),
+        tuple(ops),
+        Stacks(parent=stacks.parent, name=stacks.name, names=stacks.names, user=stacks.user),
+        thread_ps[:-1],
     )
 
 

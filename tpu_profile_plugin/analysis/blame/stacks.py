@@ -43,7 +43,8 @@ class Stacks:
         """The innermost call at each point in time, `NOWHERE` outside of calls."""
         row = np.searchsorted(self.begin_ps, points, side="right") - 1
         inside = (row >= 0) & (points < np.append(self.end_ps, 0)[row])
-        return np.where(inside, np.append(self.node, NOWHERE)[row], NOWHERE)
+        found: I64 = np.where(inside, np.append(self.node, NOWHERE)[row], NOWHERE)
+        return found
 
     def within(self, times: Times) -> tuple[I64, I64]:
         """The nodes in a set of time, and how long each is the innermost; `NOWHERE` for the rest of it."""
@@ -60,8 +61,8 @@ def stacks_of(main: MainThread) -> Stacks:
     levels = main.levels
     if not levels.begin_ps:
         return Stacks(names=main.names, user=main.user)
-    columns = (np.concatenate(part) for part in (levels.begin_ps, levels.end_ps, levels.name))
-    return Stacks(*_native.thread_stacks(*columns, MOST_LEVELS), main.names, main.user)
+    begin, end, name = (np.concatenate(part) for part in (levels.begin_ps, levels.end_ps, levels.name))
+    return Stacks(*_native.thread_stacks(begin, end, name, MOST_LEVELS), main.names, main.user)
 
 
 def depths(parent: I64) -> I64:
@@ -75,7 +76,8 @@ def depths(parent: I64) -> I64:
 
 def inclusive(parent: I64, ps: I64) -> I64:
     """Per node its own time and that of all that it calls."""
-    total, depth = ps.copy(), depths(parent)
+    total: I64 = ps.copy()
+    depth = depths(parent)
     for level in range(int(depth.max(initial=0)), 0, -1):
         nodes = np.flatnonzero(depth == level)
         np.add.at(total, parent[nodes], total[nodes])
@@ -95,4 +97,5 @@ def with_callees(parent: I64, nodes: I64) -> Bools:
     for level in range(1, int(depth.max(initial=0)) + 1):
         at = np.flatnonzero(depth == level)
         inside[at] |= inside[parent[at]]
-    return inside[:-1]
+    marked: Bools = inside[:-1]
+    return marked

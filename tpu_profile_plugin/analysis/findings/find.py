@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tpu_profile_plugin.analysis.budget.categories import GROUP_OF
 from tpu_profile_plugin.analysis.common.reasons import FAILED
-from tpu_profile_plugin.analysis.findings.evidence.device.busy_with import BusyWith, busy_with, compiling, in_words
+from tpu_profile_plugin.analysis.common.spans import total, union
+from tpu_profile_plugin.analysis.findings.blamed import Blamed, Part, blamed, busy_with, enlarged, parts, pointed
 from tpu_profile_plugin.analysis.findings.headline import CLEAR_SHARE, Headline, headline, is_healthy
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import segments_ps
-from tpu_profile_plugin.analysis.findings.model import Confidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Confidence, Finding, Rule, Silence, code_line
 from tpu_profile_plugin.analysis.findings.recorded import qualified
-from tpu_profile_plugin.analysis.findings.rules import RULES
+from tpu_profile_plugin.analysis.findings.rules import LARGEST, RULES
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.errors import ProfileError
 
 _LOG = logging.getLogger("tpu_profile_plugin")
-_BUSY_WITH = "headline"
-"""Key of what a host's devices are busy with, beside the rules' ids."""
+_BLAMED, _COMPILING = "blamed", "compiling"
+"""Keys of the largest parts of a host's steps and of its compilation, beside the rules' ids."""
 _OF_DEVICES = ("device_compute", "device_to_device", "collectives")
 """Groups of parts of the budget that do not depend on the clock of the host."""
 
@@ -83,7 +84,8 @@ class Failure:
 
 def gather(host: HostView, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
     """What each rule needs of one host, by the rule's id; `Failure` if it raised, except errors about the profile."""
-    wanted = {rule.id: rule.gather for rule in rules if rule.gather is not None} | {_BUSY_WITH: busy_with}
+    wanted: dict[str, Callable[[HostView], Any]] = {_BLAMED: blamed, _COMPILING: compiling}
+    wanted |= {rule.id: rule.gather for rule in rules if rule.gather is not None}
     gathered: dict[str, Any] = {}
     for name, part in wanted.items():
         try:
@@ -117,14 +119,60 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]], rules: Sequence[Ru
             saving_ps = min(verdict.saving_ps, segments_ps(run.budget, verdict.segments))
             finding = replace(verdict, saving_ps=saving_ps, confidence=_confidence(run, verdict))
             findings.append(RuleFinding(rule, finding, run.share(saving_ps)))
+    of_hosts = [part if isinstance(part := host.get(_BLAMED), Blamed) else None for host in gathered]
+    findings = _with_parts(run, findings, parts(run, of_hosts) if LARGEST in rules else [])
+    if any(entry.rule is LARGEST for entry in findings):
+        silent = [one for one in silent if one[0] is not LARGEST]
     known = any(entry.share >= CLEAR_SHARE and not entry.vague for entry in findings)
     findings.sort(key=lambda one: (known and (one.vague or one.share < CLEAR_SHARE), -one.finding.saving_ps))
     first = findings[0] if findings else None
     main = (first.id, first.title, first.share) if first is not None else None
     healthy = is_healthy(run, max((entry.share for entry in findings), default=0.0))
-    busy = [part for host in gathered if isinstance(part := host.get(_BUSY_WITH), BusyWith)]
-    told = headline(run, main, busy_with=in_words(busy), compiling=compiling(busy))
+    compiles = max((part for host in gathered if isinstance(part := host.get(_COMPILING), float)), default=0.0)
+    told = headline(run, main, busy_with=busy_with(run, of_hosts), compiling=compiles)
     return Report(tuple(findings), tuple(silent), told, healthy)
+
+
+def compiling(host: HostView) -> float:
+    """Without any device and steps, the share of the host's recording in which programs are compiled, on any thread."""
+    if len(host.shown.devices) and host.shown.steps is not None:
+        return 0.0
+    begin, end = host.reader.time.compile_
+    plane = host.plane
+    if plane is None or not len(begin):
+        return 0.0
+    events = plane.events
+    length = int((events.begin_ps + events.duration_ps).max()) - int(events.begin_ps.min())
+    return float(total(union(begin, end))) / max(length, 1)
+
+
+def _with_parts(run: RunView, findings: list[RuleFinding], largest: Sequence[Part]) -> list[RuleFinding]:
+    """The findings, and the largest parts of the step that none of them explains; those that they do are pointed at."""
+    neutral = {one.id for one in findings if one.rule.neutral}
+    for part in largest:
+        naming = [one for one in findings if part.overlaps(one.finding) and part.named_in(one.finding)]
+        if any(part.ordinary or part.told_by(one.finding, neutral=one.id in neutral) for one in naming):
+            continue
+        known = [i for i, one in enumerate(findings) if one.id not in neutral and part.explained_by(one.finding)]
+        replaced = [one for one in findings if one.id in neutral and (one in naming or part.explained_by(one.finding))]
+        if known:
+            if code_line(part.place) is not None:
+                findings[known[0]] = _pointing(findings[known[0]], part)
+        elif replaced:
+            neutral -= {one.id for one in replaced}
+            most = max(replaced, key=lambda one: one.finding.saving_ps)
+            findings = [one for one in findings if one not in replaced]
+            whole = enlarged(run, part, most.finding)
+            findings.append(RuleFinding(most.rule, whole, run.share(whole.saving_ps)))
+        elif not part.ordinary or not any(one.rule is LARGEST and not one.share for one in findings):
+            findings.append(RuleFinding(LARGEST, part.finding, run.share(part.finding.saving_ps)))
+    return findings
+
+
+def _pointing(entry: RuleFinding, part: Part) -> RuleFinding:
+    """A finding, and the place of the time that it explains."""
+    evidence = (*entry.finding.evidence, pointed(part))
+    return replace(entry, finding=replace(entry.finding, evidence=evidence))
 
 
 def _explains(saving_ps: float, rule: Rule, found: Finding) -> bool:

@@ -8,12 +8,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.budget import HostBudget
+from tpu_profile_plugin.analysis.blame.host_blame import HostBlame, host_blame
+from tpu_profile_plugin.analysis.budget.budget import HostBudget, SpentTime
 from tpu_profile_plugin.analysis.budget.host_time import HostReader, Keep
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget, merge_budgets
 from tpu_profile_plugin.analysis.common.planes import Preprocessed, host_plane
 from tpu_profile_plugin.analysis.communication.host_collectives import HostCommunication
-from tpu_profile_plugin.analysis.devices.model import Device
+from tpu_profile_plugin.analysis.devices.model import HOST_ALONE, Device
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.memory.allocations import ALLOCATORS, MemoryUse, device_allocators
@@ -47,6 +48,7 @@ class HostView:
         hlo: HloOps,
         shared: tuple[HostSummary, HostBudget, HostBudget, HostCommunication],
         devices: Callable[[], tuple[Device, ...]],
+        spent: Callable[[], SpentTime | None],
         keep: Keep,
     ) -> None:
         self.name = name
@@ -54,7 +56,7 @@ class HostView:
         self.pre = pre
         self.hlo = hlo
         self.summary, self.budget, self.shown, self.communication = shared
-        self._devices = devices
+        self._devices, self._spent = devices, spent
         self.reader = HostReader(space, keep, lambda: hlo.programs)
         self._keep = keep
         self._derived: dict[object, object] = {}
@@ -69,6 +71,22 @@ class HostView:
     def devices(self) -> tuple[Device, ...]:
         """TensorCores, GPUs or devices of the CPU backend (see `devices.model`); empty without any."""
         return self._devices()
+
+    @cached_property
+    def spent(self) -> SpentTime | None:
+        """How the devices spend the steps of `shown`, span by span; None without steps."""
+        return self._spent()
+
+    @cached_property
+    def blame(self) -> HostBlame:
+        """The wall time of the steps by op, line and function; empty without steps."""
+        spent = self.spent
+        if spent is None:
+            return HostBlame()
+        devices = self.devices or (HOST_ALONE,)
+        # Ops of XLA have source lines; what launched the others tells where they come from.
+        launches = not any(op.program for device in devices for op in device.ops)
+        return host_blame(devices, spent, self.time.takes_part, self.reader, launches=launches)
 
     @cached_property
     def marks(self) -> tuple[I64, I64]:

@@ -93,6 +93,8 @@ class Finding:
       advice: what to do.
       hosts: the hosts concerned; all if empty.
       segments: ids of the parts of the time budget, of groups of them, or `between_steps`, that the saving lies in.
+      reason: what devices wait for, after "wait for"; "" if the title does not say it so.
+      recording: share of the time behind it that is the recording's own cost, and left out of the saving.
     """
 
     title: str
@@ -103,6 +105,8 @@ class Finding:
     advice: Advice
     hosts: tuple[str, ...] = ()
     segments: tuple[str, ...] = ()
+    reason: str = ""
+    recording: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +149,7 @@ class Rule:
       implied_by: ids of rules that explain what this one would say; it stays silent if one of them finds something.
       general: it says that time is lost, but hardly why: clear findings of other rules come first, whatever its saving,
         and a rule that explains it must explain half of it.
+      neutral: it adds up time by place and knows no cause: a larger part of the step with the same place replaces it.
     """
 
     id: str
@@ -153,6 +158,7 @@ class Rule:
     gather: Callable[[HostView], Any] | None = None
     implied_by: tuple[str, ...] = ()
     general: bool = False
+    neutral: bool = False
 
     @property
     def documentation(self) -> tuple[str, ...]:

@@ -82,12 +82,17 @@ def budget(host: HostProfile) -> HostBudget:
     return budget_of(host.lazy, host_devices(host), host_spent(host))
 
 
+@derived(alone=True)
+def alone_spent(host: HostProfile) -> SpentTime | None:
+    """The same of a host of which no device was recorded: what it does counts as if a device waited for it."""
+    steps = step_windows(host.lazy, groups_if_any(host), (HOST_ALONE,))
+    return spent_time((HOST_ALONE,), steps, hlo_ops(host).programs, reader_of(host))
+
+
 @per_host()
 def host_alone(host: HostProfile) -> HostBudget:
-    """The budget of a host of which no device was recorded: what the host does counts as if a device waited for it."""
-    device = (HOST_ALONE,)
-    steps = step_windows(host.lazy, groups_if_any(host), device)
-    return host_budget(host.lazy, device, steps, hlo_ops(host).programs, reader_of(host))
+    """The budget of a host of which no device was recorded."""
+    return budget_of(host.lazy, (HOST_ALONE,), alone_spent(host))
 
 
 @per_host()

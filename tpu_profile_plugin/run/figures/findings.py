@@ -18,10 +18,12 @@ from tpu_profile_plugin.analysis.memory.allocations import ALLOCATORS, device_al
 from tpu_profile_plugin.analysis.summary.host_summary import may_have_groups
 from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.run.figures.budget import (
+    alone_spent,
     budget,
     communication,
     host_alone,
     host_devices,
+    host_spent,
     keeper_of,
     run_communication,
     run_decomposition,
@@ -198,15 +200,18 @@ def _host_time(host: HostProfile) -> None:
 
 
 # The overview waits for the summary as well.
-@per_host(first=(host_summary,), beside=_host_time, drops=(EVENTS, TIME, MAIN, ALLOCATORS))
+@per_host(
+    first=(host_summary,), beside=_host_time, drops=(EVENTS, TIME, MAIN, ALLOCATORS, host_spent.name, alone_spent.name)
+)
 def gathered(host: HostProfile) -> dict[str, Any]:
     """What the rules need of one host, by their ids."""
     hlo = hlo_ops(host)
     of_devices = budget(host)
     shown = of_devices if of_devices.devices else host_alone(host)
     shared = host_summary(host), of_devices, shown, communication(host)
+    spent = host_spent if of_devices.devices else alone_spent
     devices, keep = lambda: host_devices(host), keeper_of(host)
-    return gather(HostView(host.name, host.lazy, groups_if_any(host), hlo, shared, devices, keep))
+    return gather(HostView(host.name, host.lazy, groups_if_any(host), hlo, shared, devices, lambda: spent(host), keep))
 
 
 def run_findings(run: RunHosts) -> Findings:

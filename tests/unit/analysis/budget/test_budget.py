@@ -314,7 +314,7 @@ def test_every_event_of_a_host_without_devices_counts_for_its_own_time():
     run = run_of(host('0 100 train {_r=1, step_num=0}\n0 40 "$train.py:3 load"\n60 20 MatMul:MatMul'))
     found = run_decomposition(run)
     assert {one: found.part_ps(one) / US for one in ("idle_host", "idle_other")} == {"idle_host": 60, "idle_other": 40}
-    assert run.findings().headline.title.endswith("No device recorded; 60.0% of the step is host code")
+    assert run.findings().headline.title == "1 step only: The host runs train.py:3 load for 40.0% of the step"
 
 
 def test_every_part_belongs_to_one_category():

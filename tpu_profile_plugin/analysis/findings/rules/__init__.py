@@ -1,6 +1,7 @@
 """All rules, in the order in which findings about no time are shown; a new rule needs an import and an entry here."""
 
 from tpu_profile_plugin.analysis.findings.model import Rule
+from tpu_profile_plugin.analysis.findings.rules import largest_part
 from tpu_profile_plugin.analysis.findings.rules.communication import (
     barrier,
     exposed_communication,
@@ -52,6 +53,7 @@ from tpu_profile_plugin.analysis.findings.rules.recording import (
     truncated_trace,
 )
 
+LARGEST = largest_part.RULE
 RULES: tuple[Rule, ...] = (
     recompilation.RULE,
     not_compiled.RULE,
@@ -95,4 +97,5 @@ RULES: tuple[Rule, ...] = (
     tracing_overhead.RULE,
     steps_not_marked.RULE,
     dispatch_only_steps.RULE,
+    LARGEST,
 )

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.blame.groups import largest_group
+from tpu_profile_plugin.analysis.budget.categories import IDLE_HOST, IDLE_OTHER
 from tpu_profile_plugin.analysis.budget.host_time import COVERING, MainThread
 from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.common.spans import Times, contains, covered_within, times_of, union
@@ -24,6 +26,8 @@ LAUNCHES_OF_FUNCTION = 2
 """A function that encloses this many launches does the launching; a single one may belong to the code before it."""
 MANY_CALLS = COVERING
 """Share of an idle span that calls with the same purpose must take together, as a single one would."""
+_CODE = (IDLE_HOST, IDLE_OTHER)
+"""Parts of a step in which the host runs code that is no call of a runtime."""
 _AS_CODE = (Purpose.UNKNOWN, Purpose.INPUT, Purpose.PROFILER, Purpose.SLEEP, *RUNTIME)
 """What such code is for tells less than the name of its function."""
 
@@ -153,6 +157,9 @@ def _most(code: HostCode, main: MainThread, host: HostView, spans: IdleSpans) ->
     # One number per purpose, and one per function where the purpose is unknown.
     rows = _largest(np.where(known, -2 - purpose.astype(np.int64), function), spans.ps, np.arange(len(call)))
     if not known[rows[0]]:
+        group = largest_group(host.blame, _CODE)
+        if group is not None and group.name.startswith("$"):
+            return _Most(Purpose.UNKNOWN, group.name, "", group.inner or group.name, rows)
         best = int(function[rows[0]])
         inner = int(event[_largest(event, spans.ps, rows)[0]])
         return _Most(Purpose.UNKNOWN, _text(code, best), "", _text(code, inner), rows)

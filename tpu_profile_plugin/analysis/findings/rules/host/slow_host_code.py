@@ -118,6 +118,8 @@ def judge(run: RunView, gathered: Sequence[tuple[SlowCode | None, bool]]) -> Fin
         _advice(worst, locked),
         (host,),
         lost.segments,
+        _reason(worst) if worst.purpose in _PHRASE else "",
+        worst.tracing_ps / max(worst.lost_ps + worst.tracing_ps, 1),
     )
 
 
@@ -153,7 +155,13 @@ def _title(run: RunView, worst: SlowCode, lost: Lost) -> str:
     if not run.has_devices:
         code = f": {shown(worst.name)}{place}" if worst.name else f"; {_UNKNOWN}"
         return f"Code outside of TensorFlow takes {share}{code}"
-    return f"Devices wait {share} for {purpose or 'code on the host'}: {shown(worst.name)}{place}"
+    return f"Devices wait {share} for {_reason(worst)}"
+
+
+def _reason(worst: SlowCode) -> str:
+    purpose = _PHRASE.get(worst.purpose)
+    place = f" in {shown(worst.place)}" if worst.place and purpose else ""
+    return f"{purpose or 'code on the host'}: {shown(worst.name)}{place}"
 
 
 def _evidence(run: RunView, worst: SlowCode, host: str) -> list[Evidence]:
@@ -182,4 +190,4 @@ def _evidence(run: RunView, worst: SlowCode, host: str) -> list[Evidence]:
     return evidence if worst.name.startswith("$") else [*evidence, again(run.frameworks)]
 
 
-RULE = Rule("slow_host_code", "Slow code on the host", judge, gather)
+RULE = Rule("slow_host_code", "Slow code on the host", judge, gather, neutral=True)

@@ -1,0 +1,295 @@
+"""The largest parts of the step, by name and place, whether a rule knows their cause or not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.blame.groups import MOST, HostGroup, OpGroup, host_groups, op_groups
+from tpu_profile_plugin.analysis.blame.op_nature import Nature
+from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, members
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.lost import Lost
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell, per_step, share_of, shown
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.units import duration
+
+LEAST_PART = 0.10
+"""Least share of the step of a part that is not ordinary work."""
+LEAST_MOVEMENT = 0.20
+"""The same of ops that only move data: programs with nothing to mend reach 17%."""
+LEAST_ANY = 0.25
+"""Least share of the step of ordinary work that has a name; it costs nothing that is known."""
+EXPLAINED = 0.5
+"""Least share of a part that another finding must explain to be the reason for it."""
+ALL = 0.9
+"""Share of a part from which a finding that names it is about all of it."""
+_SEVERAL = 2
+
+_RARE = re.compile(
+    r"eigh?\b|svd|\bqr\b|\blu\b|cholesky|schur|hessenberg|householder|tridiagonal|triangular|inverse|\binv\b|pinv|lstsq"
+    r"|sort|top_?k|\bunique|nonzero|fft|callback|multinomial|linalg|cumsum|cumprod|cumulative|while|reduce-window"
+    r"|histogram|bincount|searchsorted|cdist|threefry|random_bits|rng",
+    re.IGNORECASE,
+)
+"""Ops that most programs spend little on: decompositions, sorting, cumulative sums, random numbers, loops."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostPart:
+    """A `HostGroup` of one host."""
+
+    name: str
+    inner: str
+    inner_ps: int
+    own: bool
+    ps: int
+    by_part: I64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpPart:
+    """An `OpGroup` of one host; `ops`: name and program id of its largest ops with their times, `count` of all."""
+
+    kind: str
+    nature: Nature
+    place: str
+    framework: str
+    ops: tuple[tuple[str, int, int], ...]
+    count: int
+    ps: int
+    by_part: I64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blamed:
+    """The largest parts of one host's steps."""
+
+    host: tuple[HostPart, ...] = ()
+    ops: tuple[OpPart, ...] = ()
+
+
+def blamed(host: HostView) -> Blamed:
+    """The largest parts of one host's steps; none without steps."""
+    blame = host.blame
+    if not len(blame.ps):
+        return Blamed()
+    return Blamed(
+        tuple(_host_part(group) for group in host_groups(blame)),
+        tuple(_op_part(group) for group in op_groups(blame, host.hlo)),
+    )
+
+
+def _host_part(group: HostGroup) -> HostPart:
+    return HostPart(group.name, group.inner, group.inner_ps, group.own, group.ps, group.by_part)
+
+
+def _op_part(group: OpGroup) -> OpPart:
+    place = group.place if group.place_ps > MOST * group.ps else ""
+    ops = tuple((op.name, op.program, ps) for op, ps in group.ops[:3])
+    return OpPart(group.kind, group.nature, place, group.framework, ops, len(group.ops), group.ps, group.by_part)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A part of a run's steps that has a name.
+
+    Attributes:
+      lost: its time per step and device; ordinary: it is work that any program does.
+      place: where it is: a function or a line; "" if unknown.
+      names: texts by which a finding names it.
+      finding: what it says if no rule explains it.
+    """
+
+    lost: Lost
+    by_part: I64
+    ordinary: bool
+    place: str
+    names: tuple[str, ...]
+    finding: Finding
+
+    def overlaps(self, found: Finding) -> bool:
+        """Whether most of this time is in parts of the time budget that a finding is about."""
+        columns = {column for name in found.segments for column in members(name)}
+        if BETWEEN in found.segments:
+            columns.add(len(CATEGORIES))
+        return bool(columns) and self.by_part[sorted(columns)].sum() >= EXPLAINED * self.by_part.sum()
+
+    def explained_by(self, found: Finding) -> bool:
+        """Whether a finding tells the reason for most of this time."""
+        if not self.overlaps(found) or found.saving_ps < EXPLAINED * self.lost.ps:
+            return False
+        return not self.of_ops or self.named_in(found) or found.saving_ps >= self.lost.ps
+
+    def told_by(self, found: Finding, *, neutral: bool) -> bool:
+        """Whether a finding that names this part tells all there is to tell of it.
+
+        A rule that knows a cause needs to explain most of it, one that only adds up time all.
+        """
+        least = (ALL if neutral else EXPLAINED) * self.lost.ps * (1 - found.recording)
+        return found.saving_ps >= least
+
+    @property
+    def of_ops(self) -> bool:
+        """It is time of ops."""
+        return self.finding.evidence[0].op is not None
+
+    def named_in(self, found: Finding) -> bool:
+        """Whether a finding names it."""
+        texts = [found.title, *(str(one.value) for one in found.evidence), *(one.label for one in found.evidence)]
+        return any(name in text for name in self.names for text in texts)
+
+
+def parts(run: RunView, gathered: Sequence[Blamed | None]) -> list[Part]:
+    """The parts of a run that are worth a finding, those of known cost first, most time first."""
+    known = run.present(gathered)
+    found: list[Part] = []
+    seen: set[str] = set()
+    for of_host, host in sorted(known, key=lambda one: -sum(group.ps for group in one[0].host)):
+        for group in of_host.host:
+            same = [other for one, _ in known for other in one.host if other.name == group.name]
+            if group.name and group.name not in seen:
+                found += _of_host(run, host, group, np.sum([one.by_part for one in same], axis=0))
+                seen.add(group.name)
+    for of_host, host in sorted(known, key=lambda one: -sum(group.ps for group in one[0].ops)):
+        for ops in of_host.ops:
+            alike = [other for one, _ in known for other in one.ops if other.kind == ops.kind]
+            if ops.kind not in seen:
+                found += _of_ops(run, host, ops, np.sum([one.by_part for one in alike], axis=0))
+                seen.add(ops.kind)
+    return sorted(found, key=lambda part: (part.ordinary, -part.lost.ps))
+
+
+def _of_host(run: RunView, host: str, group: HostPart, by_part: I64) -> list[Part]:
+    lost = run.located([by_part])
+    if lost.share < LEAST_PART:
+        return []
+    name, inner = shown(group.name), shown(group.inner)
+    inside = f", most of it in {inner}" if inner else ""
+    share = f"{lost.share:.1%} of the {run.base}"
+    waits = f"Devices wait {share} while the host runs {name}{inside}"
+    title = waits if run.has_devices else f"The host runs {name} for {share}{inside}"
+    evidence = [share_of("Waiting meanwhile", lost, run.base), per_step("Waiting meanwhile", lost, run.per)]
+    what = "Function" if group.name.startswith("$") else "Event"
+    evidence.append(Evidence(what, name, "", TIMELINE, {"host": host, "find": group.name}))
+    if inner:
+        label = f"Most of it in (of the time in {name})"
+        evidence.append(Evidence("Most of it in", inner, "", TIMELINE, {"host": host, "find": group.inner}))
+        evidence.append(Evidence(label, 100 * group.inner_ps / max(group.ps, 1), "%"))
+    finding = Finding(
+        title,
+        lost.ps,
+        "wall time in which devices wait while this runs on the main thread, per step and device",
+        "high" if group.name.startswith("$") else "medium",
+        tuple(evidence),
+        _HOST_ADVICE,
+        (host,),
+        lost.segments,
+    )
+    return [Part(lost, by_part, False, group.name, (name,), finding)]
+
+
+def _of_ops(run: RunView, host: str, group: OpPart, by_part: I64) -> list[Part]:
+    lost = run.located([by_part])
+    rare = bool(_RARE.search(group.framework.rpartition("/")[2]) or _RARE.search(group.kind))
+    moves = group.nature is Nature.MOVEMENT
+    ordinary = not rare and not (moves and lost.share >= LEAST_MOVEMENT)
+    if lost.share < (LEAST_ANY if ordinary else LEAST_PART) or group.nature is Nature.NOT_COUNTED:
+        return []
+    what = _called(group)
+    count = (
+        f"{group.count} ops, "
+        if group.count >= _SEVERAL and group.place
+        else f"{group.count} ops"
+        if group.count >= _SEVERAL
+        else ""
+    )
+    where = f" ({count}{group.place})" if count or group.place else ""
+    name, program = group.ops[0][:2]
+    op = OpOf(name, program)
+    row = {"host": host, "row": f"{cell('hlo_op_name', name)};{cell('program_id', str(program))}"} if program else {}
+    tool = "hlo_stats" if program else ""
+    evidence = [
+        Evidence("Most of it in", name, "", tool, row, op),
+        share_of(f"Wall time of {what}", lost, run.base),
+        per_step(f"Wall time of {what}", lost, run.per),
+    ]
+    if group.framework:
+        evidence.append(Evidence("Its framework op", group.framework, "", tool, row, op))
+    if group.place:
+        evidence.append(Evidence("Where", group.place, "", "", {}, op))
+    finding = Finding(
+        f"{lost.share:.1%} of the {run.base}: {what}{where}",
+        0.0 if ordinary else lost.ps,
+        "wall time of these ops, shared evenly with others that run at the same time, per step and device"
+        + ("; ordinary work, of which no waste is known" if ordinary else "; at most that, if they are not needed"),
+        "medium",
+        tuple(evidence),
+        _ORDINARY_ADVICE if ordinary else _OP_ADVICE,
+        (host,),
+        () if ordinary else lost.segments,
+    )
+    names = tuple(filter(None, (group.place, *(one[0] for one in group.ops))))
+    return [Part(lost, by_part, ordinary, group.place, names, finding)]
+
+
+def _called(group: OpPart) -> str:
+    """What the ops are called: a library call by the framework's name."""
+    framework = group.framework.rpartition("/")[2].partition(":")[0]
+    return framework if framework and group.kind in ("custom-call", "while", "call", "conditional") else group.kind
+
+
+_HOST_ADVICE = Advice(
+    "Ask whether every step needs this before its devices can go on: what is needed once belongs before the loop, what "
+    "nobody waits for on another thread or process, and what stays can be made cheaper.",
+    jax="Ask whether every step needs this before the next launch: what is needed once belongs before the loop, what "
+    "nobody waits for on another thread or process, work on arrays into the jitted function.",
+    tensorflow="Ask whether every step needs this before the next call of the tf.function: what is needed once belongs "
+    "before the loop, preparation of data into tf.data (map, then prefetch), work on tensors into the tf.function.",
+    pytorch="Ask whether every step needs this before the next ops: what is needed once belongs before the loop, "
+    "preparation of data into the DataLoader's workers, work on tensors into ops of PyTorch or torch.compile.",
+)
+_OP_ADVICE = Advice(
+    "Most programs spend little on such ops. Ask whether every step needs them, on all of this data and in this "
+    "precision, and whether a cheaper op gives the same: every N-th step, on fewer elements, or with another algorithm."
+)
+_ORDINARY_ADVICE = Advice(
+    "This is where the time goes, and nothing says that it is wasted. To go faster, ask whether the step needs all of "
+    "it: fewer or smaller operands, a narrower data type, results that are kept instead of computed again."
+)
+
+
+def busy_with(run: RunView, gathered: Sequence[Blamed | None]) -> str:
+    """What devices compute most: "58.5% of it in eigh (3 ops, shampoo.py:33)"; "" without ops."""
+    known = [(group, host) for of_host, host in run.present(gathered) for group in of_host.ops]
+    compute = run.part_ps("compute") + run.part_ps("data_movement")
+    if not known or not compute:
+        return ""
+    group = max((group for group, _ in known), key=lambda one: one.ps)
+    share = run.located([group.by_part]).ps / compute
+    place = f" ({group.place})" if group.place else ""
+    return f"{min(share, 1.0):.1%} of it in {_called(group)}{place}"
+
+
+def enlarged(run: RunView, part: Part, found: Finding) -> Finding:
+    """A finding about some of a part, as one about all of it."""
+    waits = f"Devices wait {part.lost.share:.1%} of the {run.base} for {found.reason}"
+    return replace(
+        part.finding,
+        title=waits if found.reason and run.has_devices else part.finding.title,
+        saving_ps=part.finding.saving_ps * (1 - found.recording),
+        advice=found.advice,
+        confidence=found.confidence,
+        evidence=(*part.finding.evidence, Evidence("Of it", found.title), *found.evidence[2:]),
+    )
+
+
+def pointed(part: Part) -> Evidence:
+    """The evidence that tells a finding's place."""
+    ms = duration(round(part.lost.ps))
+    return Evidence("Largest part", f"{shown(part.place)}, {ms} per step and device", "", "", {})
