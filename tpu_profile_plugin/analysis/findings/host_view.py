@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.blame.host_blame import HostBlame, host_blame
+from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.budget import HostBudget, SpentTime
 from tpu_profile_plugin.analysis.budget.host_time import HostReader, Keep
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget, merge_budgets
 from tpu_profile_plugin.analysis.common.planes import Preprocessed, host_plane
+from tpu_profile_plugin.analysis.common.spans import Times, covered_within, intersect, times_of
 from tpu_profile_plugin.analysis.communication.host_collectives import HostCommunication
 from tpu_profile_plugin.analysis.devices.model import HOST_ALONE, Device
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
@@ -25,6 +27,11 @@ from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64
 
 T = TypeVar("T")
+IDLE = (
+    *(part.IDLE_INPUT, part.IDLE_COMPILE, part.IDLE_HOST, part.IDLE_TRANSFER, part.IDLE_LAUNCH),
+    *(part.IDLE_GAP, part.IDLE_OTHER),
+)
+"""Parts of the time budget in which a device has nothing to do."""
 
 
 class HostView:
@@ -87,6 +94,21 @@ class HostView:
         # Ops of XLA have source lines; what launched the others tells where they come from.
         launches = not any(op.program for device in devices for op in device.ops)
         return host_blame(devices, spent, self.time.takes_part, self.reader, launches=launches)
+
+    def by_part(self, spans: Sequence[Times], parts: Collection[int] = IDLE) -> I64:
+        """A set of time per device by part of the time budget, int64[c + 1], the last between steps; summed."""
+        found = np.zeros(len(part.CATEGORIES) + 1, np.int64)
+        of_devices = self.spent.devices if self.spent is not None else ()
+        for i, (device, times) in enumerate(zip(of_devices, spans, strict=False)):
+            begin, end = device.windows
+            used = self.time.takes_part[:, i]
+            inside = times_of(begin[used], end[used])
+            for category, spent in device.spent:
+                if category in parts:
+                    mine = intersect(spent, times)
+                    found[category] += covered_within(*mine, *inside).sum()
+                    found[-1] += covered_within(*mine, *device.between).sum()
+        return found
 
     @cached_property
     def marks(self) -> tuple[I64, I64]:

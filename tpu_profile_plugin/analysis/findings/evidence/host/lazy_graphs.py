@@ -9,7 +9,6 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import spans_at
 from tpu_profile_plugin.analysis.common.spans import Times, union
-from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_parts
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.columns import EventFilter, Plane
 from tpu_profile_plugin.columns.arrays import I64
@@ -57,7 +56,7 @@ def lazy_graphs(host: HostView) -> LazyGraphs | None:
     split = inside & (last >= 0) & (when >= since) & (when >= begin[np.maximum(step, 0)])
     split &= np.append(False, step[1:] == step[:-1])
     times = union(when[split], graph[1][split])
-    by_part: I64 = np.sum([one.split(times) for one in idle_parts(host)], axis=0, dtype=np.int64)
+    by_part = host.by_part([times] * max(len(host.devices), 1))
     count = np.bincount(step[inside], minlength=len(begin))
     most = int(count.argmax())
     window = int(begin[most]), int(end[most])

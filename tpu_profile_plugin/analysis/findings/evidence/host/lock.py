@@ -12,7 +12,6 @@ from tpu_profile_plugin.analysis.common.planes import spans_at
 from tpu_profile_plugin.analysis.common.spans import Times, contains, times_of
 from tpu_profile_plugin.analysis.findings.evidence.host.callers import main_thread_of
 from tpu_profile_plugin.analysis.findings.evidence.host.edges import NEVER, Edges
-from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_parts
 from tpu_profile_plugin.analysis.findings.evidence.host.purpose import RUNTIME, Purpose, purposes
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
@@ -86,8 +85,7 @@ def _lock_waits(host: HostView) -> LockWaits | None:
     if busy.sum() < max(FEWEST, EXPLAINED * len(busy)):
         return None
     times = times_of(pauses.begin_ps, pauses.end_ps, busy)
-    split = [one.split(times) for one in idle_parts(host)]
-    by_part: I64 = np.sum(split, axis=0, dtype=np.int64)
+    by_part = host.by_part([times] * max(len(host.devices), 1))
     most = int(np.argmax(np.where(busy, pauses.end_ps - pauses.begin_ps, 0)))
     window = int(pauses.begin_ps[most]), int(pauses.end_ps[most])
     return LockWaits(

@@ -13,7 +13,6 @@ from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.common.spans import Times, contains, covered_within, times_of, union
 from tpu_profile_plugin.analysis.findings.evidence.host.callers import frames_around, main_thread_of
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
-from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_parts
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import Launched, longest_gap_ps
 from tpu_profile_plugin.analysis.findings.evidence.host.purpose import RUNTIME, Purpose, doing, purposes
 from tpu_profile_plugin.analysis.findings.evidence.host.spans import GLUE_PS, HostCode, IdleSpans
@@ -83,7 +82,7 @@ def slow_code(host: HostView, ops: Launched | None = None) -> SlowCode | None:
     tracing = _tracing_ps(main, spans)
     tracing = tracing if tracing >= LEAST_SHARE * spans.total() else 0
     real = spans.total() - tracing
-    by_part = spans.by_part(idle_parts(host))
+    by_part = spans.by_part(host)
     longest = most.rows[int(np.argmax(spans.ps[most.rows]))]
     return SlowCode(
         real,

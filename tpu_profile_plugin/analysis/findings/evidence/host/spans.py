@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +11,7 @@ from tpu_profile_plugin.analysis.budget.host_time import Levels, MainThread
 from tpu_profile_plugin.analysis.common.rows import rows_of
 from tpu_profile_plugin.analysis.common.spans import Times, covered_within, union
 from tpu_profile_plugin.analysis.findings.evidence.host.covering import Events, covering_event
-from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import DeviceParts
+from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
 GLUE_PS = 200_000_000
@@ -47,12 +46,10 @@ class IdleSpans:
         """Summed over devices and steps."""
         return int(self.ps.sum())
 
-    def by_part(self, parts: Sequence[DeviceParts]) -> I64:
-        """The same by part of the time budget, int64[c + 1]; see `DeviceParts.split`."""
-        rows = [self.device == number for number in range(len(parts))]
-        split = [one.split(union(self.begin_ps[row], self.end_ps[row])) for one, row in zip(parts, rows, strict=True)]
-        by_part: I64 = np.sum(split, axis=0, dtype=np.int64)
-        return by_part
+    def by_part(self, host: HostView) -> I64:
+        """The same by part of the time budget, int64[c + 1]; see `HostView.by_part`."""
+        rows = [self.device == number for number in range(max(len(host.devices), 1))]
+        return host.by_part([union(self.begin_ps[row], self.end_ps[row]) for row in rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

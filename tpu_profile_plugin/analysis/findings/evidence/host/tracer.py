@@ -8,9 +8,8 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.host_time import MainThread
-from tpu_profile_plugin.analysis.common.spans import Times, intersect
+from tpu_profile_plugin.analysis.common.spans import Times
 from tpu_profile_plugin.analysis.findings.evidence.host.callers import main_thread_of
-from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_parts
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import lost_to
@@ -49,9 +48,9 @@ def tracing(host: HostView) -> Tracing | None:
     if not main.traced:
         return None
     waits = [
-        intersect(times, device.window)
-        for device in idle_parts(host)
-        for category, times in device.parts
+        times
+        for device in (host.spent.devices if host.spent is not None else ())
+        for category, times in device.spent
         if category in _WAITS_OF_HOST
     ]
     spans = [*waits, (begin, end)]

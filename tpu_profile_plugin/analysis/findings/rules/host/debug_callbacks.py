@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE
+from tpu_profile_plugin.analysis.budget.categories import PARTS
 from tpu_profile_plugin.analysis.common.planes import device_planes
-from tpu_profile_plugin.analysis.common.spans import Times, covered_within, intersect, join, no_time, subtract, times_of
+from tpu_profile_plugin.analysis.common.spans import Times, join, no_time, subtract, times_of
 from tpu_profile_plugin.analysis.devices.cpu_tf import NAME as CPU_TENSORFLOW
 from tpu_profile_plugin.analysis.devices.model import Device, busy
-from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_parts
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
@@ -182,22 +181,18 @@ def gather(host: HostView) -> Callbacks | None:
     ops = callback_ops(host)
     on_host, event, events = host_times(host)
     in_steps = tensorflow_times(host)
-    begin, end = host.windows
-    if not len(begin) or not (ops or events or in_steps.count):
+    if host.spent is None or not (ops or events or in_steps.count):
         return None
-    by_part, calls, times, most = np.zeros(len(CATEGORIES) + 1, np.int64), in_steps.count, on_host, None
-    for device, parts in zip(host.devices, idle_parts(host), strict=False):
+    calls, times, most = in_steps.count, on_host, None
+    of_devices = [] if host.devices else [on_host]
+    for device in host.devices:
         during, name, count = op_times(device, ops)
         during = join(during, in_steps.times)
-        by_part += parts.split(intersect(subtract((begin[:1], end[-1:]), busy(device)), on_host))
-        inside = covered_within(*during, *parts.step).sum()
-        by_part[COMPUTE] += inside
-        by_part[-1] += covered_within(*during, *parts.window).sum() - inside
+        of_devices.append(join(during, subtract(on_host, busy(device))))
         calls += count
         most = most or name
         times = join(times, during)
-    if not host.devices:
-        by_part = idle_parts(host)[0].split(on_host)
+    by_part = host.by_part(of_devices, PARTS)
     op = ops[most] if most else next(iter(ops.values()), None)
     event = in_steps.event or event
     return Callbacks(

@@ -17,7 +17,6 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
-from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_parts
 from tpu_profile_plugin.analysis.findings.evidence.host.spans import HostCode
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import Lost
@@ -115,7 +114,7 @@ def gather(host: HostView) -> Fetches | None:
         place,
         code.in_lockstep,
         (int(code.calls.begin_ps[call]), int(spans.end_ps[row])),
-        spans.by_part(idle_parts(host)),
+        spans.by_part(host),
     )
 
 

@@ -21,7 +21,6 @@ from tpu_profile_plugin.analysis.common.spans import contains, times_of
 from tpu_profile_plugin.analysis.devices.launches import LaunchSummary
 from tpu_profile_plugin.analysis.findings.evidence.device.torch_ops import optimizer_launches
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
-from tpu_profile_plugin.analysis.findings.evidence.host.idle_parts import idle_parts
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import synced
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import within
@@ -102,7 +101,7 @@ def gather(host: HostView) -> Launching | None:
 def _glue(host: HostView) -> I64:
     """Idle time while short code runs between two launches, by part of the time budget, int64[c + 1]."""
     code = code_of(host)
-    return np.zeros(len(CATEGORIES) + 1, np.int64) if code is None else code.launching.by_part(idle_parts(host))
+    return np.zeros(len(CATEGORIES) + 1, np.int64) if code is None else code.launching.by_part(host)
 
 
 def _calls(host: HostView, device: int) -> int:
