@@ -825,3 +825,17 @@ def step_work(
 
 def json_integers(values: _I64) -> bytes:
     """Integers of any shape, in C order, as nested lists."""
+
+# ---- replay.rs
+
+def replay(
+    edges: tuple[_I64, _U32, _I64], delay: _I64, duration: _I64, cut: NDArray[np.bool_] | None = None
+) -> tuple[_I64, _I64]:
+    """When nodes end that begin `delay` after the latest of their edges, and the edge that binds each, -1 for none.
+
+    `edges`: where the edges of each node start (one more), the node that each comes from, and the least time after
+    that node's end. Sources come before their nodes. Edges marked in `cut` do not count.
+    """
+
+def binding_path(edges: tuple[_I64, _U32], binding: _I64, node: int) -> _I64:
+    """The nodes of the chain that determines when a node ends, last first; starts and sources as of `replay`."""

@@ -52,7 +52,7 @@ class Command(Protocol):
 
 _COMMANDS: dict[str, Command] = {
     "capture": capture,
-    **{name: answer.VerbCommand(name) for name in NAMES},
+    **{answer.command_of(name): answer.VerbCommand(name) for name in NAMES},
     # Commands of verbs that do more than ask.
     **{"runs": runs, "explain": explain, "compare": compare, "query": query},
     "tools": tools,

@@ -68,6 +68,11 @@ class VerbCommand:
             return print_answer(logdir, self.name, arguments, options)
 
 
+def command_of(verb: str) -> str:
+    """The command of a verb."""
+    return verb.replace("_", "-")
+
+
 def define_shared(parser: argparse.ArgumentParser, formats: Sequence[str] = ("text", "json")) -> None:
     """Adds the arguments that all verbs have, but run and host."""
     parser.add_argument("--cursor", help="the cursor of the answer before, for the rows that follow")
@@ -114,7 +119,7 @@ def command_line(logdir: str, name: str, arguments: Mapping[str, Any]) -> str:
         first = [*required, f"--logdir={where}"]
     elif "run" in arguments and verb.of_run:
         first.append(arguments["run"])
-    words = [name, *first]
+    words = [command_of(name), *first]
     for id_, value in arguments.items():
         if (id_ == "run" and name != "compare") or any(one.required and one.name == id_ for one in verb.parameters):
             continue

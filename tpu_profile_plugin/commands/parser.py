@@ -57,7 +57,7 @@ def print_error(error: ProfileError) -> None:
 
 def asks_verb_for_json(options: argparse.Namespace) -> bool:
     """Whether a command that answers a question was to print JSON."""
-    return getattr(options, "format", None) == "json" and options.command in NAMES
+    return getattr(options, "format", None) == "json" and options.command.replace("-", "_") in NAMES
 
 
 def _asks_for_json(words: Sequence[str]) -> bool:

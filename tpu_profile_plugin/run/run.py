@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +21,7 @@ from tpu_profile_plugin.tables.stream import TableStream
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
     from tpu_profile_plugin.analysis.communication.run_collectives import RunCommunication
+    from tpu_profile_plugin.analysis.replay.what_if import WhatIf
     from tpu_profile_plugin.run.figures.budget import Gaps
     from tpu_profile_plugin.run.figures.comparison import Comparison
     from tpu_profile_plugin.run.figures.findings import Findings
@@ -262,6 +263,32 @@ class Run(RunHosts):
         from tpu_profile_plugin.run.figures.findings import run_findings
 
         return run_findings(self)
+
+    def what_if(
+        self,
+        without: str | Sequence[str] = (),
+        scale: Mapping[str, float] | None = None,
+        hide_collectives: bool = False,
+        ranks_equal: bool = False,
+        input_free: bool = False,
+    ) -> WhatIf:
+        """How long the average step would take without some of what it does, replayed from recorded dependencies.
+
+        Args:
+          without: places that take no time: a Python function `file.py:line name`, its line or its name, another event
+            of the main thread, an op, a kind of op, a program, or a line of source. What a place of the host launches
+            goes with it.
+          scale: places and the factor of their time.
+          hide_collectives: collectives take no time beyond waits for late devices.
+          ranks_equal: between collectives, all devices take the median of what they take.
+          input_free: waits for input, and copies to devices, take no time.
+
+        Raises NoData without devices or steps, NotFound with names that are near if a place names nothing, BadRequest.
+        """
+        from tpu_profile_plugin.run.figures.replay import edit_of, run_what_if
+
+        places = (without,) if isinstance(without, str) else tuple(without)
+        return run_what_if(self, edit_of(places, scale or {}, hide_collectives, ranks_equal, input_free))
 
     def relation(self, name: str) -> TableStream:
         """One of the tables for programs (`run.relations`), read while it is used. Raises NotFound."""

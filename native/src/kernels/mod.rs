@@ -9,6 +9,7 @@ pub mod gather;
 pub mod nesting;
 pub mod offload;
 pub mod possible;
+pub mod replay;
 pub mod rows;
 pub mod self_time;
 pub mod sets;

@@ -10,6 +10,7 @@ mod hlo;
 mod kineto;
 mod patterns;
 mod protos;
+mod replay;
 mod steps;
 mod system;
 mod tf_data;
@@ -33,6 +34,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     groups::register(module)?;
     patterns::register(module)?;
     protos::register(module)?;
+    replay::register(module)?;
     system::register(module)?;
     steps::register(module)?;
     timeline::register(module)?;

@@ -198,6 +198,14 @@ NO_HOST_EVENTS = Reason(
         "`tpu-profile capture --host-tracer 2` records them.",
     ),
 )
+NO_LAUNCHES = Reason(
+    "no_launches",
+    "Nothing tells which calls of the host launched the work of the devices.",
+    _in(
+        f"Record with {_TORCH}.",
+        "Record host and devices in one session, with the level of host tracing at 2 (the default).",
+    ),
+)
 NO_FRAMES = Reason(
     "no_python_functions",
     "Python functions were not recorded.",

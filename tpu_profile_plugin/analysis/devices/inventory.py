@@ -312,15 +312,15 @@ def programs_of_devices(space: XSpace, devices: Sequence[Device], programs: HloP
         for number, ps in zip(ids.tolist(), sums.tolist(), strict=True):
             times[number] = times.get(number, 0) + ps
     ran = {number: ps for number, ps in times.items() if number and ps}
-    names = _names(space, {number for number in ran if number not in programs.names})
+    names = program_names(space, {number for number in ran if number not in programs.names})
     return tuple(
         ProgramRan(programs.names.get(number) or names.get(number, str(number)), ps, number in programs.modules)
         for number, ps in ran.items()
     )
 
 
-def _names(space: XSpace, wanted: set[int]) -> dict[int, str]:
-    """`module(program id)` by program id, from runs of programs on TPUs, else from stats of ops."""
+def program_names(space: XSpace, wanted: set[int]) -> dict[int, str]:
+    """`module(program id)` by program id, for programs without HLO: from runs on TPUs, else from stats of ops."""
     names: dict[int, str] = {}
     host = host_plane(space)
     for plane in (*device_planes(space), *([] if host is None else [host])):

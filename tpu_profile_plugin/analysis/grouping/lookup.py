@@ -184,7 +184,7 @@ def links(plane: Plane, events: EventsByName, stat_columns: StatColumns, run_id:
     for side, keys in zip((produced, consumed), launches, strict=True):
         if len(keys):
             side.append((TPU_LAUNCH, keys))
-    producers, consumers = _own_contexts(plane)
+    producers, consumers = own_contexts(plane)
     return Links(_contexts(producers, produced), _contexts(consumers, consumed))
 
 
@@ -246,7 +246,7 @@ def _roles(plane: Plane) -> U8:
     return np.array(roles, np.uint8)
 
 
-def _own_contexts(plane: Plane) -> tuple[Contexts, Contexts]:
+def own_contexts(plane: Plane) -> tuple[Contexts, Contexts]:
     """Contexts that the plane's events produce and consume according to their stats."""
     stats, roles = plane.events.stats, _roles(plane)
     if not len(stats.key) or not bool((roles != _NO_ROLE).any()):

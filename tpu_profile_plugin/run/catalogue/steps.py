@@ -110,3 +110,13 @@ GAPS_ANSWERED = _GAPS.columns(
     *("id", _length, "percent", _begin, "steps", _GAPS.column("call", "What the host did under the gap."))
 )
 """Of the verb `gaps`."""
+
+_LIMITS = Catalogue(
+    texts("id", "Id", "Kind and name."),
+    texts("what", "What", "op, collective, host code, launch, wait (the host goes on after one), or idle (a gap)."),
+    texts("name", "Name", "Op without its number, or function; empty for what has none."),
+    numbers("per_step_ps", "Per step", "ps", "In the chain of what determines how long steps take, as replayed."),
+    numbers("share_percent", "Share", "%", "Of the base."),
+)
+LIMITS = _LIMITS.columns("id", "what", "name", "per_step_ps", "share_percent")
+"""Of the verb `what_if`."""

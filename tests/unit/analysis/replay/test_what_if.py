@@ -1,0 +1,206 @@
+"""The step without some of what it does on typed-in profiles of TPUs, GPUs and CPUs, by literal times."""
+
+from __future__ import annotations
+
+import pytest
+from builders.answers import run_of
+from builders.planes import gpu, host, tpu, xla_on_cpu
+
+from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
+
+US = 10**6
+
+
+def us(found) -> tuple[float, ...]:
+    """The step before and after, and the interval."""
+    return tuple(round(ps / US, 3) for ps in (found.step_ps, found.after_ps, found.low_ps, found.high_ps))
+
+
+def limits(found) -> list[tuple[str, str, float]]:
+    return [(one.what, one.name, round(one.time_ps / US, 3)) for one in found.limits]
+
+
+# Two kernels a step, the first 10 us after its launch, the second queued behind it; the host waits until 2 us after it.
+GPU = gpu("""
+    20 30 k1 {correlation_id=1}
+    50 30 k2 {correlation_id=2}
+    120 30 k1 {correlation_id=3}
+    150 30 k2 {correlation_id=4}
+""") + "\n" + host("""
+    0 100 train {_r=1, step_num=0}
+    10 2 cudaLaunchKernel {correlation_id=1}
+    12 1 $train.py:5 log
+    14 2 cudaLaunchKernel {correlation_id=2}
+    20 62 cudaStreamSynchronize
+    82 18 $train.py:9 save
+    100 100 train {_r=1, step_num=1}
+    110 2 cudaLaunchKernel {correlation_id=3}
+    112 1 $train.py:5 log
+    114 2 cudaLaunchKernel {correlation_id=4}
+    120 62 cudaStreamSynchronize
+    182 18 $train.py:9 save
+""")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "after"),
+    [
+        # k2 begins 10 us after its launch at 14, and ends at 54: 56 us and the function `save`.
+        ({"without": "k1"}, 74),
+        ({"scale": {"k1": 0.5}}, 85),
+        ({"without": "k2"}, 70),
+        # Launched at 10 and 14, nothing runs from 24 on.
+        ({"without": ["k1", "k2"]}, 44),
+        ({"scale": {"k1": 2}}, 130),
+        ({"without": "train.py:9 save"}, 82),
+        ({"without": "train.py:9"}, 82),
+        ({"without": "save"}, 82),
+        ({"without": "save", "scale": {"k1": 0.5}}, 67),
+        # Behind the first kernel, so that nothing waits for it.
+        ({"without": "log"}, 100),
+        # The call is gone, and what it launches.
+        ({"without": "cudaLaunchKernel"}, 100 - 82 + 16),
+        # The host goes on; the next kernels begin as soon as the queue is free: at 80, to end at 140.
+        ({"without": "cudaStreamSynchronize"}, 70),
+    ],
+)
+def test_a_gpu(change, after: float) -> None:
+    found = run_of(GPU).what_if(**change)
+    assert us(found) == (100, after, after, after)
+    assert found.confidence == "high"
+    assert found.reasons == ()
+
+
+def test_what_limits_the_step_then() -> None:
+    found = run_of(GPU).what_if("k1")
+    assert limits(found) == [
+        ("op", "k2", 30),
+        ("host code", "train.py:9 save", 18),
+        ("host code", "", 13),
+        ("launch", "", 10),
+        ("wait", "", 2),
+        ("host code", "train.py:5 log", 1),
+    ]
+    assert sum(one.time_ps for one in found.limits) == found.after_ps
+    assert sorted(limits(run_of(GPU).what_if())[:2]) == [("op", "k1", 30), ("op", "k2", 30)]
+    assert limits(run_of(GPU).what_if(["k1", "k2", "save"]))[0] == ("host code", "", 13)
+
+
+def core(number: int, first: int) -> str:
+    """A TensorCore: a program in each step of 100 us, whose all-reduce ends at 80 on all cores."""
+    starts = (10, 110, 210)
+    ops = "".join(
+        f"{s} {first} fusion.1\n{s + first} {70 - first} all-reduce.1\n{s + 70} 20 fusion.2\n" for s in starts
+    )
+    modules = "\n".join(f"{s} 80 jit_step(7) {{run_id={run}}}" for run, s in enumerate(starts, 1))
+    steps = "\n".join(f"{100 * s} 100 {s} {{_ct=9, _c={s}}}" for s in range(3))
+    return tpu(ops, core=number, steps=steps, modules=modules)
+
+
+# The host waits until 2 us after the end of the programs, and launches the next ones 3 us later.
+TPU = "\n".join((core(0, 20), core(1, 60), host("\n".join(
+    f"{s} 5 TfrtTpuLoadedExecutable::Execute {{run_id={run}}}\n{s + 5} 92 $array.py:3 block_until_ready\n"
+    f"{s + 97} 3 $train.py:5 log"
+    for run, s in enumerate((5, 105, 205), 1)
+))))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "after"),
+    [
+        ({"without": "fusion.2"}, 80),
+        # Core 0 waits for core 1.
+        ({"scale": {"fusion.1": 0.5}}, 70),
+        ({"scale": {"fusion": 0.5}}, 60),
+        ({"hide_collectives": True}, 90),
+        # Nobody waits for core 1: 90 us a step, but the last one of core 0 is its own 50 us.
+        ({"without": "all-reduce.1"}, 83.333),
+        # 40 us of fusion.1 on both.
+        ({"ranks_equal": True}, 80),
+        ({"ranks_equal": True, "hide_collectives": True, "without": ("fusion.2",)}, 50),
+        # The third step is the last: nothing follows its log.
+        ({"without": "train.py:5 log"}, 98),
+        ({"without": "jit_step"}, 10),
+        ({"without": "jit_step(7)"}, 10),
+        ({"input_free": True}, 100),
+    ],
+)
+def test_tpu_cores(change, after: float) -> None:
+    found = run_of(TPU).what_if(**change)
+    assert us(found) == (100, after, after, after)
+    assert found.confidence == "high"
+
+
+# Two devices of XLA's CPU backend, which share cores, and a host that waits until 5 us after the first one.
+CPU = host(
+    """
+    0 100 train {_r=1, step_num=0}
+    5 5 PjitFunction(f)
+    10 85 $array.py:3 block_until_ready
+    100 100 train {_r=1, step_num=1}
+    105 5 PjitFunction(f)
+    110 85 $array.py:3 block_until_ready
+    """,
+    *(
+        xla_on_cpu("\n".join(
+            f"{s} 40 dot.1 {{run_id={run}}}\n{s + 40} {length} {last} {{run_id={run}}}"
+            for run, s in ((1, 20), (2, 120))
+        ), device=device)
+        for device, last, length in ((0, "add.1", 30), (1, "mul.1", 20))
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "after"),
+    [
+        ({"without": "dot"}, (60, 60, 60)),
+        # Device 1 works until 80; if both share a core, the 20 us that both work become 10.
+        ({"without": "add.1"}, (80, 75, 85)),
+        ({"without": "mul.1"}, (95, 90, 100)),
+        ({"without": ["dot", "add", "mul"]}, (30, 30, 30)),
+        ({"without": "PjitFunction(f)"}, (10, 10, 10)),
+    ],
+)
+def test_devices_of_a_cpu_share_cores(change, after: tuple[float, ...]) -> None:
+    assert us(run_of(CPU).what_if(**change)) == (100, *after)
+
+
+# TensorFlow's ops run while the call of the host lasts, on any thread.
+WITHIN = host(
+    """
+    0 100 train {_r=1, step_num=0}
+    5us +90us FunctionRun
+    10us +30us "ExecutorState::Process" {id=1}
+    12us +20us "MatMul:MatMul"
+    100 100 train {_r=1, step_num=1}
+    105us +90us FunctionRun
+    110us +30us "ExecutorState::Process" {id=1}
+    112us +20us "MatMul:MatMul"
+    """
+)
+
+
+def test_ops_within_calls_of_the_host() -> None:
+    assert us(run_of(WITHIN).what_if("MatMul")) == (100, 80, 80, 80)
+    assert us(run_of(WITHIN).what_if("FunctionRun")) == (100, 10, 10, 10)
+    assert us(run_of(WITHIN).what_if(["MatMul", "ExecutorState::Process"])) == (100, 70, 70, 70)
+
+
+def test_a_place_that_is_not_there_names_what_is_near() -> None:
+    with pytest.raises(NotFound, match=r"Nothing in the recording is called 'k'\. Near: k1, k2") as error:
+        run_of(GPU).what_if("k")
+    assert error.value.details["choices"][:2] == ["k1", "k2"]
+    with pytest.raises(NotFound, match=r"Near: .*save"):
+        run_of(GPU).what_if("train.py:9 sav")
+
+
+def test_factors_are_from_0_to_100() -> None:
+    for factor in (-1, float("nan"), 101):
+        with pytest.raises(BadRequest, match="must be between 0 and 100"):
+            run_of(GPU).what_if(scale={"k1": factor})
+
+
+def test_a_host_without_devices_cannot_tell() -> None:
+    with pytest.raises(NoData, match="neither a TPU nor a GPU"):
+        run_of(host("0 100 train {_r=1, step_num=0}\n0 50 $train.py:9 save")).what_if("save")

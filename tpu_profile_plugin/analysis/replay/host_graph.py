@@ -1,0 +1,532 @@
+"""One host and its devices as nodes that depend on each other: threads and queues, cut where something waits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
+from tpu_profile_plugin.analysis.budget.host_time import HostReader, HostTime, MainThread
+from tpu_profile_plugin.analysis.common.planes import host_plane, line_of, rows_named, spans_at
+from tpu_profile_plugin.analysis.common.spans import Times, join, no_time, subtract, times_of
+from tpu_profile_plugin.analysis.devices.across_hosts import HostRuns, keep_runs, kept_rows
+from tpu_profile_plugin.analysis.devices.collectives import CollectiveRuns, recorded_collectives
+from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
+from tpu_profile_plugin.analysis.devices.launches import KEYS, HostCalls, host_calls
+from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, OpSpans, Work, busy, ordered
+from tpu_profile_plugin.analysis.devices.windows import StepWindows
+from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
+from tpu_profile_plugin.analysis.replay.links import launch_points
+from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.columns.arrays import I64, U8, Bools
+from tpu_profile_plugin.units import PS_PER_US
+
+MAIN = 0
+"""The chain of the main thread."""
+_NEAR_PS = 10 * PS_PER_US
+"""Work of one queue that begins so soon after another queue's may have waited for it."""
+_NEVER = int(np.iinfo(np.int64).min)
+_LEAST_SILENT_PS = 10 * PS_PER_US
+_MOST_AFTER = 0.2
+"""Most of a time without events that may follow the end of the work which the thread waited for."""
+
+
+class Why(IntEnum):
+    """What an edge stands for."""
+
+    ORDER = 0
+    """In a thread or queue."""
+    LAUNCH = 1
+    RESULT = 2
+    """The main thread waits for a device."""
+    MEETING = 3
+    """Devices wait for each other in a collective."""
+    NEAR = 4
+    """One queue begins when another ends, which nothing else explains: it may have waited for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A thread or queue: `device` is its number on the host, -1 for the main thread."""
+
+    name: str
+    device: int = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Content:
+    """Runs of ops on a chain: `device` and `op` say which, `launched` when the main thread launched each."""
+
+    device: int
+    spans: OpSpans
+    launched: I64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bounds:
+    """Begins and ends of steps by nodes, each int64 or bool[s, d, 2].
+
+    A bound is `offset_ps` after the end of `node`, or its begin where `at_begin`; not before the end of `after`, unless
+    that is -1.
+    """
+
+    node: I64
+    offset_ps: I64
+    at_begin: Bools
+    after: I64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostGraph:
+    """Nodes and edges of one host.
+
+    Attributes:
+      devices: of the host; steps: their windows.
+      chains: threads and queues; the first is the main thread.
+      begin_ps, end_ps, chain: per node, none without length; those of one chain in order.
+      waits: nodes that last until what they depend on is done.
+      target, source, lag_ps, why: per edge.
+      runs: of collectives; arrival, leave: per run the node that ends when the device takes part, and the node in which
+        it waits, -1 without one.
+      bounds: of steps.
+      contents: what ran on chains; on the main thread if calls of the host run the ops.
+      thread: events of the main thread, for names.
+      main: row of the main thread's line in the host's plane, -1 without one; plane: this plane, decoded.
+      linked: share of the devices' starts whose launch is known; impossible: edges that lead back in time.
+    """
+
+    devices: tuple[Device, ...]
+    steps: StepWindows
+    chains: tuple[Chain, ...]
+    begin_ps: I64
+    end_ps: I64
+    chain: I64
+    waits: Bools
+    target: I64
+    source: I64
+    lag_ps: I64
+    why: U8
+    runs: HostRuns
+    arrival: I64
+    leave: I64
+    bounds: Bounds
+    contents: tuple[tuple[int, Content], ...]
+    host: HostTime
+    thread: MainThread
+    plane: Plane | None
+    main: int
+    linked: float
+    impossible: int
+
+
+@dataclass(slots=True)
+class _Builder:
+    """Collects chains, whose nodes are numbered as they are added."""
+
+    chains: list[Chain] = field(default_factory=list)
+    columns: list[tuple[I64, I64, I64]] = field(default_factory=list)
+    edges: list[tuple[I64, I64, I64, I64]] = field(default_factory=list)
+    first: list[int] = field(default_factory=lambda: [0])
+
+    def chain(self, name: str, device: int, begin: I64, end: I64) -> int:
+        number = len(self.chains)
+        self.chains.append(Chain(name, device))
+        self.columns.append((begin, end, np.full(len(begin), number)))
+        self.first.append(self.first[-1] + len(begin))
+        return number
+
+    def edge(self, target: I64, source: I64, lag: I64, why: Why) -> None:
+        known = (target >= 0) & (source >= 0)
+        self.edges.append((target[known], source[known], lag[known], np.full(int(known.sum()), why)))
+
+    def ending(self, chain: int, time: I64) -> I64:
+        """The node of a chain that ends at each time; -1 without one."""
+        end = self.columns[chain][1]
+        index = np.minimum(np.searchsorted(end, time), max(len(end) - 1, 0))
+        return np.where(end[index] == time, index + self.first[chain], -1) if len(end) else np.full(len(time), -1)
+
+    def beginning(self, chain: int, time: I64) -> I64:
+        """The node of a chain that begins at each time; -1 without one."""
+        begin = self.columns[chain][0]
+        index = np.minimum(np.searchsorted(begin, time), max(len(begin) - 1, 0))
+        return np.where(begin[index] == time, index + self.first[chain], -1) if len(begin) else np.full(len(time), -1)
+
+    def before(self, chain: int, time: I64) -> I64:
+        """The last node of a chain that has ended at each time; -1 without one."""
+        index = np.searchsorted(self.columns[chain][1], time, side="right") - 1
+        return np.where(index >= 0, index + self.first[chain], -1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Queue:
+    """One queue of a device: its runs, and pieces of work in order, each with when the main thread launched it.
+
+    `talks` marks collectives; `inline` is when the main thread itself runs ops of the device.
+    """
+
+    device: int
+    name: str
+    content: OpSpans
+    begin: I64
+    end: I64
+    launched: I64
+    talks: Bools
+    inline: Times = field(default_factory=no_time)
+
+
+def host_graph(
+    space: XSpace, devices: Sequence[Device], steps: StepWindows, programs: HloPrograms, reader: HostReader
+) -> HostGraph:
+    """The graph of one host, which has devices and steps; the host's plane is decoded."""
+    plane = host_plane(space)
+    host = reader.time
+    main = -1
+    if plane is not None and host.main is not None:
+        space.decode([plane])
+        lines = np.flatnonzero(plane.lines.id == host.main[0]).tolist()
+        main = next((line for line in lines if plane.lines.name[line] == host.main[1]), -1)
+    within = devices[0].name in RUNS_WITHIN_HOST_CALLS and main >= 0
+    calls = HostCalls()
+    if plane is not None and main >= 0 and not within:
+        calls = host_calls(space, (KEYS.get(devices[0].kind, ""),), plane)
+    recorded = recorded_collectives(devices, programs)
+    thread = reader.main(int(steps.begin_ps.min()), int(steps.end_ps.max()), steps.evidence)
+    queues = (
+        [] if within else [q for i, d in enumerate(devices) for q in _queues(space, plane, i, d, calls, main, host)]
+    )
+    return _graph(devices, steps, queues, recorded.runs, keep_runs(recorded, len(devices)), (host, plane, main), thread)
+
+
+def _queues(
+    space: XSpace, plane: Plane | None, number: int, device: Device, calls: HostCalls, main: int, host: HostTime
+) -> list[_Queue]:
+    starts = np.full(len(device.starts), NO_LAUNCH)
+    if plane is not None and main >= 0:
+        starts = launch_points(plane, device, calls, main, host.launch)
+    runs = device.runs
+    if device.kind == "gpu":
+        line = line_of(space.planes[device.plane], runs.event)
+        rows = [np.flatnonzero(line == one) for one in np.unique(line).tolist()]
+        return [_stream(number, f"{device.name} queue {i}", runs.where(row), starts[row]) for i, row in enumerate(rows)]
+    begin, end = busy(device)
+    launched = np.full(len(begin), NO_LAUNCH)
+    if len(device.starts):
+        everything = [(spans.begin_ps, spans.end_ps) for spans in (runs, device.control)]
+        began, ended = (np.concatenate(column) for column in zip(*everything, strict=True))
+        piece = np.searchsorted(device.starts, began, side="right") - 1
+        last = np.full(len(device.starts), _NEVER)
+        np.maximum.at(last, piece[piece >= 0], ended[piece >= 0])
+        last = np.minimum(last, np.append(device.starts[1:], np.iinfo(np.int64).max))
+        some = last > device.starts
+        early = times_of(began[piece < 0], np.minimum(ended[piece < 0], device.starts[0]))
+        begin = np.concatenate([early[0], device.starts[some]])
+        end = np.concatenate([early[1], last[some]])
+        launched = np.concatenate([np.full(len(early[0]), NO_LAUNCH), starts[some]])
+    inline = no_time()
+    if device.kind == "cpu" and plane is not None and main >= 0:
+        inline = times_of(runs.begin_ps, runs.end_ps, line_of(plane, runs.event) == main)
+        launched = np.where(np.isin(begin, inline[0]), begin, launched)
+    return [_Queue(number, device.name, runs, begin, end, launched, np.zeros(len(begin), np.bool_), inline)]
+
+
+def _stream(number: int, name: str, runs: OpSpans, launched: I64) -> _Queue:
+    """A stream of a GPU: each run is a piece; what overlaps with the one before is cut."""
+    before = np.maximum.accumulate(np.append(_NEVER, runs.end_ps[:-1])) if len(runs) else runs.end_ps
+    begin = np.maximum(runs.begin_ps, before)
+    some = runs.end_ps > begin
+    talks = runs.work[some] == Work.COMMUNICATION
+    return _Queue(number, name, runs, begin[some], runs.end_ps[some], launched[some], talks)
+
+
+def _graph(
+    devices: Sequence[Device],
+    steps: StepWindows,
+    queues: list[_Queue],
+    collectives: CollectiveRuns,
+    kept: HostRuns,
+    of_host: tuple[HostTime, Plane | None, int],
+    thread: MainThread,
+) -> HostGraph:
+    host, plane, main = of_host
+    within = not queues
+    rows = np.flatnonzero(kept_rows(collectives, len(devices)))
+    queue_of_run = _queue_of_runs(devices, queues, collectives, rows)
+    waits_since = np.full(len(rows), -1)
+    for number in range(max(len(queues), 1)):
+        mine = np.flatnonzero(queue_of_run == number)
+        content = queues[number].content if queues else ordered(devices[0].runs)
+        waits_since[mine] = _exposed_since(content, collectives.begin_ps[rows[mine]], collectives.end_ps[rows[mine]])
+    meets = [collectives.begin_ps[rows] + 1, waits_since, collectives.end_ps[rows]]
+    bounds = np.unique(np.concatenate([steps.begin_ps.reshape(-1), steps.end_ps.reshape(-1)]))
+    build = _Builder()
+    # Steps that devices mark, or that no thread is known for, are cut there, others on the main thread.
+    on_device = main < 0 or devices[0].kind == "tpu"
+    cuts = bounds if on_device else bounds[:0]
+    pieces = [_cut(q, [cuts, *(m[queue_of_run == i] for m in meets)]) for i, q in enumerate(queues)]
+    bounds = np.setdiff1d(bounds, np.concatenate([cuts, *(side for q in queues for side in (q.begin, q.end))]))
+    may_wait = (host.transfer, _silent(plane, main)) if plane is not None and main >= 0 else (no_time(), no_time())
+    waits = _main(build, queues, may_wait, host, bounds, meets if within else [], main)
+    numbers = []
+    for queue, (begin, end) in zip(queues, pieces, strict=True):
+        numbers.append(build.chain(queue.name, queue.device, begin, end))
+    linked = _connect(build, queues, pieces, numbers)
+    chain_of_run = np.array([*numbers, MAIN], np.int64)[queue_of_run] if queues else np.zeros(len(rows), np.int64)
+    arrival, leave = np.full(len(rows), -1), np.full(len(rows), -1)
+    for chain in np.unique(chain_of_run).tolist():
+        mine = np.flatnonzero(chain_of_run == chain)
+        arrival[mine] = build.ending(chain, meets[0][mine])
+        leave[mine] = np.where(waits_since[mine] < meets[2][mine], build.ending(chain, meets[2][mine]), -1)
+    of_waits = _results(build, queues, numbers, waits)
+    begin, end, chain = (np.concatenate(column) for column in zip(*build.columns, strict=True))
+    edges = [np.concatenate([np.zeros(0, np.int64), *column]) for column in zip(*build.edges, strict=True)]
+    possible = edges[2] >= 0
+    wait = np.zeros(len(begin), np.bool_)
+    wait[of_waits] = True
+    contents = tuple((n, Content(q.device, q.content, _launched(q))) for n, q in zip(numbers, queues, strict=True))
+    if within:
+        contents = tuple(
+            (MAIN, Content(i, ordered(d.runs), np.full(len(d.runs), NO_LAUNCH))) for i, d in enumerate(devices)
+        )
+    return HostGraph(
+        tuple(devices), steps, tuple(build.chains), begin, end, chain, wait,
+        *(edges[0][possible], edges[1][possible], edges[2][possible], edges[3][possible].astype(np.uint8)),
+        kept, arrival, leave, _bounds(build, devices, steps), contents, host, thread, plane, main,
+        1.0 if within else linked, int((~possible).sum()),
+    )  # fmt: skip
+
+
+def _queue_of_runs(devices: Sequence[Device], queues: Sequence[_Queue], runs: CollectiveRuns, rows: I64) -> I64:
+    """The queue that each of these runs of collectives is on."""
+    found = np.zeros(len(rows), np.int64)
+    for number in range(len(devices)):
+        mine = [i for i, queue in enumerate(queues) if queue.device == number]
+        on_device = np.flatnonzero(runs.device[rows] == number)
+        if not mine or not len(on_device):
+            continue
+        found[on_device] = mine[0]
+        source = runs.source[rows[on_device]]
+        for i in mine[1:]:  # streams of a GPU
+            event = devices[number].runs.event[np.maximum(source, 0)]
+            found[on_device[np.isin(event, queues[i].content.event)]] = i
+    return found
+
+
+def _exposed_since(content: OpSpans, begin: I64, end: I64) -> I64:
+    """From when a queue does nothing but wait until each collective ends; its end if it works until then."""
+    others = np.sort(content.end_ps[content.work != Work.COMMUNICATION])
+    last = np.searchsorted(others, end, side="right") - 1
+    since = np.maximum(np.where(last >= 0, others[np.maximum(last, 0)] if len(others) else begin, begin), begin + 1)
+    order = np.argsort(end, kind="stable")
+    before = np.append(_NEVER, np.maximum.accumulate(end[order])[:-1]) if len(end) else end
+    since[order] = np.maximum(since[order], before)  # of several that wait at once the one that ends first
+    return np.minimum(since, end)
+
+
+def _cut(queue: _Queue, points: Sequence[I64]) -> Times:
+    return split((queue.begin, queue.end), np.concatenate([*points, queue.inline[1]]))
+
+
+def split(times: Times, points: I64) -> Times:
+    """The disjoint spans in parts that end at the points inside of them."""
+    points = np.unique(points)
+    owner = np.searchsorted(times[0], points, side="right") - 1
+    inside = np.zeros(len(points), np.bool_)
+    some = owner >= 0
+    inside[some] = (points[some] > times[0][owner[some]]) & (points[some] < times[1][owner[some]])
+    points = points[inside]
+    return np.sort(np.concatenate([times[0], points])), np.sort(np.concatenate([times[1], points]))
+
+
+def _main(
+    build: _Builder,
+    queues: Sequence[_Queue],
+    may_wait: tuple[Times, Times],
+    host: HostTime,
+    bounds: I64,
+    meets: Sequence[I64],
+    main: int,
+) -> Times:
+    """Adds the main thread as one chain, empty if unknown; returns when it may wait for results.
+
+    `may_wait` are the events that wait, and the times in which it says nothing beside one: it waits if a device ends
+    its work shortly before.
+    """
+    if main < 0:
+        build.chain("", -1, *no_time())
+        return no_time()
+    launched = [queue.launched[queue.launched != NO_LAUNCH] for queue in queues]
+    on_thread = join(*(queue.inline for queue in queues))
+    silent = subtract(subtract(may_wait[1], on_thread), may_wait[0])
+    ends = np.sort(np.concatenate([silent[0][:0], *(queue.end for queue in queues)]))
+    last = np.searchsorted(ends, silent[1], side="right") - 1
+    rest = (
+        silent[1] - np.where(last >= 0, np.append(ends, silent[0][:0])[np.maximum(last, 0)], 0)
+        if len(ends)
+        else silent[1]
+    )
+    awaited = rest <= _MOST_AFTER * (silent[1] - silent[0])
+    waits = join(subtract(may_wait[0], on_thread), (silent[0][awaited], silent[1][awaited]))
+    # Ends of waits that touch are lost in a union.
+    ended = np.concatenate([may_wait[0][1], silent[1][awaited], silent[0][awaited], bounds, *launched])
+    waits = split(waits, ended)
+    waits = np.sort(np.append(waits[0], on_thread[0])), np.sort(np.append(waits[1], on_thread[1]))
+    points = np.unique(np.concatenate([bounds, *launched, *waits, *meets]))
+    points = np.append(points, points[-1] + 1) if len(points) == 1 else points
+    # The thread goes on before its first point: what comes first is a node of its own.
+    points = np.append(points[0] - 1, points)
+    build.chain(host.main[1] if host.main else "", -1, points[:-1], points[1:])
+    return waits
+
+
+def _silent(plane: Plane, main: int) -> Times:
+    """When no event of the main thread begins or ends, right after or before an event that waits for results.
+
+    The CPU backend of JAX records the begin and end of some waits as events of their own.
+    """
+    events = plane.lines.events_of(main)
+    begin, end = spans_at(plane, slice(events.start, events.stop))
+    waits = rows_named(plane, lambda name: activity(name) == Activity.TRANSFER)[
+        plane.events.metadata[events.start : events.stop]
+    ]
+    points = np.unique(np.concatenate([begin, end]))
+    beside = np.isin(points[:-1], end[waits]) | np.isin(points[1:], begin[waits])
+    keep = beside & (np.diff(points) >= _LEAST_SILENT_PS)
+    return points[:-1][keep], points[1:][keep]
+
+
+def _connect(build: _Builder, queues: Sequence[_Queue], pieces: Sequence[Times], numbers: Sequence[int]) -> float:
+    """Edges of order, of launches and between queues; returns the share of launches that are known."""
+    main_begin, main_end = build.columns[MAIN][:2]
+    nodes = np.arange(len(main_begin))
+    build.edge(nodes[1:], nodes[:-1], main_begin[1:] - main_end[:-1], Why.ORDER)
+    before = [np.append(_NEVER, queue.end[:-1]) for queue in queues]
+    near = [_near(build, queues, numbers, i, before[i]) for i in range(len(queues))]
+    known = [queue.launched != NO_LAUNCH for queue in queues]
+    for device in {queue.device for queue in queues}:
+        mine = [i for i, queue in enumerate(queues) if queue.device == device]
+        # What nothing else explains tells how soon a launch, or the end of the work before, is followed by the next.
+        alone = [known[i] & ~near[i] & (queues[i].launched > before[i]) for i in mine]
+        queued = [known[i] & ~near[i] & (queues[i].launched <= before[i]) & (before[i] != _NEVER) for i in mine]
+        delays = np.concatenate(
+            [(queues[i].begin - queues[i].launched)[rows] for i, rows in zip(mine, alone, strict=True)]
+        )
+        gaps = np.concatenate([(queues[i].begin - before[i])[rows] for i, rows in zip(mine, queued, strict=True)])
+        usual_gap = int(np.median(gaps)) if len(gaps) else 0
+        for i in mine:
+            queue, (begin, end) = queues[i], pieces[i]
+            nodes = np.arange(len(begin)) + build.first[numbers[i]]
+            lag = begin[1:] - end[:-1]
+            first = np.searchsorted(begin, queue.begin)  # the node that each piece begins with
+            rows = np.flatnonzero(known[i] & (first > 0))
+            lag[first[rows] - 1] = np.minimum(lag[first[rows] - 1], usual_gap)
+            build.edge(nodes[1:], nodes[:-1], lag, Why.ORDER)
+            rows = np.flatnonzero(known[i])
+            if len(rows):
+                delay = (queue.begin - queue.launched)[rows]
+                usual_delay = int(np.median(delays)) if len(delays) else int(delay.min())
+                source = build.ending(MAIN, queue.launched[rows])
+                build.edge(nodes[first[rows]], source, np.minimum(delay, usual_delay), Why.LAUNCH)
+    starts = sum(map(len, known))
+    return sum(int(some.sum()) for some in known) / starts if starts else 0.0
+
+
+def _near(build: _Builder, queues: Sequence[_Queue], numbers: Sequence[int], of: int, before: I64) -> Bools:
+    """Edges to a queue from others of its device; returns the pieces that begin when one of another queue has ended.
+
+    A collective waits for what was launched before it on other queues. Anything else that begins when work of another
+    queue ends, and not when the launch or the work before does, may have waited for it.
+    """
+    queue, explained = queues[of], np.zeros(len(queues[of].begin), np.bool_)
+    ready = np.maximum(before, queue.launched)
+    for number, other in zip(numbers, queues, strict=True):
+        if other is queue or other.device != queue.device or not len(other.end):
+            continue
+        last = np.searchsorted(other.end, queue.begin, side="right") - 1
+        earlier = np.searchsorted(np.maximum.accumulate(other.launched), queue.launched, side="right") - 1
+        last = np.where(queue.talks, np.minimum(last, earlier), last)
+        ended = np.where(last >= 0, other.end[np.maximum(last, 0)], _NEVER)
+        near = (ended > ready) & (queue.begin - ended <= _NEAR_PS)
+        explained |= near
+        rows = np.flatnonzero(near | (queue.talks & (last >= 0) & (queue.launched != NO_LAUNCH)))
+        lag = np.where(near, queue.begin - ended, 0)[rows]
+        build.edge(
+            build.beginning(numbers[of], queue.begin[rows]), build.ending(number, ended[rows]), lag, Why.NEAR
+        )  # fmt: skip
+    return explained
+
+
+def _results(build: _Builder, queues: Sequence[_Queue], numbers: Sequence[int], waits: Times) -> I64:
+    """Edges from work of devices to the waits of the main thread that end after it; returns these waits' nodes."""
+    ends, sources = [], []
+    for number, queue in zip(numbers, queues, strict=True):
+        # Ends of pieces, and ends of what ran on the main thread itself.
+        end = np.unique(np.concatenate([queue.end, queue.inline[1]]))
+        if len(end):
+            piece = np.minimum(np.searchsorted(queue.end, end), len(queue.end) - 1)
+            launched = np.maximum.accumulate(queue.launched[piece])
+            count = np.searchsorted(launched, waits[1], side="left")
+            last = np.minimum(count, np.searchsorted(end, waits[1], side="right")) - 1
+            ends.append(np.where(last >= 0, end[np.maximum(last, 0)], _NEVER))
+            sources.append(build.ending(number, ends[-1]))
+    if not ends:
+        return np.zeros(0, np.int64)
+    best = np.max(ends, axis=0)
+    rows = np.flatnonzero(best > waits[0])
+    target, after = build.ending(MAIN, waits[1][rows]), (waits[1] - best)[rows]
+    for ended, source in zip(ends, sources, strict=True):
+        # The last work tells how long the wait goes on after it; it may be for all queues.
+        build.edge(target, source[rows], np.where(ended[rows] == best[rows], after, 0), Why.RESULT)
+    return target[target >= 0]
+
+
+def _launched(queue: _Queue) -> I64:
+    """When the main thread launched each run of a queue; `NO_LAUNCH` if unknown."""
+    piece = np.searchsorted(queue.begin, queue.content.begin_ps, side="right") - 1
+    return np.where(piece >= 0, np.append(queue.launched, NO_LAUNCH)[piece], NO_LAUNCH)
+
+
+def _bounds(build: _Builder, devices: Sequence[Device], steps: StepWindows) -> Bounds:
+    """By the nodes that end or begin there: of the device where steps are marked on it, else of the main thread."""
+    shape = (len(steps), len(devices), 2)
+    time = np.stack([steps.begin_ps, steps.end_ps], axis=2)
+    node, after = np.full(shape, -1), np.full(shape, -1)
+    at_begin, offset = np.zeros(shape, np.bool_), np.zeros(shape, np.int64)
+    has_main = len(build.columns[MAIN][0]) > 0
+    for number, device in enumerate(devices):
+        mine = [i for i, chain in enumerate(build.chains) if chain.device == number]
+        when, last = time[:, number].reshape(-1), np.full(2 * len(steps), -1)
+        chosen, begins, ended = last.copy(), np.zeros(len(last), np.bool_), np.full(len(last), _NEVER)
+        for chain in mine:
+            found = build.before(chain, when)
+            end = (
+                build.columns[chain][1][np.maximum(found - build.first[chain], 0)]
+                if len(build.columns[chain][1])
+                else ended
+            )
+            later = (found >= 0) & (end > ended)
+            last[later], ended[later] = found[later], end[later]
+        on_device = steps.source in ("device", "recording") or not has_main
+        if on_device:
+            chosen = np.where(ended == when, last, -1)
+            for chain in mine:
+                first = build.beginning(chain, when)
+                begins |= (chosen < 0) & (first >= 0)
+                chosen = np.where(chosen < 0, first, chosen)
+        if has_main and not (on_device and device.kind == "tpu"):
+            begins &= chosen >= 0
+            chosen, rest = np.where(chosen < 0, build.ending(MAIN, when), chosen), chosen < 0
+            after[:, number] = np.where(rest, last, -1).reshape(-1, 2)
+        rest = (chosen < 0) & (last >= 0)
+        offset[:, number] = np.where(rest, when - ended, 0).reshape(-1, 2)
+        chosen = np.where(rest, last, chosen)
+        if mine and bool((chosen < 0).any()):  # before all work of the device
+            first_node = build.first[mine[0]]
+            first_begin = int(build.columns[mine[0]][0][0]) if len(build.columns[mine[0]][0]) else 0
+            offset[:, number] += np.where(chosen < 0, when - first_begin, 0).reshape(-1, 2)
+            begins |= chosen < 0
+            chosen = np.where(chosen < 0, first_node, chosen)
+        node[:, number], at_begin[:, number] = chosen.reshape(-1, 2), begins.reshape(-1, 2)
+    return Bounds(node, offset, at_begin, after)

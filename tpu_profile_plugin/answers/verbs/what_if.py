@@ -1,0 +1,83 @@
+"""The verb `what_if`: how long the step would take without some of what it does."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from tpu_profile_plugin.analysis.common.reasons import NO_LAUNCHES, STEPS
+from tpu_profile_plugin.answers.answer import Answer, Link, Next, distinct_ids
+from tpu_profile_plugin.answers.verb import Asked, verb
+from tpu_profile_plugin.errors import BadRequest, NoData
+from tpu_profile_plugin.run.catalogue.steps import LIMITS
+from tpu_profile_plugin.tables.table import Table
+
+
+def what_if(
+    asked: Asked,
+    *,
+    without: Annotated[
+        str,
+        "Places that take no time, separated by `;`: a function `file.py:line name`, its line or name, another event "
+        "of the main thread, an op, a kind of op, a program, a line of source.",
+    ] = "",
+    scale: Annotated[str, "Places and the factor of their time, `PLACE=0.5`, separated by `;`."] = "",
+    hide_collectives: Annotated[bool, "Collectives take no time beyond waits for late devices."] = False,
+    ranks_equal: Annotated[bool, "Between collectives, all devices take the median of what they take."] = False,
+    input_free: Annotated[bool, "Waits for input, and copies to devices, take no time."] = False,
+) -> Answer:
+    """How long the average step would take without some of what it does, and what would limit it then.
+
+    Without arguments, what limits the recorded step.
+    """
+    places = [place.strip() for place in without.split(";") if place.strip()]
+    run = asked.run
+    try:
+        found = run.what_if(places, _factors(scale), hide_collectives, ranks_equal, input_free)
+    except NoData as error:
+        if error.reason != NO_LAUNCHES.code:
+            raise
+        return Answer(Link("time_budget"), cannot=asked.cannot(NO_LAUNCHES))
+    facts: dict[str, Any] = {
+        "step_ps": found.step_ps,
+        "after_ps": found.after_ps,
+        "after_low_ps": found.low_ps,
+        "after_high_ps": found.high_ps,
+        "saving_ps": found.saving_ps,
+        "saving_percent": 100 * found.saving_ps / found.step_ps if found.step_ps else 0.0,
+        "median_step_ps": found.median_ps,
+        "median_after_ps": found.after_median_ps,
+        "confidence": found.confidence,
+    }
+    if notes := [*found.reasons, *run.warnings]:
+        facts["notes"] = notes
+    limits = found.limits
+    columns: list[Any] = [
+        distinct_ids(f"{one.what}: {one.name}" if one.name else one.what for one in limits),
+        [one.what for one in limits],
+        [one.name for one in limits],
+        [one.time_ps for one in limits],
+        [100 * one.time_ps / found.after_ps if found.after_ps else 0.0 for one in limits],
+    ]
+    base = {"saving_percent": "of the average step as recorded", "share_percent": "of the average step afterwards"}
+    further = (
+        Next("budget", {}, "the parts of the step as recorded"),
+        Next("explain", {}, "causes of lost time, and what to do"),
+    )
+    return Answer(Link("time_budget"), facts, Table(LIMITS, columns, name="limits"), base, further)
+
+
+def _factors(text: str) -> dict[str, float]:
+    """The factors by place. Raises BadRequest for a part that is no place with a number."""
+    factors = {}
+    for part in filter(None, map(str.strip, text.split(";"))):
+        place, _, number = part.rpartition("=")
+        try:
+            factors[place.strip()] = float(number)
+        except ValueError:
+            place = ""
+        if not place.strip():
+            raise BadRequest(f"scale must be PLACE=FACTOR, not {part[:80]!r}.", argument="scale", choices=[])
+    return factors
+
+
+VERB = verb(what_if, needs=STEPS)
