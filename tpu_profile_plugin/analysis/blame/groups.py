@@ -10,10 +10,9 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN, HostBlame
 from tpu_profile_plugin.analysis.blame.op_nature import Nature, by_category, by_program
-from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks, inclusive, with_callees
+from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks, callers, depths, inclusive, with_callees
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
-from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
 from tpu_profile_plugin.analysis.devices.model import Op
 from tpu_profile_plugin.analysis.hlo.instructions import category
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
@@ -24,6 +23,10 @@ NEARLY_ALL = 0.9
 """A name that holds so much of another's time stands for it: it is the more specific one."""
 MOST = 0.5
 """More than half of a group is "most of it"."""
+MOST_CALLERS = 100
+"""A call that calls itself is looked for in so many callers."""
+LEAST_CALL = 0.001
+"""Calls with less of a group's time are not looked at."""
 LEAST_GROUP = 0.02
 """Smaller parts of the steps are no group of their own."""
 WAITING = (
@@ -56,6 +59,24 @@ class HostGroup:
     inner_ps: int = 0
     launches: bool = False
 
+    def ops(self, blame: HostBlame) -> list[tuple[str, int]]:
+        """The kinds of ops that it launches, with their times, most first."""
+        times: dict[str, int] = {}
+        for row in self.rows[blame.op[self.rows] >= 0].tolist():
+            kind = base_name(blame.ops[int(blame.op[row])].name)
+            times[kind] = times.get(kind, 0) + int(blame.ps[row])
+        return sorted(times.items(), key=lambda item: -item[1])
+
+    def model_ps(self, blame: HostBlame) -> int:
+        """The part of it that is ops of a model: of its layers, backward pass and optimizer."""
+        layers = np.array([_LAYERS.search(name) is not None for name in blame.stacks.names], np.bool_)
+        parent, name = blame.stacks.parent, blame.stacks.name
+        inside = with_callees(parent, np.flatnonzero(layers[name])) if len(name) else np.zeros(0, np.bool_)
+        rows = self.rows[blame.op[self.rows] >= 0]
+        named = np.array([_OF_MODEL.search(op.name) is not None for op in blame.ops], np.bool_)
+        mine = named[blame.op[rows]] | np.append(inside, False)[blame.node[rows]]
+        return int(blame.ps[rows[mine]].sum())
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpGroup:
@@ -86,6 +107,18 @@ def host_groups(blame: HostBlame, most: int = 3) -> list[HostGroup]:
     return _Functions(blame, rows).groups(most) if rows.any() else []
 
 
+def function_groups(blame: HostBlame, most: int = 3) -> list[HostGroup]:
+    """The same of all time that functions of the program spend, in waits and in ops that they launch one by one.
+
+    None where programs are compiled: then lines of the ops tell more.
+    """
+    launched = (blame.op >= 0) & (blame.node >= 0)
+    if not launched.any():
+        return []
+    rows = launched | ((blame.op < 0) & np.isin(blame.part % BETWEEN, WAITING))
+    return _Functions(blame, rows).groups(most)
+
+
 def largest_group(blame: HostBlame, parts: Collection[int]) -> HostGroup | None:
     """The largest group of the time in some parts of the budget; None if there is none."""
     rows = (blame.op < 0) & np.isin(blame.part % BETWEEN, list(parts))
@@ -102,6 +135,8 @@ class _Functions:
         count = len(stacks.parent)
         launching = np.where(_launching(stacks), inclusive(stacks.parent, blame.thread_ps), 0)
         launching[_inside(stacks.parent, launching > 0)] = 0
+        launched = np.flatnonzero((blame.op >= 0) & (blame.node >= 0))
+        np.add.at(launching, blame.node[launched], blame.ps[launched])
         spent = inclusive(stacks.parent, launching)
         self.launches = spent >= MOST * max(int(launching.sum()), 1)
         named = stacks.user & np.array([not name.endswith(_UNNAMED) for name in stacks.names], np.bool_)
@@ -172,21 +207,26 @@ class _Functions:
         return HostGroup("", "", True, ps, by_part, rows) if ps >= least else None
 
     def _inner(self, chosen: I64, ps: I64, whole: int) -> tuple[str, int]:
-        """The deepest call that has most of the time of the chosen ones, and its part of it."""
-        total, name, found = inclusive(self.stacks.parent, ps), "", 0
-        at = chosen
-        while True:
-            children = np.flatnonzero(np.isin(self.stacks.parent, at) & (total > 0))
-            if not len(children):
-                return name, found
-            names, which = np.unique(self.stacks.name[children], return_inverse=True)
-            sums = np.zeros(len(names), np.int64)
-            np.add.at(sums, which.reshape(-1), total[children])
-            most = int(sums.argmax())
-            if sums[most] <= MOST * whole:
-                return name, found
-            name, found = self.stacks.names[int(names[most])], int(sums[most])
-            at = children[which.reshape(-1) == most]
+        """What the chosen functions call for most of a time: the deepest name that has it, and its part."""
+        parent, name = self.stacks.parent, self.stacks.name
+        total = inclusive(parent, ps)
+        below = with_callees(parent, chosen) & (total > LEAST_CALL * whole)
+        below[chosen] = False
+        nodes = np.flatnonzero(below)
+        if not len(nodes):
+            return "", 0
+        again = np.zeros(len(parent), np.bool_)  # a function that calls itself counts once
+        for node in nodes.tolist():
+            again[node] = name[node] in {name[one] for one in callers(parent, node)[:MOST_CALLERS]}
+        names, which = np.unique(name[nodes], return_inverse=True)
+        sums, deepest = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
+        np.add.at(sums, which.reshape(-1), np.where(again[nodes], 0, total[nodes]))
+        np.maximum.at(deepest, which.reshape(-1), depths(parent)[nodes])
+        most = np.flatnonzero(sums > MOST * whole)
+        if not len(most):
+            return "", 0
+        best = most[int(np.lexsort((-deepest[most], sums[most]))[0])]
+        return self.stacks.names[int(names[best])], int(sums[best])
 
     def _outermost(self, at: I64) -> dict[int, I64]:
         return self._named(self._next_own(at))
@@ -228,7 +268,7 @@ def _launching(stacks: Stacks) -> Bools:
 
 
 def _launches(name: str) -> bool:
-    return activity(name) is Activity.LAUNCH or (not name.startswith("$") and parse_op(name).category == PYTORCH)
+    return activity(name) is Activity.LAUNCH
 
 
 def op_groups(blame: HostBlame, hlo: HloOps, most: int = 3) -> list[OpGroup]:
@@ -274,12 +314,19 @@ def _launched_at(stacks: Stacks, node: int) -> str:
     return stacks.names[int(stacks.name[node])].removeprefix("$") if node >= 0 else ""
 
 
+_LAYERS = re.compile(
+    r"torch/nn/(?:modules|functional)|torch/optim/|torch/_tensor\.py:\d+ backward|torch/autograd/|torch/_dynamo/"
+)
+"""Functions of PyTorch inside of which the model, its backward pass and the optimizer run."""
+_OF_MODEL = re.compile(r"/|Backward\d*\Z|^Optimizer\.")
+"""Ops of layers, whose names begin with those of the modules around them, of the backward pass and the optimizer."""
 _NUMBER = re.compile(r"(?:_\d+|\.\d+)+\Z")
 
 
-def _base(name: str) -> str:
+def base_name(name: str) -> str:
     """The kind of a framework's op by its name: without scopes, type and number."""
-    return _NUMBER.sub("", name.partition(":")[0].rpartition("/")[2][:MOST_NAME]) or name
+    last = name.rpartition("/")[2][:MOST_NAME]
+    return _NUMBER.sub("", last if "::" in last else last.partition(":")[0]) or name
 
 
 class _Namer:
@@ -295,7 +342,7 @@ class _Namer:
         if op.collective:
             return Nature.NOT_COUNTED, op.collective
         if rows is None or row is None:
-            return by_category(_base(op.name))
+            return by_category(base_name(op.name))
         return by_program(rows, row, category(rows.instruction(row)))
 
     def place(self, op: Op) -> str:

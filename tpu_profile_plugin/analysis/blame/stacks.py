@@ -99,3 +99,11 @@ def with_callees(parent: I64, nodes: I64) -> Bools:
         inside[at] |= inside[parent[at]]
     marked: Bools = inside[:-1]
     return marked
+
+
+def callers(parent: I64, node: int) -> list[int]:
+    """The calls around a node, the innermost first, without itself."""
+    found: list[int] = []
+    while (node := int(parent[node])) >= 0:
+        found.append(node)
+    return found

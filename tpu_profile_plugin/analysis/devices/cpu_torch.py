@@ -9,7 +9,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, compiles_torch, parse_op
 from tpu_profile_plugin.analysis.common.planes import events_named, on_recorded_line
 from tpu_profile_plugin.analysis.common.rows import among, joined
-from tpu_profile_plugin.analysis.common.spans import contains, subtract, times_of
+from tpu_profile_plugin.analysis.common.spans import Times, contains, join, no_time, subtract, times_of
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work, ops_of_names, ordered
 from tpu_profile_plugin.analysis.devices.thread_axis import ThreadAxis, fits_one_axis
 from tpu_profile_plugin.analysis.devices.torch_collectives import host_collectives, is_collective
@@ -19,6 +19,8 @@ from tpu_profile_plugin.columns.arrays import I64
 NAME = "CPU (PyTorch)"
 _NEXT = ("enumerate(DataLoader)", "DataLoader:")
 """Begins of the ranges in which the program waits for its next batch, or makes it."""
+_NATIVE = "aten::"
+"""Begin of the names of ops that PyTorch itself implements, none of them in Python."""
 
 
 def runs_pytorch(plane: Plane) -> bool:
@@ -30,9 +32,9 @@ def pytorch_devices(space: XSpace, plane: Plane) -> list[Device]:
     """The host's CPU as one device, if PyTorch ran ops on it; else none.
 
     Its runs are the ops that no other op encloses on their thread, without those that run while PyTorch compiles, and
-    without the parts in which they wait for a collective or for compilation; and collectives, during which other ops
-    may run. Ops that a DataLoader runs in the program's own process are part of it: the range of the next batch is
-    `Work.INPUT`.
+    without the parts in which they wait for a collective or for compilation or run Python; and collectives, during
+    which other ops may run. Ops that a DataLoader runs in the program's own process are part of it: the range of the
+    next batch is `Work.INPUT`.
     """
     if not runs_pytorch(plane) or not fits_one_axis(plane):
         return []
@@ -44,8 +46,9 @@ def pytorch_devices(space: XSpace, plane: Plane) -> list[Device]:
     collectives = host_collectives(space, axis, recorded)
     events = np.flatnonzero((op_of_row >= 0)[metadata] & recorded)
     events = events[~axis.inside(events, compiling)]
+    python = _python_inside(axis, events)
     events = events[axis.outermost(events)]
-    spans = _without(axis, events, np.concatenate([collectives.blocking, compiling]))
+    spans = _without(axis, events, np.concatenate([collectives.blocking, compiling]), python)
     op = op_of_row[metadata[spans.event]]
     work = np.array([op.work for op in ops], np.uint8)[op]
     runs = OpSpans(spans.begin_ps, spans.end_ps, op.astype(np.int32), work, spans.event)
@@ -54,15 +57,35 @@ def pytorch_devices(space: XSpace, plane: Plane) -> list[Device]:
     return [Device(NAME, "cpu", 0, plane.index, (*ops, *collectives.ops), runs)] if len(runs) else []
 
 
-def _without(axis: ThreadAxis, events: I64, cuts: I64) -> OpSpans:
-    """The events, none of which overlap on their thread, without the parts that others cut out; no ops yet."""
+def _python_inside(axis: ThreadAxis, ops: I64) -> Times:
+    """When Python functions run in native ops, as in debug modes, without the ops that these functions call.
+
+    Ops of other libraries may be functions of Python that compute.
+    """
+    plane = axis.plane
+    names = plane.event_metadata.names
+    native = np.array([name.rpartition("/")[2].startswith(_NATIVE) for name in names], np.bool_)
+    frame = np.array([name.startswith("$") for name in names], np.bool_)
+    around = ops[native[plane.events.metadata[ops]]]
+    frames = np.flatnonzero(frame[plane.events.metadata])
+    frames = frames[axis.inside(frames, around)]
+    if not len(frames):
+        return no_time()
+    begin, called = axis.begin(frames), ops[axis.inside(ops, frames)]
+    since = axis.begin(called)
+    python = times_of(begin, begin + plane.events.duration_ps[frames])
+    return subtract(python, times_of(since, since + plane.events.duration_ps[called]))
+
+
+def _without(axis: ThreadAxis, events: I64, cuts: I64, also: Times) -> OpSpans:
+    """The events, none of which overlap on their thread, without parts that others or a set cut out; no ops yet."""
     plane = axis.plane
     begin = axis.begin(events)
     order = np.argsort(begin, kind="stable")
     events, begin = events[order], begin[order]
     whole = begin, begin + plane.events.duration_ps[events]
     cut = axis.begin(cuts)
-    since, until = subtract(whole, times_of(cut, cut + plane.events.duration_ps[cuts]))
+    since, until = subtract(whole, join(times_of(cut, cut + plane.events.duration_ps[cuts]), also))
     # Events that follow each other without a gap are one span of the difference.
     inner = begin[contains((since, until), begin) & ~among(begin, since)]
     since, until = np.sort(np.concatenate([since, inner])), np.sort(np.concatenate([until, inner]))

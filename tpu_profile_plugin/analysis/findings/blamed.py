@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.blame.groups import MOST, HostGroup, OpGroup, host_groups, op_groups
+from tpu_profile_plugin.analysis.blame.groups import (
+    MOST,
+    HostGroup,
+    OpGroup,
+    function_groups,
+    host_groups,
+    op_groups,
+)
+from tpu_profile_plugin.analysis.blame.host_blame import HostBlame
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, members
 from tpu_profile_plugin.analysis.findings.host_view import HostView
@@ -29,6 +37,8 @@ EXPLAINED = 0.5
 """Least share of a part that another finding must explain to be the reason for it."""
 ALL = 0.9
 """Share of a part from which a finding that names it is about all of it."""
+LEAST_OPS = 0.2
+"""Least share of ops in the time of a function that is told with its ops, rather than by the waits for it alone."""
 _SEVERAL = 2
 
 _RARE = re.compile(
@@ -67,11 +77,24 @@ class OpPart:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class FunctionPart:
+    """A function of the program with the ops that it launches one by one: their kinds, time, and that of a model's."""
+
+    name: str
+    ops: tuple[str, ...]
+    ops_ps: int
+    model_ps: int
+    ps: int
+    by_part: I64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Blamed:
     """The largest parts of one host's steps."""
 
     host: tuple[HostPart, ...] = ()
     ops: tuple[OpPart, ...] = ()
+    functions: tuple[FunctionPart, ...] = ()
 
 
 def blamed(host: HostView) -> Blamed:
@@ -82,11 +105,18 @@ def blamed(host: HostView) -> Blamed:
     return Blamed(
         tuple(_host_part(group) for group in host_groups(blame)),
         tuple(_op_part(group) for group in op_groups(blame, host.hlo)),
+        tuple(_function_part(blame, group) for group in function_groups(blame) if group.name.startswith("$")),
     )
 
 
 def _host_part(group: HostGroup) -> HostPart:
     return HostPart(group.name, group.inner, group.inner_ps, group.own, group.ps, group.by_part)
+
+
+def _function_part(blame: HostBlame, group: HostGroup) -> FunctionPart:
+    ops = group.ops(blame)
+    kinds, ops_ps = tuple(kind for kind, _ in ops[:3]), sum(ps for _, ps in ops)
+    return FunctionPart(group.name, kinds, ops_ps, group.model_ps(blame), group.ps, group.by_part)
 
 
 def _op_part(group: OpGroup) -> OpPart:
@@ -134,6 +164,10 @@ class Part:
         least = (ALL if neutral else EXPLAINED) * self.lost.ps * (1 - found.recording)
         return found.saving_ps >= least
 
+    def replaces(self, found: Finding) -> bool:
+        """Whether a finding that knows no cause is about some of this."""
+        return not self.ordinary and (self.named_in(found) or self.explained_by(found))
+
     @property
     def of_ops(self) -> bool:
         """It is time of ops."""
@@ -162,7 +196,44 @@ def parts(run: RunView, gathered: Sequence[Blamed | None]) -> list[Part]:
             if ops.kind not in seen:
                 found += _of_ops(run, host, ops, np.sum([one.by_part for one in alike], axis=0))
                 seen.add(ops.kind)
+    for of_host, host in sorted(known, key=lambda one: -sum(group.ps for group in one[0].functions)):
+        for function in of_host.functions:
+            same_ones = [other for one, _ in known for other in one.functions if other.name == function.name]
+            by_part = np.sum([one.by_part for one in same_ones], axis=0)
+            found = _with_function(found, _of_function(run, host, function, by_part))
     return sorted(found, key=lambda part: (part.ordinary, -part.lost.ps))
+
+
+def _with_function(found: list[Part], function: Part | None) -> list[Part]:
+    """The parts, and a function unless it is there, instead of its waits alone."""
+    if function is None or any(part.place == function.place and part.lost.ps >= function.lost.ps for part in found):
+        return found
+    return [*(part for part in found if part.place != function.place), function]
+
+
+def _of_function(run: RunView, host: str, group: FunctionPart, by_part: I64) -> Part | None:
+    """A function whose ops are not those of a model: what a model does is known by its ops."""
+    lost = run.located([by_part])
+    if group.ops_ps < LEAST_OPS * group.ps or group.model_ps > MOST * group.ops_ps or lost.share < LEAST_MOVEMENT:
+        return None
+    name = shown(group.name)
+    evidence = (
+        share_of("Wall time of this function and its ops", lost, run.base),
+        per_step("Wall time of this function and its ops", lost, run.per),
+        Evidence("Function", name, "", TIMELINE, {"host": host, "find": group.name}),
+        Evidence("Its ops with most time", ", ".join(group.ops)),
+    )
+    finding = Finding(
+        f"{lost.share:.1%} of the {run.base} is {name}, outside of the model: {', '.join(group.ops)}",
+        lost.ps,
+        "wall time of the function and of the ops that it launches, per step; at most that, if they are not needed",
+        "medium",
+        evidence,
+        _HOST_ADVICE,
+        (host,),
+        lost.segments,
+    )
+    return Part(lost, by_part, False, group.name, (name,), finding)
 
 
 def _of_host(run: RunView, host: str, group: HostPart, by_part: I64) -> list[Part]:

@@ -151,10 +151,12 @@ def _with_parts(run: RunView, findings: list[RuleFinding], largest: Sequence[Par
     neutral = {one.id for one in findings if one.rule.neutral}
     for part in largest:
         naming = [one for one in findings if part.overlaps(one.finding) and part.named_in(one.finding)]
-        if any(part.ordinary or part.told_by(one.finding, neutral=one.id in neutral) for one in naming):
+        told = {one.id for one in naming if part.ordinary or part.told_by(one.finding, neutral=one.id in neutral)}
+        if told:
+            neutral -= told
             continue
         known = [i for i, one in enumerate(findings) if one.id not in neutral and part.explained_by(one.finding)]
-        replaced = [one for one in findings if one.id in neutral and (one in naming or part.explained_by(one.finding))]
+        replaced = [one for one in findings if one.id in neutral and part.replaces(one.finding)]
         if known:
             if code_line(part.place) is not None:
                 findings[known[0]] = _pointing(findings[known[0]], part)
