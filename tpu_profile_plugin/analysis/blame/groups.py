@@ -68,14 +68,24 @@ class HostGroup:
         return sorted(times.items(), key=lambda item: -item[1])
 
     def model_ps(self, blame: HostBlame) -> int:
-        """The part of it that is ops of a model: of its layers, backward pass and optimizer."""
-        layers = np.array([_LAYERS.search(name) is not None for name in blame.stacks.names], np.bool_)
-        parent, name = blame.stacks.parent, blame.stacks.name
-        inside = with_callees(parent, np.flatnonzero(layers[name])) if len(name) else np.zeros(0, np.bool_)
-        rows = self.rows[blame.op[self.rows] >= 0]
-        named = np.array([_OF_MODEL.search(op.name) is not None for op in blame.ops], np.bool_)
-        mine = named[blame.op[rows]] | np.append(inside, False)[blame.node[rows]]
-        return int(blame.ps[rows[mine]].sum())
+        """The part of it that is ops of a model: of its layers, backward pass and optimizer.
+
+        All of its ops if nothing tells which of the recorded ones are a model's.
+        """
+        launched = np.flatnonzero(blame.op >= 0)
+        models = launched[_of_model(blame, launched)]
+        mine = self.rows[blame.op[self.rows] >= 0]
+        return int(blame.ps[np.intersect1d(mine, models) if len(models) else mine].sum())
+
+
+def _of_model(blame: HostBlame, rows: I64) -> Bools:
+    """Which rows of ops are those of a model."""
+    layers = np.array([_LAYERS.search(name) is not None for name in blame.stacks.names], np.bool_)
+    parent, name = blame.stacks.parent, blame.stacks.name
+    inside = with_callees(parent, np.flatnonzero(layers[name])) if len(name) else np.zeros(0, np.bool_)
+    named = np.array([_OF_MODEL.search(op.name) is not None for op in blame.ops], np.bool_)
+    found: Bools = named[blame.op[rows]] | np.append(inside, False)[blame.node[rows]]
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
