@@ -118,6 +118,7 @@ _PATTERNS = (
     (Activity.LAUNCH, _LAUNCH),
 )
 _COPY = re.compile(r"^(?:cu|cuda|hip)Memcpy(?:Async|WithStream)?\Z")
+_PYTHON = "$", "<built-in ", "<method ", "nn.Module: "
 _CLOCK = re.compile(r"\$(?:time|<unknown>) monotonic\Z")
 _NOISE = ("ThreadpoolListener::", "end: ")
 
@@ -148,6 +149,11 @@ def is_clock(name: str) -> bool:
 def is_telling(name: str) -> bool:
     """Whether an event may be named as a cause: not the runtime's own events unless they are recognised."""
     return not name.startswith(_NOISE) and ("::" not in name or is_recognised(name))
+
+
+def is_python(name: str) -> bool:
+    """Whether an event is a call that a Python tracer records: of a function, of native code, of a PyTorch module."""
+    return name.startswith(_PYTHON)
 
 
 def is_frame(name: str) -> bool:

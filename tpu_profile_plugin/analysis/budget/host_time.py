@@ -12,6 +12,7 @@ import numpy as np
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.budget import host_names
 from tpu_profile_plugin.analysis.budget.host_names import NO_FILES, SourceFiles, source_files
+from tpu_profile_plugin.analysis.budget.recorded_events import RecordedEvents, recorded_events
 from tpu_profile_plugin.analysis.common.planes import (
     events_named,
     host_plane,
@@ -119,6 +120,7 @@ class HostTime:
         that are waits with a time limit for several results in turn before the next launch.
       calls: what launches work of devices.
       main: id and name of the main thread's line; None without any.
+      launchers: those of other threads with at least `LAUNCHER` of the time in launches.
     """
 
     compile_: Times = field(default_factory=no_time)
@@ -130,6 +132,7 @@ class HostTime:
     batching: Times = field(default_factory=no_time)
     calls: HostCalls = field(default_factory=HostCalls)
     main: tuple[int, str] | None = None
+    launchers: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,6 +145,7 @@ class MainThread:
       user: per name, whether it is a frame of the user's code.
       traced: Python functions were recorded.
       around: the innermost frame of the user's code among those that last through all of the steps; "" without one.
+      recorded: all of its events, and what recording them costs.
     """
 
     levels: Levels = field(default_factory=Levels)
@@ -149,6 +153,7 @@ class MainThread:
     user: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
     traced: bool = False
     around: str = ""
+    recorded: RecordedEvents = field(default_factory=RecordedEvents)
 
 
 def telling_events(space: XSpace) -> Plane | None:
@@ -201,6 +206,7 @@ def host_time(space: XSpace, plane: Plane | None) -> HostTime:
         batching,
         host_calls(space, LAUNCH_STATS, plane),
         (int(plane.lines.id[main]), plane.lines.name[main]),
+        _launchers(plane, kind == host_names.Activity.LAUNCH, main),
     )
 
 
@@ -233,10 +239,7 @@ def main_thread(
     plane = host_plane(space)
     if plane is None or host.main is None:
         return MainThread()
-    number, name = host.main
-    if not plane.decoded:
-        (plane,) = space.filtered(EventFilter(plane, lines=(name,)))
-    rows = rows_of_lines(plane, [line for line in lines_named(plane, name) if int(plane.lines.id[line]) == number])
+    plane, rows = _thread(space, plane, host.main)
     (begin, end), metadata = spans_at(plane, rows), plane.events.metadata[rows]
     names = plane.event_metadata.names
     usable, user, frame, maybe = (np.zeros(len(names), np.bool_) for _ in range(4))
@@ -257,7 +260,24 @@ def main_thread(
     user |= outside_of(nested, maybe, frame & ~user & ~maybe)
     outer = np.flatnonzero(through & user[metadata])
     around = names[metadata[outer[begin[outer].argmax()]]] if len(outer) else ""
-    return MainThread(nested, tuple(names), user, bool(frame.any()), around)
+    recorded = _recorded(plane, begin, end, metadata)
+    return MainThread(nested, tuple(names), user, bool(frame.any()), around, recorded)
+
+
+def _thread(space: XSpace, plane: Plane, thread: tuple[int, str]) -> tuple[Plane, slice | I64]:
+    """The host plane with at least the events of a thread, and their rows."""
+    number, name = thread
+    if not plane.decoded:
+        (plane,) = space.filtered(EventFilter(plane, lines=(name,)))
+    return plane, rows_of_lines(plane, [at for at in lines_named(plane, name) if int(plane.lines.id[at]) == number])
+
+
+def _recorded(plane: Plane, begin: I64, end: I64, metadata: U32) -> RecordedEvents:
+    """The events of a thread without markers of steps, which the program records itself."""
+    names = plane.event_metadata.names
+    of_program = np.array([is_explicit_marker(name) for name in names], np.bool_)[metadata]
+    python = np.array([host_names.is_python(name) for name in names], np.bool_)[metadata]
+    return recorded_events(begin[~of_program], end[~of_program], python[~of_program])
 
 
 def outside_of(nested: Levels, chosen: Bools, others: Bools) -> Bools:
@@ -288,6 +308,18 @@ def levels(begin: I64, end: I64, name: I64 | U32) -> Levels:
     # `take` is quicker than an index in brackets; names are widened last, so that less memory is touched.
     columns = begin.take(order), end.take(order), name.take(order).astype(np.int64, copy=False)
     return Levels(*(tuple(column[since:until] for since, until in cuts) for column in columns))
+
+
+LAUNCHER = 0.1
+"""Least share of the launches' time in which a thread is another that the steps run on, as that of backward passes."""
+
+
+def _launchers(plane: Plane, launches: Bools, main: int) -> tuple[tuple[int, str], ...]:
+    """Id and name of the threads with much of the time in launches, without the main thread."""
+    rows = np.flatnonzero(launches[plane.events.metadata])
+    time = np.bincount(line_of(plane, rows), weights=plane.events.duration_ps[rows], minlength=len(plane.lines.id))
+    most = np.flatnonzero((time > 0) & (time >= LAUNCHER * time.sum()) & (np.arange(len(time)) != main))
+    return tuple((int(plane.lines.id[line]), plane.lines.name[line]) for line in most)
 
 
 def _main_line(plane: Plane, tests: Sequence[Bools]) -> int | None:
@@ -348,6 +380,15 @@ class HostReader:
     def time(self) -> HostTime:
         time: HostTime = self._keep(TIME, lambda: host_time(self.space, self.events))
         return time
+
+    def launchers(self) -> list[RecordedEvents]:
+        """The events of other threads that launch much of the work, as PyTorch's backward pass does."""
+        plane, found = host_plane(self.space), []
+        for thread in self.time.launchers:
+            assert plane is not None
+            known, rows = _thread(self.space, plane, thread)
+            found.append(_recorded(known, *spans_at(known, rows), known.events.metadata[rows]))
+        return found
 
     def main(self, since: int, until: int, evidence: Evidence | None = None) -> MainThread:
         def files() -> SourceFiles:

@@ -161,7 +161,7 @@ class Part:
 
         A rule that knows a cause needs to explain most of it, one that only adds up time all.
         """
-        least = (ALL if neutral else EXPLAINED) * self.lost.ps * (1 - found.recording)
+        least = (ALL if neutral else EXPLAINED) * self.lost.ps
         return found.saving_ps >= least
 
     def replaces(self, found: Finding) -> bool:
@@ -353,7 +353,6 @@ def enlarged(run: RunView, part: Part, found: Finding) -> Finding:
     return replace(
         part.finding,
         title=waits if found.reason and run.has_devices else part.finding.title,
-        saving_ps=part.finding.saving_ps * (1 - found.recording),
         advice=found.advice,
         confidence=found.confidence,
         evidence=(*part.finding.evidence, Evidence("Of it", found.title), *found.evidence[2:]),

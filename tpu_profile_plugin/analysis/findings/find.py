@@ -7,22 +7,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from tpu_profile_plugin.analysis.budget.categories import GROUP_OF
 from tpu_profile_plugin.analysis.common.reasons import FAILED
 from tpu_profile_plugin.analysis.common.spans import total, union
 from tpu_profile_plugin.analysis.findings.blamed import Blamed, Part, blamed, busy_with, enlarged, parts, pointed
+from tpu_profile_plugin.analysis.findings.evidence.host.recording_cost import RecordingCost, recording_cost
 from tpu_profile_plugin.analysis.findings.headline import CLEAR_SHARE, Headline, headline, is_healthy
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.lost import segments_ps
-from tpu_profile_plugin.analysis.findings.model import Confidence, Finding, Rule, Silence, code_line
+from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.lost import average, segments_ps, share_within
+from tpu_profile_plugin.analysis.findings.model import Confidence, Evidence, Finding, Rule, Silence, code_line
 from tpu_profile_plugin.analysis.findings.recorded import qualified
 from tpu_profile_plugin.analysis.findings.rules import LARGEST, RULES
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.errors import ProfileError
 
 _LOG = logging.getLogger("tpu_profile_plugin")
-_BLAMED, _COMPILING = "blamed", "compiling"
-"""Keys of the largest parts of a host's steps and of its compilation, beside the rules' ids."""
+_BLAMED, _COMPILING, _RECORDING = "blamed", "compiling", "recording_cost"
+"""Keys of the largest parts of a host's steps, its compilation and the cost of recording it, beside the rules' ids."""
+_LEFT_OUT = "The recording's own cost, of this time (estimated, left out of the saving)"
 _OF_DEVICES = ("device_compute", "device_to_device", "collectives")
 """Groups of parts of the budget that do not depend on the clock of the host."""
 
@@ -84,7 +89,7 @@ class Failure:
 
 def gather(host: HostView, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
     """What each rule needs of one host, by the rule's id; `Failure` if it raised, except errors about the profile."""
-    wanted: dict[str, Callable[[HostView], Any]] = {_BLAMED: blamed, _COMPILING: compiling}
+    wanted: dict[str, Callable[[HostView], Any]] = {_BLAMED: blamed, _COMPILING: compiling, _RECORDING: recording_cost}
     wanted |= {rule.id: rule.gather for rule in rules if rule.gather is not None}
     gathered: dict[str, Any] = {}
     for name, part in wanted.items():
@@ -123,6 +128,8 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]], rules: Sequence[Ru
     findings = _with_parts(run, findings, parts(run, of_hosts) if LARGEST in rules else [])
     if any(entry.rule is LARGEST for entry in findings):
         silent = [one for one in silent if one[0] is not LARGEST]
+    costs = [part for host in gathered if isinstance(part := host.get(_RECORDING), RecordingCost)]
+    findings = _without_recording(run, findings, costs)
     known = any(entry.share >= CLEAR_SHARE and not entry.vague for entry in findings)
     findings.sort(key=lambda one: (known and (one.vague or one.share < CLEAR_SHARE), -one.finding.saving_ps))
     first = findings[0] if findings else None
@@ -169,6 +176,24 @@ def _with_parts(run: RunView, findings: list[RuleFinding], largest: Sequence[Par
         elif not part.ordinary or not any(one.rule is LARGEST and not one.share for one in findings):
             findings.append(RuleFinding(LARGEST, part.finding, run.share(part.finding.saving_ps)))
     return findings
+
+
+def _without_recording(
+    run: RunView, findings: Sequence[RuleFinding], costs: Sequence[RecordingCost]
+) -> list[RuleFinding]:
+    """The findings with savings that leave out what recording costs in the parts of the step that they lie in."""
+    if not costs:
+        return list(findings)
+    cost = average(run.budget, np.sum([one.by_part for one in costs], axis=0))
+    left = []
+    for entry in findings:
+        found = entry.finding
+        share = share_within(run.budget, cost, found.segments)
+        if found.saving_ps and share >= LEAST_SHARE:
+            evidence = (*found.evidence, Evidence(_LEFT_OUT, 100 * share, "%"))
+            found = replace(found, saving_ps=found.saving_ps * (1 - share), evidence=evidence)
+        left.append(replace(entry, finding=found, share=run.share(found.saving_ps)))
+    return left
 
 
 def _pointing(entry: RuleFinding, part: Part) -> RuleFinding:

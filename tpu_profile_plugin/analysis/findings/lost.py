@@ -10,7 +10,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, members
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
-from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.columns.arrays import F64, I64
 
 _SAME = 1e-6
 """Relative difference of sums that are the same but for rounding."""
@@ -54,12 +54,25 @@ def located(budget: RunBudget, by_part: I64) -> Lost:
 
     Parts with less than `LEAST_SHARE` of it are not named.
     """
-    mean = by_part / np.append(np.full(len(CATEGORIES), max(budget.cells, 1)), max(budget.gaps, 1))
+    mean = average(budget, by_part)
     least = max(LEAST_SHARE * float(mean.sum()), 1.0)
     segments = tuple(
         name for name, part_ps in zip((*CATEGORIES, BETWEEN), mean.tolist(), strict=True) if part_ps >= least
     )
     return _lost(budget, float(mean.sum()), segments)
+
+
+def average(budget: RunBudget, by_part: I64) -> F64:
+    """A time summed over steps and devices as that of the average step, float64[c + 1], by category as of `located`."""
+    mean: F64 = by_part / np.append(np.full(len(CATEGORIES), max(budget.cells, 1)), max(budget.gaps, 1))
+    return mean
+
+
+def share_within(budget: RunBudget, by_part: F64, segments: Sequence[str]) -> float:
+    """Share of parts, groups or the time between steps that a time of the average step takes, 0 to 1."""
+    columns = sorted({column for segment in segments for column in members(segment)})
+    ps = float(by_part[columns].sum()) + (float(by_part[-1]) if BETWEEN in segments else 0.0)
+    return min(ps / max(segments_ps(budget, segments), 1.0), 1.0)
 
 
 def _lost(budget: RunBudget, ps: float, segments: tuple[str, ...]) -> Lost:

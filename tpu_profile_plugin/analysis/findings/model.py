@@ -94,7 +94,6 @@ class Finding:
       hosts: the hosts concerned; all if empty.
       segments: ids of the parts of the time budget, of groups of them, or `between_steps`, that the saving lies in.
       reason: what devices wait for, after "wait for"; "" if the title does not say it so.
-      recording: share of the time behind it that is the recording's own cost, and left out of the saving.
     """
 
     title: str
@@ -106,7 +105,6 @@ class Finding:
     hosts: tuple[str, ...] = ()
     segments: tuple[str, ...] = ()
     reason: str = ""
-    recording: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from builders.profiles.planted import cpu, evidence, finding, findings, reason
+from tpu_profile_plugin.analysis.findings.evidence.host.tracer import recorded_calls
 
 from tpu_profile_plugin.analysis.budget.host_time import MainThread, levels
-from tpu_profile_plugin.analysis.findings.evidence.host.tracer import recorded_calls
 
 
 def traced(calls):

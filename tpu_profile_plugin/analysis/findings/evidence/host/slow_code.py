@@ -16,9 +16,7 @@ from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import Launched, longest_gap_ps
 from tpu_profile_plugin.analysis.findings.evidence.host.purpose import RUNTIME, Purpose, doing, purposes
 from tpu_profile_plugin.analysis.findings.evidence.host.spans import GLUE_PS, HostCode, IdleSpans
-from tpu_profile_plugin.analysis.findings.evidence.host.tracer import TRACED_CALL_PS, recorded_calls
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.columns.arrays import I64, U8, Bools
 
 LAUNCHES_OF_FUNCTION = 2
@@ -36,9 +34,7 @@ class SlowCode:
     """Code of one host that devices wait for.
 
     Attributes:
-      lost_ps: idle time without what recording the code's functions costs, summed over steps and devices; by_part: the
-        same by part of the time budget, int64[c + 1].
-      tracing_ps: what recording them costs, likewise; 0 if it is less than `LEAST_SHARE` of both.
+      lost_ps: idle time, summed over steps and devices; by_part: the same by part of the time budget, int64[c + 1].
       purpose: what most of it is for.
       name: the call that tells the purpose, else the function behind most of it; "" if nothing is known of the code.
       place: the program's function that made the call, "" if unknown, or if `name` is the program's own.
@@ -51,7 +47,6 @@ class SlowCode:
 
     lost_ps: int
     by_part: I64
-    tracing_ps: int
     purpose: Purpose
     name: str
     place: str
@@ -79,15 +74,10 @@ def slow_code(host: HostView, ops: Launched | None = None) -> SlowCode | None:
         return None
     main = main_thread_of(host)
     most = _most(code, main, host, spans)
-    tracing = _tracing_ps(main, spans)
-    tracing = tracing if tracing >= LEAST_SHARE * spans.total() else 0
-    real = spans.total() - tracing
-    by_part = spans.by_part(host)
     longest = most.rows[int(np.argmax(spans.ps[most.rows]))]
     return SlowCode(
-        real,
-        np.rint(by_part * (real / max(spans.total(), 1))).astype(np.int64),
-        tracing,
+        spans.total(),
+        spans.by_part(host),
         most.purpose,
         most.name,
         most.place,
@@ -126,12 +116,6 @@ def _launches(code: HostCode, spans: IdleSpans, launch_ps: I64) -> Bools:
     launches: Bools = np.zeros(len(caller), np.bool_)
     launches[known] = np.searchsorted(launch_ps, end) - np.searchsorted(launch_ps, begin) >= LAUNCHES_OF_FUNCTION
     return launches
-
-
-def _tracing_ps(main: MainThread, spans: IdleSpans) -> int:
-    """What recording the Python functions in the spans costs, summed over devices."""
-    calls = recorded_calls(main, (spans.begin_ps, spans.end_ps))
-    return int(np.minimum(calls * TRACED_CALL_PS, spans.ps).sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,7 +2,7 @@
 
 Fires if idle time that code of the main thread covers takes at least {LEAST_SHARE:.0%} of the time from step to step;
 without Python functions, idle time without any event before late launches, which is then unexplained. For TensorFlow
-without devices, it is the main thread's time outside of TensorFlow. What recording the functions costs is left out.
+without devices, it is the main thread's time outside of TensorFlow.
 
 What to do depends on what the code is for: a checkpoint, logging, garbage collection, evaluation, a wait for another
 thread or for requests. Else move the work to another thread or process, or make it cheaper.
@@ -109,8 +109,7 @@ def judge(run: RunView, gathered: Sequence[tuple[SlowCode | None, bool]]) -> Fin
     return Finding(
         _title(run, worst, lost),
         lost.ps,
-        "idle time that one event of the main thread covers to at least 80%, without what recording its functions "
-        "costs; per step and device"
+        "idle time that one event of the main thread covers to at least 80%, per step and device"
         if run.has_devices
         else "time of the main thread outside of calls into TensorFlow, per step",
         "high" if worst.name.startswith("$") else "medium",
@@ -119,7 +118,6 @@ def judge(run: RunView, gathered: Sequence[tuple[SlowCode | None, bool]]) -> Fin
         (host,),
         lost.segments,
         _reason(worst) if worst.purpose in _PHRASE else "",
-        worst.tracing_ps / max(worst.lost_ps + worst.tracing_ps, 1),
     )
 
 
@@ -166,11 +164,10 @@ def _reason(worst: SlowCode) -> str:
 
 def _evidence(run: RunView, worst: SlowCode, host: str) -> list[Evidence]:
     evidence = []
-    whole = worst.lost_ps + worst.tracing_ps
     if worst.name:
         where = timeline(host, *worst.window, worst.name)
         evidence.append(Evidence("Function", shown(worst.name), "", TIMELINE, where))
-        evidence.append(Evidence("Because of this function, of that time", 100 * worst.name_ps / whole, "%"))
+        evidence.append(Evidence("Because of this function, of that time", 100 * worst.name_ps / worst.lost_ps, "%"))
     if worst.place:
         called = timeline(host, *worst.window, worst.place)
         evidence.append(Evidence("Called by", shown(worst.place), "", TIMELINE, called))
@@ -182,9 +179,6 @@ def _evidence(run: RunView, worst: SlowCode, host: str) -> list[Evidence]:
     if worst.inner not in ("", worst.name):
         find = timeline(host, *worst.window, worst.inner)
         evidence.append(Evidence("Most of it in", shown(worst.inner), "", TIMELINE, find))
-    if worst.tracing_ps:
-        label = "Recording Python functions, of the time in them (estimated, left out)"
-        evidence.append(Evidence(label, 100 * worst.tracing_ps / whole, "%"))
     length = worst.window[1] - worst.window[0]
     evidence.append(Evidence("Longest wait", length / PS_PER_MS, "ms", TIMELINE, timeline(host, *worst.window)))
     return evidence if worst.name.startswith("$") else [*evidence, again(run.frameworks)]
