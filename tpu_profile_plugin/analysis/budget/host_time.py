@@ -273,11 +273,9 @@ def _thread(space: XSpace, plane: Plane, thread: tuple[int, str]) -> tuple[Plane
 
 
 def _recorded(plane: Plane, begin: I64, end: I64, metadata: U32) -> RecordedEvents:
-    """The events of a thread without markers of steps, which the program records itself."""
-    names = plane.event_metadata.names
-    of_program = np.array([is_explicit_marker(name) for name in names], np.bool_)[metadata]
-    python = np.array([host_names.is_python(name) for name in names], np.bool_)[metadata]
-    return recorded_events(begin[~of_program], end[~of_program], python[~of_program])
+    """The events of a thread."""
+    python = np.array([host_names.is_python(name) for name in plane.event_metadata.names], np.bool_)
+    return recorded_events(begin, end, python[metadata])
 
 
 def outside_of(nested: Levels, chosen: Bools, others: Bools) -> Bools:

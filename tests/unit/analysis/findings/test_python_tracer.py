@@ -1,47 +1,9 @@
-"""What recorded Python functions tell besides names: that recording them costs time, and waits for Python's lock."""
+"""What recorded Python functions tell besides names: waits for Python's lock."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from builders.profiles.planted import cpu, evidence, finding, findings, reason
-from tpu_profile_plugin.analysis.findings.evidence.host.tracer import recorded_calls
-
-from tpu_profile_plugin.analysis.budget.host_time import MainThread, levels
-
-
-def traced(calls):
-    """A step of 10 ms in which the main thread calls a function again and again, then launches 3 ms of work."""
-    many = "\n".join(f"{1 + number} 1 $train.py:50 one" for number in range(calls - 1))
-    return cpu(
-        f"0 7000 $train.py:42 prepare\n{many}\n7000 10 PjitFunction(f)", "7000 3000 dot.1", length=10_000, steps=2
-    )
-
-
-@pytest.mark.parametrize(("calls", "fires"), [(4999, False), (5000, True), (6000, True)])
-def test_a_tenth_of_the_step_is_recording(calls, fires):
-    """5000 calls of 0.2 us are 1 ms of 10."""
-    found = finding("tracing_overhead", traced(calls))
-    assert (found is not None) == fires
-    if not fires:
-        assert reason("tracing_overhead", traced(calls)) == "Recording Python functions takes about 10.0% of the step."
-
-
-def test_what_recording_costs_is_no_saving():
-    found = finding("tracing_overhead", traced(6000))
-    title = "About 12.0% of the step or more is the recording of 6,000 calls of Python functions"
-    assert (found["title"], found["saving_ps_per_step"]) == (title, 0)
-    assert evidence(found) == {
-        "Recording them, of the step (estimated at 0.2 us per call)": pytest.approx(12.0, abs=0.01),
-        "Calls per step while devices wait for the host": 6000,
-    }
-    assert found["advice"].startswith("Record again with python_tracer_level=0")
-
-
-def test_calls_while_the_device_works_cost_nothing():
-    many = "\n".join(f"{10 + number} 1 $train.py:50 one" for number in range(6000))
-    text = cpu(f"0 10 PjitFunction(f)\n{many}", "10 9990 dot.1", length=10_000, steps=2)
-    assert finding("tracing_overhead", text) is None
+from builders.profiles.planted import cpu, evidence, finding, findings
 
 
 def paused(pause=6000, other=20, usual=100, steps=8, every=2):
@@ -139,12 +101,3 @@ def test_without_python_functions_the_lock_is_unknown():
     answer = findings(cpu("0 10 PjitFunction(f)", "500 400 dot.1"))
     silent = next(one for one in answer["silent"] if one["id"] == "python_lock")
     assert silent["reason"] == "Python functions were not recorded."
-
-
-@pytest.mark.parametrize("copies", [1, 1000])
-def test_calls_are_counted_in_few_spans_and_in_many(copies):
-    """Three calls begin from 10 to 20 (that at 20 does not), one from 50 to 60; other events do not count."""
-    begin, end = np.array([0, 10, 12, 15, 16, 20, 50]), np.array([100, 19, 14, 18, 17, 30, 55])
-    main = MainThread(levels(begin, end, np.array([0, 1, 1, 1, 0, 1, 1])), ("PjitFunction(f)", "$train.py:50 one"))
-    spans = np.tile([10, 50, 60], copies), np.tile([20, 60, 70], copies)
-    assert recorded_calls(main, spans).tolist() == [3, 1, 0] * copies

@@ -101,17 +101,6 @@ def test_a_loop_that_lasts_through_all_steps_is_the_place():
     assert evidence(found)["Called by"] == "train.py:20 fit"
 
 
-@pytest.mark.parametrize(("calls", "left"), [(1499, 6000), (1500, 5700), (5000, 5000)])
-def test_what_recording_the_functions_costs_is_left_out(calls, left):
-    """From a twentieth of the time on: 1500 calls of 0.2 us are 300 us of 6000, with the function that calls them."""
-    many = "\n".join(f"{1 + number} 1 $train.py:50 one" for number in range(calls - 1))
-    main = f"0 6000 $train.py:42 load_batch\n{many}\n6000 10 PjitFunction(f)"
-    found = finding("slow_host_code", cpu(main, "6000 4000 dot.1", length=10_000, steps=2))
-    assert found["saving_ps_per_step"] == left * 10**6
-    label = "Recording Python functions, of the time in them (estimated, left out)"
-    assert evidence(found).get(label, 0) == pytest.approx(100 * (6000 - left) / 6000, abs=0.001)
-
-
 def test_code_between_the_steps_counts_as_well():
     main = "0 100 $train.py:20 step\n0 10 PjitFunction(f)\n200 800 $train.py:42 load_batch"
     found = finding("slow_host_code", cpu(main, "5 90 dot.1", lasting=100))

@@ -18,6 +18,8 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 from tpu_profile_plugin.units import PS_PER_US
 
+NEAR = 16
+"""So many spans in a row share what recording costs, where a thread works itself: most of it lies around short ops."""
 _BUSY = part.COMPUTE, part.DATA_MOVEMENT
 _BEHIND = part.IDLE_INPUT, part.IDLE_HOST, part.IDLE_LAUNCH, part.IDLE_OTHER
 """Idle time that ends sooner if the host does anything sooner."""
@@ -139,8 +141,8 @@ def _of_device(device: DeviceTime, used: Bools, costs: Costs, parts: tuple[int, 
     """The cost for one device by part, int64[c + 1]; `synced`: when the host has waited for results, ascending.
 
     From one wait for results to the next, what the host does sooner makes all later launches sooner: what is recorded
-    while the device works shortens the idle spans after it, down to nothing. Without a device of its own (`synced` is
-    None) the thread itself is busy all the time, and begins of events tell only roughly where their cost lies.
+    while the device works shortens the idle spans after it, down to nothing. If the thread works itself (`synced` is
+    None), begins of events tell where their cost lies, but for a few spans.
     """
     chosen = [(category, times) for category, times in device.spent if category in parts and len(times[0])]
     if not chosen:
@@ -152,7 +154,7 @@ def _of_device(device: DeviceTime, used: Bools, costs: Costs, parts: tuple[int, 
     length = end - begin
     cost = np.minimum(_cost(costs, begin, end), length)
     shortens = np.isin(category, _BEHIND) if synced is not None else np.ones(len(begin), np.bool_)
-    spread = cost + _spread(costs, (begin, end), cost, np.where(shortens, length - cost, 0), synced)
+    spread = _spread(costs, (begin, end), cost, np.where(shortens, length - cost, 0), synced) + cost
     inside = covered_within(*times_of(device.windows[0][used], device.windows[1][used]), begin, end)
     between = covered_within(*device.between, begin, end)
     per_ps = spread / np.maximum(length, 1)
@@ -173,12 +175,12 @@ def _cost(costs: Costs, begin: I64, end: I64) -> I64:
 def _spread(costs: Costs, spans: Times, cost: I64, room: I64, synced: I64 | None) -> F64:
     """What recording costs beside the `cost` in spans, spread over their `room` from one wait to the next."""
     begin, end = spans
-    waits = np.zeros(0, np.int64) if synced is None else synced
+    waits = begin[::NEAR] if synced is None else synced
     number = np.searchsorted(waits, begin, side="right")
     first = np.flatnonzero(np.append(True, number[1:] != number[:-1]))
     since = np.minimum(np.append(begin[0], waits)[number[first]], begin[first])
     beside = _cost(costs, since, np.maximum.reduceat(end, first)) - np.add.reduceat(cost, first)
     rooms = np.add.reduceat(room, first)
     share = np.clip(beside, 0, rooms) / np.maximum(rooms, 1)
-    spread: F64 = room * np.repeat(share, np.diff(np.append(first, len(begin))))
+    spread: F64 = np.repeat(share, np.diff(np.append(first, len(begin)))) * room
     return spread

@@ -1,0 +1,124 @@
+"""What recording costs the steps, and that savings leave it out."""
+
+from __future__ import annotations
+
+import pytest
+from builders import kineto
+from builders.profiles.planted import cpu, evidence, finding, reason
+
+LEFT_OUT = "The recording's own cost, of this time (estimated, left out of the saving)"
+
+
+def row_of(calls, start=1, period=400, lasting=100, steps=2, length=10_000):
+    """Calls of 0.1 us, one every 0.4 us, from `start` us in each step; `period` and `lasting` are nanoseconds."""
+    return "\n".join(
+        f'{(step * length + start) * 1000 + period * number}ns +{lasting}ns "$train.py:50 one"'
+        for step in range(steps)
+        for number in range(calls)
+    )
+
+
+def traced(calls):
+    """A step of 10 ms in which the main thread calls a function again and again, then launches 3 ms of work.
+
+    With the function that calls it, these are `calls` calls.
+    """
+    main = "0 7000 $train.py:42 prepare\n7000 10 PjitFunction(f)"
+    return cpu(main, "7000 3000 dot.1", length=10_000, steps=2, once=row_of(calls - 1))
+
+
+@pytest.mark.parametrize(("calls", "fires"), [(2499, False), (2500, True)])
+def test_a_tenth_of_the_step_is_recording(calls, fires):
+    """2500 calls of 0.4 us are 1 ms of 10."""
+    assert (finding("tracing_overhead", traced(calls)) is not None) == fires
+    if not fires:
+        assert reason("tracing_overhead", traced(calls)) == "Recording takes about 10.0% of the step."
+
+
+def test_what_recording_costs_is_no_saving():
+    found = finding("tracing_overhead", traced(5000))
+    title = "About 20.0% of the step is the recording itself, of 5,000 calls of Python functions per step"
+    assert (found["title"], found["saving_ps_per_step"]) == (title, 0)
+    assert evidence(found) == {
+        "Recording, of the step (estimated)": 20.0,
+        "The same, from least to most, of the step": "14% to 31%",
+        "Recording per step": 2.0,
+        "Calls of Python functions per step": 5000,
+        "Cost of one, as measured in this profile": 0.4,
+    }
+    assert found["advice"].startswith("Record again with python_tracer_level=0")
+
+
+def preparing(calls):
+    """The step of `traced` with these calls."""
+    main = "0 7000 $train.py:42 prepare\n7000 10 PjitFunction(f)"
+    return cpu(main, "7000 3000 dot.1", length=10_000, steps=2, once=calls)
+
+
+def test_a_call_costs_what_it_does_where_calls_are_close():
+    """1000 calls in a row, and 1300 with work between them: each costs 1.3 times 0.4 us."""
+    calls = f"{row_of(1000)}\n{row_of(1299, start=401, period=5000, lasting=4000)}"
+    found = evidence(finding("tracing_overhead", preparing(calls)))
+    assert found["Cost of one, as measured in this profile"] == 0.52
+    assert found["Recording per step"] == 2300 * 0.52 / 1000
+
+
+def test_calls_that_are_nowhere_close_tell_no_cost():
+    """600 calls, one every 10 us: what is between them is the program's."""
+    text = preparing(row_of(600, period=10_000, lasting=9000))
+    assert reason("tracing_overhead", text) == "No host whose events cost the steps anything."
+
+
+@pytest.mark.parametrize(("waits", "share"), [(False, 20.0), (True, None)])
+def test_calls_while_the_device_works_make_later_launches_late(waits, share):
+    """The calls are over before the device is; what is prepared then is launched sooner without them.
+
+    If the host has waited for results meanwhile, it has lost nothing by them.
+    """
+    call = "4000 990 $array.py:298 __float__\n" if waits else ""
+    main = (
+        f"0 10 PjitFunction(f)\n10 4000 $train.py:9 log\n{call}5000 4900 $train.py:42 prepare\n9900 10 PjitFunction(g)"
+    )
+    ops = "10 4990 dot.1\n9910 90 dot.2"
+    text = cpu(main, ops, length=10_000, steps=2, once=row_of(4998, start=11))
+    found = finding("tracing_overhead", text)
+    assert (found and evidence(found)["Recording, of the step (estimated)"]) == share
+
+
+def test_calls_while_the_device_is_never_idle_cost_nothing():
+    text = cpu("0 10 PjitFunction(f)", "10 9990 dot.1", length=10_000, steps=2, once=row_of(6000, start=11))
+    assert finding("tracing_overhead", text) is None
+
+
+@pytest.mark.parametrize(("calls", "left"), [(749, 6000), (750, 5700), (2500, 5000)])
+def test_savings_leave_the_cost_out(calls, left):
+    """From a twentieth of the time on: 750 calls of 0.4 us are 300 us of 6000, with the function that calls them."""
+    main = "0 6000 $train.py:42 load_batch\n6000 10 PjitFunction(f)"
+    text = cpu(main, "6000 4000 dot.1", length=10_000, steps=2, once=row_of(calls - 1))
+    found = finding("slow_host_code", text)
+    assert found["saving_ps_per_step"] == left * 10**6
+    assert evidence(found).get(LEFT_OUT, 0) == pytest.approx(100 * (6000 - left) / 6000, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("ops", "calls", "share", "advice"),
+    [
+        (99, 0, 50.0, "Record again without record_shapes, profile_memory and with_stack"),
+        (39, 100, 50.0, "Record again with with_stack=False"),
+    ],
+)
+def test_ops_of_pytorch_on_the_cpu(ops, calls, share, advice):
+    """In each step of 100 us ops of 0.3 us, one every 0.5 us, and calls of 0.1 us, one every 0.3 us.
+
+    The marker of the step counts as an op: 50 us for 100 of them, 20 and 30 us for 40 and 100 calls.
+    """
+    events = []
+    for number in range(4):
+        at = 1000.0 + 100 * number
+        events.append(kineto.step(number, at, 100))
+        events += [kineto.op("aten::add", at + 0.5 + 0.5 * i, 0.3) for i in range(ops)]
+        events += [kineto.frame("train.py(3): step", at + 60 + 0.3 * i, 0.1) for i in range(calls)]
+    found = finding("tracing_overhead", kineto.trace(*events, deviceProperties=[]))
+    # A little is lost where a few spans are shorter than their share of the cost.
+    assert evidence(found)["Recording, of the step (estimated)"] == pytest.approx(share, abs=0.1)
+    assert found["advice"].startswith(advice)
