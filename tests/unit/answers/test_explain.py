@@ -69,8 +69,7 @@ def test_one_finding_in_full(loader: OpenLogdir) -> None:
         "confidence": "high",
         "share_percent": 23.0769,
         "saving_ms": 0.05,
-        "saving_is": "idle time that one event of the main thread covers to at least 80%, "
-        "without what recording its functions costs; per step and device",
+        "saving_is": "idle time that one event of the main thread covers to at least 80%, XX",
         "lies_in": [{"id": "idle_host", "name": "Waits for host code", "per_step_ms": 0.05}],
         "line": "train.py:9",
         "advice": ADVICE,
