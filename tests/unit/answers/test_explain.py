@@ -69,7 +69,7 @@ def test_one_finding_in_full(loader: OpenLogdir) -> None:
         "confidence": "high",
         "share_percent": 23.0769,
         "saving_ms": 0.05,
-        "saving_is": "idle time that one event of the main thread covers to at least 80%, XX",
+        "saving_is": "idle time that one event of the main thread covers to at least 80%, per step and device",
         "lies_in": [{"id": "idle_host", "name": "Waits for host code", "per_step_ms": 0.05}],
         "line": "train.py:9",
         "advice": ADVICE,
