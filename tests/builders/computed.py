@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from builders.shown import profile
-from tpu_profile_plugin.analysis.budget.budget import HostBudget, host_budget
+from tpu_profile_plugin.analysis.blame.host_blame import HostBlame, host_blame
+from tpu_profile_plugin.analysis.budget.budget import HostBudget, host_budget, spent_time
+from tpu_profile_plugin.analysis.budget.host_time import HostReader
 from tpu_profile_plugin.analysis.communication.host_collectives import HostCommunication, host_communication
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
 from tpu_profile_plugin.analysis.devices.inventory import devices_of
@@ -55,3 +59,12 @@ def runs(spans: OpSpans, device: Device) -> list[tuple[str, str, int, int]]:
     """(name, work, begin, end) of each run, times in us."""
     columns = (spans.op.tolist(), spans.work.tolist(), spans.begin_ps.tolist(), spans.end_ps.tolist())
     return [(device.ops[op].name, Work(w).name, b // US, e // US) for op, w, b, e in zip(*columns, strict=True)]
+
+
+def blame(text: str, *, launches: bool = False) -> HostBlame:
+    """Where the steps go, by op and stack."""
+    space, devices, windows, programs = decoded(text)
+    reader = HostReader(space)
+    spent = spent_time(devices, windows, programs, reader)
+    used = np.ones((0 if windows is None else len(windows), len(devices)), np.bool_)
+    return host_blame(devices, spent, used, reader, launches=launches)
