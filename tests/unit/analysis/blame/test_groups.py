@@ -9,7 +9,6 @@ from builders.shown import profile
 
 from tpu_profile_plugin.analysis.blame.groups import base_name, host_groups, op_groups
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
-from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 
 
 def shown(main: str, ops: str = "900 90 dot.1") -> list[tuple[str, str, float]]:
@@ -51,7 +50,7 @@ def test_without_functions_events_have_names():
 def test_ops_of_one_kind_are_one():
     ops = "\n".join(f"{100 * i} {90} wrapped_sort.{i}" for i in range(3)) + "\n400 100 dot.1"
     text = cpu("0 5 PjitFunction(f)", ops, steps=1)
-    found = op_groups(blame(text), HloOps(hlo_programs(profile(text))))
+    found = op_groups(blame(text), HloOps(profile(text)))
     assert [(group.kind, group.ps / US, len(group.ops)) for group in found] == [
         ("wrapped_sort", 270, 3),
         ("dot", 100, 1),
