@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.budget.host_time import MOST_LEVELS, MainThread
-from tpu_profile_plugin.analysis.common.spans import Times
+from tpu_profile_plugin.analysis.common.spans import Times, subtract
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
+_ENDS, _OP = re.compile("Delete|Destroy|Free|Release"), re.compile(r"Execute: \w")
 NOWHERE = -1
 """The node of time in no call, and of what no call launched."""
 
@@ -29,6 +31,7 @@ class Stacks:
       name: int64[m], index into `names`.
       names: of calls.
       user: bool per name, a frame of the program's own code.
+      after: int64[m], per node the one that stands for time in no call after it; `NOWHERE` where functions tell more.
     """
 
     begin_ps: I64 = field(default_factory=_none)
@@ -38,6 +41,15 @@ class Stacks:
     name: I64 = field(default_factory=_none)
     names: tuple[str, ...] = ()
     user: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
+    after: I64 = field(default_factory=_none)
+
+    @property
+    def _telling(self) -> Bools:
+        """Per node, whether it tells where the program is: ops by name, else outermost calls that do not clean up."""
+        ops = np.array([_OP.search(name) is not None for name in self.names], np.bool_)[self.name]
+        ends = np.array([_ENDS.search(name) is not None for name in self.names], np.bool_)[self.name]
+        telling: Bools = ops if ops.any() else (self.parent == NOWHERE) & ~ends
+        return telling
 
     def at(self, points: I64) -> I64:
         """The innermost call at each point in time, `NOWHERE` outside of calls."""
@@ -51,9 +63,17 @@ class Stacks:
         row, _, ps = _native.overlaps((self.begin_ps, self.end_ps), times)
         sums = np.zeros(len(self.parent) + 1, np.int64)
         np.add.at(sums, self.node[row], ps)
-        sums[NOWHERE] = int((times[1] - times[0]).sum()) - int(ps.sum())
+        begin, end = subtract(times, (self.begin_ps, self.end_ps))
+        telling = np.maximum.accumulate(np.where(self._telling[self.node], np.arange(len(self.node)), -1))
+        before = np.append(telling, -1)[np.searchsorted(self.end_ps, begin, side="right") - 1]
+        last = np.append(self.node, NOWHERE)[np.where(before >= 0, before, NOWHERE)]
+        np.add.at(sums, np.append(self.after, NOWHERE)[last], end - begin)
         node = np.flatnonzero(sums)
         return np.where(node == len(self.parent), NOWHERE, node), sums[node]
+
+
+AFTER = "after "
+"""Begin of the name of time in no call, which goes on with the name of the call before it."""
 
 
 def stacks_of(main: MainThread) -> Stacks:
@@ -61,8 +81,24 @@ def stacks_of(main: MainThread) -> Stacks:
     levels = main.levels
     if not levels.begin_ps:
         return Stacks(names=main.names, user=main.user)
-    begin, end, name = (np.concatenate(part) for part in (levels.begin_ps, levels.end_ps, levels.name))
-    return Stacks(*_native.thread_stacks(begin, end, name, MOST_LEVELS), main.names, main.user)
+    first, last, which = (np.concatenate(part) for part in (levels.begin_ps, levels.end_ps, levels.name))
+    begin, end, node, parent, name = _native.thread_stacks(first, last, which, MOST_LEVELS)
+    if main.traced:
+        return Stacks(begin, end, node, parent, name, main.names, main.user, np.full(len(parent), NOWHERE))
+    # Without functions the last call before a gap is all that tells where the program is.
+    before, which = np.unique(name, return_inverse=True)
+    names = (*main.names, *(AFTER + main.names[row] for row in before.tolist()))
+    nowhere = np.full(len(before), NOWHERE)
+    return Stacks(
+        begin,
+        end,
+        node,
+        np.append(parent, nowhere),
+        np.append(name, len(main.names) + np.arange(len(before))),
+        names,
+        np.append(main.user, np.zeros(len(before), np.bool_)),
+        np.append(len(parent) + which.reshape(-1), nowhere),
+    )
 
 
 def depths(parent: I64) -> I64:

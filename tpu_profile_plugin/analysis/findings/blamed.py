@@ -8,17 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.blame.groups import (
-    MOST,
-    HostGroup,
-    OpGroup,
-    function_groups,
-    host_groups,
-    op_groups,
-)
 from tpu_profile_plugin.analysis.blame.host_blame import HostBlame
+from tpu_profile_plugin.analysis.blame.host_groups import MOST, HostGroup, function_groups, host_groups, launches_only
+from tpu_profile_plugin.analysis.blame.op_groups import OpGroup, op_groups
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
+from tpu_profile_plugin.analysis.blame.stacks import AFTER
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, members
+from tpu_profile_plugin.analysis.common.op_names import shown_event
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf
@@ -134,6 +130,7 @@ class Part:
       place: where it is: a function or a line; "" if unknown.
       names: texts by which a finding names it.
       finding: what it says if no rule explains it.
+      shown: it says enough for that: not of time of which only is known what comes before it.
     """
 
     lost: Lost
@@ -142,6 +139,7 @@ class Part:
     place: str
     names: tuple[str, ...]
     finding: Finding
+    shown: bool = True
 
     def overlaps(self, found: Finding) -> bool:
         """Whether most of this time is in parts of the time budget that a finding is about."""
@@ -262,7 +260,12 @@ def _of_host(run: RunView, host: str, group: HostPart, by_part: I64) -> list[Par
         (host,),
         lost.segments,
     )
-    return [Part(lost, by_part, False, group.name, (name,), finding)]
+    return [Part(lost, by_part, False, group.name, (name,), finding, _tells(group))]
+
+
+def _tells(group: HostPart) -> bool:
+    """Whether the name tells what the program does: not that the runtime launches something, or what came before."""
+    return not launches_only(group.inner or group.name) and not group.name.startswith(AFTER)
 
 
 def _of_ops(run: RunView, host: str, group: OpPart, by_part: I64) -> list[Part]:
@@ -273,6 +276,8 @@ def _of_ops(run: RunView, host: str, group: OpPart, by_part: I64) -> list[Part]:
     if lost.share < (LEAST_ANY if ordinary else LEAST_PART) or group.nature is Nature.NOT_COUNTED:
         return []
     what = _called(group)
+    most = shown_event(group.ops[0][0])
+    alone = group.count >= _SEVERAL and group.ops[0][2] > MOST * group.ps and most != what
     count = (
         f"{group.count} ops, "
         if group.count >= _SEVERAL and group.place
@@ -295,7 +300,7 @@ def _of_ops(run: RunView, host: str, group: OpPart, by_part: I64) -> list[Part]:
     if group.place:
         evidence.append(Evidence("Where", group.place, "", "", {}, op))
     finding = Finding(
-        f"{lost.share:.1%} of the {run.base}: {what}{where}",
+        f"{lost.share:.1%} of the {run.base}: {what}{where}" + (f", most of it in {most}" if alone else ""),
         0.0 if ordinary else lost.ps,
         "wall time of these ops, shared evenly with others that run at the same time, per step and device"
         + ("; ordinary work, of which no waste is known" if ordinary else "; at most that, if they are not needed"),
@@ -361,5 +366,5 @@ def enlarged(run: RunView, part: Part, found: Finding) -> Finding:
 
 def pointed(part: Part) -> Evidence:
     """The evidence that tells a finding's place."""
-    ms = duration(round(part.lost.ps))
-    return Evidence("Largest part", f"{shown(part.place)}, {ms} per step and device", "", "", {})
+    what = f"{shown(part.place)}, {duration(round(part.lost.ps))} per step and device"
+    return Evidence("Largest part", what, "", "", {})

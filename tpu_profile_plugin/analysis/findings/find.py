@@ -165,8 +165,10 @@ def _with_parts(run: RunView, findings: list[RuleFinding], largest: Sequence[Par
         known = [i for i, one in enumerate(findings) if one.id not in neutral and part.explained_by(one.finding)]
         replaced = [one for one in findings if one.id in neutral and part.replaces(one.finding)]
         if known:
-            if code_line(part.place) is not None:
+            if code_line(part.place) is not None or (findings[known[0]].vague and not part.shown):
                 findings[known[0]] = _pointing(findings[known[0]], part)
+        elif not part.shown:
+            findings = [_pointing(one, part) if one in replaced and one.vague else one for one in findings]
         elif replaced:
             neutral -= {one.id for one in replaced}
             most = max(replaced, key=lambda one: one.finding.saving_ps)
@@ -198,7 +200,7 @@ def _without_recording(
 
 def _pointing(entry: RuleFinding, part: Part) -> RuleFinding:
     """A finding, and the place of the time that it explains."""
-    evidence = (*entry.finding.evidence, pointed(part))
+    evidence = (*entry.finding.evidence[:2], pointed(part), *entry.finding.evidence[2:])
     return replace(entry, finding=replace(entry.finding, evidence=evidence))
 
 

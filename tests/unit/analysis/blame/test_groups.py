@@ -7,7 +7,8 @@ from builders.computed import US, blame
 from builders.profiles.planted import cpu
 from builders.shown import profile
 
-from tpu_profile_plugin.analysis.blame.groups import base_name, host_groups, op_groups
+from tpu_profile_plugin.analysis.blame.host_groups import host_groups
+from tpu_profile_plugin.analysis.blame.op_groups import base_name, op_groups
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 
 

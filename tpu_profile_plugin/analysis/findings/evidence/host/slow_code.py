@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.blame.groups import largest_group
+from tpu_profile_plugin.analysis.blame.host_groups import largest_group
 from tpu_profile_plugin.analysis.budget.categories import IDLE_HOST, IDLE_OTHER
 from tpu_profile_plugin.analysis.budget.host_time import COVERING, MainThread
 from tpu_profile_plugin.analysis.common.rows import row_codes

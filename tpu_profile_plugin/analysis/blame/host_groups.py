@@ -1,4 +1,4 @@
-"""The largest parts of a step under one name: a function of the host, or the ops of one kind or one line."""
+"""The functions of the host with most of a step: the most specific name that holds most of a time."""
 
 from __future__ import annotations
 
@@ -9,14 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN, HostBlame
-from tpu_profile_plugin.analysis.blame.op_nature import Nature, by_category, by_program
+from tpu_profile_plugin.analysis.blame.op_groups import base_name
 from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks, callers, depths, inclusive, with_callees
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
-from tpu_profile_plugin.analysis.devices.model import Op
-from tpu_profile_plugin.analysis.hlo.instructions import category
-from tpu_profile_plugin.analysis.hlo.ops import HloOps
-from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
 NEARLY_ALL = 0.9
@@ -86,29 +82,6 @@ def _of_model(blame: HostBlame, rows: I64) -> Bools:
     named = np.array([_OF_MODEL.search(op.name) is not None for op in blame.ops], np.bool_)
     found: Bools = named[blame.op[rows]] | np.append(inside, False)[blame.node[rows]]
     return found
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OpGroup:
-    """Time of ops of one kind.
-
-    Attributes:
-      kind: what they do: an opcode that decides, or the op of a framework.
-      nature: what that amounts to.
-      place: `file:line` that more than half of it comes from, "" without one; place_ps: that part.
-      framework: the framework op of the largest; "" if unknown.
-      ops: the distinct ops, most time first.
-      ps, by_part: as of `HostGroup`.
-    """
-
-    kind: str
-    nature: Nature
-    place: str
-    place_ps: int
-    framework: str
-    ops: tuple[tuple[Op, int], ...]
-    ps: int
-    by_part: I64
 
 
 def host_groups(blame: HostBlame, most: int = 3) -> list[HostGroup]:
@@ -229,13 +202,15 @@ class _Functions:
         for node in nodes.tolist():
             again[node] = name[node] in {name[one] for one in callers(parent, node)[:MOST_CALLERS]}
         names, which = np.unique(name[nodes], return_inverse=True)
-        sums, deepest = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
-        np.add.at(sums, which.reshape(-1), np.where(again[nodes], 0, total[nodes]))
-        np.maximum.at(deepest, which.reshape(-1), depths(parent)[nodes])
-        most = np.flatnonzero(sums > MOST * whole)
+        sums, depth = np.zeros(len(names), np.int64), np.zeros(len(names))
+        weight = np.where(again[nodes], 0, total[nodes])
+        np.add.at(sums, which.reshape(-1), weight)
+        np.add.at(depth, which.reshape(-1), weight * depths(parent)[nodes].astype(np.float64))
+        tells = np.array([not launches_only(self.stacks.names[row]) for row in names.tolist()], np.bool_)
+        most = np.flatnonzero((sums > MOST * whole) & tells)
         if not len(most):
             return "", 0
-        best = most[int(np.lexsort((-deepest[most], sums[most]))[0])]
+        best = most[int((depth[most] / sums[most]).argmax())]
         return self.stacks.names[int(names[best])], int(sums[best])
 
     def _outermost(self, at: I64) -> dict[int, I64]:
@@ -260,6 +235,10 @@ class _Functions:
         return {int(name): nodes[names == name] for name in np.unique(names).tolist()}
 
 
+_LAYERS = re.compile(r"torch/(?:nn/(?:modules|functional)|optim/|_tensor\.py:\d+ backward|autograd/|_dynamo/)")
+"""Functions of PyTorch inside of which the model, its backward pass and the optimizer run."""
+_OF_MODEL = re.compile(r"/|Backward\d*\Z|^Optimizer\.")
+"""Ops of layers, whose names begin with those of the modules around them, of the backward pass and the optimizer."""
 _UNNAMED = ("<listcomp>", "<lambda>", "<genexpr>", "<dictcomp>", "<setcomp>")
 """Functions without a name of their own: what is around them says more."""
 
@@ -281,92 +260,6 @@ def _launches(name: str) -> bool:
     return activity(name) is Activity.LAUNCH
 
 
-def op_groups(blame: HostBlame, hlo: HloOps, most: int = 3) -> list[OpGroup]:
-    """The kinds of ops with most time, most first."""
-    rows = np.flatnonzero(blame.op >= 0)
-    if not len(rows):
-        return []
-    whole, names = int(blame.ps.sum()), _Namer(hlo)
-    of_op = np.zeros(len(blame.ops), np.int64)
-    np.add.at(of_op, blame.op[rows], blame.ps[rows])
-    groups: dict[tuple[Nature, str], list[int]] = {}
-    for number in np.argsort(-of_op, kind="stable")[:MOST_OPS].tolist():
-        if of_op[number] <= LEAST_OP * whole:
-            break
-        groups.setdefault(names.kind(blame.ops[number]), []).append(number)
-    ranked = sorted(groups.items(), key=lambda item: -int(of_op[item[1]].sum()))[:most]
-    return [_op_group(blame, rows, names, kind, numbers, of_op) for kind, numbers in ranked]
-
-
-MOST_NAME = 200
-LEAST_OP, MOST_OPS = 0.0005, 2_000
-"""Smaller ops, and more of them, are in no group."""
-
-
-def _op_group(
-    blame: HostBlame, rows: I64, names: _Namer, kind: tuple[Nature, str], numbers: list[int], of_op: I64
-) -> OpGroup:
-    mine = rows[np.isin(blame.op[rows], numbers)]
-    ps = int(blame.ps[mine].sum())
-    places: dict[str, int] = {}
-    for row in mine.tolist():
-        place = names.place(blame.ops[int(blame.op[row])]) or _launched_at(blame.stacks, int(blame.node[row]))
-        places[place] = places.get(place, 0) + int(blame.ps[row])
-    place, place_ps = max(places.items(), key=lambda item: item[1])
-    ops = tuple((blame.ops[number], int(of_op[number])) for number in numbers)
-    return OpGroup(kind[1], kind[0], place, place_ps, names.framework(ops[0][0]), ops, ps, blame.by_part(mine))
-
-
-def _launched_at(stacks: Stacks, node: int) -> str:
-    """The program's own function that launched something, "" if unknown."""
-    while node >= 0 and not stacks.user[stacks.name[node]]:
-        node = int(stacks.parent[node])
-    return stacks.names[int(stacks.name[node])].removeprefix("$") if node >= 0 else ""
-
-
-_LAYERS = re.compile(
-    r"torch/nn/(?:modules|functional)|torch/optim/|torch/_tensor\.py:\d+ backward|torch/autograd/|torch/_dynamo/"
-)
-"""Functions of PyTorch inside of which the model, its backward pass and the optimizer run."""
-_OF_MODEL = re.compile(r"/|Backward\d*\Z|^Optimizer\.")
-"""Ops of layers, whose names begin with those of the modules around them, of the backward pass and the optimizer."""
-_NUMBER = re.compile(r"(?:_\d+|\.\d+)+\Z")
-
-
-def base_name(name: str) -> str:
-    """The kind of a framework's op by its name: without scopes, type and number."""
-    last = name.rpartition("/")[2][:MOST_NAME]
-    return _NUMBER.sub("", last if "::" in last else last.partition(":")[0]) or name
-
-
-class _Namer:
-    """What ops do and where they come from, by their programs."""
-
-    def __init__(self, hlo: HloOps) -> None:
-        self._hlo = hlo
-        self._rows: dict[int, ProgramRows | None] = {}
-
-    def kind(self, op: Op) -> tuple[Nature, str]:
-        """The nature of an op and the opcode that decides."""
-        rows, row = self._at(op)
-        if op.collective:
-            return Nature.NOT_COUNTED, op.collective
-        if rows is None or row is None:
-            return by_category(base_name(op.name))
-        return by_program(rows, row, category(rows.instruction(row)))
-
-    def place(self, op: Op) -> str:
-        """`file:line`, "" if the program does not tell."""
-        rows, row = self._at(op)
-        return "" if rows is None or row is None else rows.place(row)
-
-    def framework(self, op: Op) -> str:
-        rows, row = self._at(op)
-        return "" if rows is None or row is None else rows.op_name(row)
-
-    def _at(self, op: Op) -> tuple[ProgramRows | None, int | None]:
-        if op.program not in self._rows:
-            program = self._hlo.programs.program(op.program) if op.program else None
-            self._rows[op.program] = ProgramRows(program) if program is not None else None
-        rows = self._rows[op.program]
-        return rows, None if rows is None else rows.row(op.name)
+def launches_only(name: str) -> bool:
+    """Whether a call is one of a runtime that launches work, without its name."""
+    return _launches(name) and ": " not in name and "(" not in name

@@ -1,0 +1,161 @@
+"""The ops with most of a step: those of one kind together, and the line or function that most of them come from."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.blame.host_blame import HostBlame
+from tpu_profile_plugin.analysis.blame.op_nature import Nature, by_category, by_program
+from tpu_profile_plugin.analysis.blame.stacks import Stacks
+from tpu_profile_plugin.analysis.devices.model import Op
+from tpu_profile_plugin.analysis.hlo.instructions import category
+from tpu_profile_plugin.analysis.hlo.ops import HloOps
+from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
+from tpu_profile_plugin.columns.arrays import I64
+
+MOST_NAME = 200
+"""So much of an op's name is looked at."""
+LEAST_OP, MOST_OPS = 0.0005, 2_000
+"""Smaller ops, and more of them, are in no group."""
+_NUMBER = re.compile(r"(?:_\d+|\.\d+)+\Z")
+_BACKWARD = re.compile(r"(\w+?)Backward\d*\Z")
+_NATIVE = "aten::"
+_SAME = {"addmm": "linear", "mm": "linear", "t": "linear", "cudnn_convolution": "conv2d", "convolution": "conv2d"}
+"""Ops of PyTorch that are called by another name where they are run, or in their backward pass."""
+_TORCH_MATRIX = re.compile(
+    r"linear|(?:b|add|baddb|addb)?mm|matmul|einsum|conv\w*|bilinear|\w*attention\w*|lstm|gru|rnn\w*|addmv|mv|dot"
+)
+_TORCH_MOVES = re.compile(
+    r"im2col|col2im|unfold\w*|fold|clone|copy_?|_to_copy|to|contiguous|cat|stack|index\w*|gather|scatter\w*|repeat\w*"
+    r"|tile|permute|transpose|roll|flip|rot90|pad|\w+_pad\w*|select\w*|slice\w*|narrow|masked_\w+|take\w*|put_?|chunk"
+    r"|split\w*|expand|embedding\w*|unbind|zero_|fill_|zeros\w*|new_zeros"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpGroup:
+    """Time of ops of one kind.
+
+    Attributes:
+      kind: what they do: an opcode that decides, or the op of a framework.
+      nature: what that amounts to.
+      place: `file:line`, or a function, that most of it comes from, "" if unknown; place_ps: that part.
+      framework: the framework op of the largest; "" if unknown.
+      ops: the distinct ops, most time first.
+      ps: summed over steps and devices; by_part: int64[c + 1], the last is what lies between steps.
+    """
+
+    kind: str
+    nature: Nature
+    place: str
+    place_ps: int
+    framework: str
+    ops: tuple[tuple[Op, int], ...]
+    ps: int
+    by_part: I64
+
+
+def op_groups(blame: HostBlame, hlo: HloOps, most: int = 3) -> list[OpGroup]:
+    """The kinds of ops with most time, most first."""
+    rows = np.flatnonzero(blame.op >= 0)
+    if not len(rows):
+        return []
+    whole, names = int(blame.ps.sum()), _Namer(hlo)
+    of_op = np.zeros(len(blame.ops), np.int64)
+    np.add.at(of_op, blame.op[rows], blame.ps[rows])
+    groups: dict[tuple[Nature, str], list[int]] = {}
+    for number in np.argsort(-of_op, kind="stable")[:MOST_OPS].tolist():
+        if of_op[number] <= LEAST_OP * whole:
+            break
+        groups.setdefault(names.kind(blame.ops[number]), []).append(number)
+    ranked = sorted(groups.items(), key=lambda item: -int(of_op[item[1]].sum()))[:most]
+    return [_op_group(blame, rows, names, kind, numbers, of_op) for kind, numbers in ranked]
+
+
+def _op_group(
+    blame: HostBlame, rows: I64, names: _Namer, kind: tuple[Nature, str], numbers: list[int], of_op: I64
+) -> OpGroup:
+    mine = rows[np.isin(blame.op[rows], numbers)]
+    ops = tuple((blame.ops[number], int(of_op[number])) for number in numbers)
+    place, place_ps = _place(blame, mine, names)
+    ps = int(blame.ps[mine].sum())
+    return OpGroup(kind[1], kind[0], place, place_ps, names.framework(ops[0][0]), ops, ps, blame.by_part(mine))
+
+
+def _place(blame: HostBlame, rows: I64, names: _Namer) -> tuple[str, int]:
+    """Where most time of some rows comes from. The backward pass has no place of its own, but that of the same ops."""
+    forward = np.array([_BACKWARD.search(blame.ops[op].name) is None for op in blame.op[rows].tolist()], np.bool_)
+    told = rows[forward] if forward.any() else rows
+    places: dict[str, int] = {}
+    for op, node, ps in zip(*(column[told].tolist() for column in (blame.op, blame.node, blame.ps)), strict=True):
+        place = names.place(blame.ops[op]) or _launched_at(blame.stacks, node)
+        places[place] = places.get(place, 0) + ps
+    place, ps = max(places.items(), key=lambda item: item[1])
+    return place, ps * int(blame.ps[rows].sum()) // max(int(blame.ps[told].sum()), 1)
+
+
+def _launched_at(stacks: Stacks, node: int) -> str:
+    """The program's own function that launched something, "" if unknown."""
+    while node >= 0 and not stacks.user[stacks.name[node]]:
+        node = int(stacks.parent[node])
+    return stacks.names[int(stacks.name[node])].removeprefix("$") if node >= 0 else ""
+
+
+def base_name(name: str) -> str:
+    """The kind of a framework's op by its name: without scopes, type and number."""
+    last = name.rpartition("/")[2][:MOST_NAME]
+    return _NUMBER.sub("", last if "::" in last else last.partition(":")[0]) or name
+
+
+def by_name(name: str) -> tuple[Nature, str]:
+    """The nature and kind of an op without a program; an op of PyTorch and its backward pass are one kind."""
+    base = base_name(name)
+    backward = _BACKWARD.match(base)
+    if backward is None and not base.startswith(_NATIVE):
+        return by_category(base)
+    plain = backward[1].lower() if backward is not None else base.removeprefix(_NATIVE)
+    plain = _SAME.get(plain, plain)
+    plain = plain.removesuffix("_") or plain
+    if _TORCH_MATRIX.fullmatch(plain):
+        return Nature.MATRIX, _NATIVE + plain
+    return (Nature.MOVEMENT if _TORCH_MOVES.fullmatch(plain) else Nature.OTHER), _NATIVE + plain
+
+
+class _Namer:
+    """What ops do and where they come from, by their programs."""
+
+    def __init__(self, hlo: HloOps) -> None:
+        self._hlo = hlo
+        self._rows: dict[int, ProgramRows | None] = {}
+        self._places: dict[Op, str] = {}
+
+    def kind(self, op: Op) -> tuple[Nature, str]:
+        """The nature of an op and the opcode that decides."""
+        if op.collective:
+            return Nature.NOT_COUNTED, op.collective
+        rows, row = self._at(op)
+        if rows is None or row is None:
+            return by_name(op.name)
+        return by_program(rows, row, category(rows.instruction(row)))
+
+    def place(self, op: Op) -> str:
+        """`file:line`, "" if the program does not tell."""
+        if op not in self._places:
+            rows, row = self._at(op)
+            self._places[op] = "" if rows is None or row is None else rows.place(row)
+        return self._places[op]
+
+    def framework(self, op: Op) -> str:
+        """The framework op, "" if unknown."""
+        rows, row = self._at(op)
+        return "" if rows is None or row is None else rows.op_name(row)
+
+    def _at(self, op: Op) -> tuple[ProgramRows | None, int | None]:
+        if op.program not in self._rows:
+            program = self._hlo.programs.program(op.program) if op.program else None
+            self._rows[op.program] = ProgramRows(program) if program is not None else None
+        rows = self._rows[op.program]
+        return rows, None if rows is None else rows.row(op.name)
