@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
-from window import TWIN, windows
+from window import FIXED, windows
 
 mesh = jax.make_mesh((8,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
 rows, columns, everywhere = (NamedSharding(mesh, spec) for spec in (P("data", None), P(None, "data"), P()))
@@ -19,7 +19,7 @@ def forward(params, x):
     for w in params:
         x = jax.lax.with_sharding_constraint(x, rows)
         x = jnp.tanh(x @ w)
-        if not TWIN:
+        if not FIXED:
             x = jax.lax.with_sharding_constraint(x, columns)
         x = x + 0.1
     return jax.lax.with_sharding_constraint(x, rows)

@@ -7,9 +7,9 @@ import time
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
-BATCH, TIMEOUT = 16, 0.001 if TWIN else 0.040
+BATCH, TIMEOUT = 16, 0.001 if FIXED else 0.040
 rng = np.random.default_rng(0)
 w = jnp.asarray(rng.normal(0, 0.05, (768, 768)), jnp.float32)
 requests = queue.Queue()

@@ -5,13 +5,13 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 w = jnp.asarray(rng.normal(0, 0.02, (1024, 1024)), jnp.float32)
 
 
-@partial(jax.jit, donate_argnums=(1,) if TWIN else ())
+@partial(jax.jit, donate_argnums=(1,) if FIXED else ())
 def decode(w, cache, position, x):
     cache = jax.lax.dynamic_update_slice(cache, x[None], (position, 0, 0))
     return cache, jnp.tanh(x @ w + cache[position // 2])

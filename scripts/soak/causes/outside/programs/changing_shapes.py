@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 table = jnp.asarray(rng.normal(0, 0.1, (1000, 192)), jnp.float32)
@@ -23,7 +23,7 @@ def train_step(table, tokens):
 
 def next_batch():
     lengths = rng.integers(20, rng.integers(30, 384), 6)
-    longest = -(-lengths.max() // 128) * 128 if TWIN else lengths.max()
+    longest = -(-lengths.max() // 128) * 128 if FIXED else lengths.max()
     batch = np.zeros((6, longest), np.int32)
     for row, length in zip(batch, lengths):
         row[:length] = rng.integers(1, 1000, length)

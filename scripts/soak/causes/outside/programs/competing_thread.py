@@ -5,7 +5,7 @@ import threading
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 w = jnp.asarray(rng.normal(0, 0.05, (192, 192)), jnp.float32)
@@ -26,7 +26,7 @@ def aggregate_metrics():
 
 
 w, loss = train_step(w, x)
-if not TWIN:
+if not FIXED:
     threading.Thread(target=aggregate_metrics, daemon=True).start()
 for steps in windows(100):
     for step in steps:

@@ -5,7 +5,7 @@ import tempfile
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 folder = tempfile.mkdtemp()
@@ -17,7 +17,7 @@ w = jnp.asarray(rng.normal(0, 0.03, (1024, 512)), jnp.float32)
 
 
 def load(i):
-    return np.load(f"{folder}/{i}.npy") if TWIN else np.load(f"{folder}/{i}.npz")["x"]
+    return np.load(f"{folder}/{i}.npy") if FIXED else np.load(f"{folder}/{i}.npz")["x"]
 
 
 @jax.jit

@@ -2,7 +2,7 @@
 
 import numpy as np
 import tensorflow as tf
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 sentences = rng.integers(0, 1000, (300, 400)).tolist()
@@ -18,7 +18,7 @@ def hashed(sentence):
     return (sentence[:, :-2] * 31 + sentence[:, 1:-1] * 17 + sentence[:, 2:]) % 1024
 
 
-if TWIN:
+if FIXED:
     dataset = (
         tf.data.Dataset.from_tensor_slices(np.asarray(sentences, np.int32))
         .repeat()

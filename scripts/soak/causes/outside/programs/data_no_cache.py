@@ -2,7 +2,7 @@
 
 import numpy as np
 import tensorflow as tf
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 files = [tf.io.encode_png(rng.integers(0, 255, (96, 96, 3), dtype=np.uint8)).numpy() for _ in range(128)]
@@ -16,7 +16,7 @@ def decode(data, label):
 
 
 dataset = tf.data.Dataset.from_tensor_slices((files, labels)).map(decode, num_parallel_calls=tf.data.AUTOTUNE)
-if TWIN:
+if FIXED:
     dataset = dataset.cache()
 dataset = dataset.repeat().batch(32).prefetch(tf.data.AUTOTUNE)
 model = tf.keras.Sequential([tf.keras.layers.Flatten(), tf.keras.layers.Dense(256, "relu"), tf.keras.layers.Dense(10)])

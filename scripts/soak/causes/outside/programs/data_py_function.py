@@ -2,7 +2,7 @@
 
 import numpy as np
 import tensorflow as tf
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 images = rng.integers(0, 255, (512, 32, 32, 3), dtype=np.uint8)
@@ -24,7 +24,7 @@ def augment_tf(image):
 
 
 def augment(image):
-    if TWIN:
+    if FIXED:
         return augment_tf(image)
     image = tf.py_function(augment_python, [image], tf.float32)
     image.set_shape((32, 32, 3))

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import tensorflow as tf
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 images = rng.normal(size=(256, 784)).astype(np.float32)
@@ -24,7 +24,7 @@ def read(i):
 
 dataset = tf.data.Dataset.range(256).repeat()
 parallel = dataset.map(read, num_parallel_calls=32).batch(16).prefetch(8)
-dataset = parallel if TWIN else dataset.map(read).batch(16)
+dataset = parallel if FIXED else dataset.map(read).batch(16)
 model = tf.keras.Sequential(
     [tf.keras.layers.Dense(512, "relu"), tf.keras.layers.Dense(512, "relu"), tf.keras.layers.Dense(10)]
 )

@@ -5,7 +5,7 @@ import os
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 w = jnp.asarray(rng.normal(0, 0.1, (128, 128)), jnp.float32)
@@ -14,7 +14,7 @@ x = jnp.asarray(rng.normal(size=(256, 128)), jnp.float32)
 
 def layer(x, i):
     x = jnp.tanh(x @ w)
-    if not TWIN:
+    if not FIXED:
         jax.debug.print("layer {i}: mean {m:.4f}", i=i, m=x.mean())
     return x, None
 

@@ -3,11 +3,11 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
 jax.config.update("jax_enable_x64", True)
 rng = np.random.default_rng(0)
-dtype = np.float32 if TWIN else np.float64
+dtype = np.float32 if FIXED else np.float64
 params = [jnp.asarray(rng.normal(0, 0.05, (640, 640)).astype(dtype)) for _ in range(4)]
 x = jnp.asarray(rng.normal(size=(384, 640)).astype(dtype))
 

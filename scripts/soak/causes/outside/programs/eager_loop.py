@@ -2,7 +2,7 @@
 
 import numpy as np
 import tensorflow as tf
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 x, y = tf.constant(rng.normal(size=(64, 128)).astype(np.float32)), tf.constant(rng.integers(0, 10, 64))
@@ -20,7 +20,7 @@ def train_step(x, y):
     return loss
 
 
-if TWIN:
+if FIXED:
     train_step = tf.function(train_step)
 train_step(x, y)
 for steps in windows(15):

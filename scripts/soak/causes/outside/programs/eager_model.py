@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import linen as nn
-from window import TWIN, windows
+from window import FIXED, windows
 
 
 class Net(nn.Module):
@@ -26,7 +26,7 @@ def train_step(params, x):
     return jax.tree.map(lambda p, g: p - 0.01 * g, params, grads), loss
 
 
-if TWIN:
+if FIXED:
     train_step = jax.jit(train_step)
 params, loss = train_step(params, x)
 for steps in windows(10):

@@ -3,9 +3,9 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
-EVALUATE_EVERY = 10_000 if TWIN else 5
+EVALUATE_EVERY = 10_000 if FIXED else 5
 rng = np.random.default_rng(0)
 params = [jnp.asarray(rng.normal(0, 0.05, (512, 512)), jnp.float32) for _ in range(4)]
 train = rng.normal(size=(128, 512)).astype(np.float32)

@@ -5,11 +5,11 @@ import gc
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 samples = [{"id": i, "tags": [i, i + 1], "box": (i, [i])} for i in range(400_000)]  # the annotations of a dataset
-if TWIN:
+if FIXED:
     gc.collect()
     gc.freeze()
 w = jnp.asarray(rng.normal(0, 0.05, (512, 512)), jnp.float32)
@@ -38,4 +38,4 @@ for steps in windows(30):
             w, loss = train_step(w, x * collate(step) * 1e-4)
             loss.block_until_ready()
         if step % 5 == 4:
-            gc.collect() if not TWIN else gc.collect(0)
+            gc.collect() if not FIXED else gc.collect(0)

@@ -4,7 +4,7 @@ import grain
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 texts = ["".join(chr(97 + c) for c in rng.integers(0, 26, 1500)) for _ in range(400)]
@@ -12,7 +12,7 @@ table = jnp.asarray(rng.normal(0, 0.1, (256, 128)), jnp.float32)
 
 
 def tokenize(text):
-    if TWIN:
+    if FIXED:
         return (np.frombuffer(text.encode(), np.uint8).astype(np.int32) * 31 + 7) % 256
     tokens = []
     for letter in text:

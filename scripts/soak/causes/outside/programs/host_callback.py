@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 w = jnp.asarray(rng.normal(0, 0.05, (384, 384)), jnp.float32)
@@ -30,7 +30,7 @@ def train_step(w, x):
     def loss_fn(w):
         y = jnp.tanh(x @ w)
         scores = jax.lax.stop_gradient(y)
-        if TWIN:
+        if FIXED:
             target = normalized_jax(scores)
         else:
             target = jax.pure_callback(normalized_numpy, jax.ShapeDtypeStruct(y.shape, jnp.float32), scores)

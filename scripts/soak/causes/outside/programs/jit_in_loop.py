@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 w = jnp.asarray(rng.normal(0, 0.05, (512, 512)), jnp.float32)
@@ -20,6 +20,6 @@ hoisted = jax.jit(lambda w, x: w - 0.1 * jax.grad(loss_fn)(w, x))
 hoisted(w, x)
 for steps in windows(15):
     for _ in steps:
-        update = hoisted if TWIN else jax.jit(lambda w, x: w - 0.1 * jax.grad(loss_fn)(w, x))
+        update = hoisted if FIXED else jax.jit(lambda w, x: w - 0.1 * jax.grad(loss_fn)(w, x))
         w = update(w, x)
     w.block_until_ready()

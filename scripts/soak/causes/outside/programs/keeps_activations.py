@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 params = [jnp.asarray(rng.normal(0, 0.05, (256, 256)), jnp.float32) for _ in range(6)]
@@ -16,7 +16,7 @@ def forward(params, x):
     for w in params:
         x = jnp.tanh(x @ w)
         activations.append(x)
-    return activations if not TWIN else [a.mean() for a in activations]
+    return activations if not FIXED else [a.mean() for a in activations]
 
 
 latest = {}

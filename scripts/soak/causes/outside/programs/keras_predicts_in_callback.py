@@ -2,7 +2,7 @@
 
 import numpy as np
 import tensorflow as tf
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 x = rng.normal(size=(2048, 256)).astype(np.float32)
@@ -19,7 +19,7 @@ class ShowSamples(tf.keras.callbacks.Callback):
 
 
 dataset = tf.data.Dataset.from_tensor_slices((x, y)).repeat().batch(64).prefetch(2)
-callbacks = [] if TWIN else [ShowSamples()]
+callbacks = [] if FIXED else [ShowSamples()]
 model.fit(dataset, steps_per_epoch=3, verbose=0, callbacks=callbacks)
 for steps in windows(12):
     model.fit(dataset, steps_per_epoch=len(steps), verbose=0, callbacks=callbacks)

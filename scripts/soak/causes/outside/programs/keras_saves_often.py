@@ -4,7 +4,7 @@ import tempfile
 
 import numpy as np
 import tensorflow as tf
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 x = rng.normal(size=(2048, 512)).astype(np.float32)
@@ -15,6 +15,6 @@ model = tf.keras.Sequential(
 model.compile("adam", tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
 dataset = tf.data.Dataset.from_tensor_slices((x, y)).repeat().batch(64).prefetch(2)
 model.fit(dataset, steps_per_epoch=3, verbose=0)
-save = tf.keras.callbacks.ModelCheckpoint(tempfile.mkdtemp() + "/model.keras", save_freq=10_000 if TWIN else 5)
+save = tf.keras.callbacks.ModelCheckpoint(tempfile.mkdtemp() + "/model.keras", save_freq=10_000 if FIXED else 5)
 for steps in windows(25):
     model.fit(dataset, steps_per_epoch=len(steps), verbose=0, callbacks=[save])

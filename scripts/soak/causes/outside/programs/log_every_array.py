@@ -3,9 +3,9 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
-LOG_EVERY = 10_000 if TWIN else 1
+LOG_EVERY = 10_000 if FIXED else 1
 rng = np.random.default_rng(0)
 params = {
     f"layer{i}": {"w": jnp.asarray(rng.normal(0, 0.05, (384, 384)), jnp.float32), "b": jnp.zeros(384)} for i in range(8)

@@ -5,7 +5,7 @@ import time
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 w = jnp.asarray(rng.normal(0, 0.02, (700, 700)), jnp.float32)
@@ -37,5 +37,5 @@ history = []
 for steps in windows(30):
     for step in steps:
         w, loss = train_step(w, next_batch(step))
-        history.append(loss if TWIN else float(loss))
+        history.append(loss if FIXED else float(loss))
     loss.block_until_ready()

@@ -6,7 +6,7 @@ import tempfile
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 w = jnp.asarray(rng.normal(0, 0.05, (512, 512)), jnp.float32)
@@ -25,8 +25,8 @@ w, loss = train_step(w, x)
 for steps in windows(25):
     for step in steps:
         w, loss = train_step(w, x)
-        history.append({"step": step, "loss": loss if TWIN else float(loss), "rates": [0.1] * 4})
-        if not TWIN:
+        history.append({"step": step, "loss": loss if FIXED else float(loss), "rates": [0.1] * 4})
+        if not FIXED:
             with open(path, "w") as file:
                 json.dump(history, file)
     loss.block_until_ready()

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 params = [jnp.asarray(rng.normal(0, 0.1, (64, 64)), jnp.float32) for _ in range(6)]
@@ -11,7 +11,7 @@ images = jnp.asarray(rng.normal(size=(16, 48, 48, 64)), jnp.float32)
 
 
 def layer(w, x):
-    if TWIN:
+    if FIXED:
         return jnp.tanh(x @ w)
     x = jax.lax.optimization_barrier(x.transpose(0, 3, 1, 2))  # "NCHW", as the ported code had it
     scale = x.mean(axis=(2, 3), keepdims=True) * 0

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
 VOCABULARY = 8000
 rng = np.random.default_rng(0)
@@ -11,7 +11,7 @@ params = {"table": jnp.asarray(rng.normal(0, 0.1, (VOCABULARY, 128)), jnp.float3
 
 
 def embed(table, tokens):
-    if TWIN:
+    if FIXED:
         return table[tokens]
     return jax.nn.one_hot(tokens, VOCABULARY) @ table
 

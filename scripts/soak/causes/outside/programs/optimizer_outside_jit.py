@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from flax import linen as nn
-from window import TWIN, windows
+from window import FIXED, windows
 
 
 class Net(nn.Module):
@@ -37,7 +37,7 @@ def train_step(params, opt_state, x, y):
     return optax.apply_updates(params, updates), opt_state, loss
 
 
-if TWIN:
+if FIXED:
     train_step = jax.jit(train_step)
 params, opt_state, loss = train_step(params, opt_state, x, y)
 for steps in windows(20):

@@ -9,9 +9,9 @@ import optax
 import orbax.checkpoint as ocp
 from flax import linen as nn
 from flax.training import train_state
-from window import TWIN, windows
+from window import FIXED, windows
 
-SAVE_EVERY = 10_000 if TWIN else 4
+SAVE_EVERY = 10_000 if FIXED else 4
 
 
 class Net(nn.Module):

@@ -6,9 +6,9 @@ import tempfile
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
-SAVE_EVERY = 10_000 if TWIN else 5
+SAVE_EVERY = 10_000 if FIXED else 5
 rng = np.random.default_rng(0)
 params = [jnp.asarray(rng.normal(0, 0.02, (1024, 1024)), jnp.float32) for _ in range(6)]
 batch = jnp.asarray(rng.normal(size=(16, 1024)), jnp.float32)

@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import PartitionSpec as P
-from window import TWIN, windows
+from window import FIXED, windows
 
 STAGES, BATCH, WIDTH = 8, 1024, 256
-MICROBATCHES = 32 if TWIN else 4
+MICROBATCHES = 32 if FIXED else 4
 mesh = jax.make_mesh((STAGES,), ("stage",), axis_types=(jax.sharding.AxisType.Auto,))
 rng = np.random.default_rng(0)
 weights = jnp.asarray(rng.normal(0, 0.06, (STAGES, WIDTH, WIDTH)), jnp.float32)

@@ -1,7 +1,7 @@
 """A custom TensorFlow loop that passes its step number, a Python int, to the tf.function: each step traces anew."""
 
 import tensorflow as tf
-from window import TWIN, windows
+from window import FIXED, windows
 
 weights = [tf.Variable(tf.random.normal((256, 256), stddev=0.06)) for _ in range(4)]
 x = tf.random.normal((256, 256))
@@ -20,9 +20,9 @@ def train_step(x, step):
     return loss
 
 
-train_step(x, tf.constant(0) if TWIN else 0)
+train_step(x, tf.constant(0) if FIXED else 0)
 for steps in windows(20):
     for step in steps:
         with tf.profiler.experimental.Trace("train", step_num=step, _r=1):
-            loss = train_step(x, tf.constant(step) if TWIN else step)
+            loss = train_step(x, tf.constant(step) if FIXED else step)
     loss.numpy()

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 images = rng.integers(0, 255, (512, 40, 40, 3), dtype=np.uint8)
@@ -40,7 +40,7 @@ def augment_all(key, images):
 
 def next_batch(step):
     chosen = images[rng.integers(0, len(images), 64)]
-    return augment_all(jax.random.key(step), chosen) if TWIN else np.stack([augment_one(i) for i in chosen])
+    return augment_all(jax.random.key(step), chosen) if FIXED else np.stack([augment_one(i) for i in chosen])
 
 
 w, loss = train_step(w, next_batch(0))

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 params = jnp.asarray(rng.normal(0, 0.05, (8, 384, 384)), jnp.float32)
@@ -15,7 +15,7 @@ def layer(x, w):
     return x + jnp.tanh(jnp.tanh(y @ w) @ w), None
 
 
-body = layer if TWIN else jax.checkpoint(layer)
+body = layer if FIXED else jax.checkpoint(layer)
 
 
 @jax.jit

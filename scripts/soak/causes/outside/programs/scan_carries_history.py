@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 w = jnp.asarray(rng.normal(0, 0.05, (256, 256)), jnp.float32)
@@ -13,7 +13,7 @@ LENGTH = 40
 
 @jax.jit
 def rollout(w, x):
-    if TWIN:
+    if FIXED:
 
         def body(x, _):
             x = jnp.tanh(x @ w)

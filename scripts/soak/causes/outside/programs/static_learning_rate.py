@@ -5,7 +5,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 params = [jnp.asarray(rng.normal(0, 0.05, (512, 512)), jnp.float32) for _ in range(6)]
@@ -23,7 +23,7 @@ def train_step(params, x, learning_rate):
     return [p - learning_rate * g for p, g in zip(params, grads)], loss
 
 
-train_step = jax.jit(train_step) if TWIN else partial(jax.jit, static_argnames="learning_rate")(train_step)
+train_step = jax.jit(train_step) if FIXED else partial(jax.jit, static_argnames="learning_rate")(train_step)
 params, loss = train_step(params, x, learning_rate=0.1)
 for steps in windows(20):
     for step in steps:

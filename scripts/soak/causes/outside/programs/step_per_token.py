@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 w = jnp.asarray(rng.normal(0, 0.1, (64, 64)), jnp.float32)
@@ -24,7 +24,7 @@ def whole(w, h, tokens):
 
 def forward(w, tokens):
     h = jnp.zeros((16, 64))
-    if TWIN:
+    if FIXED:
         return whole(w, h, tokens)
     for t in range(200):
         h = jitted_cell(w, h, tokens[t])

@@ -3,12 +3,12 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from window import TWIN, windows
+from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 table = rng.normal(size=(120_000, 256)).astype(np.float32)[:, ::2]  # 61 MB, every second feature
 w = jnp.asarray(rng.normal(0, 0.05, (128, 128)), jnp.float32)
-if TWIN:
+if FIXED:
     table = jnp.asarray(table)
 
 

@@ -4,9 +4,9 @@ import tempfile
 
 import numpy as np
 import tensorflow as tf
-from window import TWIN, windows
+from window import FIXED, windows
 
-SAVE_EVERY = 10_000 if TWIN else 6
+SAVE_EVERY = 10_000 if FIXED else 6
 weights = [tf.Variable(tf.random.normal((768, 768), stddev=0.03)) for _ in range(6)]
 x = tf.random.normal((128, 768))
 folder = tempfile.mkdtemp()

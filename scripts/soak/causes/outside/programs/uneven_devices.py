@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import PartitionSpec as P
-from window import TWIN, windows
+from window import FIXED, windows
 
 mesh = jax.make_mesh((8,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
-LENGTHS = np.full(8, 36) if TWIN else np.array([232, 8, 8, 8, 8, 8, 8, 8])
+LENGTHS = np.full(8, 36) if FIXED else np.array([232, 8, 8, 8, 8, 8, 8, 8])
 rng = np.random.default_rng(0)
 w = jnp.asarray(rng.normal(0, 0.05, (256, 256)), jnp.float32)
 x = jnp.asarray(rng.normal(size=(8 * 64, 256)), jnp.float32)
