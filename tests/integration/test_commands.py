@@ -191,8 +191,8 @@ class TestCompare:
         assert self.compare(runs, "old", "new") == 0
         lines = capsys.readouterr().out.splitlines()
         assert lines[0] == "new against old"
-        assert [line.split()[-5:] for line in lines if line.startswith("fusion.1")] == [
-            ["slower", "+0.200", "0.100", "0.300", "yes"]
+        assert [line.split()[-6:] for line in lines if line.startswith("fusion.1")] == [
+            ["slower", "+0.200", "0.100", "0.300", "yes", "model.py:6"]
         ]
         assert [line.split()[2:5] for line in lines if line.startswith("Unexplained")] == [["others)", "less", "time"]]
 
@@ -218,7 +218,7 @@ class TestCompare:
         assert self.compare(logdir, "a_b|c", "d*e", "--format", "markdown") == 0
         out = capsys.readouterr().out
         assert "**d\\*e** against **a\\_b\\|c**\n" in out
-        assert "| --- | --- | ---: | ---: | ---: | --- |" in out
+        assert "| --- | --- | ---: | ---: | ---: | ---: | --- | --- |" in out
 
     def test_a_gate_fails_only_if_the_step_is_slower_beyond_noise(self, tmp_path, capsys):
         steps = {"old": 900, "new": 990, "near": 903}

@@ -147,8 +147,8 @@ def lines(comparison: Comparison, base: str, run: str, instead: str = "", *, mar
     yield from gap
     if markdown:
         yield f"| {' | '.join(heads)} |"
-        yield "| --- | --- | ---: | ---: | ---: | --- |"
+        yield "| --- | --- | ---: | ---: | ---: | ---: | --- | --- |"
         yield from (f"| {' | '.join(map(in_markdown, row))} |" for row in rows)
     else:
         columns = zip(heads, *rows, strict=True)
-        yield from aligned((column, place > 1) for place, column in enumerate(columns))
+        yield from aligned((column, 1 < place < 6) for place, column in enumerate(columns))

@@ -34,9 +34,11 @@ def test_changes_of_a_program_that_was_compiled_again(tmp_path: Path) -> None:
     changes = {row["id"].partition(" (")[0]: (row["change"], row["delta_ms"]) for row in answer["contributions"]}
     assert changes["fusion.11"] == ("slower", 0.12)
     assert sum(row["delta_ms"] for row in answer["contributions"]) == pytest.approx(answer["delta_ms"])
-    assert found["base"] == dict.fromkeys(
-        ("base_matched_percent", "run_matched_percent"), found["base"]["run_matched_percent"]
-    )
+    assert found["base"] == {
+        "delta_percent": "of delta_ms of the runs",
+        **dict.fromkeys(("base_matched_percent", "run_matched_percent"), found["base"]["run_matched_percent"]),
+    }
+    assert [row["line"] for row in answer["contributions"]] == ["model.py:6", "model.py:4", "model.py:5", "", ""]
     assert found["link"].endswith("?run=new&tool=compare&base=old")
 
 

@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.budget import DeviceTime, SpentTime
 from tpu_profile_plugin.analysis.budget.host_time import HostReader, MainThread
 from tpu_profile_plugin.analysis.common.rows import row_codes, sums_by
-from tpu_profile_plugin.analysis.common.spans import Times, intersect, subtract, times_of, total
+from tpu_profile_plugin.analysis.common.spans import Times, cut, intersect, subtract, times_of, total
 from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Op, Work
 from tpu_profile_plugin.columns.arrays import I64, Bools
@@ -23,6 +23,7 @@ LEAST_WAITING = 0.05
 MOST_AT_ONCE = 64
 """So many ops of one device share a moment; more do not run at once."""
 NO_OP = -1
+ANY_STEP = -1
 
 _OF_OPS = {
     part.COMPUTE: (Work.COMPUTE, Work.CONTROL),
@@ -44,7 +45,7 @@ def _none() -> I64:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostBlame:
-    """Where the steps of one host go; rows of distinct (part, op, node), int64[n] each.
+    """Where the steps of one host go; rows of distinct (part, op, node, step), int64[n] each.
 
     Attributes:
       part: index in `CATEGORIES`; of the time between steps, that plus `BETWEEN`.
@@ -52,6 +53,7 @@ class HostBlame:
       node: what the main thread did meanwhile if the device ran nothing, else what it did when it launched the op; a
         node of `stacks`, `NOWHERE` if unknown.
       ps: summed over steps and devices.
+      step: number of the step, of as many as were asked for; `ANY_STEP` of all others and of the time between steps.
       ops: the distinct ops of the host's devices.
       stacks: the main thread's calls, without their times.
       thread_ps: per node of `stacks`, how long it is the innermost call from the first step to the last.
@@ -64,6 +66,7 @@ class HostBlame:
     ops: tuple[Op, ...] = ()
     stacks: Stacks = field(default_factory=Stacks)
     thread_ps: I64 = field(default_factory=_none)
+    step: I64 = field(default_factory=_none)
 
     def by_part(self, rows: Bools | I64) -> I64:
         """Time of some rows by part, int64[c + 1]; the last is what lies between steps."""
@@ -76,7 +79,13 @@ BETWEEN = len(part.CATEGORIES)
 
 
 def host_blame(
-    devices: Sequence[Device], spent: SpentTime | None, used: Bools, reader: HostReader, *, launches: bool
+    devices: Sequence[Device],
+    spent: SpentTime | None,
+    used: Bools,
+    reader: HostReader,
+    *,
+    launches: bool,
+    steps: int = 0,
 ) -> HostBlame:
     """Where the steps of one host go; empty without devices.
 
@@ -86,27 +95,28 @@ def host_blame(
       used: bool[s, d], the device takes part in the step; others do not count.
       reader: reads the main thread, unless devices are hardly idle and `launches` are not asked for.
       launches: ops have no source of their own: what launched them tells where they come from.
+      steps: so many of the first ones are told apart.
     """
     if spent is None:
         return HostBlame()
     stacks = stacks_of(_main_thread(spent, reader, launches=launches))
-    columns: list[tuple[I64, I64, I64, I64]] = []
+    columns: list[tuple[I64, I64, I64, I64, I64]] = []
     ops: list[Op] = []
     for i, (device, time) in enumerate(zip(devices, spent.devices, strict=True)):
-        begin, end = time.windows
-        inside = times_of(begin[used[:, i]], end[used[:, i]])
+        inside = _windows(time.windows, used[:, i], steps)
         launched = _launches(device, reader, stacks) if launches and len(stacks.node) else None
-        for first, window in ((0, inside), (BETWEEN, time.between)):
-            for category, op, node, ps in _rows(device, time, window, stacks, launched):
+        between = time.between, np.full(len(time.between[0]), ANY_STEP, np.int64)
+        for first, (window, number) in ((0, inside), (BETWEEN, between)):
+            for category, op, node, step, ps in _rows(device, time, (window, number), stacks, launched):
                 shifted = np.where(op >= 0, op + len(ops), NO_OP)
-                columns.append((np.full(len(ps), category + first), shifted, node, ps))
+                columns.append((np.full(len(ps), category + first), shifted, node, step, ps))
         ops += device.ops
     if not columns:
         return HostBlame()
-    part_of, op, node, ps = (np.concatenate(column) for column in zip(*columns, strict=True))
-    code, row = row_codes(part_of, op, node)
+    part_of, op, node, step, ps = (np.concatenate(column) for column in zip(*columns, strict=True))
+    code, row = row_codes(part_of, op, node, step)
     since, until = np.array([spent.steps.begin_ps.min()]), np.array([spent.steps.end_ps.max()])
-    innermost, inside_ps = stacks.within((since, until))
+    innermost, _, inside_ps = stacks.within((since, until))
     thread_ps = np.zeros(len(stacks.parent) + 1, np.int64)
     thread_ps[innermost] = inside_ps
     return HostBlame(
@@ -117,7 +127,19 @@ def host_blame(
         tuple(ops),
         Stacks(parent=stacks.parent, name=stacks.name, names=stacks.names, user=stacks.user),
         thread_ps[:-1],
+        step[row],
     )
+
+
+def _windows(windows: Times, used: Bools, steps: int) -> tuple[Times, I64]:
+    """The windows of the steps that count, and the number of each; as one set if they are not told apart."""
+    begin, end = windows
+    if not steps:
+        inside = times_of(begin[used], end[used])
+        return inside, np.full(len(inside[0]), ANY_STEP, np.int64)
+    number = np.flatnonzero(used & (end > begin))
+    number = number[np.argsort(begin[number], kind="stable")]
+    return (begin[number], end[number]), np.where(number < steps, number, ANY_STEP)
 
 
 def _main_thread(spent: SpentTime, reader: HostReader, *, launches: bool) -> MainThread:
@@ -131,9 +153,18 @@ def _main_thread(spent: SpentTime, reader: HostReader, *, launches: bool) -> Mai
 
 
 def _rows(
-    device: Device, time: DeviceTime, window: Times, stacks: Stacks, launched: I64 | None
-) -> Iterator[tuple[int, I64, I64, I64]]:
-    """(part, op, node, ps) of one device in a set of time; `launched`: the node that launched each of its runs."""
+    device: Device, time: DeviceTime, windows: tuple[Times, I64], stacks: Stacks, launched: I64 | None
+) -> Iterator[tuple[int, I64, I64, I64, I64]]:
+    """(part, op, node, step, ps) of one device in numbered windows; `launched`: the node that launched each run.
+
+    A run counts to the step in which it begins.
+    """
+    window, number = windows
+
+    def step_of(points: I64) -> I64:
+        found: I64 = number[np.maximum(np.searchsorted(window[0], points, side="right") - 1, 0)]
+        return found
+
     for category, times in time.spent:
         rest = intersect(times, window)
         for spans in (device.runs, device.windows, device.control):
@@ -143,13 +174,21 @@ def _rows(
             begin, end, op = spans.begin_ps[mine], spans.end_ps[mine], spans.op[mine].astype(np.int64)
             share = _native.time_shares(rest, begin, end, MOST_AT_ONCE)
             own = launched is not None and spans is device.runs
-            code, first = row_codes(op, launched[mine] if own and launched is not None else np.full(len(op), NOWHERE))
-            node = launched[mine][first] if own and launched is not None else np.full(len(first), NOWHERE)
-            yield category, op[first], node, np.asarray(sums_by(code, share, len(first)), np.int64)
+            caller = launched[mine] if own and launched is not None else np.full(len(op), NOWHERE)
+            step = step_of(begin)
+            code, first = row_codes(op, caller, step)
+            yield (
+                category,
+                op[first],
+                caller[first],
+                step[first],
+                np.asarray(sums_by(code, share, len(first)), np.int64),
+            )
             rest = subtract(rest, times_of(begin, end))
         if len(rest[0]):
-            node, ps = stacks.within(rest)
-            yield category, np.full(len(node), NO_OP), node, ps
+            rest = cut(rest, window[0])
+            node, step, ps = stacks.within(rest, step_of(rest[0]))
+            yield category, np.full(len(node), NO_OP), node, step, ps
 
 
 def _launches(device: Device, reader: HostReader, stacks: Stacks) -> I64:

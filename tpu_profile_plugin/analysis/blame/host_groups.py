@@ -122,7 +122,7 @@ class _Functions:
         np.add.at(launching, blame.node[launched], blame.ps[launched])
         spent = inclusive(stacks.parent, launching)
         self.launches = spent >= MOST * max(int(launching.sum()), 1)
-        named = stacks.user & np.array([not name.endswith(_UNNAMED) for name in stacks.names], np.bool_)
+        named = stacks.user & np.array([not name.endswith(UNNAMED) for name in stacks.names], np.bool_)
         own = named[stacks.name] if count else np.zeros(0, np.bool_)
         self.own = own if own.any() else np.ones(count, np.bool_)
         self.left = np.where(rows, blame.ps, 0)
@@ -239,7 +239,7 @@ _LAYERS = re.compile(r"torch/(?:nn/(?:modules|functional)|optim/|_tensor\.py:\d+
 """Functions of PyTorch inside of which the model, its backward pass and the optimizer run."""
 _OF_MODEL = re.compile(r"/|Backward\d*\Z|^Optimizer\.")
 """Ops of layers, whose names begin with those of the modules around them, of the backward pass and the optimizer."""
-_UNNAMED = ("<listcomp>", "<lambda>", "<genexpr>", "<dictcomp>", "<setcomp>")
+UNNAMED = ("<listcomp>", "<lambda>", "<genexpr>", "<dictcomp>", "<setcomp>")
 """Functions without a name of their own: what is around them says more."""
 
 

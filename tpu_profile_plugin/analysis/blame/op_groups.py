@@ -63,7 +63,7 @@ def op_groups(blame: HostBlame, hlo: HloOps, most: int = 3) -> list[OpGroup]:
     rows = np.flatnonzero(blame.op >= 0)
     if not len(rows):
         return []
-    whole, names = int(blame.ps.sum()), _Namer(hlo)
+    whole, names = int(blame.ps.sum()), OpNamer(hlo)
     of_op = np.zeros(len(blame.ops), np.int64)
     np.add.at(of_op, blame.op[rows], blame.ps[rows])
     groups: dict[tuple[Nature, str], list[int]] = {}
@@ -76,7 +76,7 @@ def op_groups(blame: HostBlame, hlo: HloOps, most: int = 3) -> list[OpGroup]:
 
 
 def _op_group(
-    blame: HostBlame, rows: I64, names: _Namer, kind: tuple[Nature, str], numbers: list[int], of_op: I64
+    blame: HostBlame, rows: I64, names: OpNamer, kind: tuple[Nature, str], numbers: list[int], of_op: I64
 ) -> OpGroup:
     mine = rows[np.isin(blame.op[rows], numbers)]
     ops = tuple((blame.ops[number], int(of_op[number])) for number in numbers)
@@ -85,19 +85,19 @@ def _op_group(
     return OpGroup(kind[1], kind[0], place, place_ps, names.framework(ops[0][0]), ops, ps, blame.by_part(mine))
 
 
-def _place(blame: HostBlame, rows: I64, names: _Namer) -> tuple[str, int]:
+def _place(blame: HostBlame, rows: I64, names: OpNamer) -> tuple[str, int]:
     """Where most time of some rows comes from. The backward pass has no place of its own, but that of the same ops."""
     forward = np.array([_BACKWARD.search(blame.ops[op].name) is None for op in blame.op[rows].tolist()], np.bool_)
     told = rows[forward] if forward.any() else rows
     places: dict[str, int] = {}
     for op, node, ps in zip(*(column[told].tolist() for column in (blame.op, blame.node, blame.ps)), strict=True):
-        place = names.place(blame.ops[op]) or _launched_at(blame.stacks, node)
+        place = names.place(blame.ops[op]) or launched_at(blame.stacks, node)
         places[place] = places.get(place, 0) + ps
     place, ps = max(places.items(), key=lambda item: item[1])
     return place, ps * int(blame.ps[rows].sum()) // max(int(blame.ps[told].sum()), 1)
 
 
-def _launched_at(stacks: Stacks, node: int) -> str:
+def launched_at(stacks: Stacks, node: int) -> str:
     """The program's own function that launched something, "" if unknown."""
     while node >= 0 and not stacks.user[stacks.name[node]]:
         node = int(stacks.parent[node])
@@ -124,7 +124,7 @@ def by_name(name: str) -> tuple[Nature, str]:
     return (Nature.MOVEMENT if _TORCH_MOVES.fullmatch(plain) else Nature.OTHER), _NATIVE + plain
 
 
-class _Namer:
+class OpNamer:
     """What ops do and where they come from, by their programs."""
 
     def __init__(self, hlo: HloOps) -> None:

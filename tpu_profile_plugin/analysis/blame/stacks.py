@@ -9,7 +9,8 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.budget.host_time import MOST_LEVELS, MainThread
-from tpu_profile_plugin.analysis.common.spans import Times, subtract
+from tpu_profile_plugin.analysis.common.rows import row_codes, sums_by
+from tpu_profile_plugin.analysis.common.spans import Times, cut, subtract
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
 _ENDS, _OP = re.compile("Delete|Destroy|Free|Release"), re.compile(r"Execute: \w")
@@ -58,18 +59,28 @@ class Stacks:
         found: I64 = np.where(inside, np.append(self.node, NOWHERE)[row], NOWHERE)
         return found
 
-    def within(self, times: Times) -> tuple[I64, I64]:
-        """The nodes in a set of time, and how long each is the innermost; `NOWHERE` for the rest of it."""
-        row, _, ps = _native.overlaps((self.begin_ps, self.end_ps), times)
-        sums = np.zeros(len(self.parent) + 1, np.int64)
-        np.add.at(sums, self.node[row], ps)
-        begin, end = subtract(times, (self.begin_ps, self.end_ps))
+    def within(self, times: Times, group: I64 | None = None) -> tuple[I64, I64, I64]:
+        """The nodes in a set of time, how long each is the innermost, and in which group; `NOWHERE` for the rest of it.
+
+        Args:
+          times: the set.
+          group: of each span of the set, a small number; one group by default.
+
+        Returns:
+          Node, group and time of each distinct pair of node and group.
+        """
+        of = np.zeros(len(times[0]), np.int64) if group is None else group
+        row, at, ps = _native.overlaps((self.begin_ps, self.end_ps), times)
+        begin, end = cut(subtract(times, (self.begin_ps, self.end_ps)), times[0])
         telling = np.maximum.accumulate(np.where(self._telling[self.node], np.arange(len(self.node)), -1))
         before = np.append(telling, -1)[np.searchsorted(self.end_ps, begin, side="right") - 1]
         last = np.append(self.node, NOWHERE)[np.where(before >= 0, before, NOWHERE)]
-        np.add.at(sums, np.append(self.after, NOWHERE)[last], end - begin)
-        node = np.flatnonzero(sums)
-        return np.where(node == len(self.parent), NOWHERE, node), sums[node]
+        between = np.append(self.after, NOWHERE)[last]
+        span = np.searchsorted(times[0], begin, side="right") - 1
+        node, of = np.concatenate([self.node[row], between]), np.concatenate([of[at], of[span]])
+        code, first = row_codes(node, of)
+        sums = np.asarray(sums_by(code, np.concatenate([ps, end - begin]), len(first)), np.int64)
+        return node[first], of[first], sums
 
 
 AFTER = "after "

@@ -190,6 +190,10 @@ class RunBudget:
         cells = {i: max(int(self.takes_part[:, columns].sum()), 1) for i, columns in self.host_columns.items()}
         return [(i, cause, sum(cause.time_ps) / cells[i]) for i, cause in self.causes]
 
+    def counted_ps(self, part: int) -> I64:
+        """int64[s, d], a part by index in `CATEGORIES`: 0 where the device takes no part."""
+        return self._counted(self.time_ps[part])
+
     def _counted(self, ps: I64) -> I64:
         """int64[s, d]: 0 where the device takes no part."""
         return ps if self.cells == self.takes_part.size else np.where(self.takes_part, ps, 0)

@@ -67,6 +67,15 @@ def subtract(first: Times, other: Times) -> Times:
     return _native.subtract_times((_plain(first[0]), _plain(first[1])), (_plain(other[0]), _plain(other[1])))
 
 
+def cut(times: Times, points: I64) -> Times:
+    """The same time with spans that end where others begin at each of the points that lies inside one."""
+    inside = points[contains(times, points)]
+    inside = np.unique(inside[~np.isin(inside, times[0])])
+    if not len(inside):
+        return times
+    return np.sort(np.concatenate([times[0], inside])), np.sort(np.concatenate([times[1], inside]))
+
+
 def total(times: Times) -> int:
     """The length of a set in picoseconds."""
     return int((times[1] - times[0]).sum())

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.blame.host_groups import NEARLY_ALL
 from tpu_profile_plugin.analysis.budget.categories import (
     BETWEEN,
     CATEGORIES,
@@ -22,8 +23,9 @@ from tpu_profile_plugin.analysis.budget.categories import (
     UNKNOWN,
 )
 from tpu_profile_plugin.analysis.common.op_names import short_kernels
-from tpu_profile_plugin.analysis.compare.host_work import CONTAINERS
+from tpu_profile_plugin.analysis.compare.host_work import CONTAINERS, primitive
 from tpu_profile_plugin.analysis.compare.match import Match
+from tpu_profile_plugin.analysis.compare.places import PlacePair
 from tpu_profile_plugin.analysis.compare.run_work import RunWork, Sample, WorkedOp, welch
 from tpu_profile_plugin.columns.arrays import F64
 
@@ -126,12 +128,11 @@ def kind_of(match: Match) -> Kind:
 
 def how(match: Match) -> str:
     """What changed in element types: "bf16 → f32"; "" if nothing did."""
-    old, new = match.types
-    return f"{old or 'none'} → {new or 'none'}" if old or new else ""
+    return " → ".join(match.types) if any(match.types) else ""
 
 
 def describe(matches: Sequence[Match], short: Mapping[str, str]) -> str:
-    """A change in words: the op with most time, loops around others last, how many there are, and how they changed.
+    """A change in words: the op that differs most, loops around others last, how many there are, and how they changed.
 
     `short` are the short names of ops, by name.
     """
@@ -149,9 +150,9 @@ def describe(matches: Sequence[Match], short: Mapping[str, str]) -> str:
     return " ".join(part for part in (f"{where}: {name}" if where else name, f"({text})" if text else "") if part)
 
 
-def _weight(match: Match) -> tuple[bool, float]:
+def _weight(match: Match) -> tuple[bool, float, float]:
     ops = [op for op in (*match.base, *match.run) if op.name != CONTAINERS]
-    return bool(ops), max(match.ps)
+    return bool(ops), abs(match.ps[1] - match.ps[0]), max(match.ps)
 
 
 def _names(match: Match, short: Mapping[str, str]) -> str:
@@ -181,6 +182,8 @@ NAMELESS = 2.0
 """A sentence names a change of the program unless one that is none is as many times larger."""
 _OF_EXECUTIONS = (CATEGORIES[IDLE_LAUNCH], CATEGORIES[IDLE_TRANSFER])
 """Parts of the step that lie between executions of programs: with more of these there is more of them."""
+ELSEWHERE = "elsewhere"
+"""Detail of what is left of a part beside its places."""
 OPS = GROUP_OF[CATEGORIES[COMPUTE]]
 """Category of ops. Their time is two of its parts: computation and data movement."""
 
@@ -199,7 +202,8 @@ class Contribution:
       matches: the ops, for those about ops.
       low_ps, high_ps: interval of `delta_ps`; None if there are too few steps.
       certain: the interval and what captures differ by anyway leave no room for 0.
-      detail: the host code, the part of the time between steps or the numbers of executions behind it; "" if unknown.
+      detail: the place, the part of the time between steps or the numbers of executions behind it; "" if unknown.
+      place: where it is, for a part of the step at one place; None for all others.
     """
 
     what: str
@@ -214,14 +218,41 @@ class Contribution:
     high_ps: float | None = None
     certain: bool = False
     detail: str = ""
+    place: PlacePair | None = None
+
+    @property
+    def line(self) -> str:
+        """The line or function of all of it; "" if there is none, or several."""
+        if self.place is not None:
+            return self.place.line
+        lines = {op.source for match in self.matches for op in match.run or match.base if op.name != CONTAINERS}
+        return next(iter(lines)) if len(lines) == 1 else ""
+
+    @property
+    def events(self) -> tuple[str, str]:
+        """What the recordings of the base and the run call it, or its op that differs most; "" where it is not."""
+        if self.place is not None:
+            return self.place.events
+        if not self.matches:
+            return "", ""
+        most = max(self.matches, key=_weight)
+        old, new = (max(ops, key=lambda op: op.ps).name if ops else "" for ops in (most.base, most.run))
+        return old, new
 
     @property
     def nameless(self) -> bool:
         """Whether it names no change of the program: idle time that nothing explains, and the machine's speed."""
-        return self.part in (CATEGORIES[IDLE_OTHER], UNKNOWN) or self.kind == "machine"
+        unexplained = self.part == CATEGORIES[IDLE_OTHER] and self.detail in ("", ELSEWHERE)
+        return unexplained or self.part == UNKNOWN or self.kind == "machine"
 
 
-def contributions(base: RunWork, run: RunWork, matches: Sequence[Match], floor_ps: float) -> list[Contribution]:
+def contributions(
+    base: RunWork,
+    run: RunWork,
+    matches: Sequence[Match],
+    floor_ps: float,
+    pairs: Mapping[int, Sequence[PlacePair]] | None = None,
+) -> list[Contribution]:
     """All changes, the largest first; then what names none (`Contribution.nameless`), and the rest.
 
     Idle time without a cause comes last unless it is `NAMELESS` times larger than any other change.
@@ -230,8 +261,14 @@ def contributions(base: RunWork, run: RunWork, matches: Sequence[Match], floor_p
       base, run: the two runs.
       matches: of their ops (see `match_ops`).
       floor_ps: differences below this are noise whatever the steps say.
+      pairs: places by part of the step (see `place_pairs`), the largest of which parts name.
     """
-    changes = (*_of_ops(base, run, matches, floor_ps), *_of_parts(base, run, floor_ps))
+    changes = (*_of_ops(base, run, matches, floor_ps), *_of_parts(base, run, floor_ps, pairs or {}))
+    return _in_order(changes, round(run.length.mean) - round(base.length.mean))
+
+
+def _in_order(changes: Iterable[Contribution], delta_ps: int) -> list[Contribution]:
+    """Those that differ, the largest first, and the rest of a difference."""
     changed = [one for one in changes if one.delta_ps]
     named = max((abs(one.delta_ps) for one in changed if not one.nameless), default=0)
 
@@ -239,18 +276,94 @@ def contributions(base: RunWork, run: RunWork, matches: Sequence[Match], floor_p
         return one.nameless and (one.kind == "machine" or abs(one.delta_ps) <= NAMELESS * named)
 
     changed.sort(key=lambda one: (last(one), -abs(one.delta_ps)))
-    rest = round(run.length.mean) - round(base.length.mean) - sum(one.delta_ps for one in changed)
+    rest = delta_ps - sum(one.delta_ps for one in changed)
     return [*changed, Contribution("Rest", "rest", rest, 0.0, 0.0, "", certain=False)]
 
 
-def _of_parts(base: RunWork, run: RunWork, floor_ps: float) -> Iterable[Contribution]:
+LEAST_PLACE = 0.001
+"""Least share of the longer step that a place must differ by to be a contribution of its own."""
+_WHOLE: tuple[Kind, ...] = ("more_executions", "fewer_executions")
+"""Kinds that tell more of a part than its places."""
+
+
+def by_place(
+    changes: Sequence[Contribution],
+    base: RunWork,
+    run: RunWork,
+    floor_ps: float,
+    pairs: Mapping[int, Sequence[PlacePair]],
+) -> list[Contribution]:
+    """The same changes with parts of the step place by place; what lies at no place, or hardly differs, stays the part.
+
+    Args:
+      changes: what adds up to the difference of the runs, the rest last.
+      base, run, floor_ps, pairs: as of `contributions`.
+    """
+    least = LEAST_PLACE * max(base.length.mean, run.length.mean)
+    of_part: dict[str, list[Contribution]] = defaultdict(list)
+    for one in changes:
+        of_part[one.part].append(one)
+    found = of_part.pop("")
+    for name, whole in of_part.items():
+        places = [] if any(one.kind in _WHOLE for one in whole) else pairs.get(_PARTS.index(name), [])
+        placed = [change for change in _of_places(places, whole[0], floor_ps) if abs(change.delta_ps) >= least]
+        if not placed:
+            found += whole
+            continue
+        delta, old, new = (
+            sum(one[i] for one in map(_times, whole)) - sum(one[i] for one in map(_times, placed)) for i in range(3)
+        )
+        most = max(whole, key=lambda one: abs(one.delta_ps))
+        kind: Kind = "slower" if delta >= 0 else "faster"
+        beyond = most.certain and abs(delta) > floor_ps
+        times = round(delta), max(old, 0.0), max(new, 0.0)
+        left = Contribution(most.what, kind, *times, most.category, name, certain=beyond, detail=ELSEWHERE)
+        found += [*placed, left]
+    return _in_order((one for one in found if one.kind != "rest"), round(run.length.mean) - round(base.length.mean))
+
+
+_PARTS = (*CATEGORIES, BETWEEN)
+
+
+def _times(one: Contribution) -> tuple[float, float, float]:
+    return one.delta_ps, one.base_ps, one.run_ps
+
+
+def _of_places(pairs: Sequence[PlacePair], part: Contribution, floor_ps: float) -> Iterator[Contribution]:
+    """A part of the step place by place, where places are known."""
+    for pair in pairs:
+        if not pair.text:
+            continue
+        old, new = (
+            Sample(0.0, 0.0, pair.either.time.count) if side is None else side.time for side in (pair.base, pair.run)
+        )
+        single = abs(new.excess - old.excess) >= LEAST_CAUSE * abs(new.mean - old.mean) > floor_ps
+        kind: Kind = "single_steps" if single else "slower" if new.mean >= old.mean else "faster"
+        judged = _judged(part.what, kind, (old, new), floor_ps)
+        yield replace(judged, category=part.category, part=part.part, detail=pair.text, place=pair)
+
+
+def _parts(work: RunWork, *, moved: bool) -> list[Sample]:
+    """The parts of the step and the time between steps; `moved`: functions of the program explain idle time."""
+    parts = [*work.parts, work.between]
+    if moved and work.in_functions.mean:
+        other, within = parts[IDLE_OTHER], work.in_functions
+        parts[IDLE_OTHER] = replace(other, mean=other.mean - within.mean, excess=other.excess - within.excess)
+        parts[IDLE_HOST] = parts[IDLE_HOST].plus(within)
+    return parts
+
+
+def _of_parts(
+    base: RunWork, run: RunWork, floor_ps: float, pairs: Mapping[int, Sequence[PlacePair]]
+) -> Iterable[Contribution]:
     """The parts of the time budget that are not the time of ops, and the time between steps."""
-    named = zip((*CATEGORIES, BETWEEN), (*base.parts, base.between), (*run.parts, run.between), strict=True)
+    sides = (_parts(work, moved=IDLE_HOST in pairs) for work in (base, run))
+    named = zip(_PARTS, *sides, strict=True)
     for i, (name, old, new) in enumerate(named):
         if i not in (COMPUTE, DATA_MOVEMENT) and (old.mean or new.mean):
             for kind, samples in _apart(old, new, floor_ps):
                 judged = _judged(name, kind, samples, floor_ps)
-                detailed = _detailed(judged, name, base, run)
+                detailed = _detailed(judged, name, (base, run), pairs.get(i, ()))
                 yield replace(detailed, category=GROUP_OF.get(name, BETWEEN), part=name)
 
 
@@ -265,39 +378,23 @@ def _apart(old: Sample, new: Sample, floor_ps: float) -> Iterable[tuple[Kind, tu
     yield "slower" if new.mean >= old.mean else "faster", (old, new)
 
 
-def _detailed(change: Contribution, name: str, base: RunWork, run: RunWork) -> Contribution:
+def _detailed(
+    change: Contribution, name: str, works: tuple[RunWork, RunWork], pairs: Sequence[PlacePair]
+) -> Contribution:
     """With what is behind a change of a part of the step, where the recordings tell."""
-    if name == CATEGORIES[IDLE_HOST]:
-        return replace(change, detail=_largest(change.delta_ps, _by_function(base.causes), _by_function(run.causes)))
-    if name == BETWEEN:
-        old, new = (_by_function(one.gap_causes) for one in (base, run))
-        if function := _largest(change.delta_ps, old, new):
-            return replace(change, detail=function)
-        old, new = (dict(zip(CATEGORIES, one.gap_parts.tolist(), strict=True)) for one in (base, run))
-        most = _largest(change.delta_ps, old, new)
-        return change if most == CATEGORIES[IDLE_OTHER] else replace(change, detail=most)
     if name in _OF_EXECUTIONS and change.kind in ("slower", "faster"):
-        before, after = (sum(one.executions.values()) for one in (base, run))
+        before, after = (sum(one.executions.values()) for one in works)
         kind = _executions_kind(before, after)
         if kind and (kind == "more_executions") == (change.delta_ps > 0):
             return replace(change, kind=kind, detail=executions_text(before, after))
-    return change
+    deltas: dict[str, float] = defaultdict(float)
+    for pair in pairs:
+        deltas[pair.text] += (pair.run.time.mean if pair.run else 0.0) - (pair.base.time.mean if pair.base else 0.0)
+    return replace(change, detail=_largest(change.delta_ps, deltas))
 
 
-def _by_function(causes: Mapping[str, float]) -> dict[str, float]:
-    """Times of host code by file and function: lines move when a program is edited."""
-    times: dict[str, float] = {}
-    for name, ps in causes.items():
-        file, found, rest = name.partition(".py:")
-        function = f"{file}.py {rest.partition(' ')[2]}" if found else name
-        function = function.removeprefix("$")
-        times[function] = times.get(function, 0.0) + ps
-    return times
-
-
-def _largest(delta_ps: int, base: Mapping[str, float], run: Mapping[str, float]) -> str:
+def _largest(delta_ps: int, deltas: Mapping[str, float]) -> str:
     """What has at least `LEAST_CAUSE` of a difference; "" if nothing has."""
-    deltas = {name: run.get(name, 0.0) - base.get(name, 0.0) for name in (*base, *run)}
     most = max(deltas, key=lambda name: deltas[name] * delta_ps, default="")
     return most if most and deltas[most] * delta_ps >= LEAST_CAUSE * delta_ps**2 > 0 else ""
 
@@ -316,18 +413,30 @@ def executions_text(before: float, after: float) -> str:
 
 
 def _of_ops(base: RunWork, run: RunWork, matches: Sequence[Match], floor_ps: float) -> Iterable[Contribution]:
-    """Ops: matches of one program that differ in the same way are one change."""
+    """Ops: matches of one program that differ in the same way, or lie at the same place, are one change."""
     common = machine(matches)
-    groups: dict[tuple[Kind, str, str, int], list[Match]] = defaultdict(list)
+    kept = {op.program for match in matches if match.base and match.run for op in (*match.base, *match.run)}
+    groups: dict[tuple[Hashable, ...], list[Match]] = defaultdict(list)
+    kinds: dict[tuple[Hashable, ...], Kind] = {}
     for i, match in enumerate(matches):
         kind = _kind_among(i, match, common, (base.executions, run.executions))
-        alone = kind in ("slower", "faster", "more_often", "fewer_often", "split", "merged")
-        program = "" if kind == "machine" else match.programs[1] or match.programs[0]
-        groups[kind, program, how(match), i if alone else -1].append(match)
+        key = _group_of(kind, match, i, kept)
+        kinds[key] = kind
+        groups[key].append(match)
+    for key, members in [*groups.items()]:
+        alone = max(members, key=_difference)
+        together = sum(map(_difference, members))
+        if kinds[key] in _TIME and len(members) > 1 and _difference(alone) >= NEARLY_ALL * together:
+            groups[key] = [one for one in members if one is not alone]
+            apart = (*key, id(alone))
+            groups[apart], kinds[apart] = [alone], kinds[key]
     short = short_kernels(op.name for match in matches for op in (*match.base, *match.run))
-    for (kind, _, _, _), members in groups.items():
+    for key, members in groups.items():
+        kind = kinds[key]
         old = base.total([op for one in members for op in one.base])
         new = run.total([op for one in members for op in one.run])
+        if kind in _TIME:
+            kind = "slower" if new.mean >= old.mean else "faster"
         judged = _judged(describe(members, short), kind, (old, new), floor_ps)
         if kind == "machine" and common is not None:
             judged = replace(
@@ -335,11 +444,40 @@ def _of_ops(base: RunWork, run: RunWork, matches: Sequence[Match], floor_ps: flo
                 what=f"{sum(len(one.run) for one in members)} unchanged ops",
                 detail=f"{common.factor:.2f} times as long",
             )
-        elif kind in ("more_executions", "fewer_executions"):
+        elif kind in _WHOLE:
             programs = members[0].programs
             numbers = base.executions[programs[0]], run.executions[programs[1]]
             judged = replace(judged, what=programs[1] or judged.what, detail=executions_text(*numbers))
         yield replace(judged, matches=tuple(members))
+
+
+def _difference(match: Match) -> float:
+    return abs(match.ps[1] - match.ps[0])
+
+
+_TIME: tuple[Kind, ...] = ("slower", "faster")
+_OF_PLACES: tuple[Kind, ...] = (*_TIME, "more_often", "fewer_often", "added", "removed")
+"""Kinds of change of ops that are one for those of one sort at one line."""
+
+
+def _group_of(kind: Kind, match: Match, number: int, kept: Collection[str]) -> tuple[Hashable, ...]:
+    """What is equal for ops that are one change: program, sort of op and line, or how they changed.
+
+    Args:
+      kind: how they changed.
+      match: some ops; `number`: its position.
+      kept: the programs that both runs have in some form.
+    """
+    program = "" if kind == "machine" else match.programs[1] or match.programs[0]
+    ops = [op for op in (*match.run, *match.base) if op.name != CONTAINERS]
+    whole = kind in ("added", "removed") and program not in kept
+    if kind in _OF_PLACES and not whole and ops:
+        most = max(ops, key=lambda op: op.ps)
+        if most.print.source:
+            sort = primitive(most.print.framework) or most.print.kind
+            return "time" if kind in _TIME else kind, program, sort, most.print.source
+    alone = kind in (*_TIME, "more_often", "fewer_often", "split", "merged")
+    return kind, program, how(match), number if alone else -1
 
 
 def _kind_among(

@@ -11,7 +11,7 @@ import numpy as np
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.attribution import EventOp, OpKey, hlo_name, named_ops, row_ops
 from tpu_profile_plugin.analysis.common.planes import device_planes
-from tpu_profile_plugin.analysis.common.spans import Times, contains, no_time, subtract, times_of, times_of_all
+from tpu_profile_plugin.analysis.common.spans import Times, contains, cut, no_time, subtract, times_of, times_of_all
 from tpu_profile_plugin.analysis.devices.model import ASYNCHRONOUS, Device, OpSpans, Work, ordered
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.hlo.instructions import category, provenance
@@ -132,8 +132,18 @@ class Fingerprint:
 
     @property
     def anywhere(self) -> tuple[str, tuple[str, ...], str]:
-        """Identity of the op without the line that it comes from."""
-        return self.category, self.shapes, self.framework or self.kind
+        """Identity of the op without its element types, the numbers of its scopes and the line that it comes from."""
+        return self.category, self.sizes, self.unnumbered
+
+    @property
+    def unnumbered(self) -> str:
+        """The framework op, else the instruction, without the numbers of scopes: "dense/dot" of "dense_1_2/dot"."""
+        return without_numbers(self.framework) or self.kind
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The dimensions of the shapes."""
+        return tuple(shape.partition("[")[2] for shape in self.shapes)
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -156,6 +166,15 @@ def fingerprint(name: str, category: str, provenance: str, expression: str, sour
         source,
         _NUMBER.sub("", name.lstrip("%")),
     )
+
+
+_NUMBERED = re.compile(r"(?<=[^/_\d])(?:_\d+)+(?=/|$)")
+
+
+def without_numbers(framework: str) -> str:
+    """A framework op without the numbers at the end of its scopes, which depend on what the process made before."""
+    scopes, found, name = framework.rpartition("/")
+    return f"{_NUMBERED.sub('', scopes)}{found}{name}"
 
 
 def framework_op(provenance: str) -> str:
@@ -258,9 +277,7 @@ def _containers(device: Device) -> tuple[Times, I32]:
     others = times_of_all((runs.begin_ps, runs.end_ps, None), (windows.begin_ps, windows.end_ps, waits))
     begin, end = subtract(times_of(control.begin_ps, control.end_ps), others)
     # Containers of two programs may touch: time is cut where one begins.
-    cuts = np.unique(control.begin_ps)
-    cuts = cuts[contains((begin, end), cuts) & ~np.isin(cuts, begin)]
-    begin, end = np.sort(np.concatenate([begin, cuts])), np.sort(np.concatenate([end, cuts]))
+    begin, end = cut((begin, end), control.begin_ps)
     return (begin, end), control.op[np.searchsorted(control.begin_ps, begin, side="right") - 1]
 
 

@@ -17,6 +17,8 @@ Relation = Literal["same", "dtype_changed", "shape_changed", "split", "merged", 
 _UNSURE: tuple[Relation, ...] = ("shape_changed", "split", "merged")
 """Relations of ops of one place that are not the same."""
 _FLOAT = re.compile(r"b?f\d")
+_LAYER = re.compile(r"([^/]*?[^/_\d])((?:_\d+)*)$")
+"""A scope and the numbers at its end."""
 LEAST_ALIKE = 0.5
 """Share of ops, or of the time in the base, that programs of different names must have in common to be the same."""
 LEAST_SHARED = 0.3
@@ -117,14 +119,15 @@ def match_ops(base: Sequence[WorkedOp], run: Sequence[WorkedOp], programs: dict[
         old, new, pairs = ours, theirs, list[Match]()
         for key in _KEYS:
             old, new = _pair(old, new, key, pairs)
-        types = _types(ours, theirs) if ours and theirs else ("", "")
-        if any(types):
+        types = _types(ours, theirs)
+        if all(types):
             # Other types make other ops: whatever differs in the program is due to them.
             pairs = [
                 one if one.relation == "same" else replace(one, relation="dtype_changed", types=types) for one in pairs
             ]
-            pairs += [Match(tuple(old), tuple(new), "dtype_changed", types)] if old or new else []
-            old, new = [], []
+            if old and new:
+                pairs.append(Match(tuple(old), tuple(new), "dtype_changed", types))
+                old, new = [], []
         matches += pairs
         left += old
         right += new
@@ -144,9 +147,17 @@ def known_ops(ops: Iterable[WorkedOp]) -> list[WorkedOp]:
 
 
 def _types(base: Iterable[WorkedOp], run: Iterable[WorkedOp]) -> tuple[str, str]:
-    """The types of floating-point numbers that only one side has."""
-    old, new = ({kind for op in ops for kind in op.print.types if _FLOAT.match(kind)} for ops in (base, run))
-    return ", ".join(sorted(old - new)), ", ".join(sorted(new - old))
+    """The types of floating-point numbers that only one side has; what the other has instead if it has no other one.
+
+    "" twice if they are the same, or a side has no types.
+    """
+    every = [{kind for op in ops for kind in op.print.types} for ops in (base, run)]
+    old, new = ({kind for kind in kinds if _FLOAT.match(kind)} for kinds in every)
+    if old == new or not all(every):
+        return "", ""
+    sides = (old - new or old or every[0]), (new - old or new or every[1])
+    before, after = (", ".join(sorted(kinds)) for kinds in sides)
+    return before, after
 
 
 def _pair(
@@ -162,13 +173,17 @@ def _pair(
 
 _KEYS: tuple[Callable[[WorkedOp], Hashable], ...] = (
     lambda op: op.print,
+    lambda op: (op.print.place, op.print.sizes),
     lambda op: op.print.place,
     lambda op: op.print.place[1:],
+    lambda op: (op.print.category, op.print.unnumbered, op.print.source, op.print.sizes),
+    lambda op: (op.print.category, op.print.unnumbered, op.print.source),
     lambda op: op.print.source,
     lambda op: op.print.anywhere if op.print.shapes else "",
 )
-"""What is equal in two runs, the surest first: what an op is; whatever its shapes; whatever the compiler made of it;
-the line that it comes from; what it is, wherever that is written. "" matches nothing."""
+"""What is equal in two runs, the surest first: what an op is; whatever its element types; whatever its shapes; whatever
+the compiler made of it; whatever the numbers of the layers around it, first with the same dimensions; the line that it
+comes from; what it is, wherever that is written. "" matches nothing."""
 
 
 def _match(
@@ -330,6 +345,56 @@ def in_lines_of(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> list[Worke
     return in_lines
 
 
+def in_layers_of(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> list[WorkedOp]:
+    """The ops of the base with the layers' numbers of the run in their framework ops.
+
+    A process numbers the layers that it makes: those of one model are `dense`, `dense_1` in one run and `dense_2`,
+    `dense_3` in another, and `sequential_1_1` in place of `sequential_1`. Layers of one name correspond in their order;
+    if one of the runs has more of them, by the ops in them.
+    """
+    old, new = (_layers(side) for side in (base, run))
+    renamed: dict[str, str] = {}
+    for name, layers in old.items():
+        others = new.get(name, layers)
+        if len(layers) == len(others):
+            renamed.update(zip(layers, others, strict=True))
+        else:
+            renamed.update(_matched_lines(layers, others))
+    renamed = {old: new for old, new in renamed.items() if old != new}
+    if not renamed:
+        return [*base]
+
+    def as_in_run(framework: str) -> str:
+        *scopes, name = framework.split("/")
+        return "/".join((*(renamed.get(scope, scope) for scope in scopes), name))
+
+    named = []
+    for op in base:
+        parts = (one.rpartition(" ") for one in op.inside)
+        inside = frozenset(f"{as_in_run(name)} {place}" for name, _, place in parts)
+        named.append(replace(op, print=replace(op.print, framework=as_in_run(op.print.framework)), inside=inside))
+    return named
+
+
+def _layers(ops: Iterable[WorkedOp]) -> dict[str, dict[str, frozenset[str]]]:
+    """Names of layers without their numbers -> scopes by their numbers -> what is in them."""
+    inside: dict[str, set[str]] = defaultdict(set)
+    for op in ops:
+        *scopes, name = op.print.framework.split("/")
+        for scope in scopes:
+            inside[scope].add(f"{name} {op.print.sizes}")
+    found: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
+    for scope in sorted(inside, key=_numbers):
+        if layer := _LAYER.fullmatch(scope):
+            found[layer[1]][scope] = frozenset(inside[scope])
+    return found
+
+
+def _numbers(layer: str) -> tuple[int, ...]:
+    match = _LAYER.fullmatch(layer)
+    return tuple(map(int, match[2].split("_")[1:])) if match else ()
+
+
 def _lines(ops: Iterable[WorkedOp]) -> dict[str, dict[int, frozenset[str]]]:
     """File -> line -> what is written there: framework ops without scopes, else kinds of instructions."""
     found: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
@@ -367,12 +432,12 @@ def _shared_suffix(one: str, other: str) -> int:
     return next((i for i, (old, new) in enumerate(parts) if old != new), len(parts))
 
 
-def _matched_lines(base: dict[int, frozenset[str]], run: dict[int, frozenset[str]]) -> dict[int, int]:
-    """Line of the base -> line of the run."""
+def _matched_lines(base: dict[K, frozenset[str]], run: dict[K, frozenset[str]]) -> dict[K, K]:
+    """Line of the base -> line of the run, by what is written there; or layers, by what is in them."""
     if base.keys() == run.keys() or max(len(base), len(run)) > MOST_LINES:
         return {number: number for number in base}
     old, new = [*base], [*run]
-    matched: dict[int, int] = {}
+    matched: dict[K, K] = {}
     matcher = SequenceMatcher(None, [*base.values()], [*run.values()], autojunk=False)
     for how, since, until, first, last in matcher.get_opcodes():
         if how == "equal":

@@ -9,10 +9,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.budget import HostCause
+from tpu_profile_plugin.analysis.blame.places import Place
 from tpu_profile_plugin.analysis.budget.categories import PARTS
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
-from tpu_profile_plugin.analysis.common.op_names import shown_event
 from tpu_profile_plugin.analysis.compare.host_work import CONTAINERS, DescribedWork, Fingerprint, program_name
 from tpu_profile_plugin.analysis.summary.outliers import StepOutliers, step_outliers
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
@@ -51,6 +50,11 @@ class Sample:
     def ordinary(self) -> float:
         """The mean of the ordinary steps."""
         return self.mean - self.excess
+
+    def plus(self, other: Sample) -> Sample:
+        """With another part of the same steps, as if both were slow in the same ones."""
+        spread = (math.sqrt(self.variance) + math.sqrt(other.variance)) ** 2
+        return replace(self, mean=self.mean + other.mean, variance=spread, excess=self.excess + other.excess)
 
     def divided(self, number: float) -> Sample:
         """The time per part of a step."""
@@ -142,6 +146,21 @@ class WorkedOp:
     source: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class PlacedTime:
+    """A part of the average step, or of the time between steps, at one place.
+
+    Attributes:
+      place: `module` without the program's id.
+      time: its time.
+      op: the instruction with most time, "" for places of the host.
+    """
+
+    place: Place
+    time: Sample
+    op: str = ""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RunWork:
     """The average step of a run.
@@ -157,9 +176,9 @@ class RunWork:
       steps: how many there are.
       single: bool[s], far longer than the median, of the steps in `WorkedOp.by_step`.
       outliers: the steps that are far longer than the median.
-      causes, gap_causes: host code that devices are idle for in steps and between them, by name.
-      gap_parts: float64[c], parts of the time between steps.
       executions: of programs, by name without id; none of GPUs.
+      places: where the time is spent that no op computes in, in steps and between them.
+      in_functions: the part of unexplained idle time in which the host runs functions of the program.
     """
 
     ops: tuple[WorkedOp, ...]
@@ -172,10 +191,9 @@ class RunWork:
     steps: int
     single: Bools
     outliers: StepOutliers
-    causes: Mapping[str, float]
-    gap_causes: Mapping[str, float]
-    gap_parts: F64
     executions: Mapping[str, float]
+    places: tuple[PlacedTime, ...] = ()
+    in_functions: Sample = Sample(0.0, 0.0, 0)
 
     def without_steps(self) -> RunWork:
         """The work without the times of steps, for runs whose steps are unknown."""
@@ -195,11 +213,12 @@ class RunWork:
                 replace(op, ps=op.ps / number, by_step=op.by_step / number, runs=op.runs / number) for op in self.ops
             ),
             parts=tuple(one.divided(number) for one in self.parts),
-            **{name: getattr(self, name).divided(number) for name in ("between", "step", "length", "gap", "period")},
-            causes={name: ps / number for name, ps in self.causes.items()},
-            gap_causes={name: ps / number for name, ps in self.gap_causes.items()},
-            gap_parts=self.gap_parts / number,
+            **{
+                name: getattr(self, name).divided(number)
+                for name in ("between", "step", "length", "gap", "period", "in_functions")
+            },
             executions={name: count / number for name, count in self.executions.items()},
+            places=tuple(replace(one, time=one.time.divided(number)) for one in self.places),
         )
 
     def total(self, ops: Sequence[WorkedOp]) -> Sample:
@@ -252,20 +271,8 @@ def run_work(hosts: Sequence[DescribedWork], budget: RunBudget) -> RunWork:
         steps=steps,
         single=single[kept],
         outliers=outliers,
-        causes=_by_name(budget.causes, budget.cells),
-        gap_causes=_by_name(budget.between_causes, budget.gaps),
-        gap_parts=budget.between_parts_ps,
         executions=_executions(chosen, budget),
     )
-
-
-def _by_name(causes: Sequence[tuple[int, HostCause]], count: int) -> dict[str, float]:
-    """Average times of host code that devices are idle for, by name; over `count` steps or gaps of devices."""
-    times: dict[str, float] = {}
-    for _, cause in causes:
-        name = shown_event(cause.name)
-        times[name] = times.get(name, 0.0) + sum(cause.time_ps) / max(count, 1)
-    return times
 
 
 def _executions(hosts: Sequence[DescribedWork], budget: RunBudget) -> dict[str, float]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
 from tpu_profile_plugin.analysis.common.reasons import COMPARABLE
-from tpu_profile_plugin.analysis.compare.contributions import Contribution
 from tpu_profile_plugin.answers.answer import Answer, Cannot, Link, Next, distinct_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.answers.verbs.ops import op_ids
@@ -16,7 +14,7 @@ from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.run.catalogue.runs import CHANGES
 from tpu_profile_plugin.run.facts import frameworks_of
-from tpu_profile_plugin.run.figures.comparison import LEAST_MATCHED, op_names, what
+from tpu_profile_plugin.run.figures.comparison import LEAST_MATCHED, Comparison, op_names, what
 from tpu_profile_plugin.tables.table import Table
 
 _BASE = "of the time of all ops of each run, that of ops in programs that both have"
@@ -84,16 +82,20 @@ def difference(run: OpenRun, base: OpenRun) -> Answer:
         facts["notes"] = notes
     unknown = headline.tone == "unknown"
     cannot = Cannot(headline.text, COMPARABLE.of(frameworks_of(run))) if unknown else None
-    table = _contributions(comparison.changes)
+    table = _contributions(comparison)
+    bases = {"delta_percent": "of delta_ms of the runs", **dict.fromkeys(shares, _BASE)}
     further = _further(run, base, table, unknown=unknown)
-    return Answer(Link("compare", {"base": base.name}), facts, table, dict.fromkeys(shares, _BASE), further, cannot)
+    return Answer(Link("compare", {"base": base.name}), facts, table, bases, further, cannot)
 
 
-def _contributions(changes: Sequence[Contribution]) -> Table:
+def _contributions(comparison: Comparison) -> Table:
+    changes = comparison.changes
     data = {
         "id": distinct_ids(map(what, changes)),
         "change": [change.kind for change in changes],
         "delta_ps": [change.delta_ps for change in changes],
+        "delta_percent": list(map(comparison.percent, changes)),
+        "line": [change.line for change in changes],
         "base_ps": [round(change.base_ps) for change in changes],
         "run_ps": [round(change.run_ps) for change in changes],
         "certain": [change.certain for change in changes],

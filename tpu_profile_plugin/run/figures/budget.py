@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.budget import HostBudget, SpentTime, budget_of, host_budget, spent_time
+from tpu_profile_plugin.analysis.budget.budget import HostBudget, SpentTime, budget_of, spent_time
 from tpu_profile_plugin.analysis.budget.gaps import HostGaps, host_gaps
 from tpu_profile_plugin.analysis.budget.host_time import HostReader, Keep
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget, merge_budgets
@@ -95,11 +95,17 @@ def host_alone(host: HostProfile) -> HostBudget:
     return budget_of(host.lazy, (HOST_ALONE,), alone_spent(host))
 
 
+@derived(alone=True)
+def whole_spent(host: HostProfile) -> SpentTime | None:
+    """How the devices of one host spend the recording as one step, span by span; None without devices."""
+    devices = host_devices(host)
+    return spent_time(devices, whole_recording(devices), hlo_ops(host).programs, reader_of(host))
+
+
 @per_host()
 def whole_budget(host: HostProfile) -> HostBudget:
     """The budget of one host with the recording as one step, for steps that leave out what devices do."""
-    devices = host_devices(host)
-    return host_budget(host.lazy, devices, whole_recording(devices), hlo_ops(host).programs, reader_of(host))
+    return budget_of(host.lazy, host_devices(host), whole_spent(host))
 
 
 def run_budget(run: RunHosts) -> RunBudget:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
+from tpu_profile_plugin.analysis.blame.host_blame import host_blame
+from tpu_profile_plugin.analysis.blame.places import HostPlaces, host_places
+from tpu_profile_plugin.analysis.budget.budget import HostBudget, SpentTime
 from tpu_profile_plugin.analysis.budget.categories import (
     BETWEEN,
     BETWEEN_LABEL,
@@ -16,15 +19,17 @@ from tpu_profile_plugin.analysis.budget.categories import (
     GROUP_OF,
     GROUPS,
     IDLE_OTHER,
+    IDLE_PEER,
     IDLE_TRANSFER,
     LABELS,
     Label,
 )
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget, merge_budgets
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
-from tpu_profile_plugin.analysis.compare.contributions import Contribution, contributions, principal
+from tpu_profile_plugin.analysis.compare.contributions import Contribution, by_place, contributions, principal
 from tpu_profile_plugin.analysis.compare.host_work import (
     CONTAINERS,
+    MOST_STEPS,
     DescribedWork,
     HostWork,
     describe,
@@ -33,12 +38,14 @@ from tpu_profile_plugin.analysis.compare.host_work import (
 )
 from tpu_profile_plugin.analysis.compare.match import (
     Match,
+    in_layers_of,
     in_lines_of,
     match_by_ops,
     match_ops,
     match_programs,
     matched_share,
 )
+from tpu_profile_plugin.analysis.compare.places import place_pairs, with_places
 from tpu_profile_plugin.analysis.compare.run_work import (
     LEAST_ACCELERATOR,
     LEAST_CPU,
@@ -50,12 +57,20 @@ from tpu_profile_plugin.analysis.compare.run_work import (
     shift,
     welch,
 )
-from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.environment.environment import Environment, Hardware, combine_environments, environment
 from tpu_profile_plugin.analysis.memory.buffers import DEFAULT_SPACE, MemoryLayout
 from tpu_profile_plugin.analysis.summary.framework import frameworks
 from tpu_profile_plugin.errors import CorruptProfile
-from tpu_profile_plugin.run.figures.budget import budget, host_devices, run_budget, whole_budget
+from tpu_profile_plugin.run.figures.budget import (
+    budget,
+    host_devices,
+    host_spent,
+    reader_of,
+    run_budget,
+    run_communication,
+    whole_budget,
+    whole_spent,
+)
 from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
@@ -93,11 +108,13 @@ class HostSide:
 
     Attributes:
       work: its work by op.
+      places: where its devices wait.
       memory: the most memory that each program in it needs, in bytes by its name with id.
       environment, frameworks: where it ran, and keys of `analysis.summary.framework.NAMES`.
     """
 
     work: DescribedWork
+    places: HostPlaces
     memory: Mapping[str, int]
     environment: Environment
     frameworks: tuple[str, ...]
@@ -124,26 +141,40 @@ class RunSide:
 @per_host()
 def host_side(host: HostProfile) -> HostSide:
     """One host's part, from its columns."""
-    return _host_side(host, budget(host).steps)
+    return _host_side(host, budget(host), host_spent)
 
 
 @per_host()
 def whole_side(host: HostProfile) -> HostSide:
     """One host's part with the recording as one step."""
-    return _host_side(host, whole_budget(host).steps)
+    return _host_side(host, whole_budget(host), whole_spent)
 
 
-def _host_side(host: HostProfile, steps: StepWindows | None) -> HostSide:
+def _host_side(host: HostProfile, of: HostBudget, spent: Callable[[HostProfile], SpentTime | None]) -> HostSide:
+    steps = of.steps
     space, hlo, devices = host.lazy, hlo_ops(host), host_devices(host)
     ops = host_ops(space, devices, hlo)
     work = HostWork() if steps is None else host_work(devices, steps)
     threads = host_plane(space)
     return HostSide(
         describe(work, ops, hlo),
+        _host_places(host, of, spent),
         _memory(host, {program for program, _ in work.keys}),
         environment(space, False),
         frameworks(space, [*device_planes(space), *([] if threads is None else [threads])], ops.provenances),
     )
+
+
+def _host_places(host: HostProfile, of: HostBudget, spent: Callable[[HostProfile], SpentTime | None]) -> HostPlaces:
+    """Where the devices of one host wait; none without steps."""
+    if of.steps is None:
+        return HostPlaces()
+    devices, used = host_devices(host), merge_budgets([of]).takes_part
+    few = min(len(of.steps), MOST_STEPS)
+    # Ops of XLA have source lines; what launched the others tells where they come from.
+    launches = not any(op.program for device in devices for op in device.ops)
+    blame = host_blame(devices, spent(host), used, reader_of(host), launches=launches, steps=few)
+    return host_places(blame, hlo_ops(host), few)
 
 
 def _memory(host: HostProfile, programs: set[int]) -> dict[str, int]:
@@ -168,13 +199,13 @@ def run_sides(*runs: RunHosts) -> list[RunSide]:
 def run_side(run: RunHosts) -> RunSide:
     """The side of a run; other comparisons with the run share it."""
     parts, of_run = run.map_hosts(host_side), run_budget(run)
-    return run.once("side", lambda: _together(parts, of_run))
+    return run.once("side", lambda: _together(parts, of_run, _late(run, of_run)))
 
 
 def _whole(run: RunHosts) -> RunSide:
     """The side of a run with the recording as one step."""
     parts, of_run = run.map_hosts(whole_side), run.merged(whole_budget, merge_budgets)
-    return run.once("whole side", lambda: _together(parts, of_run))
+    return run.once("whole side", lambda: _together(parts, of_run, {}))
 
 
 def _comparable(*runs: RunHosts) -> list[RunSide]:
@@ -190,13 +221,34 @@ def _comparable(*runs: RunHosts) -> list[RunSide]:
     return whole if _most_executed([one.work for one in whole]) else sides
 
 
-def _together(parts: Sequence[HostSide], of_run: RunBudget) -> RunSide:
+_LEAST_LATE = 0.005
+"""Late devices are asked for if waits for them have at least this share of the step."""
+
+
+def _late(run: RunHosts, of_run: RunBudget) -> dict[str, float]:
+    """The devices that others wait for, by name, and the share of all waits that each has caused."""
+    if not of_run.step_ps or of_run.parts_ps[IDLE_PEER] < _LEAST_LATE * of_run.step_ps:
+        return {}
+    found, hosts = run_communication(run), run.readable
+    several = len(found.hosts) > 1
+    if found.late_host is not None:
+        return {hosts[found.late_host].name: sum(one.share for one in found.stragglers)}
+    late: dict[str, float] = {}
+    for one in found.stragglers:
+        device = found.devices[one.index]
+        late[f"{device.name} of {hosts[device.host].name}" if several else device.name] = one.share
+    return late
+
+
+def _together(parts: Sequence[HostSide], of_run: RunBudget, late: Mapping[str, float]) -> RunSide:
     memory: dict[str, int] = {}
     for part in parts:
         for name, peak in part.memory.items():
             memory[name] = max(peak, memory.get(name, 0))
     return RunSide(
-        work=run_work([part.work for part in parts], of_run),
+        work=with_places(
+            run_work([part.work for part in parts], of_run), [part.places for part in parts], of_run, late
+        ),
         budget=of_run,
         memory=memory,
         environment=combine_environments([part.environment for part in parts]),
@@ -248,7 +300,9 @@ class Comparison:
       programs: names of programs of the run with those of their counterparts.
       matches: ops of the base and the run that correspond.
       matched: share of each side's time of ops that is in programs that both have, 0 to 1; None without ops.
-      contributions: what adds up to the difference of the compared length, the rest last; empty if a side has no steps.
+      contributions: what adds up to the difference of the compared length, place by place, the rest last; empty if a
+        side has no steps.
+      causes: the same with parts of the step as a whole.
       execution: the program by whose executions the work is divided, as a side has no steps; "" for steps.
       warnings: hosts of either run that are left out.
     """
@@ -262,6 +316,7 @@ class Comparison:
     matches: Sequence[Match]
     matched: tuple[float | None, float | None]
     contributions: Sequence[Contribution]
+    causes: Sequence[Contribution]
     execution: str
     warnings: tuple[str, ...]
 
@@ -312,31 +367,36 @@ class Comparison:
         """What limits the comparison, in sentences."""
         return [*_notes(self), *self.warnings]
 
+    def percent(self, change: Contribution) -> float | None:
+        """A change as a share of the difference of the compared time; None if that is no more than noise."""
+        whole = self.length.delta
+        return 100 * change.delta_ps / whole if whole and abs(whole) > self.floor_ps else None
+
     def texts(self, most: int = _MOST_SHOWN) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """The heads and rows of a table of the largest changes; its last row is the rest."""
         if not self.changes:
             return HEADS, []
         *changes, rest = self.changes
-        left = sum(change.delta_ps for change in changes[most:]) + rest.delta_ps
+        left = replace(rest, delta_ps=sum(change.delta_ps for change in changes[most:]) + rest.delta_ps)
         more = f"{len(changes) - most} more" if len(changes) > most else ""
-        return HEADS, [
-            *map(_row, changes[:most]),
-            ("Rest", more, f"{round(left / PS_PER_MS, 3) + 0.0:+.3f}", "", "", ""),
-        ]
+        return HEADS, [*map(self._row, changes[:most]), ("Rest", more, *self._row(left)[2:4], "", "", "", "")]
+
+    def _row(self, change: Contribution) -> tuple[str, ...]:
+        kind: str = change.kind
+        if change.part:  # Parts of the step take more or less time, ops are slower or faster.
+            kind = {"slower": "more time", "faster": "less time"}.get(kind, kind)
+        base, run = (f"{round(ps) / PS_PER_MS:.3f}" for ps in (change.base_ps, change.run_ps))
+        delta, percent = f"{round(change.delta_ps / PS_PER_MS, 3) + 0.0:+.3f}", self.percent(change)
+        share = "" if percent is None else f"{percent:.1f}%"
+        line = "" if change.place is not None else change.line.rpartition("/")[2]
+        certain = "yes" if change.certain else "no"
+        return what(change), kind.replace("_", " "), delta, share, base, run, certain, line
 
     def _repr_html_(self) -> str:
         return paragraphs(bold(self.headline.text), *map(plain, self.warnings)) + rows(*self.texts())
 
 
-HEADS = ("What changed", "How", "ms per step", "Base, ms", "Run, ms", "Beyond noise")
-
-
-def _row(change: Contribution) -> tuple[str, ...]:
-    # Parts of the step take more or less time, ops are slower or faster.
-    kind = {"slower": "more time", "faster": "less time"}.get(change.kind, change.kind) if change.part else change.kind
-    base, run = (f"{round(ps) / PS_PER_MS:.3f}" for ps in (change.base_ps, change.run_ps))
-    delta = f"{change.delta_ps / PS_PER_MS:+.3f}"
-    return what(change), kind.replace("_", " "), delta, base, run, "yes" if change.certain else "no"
+HEADS = ("What changed", "How", "ms per step", "Of the difference", "Base, ms", "Run, ms", "Beyond noise", "Line")
 
 
 def compare_runs(base: RunHosts, run: RunHosts) -> Comparison:
@@ -346,11 +406,14 @@ def compare_runs(base: RunHosts, run: RunHosts) -> Comparison:
     # What two captures of one program differ by anyway.
     accelerator = all(side.environment.hardware in (Hardware.TPU, Hardware.GPU) for side in sides)
     floor = (LEAST_ACCELERATOR if accelerator else LEAST_CPU) * works[0].length.mean
-    old, new = in_lines_of(works[0].ops, works[1].ops), works[1].ops
+    new = works[1].ops
+    old = in_layers_of(in_lines_of(works[0].ops, new), new)
     programs = match_programs(old, new)
     matches = match_ops(old, new, programs)
     programs |= match_by_ops(matches, programs)
     both = all(work.steps > 0 for work in works)
+    pairs = place_pairs(works[0], works[1], programs)
+    causes = contributions(works[0], works[1], matches, floor, pairs) if both else []
     return Comparison(
         base_side=sides[0],
         run_side=sides[1],
@@ -363,7 +426,8 @@ def compare_runs(base: RunHosts, run: RunHosts) -> Comparison:
             matched_share(old, new, [(before, after) for after, before in programs.items()], matches),
             matched_share(new, old, programs.items(), matches),
         ),
-        contributions=contributions(works[0], works[1], matches, floor) if both else [],
+        contributions=by_place(causes, works[0], works[1], floor, pairs) if both else [],
+        causes=causes,
         execution=execution,
         warnings=(*base.warnings, *run.warnings),
     )
@@ -439,7 +503,7 @@ def _headline(found: Comparison) -> Headline:
     of = found.compared
     unit = f" per execution of {execution}" if execution else _FROM_STEP.get(of, "")
     delta, times = new - old, _from_to(old, new)
-    change = principal(found.changes, delta)
+    change = principal(found.causes, delta)
     cause = f": {_cause(change, works)}" if change else ""
     if abs(delta) <= floor_ps:
         return Headline(f"No difference beyond noise{unit} ({times}).", "same")

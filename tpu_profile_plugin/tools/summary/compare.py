@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES
-from tpu_profile_plugin.analysis.compare.contributions import Contribution, kind_of
+from tpu_profile_plugin.analysis.compare.contributions import kind_of
 from tpu_profile_plugin.analysis.compare.host_work import program_name
 from tpu_profile_plugin.analysis.compare.match import Match, by_key
 from tpu_profile_plugin.analysis.compare.run_work import RunWork, WorkedOp
@@ -46,14 +46,18 @@ CONTRIBUTIONS = (
           "fewer_often, more_executions, fewer_executions (of their program); single_steps: far above the median; "
           "machine: unchanged ops that all changed by one factor; rest: smaller changes and roundings."),
     numbers("delta_ps_per_step", "Difference", "ps", "What it adds to the compared time; the rows add up."),
+    numbers("percent", "Of the difference", "%", "Share of the difference of the compared time; empty within noise."),
     _BASE,
     _RUN,
+    texts("line", "Place", "File and line of the ops, or the function of the program; empty if unknown, or several."),
     texts("where", "Category", "Category of the time budget."),
     texts("part", "Part", "Id of the part of the category; empty for ops."),
     numbers("low_ps", "From", "ps", "Lower end of the interval of the difference; empty with too few steps."),
     numbers("high_ps", "To", "ps", "Upper end of the interval."),
     flags("certain", "Beyond noise", "The difference exceeds how far steps and captures vary."),
     texts("ops", "Ops", "Instructions of the run, or of the base if removed: the 20 with most time."),
+    texts("event", "Event", "What the run's recording calls it, or its op that differs most; empty if it has none."),
+    texts("base_event", "Event in the base", "The same of the base."),
 )  # fmt: skip
 PROGRAMS = (
     texts("program", "Program", "Name in the run; in the base if it was removed."),
@@ -177,7 +181,7 @@ def build(run: Run, query: Query) -> ComparedRuns:
         base=_side(found.base_side, found.base, found.matched[0]),
         run=_side(found.run_side, found.run, found.matched[1]),
         caution=found.caution,
-        contributions=_contributions(found.changes),
+        contributions=_contributions(found),
         programs=_programs(found),
         ops=_ops(found.matches),
         memory=_memory(found.base_side.memory, found.run_side.memory, found.programs),
@@ -203,13 +207,18 @@ def _side(side: RunSide, work: RunWork, matched: float | None) -> ComparedSide:
     )
 
 
-def _contributions(changes: Sequence[Contribution]) -> Table:
+def _contributions(found: Comparison) -> Table:
+    changes = found.changes
     return Table(
         CONTRIBUTIONS,
         {
             "what": list(map(what, changes)),
             **attributes(changes, "kind", "low_ps", "high_ps", "certain"),
             "delta_ps_per_step": [change.delta_ps for change in changes],
+            "percent": list(map(found.percent, changes)),
+            "line": [change.line or None for change in changes],
+            "event": [change.events[1] or None for change in changes],
+            "base_event": [change.events[0] or None for change in changes],
             "base_ps_per_step": [round(change.base_ps) for change in changes],
             "run_ps_per_step": [round(change.run_ps) for change in changes],
             "where": [LABELS_BY_ID[change.category].name if change.category else None for change in changes],

@@ -59,7 +59,7 @@ def changes(found):
 
 def test_nothing_changed():
     found = compared(core(op(100)), core(op(100)))
-    assert rows(found["contributions"]) == [["Rest", "rest", 0, 0, 0, None, None, None, None, False, None]]
+    assert rows(found["contributions"]) == [["Rest", "rest", 0, None, 0, 0, *[None] * 5, False, None, None, None]]
     assert verdict(found) == {
         "text": "No difference beyond noise from step to step (1.000 to 1.000 ms).",
         "tone": "same",
@@ -83,6 +83,77 @@ def test_an_op_that_runs_more_often():
 def test_other_element_types():
     base, run = core(op(100, shape="bf16[8,128]")), core(op(180))
     assert changes(compared(base, run)) == [("fusion.1 (mul) (bf16 → f32)", "dtype_changed", 80)]
+
+
+def test_an_op_of_other_types_is_no_new_one_beside_one_that_is_gone():
+    # Two products of one line, of which one has other types and another number.
+    def products(first, second):
+        wide = op(100, name=f"dot.{first}", framework="jit(f)/dot", shape="f32[8,128]")
+        other = op(60, name=f"dot.{second}", framework="jit(f)/dot", shape="f32[64,64]")
+        return wide, other
+
+    base = core(*products(1, 2))
+    narrow = op(30, name="dot.9", framework="jit(f)/dot", shape="bf16[64,64]")
+    found = compared(base, core(products(4, 5)[0], narrow))
+    assert changes(found) == [("dot.9 (dot) (f32 → bf16)", "dtype_changed", -30)]
+    assert rows(found["ops"], "name", "base_name", "kind") == [
+        ["dot.9", "dot.2", "dtype_changed"],
+        ["dot.4", "dot.1", "same"],
+    ]
+
+
+def test_an_op_that_is_gone_has_no_types():
+    # The program keeps no other op in 16 bits.
+    gone = op(40, name="fusion.2", framework="jit(f)/cast", line=9, shape="bf16[8,128]")
+    assert changes(compared(core(op(100), gone), core(op(100)))) == [("fusion.2 (cast)", "removed", -40)]
+    assert changes(compared(core(op(100)), core(op(100), gone))) == [("fusion.2 (cast)", "added", 40)]
+
+
+def test_integers_in_place_of_floats_are_named():
+    base, run = core(op(100)), core(op(60, shape="s8[8,128]"))
+    assert changes(compared(base, run)) == [("fusion.1 (mul) (f32 → s8)", "dtype_changed", -40)]
+
+
+def layers(*names, longer=0):
+    """Layers of 100, 50, ... us that are made on one line of a library."""
+    return core(*(
+        op(100 // (i + 1) + longer * (i == len(names) - 1), name=f"dot.{i + 1}", framework=f"jit(f)/{name}/dot", line=7)
+        for i, name in enumerate(names)
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "renamed",
+    [
+        ("sequential_1_1/dense_2", "sequential_1_1/dense_3"),
+        ("sequential_2/dense_3", "sequential_2/dense_4"),
+        ("sequential/dense_9", "sequential/dense_10"),
+    ],
+)
+def test_layers_that_are_numbered_anew_are_the_same(renamed):
+    found = compared(layers("sequential_1/dense", "sequential_1/dense_1"), layers(*renamed, longer=30))
+    assert changes(found) == [(f"dot.2 ({renamed[1]}/dot)", "slower", 30)]
+    assert rows(found["ops"], "name", "base_name", "kind") == [["dot.2", "dot.2", "same"], ["dot.1", "dot.1", "same"]]
+
+
+def test_one_more_layer_is_new_whatever_the_numbers():
+    base = layers("model_1/dense_1", "model_1/dense_2")
+    found = compared(base, layers("model/dense", "model/dense_1", "model/dense_2"))
+    assert changes(found) == [("dot.3 (model/dense_2/dot)", "added", 33)]
+
+
+def test_ops_of_one_kind_at_one_line_are_one_change():
+    def stack(*lengths):
+        return core(*(
+            op(us, name=f"fusion.{i + 1}", framework=f"jit(f)/layer{'abc'[i]}/mul", line=5)
+            for i, us in enumerate(lengths)
+        ))  # fmt: skip
+
+    found = compared(stack(100, 50, 20), stack(130, 60, 15))
+    assert changes(found) == [("3 ops such as fusion.1 (layera/mul)", "slower", 35)]
+    assert rows(found["contributions"], "line", "percent", "event", "base_event")[0] == [
+        *("model.py:5", None, "fusion.1", "fusion.1")
+    ]
 
 
 def test_other_shapes():

@@ -168,9 +168,9 @@ def saving(line, gap=100):
 def test_time_between_steps_names_the_function_wherever_it_moved():
     found = compared(saving(7), saving(9, gap=300))
     assert found["headline"] == (
-        "66.7% slower from step to step (300.0 to 500.0 us): time between steps rose by 200.0 us (train.py save)."
+        "66.7% slower from step to step (300.0 to 500.0 us): time between steps rose by 200.0 us (train.py:9 save)."
     )
-    assert changes(found) == [("Between steps: train.py save", "slower", 200, True)]
+    assert changes(found) == [("Between steps: train.py:9 save", "slower", 200, True)]
 
 
 def test_steps_guessed_from_host_code_are_no_match_for_marked_ones():
@@ -183,4 +183,4 @@ def test_steps_guessed_from_host_code_are_no_match_for_marked_ones():
     found = compared(cpu(planes.marked(steps=6), "0 400 fusion.1"), run)
     assert found["compared"] == "execution"
     assert found["length"]["run"] == 900 * US
-    assert changes(found)[0] == ("Waits for host code (Host compute): train.py make", "slower", 500, True)
+    assert changes(found)[0] == ("Waits for host code (Host compute): train.py:3 make", "slower", 500, True)
