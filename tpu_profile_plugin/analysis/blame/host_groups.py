@@ -235,7 +235,7 @@ class _Functions:
         return {int(name): nodes[names == name] for name in np.unique(names).tolist()}
 
 
-_LAYERS = re.compile(r"torch/(?:nn/(?:modules|functional)|optim/|_tensor\.py:\d+ backward|autograd/|_dynamo/)")
+_LAYERS = re.compile(r"torch/(?:nn/modules|optim/|_tensor\.py:\d+ backward|autograd/|_dynamo/)")
 """Functions of PyTorch inside of which the model, its backward pass and the optimizer run."""
 _OF_MODEL = re.compile(r"/|Backward\d*\Z|^Optimizer\.")
 """Ops of layers, whose names begin with those of the modules around them, of the backward pass and the optimizer."""
@@ -260,6 +260,10 @@ def _launches(name: str) -> bool:
     return activity(name) is Activity.LAUNCH
 
 
+_STEP = re.compile(r"(?:one|multi)_step_on_(?:data|iterator)|(?:train|test|predict)_function\Z")
+"""Functions of Keras that run a step."""
+
+
 def launches_only(name: str) -> bool:
-    """Whether a call is one of a runtime that launches work, without its name."""
-    return _launches(name) and ": " not in name and "(" not in name
+    """Whether a call is one of a runtime that launches work, or all of a step, without telling which."""
+    return (_launches(name) and ": " not in name and "(" not in name) or _STEP.match(name) is not None

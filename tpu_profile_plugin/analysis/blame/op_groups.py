@@ -21,18 +21,24 @@ MOST_NAME = 200
 LEAST_OP, MOST_OPS = 0.0005, 2_000
 """Smaller ops, and more of them, are in no group."""
 _NUMBER = re.compile(r"(?:_\d+|\.\d+)+\Z")
+_SCOPES = re.compile(r"^.*/(?=[^\W\d])")
 _BACKWARD = re.compile(r"(\w+?)Backward\d*\Z")
 _NATIVE = "aten::"
-_SAME = {"addmm": "linear", "mm": "linear", "t": "linear", "cudnn_convolution": "conv2d", "convolution": "conv2d"}
+_SAME = {
+    **dict.fromkeys(("addmm", "mm", "t"), "linear"),
+    **dict.fromkeys(("convolution", "cudnn_convolution"), "conv2d"),
+    **dict.fromkeys(("nativelayernorm", "native_layer_norm"), "layer_norm"),
+    "embeddingbag": "embedding_bag",
+}
 """Ops of PyTorch that are called by another name where they are run, or in their backward pass."""
 _TORCH_MATRIX = re.compile(
     r"linear|(?:b|add|baddb|addb)?mm|matmul|einsum|conv\w*|bilinear|\w*attention\w*|lstm|gru|rnn\w*|addmv|mv|dot"
 )
 _TORCH_MOVES = re.compile(
-    r"im2col|col2im|unfold\w*|fold|clone|copy_?|_to_copy|to|contiguous|cat|stack|index\w*|gather|scatter\w*|repeat\w*"
-    r"|tile|permute|transpose|roll|flip|rot90|pad|\w+_pad\w*|select\w*|slice\w*|narrow|masked_\w+|take\w*|put_?|chunk"
-    r"|split\w*|expand|embedding\w*|unbind|zero_|fill_|zeros\w*|new_zeros"
+    r"im2col|col2im|unfold\w*|fold|clone|copy|_to_copy|to|contiguous|cat|stack|repeat\w*|tile|permute|transpose|roll|flip"
+    r"|rot90|pad|\w+_pad\w*|select\w*|slice\w*|narrow|chunk|split\w*|expand|unbind"
 )
+"""Ops that copy; lookups in tables and writes by index are the work of many models."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +112,7 @@ def launched_at(stacks: Stacks, node: int) -> str:
 
 def base_name(name: str) -> str:
     """The kind of a framework's op by its name: without scopes, type and number."""
-    last = name.rpartition("/")[2][:MOST_NAME]
+    last = _SCOPES.sub("", name)[:MOST_NAME]
     return _NUMBER.sub("", last if "::" in last else last.partition(":")[0]) or name
 
 

@@ -27,6 +27,9 @@ LEAST_PART = 0.10
 """Least share of the step of a part that is not ordinary work."""
 LEAST_MOVEMENT = 0.20
 """The same of ops that only move data: programs with nothing to mend reach 17%."""
+LEAST_EAGER = 0.35
+"""The same of Python between ops that are launched one by one, outside of which little runs: it reaches 31% in programs
+of small ops with nothing to mend, which record their functions."""
 LEAST_ANY = 0.25
 """Least share of the step of ordinary work that has a name; it costs nothing that is known."""
 EXPLAINED = 0.5
@@ -48,12 +51,12 @@ _RARE = re.compile(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostPart:
-    """A `HostGroup` of one host."""
+    """A `HostGroup` of one host; `eager`: a function that launches most ops of the program, one by one."""
 
     name: str
     inner: str
     inner_ps: int
-    own: bool
+    eager: bool
     ps: int
     by_part: I64
 
@@ -99,14 +102,15 @@ def blamed(host: HostView) -> Blamed:
     if not len(blame.ps):
         return Blamed()
     return Blamed(
-        tuple(_host_part(group) for group in host_groups(blame)),
+        tuple(_host_part(blame, group) for group in host_groups(blame)),
         tuple(_op_part(group) for group in op_groups(blame, host.hlo)),
         tuple(_function_part(blame, group) for group in function_groups(blame) if group.name.startswith("$")),
     )
 
 
-def _host_part(group: HostGroup) -> HostPart:
-    return HostPart(group.name, group.inner, group.inner_ps, group.own, group.ps, group.by_part)
+def _host_part(blame: HostBlame, group: HostGroup) -> HostPart:
+    eager = group.launches and bool(((blame.op >= 0) & (blame.node >= 0)).any())
+    return HostPart(group.name, group.inner, group.inner_ps, eager, group.ps, group.by_part)
 
 
 def _function_part(blame: HostBlame, group: HostGroup) -> FunctionPart:
@@ -131,6 +135,7 @@ class Part:
       names: texts by which a finding names it.
       finding: what it says if no rule explains it.
       shown: it says enough for that: not of time of which only is known what comes before it.
+      usual: Python between ops that are launched one by one, no more of it than programs with nothing to mend have.
     """
 
     lost: Lost
@@ -140,6 +145,7 @@ class Part:
     names: tuple[str, ...]
     finding: Finding
     shown: bool = True
+    usual: bool = False
 
     def overlaps(self, found: Finding) -> bool:
         """Whether most of this time is in parts of the time budget that a finding is about."""
@@ -164,7 +170,7 @@ class Part:
 
     def replaces(self, found: Finding) -> bool:
         """Whether a finding that knows no cause is about some of this."""
-        return not self.ordinary and (self.named_in(found) or self.explained_by(found))
+        return not self.of_ops and (self.named_in(found) or self.explained_by(found))
 
     @property
     def of_ops(self) -> bool:
@@ -260,7 +266,8 @@ def _of_host(run: RunView, host: str, group: HostPart, by_part: I64) -> list[Par
         (host,),
         lost.segments,
     )
-    return [Part(lost, by_part, False, group.name, (name,), finding, _tells(group))]
+    usual = group.eager and lost.share < LEAST_EAGER
+    return [Part(lost, by_part, False, group.name, (name,), finding, _tells(group), usual)]
 
 
 def _tells(group: HostPart) -> bool:

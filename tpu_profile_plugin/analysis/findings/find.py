@@ -157,6 +157,9 @@ def _with_parts(run: RunView, findings: list[RuleFinding], largest: Sequence[Par
     """The findings, and the largest parts of the step that none of them explains; those that they do are pointed at."""
     neutral = {one.id for one in findings if one.rule.neutral}
     for part in largest:
+        if part.usual:
+            findings = [one for one in findings if not (one.id in neutral and part.named_in(one.finding))]
+            continue
         naming = [one for one in findings if part.overlaps(one.finding) and part.named_in(one.finding)]
         told = {one.id for one in naming if part.ordinary or part.told_by(one.finding, neutral=one.id in neutral)}
         if told:
