@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.op_names import parse_op
 from tpu_profile_plugin.analysis.common.planes import spans_at
 from tpu_profile_plugin.analysis.common.reasons import NO_LAUNCHES
 from tpu_profile_plugin.analysis.common.spans import Times, contains, covered_within, join, no_time, times_of
@@ -51,14 +52,16 @@ def names_of_event(name: str) -> tuple[str, ...]:
     """The names by which a host event is found."""
     match = _FRAME.match(name)
     if match is None:
-        return (name,)
+        kind = parse_op(name).type
+        return (name, kind, kind.rpartition("/")[2]) if kind else (name,)
     file, line, function = match["file"], match["line"], match["function"]
     return (name, name[1:], match["place"], function, f"{file}:{line}", f"{file}:{line} {function}")
 
 
 def kind_of(op: Op) -> str:
-    """What an op is called without its number."""
-    return _NUMBER.sub("", op.name)
+    """What an op is called without its number, and without the modules of PyTorch around it."""
+    name = op.name if "(" in op.name or "<" in op.name else op.name.rpartition("/")[2]
+    return _NUMBER.sub("", name)
 
 
 def names_of_op(op: Op, program: str = "", opcode: str = "", source: str = "") -> tuple[str, ...]:
@@ -111,6 +114,10 @@ class Rate:
             (begin - first).astype(np.float64), points, gone
         )
         return taken
+
+    def kept(self, begin: I64, end: I64) -> F64:
+        """The share of each span that stays."""
+        return 1 - self.within(begin, end) / np.maximum(end - begin, 1)
 
     def at(self, points: I64) -> F64:
         index = np.searchsorted(self.points, points, side="right") - 1
@@ -180,8 +187,9 @@ class Places:
         names = tuple(tuple(tuple(op_names(op)) for op in device.ops) for device in graph.devices)
         ops: dict[str, list[tuple[int, int]]] = {}
         for device, of_device in enumerate(names):
-            for op, of_op in enumerate(of_device):
-                for name in dict.fromkeys(of_op):
+            ran = np.unique(np.concatenate([c.spans.op for _, c in graph.contents if c.device == device]))
+            for op in ran.tolist():
+                for name in dict.fromkeys(of_device[op]):
                     ops.setdefault(name, []).append((device, op))
         rows: dict[str, list[int]] = {}
         if graph.plane is not None and graph.main >= 0:
@@ -288,13 +296,12 @@ def _edit_host(
         rate = on_main if chain == MAIN else _NOTHING
         if of_chain and bool((of_chain[0] != 1).any()):
             rate = _both(rate, places.sweeps[chain].rate(of_chain[0]))
-        lasts = np.maximum(end - begin, 1)
         if len(rate.points):
-            kept[1][nodes] *= 1 - rate.within(begin, end) / lasts
+            kept[1][nodes] *= rate.kept(begin, end)
             if kept[0] is not kept[1]:
-                kept[0][nodes] *= 1 - rate.within(begin, end) / lasts
+                kept[0][nodes] *= rate.kept(begin, end)
         if low is not None and of_chain:
-            kept[0][nodes] = np.minimum(kept[0][nodes], 1 - low.within(begin, end) / lasts)
+            kept[0][nodes] = np.minimum(kept[0][nodes], low.kept(begin, end))
     gone = join(*(times for times, factor in spans if not factor))
     if len(gone[0]):
         nodes = np.flatnonzero((host.chain == MAIN) & host.waits)

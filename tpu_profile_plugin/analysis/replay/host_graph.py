@@ -386,15 +386,26 @@ def _silent(plane: Plane, main: int) -> Times:
 
     The CPU backend of JAX records the begin and end of some waits as events of their own.
     """
-    events = plane.lines.events_of(main)
-    begin, end = spans_at(plane, slice(events.start, events.stop))
-    waits = rows_named(plane, lambda name: activity(name) == Activity.TRANSFER)[
-        plane.events.metadata[events.start : events.stop]
-    ]
-    points = np.unique(np.concatenate([begin, end]))
-    beside = np.isin(points[:-1], end[waits]) | np.isin(points[1:], begin[waits])
-    keep = beside & (np.diff(points) >= _LEAST_SILENT_PS)
-    return points[:-1][keep], points[1:][keep]
+    rows = plane.lines.events_of(main)
+    begin, end = spans_at(plane, slice(rows.start, rows.stop))
+    transfers = rows_named(plane, lambda name: activity(name) == Activity.TRANSFER)
+    waits = transfers[plane.events.metadata[rows.start : rows.stop]]
+    if not waits.any():
+        return no_time()
+    since, until = end[waits], begin[waits]
+    # From the end of each wait to what comes next, and from what came last to the begin of each wait.
+    begin, end = np.sort(begin), np.sort(end)
+    last = len(begin) - 1
+    following = np.minimum(
+        begin[np.minimum(np.searchsorted(begin, since), last)],
+        end[np.minimum(np.searchsorted(end, since, side="right"), last)],
+    )
+    before = np.maximum(
+        begin[np.maximum(np.searchsorted(begin, until) - 1, 0)],
+        end[np.maximum(np.searchsorted(end, until, side="right") - 1, 0)],
+    )
+    since, until = np.append(since, before), np.append(following, until)
+    return times_of(since, until, until - since >= _LEAST_SILENT_PS)
 
 
 def _connect(build: _Builder, queues: Sequence[_Queue], pieces: Sequence[Times], numbers: Sequence[int]) -> float:

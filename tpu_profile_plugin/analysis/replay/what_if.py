@@ -156,6 +156,8 @@ def _limits(graph: Graph, found: Replayed, change: Shorter) -> tuple[Limit, ...]
             begin, end = (column[nodes] - graph.shift_ps[number] for column in (graph.begin_ps, graph.end_ps))
             for (on, content), kept in zip(host.contents, change.runs[number], strict=True):
                 if on == chain:
+                    if chain == MAIN:
+                        kept = kept * change.main[number].kept(content.spans.begin_ps, content.spans.end_ps)
                     left -= _add_ops(host.devices[content.device], content, kept, times_of(begin, end), add)
             if chain == MAIN:
                 left -= _add_code(host.thread, change.main[number], (begin, end), left, add)
