@@ -1,8 +1,8 @@
 """A discrete-event simulation of data-parallel training on GPUs, and its recording in the text notation.
 
-Each rank is a host with one GPU. In each step its main thread loads a batch, works, launches kernels on a compute queue
-and an all-reduce on a queue of its own, then waits for the GPU. What depends on what is known here, so an edit is
-simulated exactly: other durations, another simulation.
+Each rank is a host with one GPU. In each step its main thread loads a batch, or takes one from a loader thread through
+a queue with room for one, works, launches kernels on a compute queue and an all-reduce on a queue of its own, then
+waits for the GPU. What depends on what is known here: an edit is simulated exactly by simulating other durations.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ class Program:
 
     Attributes:
       load: of the batch on the main thread; prepare: of the function `prepare`; nap: of the function `nap`.
+      decode: of a batch on the loader thread, 0 without one.
       forward, backward, update: of kernels, per rank (the last value is that of further ranks).
       transfer: of the all-reduce after the last rank takes part; None without one.
       waits: the main thread waits for the GPU at the end of each step.
@@ -31,6 +32,7 @@ class Program:
     ranks: int = 1
     steps: int = 8
     load: int = 40
+    decode: int = 0
     prepare: int = 50
     nap: int = 0
     forward: tuple[int, ...] = (100,)
@@ -43,13 +45,16 @@ class Program:
 
 @dataclass
 class _Rank:
-    """State and events of a rank: `now` of its main thread, ends of its queues."""
+    """State and events of a rank: `now` of its main thread, ends of its queues, when batches were put and taken."""
 
     now: int = 0
     compute: int = 0
     communication: int = 0
     calls: int = 0
+    put: int = 0
+    taken: int = 0
     main: list[str] = field(default_factory=list)
+    loader: list[str] = field(default_factory=list)
     kernels: list[str] = field(default_factory=list)
     collectives: list[str] = field(default_factory=list)
 
@@ -57,6 +62,16 @@ class _Rank:
         if length:
             self.main.append(f'{self.now} {length} "{name}"')
             self.now += length
+
+    def take(self, decode: int) -> None:
+        """Takes the next batch; the loader thread puts it as soon as there is room, then makes the one after."""
+        made = self.put + decode
+        self.loader.append(f'{self.put} {decode} "$load.py:3 decode"')
+        put = max(made + 1, self.taken)
+        self.loader.append(f'{made} {put - made} "$queue.py:122 put"')
+        self.put = put
+        self.work("$queue.py:154 get", max(put, self.now + 1) - self.now)
+        self.taken = self.now
 
     def launch(self) -> tuple[int, int]:
         """Launches a kernel; returns its number and when it can begin."""
@@ -91,7 +106,7 @@ def simulated(program: Program) -> tuple[str, ...]:
         ]
     return tuple(
         f"{gpu(*(queue for queue in (_text(rank.kernels), _text(rank.collectives)) if queue))}\n"
-        f"{host(_text(rank.main), name=f'h{i}')}"
+        f"{host(*filter(None, (_text(rank.main), _text(rank.loader))), name=f'h{i}')}"
         for i, rank in enumerate(ranks)
     )
 
@@ -107,6 +122,8 @@ def _of(times: Sequence[int], rank: int) -> int:
 def _step(program: Program, ranks: Sequence[_Rank]) -> None:
     arrivals = []
     for i, rank in enumerate(ranks):
+        if program.decode:
+            rank.take(program.decode)
         rank.work("$data.py:7 __next__", program.load)
         rank.work("$train.py:20 prepare", program.prepare)
         rank.work("$train.py:30 nap", program.nap)

@@ -15,6 +15,7 @@ from tpu_profile_plugin.errors import BadRequest
 
 TRAINING = gpu("20 30 k1 {correlation_id=1}\n50 30 k2 {correlation_id=2}") + "\n" + host("""
     0 100 train {_r=1, step_num=0}
+    0 10 $train.py:3 prepare
     10 2 cudaLaunchKernel {correlation_id=1}
     14 2 cudaLaunchKernel {correlation_id=2}
     20 62 cudaStreamSynchronize
@@ -36,7 +37,7 @@ def test_the_step_with_several_changes(logdir: str) -> None:
     assert [tuple(row.values()) for row in found["answer"]["limits"]] == [
         ("op: k1", "op", "k1", 0.015, 40.5405),
         ("launch", "launch", "", 0.01, 27.027),
-        ("host code", "host code", "", 0.01, 27.027),
+        ("host code: train.py:3 prepare", "host code", "train.py:3 prepare", 0.01, 27.027),
         ("wait", "wait", "", 0.002, 5.40541),
     ]
     assert found["base"] == {

@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -77,14 +78,14 @@ class Shorter:
     Attributes:
       least, most: float64 per node, the share of its time that stays; the same array if there is no interval.
       lag_ps: of edges; cut: edges that do not count.
-      main: per host what is taken from the main thread; runs: per host and content the share that each run keeps.
+      threads: per host and thread's chain what is taken from it; runs: per host and content what each run keeps.
     """
 
     least: F64
     most: F64
     lag_ps: I64
     cut: Bools | None
-    main: tuple[Rate, ...]
+    threads: tuple[Mapping[int, Rate], ...]
     runs: tuple[tuple[F64, ...], ...]
 
     def replay(self, graph: Graph) -> tuple[Replayed, Replayed]:
@@ -117,7 +118,8 @@ class Rate:
 
     def kept(self, begin: I64, end: I64) -> F64:
         """The share of each span that stays."""
-        return 1 - self.within(begin, end) / np.maximum(end - begin, 1)
+        share: F64 = 1 - self.within(begin, end) / np.maximum(end - begin, 1)
+        return share
 
     def at(self, points: I64) -> F64:
         index = np.searchsorted(self.points, points, side="right") - 1
@@ -179,7 +181,7 @@ class Places:
     op_names: tuple[tuple[tuple[str, ...], ...], ...]
     sweeps: Mapping[int, Sweep]
     shared: Sweep | None
-    rows: Mapping[str, list[int]]
+    rows: Mapping[str, set[int]]
     ops: Mapping[str, list[tuple[int, int]]]
 
     @classmethod
@@ -191,12 +193,13 @@ class Places:
             for op in ran.tolist():
                 for name in dict.fromkeys(of_device[op]):
                     ops.setdefault(name, []).append((device, op))
-        rows: dict[str, list[int]] = {}
-        if graph.plane is not None and graph.main >= 0:
-            events = graph.plane.events.metadata[graph.plane.lines.events_of(graph.main)]
-            for row in np.unique(events).tolist():
-                for name in dict.fromkeys(names_of_event(graph.plane.event_metadata.names[row])):
-                    rows.setdefault(name, []).append(row)
+        rows: dict[str, set[int]] = {}
+        plane = graph.plane
+        for line in graph.lines.values() if plane is not None else ():
+            assert plane is not None
+            for row in np.unique(plane.events.metadata[plane.lines.events_of(line)]).tolist():
+                for name in names_of_event(plane.event_metadata.names[row]):
+                    rows.setdefault(name, set()).add(row)
         spans = [content.spans for _, content in graph.contents]
         sweeps = {chain: Sweep.of(c.spans.begin_ps, c.spans.end_ps) for chain, c in graph.contents}
         on_cpu = graph.devices[0].kind == "cpu"
@@ -206,13 +209,13 @@ class Places:
     def knows(self, place: str) -> bool:
         return place in self.rows or place in self.ops
 
-    def spans(self, place: str) -> Times:
-        """When events of a place are under way on the main thread."""
+    def spans(self, place: str, line: int) -> Times:
+        """When events of a place are under way on a thread."""
         plane, rows = self.graph.plane, self.rows.get(place)
         if plane is None or not rows:
             return no_time()
-        events = plane.lines.events_of(self.graph.main)
-        chosen = np.flatnonzero(np.isin(plane.events.metadata[events], rows)) + events.start
+        events = plane.lines.events_of(line)
+        chosen = np.flatnonzero(np.isin(plane.events.metadata[events], list(rows))) + events.start
         return times_of(*spans_at(plane, chosen))
 
 
@@ -254,8 +257,8 @@ def shorter(graph: Graph, places: Sequence[Places], edit: Edit) -> Shorter:
         lag = np.where(graph.why == Why.MEETING, 0, lag)
     elif bool((kept == 0).any()):  # collectives that do not happen wait for nobody
         cut |= np.isin(graph.source, node[kept == 0])
-    main, runs = zip(*parts, strict=True)
-    return Shorter(least, most, lag, cut if bool(cut.any()) else None, main, runs)
+    threads, runs = zip(*parts, strict=True)
+    return Shorter(least, most, lag, cut if bool(cut.any()) else None, threads, runs)
 
 
 def _kept_meetings(graph: Graph, places: Sequence[Places], edit: Edit) -> F64:
@@ -272,28 +275,31 @@ def _kept_meetings(graph: Graph, places: Sequence[Places], edit: Edit) -> F64:
 
 def _edit_host(
     graph: Graph, number: int, places: Places, edit: Edit, shares: list[F64], kept: tuple[F64, F64], cut: Bools
-) -> tuple[Rate, tuple[F64, ...]]:
-    """Shortens the nodes of a host; returns what is taken from its main thread and what its runs keep.
+) -> tuple[Mapping[int, Rate], tuple[F64, ...]]:
+    """Shortens the nodes of a host; returns what is taken from its threads and what its runs keep.
 
     `shares` are what runs keep by their ops.
     """
     host = places.graph
-    spans = [(places.spans(place), factor) for place, factor in edit.scale]
-    if edit.input_free:
-        spans.append((join(host.host.input, host.host.upload), 0.0))
-    on_main = _NOTHING
-    for times, factor in spans:
-        on_main = _both(on_main, _rate_of(times, factor))
+    spans = {
+        chain: [(places.spans(place, line), factor) for place, factor in edit.scale]
+        for chain, line in host.lines.items()
+    }
+    if edit.input_free and MAIN in spans:
+        spans[MAIN].append((join(host.host.input, host.host.upload), 0.0))
+    threads = {
+        chain: reduce(_both, (_rate_of(*one) for one in of_chain), _NOTHING) for chain, of_chain in spans.items()
+    }
     for share, (_, content) in zip(shares, host.contents, strict=True):
-        for times, factor in spans:
+        for times, factor in spans.get(MAIN, ()):
             share[(content.launched != NO_LAUNCH) & contains(times, content.launched)] *= factor
     together = np.concatenate(shares) if shares else np.zeros(0)
     low = places.shared.shared(together) if places.shared is not None and bool((together != 1).any()) else None
     for chain in range(len(host.chains)):
-        nodes = graph.new[number][host.chain == chain]
-        begin, end = host.begin_ps[host.chain == chain], host.end_ps[host.chain == chain]
+        rows = host.chain == chain
+        nodes, begin, end = graph.new[number][rows], host.begin_ps[rows], host.end_ps[rows]
         of_chain = [share for share, (on, _) in zip(shares, host.contents, strict=True) if on == chain]
-        rate = on_main if chain == MAIN else _NOTHING
+        rate = threads.get(chain, _NOTHING)
         if of_chain and bool((of_chain[0] != 1).any()):
             rate = _both(rate, places.sweeps[chain].rate(of_chain[0]))
         if len(rate.points):
@@ -302,18 +308,15 @@ def _edit_host(
                 kept[0][nodes] *= rate.kept(begin, end)
         if low is not None and of_chain:
             kept[0][nodes] = np.minimum(kept[0][nodes], low.kept(begin, end))
-    gone = join(*(times for times, factor in spans if not factor))
-    if len(gone[0]):
-        nodes = np.flatnonzero((host.chain == MAIN) & host.waits)
-        begin, end = host.begin_ps[nodes], host.end_ps[nodes]
-        nodes = graph.new[number][nodes[covered_within(*gone, begin, end) == end - begin]]
-        waiting = np.zeros(len(graph), np.bool_)
-        waiting[nodes] = True
-        cut |= waiting[graph.target] & (graph.why == Why.RESULT)
-        # What is not launched is not waited for.
-        launches = np.flatnonzero((graph.why == Why.LAUNCH) & (graph.host[graph.target] == number))
-        cut[launches] |= contains(gone, graph.end_ps[graph.source[launches]] - graph.shift_ps[number])
-    return on_main, tuple(shares)
+        gone = join(*(times for times, factor in spans.get(chain, ()) if not factor))
+        if len(gone[0]):
+            waits = host.waits[rows] & (covered_within(*gone, begin, end) == end - begin)
+            cut |= np.isin(graph.target, nodes[waits]) & ((graph.why == Why.RESULT) | (graph.why == Why.HANDOFF))
+            # What is not launched is not waited for.
+            if chain == MAIN:
+                launches = np.flatnonzero((graph.why == Why.LAUNCH) & (graph.host[graph.target] == number))
+                cut[launches] |= contains(gone, graph.end_ps[graph.source[launches]] - graph.shift_ps[number])
+    return threads, tuple(shares)
 
 
 def _shares(places: Places, device: int, edit: Edit) -> F64:

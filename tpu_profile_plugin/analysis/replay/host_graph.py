@@ -19,6 +19,7 @@ from tpu_profile_plugin.analysis.devices.launches import KEYS, HostCalls, host_c
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, OpSpans, Work, busy, ordered
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
+from tpu_profile_plugin.analysis.replay.handoffs import NO_HANDOFFS, Handoffs, handoffs
 from tpu_profile_plugin.analysis.replay.links import launch_points
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, U8, Bools
@@ -44,16 +45,19 @@ class Why(IntEnum):
     """The main thread waits for a device."""
     MEETING = 3
     """Devices wait for each other in a collective."""
-    NEAR = 4
+    HANDOFF = 4
+    """A thread waits until another puts an item or takes one."""
+    NEAR = 5
     """One queue begins when another ends, which nothing else explains: it may have waited for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A thread or queue: `device` is its number on the host, -1 for the main thread."""
+    """A thread or queue: `device` is its number on the host, `line` the row of a thread's line; -1 for neither."""
 
     name: str
     device: int = -1
+    line: int = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,6 +125,11 @@ class HostGraph:
     linked: float
     impossible: int
 
+    @property
+    def lines(self) -> dict[int, int]:
+        """By chain of a thread the row of its line."""
+        return {number: chain.line for number, chain in enumerate(self.chains) if chain.line >= 0}
+
 
 @dataclass(slots=True)
 class _Builder:
@@ -131,9 +140,9 @@ class _Builder:
     edges: list[tuple[I64, I64, I64, I64]] = field(default_factory=list)
     first: list[int] = field(default_factory=lambda: [0])
 
-    def chain(self, name: str, device: int, begin: I64, end: I64) -> int:
+    def chain(self, chain: Chain, begin: I64, end: I64) -> int:
         number = len(self.chains)
-        self.chains.append(Chain(name, device))
+        self.chains.append(chain)
         self.columns.append((begin, end, np.full(len(begin), number)))
         self.first.append(self.first[-1] + len(begin))
         return number
@@ -268,10 +277,13 @@ def _graph(
     pieces = [_cut(q, [cuts, *(m[queue_of_run == i] for m in meets)]) for i, q in enumerate(queues)]
     bounds = np.setdiff1d(bounds, np.concatenate([cuts, *(side for q in queues for side in (q.begin, q.end))]))
     may_wait = (host.transfer, _silent(plane, main)) if plane is not None and main >= 0 else (no_time(), no_time())
-    waits = _main(build, queues, may_wait, host, bounds, meets if within else [], main)
+    given = handoffs(plane) if plane is not None and main >= 0 else NO_HANDOFFS
+    points = [*(meets if within else []), *_points(given, main)]
+    waits = _main(build, queues, may_wait, host, bounds, points, main)
+    of_threads = _threads(build, plane, given, main) if plane is not None else bounds[:0]
     numbers = []
     for queue, (begin, end) in zip(queues, pieces, strict=True):
-        numbers.append(build.chain(queue.name, queue.device, begin, end))
+        numbers.append(build.chain(Chain(queue.name, queue.device), begin, end))
     linked = _connect(build, queues, pieces, numbers)
     chain_of_run = np.array([*numbers, MAIN], np.int64)[queue_of_run] if queues else np.zeros(len(rows), np.int64)
     arrival, leave = np.full(len(rows), -1), np.full(len(rows), -1)
@@ -284,7 +296,7 @@ def _graph(
     edges = [np.concatenate([np.zeros(0, np.int64), *column]) for column in zip(*build.edges, strict=True)]
     possible = edges[2] >= 0
     wait = np.zeros(len(begin), np.bool_)
-    wait[of_waits] = True
+    wait[np.concatenate([of_waits, of_threads])] = True
     contents = tuple((n, Content(q.device, q.content, _launched(q))) for n, q in zip(numbers, queues, strict=True))
     if within:
         contents = tuple(
@@ -355,7 +367,7 @@ def _main(
     its work shortly before.
     """
     if main < 0:
-        build.chain("", -1, *no_time())
+        build.chain(Chain(""), *no_time())
         return no_time()
     launched = [queue.launched[queue.launched != NO_LAUNCH] for queue in queues]
     on_thread = join(*(queue.inline for queue in queues))
@@ -374,11 +386,39 @@ def _main(
     waits = split(waits, ended)
     waits = np.sort(np.append(waits[0], on_thread[0])), np.sort(np.append(waits[1], on_thread[1]))
     points = np.unique(np.concatenate([bounds, *launched, *waits, *meets]))
-    points = np.append(points, points[-1] + 1) if len(points) == 1 else points
-    # The thread goes on before its first point: what comes first is a node of its own.
-    points = np.append(points[0] - 1, points)
-    build.chain(host.main[1] if host.main else "", -1, points[:-1], points[1:])
+    # What comes before the first point is a node of its own.
+    points = np.append(points[:1] - 1, points)
+    build.chain(Chain(host.main[1] if host.main else "", line=main), points[:-1], points[1:])
     return waits
+
+
+def _points(given: Handoffs, line: int) -> list[I64]:
+    """When a thread is cut because it waits for another, or another for it."""
+    waits = given.line == line
+    return [given.begin_ps[waits], given.end_ps[waits], given.source_ps[given.source == line]]
+
+
+def _threads(build: _Builder, plane: Plane, given: Handoffs, main: int) -> I64:
+    """Adds other threads that hand something over, and edges; returns the nodes of the waits."""
+    chain_of = {main: MAIN}
+    for line in given.lines:
+        if line != main:
+            begin, end = spans_at(plane, slice(*plane.lines.event_start[line : line + 2].tolist()))
+            since, until = int(begin.min()), int(end.max())
+            points = np.unique(np.concatenate([[since, until], *_points(given, line)]).clip(since, until))
+            chain = Chain(plane.lines.name[line] or "thread", line=line)
+            number = chain_of[line] = build.chain(chain, points[:-1], points[1:])
+            nodes = np.arange(len(points) - 1) + build.first[number]
+            build.edge(nodes[1:], nodes[:-1], np.zeros(len(nodes[1:]), np.int64), Why.ORDER)
+    target, source = np.full(len(given.line), -1), np.full(len(given.line), -1)
+    waits = given.end_ps > given.begin_ps
+    for line, number in chain_of.items():
+        mine = given.line == line
+        target[mine & waits] = build.ending(number, given.end_ps[mine & waits])
+        target[mine & ~waits] = build.beginning(number, given.end_ps[mine & ~waits])
+        source[given.source == line] = build.ending(number, given.source_ps[given.source == line])
+    build.edge(target, source, np.where(waits, given.end_ps - given.source_ps, 0), Why.HANDOFF)
+    return target[waits & (target >= 0) & (source >= 0)]
 
 
 def _silent(plane: Plane, main: int) -> Times:

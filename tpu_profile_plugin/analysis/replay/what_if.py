@@ -107,14 +107,16 @@ def _confidence(graph: Graph, width: float, edit: Edit) -> tuple[Confidence, tup
     whole = max(int(time.sum() + gap.sum()), 1)
     binding = graph.recorded.binding[path]
     why = np.where(binding >= 0, graph.why[np.maximum(binding, 0)] if len(graph.why) else 0, -1)
-    loose = gap * ~np.isin(why, (Why.LAUNCH, Why.RESULT, Why.MEETING))
-    unexplained = float(loose.sum()) / whole
+    loose = gap * ~np.isin(why, (Why.LAUNCH, Why.MEETING, Why.HANDOFF))
+    silent = sum(_silent(graph, number, path, time) for number in range(len(graph.hosts)))
+    unexplained = (float(loose.sum()) + silent) / whole
     reasons = []
     linked = min(host.linked for host in graph.hosts)
     if linked < 0.5:
         reasons.append("The recording does not tell which calls of the host launched the work of the devices.")
     if unexplained > _FEW_UNEXPLAINED:
-        reasons.append(f"{unexplained:.0%} of the chain that determines the steps are gaps that no event explains.")
+        what = "delays and host code that no event explains"
+        reasons.append(f"{unexplained:.0%} of the chain that determines the steps are {what}.")
     near = float(gap[why == Why.NEAR].sum() + time[why == Why.NEAR].sum()) / whole
     if near > _FEW_UNEXPLAINED:
         reasons.append(f"{near:.0%} of that chain follow work of another queue that was not recorded as awaited.")
@@ -124,6 +126,20 @@ def _confidence(graph: Graph, width: float, edit: Edit) -> tuple[Confidence, tup
         reasons.append("Ops of the CPU run at the same time; how far they share cores was not recorded.")
     low = unexplained > _MUCH_UNEXPLAINED or (linked < 0.5 and bool(edit.scale or edit.input_free) and linked > 0)
     return "low" if low else "medium" if reasons else "high", tuple(reasons)
+
+
+def _silent(graph: Graph, number: int, path: I64, time: I64) -> float:
+    """How much of the path is the main thread of a host while no event but markers tells what it does."""
+    host = graph.hosts[number]
+    nodes = path[(graph.host[path] == number) & (graph.chain[path] == MAIN) & (time > 0)]
+    begin, end = (column[nodes] - graph.shift_ps[number] for column in (graph.begin_ps, graph.end_ps))
+    ran = [spans for on, content in host.contents if on == MAIN for spans in (content.spans,)]
+    outer = host.thread.levels.begin_ps[:1], host.thread.levels.end_ps[:1]
+    known = times_of(
+        np.concatenate([begin[:0], *outer[0], *(spans.begin_ps for spans in ran)]),
+        np.concatenate([begin[:0], *outer[1], *(spans.end_ps for spans in ran)]),
+    )
+    return float((end - begin - covered_within(*known, begin, end)).sum())
 
 
 def _limits(graph: Graph, found: Replayed, change: Shorter) -> tuple[Limit, ...]:
@@ -157,10 +173,13 @@ def _limits(graph: Graph, found: Replayed, change: Shorter) -> tuple[Limit, ...]
             for (on, content), kept in zip(host.contents, change.runs[number], strict=True):
                 if on == chain:
                     if chain == MAIN:
-                        kept = kept * change.main[number].kept(content.spans.begin_ps, content.spans.end_ps)
+                        kept = kept * change.threads[number][MAIN].kept(content.spans.begin_ps, content.spans.end_ps)
                     left -= _add_ops(host.devices[content.device], content, kept, times_of(begin, end), add)
             if chain == MAIN:
-                left -= _add_code(host.thread, change.main[number], (begin, end), left, add)
+                left -= _add_code(host.thread, change.threads[number][MAIN], (begin, end), left, add)
+            elif chain in host.lines:
+                add("host code", f"thread {host.chains[chain].name}", left)
+                continue
             add("host code" if chain == MAIN else "idle", "", left)
     steps = max(len(graph.budget), 1)
     least = _LEAST_LIMIT * sum(sums.values())
@@ -185,13 +204,15 @@ def _add_ops(device: Device, content: Content, kept: F64, times: Times, add: _Ad
 
 def _add_code(thread: MainThread, gone: Rate, times: Times, most: float, add: _Add) -> float:
     """Adds up times of the main thread by the innermost frame of the user's code; returns the sum, at most `most`."""
+    # Without frames of the user's code, any event says more than none.
+    chosen = thread.user if bool(thread.user.any()) else np.ones(len(thread.names), np.bool_)
     points = [
-        side[thread.user[name]]
+        side[chosen[name]]
         for sides in (thread.levels.begin_ps, thread.levels.end_ps)
         for side, name in zip(sides, thread.levels.name, strict=True)
     ]
     begin, end = split(times, np.concatenate([times[0][:0], *points]))
-    name = thread.levels.covering(begin, end, thread.user) if len(thread.names) else np.full(len(begin), -1)
+    name = thread.levels.covering(begin, end, chosen) if len(thread.names) else np.full(len(begin), -1)
     ps = (end - begin - gone.within(begin, end))[name >= 0]
     of_name = np.bincount(name[name >= 0], ps, minlength=len(thread.names))
     share = min(1.0, most / max(float(of_name.sum()), 1.0))

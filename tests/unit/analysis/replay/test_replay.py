@@ -55,6 +55,33 @@ def test_an_edit_is_what_the_edited_program_takes(program: Program, edit) -> Non
     assert found.drift_ps == 0
 
 
+KERNELS = "forward", "backward", "update"
+LOADERS = {"slow": Program(load=0, decode=600), "fast": Program(load=0, decode=200)}
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "edit"),
+    [
+        ("slow", {"decode": 300}, {"scale": {"load.py:3 decode": 0.5}}),
+        ("slow", {"decode": 1200}, {"scale": {"decode": 2}}),
+        ("slow", {"forward": (0,), "prepare": 0}, {"without": ("forward", "prepare")}),
+        ("fast", {"forward": (0,)}, {"without": "forward"}),
+        ("fast", {"forward": (10,), "backward": (20,), "update": (6,)}, {"scale": dict.fromkeys(KERNELS, 0.1)}),
+        ("fast", {"decode": 800}, {"scale": {"decode": 4}}),
+        ("fast", {"decode": 100}, {"scale": {"decode": 0.5}}),
+    ],
+)
+def test_a_loader_thread_and_the_main_thread_wait_for_each_other(name: str, changed, edit) -> None:
+    program = replace(LOADERS[name], steps=40)
+    found = run_of(*simulated(program)).what_if(**edit)
+    expected = run_of(*simulated(replace(program, **changed))).budget()
+    assert found.step_ps / US == pytest.approx(step_us(program))
+    # To put a batch takes 1 us, which a blocked thread does not show.
+    assert found.after_median_ps == pytest.approx(float(np.median(expected.of_steps_ps[0])), abs=1 * US)
+    # A batch more or less is ready at the begin.
+    assert found.after_ps == pytest.approx(expected.step_ps, rel=0.02)
+
+
 @pytest.mark.parametrize("name", ["ranks", "ranks run ahead", "overlap"])
 def test_hidden_collectives_still_wait_for_late_ranks(name: str) -> None:
     program = PROGRAMS[name]

@@ -28,12 +28,14 @@ GPU = gpu("""
     150 30 k2 {correlation_id=4}
 """) + "\n" + host("""
     0 100 train {_r=1, step_num=0}
+    0 10 $train.py:3 prepare
     10 2 cudaLaunchKernel {correlation_id=1}
     12 1 $train.py:5 log
     14 2 cudaLaunchKernel {correlation_id=2}
     20 62 cudaStreamSynchronize
     82 18 $train.py:9 save
     100 100 train {_r=1, step_num=1}
+    100 10 $train.py:3 prepare
     110 2 cudaLaunchKernel {correlation_id=3}
     112 1 $train.py:5 log
     114 2 cudaLaunchKernel {correlation_id=4}
@@ -76,14 +78,18 @@ def test_what_limits_the_step_then() -> None:
     assert limits(found) == [
         ("op", "k2", 30),
         ("host code", "train.py:9 save", 18),
-        ("host code", "", 13),
         ("launch", "", 10),
+        ("host code", "train.py:3 prepare", 10),
+        ("host code", "", 3),
         ("wait", "", 2),
         ("host code", "train.py:5 log", 1),
     ]
     assert sum(one.time_ps for one in found.limits) == found.after_ps
     assert sorted(limits(run_of(GPU).what_if())[:2]) == [("op", "k1", 30), ("op", "k2", 30)]
-    assert limits(run_of(GPU).what_if(["k1", "k2", "save"]))[0] == ("host code", "", 13)
+    assert limits(run_of(GPU).what_if(["k1", "k2", "save"]))[:2] == [
+        ("launch", "", 10),
+        ("host code", "train.py:3 prepare", 10),
+    ]
 
 
 def core(number: int, first: int) -> str:
@@ -204,3 +210,16 @@ def test_factors_are_from_0_to_100() -> None:
 def test_a_host_without_devices_cannot_tell() -> None:
     with pytest.raises(NoData, match="neither a TPU nor a GPU"):
         run_of(host("0 100 train {_r=1, step_num=0}\n0 50 $train.py:9 save")).what_if("save")
+
+
+def test_delays_and_silent_host_code_count_against_confidence() -> None:
+    silent = GPU.replace('82us +18us "$train.py:9 save"', '99us +1us "$train.py:9 save"')
+    found = run_of(silent).what_if("k1")
+    assert (found.after_ps / US, found.confidence) == (74, "medium")
+    assert found.reasons == (
+        "19% of the chain that determines the steps are delays and host code that no event explains.",
+    )
+
+
+def test_devices_alone_are_replayed_without_a_host() -> None:
+    assert us(run_of(f"{core(0, 20)}\n{core(1, 60)}").what_if("fusion.2")) == (100, 80, 80, 80)
