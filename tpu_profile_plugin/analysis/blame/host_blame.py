@@ -55,7 +55,7 @@ class HostBlame:
       ps: summed over steps and devices.
       step: number of the step, of as many as were asked for; `ANY_STEP` of all others and of the time between steps.
       ops: the distinct ops of the host's devices.
-      stacks: the main thread's calls, without their times.
+      stacks: the main thread's calls.
       thread_ps: per node of `stacks`, how long it is the innermost call from the first step to the last.
     """
 
@@ -125,7 +125,7 @@ def host_blame(
         node[row],
         np.asarray(sums_by(code, ps, len(row)), np.int64),
         tuple(ops),
-        Stacks(parent=stacks.parent, name=stacks.name, names=stacks.names, user=stacks.user),
+        stacks,
         thread_ps[:-1],
         step[row],
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.analysis.budget.host_time import Levels, MainThread
-from tpu_profile_plugin.analysis.findings.evidence.host.purpose import Purpose, doing, purpose
+from tpu_profile_plugin.analysis.blame.stacks import stacks_of
+from tpu_profile_plugin.analysis.budget.host_time import MainThread, levels
+from tpu_profile_plugin.analysis.findings.evidence.host.calls import tree_of
+from tpu_profile_plugin.analysis.findings.evidence.host.purpose import Purpose, purpose
 
 
 @pytest.mark.parametrize(
@@ -39,6 +41,34 @@ from tpu_profile_plugin.analysis.findings.evidence.host.purpose import Purpose, 
         ("$_base.py:428 result", Purpose.QUEUE),
         ("$threading.py:295 wait", Purpose.QUEUE),
         ("$time sleep", Purpose.SLEEP),
+        ("<built-in function sleep>", Purpose.SLEEP),
+        ("$<unknown> acquire", Purpose.LOCK),
+        ("<built-in method acquire of _thread.lock object>", Purpose.LOCK),
+        ("$copy.py:128 deepcopy", Purpose.COPY),
+        ("$json/__init__.py:299 loads", Purpose.JSON),
+        ("$decoder.py:332 decode", Purpose.JSON),
+        ("$re/__init__.py:208 findall", Purpose.TEXT),
+        ("<built-in method sub of re.Pattern object>", Purpose.TEXT),
+        ("$tokenization_utils_base.py:2800 __call__", Purpose.TEXT),
+        ("$_hashlib openssl_sha256", Purpose.HASH),
+        ("<built-in method update of _hashlib.HASH object>", Purpose.HASH),
+        ("$dataloader.py:500 __iter__", Purpose.ITERATOR),
+        ("$dataset_ops.py:480 __iter__", Purpose.ITERATOR),
+        ("EagerLocalExecute: MakeIterator", Purpose.ITERATOR),
+        ("$torch/fx/traceback.py:504 format_stack", Purpose.DEBUG),
+        ("CheckNumericsV2:CheckNumericsV2", Purpose.DEBUG),
+        ("$frame.py:4060 __getitem__", Purpose.UNKNOWN),
+        ("$frame.py:10000 apply", Purpose.TABLE),
+        ("$numpy array", Purpose.CONVERSION),
+        ("<built-in method tensor of type object>", Purpose.CONVERSION),
+        ("$random.py:520 uniform", Purpose.RANDOM),
+        ("$gzip.py:300 read", Purpose.FILE),
+        ("<built-in method read of _io.BufferedReader object>", Purpose.FILE),
+        ("$client.py:1430 getresponse", Purpose.NETWORK),
+        ("$<unknown> recv", Purpose.NETWORK),
+        ("$subprocess.py:506 run", Purpose.PROCESS),
+        ("$posix waitpid", Purpose.PROCESS),
+        ("$histograms.py:680 histogram", Purpose.LOGGING),
         ("backend_compile_and_load", Purpose.COMPILE),
         ("np.asarray(jax.Array)", Purpose.TRANSFER),
         ("PjitFunction(step)", Purpose.LAUNCH),
@@ -52,13 +82,20 @@ def test_names(name, expected):
     assert purpose(name) is expected
 
 
-def thread(*events):
-    """A main thread of (level, begin, end, name)."""
+def told(*events, at):
+    """What a thread with events (begin, end, name) is for at a point in time, and the call that tells it."""
     names = tuple(dict.fromkeys(name for *_, name in events))
-    depth = range(max(level for level, *_ in events) + 1)
-    columns = [[np.array([one[i] for one in events if one[0] == level], np.int64) for level in depth] for i in (1, 2)]
-    name = [np.array([names.index(one[3]) for one in events if one[0] == level], np.int64) for level in depth]
-    return MainThread(Levels(*map(tuple, columns), tuple(name)), names)
+    begin, end = (np.array([event[i] for event in events], np.int64) for i in (0, 1))
+    nested = levels(begin, end, np.array([names.index(name) for *_, name in events]))
+    user = np.array([name.startswith("$train.py") for name in names])
+    main = MainThread(nested, names, user, traced=True)
+    calls = tree_of(main, stacks_of(main), {"one_step"})
+    node = calls.stacks.at(np.array([at]))
+    purpose, call, function = (int(column[node][0]) for column in (calls.purpose, calls.tells, calls.function))
+    return Purpose(purpose), calls.name(call), calls.name(function)
+
+
+MAIN = (0, 100, "$train.py:5 main")
 
 
 @pytest.mark.parametrize(
@@ -72,22 +109,23 @@ def thread(*events):
     ],
 )
 def test_the_outermost_call_tells(inner, expected, call):
-    main = thread((0, 0, 100, "$train.py:5 main"), (1, 10, 90, "$_pickle dump"), (2, 20, 80, inner))
-    found, name = doing(main, (np.array([25]), np.array([75])))
-    assert (Purpose(int(found[0])), main.names[int(name[0])]) == (expected, call)
+    found = told(MAIN, (10, 90, "$_pickle dump"), (20, 80, inner), at=50)
+    assert found == (expected, call, "$train.py:5 main")
 
 
 def test_a_purpose_inside_of_a_call_of_the_runtime_says_more():
-    main = thread((0, 0, 100, "PjitFunction(f)"), (1, 10, 90, "$builtins print"))
-    assert doing(main, (np.array([20]), np.array([80])))[0].tolist() == [Purpose.LOGGING]
+    assert told((0, 100, "PjitFunction(f)"), (10, 90, "$builtins print"), at=50)[0] is Purpose.LOGGING
 
 
-@pytest.mark.parametrize(("end", "expected"), [(80, Purpose.CHECKPOINT), (79, Purpose.UNKNOWN)])
-def test_a_call_must_cover_most_of_the_span(end, expected):
-    main = thread((0, 0, end, "$_pickle dump"))
-    assert doing(main, (np.array([0]), np.array([100])))[0].tolist() == [expected]
+def test_calls_of_tensorflows_functions_launch():
+    assert told(MAIN, (10, 90, "one_step"), at=50) == (Purpose.LAUNCH, "one_step", "$train.py:5 main")
 
 
-def test_nothing_is_known_of_a_thread_without_events():
-    found, call = doing(MainThread(), (np.array([0]), np.array([100])))
-    assert (found.tolist(), call.tolist()) == ([0], [-1])
+@pytest.mark.parametrize(("other", "expected"), [("$<unknown> hexdigest", Purpose.HASH), ("$a b", Purpose.UNKNOWN)])
+def test_many_objects_have_an_update(other, expected):
+    found = told(MAIN, (10, 90, "$<unknown> update"), (92, 94, other), at=50)
+    assert found[0] is expected
+
+
+def test_nothing_is_known_of_a_time_without_calls():
+    assert told(MAIN, at=150) == (Purpose.UNKNOWN, "", "")

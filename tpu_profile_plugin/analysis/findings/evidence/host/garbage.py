@@ -8,42 +8,37 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.host_time import MainThread
 from tpu_profile_plugin.analysis.common.spans import Times, join, no_time, times_of
-from tpu_profile_plugin.analysis.findings.evidence.host.covering import Events
+from tpu_profile_plugin.columns.arrays import Bools
 
 _CALLBACK = re.compile(r"\$(?:\S*/)?__init__\.py:\d+ _xla_gc_callback\Z")
 """JAX's entry in `gc.callbacks`: Python calls it when a collection begins, and again when it ends."""
-_COLLECT = re.compile(r"\$gc collect\Z")
+COLLECT = re.compile(r"\$gc collect\Z")
 
 
-def collections(main: MainThread, events: Events) -> Times:
-    """Calls of gc.collect, and collections that Python begins by itself; these only where JAX is told of them."""
-    if not len(events):
-        return no_time()
-    explicit = _named(main, _COLLECT)[events.name]
-    return join(times_of(events.begin_ps[explicit], events.end_ps[explicit]), _automatic(main, events))
+def collections(main: MainThread) -> Times:
+    """Calls of gc.collect, and collections that Python begins by itself; these only where JAX is told of them.
 
-
-def _automatic(main: MainThread, events: Events) -> Times:
-    """From the end of a callback to the begin of the next, in pairs, as long as no other function begins between them:
-    while garbage is collected none does.
+    They last from the end of a callback to the begin of the next, in pairs, as long as no other function begins between
+    them: while garbage is collected none does.
     """
-    names = _named(main, _CALLBACK)
-    if not names.any():
+    levels = main.levels
+    if not levels.begin_ps:
         return no_time()
-    row = np.flatnonzero(names[events.name])
-    row = row[np.argsort(events.begin_ps[row], kind="stable")]
-    begin, end = events.begin_ps[row], events.end_ps[row]
-    others = np.sort(events.begin_ps[_frames(main)[events.name] & ~names[events.name]])
+    begin, end, name = (np.concatenate(column) for column in (levels.begin_ps, levels.end_ps, levels.name))
+    callback = _named(main, _CALLBACK)[name]
+    calls = times_of(begin, end, _named(main, COLLECT)[name])
+    row = np.flatnonzero(callback)
+    if not len(row):
+        return calls
+    row = row[np.argsort(begin[row], kind="stable")]
+    others = np.sort(begin[_named(main, re.compile(r"\$"))[name] & ~callback])
+    begin, end = begin[row], end[row]
     apart = np.searchsorted(others, begin[1:]) > np.searchsorted(others, end[:-1])
     first = np.flatnonzero(np.append(True, apart))
     place = np.arange(len(row)) - np.repeat(first, np.diff(np.append(first, len(row))))
     opens = np.flatnonzero((place[:-1] % 2 == 0) & ~apart)
-    return times_of(begin[opens], end[opens + 1])
+    return join(calls, times_of(end[opens], begin[opens + 1]))
 
 
-def _named(main: MainThread, pattern: re.Pattern[str]) -> np.ndarray:
+def _named(main: MainThread, pattern: re.Pattern[str]) -> Bools:
     return np.array([pattern.match(name) is not None for name in main.names], np.bool_)
-
-
-def _frames(main: MainThread) -> np.ndarray:
-    return np.array([name.startswith("$") for name in main.names], np.bool_)

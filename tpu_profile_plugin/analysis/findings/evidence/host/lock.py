@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.blame.stacks import NOWHERE
 from tpu_profile_plugin.analysis.budget.host_names import is_frame, is_user_frame
-from tpu_profile_plugin.analysis.budget.host_time import MainThread
 from tpu_profile_plugin.analysis.common.planes import spans_at
-from tpu_profile_plugin.analysis.common.spans import Times, contains, times_of
-from tpu_profile_plugin.analysis.findings.evidence.host.callers import main_thread_of
-from tpu_profile_plugin.analysis.findings.evidence.host.edges import NEVER, Edges
-from tpu_profile_plugin.analysis.findings.evidence.host.purpose import RUNTIME, Purpose, purposes
+from tpu_profile_plugin.analysis.common.rows import row_codes
+from tpu_profile_plugin.analysis.common.spans import Times, contains, covered_within, times_of, total, union
+from tpu_profile_plugin.analysis.findings.evidence.host.calls import Calls, calls_of
+from tpu_profile_plugin.analysis.findings.evidence.host.purpose import RUNTIME, Purpose
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import lost_to
@@ -27,8 +27,6 @@ LONGER = 5.0
 """A pause after the same event is usually shorter by this factor."""
 SAME = 5
 """Pauses after the same event that tell how long one usually is."""
-MOST_SAME = 1000
-"""No more of them are looked at, evenly spread over all: so many tell a usual length well enough."""
 FEWEST = 3
 """Pauses of this kind: with fewer another cause is as likely."""
 EXPLAINED = 0.7
@@ -36,6 +34,8 @@ EXPLAINED = 0.7
 a busy machine."""
 DENSE_PER_MS = 20
 """Calls of Python functions per ms by the other thread: one that waits for data or for the main thread makes fewer."""
+AT_ONCE_PS = PS_PER_MS
+"""A thread that waits for a lock goes on so soon after it was released."""
 _CAUSES = "idle_host", "idle_launch", "idle_other", "idle_transfer"
 
 
@@ -68,19 +68,14 @@ def lock_waits(host: HostView) -> LockWaits | None:
 def _lock_waits(host: HostView) -> LockWaits | None:
     if host.plane is None or host.shown.steps is None or lost_to(host.time, *_CAUSES).share < LEAST_SHARE:
         return None
-    main = main_thread_of(host)
-    if not main.traced:
+    calls = calls_of(host)
+    if not calls.main.traced:
         return None
-    edges = Edges.of(main.levels)
-    begin, end = _stalls(main, edges, host.marks)
-    if len(begin) < FEWEST:
+    pauses = _pauses(calls, host.marks)
+    if len(pauses.begin_ps) < FEWEST:
         return None
     threads = _Threads.of(host, host.plane)
-    thread, calls = threads.busiest(begin, end)
-    if (thread >= 0).sum() < FEWEST:
-        return None
-    pauses, rows = _pauses(edges, begin, end)
-    thread, calls = thread[rows], calls[rows]
+    thread, count = threads.busiest(pauses.begin_ps, pauses.end_ps)
     busy = thread >= 0
     if busy.sum() < max(FEWEST, EXPLAINED * len(busy)):
         return None
@@ -94,9 +89,9 @@ def _lock_waits(host: HostView) -> LockWaits | None:
         int(busy.sum()),
         int(pauses.usual_ps[most]),
         window,
-        main.names[pauses.after[most]],
+        calls.main.names[pauses.after[most]],
         threads.function(int(thread[most]), *window),
-        float(calls[busy].sum() / ((times[1] - times[0]).sum() / PS_PER_MS)),
+        float(count[busy].sum() / (total(times) / PS_PER_MS)),
     )
 
 
@@ -110,41 +105,64 @@ class _Pauses:
     usual_ps: I64
 
 
-def _stalls(main: MainThread, edges: Edges, steps: Times) -> Times:
-    """Times in which no event of the main thread begins or ends, in a frame or between calls of the runtime."""
-    begin, end = edges.pauses(STALL_PS)
-    inner = main.levels.covering(begin, end)
-    keep = contains((steps[0][:1], steps[1][-1:]), begin) & ((inner < 0) | ~_waits(main)[inner])
-    return begin[keep], end[keep]
+def _pauses(calls: Calls, steps: Times) -> _Pauses:
+    """Times in which no event of the main thread begins or ends, in a frame or between calls of the runtime, that are
+    far longer than usual after the same event.
+    """
+    stacks = calls.stacks
+    # From each edge to the next one, the innermost call; -1 where there is none.
+    begin = np.concatenate([stacks.begin_ps, stacks.end_ps[:-1]])
+    end = np.concatenate([stacks.end_ps, stacks.begin_ps[1:]])
+    node = np.concatenate([stacks.node, np.full(max(len(stacks.node) - 1, 0), NOWHERE)])
+    order = np.lexsort((begin, end))
+    order = order[end[order] > begin[order]]
+    begin, end, node = begin[order], end[order], node[order]
+    before = np.append(NOWHERE, node[:-1])
+    begins = (node >= 0) & (calls.parent(node) == before)
+    # An event that began is told by what runs, one that ended by what ran.
+    event = np.append(stacks.name, NOWHERE)[np.where(begins, node, before)]
+    code, first = row_codes(event, begins.astype(np.int64))
+    inside = contains((steps[0][:1], steps[1][-1:]), begin) & ~_waits(calls)[node]
+    stalls = np.flatnonzero((end - begin >= STALL_PS) & inside & (event >= 0))
+    usual = np.full(len(first), np.iinfo(np.int64).max)
+    for one in np.unique(code[stalls]).tolist():
+        same = (end - begin)[code == one]
+        if len(same) >= SAME:
+            usual[one] = int(np.quantile(same, 0.25))
+    usual = usual[code]
+    long = stalls[(end - begin)[stalls] >= LONGER * usual[stalls]]
+    return _Pauses(begin[long], end[long], event[long], usual[long])
 
 
-def _pauses(edges: Edges, begin: I64, end: I64) -> tuple[_Pauses, Bools]:
-    """Those stalls that are far longer than usual, and which they are."""
-    kind = edges.kind(begin)
-    same = {one: _spread(edges.of_kind(one)) for one in np.unique(kind).tolist()}
-    times = np.unique(np.concatenate(list(same.values())))
-    until = edges.after(times)
-    usual = np.full(len(begin), NEVER)
-    for one, at in same.items():
-        next_ = until[np.searchsorted(times, at)]
-        length = (next_ - at)[next_ < NEVER]
-        if len(length) >= SAME:
-            usual[kind == one] = int(np.quantile(length, 0.25))
-    long: Bools = end - begin >= LONGER * usual
-    return _Pauses(begin[long], end[long], kind[long] // 2, usual[long]), long
-
-
-def _spread(times: I64) -> I64:
-    """At most `MOST_SAME` of them, evenly spread."""
-    return times[:: max(-(-len(times) // MOST_SAME), 1)]
-
-
-def _waits(main: MainThread) -> Bools:
-    """Per name: a function written in C, which may work or wait without the lock, or a call with another purpose."""
-    native = np.array([name.startswith("$") and not is_frame(name) for name in main.names], np.bool_)
-    of_name = purposes(main.names)
-    waits: Bools = native | ~np.isin(of_name, (Purpose.UNKNOWN, *RUNTIME)) | (of_name == Purpose.COMPILE)
+def _waits(calls: Calls) -> Bools:
+    """Per node: a function written in C, which may work or wait without the lock, or a call with another purpose."""
+    names = calls.main.names
+    native = np.array([name.startswith("$") and not is_frame(name) for name in names], np.bool_)
+    own = np.append(native[calls.stacks.name], np.False_)
+    waits: Bools = own | ~np.isin(calls.purpose, (Purpose.UNKNOWN, *RUNTIME)) | (calls.purpose == Purpose.COMPILE)
     return waits
+
+
+def holding(host: HostView, waits: Times, least_ps: int) -> str:
+    """The program's function of another thread that holds a lock: most of the main thread's long waits in `waits` end
+    when it does, after it has run during most of them; "" without one, or if they are not most of `least_ps`.
+    """
+    long = waits[1] - waits[0] >= STALL_PS
+    begin, end = waits[0][long], waits[1][long]
+    if host.plane is None or len(begin) < FEWEST or 2 * int((end - begin).sum()) < least_ps:
+        return ""
+    threads, best = _Threads.of(host, host.plane), ("", np.iinfo(np.int64).max)
+    names = threads.plane.event_metadata.names
+    for rows in threads.rows:
+        metadata = threads.plane.events.metadata[rows]
+        for one in np.unique(metadata).tolist():
+            if is_user_frame(names[one]):
+                since, until = spans_at(threads.plane, rows[metadata == one])
+                spent, ends = covered_within(*union(since, until), begin, end).sum(), np.sort(until)
+                together = np.searchsorted(ends, end + AT_ONCE_PS) > np.searchsorted(ends, end - AT_ONCE_PS)
+                holds = 2 * int(together.sum()) > len(end) and 2 * spent > (end - begin).sum()
+                best = min(best, (names[one], total((since, until))), key=lambda it: it[1]) if holds else best
+    return best[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,6 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
 from tpu_profile_plugin.analysis.common.spans import Times, covered_within, intersect, join, no_time
+from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
 from tpu_profile_plugin.analysis.findings.evidence.host.causes import EXPLAINED, Cause, Causes
 from tpu_profile_plugin.analysis.findings.evidence.host.exceptions import Exceptions
 from tpu_profile_plugin.analysis.findings.evidence.host.purpose import Purpose
@@ -89,12 +90,9 @@ def _periodic_work(host: HostView) -> PeriodicWork | None:
     if steps.share < LEAST_SHARE:
         return None
     exceptions = Exceptions(host, steps)
-    begin, end = exceptions.windows
-    marks = host.shown.steps
-    main = host.reader.main(int(begin[0]), int(end[-1]), None if marks is None else marks.evidence)
-    causes, excess = Causes(exceptions, main), exceptions.excess_ps
+    causes, excess = Causes(exceptions, calls_of(host)), exceptions.excess_ps
     compiling = causes.explained(join(host.reader.time.compile_, traced_calls(host)[0]))
-    left = ~compiling & ~causes.explained(causes.times(causes.purposes == Purpose.PROFILER))
+    left = ~compiling & ~causes.explained(causes.calls.times(causes.calls.purpose == Purpose.PROFILER))
     waiting, fetching = (causes.explained(times) for times in (host.reader.time.input, host.reader.time.transfer))
     reading, fetched, single = 0, 0, 0
     kinds: list[Kind] = []
@@ -122,7 +120,7 @@ def _periodic_work(host: HostView) -> PeriodicWork | None:
         times = []
     kinds = _merged(kinds)
     why = int(compiling.sum()), reading, fetched, single
-    return PeriodicWork(tuple(kinds), by_part, *why, main.traced, join(*times))
+    return PeriodicWork(tuple(kinds), by_part, *why, causes.calls.main.traced, join(*times))
 
 
 def _merged(kinds: list[Kind]) -> list[Kind]:
@@ -137,15 +135,15 @@ def _merged(kinds: list[Kind]) -> list[Kind]:
 
 
 def _kind(causes: Causes, cause: Cause, which: Bools, lost_ps: float) -> Kind:
-    names, of = causes.main.names, causes.of
+    name, of = causes.calls.name, causes.of
     touched = covered_within(*(cause.times if len(cause.times[0]) else cause.rare.times), *of.others) > 0
-    waiting = causes.times(np.array([_WAITS.search(name) is not None for name in names], np.bool_))
+    waiting = causes.times(causes.named(_WAITS))
     waits, whole = (float(of.more(times)[which].sum()) for times in (waiting, cause.times))
     in_program = float(of.more(cause.rare.times)[which].sum())
     return Kind(
         cause.purpose,
-        names[cause.function] if cause.function >= 0 else "",
-        names[cause.call] if cause.call >= 0 and cause.call != cause.function else "",
+        name(cause.function),
+        name(cause.call) if cause.call != cause.function else "",
         cause.rare.name if in_program >= PROGRAM_SHARE * lost_ps else "",
         tuple(of.steps.rows[which].tolist()),
         lost_ps,

@@ -13,9 +13,7 @@ from enum import IntEnum
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
-from tpu_profile_plugin.analysis.budget.host_time import COVERING, MainThread
-from tpu_profile_plugin.analysis.common.spans import Times
-from tpu_profile_plugin.columns.arrays import I64, U8
+from tpu_profile_plugin.columns.arrays import U8
 from tpu_profile_plugin.system.name_cache import cached_by_name
 
 
@@ -50,16 +48,52 @@ class Purpose(IntEnum):
     """Starts or ends the recording."""
     ALLOCATION = 14
     """Allocates or frees memory of a device, rather than to reuse it."""
+    ITERATOR = 15
+    """Makes an input pipeline or its iterator, and starts its workers."""
+    DEBUG = 16
+    """What a debug mode adds to each op: stack traces, checks for NaN, dumps."""
+    COPY = 17
+    """Copies objects and all that they refer to."""
+    LOCK = 18
+    """Waits for a lock."""
+    JSON = 19
+    TEXT = 20
+    """Regular expressions, tokenising."""
+    HASH = 21
+    TABLE = 22
+    """Works on tables of pandas."""
+    CONVERSION = 23
+    """Makes arrays or tensors of Python objects, or Python objects of them."""
+    RANDOM = 24
+    """Draws random numbers one by one."""
+    FILE = 25
+    """Reads, decodes or decompresses files."""
+    NETWORK = 26
+    PROCESS = 27
+    """Starts another program, or waits for it."""
 
 
 _PY = r"^\$(?:\S*/)?"
 """A Python function: `$file.py:line function`; `$module function` if it is written in C. Some profiles have paths."""
+
+
+def _c(modules: str, names: str) -> str:
+    """Functions in C, of modules or of objects, as both profilers of Python write them."""
+    return rf"^\$(?:{modules}) (?:{names})\Z|^<built-in (?:function|method) (?:{names})(?: of .*)?>\Z"
+
+
 _EVALUATE = (
     r"(?!\w*train)_*(?:\w+_)?(?:eval|evaluate|evaluation|validate|validation)(?:_(?:step|epoch|loop|model|fn|batch))?"
 )
 _PATTERNS = (
     (Purpose.COLLECTION, rf"{_PY}gc collect\Z|{_PY}__init__\.py:\d+ _xla_gc_callback\Z"),
-    (Purpose.PROFILER, rf"{_PY}profiler\w*\.py:\d+ (?:start|stop|start_trace|stop_trace|trace)\Z"),
+    (Purpose.PROFILER, rf"{_PY}profiler\w*\.py:\d+ (?:start|stop|trace|__enter__|__exit__)"),
+    (
+        Purpose.DEBUG,
+        rf"{_PY}anomaly_mode\.py:\d+ |{_PY}(?:torch/)?fx/traceback\.py:\d+ format_stack\Z"
+        rf"|{_PY}dispatch\.py:\d+ (?:check_special|_check_special)\Z|{_PY}(?:check_numerics|dumping)_callback\.py:\d+ "
+        r"|(?:^|[:/])(?:CheckNumericsV2|DebugIdentityV\d|DebugNumericSummaryV2)(?:\Z|:)",
+    ),
     (
         Purpose.CHECKPOINT,
         rf"{_PY}(?:_?pickle|marshal) dump|{_PY}(?:_?pickle|cloudpickle|_?dill|numpy_pickle)\.py:\d+ dump"
@@ -81,7 +115,7 @@ _PATTERNS = (
         rf"|{_PY}(?:summary_ops_v2|summary_v2|event_file_writer|record_writer)\.py:\d+ "
         rf"|{_PY}(?:writer|summary_writer)\.py:\d+ (?:add_|write_|scalar|histogram|image|text|flush)\w*\Z"
         rf"|{_PY}\w+\.py:\d+ (?:add|write)_(?:scalars?|histograms?|images?|summary|texts?|hparams)\Z"
-        rf"|{_PY}(?:wandb_run|fluent)\.py:\d+ log\w*\Z"
+        rf"|{_PY}(?:wandb_run|fluent)\.py:\d+ log\w*\Z|{_PY}_?histograms(?:_impl)?\.py:\d+ histogram"
         r"|^(?:EagerLocalExecute: )?Write\w*Summary(?:\Z|:)|:Write\w*Summary\Z"
         r"|[/.](?:wandb|mlflow|tensorboardX?|absl/logging|clu/metric_writers)/",
     ),
@@ -89,6 +123,13 @@ _PATTERNS = (
         Purpose.EVALUATION,
         rf"{_PY}[^ :]+\.py:\d+ {_EVALUATE}\Z|{_PY}(?:training|trainer)\.py:\d+ test_\w+\Z"
         rf"|^PjitFunction\({_EVALUATE}\)\Z|^(?:EagerLocalExecute: )?__inference_(?:test_function|{_EVALUATE})_\d+\Z",
+    ),
+    (
+        Purpose.ITERATOR,
+        rf"{_PY}dataloader\.py:\d+ (?:__iter__|_get_iterator|__init__|_reset)\Z"
+        rf"|{_PY}(?:dataset_ops|input_lib)\.py:\d+ (?:__iter__|make_\w*iterator)\Z"
+        rf"|{_PY}iterator_ops\.py:\d+ (?:__init__|_create_iterator)\Z"
+        r"|^MakeIterator::|^(?:EagerLocalExecute: )?(?:MakeIterator|AnonymousIterator(?:V\d)?)(?:\Z|:)",
     ),
     (
         Purpose.INPUT,
@@ -100,16 +141,82 @@ _PATTERNS = (
         Purpose.BATCHING,
         r"^(?:BatchFunction|ScheduleBatch|ProcessBatch|ConcatInputTensors|BatchResourceBase)|:BatchFunction\Z",
     ),
+    (Purpose.COPY, rf"{_PY}copy\.py:\d+ (?:deepcopy|_deepcopy_\w+|_reconstruct)\Z"),
+    (
+        Purpose.PROCESS,
+        rf"{_PY}subprocess\.py:\d+ |{_PY}os\.py:\d+ (?:popen|system)\Z|"
+        + _c("posix|_posixsubprocess", "waitpid|wait\\w*|system|fork_exec|posix_spawn"),
+    ),
+    (
+        Purpose.NETWORK,
+        rf"{_PY}(?:http/)?client\.py:\d+ (?:request|send|getresponse|connect|begin|_read_status|endheaders)\Z"
+        rf"|{_PY}(?:urllib/)?request\.py:\d+ (?:urlopen|urlretrieve)\Z|{_PY}connectionpool\.py:\d+ "
+        rf"|{_PY}sessions\.py:\d+ (?:request|send|get|post|put)\Z|{_PY}(?:socket|ssl)\.py:\d+ "
+        rf"|{_PY}_channel\.py:\d+ (?:__call__|_blocking|result|_next)\Z|[/.](?:urllib3|aiohttp|botocore|httpx)/|"
+        + _c("_socket|_ssl|<unknown>", "recv|recv_into|sendall|connect|getaddrinfo|gethostbyname"),
+    ),
     (
         Purpose.QUEUE,
-        rf"{_PY}queues?\.py:\d+ (?:get|put|join)\Z|{_PY}_queue get\Z|{_PY}<unknown> (?:acquire|get|recv|poll)\Z"
+        rf"{_PY}queues?\.py:\d+ (?:get|put|join)\Z|{_PY}_queue get\Z|{_PY}<unknown> (?:get|poll)\Z"
         rf"|{_PY}_base\.py:\d+ (?:result|result_iterator|wait|as_completed)\Z|{_PY}pool\.py:\d+ (?:next|get|wait)\Z"
-        rf"|{_PY}threading\.py:\d+ (?:wait|wait_for|join|_wait_for_tstate_lock|acquire)\Z"
-        rf"|{_PY}connection\.py:\d+ (?:recv|recv_bytes|poll|wait)\Z|{_PY}selectors\.py:\d+ select\Z",
+        rf"|{_PY}threading\.py:\d+ (?:wait|wait_for|join|_wait_for_tstate_lock)\Z"
+        rf"|{_PY}connection\.py:\d+ (?:recv|recv_bytes|poll|wait)\Z|{_PY}selectors\.py:\d+ select\Z"
+        r"|^<built-in method get of _queue\.SimpleQueue object>\Z",
     ),
-    (Purpose.SLEEP, rf"{_PY}time sleep\Z"),
+    (
+        Purpose.LOCK,
+        rf"{_PY}(?:threading|synchronize)\.py:\d+ (?:acquire|__enter__)\Z|" + _c("_thread|<unknown>", "acquire"),
+    ),
+    (Purpose.SLEEP, _c("time", "sleep")),
     (Purpose.ALLOCATION, r"^(?:cuda|hip)(?:Malloc|Free)\Z|^(?:cu|hip)Mem(?:Create|Release|Map|Unmap|SetAccess)\Z"),
+    (
+        Purpose.JSON,
+        rf"{_PY}json/|{_PY}__init__\.py:\d+ (?:loads|dumps)\Z|{_PY}(?:decoder|encoder)\.py:\d+ "
+        r"(?:decode|raw_decode|encode|iterencode|_iterencode\w*)\Z|^\$(?:_json|json\.\w+|orjson|ujson|simplejson) ",
+    ),
+    (
+        Purpose.TEXT,
+        rf"{_PY}re(?:/__init__)?\.py:\d+ |{_PY}__init__\.py:\d+ (?:sub|subn|findall|finditer|fullmatch)\Z"
+        rf"|{_PY}tokenization_\w+\.py:\d+ |{_PY}tokeniz(?:er|ers|e)\.py:\d+ "
+        r"|[/.](?:sentencepiece|tokenizers|nltk|spacy)/|^<built-in method \w+ of (?:re\.Pattern|Tokenizer) object>\Z|"
+        + _c("<unknown>", "findall|finditer|sub|subn|fullmatch|encode_batch|decode_batch"),
+    ),
+    (
+        Purpose.HASH,
+        rf"{_PY}hashlib\.py:\d+ |^\$(?:_hashlib|_sha\w+|_md5|_blake2|xxhash|zlib\.crc32) |"
+        r"^<built-in method update of (?:_\w+\.)?(?:HASH|hashlib|sha|md5|blake)\w* object>\Z|"
+        + _c("zlib|binascii|<unknown>", "hexdigest|digest|crc32|adler32"),
+    ),
+    (
+        Purpose.TABLE,
+        rf"[/.]pandas/|{_PY}(?:frame|series|groupby|managers|indexing|generic)\.py:\d+ (?:apply|iterrows|itertuples"
+        r"|merge|join|groupby|sort_values|to_numpy|_getitem_\w+|_get_item\w*|fillna|astype|sample|concat|agg|aggregate"
+        r"|drop|query|map|reindex|_ixs|items|to_dict|reset_index|_take_with_is_copy|take)\Z",
+    ),
+    (
+        Purpose.RANDOM,
+        rf"{_PY}random\.py:\d+ |" + _c("_random|<unknown>", "random|getrandbits"),
+    ),
+    (
+        Purpose.FILE,
+        rf"{_PY}(?:gzip|bz2|lzma|zipfile|tarfile|_compression)\.py:\d+ |{_PY}zipfile/"
+        rf"|{_PY}_?npyio(?:_impl)?\.py:\d+ load|{_PY}format\.py:\d+ read_\w+\Z"
+        rf"|{_PY}Image\.py:\d+ (?:open|load|convert|resize)\Z|{_PY}(?:readers|parquet)\.py:\d+ read_\w+\Z"
+        r"|[/.](?:PIL|h5py|pyarrow|soundfile|imageio)/|^\$cv2 |"
+        + _c(
+            "io|_io|posix|zlib|_bz2|_lzma|<unknown>",
+            "open|read|read1|readline|readlines|readinto|decompress|scandir|listdir|imread|imdecode",
+        ),
+    ),
+    (
+        Purpose.CONVERSION,
+        rf"{_PY}constant_op\.py:\d+ |{_PY}tensor_conversion\w*\.py:\d+ |^(?:convert_to_tensor|tf\.constant)\Z"
+        r"|^<built-in method (?:tensor|as_tensor|tolist) of |"
+        + _c("numpy|torch|numpy\\.\\S+|torch\\.\\S+", "array|asarray|asanyarray|fromiter|tensor|as_tensor|tolist"),
+    ),
 )
+_HASH, _DIGEST = re.compile(r"^\$<unknown> update\Z"), re.compile(r" (?:hex)?digest\Z|^\$_(?:hashlib|sha|md5|blake)")
+"""Many objects have an `update`: it is of a hash where digests are taken."""
 _COMPILED = tuple((purpose, re.compile(pattern)) for purpose, pattern in _PATTERNS)
 _OF_ACTIVITY = {
     Activity.COMPILE: Purpose.COMPILE,
@@ -120,6 +227,8 @@ _OF_ACTIVITY = {
 }
 RUNTIME = frozenset({Purpose.COMPILE, Purpose.TRANSFER, Purpose.UPLOAD, Purpose.LAUNCH})
 """How a program works rather than what for: a call around it with another purpose says more, and one inside as well."""
+AS_CODE = (Purpose.UNKNOWN, Purpose.INPUT, Purpose.PROFILER, *RUNTIME)
+"""What code with such a purpose is for tells less than the name of its function, or other rules tell it."""
 
 
 @cached_by_name
@@ -130,26 +239,8 @@ def purpose(name: str) -> Purpose:
 
 
 def purposes(names: Sequence[str]) -> U8:
-    """uint8[n]: the purpose of each name."""
-    return np.array([purpose(name) for name in names], np.uint8)
-
-
-def doing(main: MainThread, spans: Times) -> tuple[U8, I64]:
-    """What the main thread does in most of each span, uint8[n], and the name of the call that tells, int64[n].
-
-    The call is the outermost that covers at least `COVERING` of the span and has a purpose of its own, else the
-    outermost call of the runtime; -1 without one. Garbage collection counts wherever it is.
-    """
-    of_name = purposes(main.names)
-    found, call = np.zeros(len(spans[0]), np.uint8), np.full(len(spans[0]), -1, np.int64)
-    begin, end = spans
-    for since, until, name in zip(main.levels.begin_ps, main.levels.end_ps, main.levels.name, strict=True):
-        row = np.searchsorted(since, begin + (end - begin) // 2, side="right") - 1
-        inside = np.maximum(row, 0)
-        covered = np.minimum(end, until[inside]) - np.maximum(begin, since[inside])
-        what = of_name[name[inside]]
-        better = (found == Purpose.UNKNOWN) | (np.isin(found, tuple(RUNTIME)) & ~np.isin(what, tuple(RUNTIME)))
-        better |= (what == Purpose.COLLECTION) & (found != Purpose.COLLECTION)
-        better &= (row >= 0) & (covered >= COVERING * (end - begin)) & (what != Purpose.UNKNOWN)
-        found[better], call[better] = what[better], name[inside[better]]
-    return found, call
+    """uint8[n]: the purpose of each name of a thread."""
+    found = np.array([purpose(name) for name in names], np.uint8)
+    if any(map(_DIGEST.search, names)):
+        found[[_HASH.match(name) is not None for name in names]] = Purpose.HASH
+    return found

@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.budget.recorded_events import Recorded, Recorde
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH
 from tpu_profile_plugin.analysis.common.spans import Times, covered_within, times_of
 from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
-from tpu_profile_plugin.analysis.findings.evidence.host.callers import main_thread_of
+from tpu_profile_plugin.analysis.findings.evidence.host.calls import main_thread_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 from tpu_profile_plugin.units import PS_PER_US

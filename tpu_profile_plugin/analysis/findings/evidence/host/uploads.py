@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.common.planes import on_recorded_line
 from tpu_profile_plugin.analysis.common.spans import covered_within, subtract, times_of
 from tpu_profile_plugin.analysis.devices.model import Device, Work
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
-from tpu_profile_plugin.analysis.findings.evidence.host.callers import calling_function
+from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.hlo.shapes import byte_size, is_tuple, type_name
 from tpu_profile_plugin.columns import XSpace
@@ -88,7 +88,7 @@ def uploads(host: HostView) -> Uploads | None:
         copies if copies.any() else _counts(begin, steps) if len(begin) else (ps > 0).astype(np.int64),
         size if float(size.sum()) > 0 else np.zeros(0),
         name,
-        calling_function(host, begin),
+        calls_of(host).calling(begin),
         argument,
         arguments,
         (int(steps.begin_ps[worst].min()), int(steps.end_ps[worst].max())),

@@ -15,9 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN
+from tpu_profile_plugin.analysis.budget.categories import IDLE_COMPILE
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
-from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
-from tpu_profile_plugin.analysis.findings.evidence.host.spans import HostCode
+from tpu_profile_plugin.analysis.common.rows import sums_by
+from tpu_profile_plugin.analysis.findings.evidence.host.code import HostCode, code_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
@@ -94,43 +96,37 @@ class Fetches:
 def gather(host: HostView) -> Fetches | None:
     """The calls of one host; None without any, or if the devices are hardly idle."""
     code = code_of(host)
-    if code is None or host.steps is None or not len(code.after_calls.ps):
+    if code is None or host.steps is None or not len(code.after):
         return None
-    spans = code.after_calls
-    row = int(np.argmax(spans.ps))
-    calls = np.zeros(len(code.calls), np.int64)
-    np.add.at(calls, spans.event, spans.ps)
-    name, place = _where(code, calls)
-    call = int(spans.event[row])
+    spans, blame = code.after, host.blame
+    row = int(spans.ps.argmax())
+    of_span = np.maximum(np.searchsorted(code.fetches.begin_ps, spans.begin_ps, side="right") - 1, 0)
+    name, place = _where(code, sums_by(of_span, spans.ps, len(code.fetches)))
+    call = int(of_span[row])
+    compiling = int(blame.ps[blame.part % BETWEEN == IDLE_COMPILE].sum())
     return Fetches(
-        code.cells,
+        host.time.cells,
         len(host.steps),
         code.length_ps,
-        max(code.length_ps - code.compiling.total(), 1),
-        code.call_count,
+        max(code.length_ps - compiling, 1),
+        code.fetched,
         code.blocked_ps,
         spans.total(),
         next((call for pattern, call in _NAMES if pattern.search(name)), shown(name)),
         place,
         code.in_lockstep,
-        (int(code.calls.begin_ps[call]), int(spans.end_ps[row])),
+        (int(code.fetches.begin_ps[call]), int(spans.end_ps[row])),
         spans.by_part(host),
     )
 
 
-def _where(code: HostCode, ps: np.ndarray) -> tuple[str, str]:
+def _where(code: HostCode, ps: I64) -> tuple[str, str]:
     """Name of the calls with most idle time after them, and the function that contains most of those."""
-    sums = np.zeros(len(code.names), np.int64)
-    np.add.at(sums, code.calls.name, ps)
-    best = int(sums.argmax())
-    calls = np.flatnonzero((code.calls.name == best) & (ps > 0))
-    frames = code.caller[calls]
-    known = frames >= 0
-    if not known.any():
-        return code.names[best], ""
-    places = np.zeros(len(code.names), np.int64)
-    np.add.at(places, frames[known], ps[calls[known]])
-    return code.names[best], code.names[int(places.argmax())]
+    names = code.calls.main.names
+    best = int(sums_by(code.fetches.name, ps, len(names)).argmax())
+    rows = np.flatnonzero((code.fetches.name == best) & (ps > 0))
+    place, _ = code.calls.most(code.calls.function[code.calls.stacks.at(code.fetches.begin_ps[rows])], ps[rows])
+    return names[best], place
 
 
 ADVICE = Advice(

@@ -65,13 +65,15 @@ OPTIMIZER_ADVICE = Advice(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Launching:
-    """Waits for launches on a host: idle time summed over steps and devices, and of the device that waits longest the
-    step with the longest wait and what GPUs record; `glue`: idle time while short code runs between two launches, by
+    """Waits for launches on a host: idle time summed over steps and devices, without code
+    in launches that has another purpose (`told`), and of the device that waits longest the step with the longest wait
+    and what GPUs record; `glue`: idle time while short code runs between two launches, by
     part of the time budget, int64[c + 1]; `synced`: the program waits for the result of most launches; `calls`:
     launches on the host in all steps, where devices do not record when launched work begins, else 0.
     """
 
     lost_ps: int
+    told: int
     glue: I64
     synced: bool
     calls: int
@@ -88,20 +90,15 @@ def gather(host: HostView) -> Launching | None:
     device = int(lost.sum(axis=0).argmax())
     step = int(lost[:, device].argmax())
     window = int(steps.begin_ps[step, device]), int(steps.end_ps[step, device])
-    known = host.communication.launches
-    glue = _glue(host)
-    between = float(glue.sum()) / max(host.time.cells, 1)
+    known, code = host.communication.launches, code_of(host)
+    nothing = np.zeros(len(CATEGORIES) + 1, np.int64)
+    glue, told = (nothing, 0) if code is None else (code.launching.by_part(host), code.slow.by_part(host)[IDLE_LAUNCH])
+    between = (float(glue.sum()) - told) / max(host.time.cells, 1)
     late = host.time.part_ps("idle_launch") + between >= LAUNCH_SHARE * host.time.base_ps
+    waits = late and code is not None and synced(host, steps, code.fetched)
     summary = known[device] if device < len(known) else None
-    return Launching(
-        int(lost.sum()), glue, late and _synced(host), _calls(host, device) if late else 0, window, summary
-    )
-
-
-def _glue(host: HostView) -> I64:
-    """Idle time while short code runs between two launches, by part of the time budget, int64[c + 1]."""
-    code = code_of(host)
-    return np.zeros(len(CATEGORIES) + 1, np.int64) if code is None else code.launching.by_part(host)
+    calls = _calls(host, device) if late else 0
+    return Launching(int(lost.sum()) - int(told), int(told), glue, waits, calls, window, summary)
 
 
 def _calls(host: HostView, device: int) -> int:
@@ -113,18 +110,14 @@ def _calls(host: HostView, device: int) -> int:
     return max(int(called.sum()), 1)
 
 
-def _synced(host: HostView) -> bool:
-    """A program that waits for each result cannot launch ahead: launches are late because of the waits."""
-    code = code_of(host)
-    return host.steps is not None and code is not None and synced(host, host.steps, code.call_count)
-
-
 def judge(run: RunView, gathered: Sequence[Launching | None]) -> Finding | Silence:
     """The verdict on the time budget's waits for launches."""
     known = run.present(gathered)
     if not run.has_devices or not known:
         return lacks(NO_DEVICE)
-    waits, glue = run.lost_in("idle_launch"), run.located([one.glue for one, _ in known])
+    told = sum(one.told for one, _ in known) / run.cells
+    waits = run.lost_in("idle_launch", ps=max(run.part_ps("idle_launch") - told, 0.0))
+    glue = run.located([one.glue for one, _ in known])
     segments = dict.fromkeys((*waits.segments, *(glue.segments if glue.ps else ())))
     lost = within(run.budget, waits.ps + glue.ps, tuple(segments)) if glue.ps else waits
     share = lost.share

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
-from tpu_profile_plugin.analysis.findings.evidence.host.callers import calling_function
+from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import (
     BETWEEN_PROGRAMS,
     BUSY,
@@ -68,7 +68,7 @@ def gather(host: HostView) -> Tiny | None:
         return Tiny(launches)
     slow = slow_code(host, launches)
     lost = max(launches.short_ps, launches.idle_ps - (slow.lost_ps if slow is not None else 0))
-    return Tiny(launches, lost, calling_function(host, launches.at_ps))
+    return Tiny(launches, lost, calls_of(host).calling(launches.at_ps))
 
 
 def judge(run: RunView, gathered: Sequence[Tiny | None]) -> Finding | Silence:

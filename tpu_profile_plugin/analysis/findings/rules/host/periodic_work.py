@@ -23,7 +23,7 @@ from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Confidence, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, shown, timeline
-from tpu_profile_plugin.analysis.findings.rules.host.periodic_advice import advice, again
+from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS, advice, again
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.summary.outliers import period_of, step_outliers
 from tpu_profile_plugin.units import PS_PER_MS
@@ -36,16 +36,6 @@ _COMPILED = re.compile(
     r"PjitFunction\((.+)\)\Z|(?:EagerLocalExecute: )?__inference_(.+)_\d+\Z|EagerLocalExecute: (.+)\Z"
 )
 """A call of a compiled function, or an op of TensorFlow."""
-_WORK = {
-    Purpose.CHECKPOINT: "checkpoints",
-    Purpose.LOGGING: "logging",
-    Purpose.COLLECTION: "Python's garbage collection",
-    Purpose.EVALUATION: "evaluation",
-    Purpose.SLEEP: "sleeping",
-    Purpose.BATCHING: "waits for requests",
-    Purpose.QUEUE: "waits for another thread",
-    Purpose.ALLOCATION: "allocations of device memory",
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,15 +148,20 @@ def _title(run: RunView, worst: Slow, lost: Lost) -> str:
     first, *others = worst.work.kinds
     named = shown(first.function) or (f"program {first.program}" if first.program else _called(first.call))
     place = f": {named}" if named else ""
-    what = _WORK.get(first.purpose, "work")
+    what = _work(first)
     if len(first.rows) == 1:
         when = f"one of {worst.steps} steps"
     elif worst.period is not None:
         when = f"every {_ordinal(worst.period)} step"
     else:
         when = f"{len(first.rows)} of {worst.steps} steps"
-    more = f", and to {_WORK.get(others[0].purpose, 'work')} in other steps" if others else ""
+    more = f", and to {_work(others[0])} in other steps" if others else ""
     return f"{lost.share:.1%} of the {run.base} goes to {what} in {when}{place}{more}"
+
+
+def _work(kind: Kind) -> str:
+    told = KINDS.get(kind.purpose)
+    return told.work if told is not None else "work"
 
 
 def _costs(run: RunView, lost: Lost) -> tuple[Evidence, ...]:
@@ -193,7 +188,7 @@ def _evidence(run: RunView, worst: Slow, host: str) -> list[Evidence]:
     total = sum(kind.lost_ps for kind in worst.work.kinds)
     for kind in worst.work.kinds[1:]:
         name = shown(kind.function) or kind.program or _called(kind.call)
-        label = f"In other steps, of that time: {_WORK.get(kind.purpose, 'work')}"
+        label = f"In other steps, of that time: {_work(kind)}"
         evidence.append(Evidence(f"{label} ({name})" if name else label, 100 * kind.lost_ps / total, "%"))
     return evidence if worst.work.traced or first.call or first.program else [*evidence, again(run.frameworks)]
 

@@ -15,14 +15,13 @@ from collections.abc import Sequence
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import uncompiled
 from tpu_profile_plugin.analysis.findings.evidence.host.lock import lock_waits
-from tpu_profile_plugin.analysis.findings.evidence.host.purpose import Purpose
 from tpu_profile_plugin.analysis.findings.evidence.host.slow_code import SlowCode, slow_code
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, shown, timeline
-from tpu_profile_plugin.analysis.findings.rules.host.periodic_advice import BY_PURPOSE, again
+from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS, again
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -72,16 +71,6 @@ LOCKED = Advice(
 MOSTLY = 0.5
 """Share of the time budget's unexplained part from which all of it is reported: as far as known it is one cause."""
 _UNKNOWN = "Python functions were not recorded"
-_PHRASE = {
-    Purpose.CHECKPOINT: "a checkpoint",
-    Purpose.LOGGING: "logging",
-    Purpose.COLLECTION: "garbage collection",
-    Purpose.EVALUATION: "evaluation",
-    Purpose.QUEUE: "another thread or process",
-    Purpose.BATCHING: "requests of a batch",
-    Purpose.ALLOCATION: "allocations of device memory",
-}
-"""What devices wait for, in sentences; other purposes are named by their functions."""
 
 
 def gather(host: HostView) -> tuple[SlowCode | None, bool]:
@@ -117,7 +106,7 @@ def judge(run: RunView, gathered: Sequence[tuple[SlowCode | None, bool]]) -> Fin
         _advice(worst, locked),
         (host,),
         lost.segments,
-        _reason(worst) if worst.purpose in _PHRASE else "",
+        _reason(worst) if worst.purpose in KINDS else "",
     )
 
 
@@ -139,8 +128,8 @@ def _unexplained(run: RunView, lost: Lost, worst: SlowCode, host: str) -> Findin
 
 
 def _advice(worst: SlowCode, locked: bool) -> Advice:
-    if worst.purpose in _PHRASE:
-        return BY_PURPOSE[worst.purpose]
+    if worst.purpose in KINDS:
+        return KINDS[worst.purpose].advice
     if not worst.name.startswith("$"):
         return UNTRACED
     return LOCKED if locked else AFTER_WAIT if worst.after_wait else INPUT if worst.sent else ADVICE
@@ -148,18 +137,18 @@ def _advice(worst: SlowCode, locked: bool) -> Advice:
 
 def _title(run: RunView, worst: SlowCode, lost: Lost) -> str:
     share = f"{lost.share:.1%} of the {run.base}"
-    purpose = _PHRASE.get(worst.purpose)
-    place = f" in {shown(worst.place)}" if worst.place and purpose else ""
-    if not run.has_devices:
-        code = f": {shown(worst.name)}{place}" if worst.name else f"; {_UNKNOWN}"
-        return f"Code outside of TensorFlow takes {share}{code}"
-    return f"Devices wait {share} for {_reason(worst)}"
+    if run.has_devices:
+        return f"Devices wait {share} for {_reason(worst)}"
+    return f"Code outside of TensorFlow takes {share}{f': {_named(worst)}' if worst.name else f'; {_UNKNOWN}'}"
 
 
 def _reason(worst: SlowCode) -> str:
-    purpose = _PHRASE.get(worst.purpose)
-    place = f" in {shown(worst.place)}" if worst.place and purpose else ""
-    return f"{purpose or 'code on the host'}: {shown(worst.name)}{place}"
+    held = f", held by {shown(worst.holder)} on another thread" if worst.holder else ""
+    return f"{KINDS[worst.purpose].wait if worst.purpose in KINDS else 'code on the host'}: {_named(worst)}{held}"
+
+
+def _named(worst: SlowCode) -> str:
+    return shown(worst.name) + (f" in {shown(worst.place)}" if worst.place and worst.purpose in KINDS else "")
 
 
 def _evidence(run: RunView, worst: SlowCode, host: str) -> list[Evidence]:
@@ -171,6 +160,9 @@ def _evidence(run: RunView, worst: SlowCode, host: str) -> list[Evidence]:
     if worst.place:
         called = timeline(host, *worst.window, worst.place)
         evidence.append(Evidence("Called by", shown(worst.place), "", TIMELINE, called))
+    if worst.holder:
+        held = timeline(host, *worst.window, worst.holder)
+        evidence.append(Evidence("Ends on another thread when the wait does", shown(worst.holder), "", TIMELINE, held))
     if worst.after_wait:
         waits = timeline(host, *worst.window, worst.after_wait)
         evidence.append(

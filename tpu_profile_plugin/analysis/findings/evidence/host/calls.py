@@ -1,0 +1,132 @@
+"""What the main thread of a host did: its tree of calls, what each is for, and whose function it is in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks, depths, inclusive, stacks_of, with_callers
+from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
+from tpu_profile_plugin.analysis.budget.host_time import MainThread
+from tpu_profile_plugin.analysis.common.rows import sums_by
+from tpu_profile_plugin.analysis.common.spans import Times, times_of
+from tpu_profile_plugin.analysis.findings.evidence.host.purpose import RUNTIME, Purpose, purposes
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.columns.arrays import I64, U8, Bools
+
+_ENTERS = (Activity.COMPILE, Activity.TRANSFER, Activity.UPLOAD, Activity.LAUNCH)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calls:
+    """The main thread's calls; arrays of m + 1 are by node of the tree, the last entry stands for `NOWHERE`.
+
+    Attributes:
+      main, stacks: the thread, and its calls.
+      purpose: what the outermost call around each node that tells it is for; tells: that call's node.
+      function: the program's innermost function around each node, itself included; outermost: its outermost; `NOWHERE`
+        without one.
+      runtime: the call, or what it calls, enters the runtime.
+    """
+
+    main: MainThread
+    stacks: Stacks
+    purpose: U8
+    tells: I64
+    function: I64
+    outermost: I64
+    runtime: Bools
+
+    def name(self, node: int) -> str:
+        """The name of a node, "" of `NOWHERE`."""
+        return self.stacks.names[int(self.stacks.name[node])] if node >= 0 else ""
+
+    def most(self, nodes: I64, ps: I64) -> tuple[str, int]:
+        """The name that most of some time is in, and how much that is; `NOWHERE` has none."""
+        known = nodes >= 0
+        if not known.any():
+            return "", 0
+        sums = sums_by(self.stacks.name[nodes[known]], ps[known], len(self.stacks.names))
+        return self.stacks.names[int(sums.argmax())], int(sums.max())
+
+    def marked(self, nodes: I64) -> Bools:
+        """bool[m + 1]: these nodes."""
+        marks = np.zeros(len(self.function), np.bool_)
+        marks[nodes[nodes >= 0]] = True
+        return marks
+
+    def inclusive(self, nodes: I64, ps: I64) -> I64:
+        """int64[m + 1]: of time at some nodes, what each has with all that it calls."""
+        own = np.zeros(len(self.function), np.int64)
+        np.add.at(own, nodes, ps)
+        return np.append(inclusive(self.stacks.parent, own[:-1]), own[-1])
+
+    def parent(self, nodes: I64) -> I64:
+        """The callers of some nodes."""
+        return np.append(self.stacks.parent, NOWHERE)[nodes]
+
+    def times(self, nodes: Bools) -> Times:
+        """When the innermost call was one of these nodes, bool[m + 1]."""
+        keep = nodes[self.stacks.node]
+        return times_of(self.stacks.begin_ps, self.stacks.end_ps, keep) if len(keep) else times_of(*_EMPTY)
+
+    def calling(self, points: I64) -> str:
+        """The program's outermost function around at least half of some points in time; "" without one."""
+        around = self.outermost[self.stacks.at(points)] if len(points) else points
+        name, count = self.most(around, np.ones(len(around), np.int64))
+        return name if 2 * count >= len(points) else ""
+
+
+_EMPTY = np.zeros(0, np.int64), np.zeros(0, np.int64)
+
+
+def main_thread_of(host: HostView) -> MainThread:
+    """The main thread of a host with steps, of its devices or its own."""
+    steps = host.shown.steps
+    assert steps is not None
+    return host.reader.main(int(steps.begin_ps.min()), int(steps.end_ps.max()), steps.evidence)
+
+
+def calls_of(host: HostView) -> Calls:
+    """The calls of a host with steps."""
+    return host.once(_calls)
+
+
+def _calls(host: HostView) -> Calls:
+    main = main_thread_of(host)
+    known = host.blame.stacks
+    return tree_of(main, known if len(known.node) else stacks_of(main), {one.name for one in host.summary.functions})
+
+
+def tree_of(main: MainThread, stacks: Stacks, functions: set[str] = frozenset()) -> Calls:  # type: ignore[assignment]
+    """The calls of a thread; `functions` are names of tf.functions, calls of which launch their ops."""
+    count, parent = len(stacks.parent), stacks.parent
+    rows, of_node = np.unique(stacks.name, return_inverse=True)
+    names = [stacks.names[row] for row in rows.tolist()]
+    what = purposes(names)
+    what[[name in functions for name in names]] = Purpose.LAUNCH
+    enters = np.array([activity(name) in _ENTERS or name in functions for name in names], np.bool_)
+    own = main.user[rows] & ~np.array([name.endswith(">") for name in names], np.bool_) if len(main.user) else ~enters
+    what, own = what[of_node.reshape(-1)], own[of_node.reshape(-1)]
+    runtime = np.append(with_callers(parent, enters[of_node.reshape(-1)]), np.False_)
+    purpose = np.zeros(count + 1, np.uint8)
+    tells, function, outermost = (np.full(count + 1, NOWHERE) for _ in range(3))
+    depth = depths(parent)
+    for level in range(int(depth.max(initial=-1)) + 1):
+        nodes = np.flatnonzero(depth == level)
+        around, mine = parent[nodes], what[nodes]
+        better = (mine != Purpose.UNKNOWN) & _tells_more(mine, purpose[around])
+        purpose[nodes] = np.where(better, mine, purpose[around])
+        tells[nodes] = np.where(better, nodes, tells[around])
+        function[nodes] = np.where(own[nodes], nodes, function[around])
+        outermost[nodes] = np.where(own[nodes] & (outermost[around] < 0), nodes, outermost[around])
+    return Calls(main, stacks, purpose, tells, function, outermost, runtime)
+
+
+def _tells_more(inner: U8, outer: U8) -> Bools:
+    """Whether a call with a known purpose within another tells what the program does."""
+    runtime = tuple(RUNTIME)
+    collects = (inner == Purpose.COLLECTION) & (outer != Purpose.COLLECTION)
+    more: Bools = collects | (outer == Purpose.UNKNOWN) | (np.isin(outer, runtime) & ~np.isin(inner, runtime))
+    return more
