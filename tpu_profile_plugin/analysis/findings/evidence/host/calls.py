@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks, depths, inclusive, stacks_of, with_callers
+from tpu_profile_plugin.analysis.blame.stacks import AFTER, NOWHERE, Stacks, depths, inclusive, stacks_of, with_callers
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.budget.host_time import MainThread
 from tpu_profile_plugin.analysis.common.rows import sums_by
@@ -104,10 +104,12 @@ def tree_of(main: MainThread, stacks: Stacks, functions: set[str] = frozenset())
     count, parent = len(stacks.parent), stacks.parent
     rows, of_node = np.unique(stacks.name, return_inverse=True)
     names = [stacks.names[row] for row in rows.tolist()]
-    what = purposes(names)
+    what = purposes(["" if name.startswith(AFTER) else name for name in names])
     what[[name in functions for name in names]] = Purpose.LAUNCH
-    enters = np.array([activity(name) in _ENTERS or name in functions for name in names], np.bool_)
-    own = main.user[rows] & ~np.array([name.endswith(">") for name in names], np.bool_) if len(main.user) else ~enters
+    enters = np.array(
+        [(activity(name) in _ENTERS or name in functions) and not name.startswith(AFTER) for name in names], np.bool_
+    )
+    own = stacks.user[rows] & ~np.array([name.endswith(">") for name in names], np.bool_)
     what, own = what[of_node.reshape(-1)], own[of_node.reshape(-1)]
     runtime = np.append(with_callers(parent, enters[of_node.reshape(-1)]), np.False_)
     purpose = np.zeros(count + 1, np.uint8)

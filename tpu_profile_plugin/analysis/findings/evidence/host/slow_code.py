@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.blame.host_groups import MOST, largest_group
 from tpu_profile_plugin.analysis.blame.host_blame import NO_OP
+from tpu_profile_plugin.analysis.blame.host_groups import MOST, largest_group
+from tpu_profile_plugin.analysis.blame.stacks import AFTER
 from tpu_profile_plugin.analysis.budget.categories import IDLE_HOST
 from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.common.spans import intersect, total, union
@@ -136,7 +137,9 @@ class _Most:
 def _most(code: HostCode, host: HostView, node: I64, ps: I64) -> _Most:
     """The function of the program that most of the time is in, unless more of it has one purpose."""
     calls = code.calls
+    after = np.array([name.startswith(AFTER) for name in calls.stacks.names], np.bool_)
     inside = node >= 0
+    inside[inside] = ~after[calls.stacks.name[node[inside]]]
     blame = replace(
         host.blame,
         part=np.full(int(inside.sum()), IDLE_HOST),
