@@ -248,6 +248,8 @@ class _Rest:
         if ops_in_calls:
             # Events without a purpose are those of the framework itself.
             slow &= (calls.function[node] >= 0) | told[node]
+            runs = calls.times(np.isin(calls.purpose, (Purpose.INPUT, *RUNTIME)))
+            other = _pieces(other, subtract(_ALWAYS, runs))
         short = other[1] - other[0] < GLUE_PS
         # A call of the runtime may run code for another purpose, such as the making of an iterator; where ops run in
         # the host's calls of them, those that the code calls are its own.
