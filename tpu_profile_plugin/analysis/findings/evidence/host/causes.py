@@ -136,7 +136,7 @@ class Causes:
 
     def _around(self, times: Times) -> int:
         """The program's function around most of a set of time, -1 without one."""
-        node, ps = self.calls.stacks.within(times)
+        node, _, ps = self.calls.stacks.within(times)
         around = self.calls.function[node]
         sums = np.bincount(around[around >= 0], weights=ps[around >= 0]) if (around >= 0).any() else np.zeros(0)
         return int(sums.argmax()) if len(sums) else -1
@@ -153,7 +153,8 @@ class Causes:
 
     def _time_in(self, windows: Times) -> I64:
         """Time of each call, with all that it calls, within windows."""
-        return self.calls.inclusive(*self.calls.stacks.within(windows))
+        node, _, ps = self.calls.stacks.within(windows)
+        return self.calls.inclusive(node, ps)
 
     def _deepest(self, keep: Bools) -> int:
         """The deepest of some nodes, -1 without any."""

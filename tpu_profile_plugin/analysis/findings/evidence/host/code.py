@@ -134,7 +134,7 @@ class HostCode:
         """The calls in spans, as nodes, and the time in each, summed over devices."""
         ps = np.zeros(len(self.calls.function), np.int64)
         for number in np.unique(spans.device).tolist():
-            node, of_device = self.calls.stacks.within(spans.of_device(number))
+            node, _, of_device = self.calls.stacks.within(spans.of_device(number))
             ps[node] += of_device
         node = np.flatnonzero(ps)
         return np.where(node == len(ps) - 1, NOWHERE, node), ps[node]
