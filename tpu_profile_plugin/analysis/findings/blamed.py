@@ -253,9 +253,8 @@ def _of_host(run: RunView, host: str, group: HostPart, by_part: I64) -> list[Par
     what = "Function" if group.name.startswith("$") else "Event"
     evidence.append(Evidence(what, name, "", TIMELINE, {"host": host, "find": group.name}))
     if inner:
-        label = f"Most of it in (of the time in {name})"
         evidence.append(Evidence("Most of it in", inner, "", TIMELINE, {"host": host, "find": group.inner}))
-        evidence.append(Evidence(label, 100 * group.inner_ps / max(group.ps, 1), "%"))
+        evidence.append(Evidence("Share of that, of this time", 100 * group.inner_ps / max(group.ps, 1), "%"))
     finding = Finding(
         title,
         lost.ps,
@@ -299,8 +298,8 @@ def _of_ops(run: RunView, host: str, group: OpPart, by_part: I64) -> list[Part]:
     tool = "hlo_stats" if program else ""
     evidence = [
         Evidence("Most of it in", name, "", tool, row, op),
-        share_of(f"Wall time of {what}", lost, run.base),
-        per_step(f"Wall time of {what}", lost, run.per),
+        share_of("Wall time of these ops", lost, run.base),
+        per_step("Wall time of these ops", lost, run.per),
     ]
     if group.framework:
         evidence.append(Evidence("Its framework op", group.framework, "", tool, row, op))
