@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN
 from tpu_profile_plugin.analysis.budget.categories import members
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
-from tpu_profile_plugin.analysis.common.planes import recorded_lines
-from tpu_profile_plugin.analysis.common.spans import covered_within, times_of
+from tpu_profile_plugin.analysis.common.spans import intersect, join, times_of, total
 from tpu_profile_plugin.analysis.devices.model import Work
-from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.findings.evidence.device.torch_ops import pageable_share
+from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
 from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import Slowest, slowest_stage
 from tpu_profile_plugin.analysis.findings.evidence.host.uploads import Uploads, uploads
 from tpu_profile_plugin.analysis.findings.host_view import HostView
@@ -32,14 +32,10 @@ from tpu_profile_plugin.analysis.findings.rules.data import repeated_transfer
 from tpu_profile_plugin.analysis.findings.rules.data.tf_data_advice import PAGE, advice_of, is_python, settings_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.steps.breakdown import input_breakdown, input_ops
-from tpu_profile_plugin.columns import Plane
-from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.units import PS_PER_MS
 
 INPUT_SHARE_HIGH = 0.20
 """From here XProf calls a run highly input-bound; the confidence is high."""
-
-_PIPELINE_THREADS = "tf_data_iterator_resource", "tf_data_private_threadpool"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,47 +71,27 @@ def input_wait(host: HostView) -> InputWait:
         steps = replace(steps, end_ps=np.maximum(steps.end_ps, np.roll(steps.begin_ps, -1, axis=0)))
         waits = steps.end_ps - steps.begin_ps
     worst = np.unravel_index(int(waits.argmax()), waits.shape)
-    name, ps = _longest(host, steps)
+    name, ps = _longest(host, between=between)
     window = int(steps.begin_ps[worst]), int(steps.end_ps[worst])
     return InputWait(True, lost.ps, name, ps, window, between, slowest_stage(host))
 
 
-def _longest(host: HostView, steps: StepWindows) -> tuple[str, int]:
-    """The op of devices, or the event of the host, with most time in the steps among those that wait for input."""
-    sums: dict[str, int] = {}
-    for number, device in enumerate(host.devices):
+def _longest(host: HostView, *, between: bool) -> tuple[str, int]:
+    """The op of devices, or the call of the main thread, with most of the waits for input, and how long per device.
+
+    A thread that prefetches holds nothing up.
+    """
+    blame, calls = host.blame, calls_of(host)
+    rows = np.isin(blame.part % BETWEEN, members("input")) & (between | (blame.part < BETWEEN)) & (blame.op < 0)
+    name, whole = calls.most(calls.tells[blame.node[rows]], blame.ps[rows])
+    count = max(len(host.devices), 1)
+    most = name, whole // count
+    for device, time in zip(host.devices, host.spent.devices if host.spent is not None else (), strict=False):
+        within = join(times_of(*time.windows), time.between) if between else times_of(*time.windows)
         for op in np.unique(device.runs.op[device.runs.work == Work.INPUT]).tolist():
-            runs = device.runs.where(device.runs.op == op)
-            ps = _within(runs.begin_ps, runs.end_ps, steps, number)
-            sums[device.ops[op].name] = sums.get(device.ops[op].name, 0) + ps
-    most = max(((name, ps // len(host.devices)) for name, ps in sums.items()), key=lambda one: one[1], default=("", 0))
-    if most[0] and host.devices[0].kind != "cpu":
-        return most
-    plane = host.plane
-    return most if plane is None else max(most, _event(plane, steps, host.reader.time.main), key=lambda one: one[1])
-
-
-def _event(plane: Plane, steps: StepWindows, main: tuple[int, str] | None) -> tuple[str, int]:
-    """Waits on the main thread and uploads on any, as in the time budget: a thread that prefetches holds nothing up."""
-    names = plane.event_metadata.names
-    kind = np.array([activity(name) for name in names], np.uint8)[plane.events.metadata]
-    lines = list(zip(plane.lines.id.tolist(), plane.lines.name, strict=True))
-    on_main = np.array([line == main for line in lines], np.bool_)
-    pipeline = np.array([name.startswith(_PIPELINE_THREADS) for _, name in lines], np.bool_)
-    rows = np.flatnonzero(np.isin(kind, (Activity.INPUT, Activity.HANDOVER, Activity.UPLOAD)))
-    line = np.searchsorted(plane.lines.event_start, rows, side="right") - 1
-    rows = rows[(recorded_lines(plane) & ~pipeline)[line] & (on_main[line] | (kind[rows] == Activity.UPLOAD))]
-    most: tuple[str, int] = ("", 0)
-    for name in np.unique(plane.events.metadata[rows]).tolist():
-        named = rows[plane.events.metadata[rows] == name]
-        begin = plane.events.begin_ps[named]
-        ps = _within(begin, begin + plane.events.duration_ps[named], steps, 0)
-        most = max(most, (names[name], ps), key=lambda one: one[1])
+            ps = total(intersect(times_of(device.runs.begin_ps, device.runs.end_ps, device.runs.op == op), within))
+            most = max((device.ops[op].name, ps), most, key=lambda one: one[1])
     return most
-
-
-def _within(begin: I64, end: I64, steps: StepWindows, device: int) -> int:
-    return int(covered_within(*times_of(begin, end), steps.begin_ps[:, device], steps.end_ps[:, device]).sum())
 
 
 ADVICE = Advice(
