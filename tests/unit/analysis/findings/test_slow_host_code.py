@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from builders.profiles.planted import cpu, evidence, finding, findings, reason, tpu
+from builders.kineto import frame, op, step, trace
+from builders.profiles.planted import cpu, evidence, finding, findings, reason, tf_loop, tpu
 
 
 def loading(duration, name="$train.py:42 load_batch", inner="$augment.py:7 crop"):
@@ -192,3 +193,83 @@ def test_tensorflow_that_is_busy_is_healthy():
 def test_the_profiler_is_not_the_program():
     main = "0 999 $train.py:10 main\n0 600 $profiler.py:271 stop_trace\n600 10 PjitFunction(f)"
     assert finding("slow_host_code", cpu(main, "600 400 dot.1")) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "title", "advice"),
+    [
+        ("$time sleep", "a sleep: time sleep", "The program sleeps"),
+        ("$copy.py:128 deepcopy", "copies of objects: copy.py:128 deepcopy", "Arrays of JAX never change"),
+        (
+            "$json/__init__.py:299 loads",
+            "reading or writing JSON: json/__init__.py:299 loads",
+            "Parse each record once",
+        ),
+        ("$re/__init__.py:208 findall", "text processing: re/__init__.py:208 findall", "Tokenise and clean texts"),
+        ("$_hashlib openssl_sha256", "hashing: _hashlib openssl_sha256", "Hash every N-th step"),
+        ("$frame.py:10000 apply", "tables of pandas: frame.py:10000 apply", "Convert the table to arrays"),
+        ("$numpy array", "conversions between Python objects and arrays: numpy array", "Make arrays once"),
+        ("$random.py:520 uniform", "random numbers drawn one by one: random.py:520 uniform", "Draw whole arrays"),
+        ("$gzip.py:300 read", "reading or decoding files: gzip.py:300 read", "Read and decode ahead of the step"),
+        ("$client.py:1430 getresponse", "the network: client.py:1430 getresponse", "Ask before the answer is needed"),
+        ("$subprocess.py:506 run", "another program: subprocess.py:506 run", "Start the program once"),
+        ("$<unknown> acquire", "a lock: <unknown> acquire", "Another thread holds the lock"),
+        ("$dispatch.py:300 check_special", "a debug mode: dispatch.py:300 check_special", "Switch off jax_debug_nans"),
+        (
+            "$dataset_ops.py:480 __iter__",
+            "a new input pipeline or iterator: dataset_ops.py:480 __iter__",
+            "Make the input",
+        ),
+    ],
+)
+def test_kinds_of_code(call, title, advice):
+    found = finding(
+        "slow_host_code", cpu(f"0 600 $train.py:12 step\n1 598 {call}\n600 10 PjitFunction(f)", "600 400 dot.1")
+    )
+    assert found["title"] == f"Devices wait 60.0% of the step for {title} in train.py:12 step"
+    assert found["advice"].startswith(advice)
+
+
+def test_short_calls_with_a_purpose_between_launches_are_no_launching():
+    """Ten prints of 30 us, each between two launches of 5 us."""
+    main = ["0 999 $train.py:10 main", *(f"{100 * i + 2} 30 $builtins print" for i in range(10))]
+    main += [f"{100 * i + 35} 5 PjitFunction(f)" for i in range(10)]
+    ops = "\n".join(f"{100 * i + 40} 60 dot.{i}" for i in range(10))
+    found = finding("slow_host_code", cpu("\n".join(main), ops))
+    assert "for logging: builtins print in train.py:10 main" in found["title"]
+    assert finding("launch_bound", cpu("\n".join(main), ops)) is None
+
+
+def test_an_iterator_that_is_made_in_each_step_is_no_launch():
+    main = "0 600 EagerExecute\n2 590 EagerLocalExecute: MakeIterator\n610 389 EagerExecute"
+    text = tf_loop(main, "650 340 dense/MatMul:MatMul")
+    found = finding("slow_host_code", text)
+    assert found["title"] == (
+        "Devices wait 59.0% of the step for a new input pipeline or iterator: EagerLocalExecute: MakeIterator"
+    )
+    assert found["advice"].startswith("Call iter(dataset) once")
+    assert finding("launch_bound", text) is None
+
+
+@pytest.mark.parametrize(("begin", "length", "held"), [(400, 5590, True), (400, 4000, False), (5000, 990, False)])
+def test_who_holds_the_lock(begin, length, held):
+    """The main thread does nothing for 6 ms, until a function of another thread ends that ran most of that time."""
+    main, ops = "0 6000 $serve.py:9 lookup\n6000 10 PjitFunction(f)", "6010 3900 dot.1"
+    other = f"0 9990 $serve.py:30 loop\n{begin} {length} $serve.py:20 refresh"
+    found = finding("slow_host_code", cpu(main, ops, other=other, length=10_000))
+    assert ("a lock: serve.py:9 lookup, held by serve.py:20 refresh on another thread" in found["title"]) == held
+    assert found["advice"].startswith("Another thread holds the lock" if held else "Launch the next step before")
+
+
+def test_debug_modes_count_in_ops_that_run_in_the_hosts_calls():
+    """PyTorch on the CPU: each op takes a stack trace, which no device is idle for."""
+    events = []
+    for number in range(4):
+        begin = 1000.0 + 2000 * number
+        events += [step(number, begin, 1990), frame("train.py(12): train_step", begin, 1985)]
+        events += [op("aten::linear", begin + 5 + 480 * i, 470) for i in range(4)]
+        events += [frame("torch/fx/traceback.py(504): format_stack", begin + 10 + 480 * i, 400) for i in range(4)]
+    found = finding("slow_host_code", trace(*events))
+    assert "for a debug mode: torch/fx/traceback.py:504 format_stack in train.py:12 train_step" in found["title"]
+    assert found["saving_ps_per_step"] == pytest.approx(1600 * 10**6, rel=0.05)
+    assert "set_detect_anomaly" in found["advice"]

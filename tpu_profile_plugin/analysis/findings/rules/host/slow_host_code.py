@@ -1,11 +1,12 @@
 """Devices are idle because the host runs other code: the function and its line.
 
 Fires if idle time that code of the main thread covers takes at least {LEAST_SHARE:.0%} of the time from step to step;
-without Python functions, idle time without any event before late launches, which is then unexplained. For TensorFlow
-without devices, it is the main thread's time outside of TensorFlow.
+without Python functions, idle time without any event, which is then unexplained. For TensorFlow without devices, it is
+the main thread's time outside of TensorFlow.
 
-What to do depends on what the code is for: a checkpoint, logging, garbage collection, evaluation, a wait for another
-thread or for requests. Else move the work to another thread or process, or make it cheaper.
+What to do depends on what the code is for: a checkpoint, logging, garbage collection, evaluation, a new iterator, a
+debug mode, copies, texts, JSON, hashes, tables, conversions, files; a wait for another thread or program, a lock, the
+network or requests. Else move the work to another thread or process, or make it cheaper.
 """
 
 from __future__ import annotations
