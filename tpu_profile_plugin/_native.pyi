@@ -837,5 +837,5 @@ def replay(
     that node's end. Sources come before their nodes. Edges marked in `cut` do not count.
     """
 
-def binding_path(edges: tuple[_I64, _U32], binding: _I64, node: int) -> _I64:
-    """The nodes of the chain that determines when a node ends, last first; starts and sources as of `replay`."""
+def binding_path(source: _U32, binding: _I64, node: int) -> _I64:
+    """The nodes of the chain that determines when a node ends, last first; `source` as of `replay`."""

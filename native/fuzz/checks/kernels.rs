@@ -10,6 +10,7 @@ use _native::json::text::integers;
 use _native::kernels::core_ops::{ClockStats, OpLine, core_ops};
 use _native::kernels::cover::{Spans, enclosing, overlapping};
 use _native::kernels::expand::{Events, Source, expand};
+use _native::kernels::replay::{self, binding_path};
 use _native::kernels::step_work::{Runs, Sums};
 use _native::kernels::sweep::contents;
 use _native::kernels::{gather, offload, self_time, sets, shift, sweep, threads, xprof_order};
@@ -80,6 +81,25 @@ fn links_and_calls(begin: &[i64], duration: &[i64], small: &[u32], kinds: &[u8],
     }
 }
 
+/// A replay in which each node but the first two follows an earlier one, and the chain that determines its last node.
+fn replayed(delay: &[i64], duration: &[i64], lag: &[i64], small: &[u32], flags: &[bool]) {
+    let n = duration.len();
+    let edges = n.saturating_sub(2);
+    let start: Vec<i64> = (0..=n as i64).map(|node| (node - 2).clamp(0, edges as i64)).collect();
+    let source: Vec<u32> = (0..edges as u32).map(|edge| edge.saturating_sub(small[edge as usize])).collect();
+    let graph = replay::Graph { start: &start, source: &source, lag: &lag[..edges] };
+    let found = graph.replay(delay, duration, Some(&flags[..edges])).expect("sources come first");
+    assert!(found.binding.iter().all(|&edge| edge < edges as i64));
+    if n > 0 {
+        let path = binding_path(&source, &found.binding, n - 1).expect("sources come first");
+        assert!(path.is_sorted_by(|a, b| a > b));
+    }
+    // Sources in any order, of any nodes.
+    let graph = replay::Graph { start: &start, source: &small[..edges], lag: &lag[..edges] };
+    drop(graph.replay(delay, duration, None));
+    drop(binding_path(small, lag, n / 2));
+}
+
 pub fn check(data: &[u8]) {
     let data = &data[..data.len().min(400)];
     let numbers: Vec<i64> = data.chunks_exact(2).map(number).collect();
@@ -130,6 +150,7 @@ pub fn check(data: &[u8]) {
     let mut text = Vec::new();
     integers(&numbers[..n / 2 * 2], &[n / 2, 2], &mut text);
     lines_and_steps(begin, duration, (other, length), &small, &kinds);
+    replayed(begin, duration, other, &small, &flags);
     links_and_calls(begin, duration, &small, &kinds, &bits);
 
     let pairs = offload::pair(begin, duration, &small, &flags, 7);

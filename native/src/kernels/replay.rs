@@ -29,7 +29,8 @@ impl Graph<'_> {
     pub fn replay(&self, delay: &[i64], duration: &[i64], cut: Option<&[bool]>) -> Result<Replayed> {
         let (n, m) = (duration.len(), self.source.len());
         let fits = self.start.len() == n + 1 && delay.len() == n && self.lag.len() == m;
-        let ordered = self.start.first() == Some(&0) && self.start.last() == Some(&(m as i64)) && self.start.is_sorted();
+        let ordered =
+            self.start.first() == Some(&0) && self.start.last() == Some(&(m as i64)) && self.start.is_sorted();
         if !fits || !ordered || cut.is_some_and(|cut| cut.len() != m) {
             return Err(Error::argument("columns of different length"));
         }
@@ -56,25 +57,19 @@ impl Graph<'_> {
     }
 }
 
-/// The nodes of the chain that determines when `node` ends, last first.
-///
-/// `start`, `source` and `binding` are those of a replay.
-pub fn binding_path(start: &[i64], source: &[u32], binding: &[i64], node: usize) -> Result<Vec<i64>> {
+/// The nodes of the chain that determines when `node` ends, last first; `source` and `binding` are those of a replay.
+pub fn binding_path(source: &[u32], binding: &[i64], node: usize) -> Result<Vec<i64>> {
     let mut path = Vec::new();
     let mut at = node;
-    loop {
-        let Some(&edge) = binding.get(at) else {
-            return Err(Error::argument("no such node"));
-        };
+    while let Some(&edge) = binding.get(at) {
         path.push(at as i64);
-        let Some(&next) = usize::try_from(edge).ok().and_then(|edge| source.get(edge)) else {
-            return Ok(path);
-        };
-        if next as usize >= at || start.len() <= at {
-            return Err(Error::argument("a source behind its node"));
+        match usize::try_from(edge).ok().and_then(|edge| source.get(edge)) {
+            None => return Ok(path),
+            Some(&next) if (next as usize) < at => at = next as usize,
+            Some(_) => return Err(Error::argument("a source behind its node")),
         }
-        at = next as usize;
     }
+    Err(Error::argument("no such node"))
 }
 
 #[cfg(test)]
@@ -95,14 +90,14 @@ mod tests {
         let found = graph().replay(&[100, 100, 0, 0, 3], &[10, 40, 10, 20, 1], None).unwrap();
         assert_eq!(found.end, [110, 140, 125, 160, 165]);
         assert_eq!(found.binding, [NO_EDGE, NO_EDGE, 0, 1, 4]);
-        assert_eq!(binding_path(START, SOURCE, &found.binding, 4).unwrap(), [4, 3, 1]);
+        assert_eq!(binding_path(SOURCE, &found.binding, 4).unwrap(), [4, 3, 1]);
     }
 
     #[test]
     fn shorter_nodes_let_others_bind() {
         let found = graph().replay(&[100, 100, 0, 0, 3], &[10, 0, 10, 0, 1], None).unwrap();
         assert_eq!(found.end, [110, 100, 125, 112, 129]);
-        assert_eq!(binding_path(START, SOURCE, &found.binding, 4).unwrap(), [4, 2, 0]);
+        assert_eq!(binding_path(SOURCE, &found.binding, 4).unwrap(), [4, 2, 0]);
     }
 
     #[test]
@@ -126,8 +121,8 @@ mod tests {
         assert!(behind.replay(&[0, 0], &[1, 1], None).is_err());
         assert!(graph().replay(&[0], &[1], None).is_err());
         assert!(graph().replay(&[0; 5], &[1; 5], Some(&[])).is_err());
-        assert!(binding_path(START, SOURCE, &[0, 1], 0).is_err());
-        assert!(binding_path(START, SOURCE, &[], 0).is_err());
+        assert!(binding_path(SOURCE, &[0, 1], 0).is_err());
+        assert!(binding_path(SOURCE, &[], 0).is_err());
     }
 
     #[test]

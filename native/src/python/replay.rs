@@ -30,12 +30,12 @@ fn replay<'py>(
 #[pyfunction]
 fn binding_path<'py>(
     py: Python<'py>,
-    edges: (Ints<'py>, PyReadonlyArray1<'py, u32>),
+    source: PyReadonlyArray1<'py, u32>,
     binding: Ints<'py>,
     node: usize,
 ) -> PyResult<OutInts<'py>> {
-    let (start, source, binding) = (edges.0.as_slice()?, edges.1.as_slice()?, binding.as_slice()?);
-    let path = without_gil(py, || walk(start, source, binding, node))?;
+    let (source, binding) = (source.as_slice()?, binding.as_slice()?);
+    let path = without_gil(py, || walk(source, binding, node))?;
     Ok(path.into_pyarray(py))
 }
 

@@ -160,7 +160,7 @@ class Graph:
 
     def path(self, found: Replayed) -> I64:
         """The nodes that determine when the last step ends, in order."""
-        nodes = _native.binding_path((self.start, self.source), found.binding, self.last_node(found))
+        nodes = _native.binding_path(self.source, found.binding, self.last_node(found))
         return nodes[::-1]
 
 
