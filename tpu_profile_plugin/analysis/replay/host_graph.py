@@ -11,7 +11,8 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.budget.host_time import HostReader, HostTime, MainThread
 from tpu_profile_plugin.analysis.common.planes import host_plane, line_of, rows_named, spans_at
-from tpu_profile_plugin.analysis.common.spans import Times, join, no_time, subtract, times_of
+from tpu_profile_plugin.analysis.common.rows import among
+from tpu_profile_plugin.analysis.common.spans import Times, covered_within, join, no_time, subtract, times_of
 from tpu_profile_plugin.analysis.devices.across_hosts import HostRuns, keep_runs, kept_rows
 from tpu_profile_plugin.analysis.devices.collectives import CollectiveRuns, recorded_collectives
 from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
@@ -31,8 +32,9 @@ _NEAR_PS = 10 * PS_PER_US
 """Work of one queue that begins so soon after another queue's may have waited for it."""
 _NEVER = int(np.iinfo(np.int64).min)
 _LEAST_SILENT_PS = 10 * PS_PER_US
-_MOST_AFTER = 0.2
-"""Most of a time without events that may follow the end of the work which the thread waited for."""
+_MOST_AFTER, _MOST_AFTER_ALL = 0.2, 0.05
+"""Most of a time without events that may follow the end of the work which the thread waited for: beside an event that
+waits, and after all that was launched."""
 
 
 class Why(IntEnum):
@@ -276,10 +278,9 @@ def _graph(
     cuts = bounds if on_device else bounds[:0]
     pieces = [_cut(q, [cuts, *(m[queue_of_run == i] for m in meets)]) for i, q in enumerate(queues)]
     bounds = np.setdiff1d(bounds, np.concatenate([cuts, *(side for q in queues for side in (q.begin, q.end))]))
-    may_wait = (host.transfer, _silent(plane, main)) if plane is not None and main >= 0 else (no_time(), no_time())
     given = handoffs(plane) if plane is not None and main >= 0 else NO_HANDOFFS
-    points = [*(meets if within else []), *_points(given, main)]
-    waits = _main(build, queues, may_wait, host, bounds, points, main)
+    points = [bounds, *(meets if within else []), *_points(given, main)]
+    waits = _main(build, queues, host, plane, main, points)
     of_threads = _threads(build, plane, given, main) if plane is not None else bounds[:0]
     numbers = []
     for queue, (begin, end) in zip(queues, pieces, strict=True):
@@ -343,7 +344,8 @@ def _cut(queue: _Queue, points: Sequence[I64]) -> Times:
 
 def split(times: Times, points: I64) -> Times:
     """The disjoint spans in parts that end at the points inside of them."""
-    points = np.unique(points)
+    points = np.sort(points)  # numpy.unique hashes, which takes longer
+    points = points[np.append(True, points[1:] != points[:-1])] if len(points) else points
     owner = np.searchsorted(times[0], points, side="right") - 1
     inside = np.zeros(len(points), np.bool_)
     some = owner >= 0
@@ -353,43 +355,42 @@ def split(times: Times, points: I64) -> Times:
 
 
 def _main(
-    build: _Builder,
-    queues: Sequence[_Queue],
-    may_wait: tuple[Times, Times],
-    host: HostTime,
-    bounds: I64,
-    meets: Sequence[I64],
-    main: int,
+    build: _Builder, queues: Sequence[_Queue], host: HostTime, plane: Plane | None, main: int, points: Sequence[I64]
 ) -> Times:
-    """Adds the main thread as one chain, empty if unknown; returns when it may wait for results.
-
-    `may_wait` are the events that wait, and the times in which it says nothing beside one: it waits if a device ends
-    its work shortly before.
-    """
-    if main < 0:
+    """Adds the main thread, cut at `points`, as one chain, empty if unknown; returns when it may wait for results."""
+    if plane is None or main < 0:
         build.chain(Chain(""), *no_time())
         return no_time()
     launched = [queue.launched[queue.launched != NO_LAUNCH] for queue in queues]
     on_thread = join(*(queue.inline for queue in queues))
-    silent = subtract(subtract(may_wait[1], on_thread), may_wait[0])
-    ends = np.sort(np.concatenate([silent[0][:0], *(queue.end for queue in queues)]))
-    last = np.searchsorted(ends, silent[1], side="right") - 1
-    rest = (
-        silent[1] - np.where(last >= 0, np.append(ends, silent[0][:0])[np.maximum(last, 0)], 0)
-        if len(ends)
-        else silent[1]
-    )
-    awaited = rest <= _MOST_AFTER * (silent[1] - silent[0])
-    waits = join(subtract(may_wait[0], on_thread), (silent[0][awaited], silent[1][awaited]))
+    begin, end, beside = _silent(plane, main)
+    free = covered_within(*join(on_thread, host.transfer), begin, end) == 0
+    free &= _awaited(queues, begin, end, beside)
+    silent = begin[free], end[free]
     # Ends of waits that touch are lost in a union.
-    ended = np.concatenate([may_wait[0][1], silent[1][awaited], silent[0][awaited], bounds, *launched])
-    waits = split(waits, ended)
+    ends = np.concatenate([host.transfer[1], *silent, *points, *launched])
+    waits = split(join(subtract(host.transfer, on_thread), silent), ends)
     waits = np.sort(np.append(waits[0], on_thread[0])), np.sort(np.append(waits[1], on_thread[1]))
-    points = np.unique(np.concatenate([bounds, *launched, *waits, *meets]))
+    cuts = np.unique(np.concatenate([*points, *launched, *waits]))
     # What comes before the first point is a node of its own.
-    points = np.append(points[:1] - 1, points)
-    build.chain(Chain(host.main[1] if host.main else "", line=main), points[:-1], points[1:])
+    cuts = np.append(cuts[:1] - 1, cuts)
+    build.chain(Chain(plane.lines.name[main], line=main), cuts[:-1], cuts[1:])
     return waits
+
+
+def _awaited(queues: Sequence[_Queue], begin: I64, end: I64, beside: Bools) -> Bools:
+    """Whether a silent main thread waits for devices: they end their work shortly before it goes on."""
+    last, all_ = np.full(len(begin), _NEVER), np.full(len(begin), _NEVER)
+    for queue in queues:
+        if len(queue.end):
+            ends = np.append(queue.end, _NEVER)
+            last = np.maximum(last, ends[np.searchsorted(queue.end, end, side="right") - 1])
+            launched = np.searchsorted(np.maximum.accumulate(queue.launched), begin, side="right")
+            all_ = np.maximum(all_, ends[launched - 1])
+    ended = np.where(beside, last, all_)
+    most = np.where(beside, _MOST_AFTER, _MOST_AFTER_ALL) * (end - begin)
+    soon: Bools = (ended > begin) & (ended <= end) & (end - np.maximum(ended, begin) <= most)
+    return soon
 
 
 def _points(given: Handoffs, line: int) -> list[I64]:
@@ -421,31 +422,25 @@ def _threads(build: _Builder, plane: Plane, given: Handoffs, main: int) -> I64:
     return target[waits & (target >= 0) & (source >= 0)]
 
 
-def _silent(plane: Plane, main: int) -> Times:
-    """When no event of the main thread begins or ends, right after or before an event that waits for results.
+def _silent(plane: Plane, main: int) -> tuple[I64, I64, Bools]:
+    """When no event of the main thread begins or ends, and none lasts just that long: begins, ends.
 
-    The CPU backend of JAX records the begin and end of some waits as events of their own.
+    The last column says whether an event that waits for results ends then, or begins after it: the CPU backend of JAX
+    records begin and end of some waits as events of their own.
     """
     rows = plane.lines.events_of(main)
     begin, end = spans_at(plane, slice(rows.start, rows.stop))
     transfers = rows_named(plane, lambda name: activity(name) == Activity.TRANSFER)
     waits = transfers[plane.events.metadata[rows.start : rows.stop]]
-    if not waits.any():
-        return no_time()
-    since, until = end[waits], begin[waits]
-    # From the end of each wait to what comes next, and from what came last to the begin of each wait.
-    begin, end = np.sort(begin), np.sort(end)
-    last = len(begin) - 1
-    following = np.minimum(
-        begin[np.minimum(np.searchsorted(begin, since), last)],
-        end[np.minimum(np.searchsorted(end, since, side="right"), last)],
-    )
-    before = np.maximum(
-        begin[np.maximum(np.searchsorted(begin, until) - 1, 0)],
-        end[np.maximum(np.searchsorted(end, until, side="right") - 1, 0)],
-    )
-    since, until = np.append(since, before), np.append(following, until)
-    return times_of(since, until, until - since >= _LEAST_SILENT_PS)
+    points = np.sort(np.concatenate([begin, end]))
+    long = np.flatnonzero(np.diff(points) >= _LEAST_SILENT_PS)
+    since, until = points[long], points[long + 1]
+    # The shortest event that begins when the time does: one without others in it ends with it.
+    order = np.lexsort((end, begin))
+    first = order[np.minimum(np.searchsorted(begin[order], since), max(len(order) - 1, 0))] if len(order) else order
+    keep = (begin[first] != since) | (end[first] != until)
+    since, until = since[keep], until[keep]
+    return since, until, among(since, np.sort(end[waits])) | among(until, np.sort(begin[waits]))
 
 
 def _connect(build: _Builder, queues: Sequence[_Queue], pieces: Sequence[Times], numbers: Sequence[int]) -> float:

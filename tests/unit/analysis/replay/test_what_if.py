@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from builders.answers import run_of
-from builders.planes import gpu, host, tpu, xla_on_cpu
+from builders.planes import gpu, host, marked, tpu, xla_on_cpu
 
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
 
@@ -170,6 +170,17 @@ CPU = host(
 )
 def test_devices_of_a_cpu_share_cores(change, after: tuple[float, ...]) -> None:
     assert us(run_of(CPU).what_if(**change)) == (100, *after)
+
+
+@pytest.mark.parametrize(("ends", "after"), [(93, 60), (99, 100)])
+def test_a_silent_main_thread_waits_if_it_goes_on_when_the_devices_are_done(ends: int, after: float) -> None:
+    silent = host(
+        marked(f"5 5 PjitFunction(f)\n{ends} 1 Next", steps=2, period=100),
+        xla_on_cpu("\n".join(
+            f"{s} 40 dot.1 {{run_id={run}}}\n{s + 40} 30 add.1 {{run_id={run}}}" for run, s in ((1, 20), (2, 120))
+        )),
+    )  # fmt: skip
+    assert us(run_of(silent).what_if("dot"))[1] == after
 
 
 # TensorFlow's ops run while the call of the host lasts, on any thread.
