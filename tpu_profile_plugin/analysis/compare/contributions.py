@@ -242,8 +242,7 @@ class Contribution:
     @property
     def nameless(self) -> bool:
         """Whether it names no change of the program: idle time that nothing explains, and the machine's speed."""
-        unexplained = self.part == CATEGORIES[IDLE_OTHER] and self.detail in ("", ELSEWHERE)
-        return unexplained or self.part == UNKNOWN or self.kind == "machine"
+        return self.part in (CATEGORIES[IDLE_OTHER], UNKNOWN) or self.kind == "machine"
 
 
 def contributions(
@@ -303,21 +302,29 @@ def by_place(
     of_part: dict[str, list[Contribution]] = defaultdict(list)
     for one in changes:
         of_part[one.part].append(one)
-    found = of_part.pop("")
-    for name, whole in of_part.items():
-        places = [] if any(one.kind in _WHOLE for one in whole) else pairs.get(_PARTS.index(name), [])
-        placed = [change for change in _of_places(places, whole[0], floor_ps) if abs(change.delta_ps) >= least]
+    found = of_part[""]
+    sides = (_parts(work, moved=IDLE_HOST in pairs) for work in (base, run))
+    for i, (name, before, after) in enumerate(zip(_PARTS, *sides, strict=True)):
+        whole = of_part[name]
+        told = not (before.mean or after.mean) or any(one.kind in _WHOLE for one in whole)
+        places = [] if told else _of_places(pairs.get(i, ()), name, floor_ps)
+        placed = [change for change in places if abs(change.delta_ps) >= least]
         if not placed:
             found += whole
             continue
-        delta, old, new = (
-            sum(one[i] for one in map(_times, whole)) - sum(one[i] for one in map(_times, placed)) for i in range(3)
+        old, new = (
+            max(side.mean - sum(times), 0.0)
+            for side, times in (
+                (before, (one.base_ps for one in placed)),
+                (after, (one.run_ps for one in placed)),
+            )
         )
-        most = max(whole, key=lambda one: abs(one.delta_ps))
+        delta = round(after.mean) - round(before.mean) - sum(one.delta_ps for one in placed)
         kind: Kind = "slower" if delta >= 0 else "faster"
-        beyond = most.certain and abs(delta) > floor_ps
-        times = round(delta), max(old, 0.0), max(new, 0.0)
-        left = Contribution(most.what, kind, *times, most.category, name, certain=beyond, detail=ELSEWHERE)
+        beyond = abs(delta) > floor_ps and any(one.certain for one in whole)
+        left = Contribution(
+            name, kind, delta, old, new, GROUP_OF.get(name, BETWEEN), name, certain=beyond, detail=ELSEWHERE
+        )
         found += [*placed, left]
     return _in_order((one for one in found if one.kind != "rest"), round(run.length.mean) - round(base.length.mean))
 
@@ -325,11 +332,7 @@ def by_place(
 _PARTS = (*CATEGORIES, BETWEEN)
 
 
-def _times(one: Contribution) -> tuple[float, float, float]:
-    return one.delta_ps, one.base_ps, one.run_ps
-
-
-def _of_places(pairs: Sequence[PlacePair], part: Contribution, floor_ps: float) -> Iterator[Contribution]:
+def _of_places(pairs: Sequence[PlacePair], part: str, floor_ps: float) -> Iterator[Contribution]:
     """A part of the step place by place, where places are known."""
     for pair in pairs:
         if not pair.text:
@@ -339,8 +342,8 @@ def _of_places(pairs: Sequence[PlacePair], part: Contribution, floor_ps: float) 
         )
         single = abs(new.excess - old.excess) >= LEAST_CAUSE * abs(new.mean - old.mean) > floor_ps
         kind: Kind = "single_steps" if single else "slower" if new.mean >= old.mean else "faster"
-        judged = _judged(part.what, kind, (old, new), floor_ps)
-        yield replace(judged, category=part.category, part=part.part, detail=pair.text, place=pair)
+        judged = _judged(part, kind, (old, new), floor_ps)
+        yield replace(judged, category=GROUP_OF.get(part, BETWEEN), part=part, detail=pair.text, place=pair)
 
 
 def _parts(work: RunWork, *, moved: bool) -> list[Sample]:

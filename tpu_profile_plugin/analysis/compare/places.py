@@ -10,6 +10,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN
 from tpu_profile_plugin.analysis.blame.places import HostPlaces, Place
+from tpu_profile_plugin.analysis.blame.stacks import AFTER
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_HOST, IDLE_OTHER, IDLE_PEER, LABELS
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.analysis.common.op_names import shown_event
@@ -129,7 +130,7 @@ class PlacePair:
     def events(self) -> tuple[str, str]:
         """What the recordings of the base and the run call it, "" where they do not have it."""
         old, new = ("" if one is None else one.op or one.place.name for one in (self.base, self.run))
-        return old, new
+        return old.removeprefix(AFTER), new.removeprefix(AFTER)
 
 
 def place_text(place: Place) -> str:

@@ -58,9 +58,7 @@ CHANGES = (
     texts("id", "Id", "The ops, programs or part of the step that changed."),
     texts("change", "Change", "How: slower, faster, added, removed, more_often, machine, single_steps, rest, ..."),
     numbers("delta_ps", "Difference", "ps", "What it adds to the compared time; the rows add up."),
-    numbers(
-        "delta_percent", "Of the difference", "%", "Share of the difference of the compared time; empty within noise."
-    ),
+    numbers("delta_percent", "Share", "%", "Share of the difference of the compared time; empty within noise."),
     numbers("base_ps", "Base", "ps", "Time per step and device in the base."),
     numbers("run_ps", "Run", "ps", "Time per step and device in the run."),
     flags("certain", "Beyond noise", "The difference exceeds how far steps and captures vary."),

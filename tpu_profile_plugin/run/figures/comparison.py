@@ -396,7 +396,7 @@ class Comparison:
         return paragraphs(bold(self.headline.text), *map(plain, self.warnings)) + rows(*self.texts())
 
 
-HEADS = ("What changed", "How", "ms per step", "Of the difference", "Base, ms", "Run, ms", "Beyond noise", "Line")
+HEADS = ("What changed", "How", "ms per step", "Share", "Base, ms", "Run, ms", "Beyond noise", "Line")
 
 
 def compare_runs(base: RunHosts, run: RunHosts) -> Comparison:

@@ -46,7 +46,7 @@ CONTRIBUTIONS = (
           "fewer_often, more_executions, fewer_executions (of their program); single_steps: far above the median; "
           "machine: unchanged ops that all changed by one factor; rest: smaller changes and roundings."),
     numbers("delta_ps_per_step", "Difference", "ps", "What it adds to the compared time; the rows add up."),
-    numbers("percent", "Of the difference", "%", "Share of the difference of the compared time; empty within noise."),
+    numbers("percent", "Share", "%", "Share of the difference of the compared time; empty within noise."),
     _BASE,
     _RUN,
     texts("line", "Place", "File and line of the ops, or the function of the program; empty if unknown, or several."),

@@ -1,63 +1,8 @@
-// Differences as bars to both sides of a line, and the average steps of both runs on one scale.
+// The average steps of both runs on one scale.
 import { formatPercent, formatTime } from "../../base/format";
 import { swatchStyle } from "../../widgets/chart/style";
-import { Link } from "../../widgets/content/link";
-import type { Patch } from "../../widgets/content/link";
 import { useTheme } from "../../widgets/chart/use_theme";
-import { kindOf, signedTime } from "./model";
-import type { Bar, Change, StepBar, Target } from "./model";
-
-interface BarsProps {
-  bars: readonly Bar[];
-  targetOf: (change: Change) => Target | null;
-  /** The keys of the address that lead to a target. */
-  keysOf: (target: Target) => Patch;
-  onOpen: (target: Target) => void;
-}
-
-const placeOf = (target: Target): string => ("part" in target ? "this part in the time budget" : `its row in the table of ${target.table}`);
-
-/** One line per change: name, kind, bar and time; a click opens the place where the same time stands. */
-export function ChangeBars({ bars, targetOf, keysOf, onOpen }: BarsProps) {
-  return (
-    <ol class="compare-bars" aria-label="Largest contributions">
-      {bars.map(({ change, length, tip }) => {
-        const slower = change.deltaPs > 0;
-        const target = targetOf(change);
-        return (
-          <li key={`${change.what} ${change.kind}`} class={change.certain ? "" : "uncertain"}>
-            {target ? (
-              <Link
-                class="compare-name link"
-                to={keysOf(target)}
-                replace={!("part" in target)}
-                data-tip={`${tip}\nClick: ${placeOf(target)}`}
-                onFollow={() => onOpen(target)}
-              >
-                {change.what}
-              </Link>
-            ) : (
-              <span class="compare-name" tabIndex={0} data-tip={tip}>
-                {change.what}
-              </span>
-            )}
-            <span class="compare-kind" tabIndex={0} data-tip={kindOf(change.kind, change.part).help}>
-              {kindOf(change.kind, change.part).name}
-            </span>
-            <span class="compare-axis" aria-hidden="true">
-              <i
-                class={slower ? "slower" : "faster"}
-                style={{ [slower ? "left" : "right"]: "50%", width: `${Math.max(0.5, Math.abs(length) * 50)}%` }}
-              />
-            </span>
-            <span class="number compare-time">{signedTime(change.deltaPs)}</span>
-            <span class="dim compare-noise">{change.certain ? "" : "within noise"}</span>
-          </li>
-        );
-      })}
-    </ol>
-  );
-}
+import type { StepBar } from "./model";
 
 /** Narrower parts have no number inside, in fractions of the width. */
 const MIN_INSIDE = 0.12;

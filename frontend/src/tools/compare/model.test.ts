@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { COMPARISON, UNKNOWN } from "../../page/compare/comparison_testing";
-import { barsOf, changesOf, intervalText, percentOf, remainder, shownTable, stepBars, targetOf } from "./model";
+import { changesOf, intervalText, percentOf, shownTable, stepBars, targetOf } from "./model";
 import type { Change } from "./model";
 
 const US = 1e6;
@@ -9,25 +9,6 @@ const changes = changesOf(found);
 const [compute, gone, part, rest] = changes as [Change, Change, Change, Change];
 
 describe("contributions", () => {
-  it("become bars to both sides, the longest as long as half the axis", () => {
-    const bars = barsOf(changes, 15);
-    expect(bars.map(({ change, length }) => [change.what, length])).toEqual([
-      ["jit_f: fusion.11 (mul)", 1],
-      ["jit_f: gone.3", -50 / 120],
-      ["Waits for launches (Kernel launch)", 15 / 120],
-    ]);
-    expect(bars[0]?.tip).toContain("200 us in the base, 320 us in the run");
-    expect(bars[0]?.tip).toContain("95% interval +119 us to +121 us; beyond noise");
-    expect(bars[1]?.tip).toContain("too few steps");
-    expect(bars[2]?.tip).toContain("within noise");
-  });
-
-  it("add up with what is not shown", () => {
-    const shown = barsOf(changes, 1);
-    expect(remainder(changes, shown.length)).toEqual({ count: 2, deltaPs: -30 * US });
-    expect(shown.reduce((sum, { change }) => sum + change.deltaPs, 0) - 30 * US).toBe(found.length.delta);
-  });
-
   it("lead to the place where the same number stands, or nowhere", () => {
     expect([targetOf(compute, found), targetOf(gone, found)]).toEqual([
       { table: "ops", row: 0, mark: "name~fusion.11;delta_ps_per_step~120000000" },

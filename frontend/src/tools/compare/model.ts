@@ -10,7 +10,7 @@ import { writeFilters } from "../../widgets/table/model/saved";
 
 const WHAT = "the table of contributions";
 /** A smaller rest is what rounding the rows leaves. */
-export const PS_PER_NS = 1000;
+const PS_PER_NS = 1000;
 const DELTA = "delta_ps_per_step";
 const BETWEEN = "between_steps";
 const REST = "rest";
@@ -73,14 +73,13 @@ export interface Change {
   what: string;
   kind: string;
   deltaPs: number;
-  basePs: number;
-  runPs: number;
-  interval: readonly [number, number] | null;
-  certain: boolean;
   /** Part of the time budget; "" for ops and the rest. */
   part: string;
   /** Instructions; none for parts of the step. */
   ops: readonly string[];
+  /** What the recordings of the run and the base call it; "" where it is not. */
+  event: string;
+  baseEvent: string;
 }
 
 /** The contributions, the largest first, the rest last. */
@@ -88,19 +87,16 @@ export function changesOf({ contributions: table }: ComparedRuns): Change[] {
   const text = (id: string): string[] => textsOf(table, id, WHAT);
   const number = (id: string): number[] => numbersOf(table, id, WHAT);
   const [what, kind, part, ops] = [text("what"), text("kind"), text("part"), text("ops")];
-  const [delta, base, run] = [number("delta_ps_per_step"), number("base_ps_per_step"), number("run_ps_per_step")];
-  const [low, high, certain] = [columnOf(table, "low_ps"), columnOf(table, "high_ps"), columnOf(table, "certain")];
+  const [event, baseEvent, delta] = [text("event"), text("base_event"), number(DELTA)];
   return what.map((name, row) => {
     return {
       what: name,
       kind: kind[row] ?? "",
       deltaPs: delta[row] ?? 0,
-      basePs: base[row] ?? 0,
-      runPs: run[row] ?? 0,
-      interval: intervalOf(low?.[row], high?.[row]),
-      certain: certain?.[row] === true,
       part: part[row] ?? "",
       ops: (ops[row] ?? "").split(", ").filter(Boolean),
+      event: event[row] ?? "",
+      baseEvent: baseEvent[row] ?? "",
     };
   });
 }
@@ -115,36 +111,6 @@ export const intervalOf = (low: Cell | undefined, high: Cell | undefined): reado
 /** The interval of a difference in words; what is missing without one. */
 export function intervalText(interval: readonly [number, number] | null): string {
   return interval === null ? "too few steps for an interval" : `95% interval ${signedTime(interval[0])} to ${signedTime(interval[1])}`;
-}
-
-export interface Bar {
-  change: Change;
-  /** Length as a fraction of the longest bar, with the sign of the difference. */
-  length: number;
-  tip: string;
-}
-
-/** Bars of the largest changes. */
-export function barsOf(changes: readonly Change[], most: number): Bar[] {
-  const shown = changes.filter(({ kind }) => kind !== REST).slice(0, most);
-  const longest = Math.max(1, ...shown.map(({ deltaPs }) => Math.abs(deltaPs)));
-  return shown.map((change) => ({
-    change,
-    length: change.deltaPs / longest,
-    tip: [
-      change.what,
-      `${formatTime(change.basePs)} in the base, ${formatTime(change.runPs)} in the run, per step and device that takes part`,
-      `${intervalText(change.interval)}; ${change.certain ? "beyond noise" : "within noise"}`,
-      `${kindOf(change.kind, change.part).name}: ${kindOf(change.kind, change.part).help}`,
-    ].join("\n"),
-  }));
-}
-
-/** What is not among the bars: the sum of the changes behind them and of the rest. */
-export function remainder(changes: readonly Change[], bars: number): { count: number; deltaPs: number } {
-  const others = changes.filter(({ kind }) => kind !== REST).slice(bars);
-  const rest = changes.filter(({ kind }) => kind === REST);
-  return { count: others.length, deltaPs: [...others, ...rest].reduce((sum, { deltaPs }) => sum + deltaPs, 0) };
 }
 
 /** Where the number of a change stands: a row of a table of this page, as text that marks it, or a part of the time budget. */
@@ -241,7 +207,7 @@ export function shownTable(table: TableData): TableData {
         help: KINDS_HELP,
         values: column.values.map((value, row) => kindOf(String(value ?? ""), String(parts?.[row] ?? "")).name),
       };
-    if (column.unit === null) return column;
+    if (column.unit === null || column.unit === "%") return column;
     // What roundings leave is no time.
     const values = column.values.map((value, row) => (kinds?.[row] === REST && Math.abs(Number(value)) < PS_PER_NS ? 0 : value));
     return {

@@ -17,32 +17,31 @@ import { FitTable } from "../../widgets/table/fit_table";
 import { Info } from "../../widgets/content/info";
 import { Panel } from "../../widgets/status/panel";
 import { Picker } from "../../widgets/overlay/picker";
+import { Link } from "../../widgets/content/link";
 import type { Patch } from "../../widgets/content/link";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { useLoad } from "../../widgets/status/use_load";
-import { ChangeBars, StepBars } from "./bars";
+import { StepBars } from "./bars";
 import {
   KINDS_HELP,
   NO_CONTRIBUTIONS,
   NO_MEMORY,
   NO_PROGRAMS,
-  PS_PER_NS,
-  barsOf,
   changesOf,
   intervalOf,
   intervalText,
   percentOf,
-  remainder,
   shownTable,
   signedTime,
   stepBars,
   targetOf,
 } from "./model";
-import type { Target } from "./model";
+import type { Change, Target } from "./model";
 import "./page.css";
 
-const BUDGET = "time_budget";
-const MOST_BARS = 15;
+const [BUDGET, TRACE] = ["time_budget", "trace_viewer@"];
+/** Columns of contributions that are hidden at first: for links, or the same for most rows. */
+const HIDDEN = ["where", "part", "low_ps", "high_ps", "ops", "event", "base_event"];
 /** Prefixes of the keys of the tables that changes lead to. */
 const STORES = { programs: "t2", ops: "t3" } as const;
 const TONES = { same: "none", slower: "bad", faster: "good", unknown: "fair" } as const;
@@ -132,17 +131,11 @@ function Lost({ page }: { page: PageProps }) {
 function Content({ page, found }: { page: PageProps; found: ComparedRuns }) {
   const { run, base } = page;
   const changes = useMemo(() => changesOf(found), [found]);
-  const bars = useMemo(() => barsOf(changes, MOST_BARS), [changes]);
   const steps = useMemo(() => stepBars(found), [found]);
-  const left = remainder(changes, bars.length);
   const file = fileNameOf("compare", base.run, run);
   const [shown, show] = useState<{ table: string; row: number } | null>(null);
   const rowOf = (table: string): { row: number } | null => (shown?.table === table ? shown : null);
   const body = useRef<HTMLDivElement>(null);
-  const keysOf = (target: Target): Patch =>
-    "part" in target
-      ? toolPatch(BUDGET, null, [], { part: target.part, "t1.row": target.mark })
-      : { [`${STORES[target.table]}.row`]: target.mark };
   const open = (target: Target): void => {
     if ("part" in target) return;
     show({ ...target });
@@ -172,8 +165,8 @@ function Content({ page, found }: { page: PageProps; found: ComparedRuns }) {
         <Card
           title="What changed"
           help={
-            `What each change adds to the average ${found.compared}; the rows add up to the difference.\n` +
-            "Per step and device that takes part. Where ops overlap, the first to begin counts. Parts of the step as in the time budget.\n" +
+            `What each change adds to the average ${found.compared}; all rows add up to ${signedTime(found.length.delta ?? 0)}. Select a row for its links.\n` +
+            "Per step and device that takes part. Where ops overlap, the first to begin counts. Parts of the step as in the time budget, by function of the program or kind of op where the recordings tell; waits for late devices by the device that is late.\n" +
             `${KINDS_HELP}\n` +
             "Source: trace, HLO."
           }
@@ -181,22 +174,14 @@ function Content({ page, found }: { page: PageProps; found: ComparedRuns }) {
           {changes.length === 0 ? (
             <p class="dim">{NO_CONTRIBUTIONS}</p>
           ) : (
-            <>
-              {bars.length === 0 ? (
-                <p class="dim">No op and no part of the step differs.</p>
-              ) : (
-                <ChangeBars bars={bars} targetOf={(one) => targetOf(one, found)} keysOf={keysOf} onOpen={open} />
-              )}
-              <p class="dim">
-                {left.count > 0
-                  ? `${plural(left.count, "smaller change")} and the rest: ${signedTime(left.deltaPs)}. `
-                  : Math.abs(left.deltaPs) >= PS_PER_NS
-                    ? `Rest: ${signedTime(left.deltaPs)}. `
-                    : ""}
-                All rows add up to {signedTime(found.length.delta ?? 0)}.
-              </p>
-              <FitTable data={tables.contributions} most={360} title="" fileName={`${file}_contributions`} store={tables.stores[0]} />
-            </>
+            <FitTable
+              data={tables.contributions}
+              most={560}
+              title=""
+              fileName={`${file}_contributions`}
+              store={tables.stores[0]}
+              rowTools={(row) => <ChangeLinks page={page} found={found} change={changes[row]} onOpen={open} />}
+            />
           )}
         </Card>
         <Card
@@ -256,9 +241,44 @@ function Content({ page, found }: { page: PageProps; found: ComparedRuns }) {
   );
 }
 
+interface LinksProps {
+  page: PageProps;
+  found: ComparedRuns;
+  change: Change | undefined;
+  onOpen: (target: Target) => void;
+}
+
+/** Where a change can be seen: in the timeline of the run, or of the base, and in the table that has the same number. */
+function ChangeLinks({ page: { base }, found, change, onOpen }: LinksProps) {
+  if (change === undefined) return null;
+  const target = targetOf(change, found);
+  const keysOf = (to: Target): Patch =>
+    "part" in to ? toolPatch(BUDGET, null, [], { part: to.part, "t1.row": to.mark }) : { [`${STORES[to.table]}.row`]: to.mark };
+  const gone = change.event === "" && base.run !== null;
+  const event = change.event || change.baseEvent;
+  return (
+    <>
+      {event === "" ? null : (
+        <Link
+          class="button ghost"
+          to={{ ...toolPatch(TRACE, null, [], { find: event }), ...(gone ? { run: base.run, base: null } : {}) }}
+          data-tip={`${event} in the trace viewer${gone ? " of the base" : ""}`}
+        >
+          Timeline
+        </Link>
+      )}
+      {target === null ? null : (
+        <Link class="button ghost" to={keysOf(target)} replace={!("part" in target)} onFollow={() => onOpen(target)}>
+          {"part" in target ? "Time budget" : `Row in ${target.table}`}
+        </Link>
+      )}
+    </>
+  );
+}
+
 function useTables(found: ComparedRuns, { state }: PageProps) {
   const stores = useMemo(
-    () => ["t1", "t2", "t3", "t4", "t5"].map((name, i) => (i === 0 ? hiding(storeAt(state, name), ["part", "ops"]) : storeAt(state, name))),
+    () => ["t1", "t2", "t3", "t4", "t5"].map((name, i) => (i === 0 ? hiding(storeAt(state, name), HIDDEN) : storeAt(state, name))),
     [state],
   );
   return useMemo(() => {

@@ -114,3 +114,45 @@ def test_collectives_are_told_by_kind():
     run = core(WORK, (40, 30, "all-reduce", "all-reduce.5"), (70, 60, "all-gather", "all-gather.9"), step=130)
     (change,) = changes(compared(base, run))
     assert change[:3] == ("Exposed collectives (Collective communication): all-gather", "slower", 30)
+
+
+def test_a_function_of_several_hosts_is_one_place():
+    def hosts(*waits):
+        """Steps of 100 us on each host, which devices wait in for `load`."""
+        return [
+            core(WORK, (40 + us, 60 - us, "loop fusion", "fusion.2")) + host((40, us, "$data.py:3 load"))
+            for us in waits
+        ]
+
+    found = answer(COMPARE, *hosts(50, 40), base=hosts(20, 10))
+    load = "Waits for host code (Host compute): data.py:3 load"
+    assert changes(found) == [
+        ("fusion.1, fusion.2", "faster", -30, None, None),
+        (load, "slower", 30, None, "data.py:3 load"),
+    ]
+    assert rows(found["contributions"], "base_ps_per_step", "run_ps_per_step")[1] == [15 * US, 45 * US]
+
+
+def test_time_between_steps_is_told_by_function():
+    def spaced(gap, *events):
+        """Steps of 40 us, after each of which the host runs functions."""
+        text = core(WORK, step=40 + gap)
+        return text.replace(f"us +{40 + gap}us", "us +40us") + host(*events, step=40 + gap)
+
+    base = spaced(60, (40, 20, "$train.py:3 save"), (60, 40, "$train.py:9 evaluate"))
+    run = spaced(160, (40, 120, "$train.py:3 save"), (160, 40, "$train.py:9 evaluate"))
+    found = compared(base, run)
+    assert found["compared"] == "time from step to step"
+    assert changes(found) == [("Between steps: train.py:3 save", "slower", 100, 100, "train.py:3 save")]
+    assert found["headline"].endswith("time between steps rose by 100.0 us (train.py:3 save).")
+
+
+def test_small_differences_stay_with_their_part():
+    def noisy(us):
+        return core(WORK, step=1040) + host(
+            (40, us, "$data.py:3 load"), (40 + us, 1000 - us, "$train.py:9 log"), step=1040
+        )
+
+    assert changes(compared(noisy(500), noisy(501))) == []
+    (longer, shorter) = changes(compared(noisy(500), noisy(502)))
+    assert (longer[0], longer[2], shorter[2]) == ("Waits for host code (Host compute): data.py:3 load", 2, -2)
