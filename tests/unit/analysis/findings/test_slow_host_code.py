@@ -261,6 +261,13 @@ def test_who_holds_the_lock(begin, length, held):
     assert found["advice"].startswith("Another thread holds the lock" if held else "Launch the next step before")
 
 
+def test_a_function_that_ends_all_the_time_holds_no_lock():
+    main, ops = "0 6000 $serve.py:9 lookup\n6000 10 PjitFunction(f)", "6010 3900 dot.1"
+    other = "\n".join(f"{at} 490 $serve.py:20 refresh" for at in range(0, 9500, 500))
+    found = finding("slow_host_code", cpu(main, ops, other=other, length=10_000))
+    assert "code on the host: serve.py:9 lookup" in found["title"]
+
+
 def test_debug_modes_count_in_ops_that_run_in_the_hosts_calls():
     """PyTorch on the CPU: each op takes a stack trace, which no device is idle for."""
     events = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,7 +100,7 @@ def _calls(host: HostView) -> Calls:
     return tree_of(main, known if len(known.node) else stacks_of(main), {one.name for one in host.summary.functions})
 
 
-def tree_of(main: MainThread, stacks: Stacks, functions: set[str] = frozenset()) -> Calls:  # type: ignore[assignment]
+def tree_of(main: MainThread, stacks: Stacks, functions: Collection[str] = ()) -> Calls:
     """The calls of a thread; `functions` are names of tf.functions, calls of which launch their ops."""
     count, parent = len(stacks.parent), stacks.parent
     rows, of_node = np.unique(stacks.name, return_inverse=True)

@@ -149,19 +149,19 @@ def code_of(host: HostView) -> HostCode | None:
 
 
 def _code(host: HostView) -> HostCode | None:
-    spent = host.spent
-    if spent is None or lost_to(host.time, *_CAUSES).share < LEAST_SHARE:
+    spent, devices = host.spent, host.devices or (HOST_ALONE,)
+    alone, in_calls = devices[0].kind == "host", devices[0].name in RUNS_WITHIN_HOST_CALLS
+    if spent is None or (alone and not {TENSORFLOW, PYTORCH} & set(host.summary.frameworks)):
         return None
-    if not host.devices and not {TENSORFLOW, PYTORCH} & set(host.summary.frameworks):
+    if not in_calls and lost_to(host.time, *_CAUSES).share < LEAST_SHARE:
         return None
-    calls, devices = calls_of(host), host.devices or (HOST_ALONE,)
+    calls, work = calls_of(host), periodic_work(host)
     windows = [
         join(times_of(*one.windows, host.time.takes_part[:, i].copy()), one.between)
         for i, one in enumerate(spent.devices)
     ]
     whole = np.array([spent.steps.begin_ps.min()]), np.array([spent.steps.end_ps.max()])
     gaps = [subtract(whole, one.work.any) for one in spent.devices]
-    alone, in_calls = devices[0].kind == "host", devices[0].name in RUNS_WITHIN_HOST_CALLS
     stops = np.sort(np.concatenate([begin for begin, _ in gaps]))
     fetches = Fetches() if alone or in_calls else _fetches(calls, stops)
     in_steps = join(*windows)
@@ -169,27 +169,24 @@ def _code(host: HostView) -> HostCode | None:
     lockstep = fetched >= WAITS_PER_STEP * len(spent.steps)
     lockstep = lockstep and host.steps is not None and synced(host, host.steps, fetched)
     others = None if spent.shared is None else intersect(spent.shared, _waits_for_all(fetches, calls))
-    found: list[tuple[Idle, Idle, Idle, Idle]] = []
+    found: list[list[Idle]] = []
     for i, (device, time) in enumerate(zip(devices, spent.devices, strict=True)):
         rest = _Rest.of(time, calls, fetches, ops_in_calls=alone or in_calls)
         after = no_time()
         if len(fetches) and not (device.kind == "cpu" and not len(device.starts)):
             after = _Gaps(gaps[i], device, host, fetches).caused(time, rest, others, in_lockstep=lockstep)
-        launching = subtract(rest.glue, after)
-        found.append(tuple(_clipped(one, windows[i], i) for one in (after, rest.slow, rest.unknown, launching)))  # type: ignore[arg-type]
-    work = periodic_work(host)
+        kinds = after, rest.slow, rest.unknown, subtract(rest.glue, after)
+        found.append([_idle(_pieces(one, windows[i]), i) for one in kinds])
     if work is not None and len(work.times[0]):
         # The cause is that work, not a wait or call in it.
-        found = [tuple(one.where(~contains(work.times, one.middle)) for one in spans) for spans in found]  # type: ignore[misc]
-    blocked = covered_within(*union(fetches.begin_ps, fetches.end_ps), *in_steps)
-    kinds = [joined(list(kind)) for kind in zip(*found, strict=True)]
-    return HostCode(calls, sum(map(total, windows)), fetches, fetched, int(blocked.sum()), lockstep, *kinds)
+        found = [[one.where(~contains(work.times, one.middle)) for one in spans] for spans in found]
+    blocked = int(covered_within(*union(fetches.begin_ps, fetches.end_ps), *in_steps).sum())
+    of_all = (joined([spans[kind] for spans in found]) for kind in range(len(found[0])))
+    return HostCode(calls, sum(map(total, windows)), fetches, fetched, blocked, lockstep, *of_all)
 
 
-def _clipped(spans: Times, window: Times, device: int) -> Idle:
-    """The parts of spans within a window."""
-    begin, end = _pieces(spans, window)
-    return Idle(begin, end, np.full(len(begin), device))
+def _idle(spans: Times, device: int) -> Idle:
+    return Idle(*spans, np.full(len(spans[0]), device))
 
 
 def _pieces(spans: Times, within: Times) -> Times:

@@ -160,7 +160,9 @@ def holding(host: HostView, waits: Times, least_ps: int) -> str:
                 since, until = spans_at(threads.plane, rows[metadata == one])
                 spent, ends = covered_within(*union(since, until), begin, end).sum(), np.sort(until)
                 together = np.searchsorted(ends, end + AT_ONCE_PS) > np.searchsorted(ends, end - AT_ONCE_PS)
-                holds = 2 * int(together.sum()) > len(end) and 2 * spent > (end - begin).sum()
+                # One that ends all the time ends then by chance.
+                seldom = (np.searchsorted(ends, end) - np.searchsorted(ends, begin)).sum() <= 2 * len(end)
+                holds = seldom and 2 * int(together.sum()) > len(end) and 2 * spent > (end - begin).sum()
                 best = min(best, (names[one], total((since, until))), key=lambda it: it[1]) if holds else best
     return best[0]
 
