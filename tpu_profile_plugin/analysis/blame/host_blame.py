@@ -25,7 +25,7 @@ MOST_AT_ONCE = 64
 NO_OP = -1
 ANY_STEP = -1
 
-_OF_OPS = {
+OF_OPS = {
     part.COMPUTE: (Work.COMPUTE, Work.CONTROL),
     part.DATA_MOVEMENT: (Work.MOVE,),
     part.MOVE_WAIT: (Work.MOVE_WAIT,),
@@ -168,7 +168,7 @@ def _rows(
     for category, times in time.spent:
         rest = intersect(times, window)
         for spans in (device.runs, device.windows, device.control):
-            mine = np.flatnonzero(np.isin(spans.work, _OF_OPS.get(category, ())))
+            mine = np.flatnonzero(np.isin(spans.work, OF_OPS.get(category, ())))
             if not len(mine) or not len(rest[0]):
                 continue
             begin, end, op = spans.begin_ps[mine], spans.end_ps[mine], spans.op[mine].astype(np.int64)

@@ -15,6 +15,7 @@ use crate::timeline::model::timeline::Timeline;
 use crate::timeline::model::trace::{Sample, TrackId};
 use crate::timeline::model::track::{Segment, Table};
 use crate::timeline::packed::flow;
+use crate::timeline::query::find::find;
 use crate::timeline::query::select::{self, Query, Selection};
 use crate::timeline::query::sums::{self, Area};
 
@@ -217,6 +218,26 @@ impl Trace {
         let event = self.timeline.trace.track_events.get(track)?.checked_add(index)?;
         let flow = decode_flow(self.timeline.trace.flow.get(event as usize)?);
         Some((flow.id, flow::category(&flow), arguments::direction(&flow)))
+    }
+
+    /// Where the events of a process with these begins and durations are, those with the name id first: (track or -1,
+    /// index within the track, row).
+    fn find(
+        &self,
+        py: Python<'_>,
+        pid: Read<'_, u32>,
+        begin: Read<'_, i64>,
+        duration: Read<'_, i64>,
+        name: Read<'_, u32>,
+    ) -> PyResult<(Array<i64>, Array<u32>, Array<u32>)> {
+        let (pid, begin) = (pid.as_slice()?, begin.as_slice()?);
+        let (duration, name) = (duration.as_slice()?, name.as_slice()?);
+        if [begin.len(), duration.len(), name.len()].iter().any(|&len| len != pid.len()) {
+            return Err(Error::argument("columns of different length").into());
+        }
+        let found = without_gil(py, || Ok(find(&self.timeline.trace, pid, begin, duration, name)))?;
+        let column = |values: Vec<u32>| values.into_pyarray(py).unbind();
+        Ok((found.track.into_pyarray(py).unbind(), column(found.index), column(found.row)))
     }
 
     /// All events of a flow by time: (track, index within the track); at most `limit`.

@@ -143,7 +143,7 @@ def _inner(parts: list[dict[str, Any]]) -> bytes:
 def event(host: Host, args: TraceArgs, pid: int, tid: int, index: int) -> dict[str, Any]:
     """One event with everything that is known about it. Raises NoData when there is no such event."""
     name, trace = host
-    track = _track(trace, pid, tid)
+    track = track_of(trace, pid, tid)
     facts = trace.native.event(track, index) if track is not None and 0 <= index <= 0xFFFFFFFF else None
     if track is None or facts is None:
         message = f"Host {name} has no event {index} on thread {tid} of process {pid}."
@@ -204,7 +204,7 @@ def unpacked(body: bytes) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
     }
 
 
-def _track(trace: HostTrace, pid: int, tid: int) -> int | None:
+def track_of(trace: HostTrace, pid: int, tid: int) -> int | None:
     """The track with these numbers, also when the process id is one of an answer with several hosts."""
     index = trace.track_index(pid, tid)
     if index is not None:

@@ -1,6 +1,7 @@
 """Trace viewer: when every operation ran on every device and thread, at any zoom level.
 
-The page asks for the boxes of a window, hits of a search, one event, sums over a rectangle, the longest gaps.
+The page asks for the boxes of a window, hits of a search, one event, sums over a rectangle, the longest gaps, and
+the binding path.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import BINARY_TYPE, Json, Payload, Raw
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.time.trace_viewer import canvas
+from tpu_profile_plugin.tools.time.trace_viewer import binding, canvas
 from tpu_profile_plugin.tools.time.trace_viewer.timelines import Timelines
 from tpu_profile_plugin.tools.time.trace_viewer.trace_events import check_size, window_events
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
@@ -166,6 +167,19 @@ def gaps(timelines: Timelines, query: Query) -> Json:
     return Json({"gaps": listed})
 
 
+def path(timelines: Timelines, query: Query) -> Json:
+    """The binding path of a device in a window. Raises BadRequest for an unknown device."""
+    return Json(binding.path(timelines, query.text("device"), _window(timelines.traces, query)))
+
+
+def slack(timelines: Timelines, query: Query) -> Json:
+    """How much longer one event may take before its step does. Raises BadRequest for several hosts."""
+    if len(timelines.run.profiles) != 1:
+        raise BadRequest("A single event belongs to one host; select it with 'host'.", parameter="host")
+    numbers = query.integer("pid"), query.integer("tid"), query.integer("event")
+    return Json(binding.slack(timelines, query.text("device"), *numbers))
+
+
 def _window(traces: Sequence[HostTrace | Preview], query: Query) -> Window:
     begin, end = window(query)
     full = recording(traces)
@@ -199,6 +213,8 @@ FORMS: dict[str, Callable[[Timelines, Query], Payload]] = {
     "details": details,
     "sums": sums,
     "gaps": gaps,
+    "path": path,
+    "slack": slack,
     "perfetto": perfetto,
 }
 
@@ -213,9 +229,10 @@ PARAMS = (
     Param("args", "string", "0", "Whether arguments are searched, too.", choices=SWITCH),
     Param("limit", "int", 10_000, "Maximum number of hits, names of sums, or details.", minimum=1, maximum=1_000_000),
     Param("areas", "string", "", "Tracks to add up, PID.TID.FIRST_ROW.LAST_ROW joined by commas (format=sums)."),
-    Param("pid", "int", -1, "Process of the event (format=event)."),
-    Param("tid", "int", -1, "Thread of the event (format=event)."),
-    Param("event", "int", -1, "Number of the event on its thread (format=event)."),
+    Param("pid", "int", -1, "Process of the event (format=event, slack)."),
+    Param("tid", "int", -1, "Thread of the event (format=event, slack)."),
+    Param("event", "int", -1, "Number of the event on its thread (format=event, slack)."),
+    Param("device", "string", "", "Device whose binding path is asked for; absent: that which the others wait for."),
     Param(
         "reading",
         "string",

@@ -1,0 +1,234 @@
+"""The binding path of steps, and the slack of events beside it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from builders.computed import US, decoded
+from builders.fuzzing.random_devices import random_profile, text_of
+
+from tpu_profile_plugin.analysis.blame.path import On, Path, calls_of, device_path, farthest, in_window, leading
+from tpu_profile_plugin.analysis.blame.slack import slack_of_call, slack_of_op
+from tpu_profile_plugin.analysis.budget.budget import spent_time
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, PARTS
+from tpu_profile_plugin.analysis.budget.host_time import HostReader
+from tpu_profile_plugin.analysis.common.spans import covered_within
+
+GPU = """
+plane 1 "/device:GPU:0"
+line 1 "Stream #1"
+20us +10us a {correlation_id=1}
+30us +20us b {correlation_id=2}
+80us +20us a {correlation_id=3}
+120us +20us b {correlation_id=4}
+line 2 "Stream #2"
+25us +10us c {correlation_id=5}
+45us +15us d {correlation_id=6}
+plane 2 "/host:CPU"
+line 1 main
+0us +75us train {_r=1, step_num=0}
+2us +16us "$train.py:9 load"
+4us +4us "$io.py:3 read"
+18us +2us "PjitFunction(f)"
+18us +1us launch {correlation_id=1}
+20us +1us "PjitFunction(g)"
+20us +1us launch {correlation_id=2}
+21us +1us "PjitFunction(h)"
+21us +1us launch {correlation_id=5}
+22us +1us launch {correlation_id=6}
+23us +10us "$train.py:20 log"
+33us +29us "np.asarray(jax.Array)"
+62us +10us "$train.py:9 load"
+75us +70us train {_r=1, step_num=1}
+76us +2us "PjitFunction(f)"
+77us +1us launch {correlation_id=3}
+78us +30us "$train.py:9 load"
+108us +1us launch {correlation_id=4}
+"""
+FIRST = [
+    (0, 0, 2, "idle_host", "NOTHING", ""),
+    (0, 2, 4, "idle_host", "CALL", "$train.py:9 load"),
+    (0, 4, 8, "idle_host", "CALL", "$io.py:3 read"),
+    (0, 8, 18, "idle_host", "CALL", "$train.py:9 load"),
+    (0, 18, 19, "idle_launch", "CALL", "launch"),
+    (0, 19, 20, "idle_launch", "CALL", "PjitFunction(f)"),
+    (0, 20, 25, "compute", "OP", "a"),
+    (0, 25, 30, "compute", "OP", "c"),
+    (0, 30, 45, "compute", "OP", "b"),
+    (0, 45, 60, "compute", "OP", "d"),
+    (0, 60, 62, "idle_transfer", "CALL", "np.asarray(jax.Array)"),
+    (0, 62, 72, "idle_other", "CALL", "$train.py:9 load"),
+    (0, 72, 75, "idle_other", "NOTHING", ""),
+]
+SECOND = [
+    (1, 75, 76, "idle_other", "NOTHING", ""),
+    (1, 76, 77, "idle_transfer", "CALL", "PjitFunction(f)"),
+    (1, 77, 78, "idle_transfer", "CALL", "launch"),
+    (1, 78, 80, "idle_transfer", "CALL", "$train.py:9 load"),
+    (1, 80, 100, "compute", "OP", "a"),
+    (1, 100, 108, "idle_host", "CALL", "$train.py:9 load"),
+    (1, 108, 120, "idle_launch", "NOTHING", ""),
+    (1, 120, 140, "compute", "OP", "b"),
+    (1, 140, 145, "idle_other", "NOTHING", ""),
+]
+
+
+class Paths:
+    """The paths of a profile's devices."""
+
+    def __init__(self, text):
+        self.space, self.devices, windows, programs = decoded(text)
+        self.reader = HostReader(self.space)
+        self.spent = spent_time(self.devices, windows, programs, self.reader)
+
+    def path(self, device=0, window=(-(2**62), 2**62)) -> Path:
+        steps, one = self.spent.steps, self.devices[device]
+        since, until = int(steps.begin_ps.min()), int(steps.end_ps.max())
+        calls = calls_of(self.reader.main(since, until, steps.evidence), self.reader.time.launch, since, until)
+        return device_path(one, self.space.planes[one.plane], self.spent.devices[device], calls, window)
+
+    def op(self, name, begin):
+        """The slack of the op that begins at a time in us."""
+        plane = self.space.planes[self.devices[0].plane]
+        row = next(
+            row
+            for row in np.flatnonzero(plane.events.begin_ps == begin * US).tolist()
+            if plane.event_metadata.names[plane.events.metadata[row]] == name
+        )
+        window = begin * US, begin * US + int(plane.events.duration_ps[row])
+        return slack_of_op(self.devices[0], plane, self.path(0, window), row)
+
+    def call(self, begin, end):
+        """The slack of a call of the main thread."""
+        window = begin * US, end * US
+        return slack_of_call(self.devices[0], self.reader.time, self.path(0, window), window)
+
+
+def shown(path: Path):
+    names = [path.names[name] if name >= 0 else "" for name in path.name.tolist()]
+    ons = [On(on).name for on in path.on.tolist()]
+    parts = [CATEGORIES[part] for part in path.part.tolist()]
+    times = (path.begin_ps // US).tolist(), (path.end_ps // US).tolist()
+    return list(zip(path.step.tolist(), *times, parts, ons, names, strict=True))
+
+
+def test_the_path_is_in_ops_and_in_the_calls_that_the_device_waits_for():
+    path = Paths(GPU).path()
+    assert shown(path) == [*FIRST, *SECOND]
+    op = np.flatnonzero((path.on == On.OP) & (path.begin_ps == 30 * US))[0]
+    assert (path.event_begin_ps[op], path.event_ps[op], path.count[op]) == (30 * US, 20 * US, 1)
+
+
+def test_a_window_has_the_whole_steps_that_it_overlaps():
+    paths = Paths(GPU)
+    assert shown(paths.path(0, (80 * US, 81 * US))) == SECOND
+    assert len(paths.path(0, (200 * US, 300 * US))) == 0
+
+
+def test_a_window_has_the_pieces_that_overlap_it_whole():
+    assert [row[1:3] for row in shown(in_window(Paths(GPU).path(), (29 * US, 31 * US)))] == [(25, 30), (30, 45)]
+
+
+def test_of_many_pieces_small_neighbours_in_a_step_are_one():
+    path = Paths(GPU).path()
+    thin = in_window(path, (0, 145 * US), 20)
+    assert [(*row[:4], row[5], count) for row, count in zip(shown(thin), thin.count.tolist(), strict=True)] == [
+        (0, 0, 18, "idle_host", "", 4),
+        (0, 18, 30, "compute", "", 4),
+        (0, 30, 45, "compute", "b", 1),
+        (0, 45, 60, "compute", "d", 1),
+        (0, 60, 75, "idle_other", "", 3),
+        (1, 75, 80, "idle_transfer", "", 4),
+        (1, 80, 100, "compute", "a", 1),
+        (1, 100, 108, "idle_host", "$train.py:9 load", 1),
+        (1, 108, 120, "idle_launch", "", 1),
+        (1, 120, 140, "compute", "b", 1),
+        (1, 140, 145, "idle_other", "", 1),
+    ]
+
+
+def test_of_spans_under_way_the_one_that_ends_last_leads():
+    begin, end, row = farthest(np.array([5, 0, 0, 12, 8]), np.array([11, 10, 4, 20, 9]))
+    assert (begin.tolist(), end.tolist(), row.tolist()) == ([0, 5, 12], [5, 11, 20], [1, 0, 3])
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_the_pieces_of_random_profiles_add_up_to_the_steps_and_their_parts(block):
+    for seed in range(60 * block, 60 * block + 60):
+        paths = Paths(text_of(random_profile(seed)))
+        assert 0 <= leading(paths.spent) < len(paths.devices)
+        for number, time in enumerate(paths.spent.devices):
+            path, (begin, end) = paths.path(number), time.windows
+            assert bool((path.begin_ps[1:] >= path.end_ps[:-1]).all())
+            sums = np.zeros(len(begin), np.int64)
+            np.add.at(sums, path.step, path.end_ps - path.begin_ps)
+            assert sums.tolist() == np.maximum(end - begin, 0).tolist(), seed
+            parts = [
+                sum(int(covered_within(*t, begin, end).sum()) for c, t in time.spent if c == part) for part in PARTS
+            ]
+            assert path.by_part().tolist() == parts, seed
+            thin = in_window(path, (-(2**62), 2**62), 6)
+            assert int((thin.end_ps - thin.begin_ps).sum()) == int(sums.sum())
+            assert int(thin.count.sum()) == len(path)
+
+
+def bounds(slack):
+    return slack.bound, slack.ps // US, slack.path_ps // US
+
+
+def test_slack_of_ops():
+    paths = Paths(GPU)
+    assert bounds(paths.op("d", 45)) == ("exactly", 0, 15)
+    assert bounds(paths.op("a", 20)) == ("exactly", 0, 5)  # b follows at once
+    assert bounds(paths.op("c", 25)) == ("at most", 10, 5)  # until d on the same queue
+    assert paths.op("c", 25).why == (
+        "Its queue is idle for so long until d, which is on the binding path. Waits between queues are not recorded."
+    )
+    assert bounds(paths.op("b", 30)) == ("unknown", 0, 15)
+    assert paths.op("b", 30).why == "No later op of its queue is on the binding path of this step."
+
+
+def test_slack_of_calls():
+    paths = Paths(GPU)
+    assert bounds(paths.call(2, 18)) == ("exactly", 0, 16)
+    assert bounds(paths.call(33, 62)) == ("exactly", 0, 2)
+    assert bounds(paths.call(21, 22)) == ("at most", 23, 0)  # d begins 23 us after its launch
+    assert bounds(paths.call(23, 33)) == ("at least", 27, 0)  # the wait from 33 on, until d ends
+    assert bounds(paths.call(62, 72)) == ("unknown", 0, 0)
+    assert paths.call(62, 72).why == "The device is idle meanwhile, and nothing tells why."
+    assert paths.call(200, 210).why == "The event is in no step."
+
+
+def test_a_call_has_no_slack_if_the_main_thread_goes_on_without_a_wait_until_the_device_waits_for_it():
+    slack = Paths(GPU).call(81, 99)
+    assert bounds(slack) == ("exactly", 0, 0)
+    assert slack.why == "The main thread goes on without a wait until the device waits for it."
+
+
+def test_a_call_that_waits_is_not_the_cause_of_its_length():
+    slack = Paths(GPU).call(33, 50)
+    assert bounds(slack) == ("unknown", 0, 0)
+    assert slack.why == "The main thread waits in it for something else, which decides how long it takes."
+
+
+def test_without_a_launch_or_a_wait_nothing_tells_the_slack_of_a_call():
+    text = GPU.replace('62us +10us "$train.py:9 load"\n', "").replace('33us +29us "np.asarray(jax.Array)"\n', "")
+    slack = Paths(text).call(23, 33)
+    assert slack.why == "In this step the main thread launches nothing after it, and does not wait."
+
+
+def test_ops_of_a_pool_of_threads_tell_no_slack_unless_they_are_on_the_path():
+    text = """
+plane 1 "/host:CPU"
+line 1 main
+0us +100us train {_r=1, step_num=0}
+line 2 pool
+10us +20us dot.1 {hlo_op="dot.1", run_id=1, program_id=3}
+line 3 pool
+20us +30us dot.2 {hlo_op="dot.2", run_id=1, program_id=3}
+"""
+    paths = Paths(text)
+    assert bounds(paths.op("dot.2", 20)) == ("exactly", 0, 30)
+    assert paths.op("dot.1", 10).why == (
+        "Another op ends later, and the recording does not tell what waits for the ops of a pool of threads."
+    )
