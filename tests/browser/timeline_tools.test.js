@@ -145,6 +145,34 @@ h.inEveryBrowser("timeline tools", ({ name, browser }) => {
     await tab.page.close();
   });
 
+  test("the binding path is shown by a key, gone along, and kept in the address; the details say the slack", async () => {
+    const slow = `train_slow_input/${readdirSync(path.join(h.DEMO, "train_slow_input", "plugins", "profile"))[0]}`;
+    const tab = await open(browser(), `run=${encodeURIComponent(slow)}&tool=trace_viewer@`);
+    const onPath = () => tab.frame().evaluate(() => window.__timeline.path);
+    await tab.frame().focus(".tl-stage");
+    await tab.page.keyboard.press("b");
+    const { device, pieces } = await h.until("the path", onPath);
+    assert.ok(device === "CPU device 0" && pieces > 100, `${pieces} pieces of ${device}`);
+    await h.shows(tab, /Waits for input [\d.]+ ms \([34]\d\.\d%\)/);
+    await h.until("the path in the address", () => h.query(tab).get("path") === "1");
+    await h.screenshot(tab, `timeline-path-${name}`);
+    await tab.page.keyboard.press("n");
+    const { selection } = await h.until("the longest piece", async () => {
+      const now = await hook(tab);
+      return now.selection.length === 1 && now;
+    });
+    assert.match(selection[0].name, /fusion/);
+    await h.shows(tab, "0. It is on the binding path: if it takes longer, so does the step.");
+    await tab.frame().focus(".tl-stage");
+    await tab.page.keyboard.press("]");
+    await h.shows(tab, "Gaps between ops, 2.694 us, no event");
+    await tab.frame().focus(".tl-stage");
+    await tab.page.keyboard.press("b");
+    await h.until("the path to go", async () => (await onPath()) === null && !h.query(tab).has("path"));
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
   test("rows stay visible in a low window, as at 200 % zoom", async () => {
     const tab = await open(browser());
     await tab.page.setViewport({ width: 720, height: 450 });

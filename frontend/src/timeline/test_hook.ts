@@ -23,6 +23,8 @@ interface TimelineHook {
   readonly merged: number;
   /** Begin and end of the recording in ps. */
   readonly full: readonly [number, number] | null;
+  /** The binding path: its device, the number of pieces and the current one, -1 for none; null while it is not shown. */
+  readonly path: { readonly device: string; readonly pieces: number; readonly piece: number } | null;
   readonly marker: { readonly at: number; readonly label: string } | null;
 }
 
@@ -92,6 +94,10 @@ export function exposeHook(timeline: Source, name: "__timeline" | "__baseTimelin
     get full() {
       const { trace } = timeline.state;
       return trace && ([trace.full.begin, trace.full.end] as const);
+    },
+    get path() {
+      const { path, piece } = timeline.state;
+      return path && { device: path.device, pieces: path.length, piece };
     },
     get marker() {
       return timeline.state.marker;

@@ -87,7 +87,14 @@ function open() {
   });
   const root = document.createElement("div");
   document.body.append(root);
-  const events = { window: vi.fn(), selection: vi.fn(), view: vi.fn(), command: vi.fn<TimelineEvents["command"]>(), menu: vi.fn() };
+  const events = {
+    window: vi.fn(),
+    selection: vi.fn(),
+    view: vi.fn(),
+    piece: vi.fn(),
+    command: vi.fn<TimelineEvents["command"]>(),
+    menu: vi.fn(),
+  };
   const timeline = new Timeline(root, events);
   opened = timeline;
   timeline.apply(showTrace(decodeTrace(encodeTrace(spec))));

@@ -1,5 +1,7 @@
 // The timeline: wires the store to elements, input and painters, and draws at most once per frame.
 import type { TimeScale } from "../base/time_scale";
+import { onPath, pieceAt, pieceEndingAfter } from "./data/binding_path";
+import type { PieceIndex } from "./data/binding_path";
 import { commonName, eventOfBox, sameEvent } from "./data/selection";
 import type { Trace } from "./data/trace";
 import type { BoxIndex, CssPx, Span } from "./data/units";
@@ -19,8 +21,9 @@ import type { Command, Tool } from "./input/input";
 import { flowCurves, shownFlows } from "./layout/flows";
 import { boxAt } from "./layout/hit_test";
 import type { View } from "./layout/hit_test";
-import { rulerHeight } from "./layout/layout";
+import { pathTop, rulerHeight } from "./layout/layout";
 import { rectOfRow, EventLocator, rectsOf, rectsOfColumns } from "./layout/event_rects";
+import type { EventPosition, ScreenRect } from "./layout/event_rects";
 import { interpolate } from "./layout/window";
 import { resize, toggleSection, toggleTrack } from "./state/commands";
 import { setAnimatedScale, jumpTo, showSpan } from "./state/navigation";
@@ -35,6 +38,8 @@ export interface TimelineEvents extends Pick<LabelEvents, "menu"> {
   selection(): void;
   /** Tool, arrangement or marked interval changed. */
   view(): void;
+  /** A piece of the binding path was clicked. */
+  piece(piece: PieceIndex): void;
   /** A key command that is handled outside the timeline, such as opening the search. */
   command(command: Command): void;
 }
@@ -47,7 +52,16 @@ const MAX_LABEL_SHARE = 0.6;
 /** Number of selected events that are outlined; more outlines would hide the boxes. */
 const MAX_OUTLINES = 2000;
 /** A change of one of these redraws the boxes; any change redraws the overlay. */
-const DATA_FIELDS = ["trace", "layout", "scale", "scroll", "stageHeight", "hits"] as const satisfies readonly (keyof TimelineState)[];
+const DATA_FIELDS = [
+  "trace",
+  "layout",
+  "scale",
+  "scroll",
+  "stageHeight",
+  "hits",
+  "path",
+  "piece",
+] as const satisfies readonly (keyof TimelineState)[];
 
 /** A change of one of these changes what is visible. */
 const VIEW_FIELDS = ["layout", "scale", "scroll", "stageHeight"] as const satisfies readonly (keyof TimelineState)[];
@@ -113,6 +127,7 @@ export class Timeline {
       toolChanged: () => events.view(),
       command: (command) => events.command(command),
     });
+    elements.stage.addEventListener("click", (event) => this.clicked(event), { signal: this.life.signal });
     for (const [type, printing] of [["beforeprint", true] as const, ["afterprint", false] as const]) {
       window.addEventListener(type, () => this.print(printing), { signal: this.life.signal });
     }
@@ -200,6 +215,19 @@ export class Timeline {
     splitter.setAttribute("aria-valuenow", String(Math.round(this.labelWidth)));
   }
 
+  /** A click on the row of the binding path goes to the piece. */
+  private clicked(event: MouseEvent): void {
+    const { path, scale } = this.state;
+    const box = this.elements.stage.getBoundingClientRect();
+    const piece = path && this.inBand(event.clientY - box.top) ? pieceAt(path, scale.toTime(event.clientX - box.left)) : -1;
+    if (piece >= 0) this.events.piece(piece);
+  }
+
+  /** Whether a height of the stage is in the row of the binding path. */
+  private inBand(y: CssPx): boolean {
+    return y >= pathTop(this.state.trace) && y < rulerHeight(this.state);
+  }
+
   private print(printing: boolean): void {
     this.printing = printing;
     if (!printing) this.fit();
@@ -210,9 +238,9 @@ export class Timeline {
     const { root, stage } = this.elements;
     const { clientWidth, clientHeight } = stage;
     if (clientWidth === 0 || this.printing) return;
-    const { trace } = this.state;
-    this.painter.resize(trace, clientWidth, clientHeight);
-    root.style.setProperty("--tl-ruler", `${rulerHeight(trace)}px`);
+    const top = rulerHeight(this.state);
+    this.painter.resize(clientWidth, clientHeight, top);
+    root.style.setProperty("--tl-ruler", `${top}px`);
     this.apply(resize(clientWidth, clientHeight));
     this.schedule("data");
   }
@@ -226,7 +254,8 @@ export class Timeline {
   private changed(state: TimelineState, before: TimelineState): void {
     const renamed = commonName(state.selection) !== commonName(before.selection);
     if (state.trace !== before.trace || renamed) this.colour();
-    if (state.trace && state.trace !== before.trace) this.traceChanged(state.trace, before.trace);
+    if (state.trace && state.trace !== before.trace) this.traceChanged(state.trace);
+    if (rulerHeight(state) !== rulerHeight(before)) this.fit();
     if (state.layout !== before.layout) this.labels.reset();
     if (state.target !== before.target) this.startAnimation(state);
     if (VIEW_FIELDS.some((field) => state[field] !== before[field])) this.dirty.window = true;
@@ -239,11 +268,10 @@ export class Timeline {
     if (before.arrangement !== null && VIEW_KEYS.some((key) => state[key] !== before[key])) this.events.view();
   }
 
-  private traceChanged(trace: Trace, before: Trace | null): void {
+  private traceChanged(trace: Trace): void {
     this.minimap.offer(trace);
     this.elements.stage.setAttribute("aria-label", describeTrace(trace));
     this.elements.data.setAttribute("aria-label", describeRows(trace));
-    if (before === null || rulerHeight(trace) !== rulerHeight(before)) this.fit();
   }
 
   private startAnimation(state: TimelineState): void {
@@ -288,7 +316,7 @@ export class Timeline {
   private renderData(state: TimelineState, view: View): void {
     const { trace, layout, placed, scale } = view;
     const hits = rectsOfColumns(new EventLocator(trace, layout, placed, scale), state.hits, scale.end);
-    this.painter.drawData(trace, layout, placed, scale, rowsHeight(state), hits);
+    this.painter.drawData(trace, layout, placed, scale, rowsHeight(state), hits, state.path, state.piece);
     if (state.arrangement) this.labels.update(trace, layout, placed, state.arrangement.hiddenTracks);
     this.minimap.draw(this.window, scale.width);
     const { scroller, spacer } = this.elements;
@@ -308,10 +336,11 @@ export class Timeline {
     this.painter.drawOverlay({
       scale,
       height: rowsHeight(state),
-      rulerHeight: rulerHeight(trace),
+      rulerHeight: rulerHeight(state),
       selected: rectsOf(locator, trackIndex, selection, MAX_OUTLINES),
       hovered: known ? null : (rectsOf(locator, trackIndex, [hovered], 1)[0] ?? null),
       currentHit: rectOfRow(locator, state.hits, state.currentHit),
+      onPath: state.path && this.pathRects(state, locator),
       flows: flowCurves(shownFlows(state.flows, state.hiddenFlows), trace, layout, placed, scale),
       interval,
       marker,
@@ -320,11 +349,29 @@ export class Timeline {
     });
   }
 
-  /** Shows the tooltip for the box or counter under the pointer; returns the box, -1 for none. */
-  private hover({ pointer }: TimelineState, view: View): BoxIndex {
+  /** The events on the binding path that are on the screen. */
+  private pathRects({ path, trackIndex, scale }: TimelineState, locator: EventLocator): ScreenRect[] {
+    if (!path) return [];
+    const shown: EventPosition[] = [];
+    for (let i = pieceEndingAfter(path, scale.begin); i < path.length && path.begin[i]! <= scale.end; i++) {
+      const position = onPath(path, i);
+      if (position) shown.push(position);
+    }
+    return rectsOf(locator, trackIndex, shown, shown.length);
+  }
+
+  /** Shows the tooltip for the box, counter or piece of the path under the pointer; returns the box, -1 for none. */
+  private hover(state: TimelineState, view: View): BoxIndex {
+    const { pointer, path, scale } = state;
     const hoverPoint = this.machine.dragging ? null : pointer;
+    const ruler = rulerHeight(state);
+    const piece = hoverPoint && path && this.inBand(hoverPoint.y + ruler) ? pieceAt(path, scale.toTime(hoverPoint.x)) : -1;
+    if (hoverPoint && path && piece >= 0) {
+      this.tooltip.showPiece(path, piece, hoverPoint, ruler);
+      return -1;
+    }
     const box = hoverPoint && hoverPoint.y >= 0 ? boxAt(view, hoverPoint.x, hoverPoint.y) : -1;
-    this.tooltip.show(view.trace, view, hoverPoint, box, rulerHeight(view.trace));
+    this.tooltip.show(view.trace, view, hoverPoint, box, ruler);
     return box;
   }
 }

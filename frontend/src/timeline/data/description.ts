@@ -15,7 +15,7 @@ export function describeTrace(trace: Trace): string {
   return (
     `Timeline of ${plural(trace.totalEvents, "event")} on ${plural(trace.tracks.length, "track")} of ` +
     `${plural(trace.sections.length, "process", "processes")} over ${formatTime(end - begin)}. ` +
-    `Arrow keys move from event to event, W and S zoom, A and D pan, G goes to the largest gap, question mark lists all keys.`
+    `Arrow keys move from event to event, W and S zoom, A and D pan, G goes to the largest gap, B shows the binding path, question mark lists all keys.`
   );
 }
 

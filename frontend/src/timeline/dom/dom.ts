@@ -37,7 +37,7 @@ export function buildElements(root: HTMLElement): Elements {
   const corner = make("div", "tl-corner", root);
   const minimap = make("canvas", "tl-minimap", root);
   const axis = make("div", "tl-axis", root);
-  axis.append("Time of the recording", document.createElement("br"), "Steps");
+  for (const name of ["Time of the recording", "Steps", "Binding path"]) make("div", "", axis).textContent = name;
   const labels = make("div", "tl-labels", root);
   const stage = make("div", "tl-stage", root);
   stage.tabIndex = 0;

@@ -3,6 +3,8 @@ import { formatCount, formatQuantity, formatTime } from "../../base/format";
 import { counterMax, sampleAt } from "../data/counters";
 import type { Elements } from "./dom";
 import { trackPointAt } from "../layout/hit_test";
+import { pieceOf } from "../data/binding_path";
+import type { BindingPath, PieceIndex } from "../data/binding_path";
 import type { View } from "../layout/hit_test";
 import { instant } from "../data/ticks";
 import { boxName, trackOfBox } from "../data/trace";
@@ -46,6 +48,16 @@ export class Tooltip {
     this.place(at, rulerHeight);
   }
 
+  /** Shows the tooltip of a piece of the binding path, at a point above the rows. */
+  showPiece(path: BindingPath, piece: PieceIndex, at: { readonly x: CssPx; readonly y: CssPx }, rulerHeight: CssPx): void {
+    const [first, ...rest] = describePiece(path, piece);
+    this.shown = "";
+    this.name.textContent = first ?? "";
+    this.lines.textContent = rest.join("\n");
+    this.elements.tooltip.hidden = false;
+    this.place(at, rulerHeight);
+  }
+
   private place(at: { readonly x: CssPx; readonly y: CssPx }, rulerHeight: CssPx): void {
     const { tooltip, stage, root } = this.elements;
     const left = stage.offsetLeft + at.x;
@@ -74,6 +86,16 @@ export function describe(trace: Trace, box: BoxIndex): string[] {
     `mostly ${most.slice(0, NAME_LENGTH)}`,
     ...lines,
     "double click to zoom in",
+  ];
+}
+
+/** Lines of text about a piece of the binding path. */
+export function describePiece(path: BindingPath, piece: PieceIndex): string[] {
+  const { part, where, duration } = pieceOf(path, piece);
+  return [
+    part,
+    where.length > NAME_LENGTH ? `${where.slice(0, NAME_LENGTH)}\u2026` : where,
+    `${formatTime(duration)} of the binding path of ${path.device}`,
   ];
 }
 

@@ -302,6 +302,7 @@ describe("overlay", () => {
     selected: [],
     hovered: null,
     currentHit: null,
+    onPath: null,
     flows: [],
     interval: null,
     marker: null,

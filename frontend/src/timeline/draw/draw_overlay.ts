@@ -3,6 +3,7 @@ import { formatTime } from "../../base/format";
 import type { TimeScale } from "../../base/time_scale";
 import { AXIS_HEIGHT } from "../layout/layout";
 import type { DrawContext } from "./context";
+import { drawPathShade } from "./draw_path";
 import type { FlowCurve } from "../layout/flows";
 import type { ScreenRect } from "../layout/event_rects";
 import type { Palette } from "./palette";
@@ -20,6 +21,8 @@ export interface OverlayScene {
   readonly selected: readonly ScreenRect[];
   readonly hovered: ScreenRect | null;
   readonly currentHit: ScreenRect | null;
+  /** Events on the binding path, everything else is shaded; null while it is not shown. */
+  readonly onPath: readonly ScreenRect[] | null;
   readonly flows: readonly FlowCurve[];
   readonly interval: Span | null;
   readonly marker: Marker | null;
@@ -42,6 +45,7 @@ export function drawOverlay(context: DrawContext, scene: OverlayScene): void {
   context.rect(0, rulerHeight, scale.width, scene.height);
   context.clip();
   context.setTransform(ratio, 0, 0, ratio, 0, Math.round(rulerHeight * ratio));
+  if (scene.onPath) drawPathShade(context, scene.onPath, { width: scale.width, height: scene.height }, palette);
   if (scene.interval) drawBand(context, scene, scene.interval);
   drawFlows(context, scene);
   for (const rect of scene.selected) outline(context, rect, palette.text, palette.background);

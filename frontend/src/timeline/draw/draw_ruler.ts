@@ -1,17 +1,26 @@
 // Draws the time axis above the tracks, and below it the program's steps if the trace has any.
 import type { TimeScale } from "../../base/time_scale";
-import { AXIS_HEIGHT, STEPS_HEIGHT, rulerHeight } from "../layout/layout";
+import { AXIS_HEIGHT, STEPS_HEIGHT, pathTop, rulerHeight } from "../layout/layout";
 import type { DrawContext } from "./context";
+import { drawPathBand } from "./draw_path";
 import type { Palette } from "./palette";
 import type { TextFit } from "./text_fit";
 import type { Ticks } from "../data/ticks";
+import type { BindingPath, PieceIndex } from "../data/binding_path";
 import type { Trace } from "../data/trace";
 import type { CssPx } from "../data/units";
 
 /** Least distance of two ticks. */
 export const TICK_GAP: CssPx = 112;
 
-/** Draws ticks, labels and steps; `text` measures in device pixels. */
+/** The binding path and its current piece, and the fill of stripes. */
+export interface PathBand {
+  readonly path: BindingPath;
+  readonly piece: PieceIndex;
+  readonly hatch: CanvasPattern | string;
+}
+
+/** Draws ticks, labels, steps and the binding path, if there is one; `text` measures in device pixels. */
 export function drawRuler(
   context: DrawContext,
   trace: Trace,
@@ -20,9 +29,10 @@ export function drawRuler(
   ratio: number,
   palette: Palette,
   text: TextFit,
+  band: PathBand | null = null,
 ): void {
   const width = Math.round(scale.width * ratio);
-  const height = Math.round(rulerHeight(trace) * ratio);
+  const height = Math.round(rulerHeight({ trace, path: band?.path ?? null }) * ratio);
   const line = Math.max(1, Math.round(ratio));
   context.fillStyle = palette.raised;
   context.fillRect(0, 0, width, height);
@@ -44,6 +54,10 @@ export function drawRuler(
     }
   });
   if (trace.steps) drawSteps(context, trace, scale, ratio, palette, text);
+  if (band) {
+    const place = { scale, ratio, top: Math.round(pathTop(trace) * ratio) };
+    drawPathBand(context, band.path, band.piece, place, { palette, hatch: band.hatch, text });
+  }
   context.fillStyle = palette.border;
   context.fillRect(0, height - line, width, line);
 }

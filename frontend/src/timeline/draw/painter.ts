@@ -5,7 +5,7 @@ import { drawData, labelFont } from "./draw_data";
 import { drawOverlay } from "./draw_overlay";
 import type { OverlayScene } from "./draw_overlay";
 import { drawRuler, TICK_GAP } from "./draw_ruler";
-import { rulerHeight } from "../layout/layout";
+import type { BindingPath, PieceIndex } from "../data/binding_path";
 import type { Layout, PlacedLane } from "../layout/layout";
 import type { ScreenRect } from "../layout/event_rects";
 import { COLOURS, SAME_NAME, NameColours, readPalette, themeOf, tokensOf } from "./palette";
@@ -72,10 +72,9 @@ export class Painter {
     }
   }
 
-  /** Resizes the canvases to the stage. */
-  resize(trace: Trace | null, width: CssPx, height: CssPx): void {
+  /** Resizes the canvases to the stage; `top` is the height of the ruler. */
+  resize(width: CssPx, height: CssPx, top: CssPx): void {
     const { ruler, data, overlay } = this.elements;
-    const top = rulerHeight(trace);
     sizeCanvas(ruler, width, top, this.ratio);
     sizeCanvas(data, width, Math.max(height - top, 1), this.ratio);
     sizeCanvas(overlay, width, height, this.ratio);
@@ -90,6 +89,8 @@ export class Painter {
     scale: TimeScale,
     height: CssPx,
     hits: readonly ScreenRect[],
+    path: BindingPath | null,
+    piece: PieceIndex,
   ): void {
     const marks = ticks(scale, 0, TICK_GAP);
     const { ratio, palette, hatch, colours } = this;
@@ -99,7 +100,7 @@ export class Painter {
       this.frame,
       this.text,
     );
-    drawRuler(this.contexts.ruler, trace, scale, marks, ratio, palette, this.text);
+    drawRuler(this.contexts.ruler, trace, scale, marks, ratio, palette, this.text, path && { path, piece, hatch });
   }
 
   /** Draws the overlay. */

@@ -122,9 +122,9 @@ function belongsElsewhere(stage: HTMLElement, event: KeyboardEvent): boolean {
   return interactive && /^(Enter| |Tab|Arrow.*|Page.*|Home|End)$/.test(event.key);
 }
 
-function pointOf(stage: HTMLElement, { trace }: TimelineState, event: MouseEvent): Point {
+function pointOf(stage: HTMLElement, state: TimelineState, event: MouseEvent): Point {
   const box = stage.getBoundingClientRect();
-  return { x: event.clientX - box.left, y: event.clientY - box.top - rulerHeight(trace) };
+  return { x: event.clientX - box.left, y: event.clientY - box.top - rulerHeight(state) };
 }
 
 function gripAt({ interval, scale }: TimelineState, x: CssPx): IntervalEnd | null {
@@ -204,6 +204,9 @@ function timelineCommand(state: TimelineState, command: Command): TimelineComman
     case "previous-hit":
     case "next-gap":
     case "previous-gap":
+    case "path":
+    case "next-piece":
+    case "previous-piece":
     case "help":
     case "open":
       return null;

@@ -49,6 +49,13 @@ describe("tools", () => {
   });
 });
 
+describe("the binding path", () => {
+  it("is shown by B and gone along by N and brackets", () => {
+    const keys = [key("b"), key("n"), key("]"), key("N", { shift: true }), key("[")];
+    expect(commands(play(new InputMachine(), ...keys))).toEqual(["path", "next-piece", "next-piece", "previous-piece", "previous-piece"]);
+  });
+});
+
 describe("select", () => {
   it("treats a small pointer movement as a click", () => {
     expect(play(new InputMachine(), down(10, 10), move(11, 11), up(11, 11))).toEqual([{ do: "click", x: 11, y: 11, add: false }]);

@@ -40,6 +40,9 @@ export type Command =
   | "previous-hit"
   | "next-gap"
   | "previous-gap"
+  | "path"
+  | "next-piece"
+  | "previous-piece"
   | "help"
   | "left"
   | "right"
@@ -113,6 +116,10 @@ const COMMAND_KEYS: Readonly<Record<string, Command>> = {
   d: "pan-right",
   f: "frame",
   g: "next-gap",
+  b: "path",
+  n: "next-piece",
+  "]": "next-piece",
+  "[": "previous-piece",
   m: "mark",
   "0": "whole",
   z: "whole",
@@ -244,6 +251,7 @@ export class InputMachine {
     if (command === "clear") this.gesture = { kind: "none" };
     if (command === "next-hit" && shift) return [{ do: "command", command: "previous-hit" }];
     if (command === "next-gap" && shift) return [{ do: "command", command: "previous-gap" }];
+    if (command === "next-piece" && shift) return [{ do: "command", command: "previous-piece" }];
     return [{ do: "command", command }];
   }
 

@@ -1,4 +1,5 @@
 // Vertical layout: pure functions from tracks and the user's arrangement to columns of lanes.
+import type { BindingPath } from "../data/binding_path";
 import type { Trace, Track } from "../data/trace";
 import { sectionEvents, trackKey, tracksByKey } from "../data/trace";
 import type { CssPx, SectionIndex, TrackIndex } from "../data/units";
@@ -11,6 +12,8 @@ const TRACK_GAP: CssPx = 3;
 /** Heights of the time axis and of the row of steps below it, which only traces with steps have. */
 export const AXIS_HEIGHT: CssPx = 24;
 export const STEPS_HEIGHT: CssPx = 18;
+/** Height of the row with the binding path below them, if it is shown. */
+export const PATH_HEIGHT: CssPx = 18;
 /** Sections with more tracks than this are collapsed initially. */
 const MANY_TRACKS = 20;
 
@@ -52,9 +55,20 @@ export interface Layout {
   readonly contentHeight: CssPx;
 }
 
-/** Height of the ruler above the rows. */
-export function rulerHeight(trace: Trace | null): CssPx {
+/** What decides the height of the ruler. */
+interface Ruler {
+  readonly trace: Trace | null;
+  readonly path: BindingPath | null;
+}
+
+/** Where the row of the binding path begins in the ruler. */
+export function pathTop(trace: Trace | null): CssPx {
   return AXIS_HEIGHT + (trace?.steps ? STEPS_HEIGHT : 0);
+}
+
+/** Height of the ruler above the rows. */
+export function rulerHeight({ trace, path }: Ruler): CssPx {
+  return pathTop(trace) + (path ? PATH_HEIGHT : 0);
 }
 
 /** The initial arrangement of a trace: large sections collapsed. */

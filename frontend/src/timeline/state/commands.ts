@@ -1,4 +1,5 @@
 // Pure commands on trace data, arrangement, selection and marked interval.
+import type { BindingPath, PieceIndex } from "../data/binding_path";
 import type { SearchHits } from "../data/search_hits";
 import { extent, eventOfBox, toggled } from "../data/selection";
 import type { SelectedArea, SelectedEvent } from "../data/selection";
@@ -130,6 +131,11 @@ export function hideFlows(kinds: Iterable<string>): TimelineCommand {
 
 export function setHits(hits: SearchHits | null, currentHit: number): TimelineCommand {
   return (state) => ({ ...state, hits, currentHit });
+}
+
+/** Shows a binding path, or none; `piece` is the current one. */
+export function setPath(path: BindingPath | null, piece: PieceIndex): TimelineCommand {
+  return (state) => (state.path === path && state.piece === piece ? state : { ...state, path, piece });
 }
 
 export function markInterval(interval: Span | null): TimelineCommand {

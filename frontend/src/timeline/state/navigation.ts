@@ -1,5 +1,7 @@
 // Pure commands that change the visible window and the scroll position.
 import { TimeScale } from "../../base/time_scale";
+import { eventOfPiece, onPath } from "../data/binding_path";
+import type { BindingPath, PieceIndex } from "../data/binding_path";
 import { extent, eventOfBox } from "../data/selection";
 import { trackKey } from "../data/trace";
 import type { BoxIndex, CssPx, Point, Ps, Span, TrackIndex } from "../data/units";
@@ -8,7 +10,7 @@ import type { Direction, View } from "../layout/hit_test";
 import { clampScroll, laneOfSection, laneOfTrack, scrollToRow, scrollToSection } from "../layout/layout";
 import type { EventPosition } from "../layout/event_rects";
 import { clampWindow, framing, sameWindow, wholeWindow } from "../layout/window";
-import { arrange, markInterval, select } from "./commands";
+import { arrange, markInterval, select, setPath } from "./commands";
 import { rowsHeight, viewOf } from "./state";
 import type { TimelineCommand, TimelineState } from "./state";
 
@@ -160,6 +162,22 @@ export function showGap(span: Span, pid: number | null): TimelineCommand {
       : framed;
     const lane = shown.layout ? laneOfSection(shown.layout, section) : -1;
     return shown.layout && lane >= 0 ? scrollTo(scrollToSection(shown.layout, lane, shown.scroll, rowsHeight(shown)))(shown) : shown;
+  };
+}
+
+/** Goes to a piece of the binding path: selects its event, and shows both as they fit the window. */
+export function showPiece(path: BindingPath, piece: PieceIndex): TimelineCommand {
+  return (state) => {
+    const event = eventOfPiece(path, piece);
+    const chosen = select(event ? [event] : [])(setPath(path, piece)(state));
+    const position = onPath(path, piece);
+    const revealed = position ? reveal(position, false)(chosen) : chosen;
+    const [begin, length] = [path.begin[piece]!, path.duration[piece]!];
+    const { span } = state.target;
+    if (length < span * TINY || length > span) return frame({ begin: begin - length, end: begin + 2 * length })(revealed);
+    if (begin >= state.target.begin && begin + length <= state.target.end) return { ...revealed, target: chosen.target };
+    const middle = begin + length / 2;
+    return showSpan({ begin: middle - span / 2, end: middle + span / 2 })(revealed);
   };
 }
 

@@ -1,5 +1,6 @@
 // The state of a timeline as one immutable value, and what is derived from it.
 import { TimeScale } from "../../base/time_scale";
+import type { BindingPath, PieceIndex } from "../data/binding_path";
 import type { SearchHits } from "../data/search_hits";
 import type { SelectedArea, SelectedEvent } from "../data/selection";
 import type { Trace } from "../data/trace";
@@ -37,6 +38,10 @@ export interface TimelineState {
   readonly hits: SearchHits | null;
   /** Index into the hits, -1 for none. */
   readonly currentHit: number;
+  /** The binding path around the window; null while it is not shown. */
+  readonly path: BindingPath | null;
+  /** The piece that was gone to, -1 for none. */
+  readonly piece: PieceIndex;
 }
 
 export type TimelineCommand = Command<TimelineState>;
@@ -62,6 +67,8 @@ export const INITIAL: TimelineState = {
   pointer: null,
   hits: null,
   currentHit: -1,
+  path: null,
+  piece: -1,
 };
 
 /** Whether no window has been set yet. */
@@ -70,8 +77,8 @@ export function isUnset(scale: TimeScale): boolean {
 }
 
 /** Height of the rows' area. */
-export function rowsHeight({ stageHeight, trace }: TimelineState): CssPx {
-  return Math.max(0, stageHeight - rulerHeight(trace));
+export function rowsHeight(state: TimelineState): CssPx {
+  return Math.max(0, state.stageHeight - rulerHeight(state));
 }
 
 /** The input of hit tests and drawing; null until a trace is loaded. */

@@ -55,6 +55,18 @@ const gaps = {
   ],
 };
 
+const path = {
+  ...{ devices: ["TPU 0", "TPU 1"], device: "TPU 0", names: ["fusion.1"] },
+  parts: [
+    { id: "compute", name: "Ops", ps: 80_000 },
+    { id: "idle_other", name: "Unexplained", ps: 20_000 },
+  ],
+  steps: [{ name: "step 1", begin_ps: 200_000, duration_ps: 100_000 }],
+  ...{ part: [0, 1], begin_ps: [200_000, 280_000], duration_ps: [80_000, 20_000], count: [1, 1], name: [0, -1] },
+  ...{ pid: [3, -1], tid: [1, -1], event: [2, -1], row: [0, -1], event_begin_ps: [200_000, -1], event_duration_ps: [80_000, -1] },
+};
+const slack = { bound: "exactly", ps: 0, why: "It is on the binding path.", path_ps: 80_000 };
+
 const asked: Params[] = [];
 let answer: (params: Params) => Promise<unknown>;
 const ask = <T,>(params: Params | undefined): Promise<T> => {
@@ -71,6 +83,8 @@ const client: Client = {
 const serve = (params: Params): Promise<unknown> => {
   if (params["format"] === "event") return Promise.resolve(details);
   if (params["format"] === "gaps") return Promise.resolve(gaps);
+  if (params["format"] === "path") return Promise.resolve(path);
+  if (params["format"] === "slack") return Promise.resolve(slack);
   return Promise.resolve(params["format"] === "search" ? hits : trace);
 };
 
@@ -327,6 +341,44 @@ describe("trace viewer page", () => {
     expect(asked.filter((params) => params["format"] === "gaps")).toHaveLength(1);
     press("Escape");
     await eventually(() => expect([root.querySelector(".tv-pane"), address.has("gap"), address.has("mark")]).toEqual([null, false, false]));
+  });
+
+  it("shows the binding path, goes along it, and says the slack of the selected event", async () => {
+    await open();
+    await drawn();
+    press("b");
+    await shown("Ops 80 ns (80.0%)");
+    expect(words()).toContain("of 100 ns in 1 step around the window");
+    expect(
+      asked.filter((params) => params["format"] === "path").map(({ start_time_ms, end_time_ms }) => [start_time_ms, end_time_ms]),
+    ).toEqual([[0, 0.001]]);
+    await eventually(() => expect(address.get("path")).toBe("1"));
+    press("n");
+    await shown("0. It is on the binding path.");
+    await eventually(() => expect(address.get("selected")).toBe("3.1.2"));
+    press("]");
+    await shown("Binding path of TPU 0: Unexplained, 20 ns, no event");
+    await eventually(() => expect(address.has("selected")).toBe(false));
+    expect(root.querySelector("tr[aria-current]")?.textContent).toContain("Unexplained");
+    expect(window.__timeline?.path).toEqual({ device: "TPU 0", pieces: 2, piece: 1 });
+    press("b");
+    await eventually(() => expect([window.__timeline?.path, address.has("path")]).toEqual([null, false]));
+  });
+
+  it("opens a link to the binding path of a device; its button hides it, and another device is a choice away", async () => {
+    await open({ path: "TPU 1" });
+    await drawn();
+    await eventually(() => expect(asked.find((params) => params["format"] === "path")?.["device"]).toBe("TPU 1"));
+    const path = root.querySelector<HTMLButtonElement>("[aria-label='Binding path (B)']");
+    expect(path?.getAttribute("aria-pressed")).toBe("true");
+    path?.click();
+    await eventually(() => expect(path?.getAttribute("aria-pressed")).toBe("false"));
+    path?.click();
+    await shown("Ops 80 ns");
+    const device = root.querySelector<HTMLSelectElement>("[aria-label='Device of the path']");
+    if (device) device.value = "TPU 0";
+    device?.dispatchEvent(new Event("change", { bubbles: true }));
+    await eventually(() => expect(asked.at(-1)?.["device"]).toBe("TPU 0"));
   });
 
   it("opens a link to a gap of any device", async () => {

@@ -21,6 +21,7 @@ import { Help } from "./toolbar/help";
 import "./page.css";
 import { BaseBar, CLOCKS, usePair } from "./pair/base_pane";
 import { Pane } from "./pane/pane";
+import { PathTable } from "./pane/path_table";
 import { SEARCH_ID } from "./toolbar/search_box";
 import { Session } from "./session/session";
 import { Source } from "./session/source";
@@ -81,6 +82,7 @@ function Page(props: PageProps) {
       if (command === "help") setHelp(true);
       else if (command === "search") document.getElementById(SEARCH_ID)?.focus();
       else if (command === "next-gap" || command === "previous-gap") setTab("gaps");
+      else if (command === "path") setTab(session.binding.on ? "path" : null);
       else if (command === "clear") setTab(null);
     };
   }
@@ -123,9 +125,14 @@ function Page(props: PageProps) {
   };
   const selection = session?.timeline.state.selection;
   useEffect(() => {
-    // an event that is selected under a gap is shown, not listed
-    if (selection && selection.length > 0) setTab((known) => (known === "gaps" ? null : known));
+    // an event that is selected under a gap, or on the path, is shown, not listed
+    if (selection && selection.length > 0) setTab((known) => (known === "gaps" || known === "path" ? null : known));
   }, [selection]);
+  const piece = session?.timeline.state.piece ?? -1;
+  useEffect(() => {
+    // a piece of the path without an event is listed
+    if (piece >= 0 && selection?.length === 0) setTab("path");
+  }, [piece]);
   useEffect(() => {
     // the corner is an element of the timeline's grid, outside this component
     if (session && trace) render(<Corner session={session} />, session.timeline.elements.corner);
@@ -138,6 +145,10 @@ function Page(props: PageProps) {
           tab={tab}
           floating={floating}
           onTab={open}
+          onPath={() => {
+            session.binding.toggle();
+            setTab(session.binding.on ? "path" : null);
+          }}
           onFloat={() => setFloating(!floating)}
           onHelp={() => setHelp(true)}
           actions={actions}
@@ -206,6 +217,7 @@ function Page(props: PageProps) {
               content: () => <Matches session={session} />,
             },
             { id: "gaps", label: "Gaps", content: () => <GapTable session={session} /> },
+            { id: "path", label: "Path", content: () => <PathTable session={session} /> },
             { id: "visible", label: "Visible events", content: () => <VisibleEvents session={session} /> },
           ]}
         />

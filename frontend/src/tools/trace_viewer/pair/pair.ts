@@ -52,6 +52,7 @@ export class Pair implements PairState {
       window: () => this.baseMoved(),
       selection: () => this.chosen("base"),
       view: () => this.changed(),
+      piece: () => undefined,
       command: () => undefined,
       menu: () => undefined,
     });

@@ -9,6 +9,7 @@ import { instant } from "../../../timeline/data/ticks";
 import { sectionTitle, trackKey } from "../../../timeline/data/trace";
 import type { Trace } from "../../../timeline/data/trace";
 import { explain } from "../../../page/failure/explain";
+import { slackText } from "../session/binding";
 import type { PairState } from "../pair/counterpart";
 import type { Session } from "../session/session";
 import type { AreaSums, EventDetails } from "../session/source";
@@ -124,6 +125,7 @@ function One({ event, trace, session }: OneProps) {
             value={event.duration > 0 ? formatTime(event.duration) : "0 (an instant)"}
             exact={`${event.duration} ps`}
           />
+          {session.binding.on ? <SlackOf session={session} /> : null}
           {session.pair === null ? null : <InBase event={event} pair={session.pair} />}
           {trace.originNs === null ? null : <Property name="Wall clock" value={wallClock(trace.originNs, event.begin)} />}
           <Property name="Section" value={track ? sectionTitle(trace, track.section) : (details?.section ?? String(event.pid))} />
@@ -142,6 +144,19 @@ function One({ event, trace, session }: OneProps) {
         {details ? <Flows session={session} /> : null}
       </aside>
     </div>
+  );
+}
+
+/** How much longer the event may take before its step does. */
+function SlackOf({ session }: { session: Session }) {
+  const { slack, slackError } = session.binding;
+  if (slackError !== null) return <Property name="Slack" value={explain(slackError, {}).title} />;
+  if (slack === null) return <Property name="Slack" value="Looking for what waits for it…" />;
+  return (
+    <>
+      <Property name="Slack" value={slackText(slack)} {...(slack.bound === "unknown" ? {} : { exact: `${slack.ps} ps` })} />
+      {slack.path_ps > 0 ? <Property name="On the binding path" value={formatTime(slack.path_ps)} exact={`${slack.path_ps} ps`} /> : null}
+    </>
   );
 }
 

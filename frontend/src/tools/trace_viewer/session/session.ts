@@ -22,10 +22,11 @@ import { readChromeTrace } from "../export/chrome_trace";
 import type { PairState } from "../pair/counterpart";
 import type { ChromeTrace } from "../export/chrome_trace";
 import { About } from "./about";
+import { Binding } from "./binding";
 import { Gaps } from "./gaps";
 import { flowsOf } from "./source";
 import { Rest } from "./rest";
-import type { EventDetails, Gap, Query, Source, WantedBoxes } from "./source";
+import type { EventDetails, Gap, Query, Slack, Source, WantedBoxes } from "./source";
 import { arrangementOf, readView, sameSet, spanText, viewPatch } from "./url";
 
 const URL_DELAY_MS = 300;
@@ -43,6 +44,7 @@ export interface MenuTarget {
 export class Session {
   readonly timeline: Timeline;
   readonly gaps: Gaps;
+  readonly binding: Binding;
   /** Kinds of the flows of all events that were selected so far. */
   readonly flowKinds = new Set<string>();
   error: unknown = null;
@@ -86,10 +88,13 @@ export class Session {
       window: () => this.windowMoved(),
       selection: () => this.selectionChanged(),
       view: () => this.viewChanged(),
+      piece: (piece) => this.binding.go(piece),
       command: (command) => this.obey(command),
       menu: (target, anchor) => this.setMenu({ target, anchor }),
     });
     this.gaps = new Gaps(source, this.timeline, () => this.viewChanged(), this.life.signal);
+    const slack = { path: source.path.bind(source), slack: this.slackOf.bind(this) };
+    this.binding = new Binding(slack, this.timeline, () => this.viewChanged());
     this.about = new About(
       (event, signal) => source.event(event, this.hostOf(event), signal),
       source,
@@ -109,6 +114,7 @@ export class Session {
     const view = readView(state);
     this.timeline.machine.choose(view.mode);
     this.timeline.apply(markInterval(view.mark), setMarker(view.marker), hideFlows(view.noFlows));
+    this.binding.follow(view.path);
     for (const kind of view.noFlows) if (kind !== ALL_FLOWS) this.flowKinds.add(kind);
     if (view.query) this.search({ ...this.query, text: view.query });
     if (view.query && view.selected.length === 0) this.linked = view.window;
@@ -120,6 +126,7 @@ export class Session {
     if (this.moveTimer !== 0) clearTimeout(this.moveTimer);
     for (const abort of [this.life, this.searchAbort]) abort.abort();
     this.about.dispose();
+    this.binding.dispose();
     this.loader.dispose();
     this.unhook();
     this.timeline.dispose();
@@ -177,6 +184,7 @@ export class Session {
     this.timeline.takeFocus();
     for (const ref of view.selected) void this.selectByRef(ref, view.window === null);
     this.selectLinked();
+    void this.binding.update();
     if (view.gap) void this.gaps.follow(view.gap, view.window === null).then(() => this.command("next-gap"));
     if (trace.window.begin > trace.full.begin || trace.window.end < trace.full.end) {
       const whole = { range: trace.full, resolution: MINIMAP_RESOLUTION };
@@ -207,6 +215,10 @@ export class Session {
     }
   }
 
+  private slackOf(event: EventRef, device: string, signal: AbortSignal): Promise<Slack> {
+    return this.source.slack(event, this.hostOf(event), device, signal);
+  }
+
   private hostOf(ref: EventRef): string {
     const { trace } = this.timeline.state;
     return trace?.sections.find((section) => section.pid === ref.pid)?.host ?? "";
@@ -228,6 +240,7 @@ export class Session {
     if (this.moveTimer === 0) {
       this.moveTimer = globalThis.setTimeout(() => {
         this.moveTimer = 0;
+        void this.binding.update();
         this.viewChanged();
       }, MOVE_DELAY_MS);
     }
@@ -237,6 +250,8 @@ export class Session {
     const { selection, area } = this.timeline.state;
     if (this.timeline.state.trace?.partial) this.about.follow([], null);
     else this.about.follow(selection, area);
+    const [only, second] = selection;
+    this.binding.select(only && !second && only.count === 1 ? only : null);
     this.selected();
     this.viewChanged();
   }
@@ -364,7 +379,13 @@ export class Session {
     else {
       if (command === "next-gap") void this.gaps.next(1);
       else if (command === "previous-gap") void this.gaps.next(-1);
-      else if (command === "clear") this.gaps.leave();
+      else if (command === "path") this.binding.toggle();
+      else if (command === "next-piece") void this.binding.next(1);
+      else if (command === "previous-piece") void this.binding.next(-1);
+      else if (command === "clear") {
+        this.gaps.leave();
+        this.binding.leave();
+      }
       this.command(command);
     }
   }
@@ -397,6 +418,7 @@ export class Session {
       without: [...arrangement.hiddenSections],
       noFlows: [...hiddenFlows],
       gap: this.gaps.link,
+      path: this.binding.link,
       empty: arrangement.showEmpty,
     });
     const changed = Object.entries(patch).some(([key, value]) => this.state.get(key) !== value);

@@ -7,7 +7,7 @@ import type { SearchHits } from "../../../timeline/data/search_hits";
 import { decodeTrace } from "../../../timeline/data/trace";
 import type { EventRef, Trace } from "../../../timeline/data/trace";
 import type { SelectedArea, Summary } from "../../../timeline/data/selection";
-import type { Ps } from "../../../timeline/data/units";
+import type { Ps, Span } from "../../../timeline/data/units";
 
 const PS_PER_MS = 1e9;
 /** Maximum number of hits that the server sends; the header has the total. */
@@ -80,6 +80,38 @@ export interface Gap {
   readonly within_program: boolean;
   /** The process that shows the device; null if none does. */
   readonly pid: number | null;
+}
+
+/** Response of `format=path`: columns of pieces by begin. */
+export interface WirePath {
+  readonly devices: readonly string[];
+  readonly device: string;
+  readonly parts: readonly { readonly id: string; readonly name: string; readonly ps: Ps }[];
+  readonly steps: readonly { readonly name: string; readonly begin_ps: Ps; readonly duration_ps: Ps }[];
+  readonly names: readonly string[];
+  /** Index into `parts`. */
+  readonly part: readonly number[];
+  readonly begin_ps: readonly Ps[];
+  readonly duration_ps: readonly Ps[];
+  /** How many pieces each stands for. */
+  readonly count: readonly number[];
+  /** Index into `names`, -1 without an event. */
+  readonly name: readonly number[];
+  /** Where the event is shown, -1 without one. */
+  readonly pid: readonly number[];
+  readonly tid: readonly number[];
+  readonly event: readonly number[];
+  readonly row: readonly number[];
+  readonly event_begin_ps: readonly Ps[];
+  readonly event_duration_ps: readonly Ps[];
+}
+
+/** Response of `format=slack`. */
+export interface Slack {
+  readonly bound: "exactly" | "at most" | "at least" | "unknown";
+  readonly ps: Ps;
+  readonly why: string;
+  readonly path_ps: Ps;
 }
 
 /** Response of `format=sums`. */
@@ -165,18 +197,12 @@ export class Source {
 
   /** Fetches the details of an event. `host` is that of its section, if several are shown. */
   event(ref: EventRef, host: string, signal?: AbortSignal): Promise<EventDetails> {
-    const owner = host || this.place.hosts[0];
-    const params = {
-      run: this.place.run,
-      tag: TAG,
-      ...this.view(),
-      host: owner,
-      format: "event",
-      pid: ref.pid,
-      tid: ref.tid,
-      event: ref.event,
-    };
-    return this.client.json<EventDetails>("page", params, { signal });
+    return this.client.json<EventDetails>("page", { ...this.about(ref, host), format: "event" }, { signal });
+  }
+
+  /** Parameters of a request about one event. */
+  private about({ pid, tid, event }: EventRef, host: string) {
+    return { run: this.place.run, tag: TAG, ...this.view(), host: host || this.place.hosts[0], pid, tid, event };
   }
 
   /** Searches the whole trace for events whose names (and args) match. */
@@ -208,6 +234,18 @@ export class Source {
   async gaps(signal: AbortSignal): Promise<readonly Gap[]> {
     const params = { ...this.params(), format: "gaps" };
     return (await this.client.json<{ readonly gaps: readonly Gap[] }>("page", params, { signal })).gaps;
+  }
+
+  /** The binding path of a device in a window; "" for the device that the others wait for. */
+  path(window: Span, device: string, signal: AbortSignal): Promise<WirePath> {
+    const params = { ...this.params(), format: "path", ...windowParams(window.begin, window.end), ...(device ? { device } : {}) };
+    return this.client.json<WirePath>("page", params, { signal });
+  }
+
+  /** The slack of an event; `host` and `device` as of `event` and `path`. */
+  slack(ref: EventRef, host: string, device: string, signal: AbortSignal): Promise<Slack> {
+    const params = { ...this.about(ref, host), format: "slack", ...(device ? { device } : {}) };
+    return this.client.json<Slack>("page", params, { signal });
   }
 
   /** Fetches all events of a window, unmerged, as trace-event JSON, for exports. */

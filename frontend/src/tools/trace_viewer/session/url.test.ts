@@ -27,6 +27,7 @@ const view: LinkedView = {
   without: [702],
   noFlows: ["", "tf_exec"],
   gap: "tpu-host-0: TPU 1:3",
+  path: "GPU 1",
   empty: true,
 };
 

@@ -25,6 +25,8 @@ export interface LinkedView {
   readonly noFlows: readonly string[];
   /** A gap as `DEVICE:RANK`, or null; without a window it is framed. */
   readonly gap: string | null;
+  /** "1", or a device, if the binding path is shown. */
+  readonly path: string | null;
   /** Whether sections and tracks without events are shown. */
   readonly empty: boolean;
 }
@@ -78,6 +80,7 @@ export function readView(state: Pick<UrlState, "get">): LinkedView {
     without: items(state.get("without")).map(Number).filter(Number.isFinite),
     noFlows: items(state.get("noflows")).map((kind) => (kind === PLAIN ? "" : kind)),
     gap: state.get("gap") || null,
+    path: state.get("path") || null,
     empty: state.get("empty") === "1",
   };
 }
@@ -102,6 +105,7 @@ export function viewPatch(view: LinkedView): Record<string, string | null> {
     without: listText(view.without),
     noflows: listText(view.noFlows.map((kind) => kind || PLAIN)),
     gap: view.gap,
+    path: view.path,
     empty: view.empty ? "1" : null,
   };
 }

@@ -21,6 +21,8 @@ interface Props {
   floating: boolean;
   /** Opens a tab of the pane, or closes it. */
   onTab: (tab: string) => void;
+  /** Shows the binding path, or hides it. */
+  onPath: () => void;
   onFloat: () => void;
   onHelp: () => void;
   actions: readonly { readonly label: string; readonly run: () => void }[];
@@ -52,7 +54,7 @@ export function ToolButtons({ session, floating = false }: { session: Session; f
   );
 }
 
-export function Toolbar({ session, tab, floating, onTab, onFloat, onHelp, actions }: Props) {
+export function Toolbar({ session, tab, floating, onTab, onPath, onFloat, onHelp, actions }: Props) {
   const { timeline } = session;
   return (
     <div class="tv-toolbar" role="toolbar" aria-label="Timeline">
@@ -80,6 +82,16 @@ export function Toolbar({ session, tab, floating, onTab, onFloat, onHelp, action
         onClick={() => onTab("gaps")}
       >
         Gaps
+      </button>
+      <button
+        type="button"
+        class="button"
+        aria-pressed={session.binding.on}
+        aria-label="Binding path (B)"
+        data-tip="Show what determines the length of each step (B)"
+        onClick={onPath}
+      >
+        Path
       </button>
       <FilterMenu session={session} />
       <button
