@@ -9,8 +9,8 @@ from enum import IntEnum
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.blame.host_groups import WAITING
 from tpu_profile_plugin.analysis.blame.host_blame import OF_OPS
+from tpu_profile_plugin.analysis.blame.host_groups import WAITING
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.budget import DeviceTime, SpentTime
 from tpu_profile_plugin.analysis.budget.host_time import MOST_LEVELS, MainThread
