@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.blame.path import Calls, Path, calls_of, device_path, leading
+from tpu_profile_plugin.analysis.blame.path import Path, calls_of, device_path, leading
 from tpu_profile_plugin.analysis.blame.slack import NO_STEP, OTHER_LINE, Slack, slack_of_call, slack_of_op
 from tpu_profile_plugin.analysis.budget.budget import SpentTime
 from tpu_profile_plugin.analysis.budget.host_time import MainThread
@@ -20,21 +20,27 @@ from tpu_profile_plugin.run.host import HostProfile
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostPaths:
-    """The devices of one host, or the host that stands for them, and how they spend their steps; None without steps."""
+    """The devices of one host, or the host that stands for them."""
 
     host: HostProfile
     devices: tuple[Device, ...]
-    spent: SpentTime | None
+
+    @property
+    def spent(self) -> SpentTime | None:
+        """How they spend their steps; None without steps."""
+        return (alone_spent if self.devices == (HOST_ALONE,) else host_spent)(self.host)
 
     @property
     def leading(self) -> int:
         """The device that the others wait for."""
-        return 0 if self.spent is None else leading(self.spent)
+        spent = self.spent
+        return 0 if spent is None else leading(spent)
 
     @property
     def labels(self) -> Sequence[str]:
         """The names of the steps."""
-        return [] if self.spent is None else self.spent.steps.labels
+        spent = self.spent
+        return [] if spent is None else spent.steps.labels
 
     def plane(self, device: int) -> Plane | None:
         """The plane of a device's ops."""
@@ -43,25 +49,23 @@ class HostPaths:
 
     def path(self, device: int, window: tuple[int, int]) -> Path:
         """The binding path of a device in the steps that overlap a window, on the axis of the file."""
-        if self.spent is None:
+        spent = self.spent
+        if spent is None:
             return Path()
-        time = self.spent.devices[device]
+        time = spent.devices[device]
         begin, end = time.windows
         steps = np.flatnonzero((end > window[0]) & (begin < window[1]))
         if not len(steps):
             return Path()
-        calls = self._calls(int(begin[steps].min()), int(end[steps].max()))
+        since, until = int(begin[steps].min()), int(end[steps].max())
+        calls = calls_of(self._main(spent), reader_of(self.host).time.launch, since, until)
         return device_path(self.devices[device], self.plane(device), time, calls, window)
 
-    def _calls(self, since: int, until: int) -> Calls:
-        return calls_of(self._main(), reader_of(self.host).time.launch, since, until)
-
-    def _main(self) -> MainThread:
+    def _main(self, spent: SpentTime) -> MainThread:
         """The main thread as the budget has read it, or read now."""
-        assert self.spent is not None
-        if self.spent.searched:
-            return self.spent.main
-        steps = self.spent.steps
+        if spent.searched:
+            return spent.main
+        steps = spent.steps
         return reader_of(self.host).main(int(steps.begin_ps.min()), int(steps.end_ps.max()), steps.evidence)
 
     def slack(self, device: int, plane: int, track: tuple[int, str], event: tuple[str, int, int]) -> Slack:
@@ -113,7 +117,4 @@ def _is_line(plane: Plane, line: tuple[int, str], track: tuple[int, str]) -> boo
 
 def host_paths(host: HostProfile) -> HostPaths:
     """What the paths of one host are made of."""
-    devices = host_devices(host)
-    if devices:
-        return HostPaths(host, devices, host_spent(host))
-    return HostPaths(host, (HOST_ALONE,), alone_spent(host))
+    return HostPaths(host, host_devices(host) or (HOST_ALONE,))

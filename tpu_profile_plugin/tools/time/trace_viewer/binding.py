@@ -68,9 +68,10 @@ def _leading(timelines: Timelines) -> tuple[int, int]:
 
 def _steps(paths: HostPaths, device: int, found: Path, shift: int) -> list[dict[str, Any]]:
     """The steps of the pieces."""
-    if paths.spent is None:
+    spent = paths.spent
+    if spent is None:
         return []
-    begin, end = paths.spent.devices[device].windows
+    begin, end = spent.devices[device].windows
     return [
         {"name": paths.labels[step], "begin_ps": int(begin[step]) + shift, "duration_ps": int(end[step] - begin[step])}
         for step in np.unique(found.step).tolist()
