@@ -58,7 +58,8 @@ mod tests {
     fn events_are_found_by_time_and_the_name_decides() {
         // Processes 1 and 2 with one track each; an event within another of the same time.
         let trace = trace_of(&[(0, 0, 9, 1), (0, 20, 5, 2), (0, 20, 5, 3), (1, 20, 5, 3)]);
-        let found = find(&trace, &[1, 1, 1, 2, 1, 7], &[0, 20, 20, 20, 20, 0], &[9, 5, 5, 5, 4, 9], &[1, 3, 2, 9, 2, 1]);
+        let found =
+            find(&trace, &[1, 1, 1, 2, 1, 7], &[0, 20, 20, 20, 20, 0], &[9, 5, 5, 5, 4, 9], &[1, 3, 2, 9, 2, 1]);
         assert_eq!(found.track, [0, 0, 0, 1, -1, -1]);
         assert_eq!(found.index, [0, 2, 1, 0, 0, 0]);
         assert_eq!(found.row, [0, 1, 0, 0, 0, 0]);
