@@ -210,7 +210,7 @@ def test_the_profiler_is_not_the_program():
         ("$frame.py:10000 apply", "tables of pandas: frame.py:10000 apply", "Convert the table to arrays"),
         ("$numpy array", "conversions between Python objects and arrays: numpy array", "Make arrays once"),
         ("$random.py:520 uniform", "random numbers drawn one by one: random.py:520 uniform", "Draw whole arrays"),
-        ("$gzip.py:300 read", "reading or decoding files: gzip.py:300 read", "Read and decode ahead of the step"),
+        ("$gzip.py:300 read", "reading, writing or compressing files: gzip.py:300 read", "Read and decode"),
         ("$client.py:1430 getresponse", "the network: client.py:1430 getresponse", "Ask before the answer is needed"),
         ("$subprocess.py:506 run", "another program: subprocess.py:506 run", "Start the program once"),
         ("$<unknown> acquire", "a lock: <unknown> acquire", "Another thread holds the lock"),

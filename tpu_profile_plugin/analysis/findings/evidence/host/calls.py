@@ -129,7 +129,8 @@ def tree_of(main: MainThread, stacks: Stacks, functions: Collection[str] = ()) -
 
 def _tells_more(inner: U8, outer: U8) -> Bools:
     """Whether a call with a known purpose within another tells what the program does."""
-    runtime = tuple(RUNTIME)
+    runtime, weak = tuple(RUNTIME), (*RUNTIME, Purpose.EVALUATION)
     collects = (inner == Purpose.COLLECTION) & (outer != Purpose.COLLECTION)
-    more: Bools = collects | (outer == Purpose.UNKNOWN) | (np.isin(outer, runtime) & ~np.isin(inner, runtime))
+    within = (outer == Purpose.EVALUATION) & ~np.isin(inner, (*weak, Purpose.INPUT))
+    more: Bools = collects | within | (outer == Purpose.UNKNOWN) | (np.isin(outer, runtime) & ~np.isin(inner, runtime))
     return more

@@ -67,7 +67,7 @@ class Purpose(IntEnum):
     RANDOM = 24
     """Draws random numbers one by one."""
     FILE = 25
-    """Reads, decodes or decompresses files."""
+    """Reads, writes, decodes or compresses files."""
     NETWORK = 26
     PROCESS = 27
     """Starts another program, or waits for it."""
@@ -205,7 +205,7 @@ _PATTERNS = (
         r"|[/.](?:PIL|h5py|pyarrow|soundfile|imageio)/|^\$cv2 |"
         + _c(
             "io|_io|posix|zlib|_bz2|_lzma|<unknown>",
-            "open|read|read1|readline|readlines|readinto|decompress|scandir|listdir|imread|imdecode",
+            "open|read|read1|readline|readlines|readinto|write|compress|decompress|scandir|listdir|imread|imdecode",
         ),
     ),
     (

@@ -150,12 +150,15 @@ def _most(code: HostCode, host: HostView, node: I64, ps: I64) -> _Most:
     group = largest_group(blame, (IDLE_HOST,))
     purpose = calls.purpose[node]
     sums = sums_by(purpose, ps, len(Purpose))
-    sums[list(AS_CODE)] = 0
+    evaluating = int(host.blame.thread_ps[calls.purpose[:-1] == Purpose.EVALUATION].sum())
+    # What most of the time is the program itself, whatever it is called.
+    as_code = (*AS_CODE, Purpose.EVALUATION) if evaluating > MOST * host.blame.thread_ps.sum() else AS_CODE
+    sums[list(as_code)] = 0
     outside = int(ps[~inside].sum())
     if group is None or outside > max(group.ps, int(sums.max())):
         return _Most(Purpose.UNKNOWN, "", "", "", calls.marked(node[:0]), outside)
     of_group = sums_by(calls.purpose[blame.node[group.rows]], blame.ps[group.rows], len(sums))
-    of_group[list(AS_CODE)] = 0
+    of_group[list(as_code)] = 0
     told = of_group if of_group.max() > MOST * group.ps else sums
     if told.max() > (MOST * group.ps if told is of_group else group.ps):
         return _of_purpose(code, host, int(told.argmax()), node, ps)

@@ -206,16 +206,16 @@ KINDS = {
         ),
     ),
     Purpose.FILE: _told(
-        "reading or decoding files",
+        "reading, writing or compressing files",
         Advice(
-            "Read and decode ahead of the step, on worker processes, and keep what is used again in memory. Few large "
-            "files in a form that needs no decoding are faster than many small ones.",
+            "Read and decode ahead of the step, on worker processes, and write and compress after the next step is "
+            "launched, on another thread. Few large files that need no compression are faster than many small ones.",
             tensorflow="Read and decode in tf.data, with a parallel interleave and map, then prefetch; cache() keeps "
             "what fits in memory.",
             pytorch="Read and decode in the Dataset, so that the DataLoader's workers (num_workers, prefetch_factor) "
             "do it ahead of the step, and keep what is used again in memory.",
         ),
-        "reading files",
+        "files",
     ),
     Purpose.NETWORK: _told(
         "the network",
