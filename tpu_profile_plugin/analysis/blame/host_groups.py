@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.blame.op_groups import base_name
 from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks, callers, depths, inclusive, with_callees
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
-from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 
 NEARLY_ALL = 0.9
 """A name that holds so much of another's time stands for it: it is the more specific one."""
@@ -116,12 +116,7 @@ class _Functions:
         self.whole = int(blame.ps.sum())
         stacks = self.stacks
         count = len(stacks.parent)
-        launching = np.where(_launching(stacks), inclusive(stacks.parent, blame.thread_ps), 0)
-        launching[_inside(stacks.parent, launching > 0)] = 0
-        launched = np.flatnonzero((blame.op >= 0) & (blame.node >= 0))
-        np.add.at(launching, blame.node[launched], blame.ps[launched])
-        spent = inclusive(stacks.parent, launching)
-        self.launches = spent >= MOST * max(int(launching.sum()), 1)
+        self.launches = launching_share(blame) >= MOST
         named = stacks.user & np.array([not name.endswith(UNNAMED) for name in stacks.names], np.bool_)
         own = named[stacks.name] if count else np.zeros(0, np.bool_)
         self.own = own if own.any() else np.ones(count, np.bool_)
@@ -258,6 +253,17 @@ def _launching(stacks: Stacks) -> Bools:
 
 def _launches(name: str) -> bool:
     return activity(name) is Activity.LAUNCH
+
+
+def launching_share(blame: HostBlame) -> F64:
+    """Per call, the share of the time of launching, and of the ops that calls launch one by one, within it."""
+    parent = blame.stacks.parent
+    launching = np.where(_launching(blame.stacks), inclusive(parent, blame.thread_ps), 0)
+    launching[_inside(parent, launching > 0)] = 0
+    launched = np.flatnonzero((blame.op >= 0) & (blame.node >= 0))
+    np.add.at(launching, blame.node[launched], blame.ps[launched])
+    share: F64 = inclusive(parent, launching) / max(int(launching.sum()), 1)
+    return share
 
 
 _STEP = re.compile(r"(?:one|multi)_step_on_(?:data|iterator)|(?:train|test|predict)_function\Z")

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN
+from tpu_profile_plugin.analysis.blame.host_groups import NEARLY_ALL, largest_group
 from tpu_profile_plugin.analysis.budget.categories import members
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.common.spans import intersect, join, times_of, total
@@ -85,6 +86,9 @@ def _longest(host: HostView, *, between: bool) -> tuple[str, int]:
     rows = np.isin(blame.part % BETWEEN, members("input")) & (between | (blame.part < BETWEEN)) & (blame.op < 0)
     name, whole = calls.most(calls.tells[blame.node[rows]], blame.ps[rows])
     count = max(len(host.devices), 1)
+    inside = largest_group(blame, members("input"))
+    if inside is not None and inside.name.startswith("$") and inside.ps >= NEARLY_ALL * whole:
+        name, whole = inside.name, inside.ps  # a loader is a wrapper of the function that makes a batch
     most = name, whole // count
     for device, time in zip(host.devices, host.spent.devices if host.spent is not None else (), strict=False):
         within = join(times_of(*time.windows), time.between) if between else times_of(*time.windows)
