@@ -60,13 +60,13 @@ def test_an_agent_names_the_planted_cause(program: str, call_to: CallTo) -> None
     assert talk.within_bounds(), (talk.calls, talk.characters)
 
 
-INPUT = "Devices wait 44.5% of the step for input, most of it in train_images.py:54 __next__"
+INPUT = "Devices wait 44.5% of the step for input, most of it in train_images.py:36 decode"
 SLOW = "train_slow_input/2026_11_22_19_04_21"
 STEP = "of the average step (steps as the host marked them), averaged over the devices that take part"
 ANSWERS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "which_run_is_slow": ("demo", "train_", {"run": SLOW, "headline": INPUT}),
     "why_is_it_slow": ("demo", "train_slow", {"cause": "input_bound", "title": INPUT, "confidence": "high"}),
-    "which_line": ("demo", "train_slow", {"line": "train_images.py:54"}),
+    "which_line": ("demo", "train_slow", {"line": "train_images.py:36"}),
     "what_would_fixing_gain": (
         "demo",
         "train_slow",
@@ -87,8 +87,8 @@ ANSWERS: dict[str, tuple[str, str, dict[str, Any]]] = {
         {
             "run": SLOW,
             "base": "train_prefetched/2026_11_22_19_04_16",
-            "headline": "54.6% slower (23.61 to 36.49 ms): waiting for input rose by 15.86 ms.",
-            "first": "Waits for input (Input)",
+            "headline": "54.6% slower (23.61 to 36.49 ms): waiting for input rose by 15.86 ms (train_images.py:36 decode).",
+            "first": "Waits for input (Input): train_images.py:36 decode",
         },
     ),
     "which_host_is_late": ("typed", "two_hosts", {"devices": ["h1: TPU 1"], "hosts": ["h1"]}),
@@ -170,7 +170,19 @@ line 1 main
 CANNOT = {
     "host alone": (
         HOST_ALONE,
-        {"overview", "explain", "budget", "steps", "ops", "source", "gaps", "memory", "collectives", "programs"},
+        {
+            "overview",
+            "explain",
+            "budget",
+            "steps",
+            "ops",
+            "source",
+            "gaps",
+            "memory",
+            "collectives",
+            "programs",
+            "what_if",
+        },
     ),
     "no steps, one device": (UNMARKED, {"steps", "source", "memory"}),
 }

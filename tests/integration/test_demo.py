@@ -43,24 +43,26 @@ def test_the_first_finding_names_the_loader_with_its_line() -> None:
     answer = explain(SLOW)
     first = answer["findings"][0]
     assert first["id"] == "input_bound"
-    assert first["title"] == "Devices wait 44.5% of the step for input, most of it in train_images.py:54 __next__"
+    assert first["title"] == "Devices wait 44.5% of the step for input, most of it in train_images.py:36 decode"
     assert first["share"] == pytest.approx(0.4448, abs=5e-5)
     assert first["confidence"] == "high"
-    assert PROGRAM.read_text().splitlines()[54 - 1].strip() == "def __next__(self) -> Batch:"
+    assert PROGRAM.read_text().splitlines()[36 - 1].startswith("def decode(")
     timeline = {one["label"]: one["query"]["find"] for one in first["evidence"] if one["tool"] == "trace_viewer@"}
-    event = "$train_images.py:54 __next__"
+    event = "$train_images.py:36 decode"
     assert timeline == {"Waits in": event, "Length of the step that waits longest": event}
 
 
-def test_the_repaired_run_has_no_finding() -> None:
-    assert explain(REPAIRED)["findings"] == []
+def test_the_repaired_run_has_no_finding_with_a_cost() -> None:
+    found = explain(REPAIRED)["findings"]
+    assert [(one["id"], one["share"]) for one in found] == [("largest_part", 0.0)]
+    assert found[0]["title"] == "74.7% of the step: convolution (5 ops, train_images.py:100)"
 
 
 def test_compare_says_faster_beyond_noise_because_of_input(capsys: pytest.CaptureFixture[str]) -> None:
     sides = ["--base-run", SLOW, "--run", REPAIRED]
     assert main(["compare", str(DEMO), str(DEMO), *sides, "--format", "json"]) == 0
     answer = json.loads(capsys.readouterr().out)["answer"]
-    text = "35.3% faster (36.49 to 23.61 ms): waiting for input fell by 15.86 ms."
+    text = "35.3% faster (36.49 to 23.61 ms): waiting for input fell by 15.86 ms (train_images.py:36 decode)."
     assert (answer["headline"], answer["tone"]) == (text, "faster")
     assert answer["interval_ms"][1] < -answer["noise_ms"]
 

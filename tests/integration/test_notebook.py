@@ -31,7 +31,7 @@ def test_five_cells_lead_from_the_slow_run_to_the_line_of_the_program() -> None:
     assert slow.startswith("train_slow_input/")
     assert slow.endswith(": 36.5 ms")
     assert fast.endswith(": 23.6 ms")
-    assert "Devices wait 44.5% of the step for input, most of it in train_images.py:54 __next__" in why
+    assert "Devices wait 44.5% of the step for input, most of it in train_images.py:36 decode" in why
     assert "36.49 to 23.61 ms" in repaired
     assert "Waits for input" in repaired
     assert "/srv/demo/train_images.py" in ops

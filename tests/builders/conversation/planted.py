@@ -32,7 +32,7 @@ _WHERE = {
     "new_lambda": r"jit__lambda was compiled",
     "converging_on_host": r"jax_idioms\.py:\d+ solve",
     "pool_of_one": r"_base\.py:\d+ result",
-    "iterated_between_marks": r"jax_idioms\.py:\d+ __next__",
+    "iterated_between_marks": r"jax_idioms\.py:\d+ read_batch",
     "parameters_of_numpy": r"params\[\d+\]",
     "sorted_by_numpy": r"pure_callback at jax_idioms\.py:\d+",
     "collectives": r"psum\.\d+ \(jax_eight\.py:\d+\)",

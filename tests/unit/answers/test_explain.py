@@ -35,7 +35,9 @@ def loader() -> OpenLogdir:
 
 def test_findings_with_evidence_and_advice(loader: OpenLogdir) -> None:
     envelope = asked(loader, "explain")
-    assert envelope["answer"]["findings"] == [
+    found, ordinary = envelope["answer"]["findings"]
+    assert (ordinary["id"], ordinary["title"]) == ("largest_part", "30.8% of the time from step to step: fusion")
+    assert [found] == [
         {
             "id": "slow_host_code",
             "title": TITLE,
@@ -57,6 +59,7 @@ def test_findings_with_evidence_and_advice(loader: OpenLogdir) -> None:
     }
     assert [(one["verb"], one["arguments"]) for one in envelope["next"]] == [
         ("explain", {"run": "memory", "finding": "slow_host_code"}),
+        ("explain", {"run": "memory", "finding": "largest_part"}),
         ("budget", {"run": "memory"}),
     ]
 
@@ -81,7 +84,7 @@ def test_one_finding_in_full(loader: OpenLogdir) -> None:
             },
             {"label": "Devices idle because of code on the host per step", "value": 0.05, "unit": "ms"},
             {"label": "Function", "value": "train.py:9 load_batch"},
-            {"label": "Because of this function, of that time", "value": 100, "unit": "%"},
+            {"label": "Because of this function, of that time", "value": 93.3333, "unit": "%"},
             {"label": "Longest wait", "value": 0.1, "unit": "ms"},
         ],
     }

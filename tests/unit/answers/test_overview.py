@@ -45,7 +45,14 @@ def test_a_run_that_waits_for_host_code() -> None:
                     "share_percent": 23.0769,
                     "confidence": "high",
                     "line": "train.py:9",
-                }
+                },
+                {
+                    "id": "largest_part",
+                    "title": "30.8% of the time from step to step: fusion",
+                    "share_percent": None,
+                    "confidence": "medium",
+                    "line": None,
+                },
             ],
         },
         "units": {
@@ -67,7 +74,7 @@ def test_a_run_that_waits_for_host_code() -> None:
             {"verb": "memory", "arguments": ABOUT},
             {"verb": "gaps", "arguments": ABOUT},
         ],
-        "rows": {"from": 0, "to": 1, "of": 1},
+        "rows": {"from": 0, "to": 2, "of": 2},
         "cursor": None,
         "cannot_answer": None,
     }
@@ -79,8 +86,8 @@ def test_without_steps_shares_are_of_the_recording() -> None:
     assert (answer["shares_of"], answer["steps"], answer["base_ms"]) == ("recording", 0, 0.55)
     assert envelope["base"].startswith("of the recording")
     assert "all of the recording counts as one" in answer["notes"][0]
-    assert [one["id"] for one in answer["findings"]] == ["slow_host_code", "steps_not_marked"]
-    assert [one["share_percent"] for one in answer["findings"]] == [27.2727, None]
+    assert [one["id"] for one in answer["findings"]] == ["slow_host_code", "steps_not_marked", "largest_part"]
+    assert [one["share_percent"] for one in answer["findings"]] == [27.2727, None, None]
 
 
 def test_the_run_before_is_proposed_to_compare_with(tmp_path: Path) -> None:

@@ -266,8 +266,8 @@ def launching_share(blame: HostBlame) -> F64:
     return share
 
 
-_STEP = re.compile(r"(?:one|multi)_step_on_(?:data|iterator)|(?:train|test|predict)_function\Z")
-"""Functions of Keras that run a step."""
+_STEP = re.compile(r"(?:one|multi)_step_on_(?:data|iterator)|(?:train|test|predict)_function\Z|(?:\w+: )?__inference_")
+"""Functions of TensorFlow and Keras that run a step."""
 
 
 def launches_only(name: str) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN
 from tpu_profile_plugin.analysis.blame.host_groups import NEARLY_ALL, largest_group
 from tpu_profile_plugin.analysis.budget.categories import members
-from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
+from tpu_profile_plugin.analysis.budget.host_names import Activity, activity, is_user_frame
 from tpu_profile_plugin.analysis.common.spans import intersect, join, times_of, total
 from tpu_profile_plugin.analysis.devices.model import Work
 from tpu_profile_plugin.analysis.findings.evidence.device.torch_ops import pageable_share
@@ -87,7 +87,7 @@ def _longest(host: HostView, *, between: bool) -> tuple[str, int]:
     name, whole = calls.most(calls.tells[blame.node[rows]], blame.ps[rows])
     count = max(len(host.devices), 1)
     inside = largest_group(blame, members("input"))
-    if inside is not None and inside.name.startswith("$") and inside.ps >= NEARLY_ALL * whole:
+    if inside is not None and is_user_frame(inside.name) and inside.ps >= NEARLY_ALL * whole:
         name, whole = inside.name, inside.ps  # a loader is a wrapper of the function that makes a batch
     most = name, whole // count
     for device, time in zip(host.devices, host.spent.devices if host.spent is not None else (), strict=False):
