@@ -87,7 +87,8 @@ ANSWERS: dict[str, tuple[str, str, dict[str, Any]]] = {
         {
             "run": SLOW,
             "base": "train_prefetched/2026_11_22_19_04_16",
-            "headline": "54.6% slower (23.61 to 36.49 ms): waiting for input rose by 15.86 ms (train_images.py:36 decode).",
+            "headline": "54.6% slower (23.61 to 36.49 ms): waiting for input rose by 15.86 ms "
+            "(train_images.py:36 decode).",
             "first": "Waits for input (Input): train_images.py:36 decode",
         },
     ),

@@ -116,7 +116,7 @@ class _Functions:
         self.whole = int(blame.ps.sum())
         stacks = self.stacks
         count = len(stacks.parent)
-        self.launches = launching_share(blame) >= MOST
+        self.launches = _launching_share(blame) >= MOST
         named = stacks.user & np.array([not name.endswith(UNNAMED) for name in stacks.names], np.bool_)
         own = named[stacks.name] if count else np.zeros(0, np.bool_)
         self.own = own if own.any() else np.ones(count, np.bool_)
@@ -255,7 +255,7 @@ def _launches(name: str) -> bool:
     return activity(name) is Activity.LAUNCH
 
 
-def launching_share(blame: HostBlame) -> F64:
+def _launching_share(blame: HostBlame) -> F64:
     """Per call, the share of the time of launching, and of the ops that calls launch one by one, within it."""
     parent = blame.stacks.parent
     launching = np.where(_launching(blame.stacks), inclusive(parent, blame.thread_ps), 0)

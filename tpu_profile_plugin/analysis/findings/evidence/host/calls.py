@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.blame.host_groups import NEARLY_ALL, launching_share
 from tpu_profile_plugin.analysis.blame.stacks import AFTER, NOWHERE, Stacks, depths, inclusive, stacks_of, with_callers
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.budget.host_time import MainThread
@@ -98,19 +97,11 @@ def calls_of(host: HostView) -> Calls:
 def _calls(host: HostView) -> Calls:
     main = main_thread_of(host)
     known = host.blame.stacks
-    functions = {one.name for one in host.summary.functions}
-    whole = launching_share(host.blame) >= NEARLY_ALL
-    return tree_of(main, known if len(known.node) else stacks_of(main), functions, whole)
+    return tree_of(main, known if len(known.node) else stacks_of(main), {one.name for one in host.summary.functions})
 
 
-def tree_of(main: MainThread, stacks: Stacks, functions: Collection[str] = (), whole: Bools | None = None) -> Calls:
-    """The calls of a thread.
-
-    Args:
-      main: the thread; stacks: its calls.
-      functions: names of tf.functions, calls of which launch their ops.
-      whole: per node, whether it runs all of the program, so that no purpose of its own tells anything.
-    """
+def tree_of(main: MainThread, stacks: Stacks, functions: Collection[str] = ()) -> Calls:
+    """The calls of a thread; `functions` are names of tf.functions, calls of which launch their ops."""
     count, parent = len(stacks.parent), stacks.parent
     rows, of_node = np.unique(stacks.name, return_inverse=True)
     names = [stacks.names[row] for row in rows.tolist()]
@@ -121,8 +112,6 @@ def tree_of(main: MainThread, stacks: Stacks, functions: Collection[str] = (), w
     )
     own = stacks.user[rows] & ~np.array([name.endswith(">") for name in names], np.bool_)
     what, own = what[of_node.reshape(-1)], own[of_node.reshape(-1)]
-    if whole is not None and len(whole) == count:
-        what[whole & (what == Purpose.EVALUATION)] = Purpose.UNKNOWN
     runtime = np.append(with_callers(parent, enters[of_node.reshape(-1)]), np.False_)
     purpose = np.zeros(count + 1, np.uint8)
     tells, function, outermost = (np.full(count + 1, NOWHERE) for _ in range(3))
