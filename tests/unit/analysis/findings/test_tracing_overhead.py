@@ -66,7 +66,9 @@ def test_a_call_costs_what_it_does_where_calls_are_close():
 def test_calls_that_are_nowhere_close_tell_no_cost():
     """600 calls, one every 10 us: what is between them is the program's."""
     text = preparing(row_of(600, period=10_000, lasting=9000))
-    assert reason("tracing_overhead", text) == "No host whose events cost the steps anything."
+    assert reason("tracing_overhead", text).startswith(
+        "Devices hardly wait for the host, or its events are too few or too far apart"
+    )
 
 
 @pytest.mark.parametrize(("waits", "share"), [(False, 20.0), (True, None)])

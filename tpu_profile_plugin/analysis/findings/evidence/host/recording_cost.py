@@ -15,6 +15,8 @@ from tpu_profile_plugin.analysis.common.spans import Times, covered_within, time
 from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import main_thread_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.lost import lost_to
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 from tpu_profile_plugin.units import PS_PER_US
 
@@ -95,15 +97,17 @@ class RecordingCost:
 
 
 def recording_cost(host: HostView) -> RecordingCost | None:
-    """What recording one host costs its steps; None without steps, or if no device waits for a thread with events."""
+    """What recording one host costs its steps; None without steps, or if devices hardly wait for the host."""
     return host.once(_recording_cost)
 
 
 def _recording_cost(host: HostView) -> RecordingCost | None:
     begin, end = host.marks
-    waits = sum(host.time.share(part.CATEGORIES[one]) for one in _WAITS)
     inline = bool(host.budget.devices) and host.budget.devices[0][0] in RUNS_WITHIN_HOST_CALLS
-    if host.spent is None or not len(begin) or not (waits or inline):
+    if host.spent is None or not len(begin):
+        return None
+    # The cost is at most what devices wait.
+    if not inline and lost_to(host.time, *(part.CATEGORIES[one] for one in _WAITS)).share < LEAST_SHARE:
         return None
     main = main_thread_of(host).recorded
     elsewhere = host.reader.launchers() if host.devices and host.devices[0].kind == "gpu" else []

@@ -53,7 +53,9 @@ def judge(run: RunView, gathered: Sequence[RecordingCost | None]) -> Finding | S
     """The verdict on all hosts; the program itself loses nothing, so that there is no saving."""
     known = run.present(gathered)
     if not known:
-        return Silence("No host whose events cost the steps anything.")
+        return Silence(
+            "Devices hardly wait for the host, or its events are too few or too far apart to tell what recording costs."
+        )
     lost = run.located([one.by_part for one, _ in known])
     worst, host = max(known, key=lambda one: one[0].ps)
     if lost.share < TRACING_SHARE:
