@@ -167,8 +167,10 @@ def _rows(
 
     for category, times in time.spent:
         rest = intersect(times, window)
-        for spans in (device.runs, device.windows, device.control):
-            mine = np.flatnonzero(np.isin(spans.work, OF_OPS.get(category, ())))
+        wanted = np.zeros(len(Work), np.bool_)
+        wanted[list(OF_OPS.get(category, ()))] = True
+        for spans in (device.runs, device.windows, device.control) if len(rest[0]) and wanted.any() else ():
+            mine = np.flatnonzero(wanted[spans.work])
             if not len(mine) or not len(rest[0]):
                 continue
             begin, end, op = spans.begin_ps[mine], spans.end_ps[mine], spans.op[mine].astype(np.int64)

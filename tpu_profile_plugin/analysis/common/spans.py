@@ -69,8 +69,8 @@ def subtract(first: Times, other: Times) -> Times:
 
 def cut(times: Times, points: I64) -> Times:
     """The same time with spans that end where others begin at each of the points that lies inside one."""
-    inside = points[contains(times, points)]
-    inside = np.unique(inside[~np.isin(inside, times[0])])
+    inside = np.unique(points[contains(times, points)])
+    inside = inside[times[0][np.searchsorted(times[0], inside, side="right") - 1] < inside]
     if not len(inside):
         return times
     return np.sort(np.concatenate([times[0], inside])), np.sort(np.concatenate([times[1], inside]))
