@@ -63,6 +63,15 @@ class HostGroup:
             times[kind] = times.get(kind, 0) + int(blame.ps[row])
         return sorted(times.items(), key=lambda item: -item[1])
 
+    def launched_ps(self, blame: HostBlame) -> int:
+        """The time of ops that the calls of its rows launch one by one, directly or not."""
+        nodes = np.unique(blame.node[self.rows])
+        launched = (blame.op >= 0) & (blame.node >= 0)
+        if not launched.any() or not (nodes >= 0).any():
+            return 0
+        inside = with_callees(blame.stacks.parent, nodes[nodes >= 0])
+        return int(blame.ps[launched][inside[blame.node[launched]]].sum())
+
     def model_ps(self, blame: HostBlame) -> int:
         """The part of it that is ops of a model: of its layers, backward pass and optimizer.
 

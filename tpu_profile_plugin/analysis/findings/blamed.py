@@ -27,7 +27,9 @@ from tpu_profile_plugin.units import duration
 LEAST_PART = 0.10
 """Least share of the step of a part that is not ordinary work."""
 LEAST_MOVEMENT = 0.25
-"""The same of ops that only move data, and of what is run beside a model: programs with nothing to mend reach 24%."""
+"""The same of ops that only move data: programs with nothing to mend reach 24%."""
+LEAST_BESIDE = 0.15
+"""The same of a function beside the model, with its ops: averages of parameters take 14% where they are cheap."""
 LEAST_EAGER = 0.35
 """The same of Python between ops that are launched one by one, outside of which little runs: it reaches 31% in programs
 of small ops with nothing to mend, which record their functions."""
@@ -52,7 +54,7 @@ _RARE = re.compile(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostPart:
-    """A `HostGroup` of one host; `eager`: a function that launches most ops of the program, one by one."""
+    """A `HostGroup` of one host; `eager`: the ops that it launches one by one take longer."""
 
     name: str
     inner: str
@@ -110,7 +112,7 @@ def blamed(host: HostView) -> Blamed:
 
 
 def _host_part(blame: HostBlame, group: HostGroup) -> HostPart:
-    eager = group.launches and bool(((blame.op >= 0) & (blame.node >= 0)).any())
+    eager = group.launched_ps(blame) >= group.ps
     return HostPart(group.name, group.inner, group.inner_ps, eager, group.ps, group.by_part)
 
 
@@ -219,7 +221,7 @@ def _with_function(found: list[Part], function: Part | None) -> list[Part]:
 def _of_function(run: RunView, host: str, group: FunctionPart, by_part: I64) -> Part | None:
     """A function whose ops are not those of a model: what a model does is known by its ops."""
     lost = run.located([by_part])
-    if group.ops_ps < LEAST_OPS * group.ps or group.model_ps > MOST * group.ops_ps or lost.share < LEAST_MOVEMENT:
+    if group.ops_ps < LEAST_OPS * group.ps or group.model_ps > MOST * group.ops_ps or lost.share < LEAST_BESIDE:
         return None
     name = shown(group.name)
     evidence = (
@@ -243,7 +245,8 @@ def _of_function(run: RunView, host: str, group: FunctionPart, by_part: I64) -> 
 
 def _of_host(run: RunView, host: str, group: HostPart, by_part: I64) -> list[Part]:
     lost = run.located([by_part])
-    if lost.share < LEAST_PART:
+    usual = group.eager and lost.share < LEAST_EAGER
+    if lost.share < LEAST_PART and not usual:
         return []
     name, inner = shown(group.name), shown(group.inner)
     inside = f", most of it in {inner}" if inner else ""
@@ -266,7 +269,6 @@ def _of_host(run: RunView, host: str, group: HostPart, by_part: I64) -> list[Par
         (host,),
         lost.segments,
     )
-    usual = group.eager and lost.share < LEAST_EAGER
     return [Part(lost, by_part, False, group.name, (name,), finding, _tells(group), usual)]
 
 
