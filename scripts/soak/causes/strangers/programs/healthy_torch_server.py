@@ -9,8 +9,8 @@ from window import windows
 
 BATCH = 32
 torch.manual_seed(0)
-model = nn.Sequential(*[layer for _ in range(4) for layer in (nn.Linear(1024, 1024), nn.ReLU())])
-example = torch.randn(1024)
+model = nn.Sequential(*[layer for _ in range(4) for layer in (nn.Linear(2048, 2048), nn.ReLU())])
+example = torch.randn(2048)
 requests = queue.Queue()
 
 

@@ -5,7 +5,7 @@ from torch import nn
 from window import FIXED, mark_step, windows
 
 torch.manual_seed(0)
-model = nn.Sequential(nn.Linear(128, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 1))
+model = nn.Sequential(nn.Linear(128, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 1))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 x, durations = torch.randn(256, 128), torch.rand(256)
 

@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 from window import FIXED, windows
 
-BATCH, POINTS = 128, 64
+BATCH, POINTS = 192, 16
 rng = np.random.default_rng(0)
 x = tf.constant(rng.normal(size=(BATCH, POINTS, 32)), tf.float32)
 w1 = tf.Variable(tf.random.normal((32, 256), stddev=0.1))

@@ -12,12 +12,13 @@ torch.manual_seed(0)
 model = nn.Sequential(nn.Linear(256, 768), nn.ReLU(), nn.Linear(768, 768), nn.ReLU(), nn.Linear(768, 10))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 batches = queue.Queue()
-wanted = threading.Semaphore(1)
+wanted = threading.Semaphore(0)
 
 
 def load():
     while True:
         wanted.acquire()
+        time.sleep(0.002)  # the disk
         batches.put((torch.randn(64, 256), torch.randint(0, 10, (64,))))
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from window import FIXED, windows
 
 rng = np.random.default_rng(0)
-w = jnp.asarray(rng.normal(0, 0.02, (96 * 96, 512)), jnp.float32)
-v = jnp.asarray(rng.normal(0, 0.05, (512, 512)), jnp.float32)
+w = jnp.asarray(rng.normal(0, 0.02, (96 * 96, 1024)), jnp.float32)
+v = jnp.asarray(rng.normal(0, 0.05, (1024, 1024)), jnp.float32)
 images = rng.uniform(size=(8, 4, 96 * 96)).astype(np.float32)
 bodies = [image.tobytes() if FIXED else json.dumps({"pixels": image.tolist()}).encode() for image in images]
 
@@ -20,7 +20,7 @@ bodies = [image.tobytes() if FIXED else json.dumps({"pixels": image.tolist()}).e
 @jax.jit
 def predict(w, v, x):
     x = jnp.tanh(x @ w)
-    for _ in range(6):
+    for _ in range(16):
         x = jnp.tanh(x @ v)
     return x[:, 0]
 
