@@ -40,7 +40,8 @@ h.inEveryBrowser("two runs", ({ name, browser }) => {
   test("a contribution leads to the row of its op, with base and difference; the base stays over pages and can be removed", async () => {
     const tab = await compared(browser(), "compare");
     await h.shows(tab, "fusion.11 (fusion)");
-    await h.click(tab, 'section[aria-label="What changed"] .table-tr .table-cell');
+    const cell = await h.until("a contribution", () => tab.frame().$('section[aria-label="What changed"] .table-tr [data-col]'));
+    await cell.click({ count: 2 });
     await press(tab, "Row in ops");
     const marked = 'section[aria-label="Ops"] .table-tr[aria-selected="true"]';
     const cells = await h.until("the row of the op", () => tab.frame().$$eval(`${marked} > *`, (all) => all.length > 0 && all.map((one) => one.textContent)));

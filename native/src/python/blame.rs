@@ -19,12 +19,12 @@ fn same_length(holds: bool) -> Result<()> {
 #[pyfunction]
 fn time_shares<'py>(
     py: Python<'py>,
-    set: SetIn<'py>,
+    times: SetIn<'py>,
     begin: Ints<'py>,
     end: Ints<'py>,
     most: usize,
 ) -> PyResult<OutInts<'py>> {
-    let (set, begin, end) = ((set.0.as_slice()?, set.1.as_slice()?), begin.as_slice()?, end.as_slice()?);
+    let (set, begin, end) = ((times.0.as_slice()?, times.1.as_slice()?), begin.as_slice()?, end.as_slice()?);
     let found = without_gil(py, || {
         same_length(set.0.len() == set.1.len() && begin.len() == end.len())?;
         Ok(blame::shares(set, begin, end, most))
