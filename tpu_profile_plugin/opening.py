@@ -307,7 +307,7 @@ class OpenLogdir:
         if name is None:
             newest = self._logdir.newest()
             if newest is None:
-                raise NotFound(self.why_no_run(), code="run_not_found")
+                raise NotFound(self.why_no_run(), code="run_not_found", argument="run", choices=[])
             return self._open(newest)
         try:
             return self._open(self._logdir.run(name))
@@ -316,7 +316,7 @@ class OpenLogdir:
                 raise
             names = self._logdir.names()
             if not names:
-                raise NotFound(self.why_no_run(), code="run_not_found") from None
+                raise NotFound(self.why_no_run(), code="run_not_found", argument="run", choices=[]) from None
             like = difflib.get_close_matches(name, names, _MOST_NAMED) or names[:_MOST_NAMED]
             more = f" and {len(names) - len(like)} more" if len(names) > len(like) else ""
             message = f"There is no run {name[:200]!r} in {self.path}; there are {', '.join(like)}{more}."

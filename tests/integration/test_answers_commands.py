@@ -29,4 +29,4 @@ def test_proposed_commands_work(capsys: pytest.CaptureFixture[str]) -> None:
         waiting += json.loads(capsys.readouterr().out)["next"]
         assert main([verb, *arguments]) == 0
         assert capsys.readouterr().out.strip()
-    assert set(ran) >= {verb.name for verb in VERBS} - {"steps", "collectives", "query"}
+    assert set(ran) >= {verb.name for verb in VERBS} - {"steps", "collectives", "query", "what_if"}

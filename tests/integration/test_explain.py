@@ -121,8 +121,8 @@ def test_markdown_shows_names_of_the_profile_as_text(place, capsys):
 
 
 def test_a_run_without_findings_is_no_error(place, capsys):
-    assert main(["explain", str(place), "2026_11_19_00_00_00"]) == 0
-    assert capsys.readouterr().out.endswith("No finding.\n")
+    assert main(["explain", str(place), "2026_11_19_00_00_00", "--format", "json"]) == 0
+    assert [one["saving_ms"] for one in json.loads(capsys.readouterr().out)["answer"]["findings"]] == [None]
     assert main(["explain", str(place / "plugins/profile/zz/a.xplane.pb"), "--host", "a"]) == 0
 
 

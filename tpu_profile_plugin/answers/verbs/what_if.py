@@ -36,7 +36,7 @@ def what_if(
     except NoData as error:
         if error.reason != NO_LAUNCHES.code:
             raise
-        return Answer(Link("time_budget"), cannot=asked.cannot(NO_LAUNCHES))
+        return Answer(Link(""), cannot=asked.cannot(NO_LAUNCHES))
     facts: dict[str, Any] = {
         "step_ps": found.step_ps,
         "after_ps": found.after_ps,
@@ -63,7 +63,7 @@ def what_if(
         Next("budget", {}, "the parts of the step as recorded"),
         Next("explain", {}, "causes of lost time, and what to do"),
     )
-    return Answer(Link("time_budget"), facts, Table(LIMITS, columns, name="limits"), base, further)
+    return Answer(Link(""), facts, Table(LIMITS, columns, name="limits"), base, further)
 
 
 def _factors(text: str) -> dict[str, float]:
