@@ -72,7 +72,16 @@ MOST_LEVELS = 200
 LAUNCH_STATS = tuple(dict.fromkeys(KEYS.values()))
 _TELLING_STATS = (*LAUNCH_STATS, FUNCTION_CALL)
 _MARKER_STATS = ("_r", "step_num")
-_TELLING = host_names.is_recognised, is_explicit_marker, host_names.is_copy, host_names.is_clock
+_TORCH_STEP = "ProfilerStep"
+"""Range of a step of PyTorch's profiler."""
+
+
+def _marks_step(name: str) -> bool:
+    """Whether the thread of an event runs the steps."""
+    return name == _TORCH_STEP or is_explicit_marker(name)
+
+
+_TELLING = host_names.is_recognised, _marks_step, host_names.is_copy, host_names.is_clock
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,7 +183,7 @@ def host_time(space: XSpace, plane: Plane | None) -> HostTime:
         return HostTime()
     kind = _activities(plane)
     # The main thread runs the program: it has the step markers, else the launches, else Python frames, else any events.
-    main = _main_line(plane, (rows_named(plane, is_explicit_marker), kind == host_names.Activity.LAUNCH))
+    main = _main_line(plane, (rows_named(plane, _marks_step), kind == host_names.Activity.LAUNCH))
     if main is None:
         plane = host_plane(space) or plane
         kind = _activities(plane)

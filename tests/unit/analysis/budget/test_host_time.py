@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from builders.planes import host
 from builders.programs.hlo import metadata_plane, op, program
+from builders.shown import profile
 from builders.xspace_text import build
 
 from tpu_profile_plugin.analysis.budget import host_time as module
@@ -165,3 +167,12 @@ def test_the_users_code_is_told_by_the_files_of_programs(paths, own):
 def test_files_and_functions(file, function, library):
     assert is_library(file, function) is library
     assert is_user_frame(f"${file}:12 {function}") is not library
+
+
+@pytest.mark.parametrize(("marker", "main"), [("ProfilerStep", "main"), ("range", "worker")])
+def test_steps_of_pytorch_tell_the_main_thread(marker, main):
+    """A thread that waits in Python all the time runs no steps."""
+    text = host(f"0 40 {marker}\n5 30 $train.py:3 step", "0 100 $threading.py:900 run\n1 98 $train.py:9 load")
+    time = HostReader(profile(text)).time
+    assert time.main is not None
+    assert time.main[1] == main
