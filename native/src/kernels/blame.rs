@@ -10,7 +10,7 @@ const NOTHING: i64 = -1;
 
 /// Time of a set that each span covers; spans that run at once share it evenly, to the picosecond.
 ///
-/// `set` is disjoint and ascending; what no span covers is nobody's. At most `most` of the spans that run at once, those
+/// `set` is disjoint and ascending; what no span covers counts for none. At most `most` of the spans that run at once, those
 /// that began first, take part. `begin` and `end` are of equal length.
 pub fn shares(set: Set, begin: &[i64], end: &[i64], most: usize) -> Vec<i64> {
     let mut share = vec![0i64; begin.len()];

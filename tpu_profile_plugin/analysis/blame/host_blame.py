@@ -143,13 +143,10 @@ def _windows(windows: Times, used: Bools, steps: int) -> tuple[Times, I64]:
 
 
 def _main_thread(spent: SpentTime, reader: HostReader, *, launches: bool) -> MainThread:
-    """The main thread as the budget has read it, or read now if it can tell enough."""
-    steps = spent.steps
-    since, until = int(steps.begin_ps.min()), int(steps.end_ps.max())
-    idle = sum(until - since - total(one.work.any) for one in spent.devices)
-    if spent.searched or launches or idle > LEAST_WAITING * (until - since) * len(spent.devices):
-        return reader.main(since, until, steps.evidence)
-    return spent.main
+    """The main thread, if it can tell enough to be read."""
+    length = int(spent.steps.end_ps.max()) - int(spent.steps.begin_ps.min())
+    idle = sum(length - total(one.work.any) for one in spent.devices)
+    return spent.thread(reader) if launches or idle > LEAST_WAITING * length * len(spent.devices) else spent.main
 
 
 def _rows(

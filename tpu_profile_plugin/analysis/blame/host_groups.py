@@ -39,21 +39,17 @@ class HostGroup:
     Attributes:
       name: a function of the program, `$file.py:line function`, else the event that tells most.
       inner: what it calls for most of that time, "" if that is its own code.
-      own: only its own time counts, not that of other functions of the program which it calls.
       ps: summed over steps and devices; by_part: int64[c + 1], the last is what lies between steps.
       inner_ps: the part of it in `inner`.
-      launches: the function, or what it calls, does most of the launching.
       rows: int64, those of the `HostBlame`.
     """
 
     name: str
     inner: str
-    own: bool
     ps: int
     by_part: I64
     rows: I64
     inner_ps: int = 0
-    launches: bool = False
 
     def ops(self, blame: HostBlame) -> list[tuple[str, int]]:
         """The kinds of ops that it launches, with their times, most first."""
@@ -121,14 +117,11 @@ class _Functions:
     """The tree of the program's own functions that the host runs while devices wait."""
 
     def __init__(self, blame: HostBlame, rows: Bools) -> None:
-        self.blame, self.rows, self.stacks = blame, rows, blame.stacks
+        self.blame, self.stacks = blame, blame.stacks
         self.whole = int(blame.ps.sum())
-        stacks = self.stacks
-        count = len(stacks.parent)
         self.launches = _launching_share(blame) >= MOST
-        named = stacks.user & np.array([not name.endswith(UNNAMED) for name in stacks.names], np.bool_)
-        own = named[stacks.name] if count else np.zeros(0, np.bool_)
-        self.own = own if own.any() else np.ones(count, np.bool_)
+        own = self.stacks.own
+        self.own = own if own.any() else np.ones(len(own), np.bool_)
         self.left = np.where(rows, blame.ps, 0)
 
     def groups(self, most: int) -> list[HostGroup]:
@@ -148,7 +141,7 @@ class _Functions:
         total = inclusive(self.stacks.parent, own_ps)
         least = LEAST_GROUP * self.whole
         at = np.flatnonzero(self.stacks.parent == NOWHERE)
-        chosen, own_only = np.zeros(0, np.int64), False
+        chosen = np.zeros(0, np.int64)
         while True:
             below = self._callees(at, total) if len(chosen) else self._outermost(at)
             ranked = sorted(((int(total[nodes].sum()), nodes) for nodes in below.values()), key=lambda one: -one[0])
@@ -156,24 +149,20 @@ class _Functions:
             rest = here - sum(ps for ps, _ in ranked)
             if not ranked or ranked[0][0] < least:
                 break
-            if len(chosen) and ranked[0][0] < NEARLY_ALL * here:
-                if not self.launches[chosen].any():
-                    break
-                # A function that runs the step is no cause: either its own code is, or one that it calls.
-                if rest >= ranked[0][0]:
-                    own_only = True
-                    break
+            splits = len(chosen) > 0 and ranked[0][0] < NEARLY_ALL * here
+            # A function that runs the step is no cause: either its own code is, or one that it calls.
+            if splits and (not self.launches[chosen].any() or rest >= ranked[0][0]):
+                break
             chosen = at = ranked[0][1]
         if not len(chosen):
             return self._outside(least)
         inside = with_callees(self.stacks.parent, chosen)
-        if own_only or self.launches[chosen].any():
-            own_only = True
+        if self.launches[chosen].any():
             for nodes in self._callees(chosen, total).values():
                 inside[with_callees(self.stacks.parent, nodes)] = False
-        return self._take(chosen, inside, own_ps, own_only=own_only, least=least)
+        return self._take(chosen, inside, own_ps, least)
 
-    def _take(self, chosen: I64, inside: Bools, own_ps: I64, *, own_only: bool, least: float) -> HostGroup | None:
+    def _take(self, chosen: I64, inside: Bools, own_ps: I64, least: float) -> HostGroup | None:
         rows = np.flatnonzero(self.left.astype(np.bool_) & (self.blame.node >= 0))
         rows = rows[inside[self.blame.node[rows]]]
         ps = int(self.left[rows].sum())
@@ -183,7 +172,7 @@ class _Functions:
         if ps < least:
             return None
         name = self.stacks.names[int(self.stacks.name[chosen[0]])]
-        return HostGroup(name, inner, own_only, ps, by_part, rows, inner_ps, bool(self.launches[chosen].any()))
+        return HostGroup(name, inner, ps, by_part, rows, inner_ps)
 
     def _outside(self, least: float) -> HostGroup | None:
         """What is left outside of any call."""
@@ -191,7 +180,7 @@ class _Functions:
         ps = int(self.left[rows].sum())
         by_part = self.blame.by_part(rows)
         self.left[rows] = 0
-        return HostGroup("", "", True, ps, by_part, rows) if ps >= least else None
+        return HostGroup("", "", ps, by_part, rows) if ps >= least else None
 
     def _inner(self, chosen: I64, ps: I64, whole: int) -> tuple[str, int]:
         """What the chosen functions call for most of a time: the deepest name that has it, and its part."""
@@ -243,8 +232,6 @@ _LAYERS = re.compile(r"torch/(?:nn/modules|optim/|_tensor\.py:\d+ backward|autog
 """Functions of PyTorch inside of which the model, its backward pass and the optimizer run."""
 _OF_MODEL = re.compile(r"/|Backward\d*\Z|^Optimizer\.")
 """Ops of layers, whose names begin with those of the modules around them, of the backward pass and the optimizer."""
-UNNAMED = ("<listcomp>", "<lambda>", "<genexpr>", "<dictcomp>", "<setcomp>")
-"""Functions without a name of their own: what is around them says more."""
 
 
 def _inside(parent: I64, marked: Bools) -> Bools:

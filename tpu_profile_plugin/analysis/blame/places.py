@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN, NO_OP, HostBlame
-from tpu_profile_plugin.analysis.blame.host_groups import UNNAMED, WAITING
+from tpu_profile_plugin.analysis.blame.host_groups import WAITING
 from tpu_profile_plugin.analysis.blame.op_groups import OpNamer, launched_at
 from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks, depths
 from tpu_profile_plugin.analysis.budget import categories as part
@@ -106,9 +106,7 @@ def _calls(stacks: Stacks) -> I64:
     parent = stacks.parent
     if not len(parent):
         return np.zeros(0, np.int64)
-    named = stacks.user & np.array([not name.endswith(UNNAMED) for name in stacks.names], np.bool_)
-    own = named[stacks.name]
-    found = np.where(own | (parent == NOWHERE), np.arange(len(parent)), NOWHERE)
+    found = np.where(stacks.own | (parent == NOWHERE), np.arange(len(parent)), NOWHERE)
     depth = depths(parent)
     for level in range(1, int(depth.max()) + 1):
         at = np.flatnonzero((depth == level) & (found < 0))

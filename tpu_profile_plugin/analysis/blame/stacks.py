@@ -14,6 +14,8 @@ from tpu_profile_plugin.analysis.common.spans import Times, cut, subtract
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
 _ENDS, _OP = re.compile("Delete|Destroy|Free|Release"), re.compile(r"Execute: \w")
+_UNNAMED = ("<listcomp>", "<lambda>", "<genexpr>", "<dictcomp>", "<setcomp>")
+"""Functions without a name of their own: what is around them says more."""
 NOWHERE = -1
 """The node of time in no call, and of what no call launched."""
 
@@ -32,7 +34,7 @@ class Stacks:
       name: int64[m], index into `names`.
       names: of calls.
       user: bool per name, a frame of the program's own code.
-      after: int64[m], per node the one that stands for time in no call after it; `NOWHERE` where functions tell more.
+      after: int64[n], the node that stands for time in no call after each span; `NOWHERE` where functions tell more.
     """
 
     begin_ps: I64 = field(default_factory=_none)
@@ -45,12 +47,11 @@ class Stacks:
     after: I64 = field(default_factory=_none)
 
     @property
-    def _telling(self) -> Bools:
-        """Per node, whether it tells where the program is: ops by name, else outermost calls that do not clean up."""
-        ops = np.array([_OP.search(name) is not None for name in self.names], np.bool_)[self.name]
-        ends = np.array([_ENDS.search(name) is not None for name in self.names], np.bool_)[self.name]
-        telling: Bools = ops if ops.any() else (self.parent == NOWHERE) & ~ends
-        return telling
+    def own(self) -> Bools:
+        """Per node, whether it is a function of the program with a name of its own."""
+        named = self.user & np.array([not name.endswith(_UNNAMED) for name in self.names], np.bool_)
+        own: Bools = named[self.name]
+        return own
 
     def at(self, points: I64) -> I64:
         """The innermost call at each point in time, `NOWHERE` outside of calls."""
@@ -72,10 +73,7 @@ class Stacks:
         of = np.zeros(len(times[0]), np.int64) if group is None else group
         row, at, ps = _native.overlaps((self.begin_ps, self.end_ps), times)
         begin, end = cut(subtract(times, (self.begin_ps, self.end_ps)), times[0])
-        telling = np.maximum.accumulate(np.where(self._telling[self.node], np.arange(len(self.node)), -1))
-        before = np.append(telling, -1)[np.searchsorted(self.end_ps, begin, side="right") - 1]
-        last = np.append(self.node, NOWHERE)[np.where(before >= 0, before, NOWHERE)]
-        between = np.append(self.after, NOWHERE)[last]
+        between = np.append(self.after, NOWHERE)[np.searchsorted(self.end_ps, begin, side="right") - 1]
         span = np.searchsorted(times[0], begin, side="right") - 1
         node, of = np.concatenate([self.node[row], between]), np.concatenate([of[at], of[span]])
         code, first = row_codes(node, of)
@@ -95,21 +93,29 @@ def stacks_of(main: MainThread) -> Stacks:
     first, last, which = (np.concatenate(part) for part in (levels.begin_ps, levels.end_ps, levels.name))
     begin, end, node, parent, name = _native.thread_stacks(first, last, which, MOST_LEVELS)
     if main.traced:
-        return Stacks(begin, end, node, parent, name, main.names, main.user, np.full(len(parent), NOWHERE))
+        return Stacks(begin, end, node, parent, name, main.names, main.user, np.full(len(node), NOWHERE))
     # Without functions the last call before a gap is all that tells where the program is.
     before, which = np.unique(name, return_inverse=True)
     names = (*main.names, *(AFTER + main.names[row] for row in before.tolist()))
-    nowhere = np.full(len(before), NOWHERE)
+    telling = _telling(main.names, parent, name)
+    last = np.maximum.accumulate(np.where(telling[node], np.arange(len(node)), -1))
     return Stacks(
         begin,
         end,
         node,
-        np.append(parent, nowhere),
+        np.append(parent, np.full(len(before), NOWHERE)),
         np.append(name, len(main.names) + np.arange(len(before))),
         names,
         np.append(main.user, np.zeros(len(before), np.bool_)),
-        np.append(len(parent) + which.reshape(-1), nowhere),
+        np.where(last >= 0, len(parent) + which.reshape(-1)[node[last]], NOWHERE),
     )
+
+
+def _telling(names: tuple[str, ...], parent: I64, name: I64) -> Bools:
+    """Per node, whether it tells where the program is: ops by name, else outermost calls that do not clean up."""
+    ops, ends = (np.array([what.search(one) is not None for one in names], np.bool_)[name] for what in (_OP, _ENDS))
+    telling: Bools = ops if ops.any() else (parent == NOWHERE) & ~ends
+    return telling
 
 
 def depths(parent: I64) -> I64:

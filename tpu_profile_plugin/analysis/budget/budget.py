@@ -136,6 +136,12 @@ class SpentTime:
     unrecorded: tuple[Unrecorded, ...]
     shared: Times | None
 
+    def thread(self, reader: HostReader) -> MainThread:
+        """The main thread, read now unless it was searched."""
+        steps = self.steps
+        since, until = int(steps.begin_ps.min()), int(steps.end_ps.max())
+        return self.main if self.searched else reader.main(since, until, steps.evidence)
+
 
 def host_budget(
     space: XSpace,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -137,6 +138,7 @@ class Part:
       place: where it is: a function or a line; "" if unknown.
       names: texts by which a finding names it.
       finding: what it says if no rule explains it.
+      of_ops: it is time of ops alone.
       shown: it says enough for that: not of time of which only is known what comes before it.
       usual: Python between ops that are launched one by one, no more of it than programs with nothing to mend have.
     """
@@ -147,6 +149,7 @@ class Part:
     place: str
     names: tuple[str, ...]
     finding: Finding
+    of_ops: bool = False
     shown: bool = True
     usual: bool = False
 
@@ -175,11 +178,6 @@ class Part:
         """Whether a finding that knows no cause is about some of this."""
         return not self.of_ops and (self.named_in(found) or self.explained_by(found))
 
-    @property
-    def of_ops(self) -> bool:
-        """It is time of ops."""
-        return self.finding.evidence[0].op is not None
-
     def named_in(self, found: Finding) -> bool:
         """Whether a finding names it."""
         texts = [found.title, *(str(one.value) for one in found.evidence), *(one.label for one in found.evidence)]
@@ -189,26 +187,31 @@ class Part:
 def parts(run: RunView, gathered: Sequence[Blamed | None]) -> list[Part]:
     """The parts of a run that are worth a finding, those of known cost first, most time first."""
     known = run.present(gathered)
-    found: list[Part] = []
-    seen: set[str] = set()
-    for of_host, host in sorted(known, key=lambda one: -sum(group.ps for group in one[0].host)):
-        for group in of_host.host:
-            same = [other for one, _ in known for other in one.host if other.name == group.name]
-            if group.name and group.name not in seen:
-                found += _of_host(run, host, group, np.sum([one.by_part for one in same], axis=0))
-                seen.add(group.name)
-    for of_host, host in sorted(known, key=lambda one: -sum(group.ps for group in one[0].ops)):
-        for ops in of_host.ops:
-            alike = [other for one, _ in known for other in one.ops if other.kind == ops.kind]
-            if ops.kind not in seen:
-                found += _of_ops(run, host, ops, np.sum([one.by_part for one in alike], axis=0))
-                seen.add(ops.kind)
-    for of_host, host in sorted(known, key=lambda one: -sum(group.ps for group in one[0].functions)):
-        for function in of_host.functions:
-            same_ones = [other for one, _ in known for other in one.functions if other.name == function.name]
-            by_part = np.sum([one.by_part for one in same_ones], axis=0)
-            found = _with_function(found, _of_function(run, host, function, by_part))
+    found = [
+        part
+        for group, host, by_part in _over_hosts([(one.host, host) for one, host in known], lambda one: one.name)
+        if group.name and (part := _of_host(run, host, group, by_part)) is not None
+    ]
+    for ops, host, by_part in _over_hosts([(one.ops, host) for one, host in known], lambda one: one.kind):
+        if (part := _of_ops(run, host, ops, by_part)) is not None:
+            found.append(part)
+    for function, host, by_part in _over_hosts([(one.functions, host) for one, host in known], lambda one: one.name):
+        found = _with_function(found, _of_function(run, host, function, by_part))
     return sorted(found, key=lambda part: (part.ordinary, -part.lost.ps))
+
+
+G = TypeVar("G", HostPart, OpPart, FunctionPart)
+
+
+def _over_hosts(hosts: Sequence[tuple[Sequence[G], str]], name: Callable[[G], str]) -> Iterator[tuple[G, str, I64]]:
+    """The groups of one name over all hosts: that of the host with most time in groups, the host, and their sum."""
+    seen: set[str] = set()
+    for groups, host in sorted(hosts, key=lambda one: -sum(group.ps for group in one[0])):
+        for group in groups:
+            if name(group) not in seen:
+                seen.add(name(group))
+                same = [other.by_part for others, _ in hosts for other in others if name(other) == name(group)]
+                yield group, host, np.sum(same, axis=0)
 
 
 def _with_function(found: list[Part], function: Part | None) -> list[Part]:
@@ -243,11 +246,11 @@ def _of_function(run: RunView, host: str, group: FunctionPart, by_part: I64) -> 
     return Part(lost, by_part, False, group.name, (name,), finding)
 
 
-def _of_host(run: RunView, host: str, group: HostPart, by_part: I64) -> list[Part]:
+def _of_host(run: RunView, host: str, group: HostPart, by_part: I64) -> Part | None:
     lost = run.located([by_part])
     usual = group.eager and lost.share < LEAST_EAGER
     if lost.share < LEAST_PART and not usual:
-        return []
+        return None
     name, inner = shown(group.name), shown(group.inner)
     inside = f", most of it in {inner}" if inner else ""
     share = f"{lost.share:.1%} of the {run.base}"
@@ -258,7 +261,7 @@ def _of_host(run: RunView, host: str, group: HostPart, by_part: I64) -> list[Par
     evidence.append(Evidence(what, name, "", TIMELINE, {"host": host, "find": group.name}))
     if inner:
         evidence.append(Evidence("Most of it in", inner, "", TIMELINE, {"host": host, "find": group.inner}))
-        evidence.append(Evidence("Share of that, of this time", 100 * group.inner_ps / max(group.ps, 1), "%"))
+        evidence.append(Evidence("In this call, of that time", 100 * group.inner_ps / max(group.ps, 1), "%"))
     finding = Finding(
         title,
         lost.ps,
@@ -269,7 +272,7 @@ def _of_host(run: RunView, host: str, group: HostPart, by_part: I64) -> list[Par
         (host,),
         lost.segments,
     )
-    return [Part(lost, by_part, False, group.name, (name,), finding, _tells(group), usual)]
+    return Part(lost, by_part, False, group.name, (name,), finding, shown=_tells(group), usual=usual)
 
 
 def _tells(group: HostPart) -> bool:
@@ -279,24 +282,18 @@ def _tells(group: HostPart) -> bool:
     return not (launches_only(inner) or waits or group.name.startswith(AFTER))
 
 
-def _of_ops(run: RunView, host: str, group: OpPart, by_part: I64) -> list[Part]:
+def _of_ops(run: RunView, host: str, group: OpPart, by_part: I64) -> Part | None:
     lost = run.located([by_part])
     rare = _RARE.search(_called(group)) is not None
     moves = group.nature is Nature.MOVEMENT
     ordinary = not rare and not (moves and lost.share >= LEAST_MOVEMENT)
     if lost.share < (LEAST_ANY if ordinary else LEAST_PART) or group.nature is Nature.NOT_COUNTED:
-        return []
+        return None
     what = _called(group)
     most = shown_event(group.ops[0][0])
     alone = group.count >= _SEVERAL and group.ops[0][2] > MOST * group.ps and most != what
-    count = (
-        f"{group.count} ops, "
-        if group.count >= _SEVERAL and group.place
-        else f"{group.count} ops"
-        if group.count >= _SEVERAL
-        else ""
-    )
-    where = f" ({count}{group.place})" if count or group.place else ""
+    several = f"{group.count} ops" if group.count >= _SEVERAL else ""
+    where = ", ".join(filter(None, (several, group.place)))
     name, program = group.ops[0][:2]
     op = OpOf(name, program)
     row = {"host": host, "row": f"{cell('hlo_op_name', name)};{cell('program_id', str(program))}"} if program else {}
@@ -311,7 +308,9 @@ def _of_ops(run: RunView, host: str, group: OpPart, by_part: I64) -> list[Part]:
     if group.place:
         evidence.append(Evidence("Where", group.place, "", "", {}, op))
     finding = Finding(
-        f"{lost.share:.1%} of the {run.base}: {what}{where}" + (f", most of it in {most}" if alone else ""),
+        f"{lost.share:.1%} of the {run.base}: {what}"
+        + (f" ({where})" if where else "")
+        + (f", most of it in {most}" if alone else ""),
         0.0 if ordinary else lost.ps,
         "wall time of these ops, shared evenly with others that run at the same time, per step and device"
         + ("; ordinary work, of which no waste is known" if ordinary else "; at most that, if they are not needed"),
@@ -322,7 +321,7 @@ def _of_ops(run: RunView, host: str, group: OpPart, by_part: I64) -> list[Part]:
         () if ordinary else lost.segments,
     )
     names = tuple(filter(None, (group.place, *(one[0] for one in group.ops))))
-    return [Part(lost, by_part, ordinary, group.place, names, finding)]
+    return Part(lost, by_part, ordinary, group.place, names, finding, of_ops=True)
 
 
 def _called(group: OpPart) -> str:
@@ -332,10 +331,10 @@ def _called(group: OpPart) -> str:
 
 
 _HOST_ADVICE = Advice(
-    "Ask whether every step needs this before its devices can go on: what is needed once belongs before the loop, what "
-    "nobody waits for on another thread or process, and what stays can be made cheaper.",
-    jax="Ask whether every step needs this before the next launch: what is needed once belongs before the loop, what "
-    "nobody waits for on another thread or process, work on arrays into the jitted function.",
+    "Ask whether every step needs this before its devices can go on: work that is needed once belongs before the loop, "
+    "work that no step waits for on another thread or process, and what stays can be made cheaper.",
+    jax="Ask whether every step needs this before the next launch: work that is needed once belongs before the loop, "
+    "work that no step waits for on another thread or process, work on arrays into the jitted function.",
     tensorflow="Ask whether every step needs this before the next call of the tf.function: what is needed once belongs "
     "before the loop, preparation of data into tf.data (map, then prefetch), work on tensors into the tf.function.",
     pytorch="Ask whether every step needs this before the next ops: what is needed once belongs before the loop, "

@@ -255,7 +255,7 @@ def shorter(graph: Graph, places: Sequence[Places], edit: Edit) -> Shorter:
         least[node] *= kept
     if edit.hide_collectives:
         lag = np.where(graph.why == Why.MEETING, 0, lag)
-    elif bool((kept == 0).any()):  # collectives that do not happen wait for nobody
+    elif bool((kept == 0).any()):  # collectives that do not happen wait for no device
         cut |= np.isin(graph.source, node[kept == 0])
     threads, runs = zip(*parts, strict=True)
     return Shorter(least, most, lag, cut if bool(cut.any()) else None, threads, runs)

@@ -10,7 +10,6 @@ import numpy as np
 from tpu_profile_plugin.analysis.blame.path import Path, calls_of, device_path, leading
 from tpu_profile_plugin.analysis.blame.slack import NO_STEP, OTHER_LINE, Slack, slack_of_call, slack_of_op
 from tpu_profile_plugin.analysis.budget.budget import SpentTime
-from tpu_profile_plugin.analysis.budget.host_time import MainThread
 from tpu_profile_plugin.analysis.common.planes import host_plane, shown_names
 from tpu_profile_plugin.analysis.devices.model import HOST_ALONE, Device
 from tpu_profile_plugin.columns import Plane
@@ -57,16 +56,9 @@ class HostPaths:
         steps = np.flatnonzero((end > window[0]) & (begin < window[1]))
         if not len(steps):
             return Path()
-        since, until = int(begin[steps].min()), int(end[steps].max())
-        calls = calls_of(self._main(spent), reader_of(self.host).time.launch, since, until)
+        since, until, reader = int(begin[steps].min()), int(end[steps].max()), reader_of(self.host)
+        calls = calls_of(spent.thread(reader), reader.time.launch, since, until)
         return device_path(self.devices[device], self.plane(device), time, calls, window)
-
-    def _main(self, spent: SpentTime) -> MainThread:
-        """The main thread as the budget has read it, or read now."""
-        if spent.searched:
-            return spent.main
-        steps = spent.steps
-        return reader_of(self.host).main(int(steps.begin_ps.min()), int(steps.end_ps.max()), steps.evidence)
 
     def slack(self, device: int, plane: int, track: tuple[int, str], event: tuple[str, int, int]) -> Slack:
         """The slack of an event.

@@ -165,8 +165,11 @@ function Content({ page, found }: { page: PageProps; found: ComparedRuns }) {
         <Card
           title="What changed"
           help={
-            `What each change adds to the average ${found.compared}; all rows add up to ${signedTime(found.length.delta ?? 0)}. Open a row (Enter, or a double click) for its links.\n` +
-            "Per step and device that takes part. Where ops overlap, the first to begin counts. Parts of the step as in the time budget, by function of the program or kind of op where the recordings tell; waits for late devices by the device that is late.\n" +
+            `What each change adds to the average ${found.compared}; all rows add up to ${signedTime(found.length.delta ?? 0)}. ` +
+            "Open a row (Enter, or a double click) for its links.\n" +
+            "Per step and device that takes part. Where ops overlap, the first to begin counts. " +
+            "Parts of the step as in the time budget, by function of the program or kind of op where the recordings tell; " +
+            "waits for late devices by the device that is late.\n" +
             `${KINDS_HELP}\n` +
             "Source: trace, HLO."
           }

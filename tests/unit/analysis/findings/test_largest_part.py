@@ -54,6 +54,7 @@ def test_a_function_of_several_causes_is_one_part():
     found = findings(cpu(main, "720 270 dot.1"))["findings"][0]
     assert "train.py:28 average" in found["title"]
     assert found["share"] >= 0.65
+    assert evidence(found)["In this call, of that time"] == 55.714
 
 
 def test_the_place_of_an_explained_part_is_pointed_at():

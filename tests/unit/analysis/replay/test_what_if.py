@@ -119,7 +119,7 @@ TPU = "\n".join((core(0, 20), core(1, 60), host("\n".join(
         ({"scale": {"fusion.1": 0.5}}, 70),
         ({"scale": {"fusion": 0.5}}, 60),
         ({"hide_collectives": True}, 90),
-        # Nobody waits for core 1: 90 us a step, but the last one of core 0 is its own 50 us.
+        # Nothing waits for core 1: 90 us a step, but the last one of core 0 is its own 50 us.
         ({"without": "all-reduce.1"}, 83.333),
         # 40 us of fusion.1 on both.
         ({"ranks_equal": True}, 80),

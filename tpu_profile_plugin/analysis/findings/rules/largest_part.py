@@ -5,8 +5,8 @@ Fires if waiting for one function of the host, or ops that most programs spend l
 that only move data {LEAST_MOVEMENT:.0%}, and no other finding explains half of that; and for any other ops from
 {LEAST_ANY:.0%} on, as the place where the time goes, without a cost.
 
-Ask whether every step needs it: what is needed once belongs before the loop, what nobody waits for on another thread or
-process, and a cheaper way may give the same.
+Ask whether every step needs it: work that is needed once belongs before the loop, work that no step waits for on
+another thread or process, and a cheaper way may give the same.
 """
 
 from __future__ import annotations

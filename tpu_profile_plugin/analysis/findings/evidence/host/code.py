@@ -85,7 +85,7 @@ class Idle:
         return int(self.ps.sum())
 
     def of_device(self, number: int) -> Times:
-        """Those of one device, as a set of time."""
+        """The time that the spans of one device cover."""
         return times_of(self.begin_ps, self.end_ps, self.device == number)
 
     def by_part(self, host: HostView) -> I64:
