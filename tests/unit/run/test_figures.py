@@ -8,6 +8,7 @@ import pytest
 from builders.answers import run_of
 from builders.planes import host, tpu
 
+from tpu_profile_plugin.analysis.blame.host_blame import host_blame
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.run.figures.summary import host_summary
 from tpu_profile_plugin.run.host import derived, per_host
@@ -97,6 +98,19 @@ def test_two_runs_compared() -> None:
     slower = TPU.replace("10us +30us dot", "10us +45us dot").replace("0us +50us", "0us +65us")
     found = run_of(slower).compare(run_of(TPU))
     assert (found.base.step.mean, found.run.step.mean) == (55 * US, 62.5 * US)
+
+
+def test_findings_and_comparisons_share_where_the_steps_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes = []
+    monkeypatch.setattr(
+        "tpu_profile_plugin.run.figures.blame.host_blame",
+        lambda *args, **rest: passes.append(args) or host_blame(*args, **rest),
+    )
+    first, second = run_of(TPU), run_of(TPU)
+    first.findings()
+    first.compare(second)
+    second.findings()
+    assert len(passes) == 2  # one per run
 
 
 @pytest.mark.parametrize("figure", ["steps", "ops", "kernels", "budget", "communication", "programs", "memory"])

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.blame.host_blame import HostBlame, host_blame
+from tpu_profile_plugin.analysis.blame.host_blame import HostBlame
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.budget import HostBudget, SpentTime
 from tpu_profile_plugin.analysis.budget.host_time import HostReader, Keep
@@ -16,7 +16,7 @@ from tpu_profile_plugin.analysis.budget.run_budget import RunBudget, merge_budge
 from tpu_profile_plugin.analysis.common.planes import Preprocessed, host_plane
 from tpu_profile_plugin.analysis.common.spans import Times, covered_within, intersect, times_of
 from tpu_profile_plugin.analysis.communication.host_collectives import HostCommunication
-from tpu_profile_plugin.analysis.devices.model import HOST_ALONE, Device
+from tpu_profile_plugin.analysis.devices.model import Device
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.memory.allocations import ALLOCATORS, MemoryUse, device_allocators
@@ -56,6 +56,7 @@ class HostView:
         shared: tuple[HostSummary, HostBudget, HostBudget, HostCommunication],
         devices: Callable[[], tuple[Device, ...]],
         spent: Callable[[], SpentTime | None],
+        blame: Callable[[], HostBlame],
         keep: Keep,
     ) -> None:
         self.name = name
@@ -63,7 +64,7 @@ class HostView:
         self.pre = pre
         self.hlo = hlo
         self.summary, self.budget, self.shown, self.communication = shared
-        self._devices, self._spent = devices, spent
+        self._devices, self._spent, self._blame = devices, spent, blame
         self.reader = HostReader(space, keep, lambda: hlo.programs)
         self._keep = keep
         self._derived: dict[object, object] = {}
@@ -87,13 +88,7 @@ class HostView:
     @cached_property
     def blame(self) -> HostBlame:
         """The wall time of the steps by op, line and function; empty without steps."""
-        spent = self.spent
-        if spent is None:
-            return HostBlame()
-        devices = self.devices or (HOST_ALONE,)
-        # Ops of XLA have source lines; what launched the others tells where they come from.
-        launches = not any(op.program for device in devices for op in device.ops)
-        return host_blame(devices, spent, self.time.takes_part, self.reader, launches=launches)
+        return self._blame()
 
     def by_part(self, spans: Sequence[Times], parts: Collection[int] = IDLE) -> I64:
         """A set of time per device by part of the time budget, int64[c + 1], the last between steps; summed."""

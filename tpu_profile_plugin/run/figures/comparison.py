@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from tpu_profile_plugin.analysis.blame.host_blame import host_blame
-from tpu_profile_plugin.analysis.blame.places import HostPlaces, host_places
-from tpu_profile_plugin.analysis.budget.budget import HostBudget, SpentTime
+from tpu_profile_plugin.analysis.blame.places import HostPlaces
 from tpu_profile_plugin.analysis.budget.categories import (
     BETWEEN,
     BETWEEN_LABEL,
@@ -29,7 +27,6 @@ from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
 from tpu_profile_plugin.analysis.compare.contributions import Contribution, by_place, contributions, principal
 from tpu_profile_plugin.analysis.compare.host_work import (
     CONTAINERS,
-    MOST_STEPS,
     DescribedWork,
     HostWork,
     describe,
@@ -57,20 +54,13 @@ from tpu_profile_plugin.analysis.compare.run_work import (
     shift,
     welch,
 )
+from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.environment.environment import Environment, Hardware, combine_environments, environment
 from tpu_profile_plugin.analysis.memory.buffers import DEFAULT_SPACE, MemoryLayout
 from tpu_profile_plugin.analysis.summary.framework import frameworks
 from tpu_profile_plugin.errors import CorruptProfile
-from tpu_profile_plugin.run.figures.budget import (
-    budget,
-    host_devices,
-    host_spent,
-    reader_of,
-    run_budget,
-    run_communication,
-    whole_budget,
-    whole_spent,
-)
+from tpu_profile_plugin.run.figures.blame import places, whole_places
+from tpu_profile_plugin.run.figures.budget import budget, host_devices, run_budget, run_communication, whole_budget
 from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
@@ -141,40 +131,27 @@ class RunSide:
 @per_host()
 def host_side(host: HostProfile) -> HostSide:
     """One host's part, from its columns."""
-    return _host_side(host, budget(host), host_spent)
+    return _host_side(host, budget(host).steps, places(host))
 
 
 @per_host()
 def whole_side(host: HostProfile) -> HostSide:
     """One host's part with the recording as one step."""
-    return _host_side(host, whole_budget(host), whole_spent)
+    return _host_side(host, whole_budget(host).steps, whole_places(host))
 
 
-def _host_side(host: HostProfile, of: HostBudget, spent: Callable[[HostProfile], SpentTime | None]) -> HostSide:
-    steps = of.steps
+def _host_side(host: HostProfile, steps: StepWindows | None, of: HostPlaces) -> HostSide:
     space, hlo, devices = host.lazy, hlo_ops(host), host_devices(host)
     ops = host_ops(space, devices, hlo)
     work = HostWork() if steps is None else host_work(devices, steps)
     threads = host_plane(space)
     return HostSide(
         describe(work, ops, hlo),
-        _host_places(host, of, spent),
+        of,
         _memory(host, {program for program, _ in work.keys}),
         environment(space, False),
         frameworks(space, [*device_planes(space), *([] if threads is None else [threads])], ops.provenances),
     )
-
-
-def _host_places(host: HostProfile, of: HostBudget, spent: Callable[[HostProfile], SpentTime | None]) -> HostPlaces:
-    """Where the devices of one host wait; none without steps."""
-    if of.steps is None:
-        return HostPlaces()
-    devices, used = host_devices(host), merge_budgets([of]).takes_part
-    few = min(len(of.steps), MOST_STEPS)
-    # Ops of XLA have source lines; what launched the others tells where they come from.
-    launches = not any(op.program for device in devices for op in device.ops)
-    blame = host_blame(devices, spent(host), used, reader_of(host), launches=launches, steps=few)
-    return host_places(blame, hlo_ops(host), few)
 
 
 def _memory(host: HostProfile, programs: set[int]) -> dict[str, int]:

@@ -17,6 +17,7 @@ from tpu_profile_plugin.analysis.hlo.text import HloText
 from tpu_profile_plugin.analysis.memory.allocations import ALLOCATORS, device_allocators
 from tpu_profile_plugin.analysis.summary.host_summary import may_have_groups
 from tpu_profile_plugin.errors import ProfileError
+from tpu_profile_plugin.run.figures.blame import blame, places
 from tpu_profile_plugin.run.figures.budget import (
     alone_spent,
     budget,
@@ -201,7 +202,9 @@ def _host_time(host: HostProfile) -> None:
 
 # The overview waits for the summary as well.
 @per_host(
-    first=(host_summary,), beside=_host_time, drops=(EVENTS, TIME, MAIN, ALLOCATORS, host_spent.name, alone_spent.name)
+    first=(host_summary,),
+    beside=_host_time,
+    drops=(EVENTS, TIME, MAIN, ALLOCATORS, host_spent.name, alone_spent.name, blame.name),
 )
 def gathered(host: HostProfile) -> dict[str, Any]:
     """What the rules need of one host, by their ids."""
@@ -210,8 +213,10 @@ def gathered(host: HostProfile) -> dict[str, Any]:
     shown = of_devices if of_devices.devices else host_alone(host)
     shared = host_summary(host), of_devices, shown, communication(host)
     spent = host_spent if of_devices.devices else alone_spent
-    devices, keep = lambda: host_devices(host), keeper_of(host)
-    return gather(HostView(host.name, host.lazy, groups_if_any(host), hlo, shared, devices, lambda: spent(host), keep))
+    derived = lambda: host_devices(host), lambda: spent(host), lambda: blame(host)
+    found = gather(HostView(host.name, host.lazy, groups_if_any(host), hlo, shared, *derived, keeper_of(host)))
+    places(host)  # which comparisons need: the blame is dropped
+    return found
 
 
 def run_findings(run: RunHosts) -> Findings:
