@@ -7,9 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.blame.eager_ops import groups_of_rows
 from tpu_profile_plugin.analysis.blame.host_blame import HostBlame
 from tpu_profile_plugin.analysis.blame.op_nature import Nature, by_category, by_program
 from tpu_profile_plugin.analysis.blame.stacks import Stacks
+from tpu_profile_plugin.analysis.common.op_names import short_kernel
+from tpu_profile_plugin.analysis.common.rows import sums_by
+from tpu_profile_plugin.analysis.devices.cpu_torch import GRAPH
 from tpu_profile_plugin.analysis.devices.model import Op
 from tpu_profile_plugin.analysis.hlo.instructions import category
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
@@ -52,6 +56,7 @@ class OpGroup:
       framework: the framework op of the largest; "" if unknown.
       ops: the distinct ops, most time first.
       ps: summed over steps and devices; by_part: int64[c + 1], the last is what lies between steps.
+      kinds: of the ops, most time first.
     """
 
     kind: str
@@ -62,6 +67,7 @@ class OpGroup:
     ops: tuple[tuple[Op, int], ...]
     ps: int
     by_part: I64
+    kinds: tuple[str, ...]
 
 
 def op_groups(blame: HostBlame, hlo: HloOps, most: int = 3) -> list[OpGroup]:
@@ -72,23 +78,39 @@ def op_groups(blame: HostBlame, hlo: HloOps, most: int = 3) -> list[OpGroup]:
     whole, names = int(blame.ps.sum()), OpNamer(hlo)
     of_op = np.zeros(len(blame.ops), np.int64)
     np.add.at(of_op, blame.op[rows], blame.ps[rows])
-    groups: dict[tuple[Nature, str], list[int]] = {}
-    for number in np.argsort(-of_op, kind="stable")[:MOST_OPS].tolist():
-        if of_op[number] <= LEAST_OP * whole:
-            break
-        groups.setdefault(names.kind(blame.ops[number]), []).append(number)
-    ranked = sorted(groups.items(), key=lambda item: -int(of_op[item[1]].sum()))[:most]
-    return [_op_group(blame, rows, names, kind, numbers, of_op) for kind, numbers in ranked]
+    large = np.argsort(-of_op, kind="stable")[:MOST_OPS]
+    large = large[of_op[large] > LEAST_OP * whole]
+    kinds = [names.kind(blame.ops[number]) for number in large.tolist()]
+    numbers: dict[tuple[Nature, str], int] = {}
+    group_of_op = np.full(len(blame.ops), -1, np.int64)
+    group_of_op[large] = [numbers.setdefault(kind, len(numbers)) for kind in kinds]
+    group = group_of_op[blame.op[rows]]
+    rows, group = rows[group >= 0], group[group >= 0]
+    row_of_op = np.zeros(len(blame.ops), np.int64)
+    row_of_op[large] = np.arange(len(large))
+    ops = [blame.ops[number] for number in large.tolist()]
+    node, ps = blame.node[rows], blame.ps[rows]
+    for nature, name, mine in groups_of_rows(row_of_op[blame.op[rows]], node, ps, kinds, ops, blame.stacks):
+        group[mine] = numbers.setdefault((nature, name), len(numbers))
+    sums = np.asarray(sums_by(group, ps, len(numbers)), np.int64)
+    known = list(numbers)
+    ranked = np.argsort(-sums, kind="stable")[:most].tolist()
+    return [_op_group(blame, rows[group == i], names, known[i]) for i in ranked if sums[i]]
 
 
-def _op_group(
-    blame: HostBlame, rows: I64, names: OpNamer, kind: tuple[Nature, str], numbers: list[int], of_op: I64
-) -> OpGroup:
-    mine = rows[np.isin(blame.op[rows], numbers)]
-    ops = tuple((blame.ops[number], int(of_op[number])) for number in numbers)
-    place, place_ps = _place(blame, mine, names)
-    ps = int(blame.ps[mine].sum())
-    return OpGroup(kind[1], kind[0], place, place_ps, names.framework(ops[0][0]), ops, ps, blame.by_part(mine))
+def _op_group(blame: HostBlame, rows: I64, names: OpNamer, kind: tuple[Nature, str]) -> OpGroup:
+    numbers, which = np.unique(blame.op[rows], return_inverse=True)
+    of_op = np.asarray(sums_by(which.reshape(-1), blame.ps[rows], len(numbers)), np.int64)
+    order = np.argsort(-of_op, kind="stable").tolist()
+    ops = tuple((blame.ops[int(numbers[i])], int(of_op[i])) for i in order)
+    inner: dict[str, int] = {}
+    for op, op_ps in ops:
+        inner[names.kind(op)[1]] = inner.get(names.kind(op)[1], 0) + op_ps
+    kinds = tuple(sorted(inner, key=lambda name: -inner[name]))
+    place, place_ps = _place(blame, rows, names)
+    ps = int(blame.ps[rows].sum())
+    framework = names.framework(ops[0][0])
+    return OpGroup(kind[1], kind[0], place, place_ps, framework, ops, ps, blame.by_part(rows), kinds)
 
 
 def _place(blame: HostBlame, rows: I64, names: OpNamer) -> tuple[str, int]:
@@ -118,7 +140,9 @@ def base_name(name: str) -> str:
 
 def by_name(name: str) -> tuple[Nature, str]:
     """The nature and kind of an op without a program; an op of PyTorch and its backward pass are one kind."""
-    base = base_name(name)
+    base = base_name(short_kernel(name))
+    if base.startswith(f"## Call {GRAPH}"):
+        return Nature.OTHER, GRAPH
     backward = _BACKWARD.match(base)
     if backward is None and not base.startswith(_NATIVE):
         return by_category(base)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +23,12 @@ _NEXT = ("enumerate(DataLoader)", "DataLoader:")
 _NATIVE = "aten::"
 """Begin of the names of ops that PyTorch itself implements, none of them in Python."""
 
+COMPILED = "Torch-Compiled Region"
+"""What runs a compiled function, and the scope of its ops that no graph holds."""
+GRAPH = "CompiledFxGraph"
+"""Kind of the op that is a compiled graph, whose name has the graph's hash."""
+_COMPILED, _GRAPH = re.compile(rf"(?:\A|/){COMPILED}"), re.compile(rf"(?:\A|/)## Call {GRAPH}")
+
 
 def runs_pytorch(plane: Plane) -> bool:
     """Whether the plane declares ops of PyTorch."""
@@ -32,9 +39,9 @@ def pytorch_devices(space: XSpace, plane: Plane) -> list[Device]:
     """The host's CPU as one device, if PyTorch ran ops on it; else none.
 
     Its runs are the ops that no other op encloses on their thread, without those that run while PyTorch compiles, and
-    without the parts in which they wait for a collective or for compilation or run Python; and collectives, during
-    which other ops may run. Ops that a DataLoader runs in the program's own process are part of it: the range of the
-    next batch is `Work.INPUT`.
+    without the parts in which they wait for a collective or for compilation or run Python; of compiled functions the
+    ops and graphs inside, and what is left; and collectives, during which other ops may run. Ops that a DataLoader runs
+    in the program's own process are part of it: the range of the next batch is `Work.INPUT`.
     """
     if not runs_pytorch(plane) or not fits_one_axis(plane):
         return []
@@ -46,15 +53,51 @@ def pytorch_devices(space: XSpace, plane: Plane) -> list[Device]:
     collectives = host_collectives(space, axis, recorded)
     events = np.flatnonzero((op_of_row >= 0)[metadata] & recorded)
     events = events[~axis.inside(events, compiling)]
-    python = _python_inside(axis, events)
-    events = events[axis.outermost(events)]
-    spans = _without(axis, events, np.concatenate([collectives.blocking, compiling]), python)
-    op = op_of_row[metadata[spans.event]]
+    python, cuts = _python_inside(axis, events), np.concatenate([collectives.blocking, compiling])
+    spans = _runs(axis, events, [op.name for op in ops], op_of_row, (cuts, python))
+    ops, op = _outside_graphs(axis, events, spans, ops, op_of_row)
     work = np.array([op.work for op in ops], np.uint8)[op]
     runs = OpSpans(spans.begin_ps, spans.end_ps, op.astype(np.int32), work, spans.event)
     exchanged = replace(collectives.spans, op=(collectives.spans.op + len(ops)).astype(np.int32))
     runs = ordered(joined([runs, exchanged]))
     return [Device(NAME, "cpu", 0, plane.index, (*ops, *collectives.ops), runs)] if len(runs) else []
+
+
+def _runs(axis: ThreadAxis, events: I64, names: list[str], op_of_row: I64, cuts: tuple[I64, Times]) -> OpSpans:
+    """The outermost ops, and what they leave of the outermost graphs, and these of the compiled functions around."""
+    op = op_of_row[axis.plane.events.metadata[events]]
+    kind = np.array([1 if _GRAPH.search(name) else 2 if _COMPILED.search(name) else 0 for name in names])[op]
+    inside, also = cuts
+    found = []
+    for layer in range(3):
+        mine = events[kind == layer]
+        mine = mine[axis.outermost(mine)]
+        found.append(_without(axis, mine, inside, also))
+        inside = np.append(inside, mine)
+    return joined(found)
+
+
+def _outside_graphs(
+    axis: ThreadAxis, events: I64, spans: OpSpans, ops: tuple[Op, ...], op_of_row: I64
+) -> tuple[tuple[Op, ...], I64]:
+    """The ops with their own ones for those that compiled functions run outside of their graphs, and that of each run.
+
+    There they run one by one, because the graph broke.
+    """
+    op, known = op_of_row[axis.plane.events.metadata[spans.event]], op_of_row[axis.plane.events.metadata[events]]
+    graphs, functions = (
+        events[np.array([pattern.search(one.name) is not None for one in ops], np.bool_)[known]]
+        for pattern in (_GRAPH, _COMPILED)
+    )
+    native = np.array([_is_native(one.name) for one in ops], np.bool_)
+    loose = native[op] & axis.inside(spans.event, functions) & ~axis.inside(spans.event, graphs)
+    which, of = np.unique(op[loose], return_inverse=True)
+    op[loose] = len(ops) + of.reshape(-1)
+    return (*ops, *(replace(ops[row], name=f"{COMPILED}/{ops[row].name}") for row in which.tolist())), op
+
+
+def _is_native(name: str) -> bool:
+    return name.rpartition("/")[2].startswith(_NATIVE)
 
 
 def _python_inside(axis: ThreadAxis, ops: I64) -> Times:
@@ -64,7 +107,7 @@ def _python_inside(axis: ThreadAxis, ops: I64) -> Times:
     """
     plane = axis.plane
     names = plane.event_metadata.names
-    native = np.array([name.rpartition("/")[2].startswith(_NATIVE) for name in names], np.bool_)
+    native = np.array([_is_native(name) for name in names], np.bool_)
     frame = np.array([name.startswith("$") for name in names], np.bool_)
     around = ops[native[plane.events.metadata[ops]]]
     frames = np.flatnonzero(frame[plane.events.metadata])

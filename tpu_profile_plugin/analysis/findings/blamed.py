@@ -9,31 +9,37 @@ from typing import TypeVar
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.blame.eager_ops import small_ops
 from tpu_profile_plugin.analysis.blame.host_blame import HostBlame
 from tpu_profile_plugin.analysis.blame.host_groups import MOST, HostGroup, function_groups, host_groups, launches_only
-from tpu_profile_plugin.analysis.blame.op_groups import OpGroup, op_groups
+from tpu_profile_plugin.analysis.blame.op_groups import OpGroup, OpNamer, launched_at, op_groups
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.blame.stacks import AFTER
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, members
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.common.op_names import shown_event
+from tpu_profile_plugin.analysis.common.rows import sums_by
+from tpu_profile_plugin.analysis.common.spans import times_of
+from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
+from tpu_profile_plugin.analysis.devices.model import HOST_ALONE
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell, per_step, share_of, shown
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.columns.arrays import I64
-from tpu_profile_plugin.units import duration
+from tpu_profile_plugin.units import PS_PER_US, duration
 
 LEAST_PART = 0.10
 """Least share of the step of a part that is not ordinary work."""
 LEAST_MOVEMENT = 0.25
-"""The same of ops that only move data: programs with nothing to mend reach 24%."""
-LEAST_BESIDE = 0.15
-"""The same of a function beside the model, with its ops: averages of parameters take 14% where they are cheap."""
+LEAST_BESIDE = 0.20
+"""The same of a function beside the model, with its ops: averages of parameters take up to 18% where they are cheap."""
 LEAST_EAGER = 0.35
 """The same of Python between ops that are launched one by one, outside of which little runs: it reaches 31% in programs
 of small ops with nothing to mend, which record their functions."""
+LEAST_SMALL = 0.20
+"""The same of small ops that run one by one, with the code between them: it reaches 17% in programs of small models."""
 LEAST_ANY = 0.25
 """Least share of the step of ordinary work that has a name; it costs nothing that is known."""
 EXPLAINED = 0.5
@@ -43,10 +49,21 @@ ALL = 0.9
 LEAST_OPS = 0.2
 """Least share of ops in the time of a function that is told with its ops, rather than by the waits for it alone."""
 _SEVERAL = 2
+LEAST_OF_NATURE = {
+    Nature.MOVEMENT: LEAST_MOVEMENT,
+    Nature.ELEMENTWISE: 0.30,
+    Nature.OPTIMIZER: 0.40,
+    Nature.RANGE: LEAST_BESIDE,
+    Nature.BROKEN_GRAPH: LEAST_PART,
+    Nature.COMPILED_CALL: 0.15,
+}
+"""Least share of the step of groups of ops that are not the work of a model, however usual each of the ops is: programs
+with nothing to mend reach 24% in movement, 23% in elementwise ops, 36% in an optimizer and 6% in calls of compiled
+functions."""
 
 _RARE = re.compile(
     r"eigh?\b|svd|\bqr\b|\blu\b|cholesky|schur|hessenberg|householder|tridiagonal|triangular|inverse|\binv\b|pinv|lstsq"
-    r"|sort|top_?k|\bunique|nonzero|fft|callback|multinomial|linalg|cumsum|cumprod|cumulative|while|reduce-window"
+    r"|sort|\bunique|nonzero|fft|callback|multinomial|linalg|cumsum|cumprod|cumulative|while|reduce-window"
     r"|histogram|bincount|searchsorted|cdist|threefry|random_bits|rng",
     re.IGNORECASE,
 )
@@ -77,6 +94,7 @@ class OpPart:
     count: int
     ps: int
     by_part: I64
+    kinds: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,12 +110,25 @@ class FunctionPart:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class SmallPart:
+    """`SmallOps` of one host with the function that launches most of them, "" if unknown."""
+
+    kinds: tuple[tuple[str, float], ...]
+    count: float
+    place: str
+    ps: int
+    by_part: I64
+    name: str = "small ops"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Blamed:
     """The largest parts of one host's steps."""
 
     host: tuple[HostPart, ...] = ()
     ops: tuple[OpPart, ...] = ()
     functions: tuple[FunctionPart, ...] = ()
+    small: tuple[SmallPart, ...] = ()
 
 
 def blamed(host: HostView) -> Blamed:
@@ -106,15 +137,46 @@ def blamed(host: HostView) -> Blamed:
     if not len(blame.ps):
         return Blamed()
     return Blamed(
-        tuple(_host_part(blame, group) for group in host_groups(blame)),
+        tuple(_host_part(blame, group, one_by_one=_within_calls(host)) for group in host_groups(blame)),
         tuple(_op_part(group) for group in op_groups(blame, host.hlo)),
         tuple(_function_part(blame, group) for group in function_groups(blame) if group.name.startswith("$")),
+        _small_parts(host),
     )
 
 
-def _host_part(blame: HostBlame, group: HostGroup) -> HostPart:
-    eager = group.launched_ps(blame) >= group.ps
+def _within_calls(host: HostView) -> bool:
+    """Whether the host's ops run within its own calls, one by one."""
+    return (host.devices[0] if host.devices else HOST_ALONE).name in RUNS_WITHIN_HOST_CALLS
+
+
+def _host_part(blame: HostBlame, group: HostGroup, *, one_by_one: bool) -> HostPart:
+    # Without functions only the op before such time is known: there are ops on both sides of it.
+    eager = group.launched_ps(blame) >= group.ps or (one_by_one and (group.name.startswith(AFTER) or not group.name))
     return HostPart(group.name, group.inner, group.inner_ps, eager, group.ps, group.by_part)
+
+
+def _small_parts(host: HostView) -> tuple[SmallPart, ...]:
+    """Of devices whose ops run within calls of the host, of which there is one."""
+    spent = host.spent
+    if spent is None or not _within_calls(host):
+        return ()
+    device = host.devices[0]
+    names, stacks = OpNamer(host.hlo), host.blame.stacks
+    begin, end = spent.devices[0].windows
+    used = host.time.takes_part[:, 0]
+    kinds = [names.kind(op)[1] for op in device.ops]
+    small = small_ops(device, kinds, times_of(begin[used], end[used]), int(used.sum()), stacks)
+    if small is None:
+        return ()
+    by_part = host.by_part([small.spans], range(len(CATEGORIES)))
+    nodes, which = np.unique(small.node, return_inverse=True)
+    places: dict[str, int] = {}
+    for node, ps in zip(nodes.tolist(), sums_by(which.reshape(-1), small.ps, len(nodes)), strict=True):
+        place = launched_at(stacks, node)
+        places[place] = places.get(place, 0) + int(ps)
+    place = max(places, key=lambda name: places[name])
+    place = place if places[place] > MOST * sum(places.values()) else ""
+    return (SmallPart(small.kinds, small.count, place, int(by_part.sum()), by_part),)
 
 
 def _function_part(blame: HostBlame, group: HostGroup) -> FunctionPart:
@@ -126,7 +188,9 @@ def _function_part(blame: HostBlame, group: HostGroup) -> FunctionPart:
 def _op_part(group: OpGroup) -> OpPart:
     place = group.place if group.place_ps > MOST * group.ps else ""
     ops = tuple((op.name, op.program, ps) for op, ps in group.ops[:3])
-    return OpPart(group.kind, group.nature, place, group.framework, ops, len(group.ops), group.ps, group.by_part)
+    return OpPart(
+        group.kind, group.nature, place, group.framework, ops, len(group.ops), group.ps, group.by_part, group.kinds
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,6 +204,7 @@ class Part:
       finding: what it says if no rule explains it.
       of_ops: it is time of ops alone.
       shown: it says enough for that: not of time of which only is known what comes before it.
+      advised: its advice is about just this, whatever findings that know no cause say of some of it.
       usual: Python between ops that are launched one by one, no more of it than programs with nothing to mend have.
     """
 
@@ -151,6 +216,7 @@ class Part:
     finding: Finding
     of_ops: bool = False
     shown: bool = True
+    advised: bool = False
     usual: bool = False
 
     def overlaps(self, found: Finding) -> bool:
@@ -190,17 +256,19 @@ def parts(run: RunView, gathered: Sequence[Blamed | None]) -> list[Part]:
     found = [
         part
         for group, host, by_part in _over_hosts([(one.host, host) for one, host in known], lambda one: one.name)
-        if group.name and (part := _of_host(run, host, group, by_part)) is not None
+        if (part := _of_host(run, host, group, by_part)) is not None
     ]
     for ops, host, by_part in _over_hosts([(one.ops, host) for one, host in known], lambda one: one.kind):
         if (part := _of_ops(run, host, ops, by_part)) is not None:
             found.append(part)
+    for small, host, by_part in _over_hosts([(one.small, host) for one, host in known], lambda one: one.name):
+        found += [part for part in [_of_small(run, host, small, by_part)] if part is not None]
     for function, host, by_part in _over_hosts([(one.functions, host) for one, host in known], lambda one: one.name):
         found = _with_function(found, _of_function(run, host, function, by_part))
     return sorted(found, key=lambda part: (part.ordinary, -part.lost.ps))
 
 
-G = TypeVar("G", HostPart, OpPart, FunctionPart)
+G = TypeVar("G", HostPart, OpPart, FunctionPart, SmallPart)
 
 
 def _over_hosts(hosts: Sequence[tuple[Sequence[G], str]], name: Callable[[G], str]) -> Iterator[tuple[G, str, I64]]:
@@ -249,7 +317,7 @@ def _of_function(run: RunView, host: str, group: FunctionPart, by_part: I64) -> 
 def _of_host(run: RunView, host: str, group: HostPart, by_part: I64) -> Part | None:
     lost = run.located([by_part])
     usual = group.eager and lost.share < LEAST_EAGER
-    if lost.share < LEAST_PART and not usual:
+    if not usual and (lost.share < LEAST_PART or not group.name):
         return None
     name, inner = shown(group.name), shown(group.inner)
     inside = f", most of it in {inner}" if inner else ""
@@ -272,7 +340,39 @@ def _of_host(run: RunView, host: str, group: HostPart, by_part: I64) -> Part | N
         (host,),
         lost.segments,
     )
-    return Part(lost, by_part, False, group.name, (name,), finding, shown=_tells(group), usual=usual)
+    names = (name,) if name else ()
+    return Part(lost, by_part, False, group.name, names, finding, shown=_tells(group), usual=usual)
+
+
+def _of_small(run: RunView, host: str, group: SmallPart, by_part: I64) -> Part | None:
+    """Ops that take about as long as calling them: a loop in Python, or a model that is too small for the device."""
+    lost = run.located([by_part])
+    if lost.share < LEAST_SMALL:
+        return None
+    kinds = ", ".join(f"{kind} {count:,.0f} times" for kind, count in group.kinds)
+    share = f"{lost.share:.1%} of the {run.base}"
+    where = f" in {group.place}" if group.place else ""
+    each = f"{lost.ps / group.count / PS_PER_US:.3g} us"
+    evidence = (
+        share_of("Small ops and the code between them", lost, run.base),
+        per_step("Small ops and the code between them", lost, run.per),
+        Evidence("Small ops per step", group.count),
+        Evidence("Most frequent, per step", kinds),
+        *([Evidence("Function", group.place, "", TIMELINE, {"host": host, "find": group.place})] if where else []),
+    )
+    finding = Finding(
+        f"{share}: {group.count:,.0f} small ops, {each} each{where}: {kinds}",
+        lost.ps,
+        "wall time of ops shorter than 20 us, or that run over 100 times per step and take less than 50 us on average, "
+        "with the code between them, per step; at most that, if fewer and larger ops do the same",
+        "medium",
+        evidence,
+        _SMALL_ADVICE,
+        (host,),
+        lost.segments,
+    )
+    names = tuple(filter(None, (group.place, *(kind for kind, _ in group.kinds))))
+    return Part(lost, by_part, False, group.place, names, finding, advised=True)
 
 
 def _tells(group: HostPart) -> bool:
@@ -284,15 +384,15 @@ def _tells(group: HostPart) -> bool:
 
 def _of_ops(run: RunView, host: str, group: OpPart, by_part: I64) -> Part | None:
     lost = run.located([by_part])
-    rare = _RARE.search(_called(group)) is not None
-    moves = group.nature is Nature.MOVEMENT
-    ordinary = not rare and not (moves and lost.share >= LEAST_MOVEMENT)
+    rare = _RARE.search(_called(group)) is not None and group.nature not in _MIXED
+    ordinary = not rare and lost.share < LEAST_OF_NATURE.get(group.nature, np.inf)
     if lost.share < (LEAST_ANY if ordinary else LEAST_PART) or group.nature is Nature.NOT_COUNTED:
         return None
     what = _called(group)
     most = shown_event(group.ops[0][0])
     alone = group.count >= _SEVERAL and group.ops[0][2] > MOST * group.ps and most != what
-    several = f"{group.count} ops" if group.count >= _SEVERAL else ""
+    mixed = group.nature in _MIXED
+    several = ", ".join(group.kinds[:3]) if mixed else f"{group.count} ops" if group.count >= _SEVERAL else ""
     where = ", ".join(filter(None, (several, group.place)))
     name, program = group.ops[0][:2]
     op = OpOf(name, program)
@@ -310,18 +410,26 @@ def _of_ops(run: RunView, host: str, group: OpPart, by_part: I64) -> Part | None
     finding = Finding(
         f"{lost.share:.1%} of the {run.base}: {what}"
         + (f" ({where})" if where else "")
-        + (f", most of it in {most}" if alone else ""),
+        + (f", most of it in {most}" if alone and not mixed else ""),
         0.0 if ordinary else lost.ps,
         "wall time of these ops, shared evenly with others that run at the same time, per step and device"
         + ("; ordinary work, of which no waste is known" if ordinary else "; at most that, if they are not needed"),
         "medium",
         tuple(evidence),
-        _ORDINARY_ADVICE if ordinary else _OP_ADVICE,
+        _ORDINARY_ADVICE if ordinary else _advice(group),
         (host,),
         () if ordinary else lost.segments,
     )
     names = tuple(filter(None, (group.place, *(one[0] for one in group.ops))))
     return Part(lost, by_part, ordinary, group.place, names, finding, of_ops=True)
+
+
+_MIXED = (Nature.ELEMENTWISE, Nature.OPTIMIZER, Nature.RANGE, Nature.BROKEN_GRAPH, Nature.COMPILED_CALL)
+"""Groups of ops of several kinds, which are named beside the group."""
+
+
+def _advice(group: OpPart) -> Advice:
+    return _ADVICE_OF_NATURE.get(group.nature, _OP_ADVICE)
 
 
 def _called(group: OpPart) -> str:
@@ -344,6 +452,38 @@ _OP_ADVICE = Advice(
     "Most programs spend little on such ops. Ask whether every step needs them, on all of this data and in this "
     "precision, and whether a cheaper op gives the same: every N-th step, on fewer elements, or with another algorithm."
 )
+_SMALL_ADVICE = Advice(
+    "So many small ops take about as long as calling them does. Replace the loop in Python by ops on whole arrays.",
+    tensorflow="So many small ops take about as long as scheduling them does. Replace the loop (tf.while_loop, "
+    "tf.map_fn, a for over the examples) by ops on the whole batch (vectorized_map, tf.einsum, gather), or set "
+    "jit_compile=True.",
+    pytorch="So many small ops take about as long as calling them does. Replace the loop in Python by ops on whole "
+    "tensors (index_add, scatter, einsum, cumsum, torch.vmap), use a larger batch or fewer microbatches, an optimizer "
+    "with fused=True or foreach=True, or torch.compile, which makes one call of many.",
+)
+_ADVICE_OF_NATURE = {
+    Nature.ELEMENTWISE: Advice(
+        "Each of these ops reads and writes whole tensors in memory for a little arithmetic. Let torch.compile fuse "
+        "them into one pass, use the op that does all of it (layer_norm, gelu, cdist, a fused loss), or write the same "
+        "as a matrix product; broadcasting to a tensor that is larger than operands and result costs most."
+    ),
+    Nature.OPTIMIZER: Advice(
+        "The optimizer takes more than in most programs: it reads and writes every parameter with its state in each "
+        "step. Make it with fused=True (or foreach=True). Where few rows of an embedding are used per step, sparse "
+        "gradients (nn.Embedding(sparse=True) with SparseAdam or SGD) leave out the dense update of all others. A "
+        "larger batch, or gradients of several batches, need fewer updates."
+    ),
+    Nature.BROKEN_GRAPH: Advice(
+        "Something in the function breaks its graph, and what follows runs op by op: reading a value (.item(), print, "
+        "an if on a tensor), or code that the compiler does not know. torch._dynamo.explain, or fullgraph=True, names "
+        "the line; move it out of the compiled function."
+    ),
+    Nature.COMPILED_CALL: Advice(
+        "Checking guards and entering a compiled function costs more than the small graphs that it runs. Compile a "
+        "larger part at once, such as the whole step with its loop, so that there are few calls of much work."
+    ),
+    Nature.RANGE: _HOST_ADVICE,
+}
 _ORDINARY_ADVICE = Advice(
     "This is where the time goes, and nothing says that it is wasted. To go faster, ask whether the step needs all of "
     "it: fewer or smaller operands, a narrower data type, results that are kept instead of computed again."
@@ -364,6 +504,8 @@ def busy_with(run: RunView, gathered: Sequence[Blamed | None]) -> str:
 
 def enlarged(run: RunView, part: Part, found: Finding) -> Finding:
     """A finding about some of a part, as one about all of it."""
+    if part.advised:
+        return part.finding
     waits = f"Devices wait {part.lost.share:.1%} of the {run.base} for {found.reason}"
     return replace(
         part.finding,

@@ -158,7 +158,7 @@ def _with_parts(run: RunView, findings: list[RuleFinding], largest: Sequence[Par
     neutral = {one.id for one in findings if one.rule.neutral}
     for part in largest:
         if part.usual:
-            findings = [one for one in findings if not (one.id in neutral and part.named_in(one.finding))]
+            findings = [one for one in findings if not (one.id in neutral and _is_usual(one.finding, part))]
             continue
         naming = [one for one in findings if part.overlaps(one.finding) and part.named_in(one.finding)]
         told = {one.id for one in naming if part.ordinary or part.told_by(one.finding, neutral=one.id in neutral)}
@@ -177,10 +177,16 @@ def _with_parts(run: RunView, findings: list[RuleFinding], largest: Sequence[Par
             most = max(replaced, key=lambda one: one.finding.saving_ps)
             findings = [one for one in findings if one not in replaced]
             whole = enlarged(run, part, most.finding)
-            findings.append(RuleFinding(most.rule, whole, run.share(whole.saving_ps)))
+            rule = LARGEST if part.advised else most.rule
+            findings.append(RuleFinding(rule, whole, run.share(whole.saving_ps)))
         elif not part.ordinary or not any(one.rule is LARGEST and not one.share for one in findings):
             findings.append(RuleFinding(LARGEST, part.finding, run.share(part.finding.saving_ps)))
     return findings
+
+
+def _is_usual(found: Finding, part: Part) -> bool:
+    """Whether a finding that knows no cause is about Python between ops, of which there is no more than usual."""
+    return part.named_in(found) or (found.confidence == "low" and part.overlaps(found))
 
 
 def _without_recording(

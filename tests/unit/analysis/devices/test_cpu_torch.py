@@ -47,6 +47,34 @@ def test_outermost_ops_of_all_threads_and_batches() -> None:
     ]
 
 
+def test_compiled_functions_are_their_graphs_and_ops_and_what_is_left() -> None:
+    (device,) = devices(
+        op("Torch-Compiled Region: 0/0", 0, 30),
+        op("## Call CompiledFxGraph f1 ##", 5, 20),
+        op("aten::addmm", 10, 5),
+        op("Torch-Compiled Region: 1/0", 40, 30),
+        op("aten::mul", 45, 10),
+        op("aten::item", 56, 2),
+    )
+    first = int(device.runs.begin_ps.min())
+    spans = (device.runs.op.tolist(), device.runs.begin_ps.tolist(), device.runs.end_ps.tolist())
+    assert [
+        (device.ops[number].name, (begin - first) // 1_000_000, (end - first) // 1_000_000)
+        for number, begin, end in zip(*spans, strict=True)
+    ] == [
+        ("Torch-Compiled Region: 0/0", 0, 5),
+        ("## Call CompiledFxGraph f1 ##", 5, 10),
+        ("aten::addmm", 10, 15),
+        ("## Call CompiledFxGraph f1 ##", 15, 25),
+        ("Torch-Compiled Region: 0/0", 25, 30),
+        ("Torch-Compiled Region: 1/0", 40, 45),
+        ("Torch-Compiled Region/aten::mul", 45, 55),
+        ("Torch-Compiled Region: 1/0", 55, 56),
+        ("Torch-Compiled Region/aten::item", 56, 58),
+        ("Torch-Compiled Region: 1/0", 58, 70),
+    ]
+
+
 def test_without_ops_there_is_no_device() -> None:
     assert devices(step(1, 0, 100)) == []
 

@@ -85,3 +85,95 @@ def test_python_between_the_ops_of_an_eager_program(python, told):
     main = f"0 990 $train.py:16 train_step\n{python} {980 - python} aten::linear:PyTorch"
     found = findings(torch(main))["findings"]
     assert any("train_step" in one["title"] for one in found) == told
+
+
+LINEAR = "aten::linear:PyTorch"
+
+
+def test_elementwise_ops_one_by_one_are_one_part():
+    ops = "0 200 aten::mul:PyTorch\n200 150 aten::add:PyTorch\n350 50 PowBackward0:PyTorch"
+    found = largest(torch(f"{ops}\n400 590 {LINEAR}"))[0]
+    assert found["title"] == "40.0% of the step: elementwise ops (aten::mul, aten::add, aten::pow)"
+    assert "fuse" in found["advice"]
+
+
+@pytest.mark.parametrize(("length", "told"), [(290, False), (310, True)])
+def test_elementwise_ops_from_thirty_percent(length, told):
+    found = largest(torch(f"0 {length} aten::mul:PyTorch\n{length} {990 - length} {LINEAR}"))
+    assert any(one["saving_ps_per_step"] and "elementwise" in one["title"] for one in found) == told
+
+
+def test_a_range_of_the_program_beside_the_model():
+    main = f"0 400 statistics\n10 200 aten::std:PyTorch\n210 180 aten::mean:PyTorch\n400 590 {LINEAR}"
+    found = largest(torch(main))[0]
+    assert found["title"] == "38.0% of the step: statistics (aten::std, aten::mean)"
+
+
+@pytest.mark.parametrize("length", [600, 990])
+def test_a_range_with_the_model_is_no_part(length):
+    main = f"0 {length} forward\n10 100 aten::std:PyTorch\n110 {length - 120} {LINEAR}"
+    assert not any("forward" in one["title"] for one in largest(torch(main)))
+
+
+def test_an_optimizer_that_takes_more_than_usual():
+    scope = "Optimizer.step#Adam.step"
+    ops = f"0 300 {scope}/aten::div:PyTorch\n300 200 {scope}/aten::sqrt:PyTorch\n500 490 {LINEAR}"
+    found = largest(torch(ops))[0]
+    assert found["title"] == "50.1% of the step: Adam (aten::div, aten::sqrt)"
+    assert "sparse" in found["advice"]
+
+
+def test_a_compiled_function_whose_graph_broke():
+    ops = "\n".join(f"{10 + 90 * i} 80 aten::mul:PyTorch" for i in range(10))
+    found = largest(torch(f"0 950 Torch-Compiled Region: 0/0:PyTorch\n{ops}"))[0]
+    assert found["title"] == (
+        "95.1% of the step: ops of a compiled function outside of its graphs (aten::mul, Torch-Compiled Region)"
+    )
+    assert "fullgraph=True" in found["advice"]
+
+
+def test_calls_of_compiled_functions_around_small_graphs():
+    calls = "\n".join(
+        f"{100 * i} 90 Torch-Compiled Region: 0/0:PyTorch\n{100 * i + 60} 25 ## Call CompiledFxGraph f1 ##:PyTorch"
+        for i in range(9)
+    )
+    found = largest(torch(calls))[0]
+    assert found["title"] == "58.6% of the step: calls of compiled functions (Torch-Compiled Region)"
+
+
+def test_a_compiled_function_that_is_its_graph_is_ordinary_work():
+    main = "0 950 Torch-Compiled Region: 0/0:PyTorch\n10 930 ## Call CompiledFxGraph f1 ##:PyTorch"
+    assert [(one["title"], one["saving_ps_per_step"]) for one in largest(torch(main))] == [
+        ("93.1% of the step: CompiledFxGraph", 0)
+    ]
+
+
+def loop(count):
+    """Ops of 2 us with 1 us between them, and a model."""
+    small = "\n".join(f"{3 * i} 2 aten::index:PyTorch" for i in range(count))
+    return torch(f"{small}\n{3 * count} {980 - 3 * count} {LINEAR}")
+
+
+def test_many_small_ops_are_counted():
+    found = largest(loop(120))[0]
+    assert found["title"] == "36.0% of the step: 120 small ops, 3 us each: aten::index 120 times"
+    assert found["saving_ps_per_step"] == 360 * 10**6
+    assert evidence(found)["Small ops per step"] == 120
+
+
+@pytest.mark.parametrize(("count", "told"), [(60, False), (70, True)])
+def test_small_ops_from_a_fifth_of_the_step(count, told):
+    assert any("small ops" in one["title"] for one in largest(loop(count))) == told
+
+
+@pytest.mark.parametrize(("length", "told"), [(19, True), (21, False)])
+def test_what_a_small_op_is(length, told):
+    ops = "\n".join(f"{60 * i} {length} aten::index:PyTorch" for i in range(15))
+    assert any("small ops" in one["title"] for one in largest(torch(ops))) == told
+
+
+@pytest.mark.parametrize(("length", "told"), [(780, False), (600, True)])
+def test_without_functions_idle_time_of_an_eager_program_is_told_from_a_third(length, told):
+    """As much as programs with nothing to mend have is not worth a guess."""
+    found = findings(torch(f"0 {length} {LINEAR}"))["findings"]
+    assert any(one["id"] == "slow_host_code" for one in found) == told

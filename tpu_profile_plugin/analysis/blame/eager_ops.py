@@ -1,0 +1,151 @@
+"""Ops of PyTorch that the program runs one by one: by what is around them, by what they do, and how small they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.blame.op_nature import Nature
+from tpu_profile_plugin.analysis.blame.stacks import AFTER, NOWHERE, Stacks, with_callees
+from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
+from tpu_profile_plugin.analysis.common.op_names import PYTORCH_SUFFIX
+from tpu_profile_plugin.analysis.common.rows import sums_by
+from tpu_profile_plugin.analysis.common.spans import Times, contains, times_of
+from tpu_profile_plugin.analysis.devices.cpu_torch import COMPILED, GRAPH
+from tpu_profile_plugin.analysis.devices.model import Device, Op
+from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.units import PS_PER_US
+
+SMALL_PS = 20 * PS_PER_US
+"""An op that takes less than this does less than it costs to call it."""
+SHORT_PS, OFTEN = 50 * PS_PER_US, 100
+"""So short, on average, are ops of a loop in Python, if so many of one kind run in a step; and the code between ops."""
+NEARLY_ALL = 0.9
+"""A range with so much of another's time stands for it; one with as much of all ops' tells nothing."""
+_ELEMENTWISE = re.compile(
+    r"aten::(?:r?sub|add|mul|(?:true_|floor_)?div\w*|pow|tanh|sigmoid|expm?1?|log1?p?|r?sqrt|abs|neg|reciprocal|[gln][et]|eq"
+    r"|where|clamp\w*|_?to(?:_copy)?|lerp|addc(?:mul|div)|square|sin|cos|erf|sign|maximum|minimum|masked_fill"
+    r"|(?:logical|bitwise)_\w+|isnan|isinf|floor|ceil|round|remainder|fmod)"
+)
+_AROUND_GRAPH = re.compile(
+    rf"{COMPILED}|TorchDynamo Cache Lookup|AOTDispatcher Runtime Wrapper|Pregraph bytecode|CompiledFunction\Z"
+)
+"""What a call of a compiled function takes beside its graphs: guards, wrappers, bytecode."""
+_OPTIMIZER = re.compile(r"(?:^|/)Optimizer\.step#(?P<name>[\w.]+?)(?:\.step)?/")
+_NO_RANGE = re.compile(
+    r"[$<]|nn\.Module: |ProfilerStep|Optimizer\.|DistributedDataParallel\.|FullyShardedDataParallel\.|FSDP::"
+    rf"|enumerate\(|DataLoader|\w+:\w*(?:all|reduce|broadcast|gather|send|recv|barrier)|cuda|hip|{AFTER}|.*{PYTORCH_SUFFIX}\Z"
+)
+"""Names on the main thread that are not ranges of the program: functions, layers, ops, and what libraries record."""
+
+
+def groups_of_rows(op: I64, node: I64, ps: I64, kinds: Sequence[tuple[Nature, str]], ops: Sequence[Op], stacks: Stacks
+                   ) -> list[tuple[Nature, str, Bools]]:  # fmt: skip
+    """Groups that are more than a kind of op: (nature, name, bool[n] the rows in it), disjoint.
+
+    Args:
+      op, node, ps: int64[n], of rows of ops: index into `ops`, what launched it, and its time.
+      kinds: of each op.
+      ops: all ops.
+      stacks: the calls of the main thread.
+    """
+    names = [kind for _, kind in kinds]
+    if not any(name.startswith(("aten::", COMPILED)) for name in names):
+        return []
+    left = np.ones(len(op), np.bool_)
+    found: list[tuple[Nature, str, Bools]] = []
+
+    def take(nature: Nature, name: str, rows: Bools) -> None:
+        found.append((nature, name, rows & left))
+        left[rows] = False
+
+    def of_kind(chosen: Iterable[bool]) -> Bools:
+        rows: Bools = np.fromiter(chosen, np.bool_, len(kinds))[op]
+        return rows
+
+    loose = of_kind(one.name.startswith(f"{COMPILED}/") for one in ops)
+    around = of_kind(_AROUND_GRAPH.match(name) is not None for name in names)
+    broken = loose.any() and ps[loose].sum() >= ps[of_kind(name == GRAPH for name in names)].sum()
+    take(Nature.BROKEN_GRAPH, "ops of a compiled function outside of its graphs", loose | (around & broken))
+    take(Nature.COMPILED_CALL, "calls of compiled functions", around)
+    optimizers = [match["name"] if (match := _OPTIMIZER.search(one.name)) else "" for one in ops]
+    for optimizer in set(optimizers) - {""}:
+        take(Nature.OPTIMIZER, optimizer, of_kind(name == optimizer for name in optimizers))
+    matrix = of_kind(nature is Nature.MATRIX for nature, _ in kinds)
+    ranges = [(name, np.append(inside, False)[node]) for name, inside in _ranges(stacks)]
+    times = [int(ps[rows].sum()) for _, rows in ranges]
+    for i in sorted(range(len(ranges)), key=lambda i: -times[i]):
+        name, rows = ranges[i]
+        inner = any(
+            NEARLY_ALL * times[i] <= times[j] < times[i] and not (ranges[j][1] & ~rows).any()
+            for j in range(len(ranges))
+        )
+        of_matrix = int(ps[rows & matrix].sum())
+        beside = of_matrix <= times[i] / 2 and of_matrix < int(ps[matrix & ~rows].sum())
+        if beside and not inner and times[i] < NEARLY_ALL * ps.sum():
+            take(Nature.RANGE, name, rows)
+    take(Nature.ELEMENTWISE, "elementwise ops", of_kind(_ELEMENTWISE.fullmatch(name) is not None for name in names))
+    return found
+
+
+def _ranges(stacks: Stacks) -> list[tuple[str, Bools]]:
+    """The program's own ranges, with the nodes inside of them."""
+    return [
+        (name, with_callees(stacks.parent, np.flatnonzero(stacks.name == row)))
+        for row, name in enumerate(stacks.names)
+        if _NO_RANGE.match(name) is None and activity(name) is Activity.OTHER
+    ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SmallOps:
+    """Small ops of a device that are launched one by one, with the code between them.
+
+    Attributes:
+      spans: when they run.
+      count: of them, per step.
+      kinds: the most frequent ones, with their count per step.
+      node: what launched each, a node of the stacks; ps: int64[n], its time.
+    """
+
+    spans: Times
+    count: float
+    kinds: tuple[tuple[str, float], ...]
+    node: I64
+    ps: I64
+
+
+def small_ops(device: Device, kinds: Sequence[str], windows: Times, steps: int, stacks: Stacks) -> SmallOps | None:
+    """The small ops of a device in some steps; None without any.
+
+    Args:
+      device: whose ops run within calls of the host.
+      kinds: what each of its ops is called.
+      windows: the time of the steps.
+      steps: how many these are.
+      stacks: the calls of the main thread.
+    """
+    runs = device.runs
+    inside = np.flatnonzero(contains(windows, runs.begin_ps))
+    if not steps or not len(inside):
+        return None
+    begin, end, op = runs.begin_ps[inside], runs.end_ps[inside], runs.op[inside]
+    names, code = np.unique(np.array(kinds, object).astype(str), return_inverse=True)
+    kind = code.reshape(-1)[op]
+    count = np.bincount(kind, minlength=len(names))
+    mean = np.asarray(sums_by(kind, end - begin, len(names)), np.int64) / np.maximum(count, 1)
+    often = (count >= OFTEN * steps) & (mean < SHORT_PS)
+    small = np.flatnonzero((end - begin < SMALL_PS) | often[kind])
+    if not len(small):
+        return None
+    reached = np.maximum.accumulate(end)
+    gap = np.append(np.maximum(begin[1:] - reached[:-1], 0), 0)
+    until = end[small] + np.where(gap < SHORT_PS, gap, 0)[small]
+    counts = np.bincount(kind[small], minlength=len(names))
+    most = np.argsort(-counts, kind="stable")[:3]
+    of_kinds = tuple((str(names[row]), float(counts[row]) / steps) for row in most.tolist() if counts[row])
+    node = stacks.at(begin[small]) if len(stacks.node) else np.full(len(small), NOWHERE)
+    return SmallOps(times_of(begin[small], until), len(small) / steps, of_kinds, node, until - begin[small])
