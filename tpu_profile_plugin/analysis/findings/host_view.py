@@ -19,6 +19,7 @@ from tpu_profile_plugin.analysis.communication.host_collectives import HostCommu
 from tpu_profile_plugin.analysis.devices.model import Device
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
+from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.memory.allocations import ALLOCATORS, MemoryUse, device_allocators
 from tpu_profile_plugin.analysis.ops.op_tables import OpTable
 from tpu_profile_plugin.analysis.summary.host_summary import HostSummary
@@ -68,12 +69,20 @@ class HostView:
         self.reader = HostReader(space, keep, lambda: hlo.programs)
         self._keep = keep
         self._derived: dict[object, object] = {}
+        self._programs: dict[int, ProgramRows | None] = {}
 
     def once(self, make: Callable[[HostView], T]) -> T:
         """The result of `make(host)`, computed at the first call: rules share what it costs."""
         if make not in self._derived:
             self._derived[make] = make(self)
         return self._derived[make]  # type: ignore[return-value]
+
+    def program(self, number: int) -> ProgramRows | None:
+        """An HLO program by rows, read once; None if it was not recorded."""
+        if number not in self._programs:
+            program = self.hlo.programs.program(number)
+            self._programs[number] = None if program is None else ProgramRows(program)
+        return self._programs[number]
 
     @cached_property
     def devices(self) -> tuple[Device, ...]:

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.devices.model import Device, Work
-from tpu_profile_plugin.analysis.findings.evidence.device.op_work import work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.columns.arrays import F64, I64
 
 FEWEST_DEVICES = 3
@@ -161,8 +159,7 @@ def _most_uneven(host: HostView, runs: I64, median: F64, ops: list[tuple[int, st
     if not cost[most]:
         return None
     number, name = ops[most]
-    program = work_of(host).hlo.programs.program(number)
-    rows = None if program is None else ProgramRows(program)
+    rows = host.program(number)
     row = None if rows is None else rows.row(name)
     place = "" if rows is None or row is None else rows.place(row)
     label = f"{name} ({place})" if place else name

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
-from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, ReadOp
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, ProgramOp
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.shapes import Shape, leaves
 
@@ -109,7 +109,7 @@ def _kind(shape: Shape) -> tuple[object, ...]:
 class BufferCopy:
     """An op that only duplicates a buffer of `size` bytes; `argument`: name of the argument that it copies, or ""."""
 
-    op: ReadOp
+    op: ProgramOp
     why: Why
     size: int
     argument: str
@@ -119,11 +119,10 @@ def copies_in(work: OpWork) -> list[BufferCopy]:
     """The ops that only duplicate a buffer for a reason that the program shows, the most costly first."""
     programs: dict[int, ProgramCopies] = {}
     found: list[BufferCopy] = []
-    for op in work.read:
-        if op.does == COPY and op.rows is not None and op.at is not None:
-            copies = programs.setdefault(id(op.rows), ProgramCopies(op.rows))
-            if copies.is_copy(op.at) and (size := op.rows.bytes(op.at)) >= LEAST_BYTES:
-                why, argument = copies.why(op.at)
-                if why is not Why.OTHER:
-                    found.append(BufferCopy(op, why, size, argument))
+    for op in work.in_programs:
+        copies = programs.setdefault(id(op.rows), ProgramCopies(op.rows))
+        if op.does == COPY and copies.is_copy(op.at) and (size := op.rows.bytes(op.at)) >= LEAST_BYTES:
+            why, argument = copies.why(op.at)
+            if why is not Why.OTHER:
+                found.append(BufferCopy(op, why, size, argument))
     return found

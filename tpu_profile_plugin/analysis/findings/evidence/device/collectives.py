@@ -64,17 +64,12 @@ def origins(host: HostView) -> Mapping[Key, Origin]:
 
 
 def _origins(host: HostView) -> Mapping[Key, Origin]:
-    known: dict[int, ProgramRows | None] = {}
     found: dict[Key, Origin] = {}
     for one in sorted(host.communication.sums, key=lambda one: -one.own_exposed_ps)[:_MOST]:
-        name, number = one.key.name, one.key.program
-        if number not in known:
-            program = host.hlo.programs.program(number)
-            known[number] = None if program is None else ProgramRows(program)
-        rows = known[number]
-        row = None if rows is None else _row(rows, name, one.key.kind)
+        rows = host.program(one.key.program)
+        row = None if rows is None else _row(rows, one.key.name, one.key.kind)
         if rows is not None and row is not None:
-            found[name, number] = _origin(rows, row)
+            found[one.key.name, one.key.program] = _origin(rows, row)
     return found
 
 

@@ -64,14 +64,14 @@ def matrix_unit(host: HostView) -> MatrixUnit | None:
 
 @dataclass(frozen=True, slots=True)
 class Roof:
-    """Time that an op's work takes at the device's peak rates, in ps; None: its cost or the peak is unknown."""
+    """Time that an op's work takes at the device's peak rates, in ps."""
 
     compute_ps: float
     memory_ps: float
 
 
 def roof(host: HostView, op: ReadOp, flops: float) -> Roof | None:
-    """The roofline of all runs of an op, which does `flops` in one run."""
+    """The roofline of all runs of an op, which does `flops` in one run; None if its cost or a peak is unknown."""
     peaks, table = host.summary.peaks, work_of(host).table
     if not peaks.tera_flops or not peaks.hbm or not flops:
         return None

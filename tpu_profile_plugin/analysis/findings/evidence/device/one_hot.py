@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.blame.op_nature import MATRICES, Nature
-from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, ReadOp
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, ProgramOp
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.shapes import leaves
 from tpu_profile_plugin.analysis.hlo.text import literal_text
@@ -24,19 +24,20 @@ class Lookup:
     `made_by`: the rows of the program, outside of fusions, that make the one-hot rows, if only products read them.
     """
 
-    op: ReadOp
+    op: ProgramOp
     entries: int
     made_by: tuple[int, ...]
 
 
 def lookups(work: OpWork) -> list[Lookup]:
     """The products that look up rows of a table, the most costly first."""
-    found = (_lookup(op, op.rows, op.at) for op in work.of(Nature.MATRIX) if op.rows is not None and op.at is not None)
-    return [one for one in found if one is not None]
+    products = (op for op in work.in_programs if op.nature is Nature.MATRIX)
+    return [found for op in products if (found := _lookup(op)) is not None]
 
 
-def _lookup(op: ReadOp, rows: ProgramRows, at: int) -> Lookup | None:
-    for product in rows.inside(at):
+def _lookup(op: ProgramOp) -> Lookup | None:
+    rows = op.rows
+    for product in rows.inside(op.at):
         operands = rows.links.operands(product)[:2] if rows.opcodes[product] in _PRODUCTS else []
         if len(operands) < 2 or min(operands) < 0:
             continue

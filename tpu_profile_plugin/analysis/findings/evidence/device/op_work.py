@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from tpu_profile_plugin.analysis.blame.op_nature import Nature, by_category, by_program, is_counted
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.ops.op_tables import OpTable
 
@@ -18,46 +18,24 @@ MOST_OPS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class NamedOp:
-    """An op as findings name it; picklable.
-
-    Attributes:
-      name, program: of the HLO instruction and, `module(id)`, of its program; program "" if unknown.
-      program_id: its id; 0 if unknown.
-      does: the opcode that decides what it does, such as `gather`; of ops without a program the category.
-      self_ps, runs: over all runs on all cores; percent: of the observed time of all cores, as HLO statistics have it.
-      framework: name of the framework op; "" if unknown.
-      place: `file:line`; "" if unknown.
-    """
-
-    name: str
-    program: str
-    program_id: int
-    does: str
-    self_ps: int
-    runs: int
-    percent: float
-    framework: str
-    place: str
-
-    @property
-    def label(self) -> str:
-        """The op with its place in the user's program."""
-        return f"{self.name} ({self.place})" if self.place else self.name
-
-
-@dataclass(frozen=True, slots=True)
 class ReadOp:
-    """One of the most costly ops; `at` is its row in `rows`, None without a program. `index`: row of the op table."""
+    """One of the most costly ops: its row of the op table, what it does, and its self time over all runs."""
 
     index: int
     nature: Nature
     does: str
-    rows: ProgramRows | None
-    at: int | None
+    self_ps: int
 
 
 @dataclass(frozen=True, slots=True)
+class ProgramOp(ReadOp):
+    """One whose program is known: row `at` of it."""
+
+    rows: ProgramRows
+    at: int
+
+
+@dataclass(frozen=True)
 class OpWork:
     """The ops of one host.
 
@@ -69,48 +47,36 @@ class OpWork:
     """
 
     table: OpTable
-    hlo: HloOps
     counted_ps: int
     read: tuple[ReadOp, ...]
 
-    def time_ps(self, ops: Sequence[ReadOp]) -> int:
-        """Self time of some ops."""
-        return int(sum(int(self.table.self_ps[one.index]) for one in ops))
+    @cached_property
+    def in_programs(self) -> list[ProgramOp]:
+        """Those that were read whose program is known."""
+        return [one for one in self.read if isinstance(one, ProgramOp)]
 
     def of(self, nature: Nature) -> list[ReadOp]:
         """The ops of a kind, the most costly first."""
         return [one for one in self.read if one.nature is nature]
 
-    def kinds(self, ops: Sequence[ReadOp]) -> list[tuple[str, int]]:
-        """What the ops do with their self time, most first."""
-        times: dict[str, int] = {}
-        for op in ops:
-            times[op.does] = times.get(op.does, 0) + int(self.table.self_ps[op.index])
-        return sorted(times.items(), key=lambda item: -item[1])
 
-    def named(self, op: ReadOp) -> NamedOp:
-        """An op as findings name it."""
-        table, row = self.table, op.index
-        framework, place = table.provenance[row].partition(":")[0], ""
-        if op.rows is not None and op.at is not None:
-            place = op.rows.place(op.at)
-            framework = framework or op.rows.op_name(op.at)
-        return named_op(table, self.hlo, row, op.does, framework, place)
+def time_ps(ops: Sequence[ReadOp]) -> int:
+    """Self time of some ops."""
+    return sum(one.self_ps for one in ops)
 
 
-def named_op(table: OpTable, hlo: HloOps, row: int, does: str, framework: str, place: str) -> NamedOp:
-    """A row of an op table as findings name it."""
-    return NamedOp(
-        table.name[row],
-        hlo.programs.names.get(table.module[row], ""),
-        table.module[row],
-        does,
-        int(table.self_ps[row]),
-        int(table.occurrences[row]),
-        100.0 * int(table.self_ps[row]) / table.total_ps if table.total_ps else 0.0,
-        framework,
-        place,
-    )
+def shares(times: Iterable[tuple[str, int]]) -> list[tuple[str, float]]:
+    """What time goes to, with its share, most first."""
+    sums: dict[str, int] = {}
+    for what, ps in times:
+        sums[what] = sums.get(what, 0) + ps
+    total = max(sum(sums.values()), 1)
+    return sorted(((what, ps / total) for what, ps in sums.items()), key=lambda one: -one[1])
+
+
+def in_words(parts: Iterable[tuple[str, float]]) -> str:
+    """Shares as `gather 83%, copy 17%`."""
+    return ", ".join(f"{what} {share:.0%}" for what, share in parts)
 
 
 def work_of(host: HostView) -> OpWork:
@@ -119,32 +85,27 @@ def work_of(host: HostView) -> OpWork:
 
 
 def _work(host: HostView) -> OpWork:
-    table, hlo = host.ops, host.hlo
+    table = host.ops
     counted = [row for row in table.by_self_time() if is_counted(table.category[row])]
     total = int(table.self_ps[counted].sum()) if counted else 0
-    known: dict[int, ProgramRows | None] = {}
     read: list[ReadOp] = []
     done = missed = 0
     for row in counted[:MOST_OPS]:
         if done + missed >= MOST_TIME * total:
             break
-        op = _read(table, hlo, known, row)
+        op = _read(host, table, row)
         if op.nature is Nature.NOT_COUNTED:
-            missed += int(table.self_ps[row])
+            missed += op.self_ps
             continue
         read.append(op)
-        done += int(table.self_ps[row])
+        done += op.self_ps
     whole = done + missed >= MOST_TIME * total
-    return OpWork(table, hlo, total - missed if whole else done, tuple(read))
+    return OpWork(table, total - missed if whole else done, tuple(read))
 
 
-def _read(table: OpTable, hlo: HloOps, known: dict[int, ProgramRows | None], row: int) -> ReadOp:
-    program_id = table.module[row]
-    if program_id not in known:
-        program = hlo.programs.program(program_id)
-        known[program_id] = ProgramRows(program) if program is not None else None
-    rows = known[program_id]
-    position = None if rows is None else rows.row(table.name[row])
-    if rows is None or position is None:
-        return ReadOp(row, *by_category(table.category[row]), None, None)
-    return ReadOp(row, *by_program(rows, position, table.category[row]), rows, position)
+def _read(host: HostView, table: OpTable, row: int) -> ReadOp:
+    rows, self_ps = host.program(table.module[row]), int(table.self_ps[row])
+    at = None if rows is None else rows.row(table.name[row])
+    if rows is None or at is None:
+        return ReadOp(row, *by_category(table.category[row]), self_ps)
+    return ProgramOp(row, *by_program(rows, at, table.category[row]), self_ps, rows, at)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
 from tpu_profile_plugin.analysis.common.planes import device_planes
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ReadOp
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.ops.gpu_kernels import is_eligible
 from tpu_profile_plugin.analysis.ops.op_tables import OpTable
@@ -36,10 +38,10 @@ def pageable_share(table: OpTable) -> float | None:
     return times[True] / sum(times.values()) if any(times.values()) else None
 
 
-def typed_ops(host: HostView) -> list[tuple[int, str, bool]]:
-    """Rows of the host's device ops whose data type is recorded, the type, and whether matrix units could run them.
+def typed_ops(host: HostView) -> list[ReadOp]:
+    """The host's device ops whose data type is recorded, most time first; `does` is the type.
 
-    Most time first; the type is that of the first tensor in most runs of the op.
+    It is that of the first tensor in most runs of the op. Those that matrix units could run are products.
     """
     table = host.ops
     inputs = op_inputs(host.space, device_planes(host.space))
@@ -50,5 +52,6 @@ def typed_ops(host: HostView) -> list[tuple[int, str, bool]]:
             continue
         kernel = table.name[row].removeprefix(f"{op.name}/")
         if dtype := dtype_of(inputs.get(op.name, OpInputs()).types, kernel):
-            found.append((row, dtype, is_eligible(op.type)))
+            nature = Nature.MATRIX if is_eligible(op.type) else Nature.OTHER
+            found.append(ReadOp(row, nature, dtype, int(table.self_ps[row])))
     return found

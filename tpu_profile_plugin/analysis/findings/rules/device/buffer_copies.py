@@ -11,14 +11,13 @@ Donate the argument, or change the loop so that the old value is not needed any 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
-from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS
 from tpu_profile_plugin.analysis.findings.evidence.device.buffer_copies import LEAST_BYTES, Why, copies_in
-from tpu_profile_plugin.analysis.findings.evidence.device.op_shares import OpShare, op_share, run_share
+from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, judge_kind, op_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import KIB, MIB
 
@@ -54,67 +53,41 @@ _WHY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Copied:
-    """The copies of one host.
-
-    Attributes:
-      share: of all copies; `most` of it is the most costly one for the reason that most copies have.
-      why, why_ps: that reason, and the self time of copies for it.
-      size: of what that op copies in bytes; argument: its name, "" if it is none.
-    """
-
-    share: OpShare
-    why: Why = Why.NOT_DONATED
-    why_ps: int = 0
-    size: int = 0
-    argument: str = ""
+_TELLING = Telling(
+    "Copies of whole buffers take {share:.1%} of the {base}, most of it in {op}: {what}",
+    "Copies of whole buffers take {share:.1%} of the {base}.",
+    "Copies of whole buffers, of the time of all ops",
+    "device compute times the share of copies that change neither type nor layout in the ops' time",
+    COPY_SHARE,
+)
 
 
-def gather(host: HostView) -> Copied | None:
-    """The copies of one host; None if no program is known."""
+def gather(host: HostView) -> OpKind | Silence:
+    """The copies of one host; the most costly one for the reason that most of them have comes first."""
     work = work_of(host)
-    if not any(op.rows is not None for op in work.read):
-        return None
     copies = copies_in(work)
     if not copies:
-        return Copied(OpShare(work.counted_ps))
-    times: dict[Why, int] = {}
-    for one in copies:
-        times[one.why] = times.get(one.why, 0) + work.time_ps([one.op])
+        return op_kind(host, (), COPY_SHARE) if work.in_programs else UNREAD
+    times = {why: sum(one.op.self_ps for one in copies if one.why is why) for why in Why}
     why = max(times, key=lambda one: times[one])
-    most = next(one for one in copies if one.why is why)
-    ops = [most.op, *(one.op for one in copies if one is not most)]
-    return Copied(op_share(host, ops, COPY_SHARE), why, times[why], most.size, most.argument)
-
-
-def judge(run: RunView, parts: Sequence[Copied | None]) -> Finding | Silence:
-    """The verdict on the copies of all hosts."""
-    known = run.present(parts)
-    if not known:
-        return lacks(NO_PROGRAMS, "No ops with known programs recorded.")
-    found = run_share(run, [None if part is None else part.share for part in parts])
-    if found is None or found.lost.share < COPY_SHARE:
-        share = found.lost.share if found else 0.0
-        return Silence(f"Copies of whole buffers take {share:.1%} of the {run.base}.")
-    part = next(part for part, host in known if host == found.host)
-    reason, advice = _WHY[part.why]
-    return Finding(
-        f"Copies of whole buffers take {found.lost.share:.1%} of the {run.base}, most of it in {found.most.label}: "
-        f"{reason.format(part.argument)}",
-        found.lost.ps,
-        "device compute times the share of copies that change neither type nor layout in the ops' time",
-        "high" if part.why in (Why.NOT_DONATED, Why.CARRIED) else "medium",
-        (
-            Evidence("Copies of whole buffers, of the time of all ops", 100 * found.of_ops, "%"),
-            Evidence("For this reason, of the time of these copies", 100 * part.why_ps / part.share.ops_ps, "%"),
-            Evidence("Size of the copied buffer", part.size / MIB, "MiB"),
-            *found.evidence(),
+    copies.sort(key=lambda one: one.why is not why)
+    found = op_kind(host, [one.op for one in copies], COPY_SHARE)
+    told, advice = _WHY[why]
+    return replace(
+        found,
+        what=told.format(copies[0].argument),
+        evidence=(
+            Evidence("For this reason, of the time of these copies", 100 * times[why] / found.ops_ps, "%"),
+            Evidence("Size of the copied buffer", copies[0].size / MIB, "MiB"),
         ),
-        advice,
-        found.hosts,
-        found.lost.segments,
+        advice=advice,
+        confidence="medium" if why is Why.ARGUMENT else "high",
     )
+
+
+def judge(run: RunView, parts: Sequence[OpKind | Silence]) -> Finding | Silence:
+    """The verdict on the copies of all hosts."""
+    return judge_kind(run, parts, _TELLING)
 
 
 RULE = Rule("buffer_copies", "Copies of whole buffers", judge, gather, implied_by=("data_movement",))

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
-from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS
-from tpu_profile_plugin.analysis.findings.evidence.device.op_shares import OpShare, op_share, run_share
-from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ReadOp, work_of
+from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, judge_kind, op_kind
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ProgramOp, in_words, shares, time_ps, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.shapes import leaves, type_name
 
 CONVERSION_SHARE = 0.1
@@ -43,72 +41,46 @@ _ADDED = Advice(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Converted:
-    """The conversions of one host, (from and to, self time in ps) most first, and the time the program asks for."""
+_TELLING = Telling(
+    "Conversions between types take {share:.1%} of the {base}, most of it in {op}: {what}",
+    "Ops that only convert take {share:.1%} of the {base}.",
+    "Ops that only convert, of the time of all ops",
+    "device compute times the share of ops that only convert in the ops' time",
+    CONVERSION_SHARE,
+)
 
-    share: OpShare
-    kinds: tuple[tuple[str, int], ...] = ()
-    asked_ps: int = 0
 
-
-def gather(host: HostView) -> Converted | None:
-    """The ops of one host that only convert; None if no program is known."""
+def gather(host: HostView) -> OpKind | Silence:
+    """The ops of one host that only convert."""
     work = work_of(host)
-    known = [(op, op.rows, op.at) for op in work.read if op.rows is not None and op.at is not None]
-    if not known:
-        return None
-    times: dict[str, int] = {}
-    asked, ops = 0, list[ReadOp]()
-    for op, rows, at in known:
-        kind = _conversion(rows, at) if op.does == "convert" else ""
-        if kind:
-            ops.append(op)
-            times[kind] = times.get(kind, 0) + work.time_ps([op])
-            asked += work.time_ps([op]) if _CONVERTS.search(rows.own_op_name(at)) else 0
-    kinds = sorted(times.items(), key=lambda one: -one[1])[:_KINDS]
-    return Converted(op_share(host, ops, CONVERSION_SHARE), tuple(kinds), asked)
+    ops = [op for op in work.in_programs if op.does == "convert" and _conversion(op)]
+    found = op_kind(host, ops, CONVERSION_SHARE)
+    if not ops:
+        return found if work.in_programs else UNREAD
+    kinds = shares((_conversion(op), op.self_ps) for op in ops)
+    asked = time_ps([op for op in ops if _CONVERTS.search(op.rows.own_op_name(op.at))]) / found.ops_ps
+    told = (
+        Evidence("Kinds of these ops", in_words(kinds[:_KINDS])),
+        Evidence("The program asks for, of their time", 100 * asked, "%"),
+    )
+    return replace(found, what=kinds[0][0], evidence=told, advice=_ASKED if asked >= 0.5 else _ADDED)
 
 
-def _conversion(rows: ProgramRows, row: int) -> str:
+def _conversion(op: ProgramOp) -> str:
     """Which type a conversion reads and writes, such as `bf16 to f32`; "" if they are the same."""
-    operands = [one for one in rows.links.operands(row) if one >= 0]
+    operands = [one for one in op.rows.links.operands(op.at) if one >= 0]
     if not operands:
         return ""
-    read = max(operands, key=rows.bytes)
-    first, last = (next((leaf for _, leaf in leaves(rows.shape(one))), None) for one in (read, row))
+    read = max(operands, key=op.rows.bytes)
+    first, last = (next((leaf for _, leaf in leaves(op.rows.shape(one))), None) for one in (read, op.at))
     if first is None or last is None or first.element_type == last.element_type:
         return ""
     return f"{type_name(first.element_type)} to {type_name(last.element_type)}"
 
 
-def judge(run: RunView, parts: Sequence[Converted | None]) -> Finding | Silence:
+def judge(run: RunView, parts: Sequence[OpKind | Silence]) -> Finding | Silence:
     """The verdict on the conversions of all hosts."""
-    known = run.present(parts)
-    if not known:
-        return lacks(NO_PROGRAMS, "No ops with known programs recorded.")
-    found = run_share(run, [None if part is None else part.share for part in parts])
-    if found is None or found.lost.share < CONVERSION_SHARE:
-        share = found.lost.share if found else 0.0
-        return Silence(f"Ops that only convert take {share:.1%} of the {run.base}.")
-    part = next(part for part, host in known if host == found.host)
-    kinds = ", ".join(f"{kind} {ps / part.share.ops_ps:.0%}" for kind, ps in part.kinds)
-    return Finding(
-        f"Conversions between types take {found.lost.share:.1%} of the {run.base}, most of it in {found.most.label}: "
-        f"{part.kinds[0][0]}",
-        found.lost.ps,
-        "device compute times the share of ops that only convert in the ops' time",
-        "high",
-        (
-            Evidence("Ops that only convert, of the time of all ops", 100 * found.of_ops, "%"),
-            Evidence("Kinds of these ops", kinds),
-            Evidence("The program asks for, of their time", 100 * part.asked_ps / part.share.ops_ps, "%"),
-            *found.evidence(),
-        ),
-        _ASKED if 2 * part.asked_ps >= part.share.ops_ps else _ADDED,
-        found.hosts,
-        found.lost.segments,
-    )
+    return judge_kind(run, parts, _TELLING)
 
 
 RULE = Rule("conversions", "Ops that only convert types", judge, gather)

@@ -11,18 +11,18 @@ Change the layout where the data is made, or read and write contiguous blocks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.reasons import NO_COSTS
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.buffer_copies import copies_in
-from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
-from tpu_profile_plugin.analysis.findings.evidence.device.op_places import Place, longest_run
-from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp, OpWork, ReadOp, work_of
+from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import named_op
+from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind, Telling, op_kind, run_kind
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import in_words, shares, time_ps, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 SHARE_OF_STEP = 0.25
@@ -50,67 +50,57 @@ _WHOLE += "dynamic_update_slice) instead of building all of it anew by a mask, a
 _TPU = " On TPUs the innermost dimension should be a multiple of 128."
 
 
+_TELLING = Telling(
+    "Rearranging data takes {share:.1%} of the {base}, most of it in {op}: {what}",
+    "Ops that rearrange data take {share:.1%} of the {base}; most are copies of whole buffers.",
+    "Ops that rearrange data, of the time of all ops of known work",
+    "device compute times the share of gathers, scatters, transposes and copies in the ops' time",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Self times of one host's ops; `most` and `kinds` take most of the movement, `copies_ps` duplicates buffers.
+    """The ops of one host that move data; self times of those that do not or may not, and of copies of buffers.
 
     `line_ps`: of the kind of op and source line with most of the movement.
     """
 
-    counted_ps: int
+    kind: OpKind
     unknown_ps: int
-    movement_ps: int
     copies_ps: int
     matrix_ps: int
-    most: NamedOp | None
-    kinds: tuple[tuple[str, int], ...]
-    line_ps: int
-    longest: Place | None
+    line_ps: float
 
 
 def gather(host: HostView) -> Moved:
     """How much of the ops' time moves data."""
     work = work_of(host)
-    moving = work.of(Nature.MOVEMENT)
-    moved, matrix = work.time_ps(moving), work.time_ps(work.of(Nature.MATRIX))
-    longest = None
-    if moving and moved >= SHARE_OF_STEP * work.counted_ps:
-        row = moving[0].index
-        longest = longest_run(host, host.ops.module[row], host.ops.name[row])
-    most = work.named(moving[0]) if moving else None
-    unknown = work.time_ps(work.of(Nature.UNKNOWN))
-    copies = work.time_ps([one.op for one in copies_in(work)])
-    return Moved(
-        work.counted_ps,
-        unknown,
-        moved,
-        copies,
-        matrix,
-        most,
-        tuple(work.kinds(moving)[:_KINDS]),
-        _of_one_line(work, moving),
-        longest,
-    )
-
-
-def _of_one_line(work: OpWork, moving: Sequence[ReadOp]) -> int:
-    """Self time of the kind of op and source line with most of it; ops without a line stand alone."""
-    times: dict[tuple[str, str], int] = {}
-    for op in moving[:_MOST_NAMED]:
-        place = work.named(op).place or work.table.name[op.index]
-        times[op.does, place] = times.get((op.does, place), 0) + work.time_ps([op])
-    return max(times.values(), default=0)
+    moving, matrix = work.of(Nature.MOVEMENT), time_ps(work.of(Nature.MATRIX))
+    kind = op_kind(host, moving, SHARE_OF_STEP)
+    if moving:
+        does, on_tpu = moving[0].does, host.summary.environment.hardware is Hardware.TPU
+        general = _INDEX if does in _INDEXED else _WHOLE if does in _WRITES_WHOLE else _LAYOUT
+        evidence = (
+            Evidence("Matrix products, of the same time", 100 * matrix / work.counted_ps, "%"),
+            Evidence("Kinds of these ops", in_words(shares((op.does, op.self_ps) for op in moving)[:_KINDS])),
+        )
+        kind = replace(kind, what=does, evidence=evidence, advice=Advice(general + (_TPU if on_tpu else "")))
+    named = moving[:_MOST_NAMED]
+    # Ops without a line stand alone.
+    lines = shares((f"{op.does} {named_op(host, op.index).place or op.index}", op.self_ps) for op in named)
+    line_ps = lines[0][1] * time_ps(named) if lines else 0.0
+    copies = time_ps([one.op for one in copies_in(work)])
+    return Moved(kind, time_ps(work.of(Nature.UNKNOWN)), copies, matrix, line_ps)
 
 
 def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
     """The verdict on the ops of all hosts."""
-    counted, moved = sum(part.counted_ps for part in parts), sum(part.movement_ps for part in parts)
-    if 2 * sum(part.unknown_ps for part in parts) >= counted:
+    counted, moved = sum(part.kind.counted_ps for part in parts), sum(part.kind.ops_ps for part in parts)
+    found = run_kind(run, [part.kind for part in parts])
+    if isinstance(found, Silence) or 2 * sum(part.unknown_ps for part in parts) >= counted:
         return lacks(NO_COSTS, "No ops with known work recorded.")
-    of_ops, matrix = moved / counted, sum(part.matrix_ps for part in parts) / counted
-    lost = run.lost_in("device_compute", ps=of_ops * (run.part_ps("compute") + run.part_ps("data_movement")))
-    share = lost.share
-    clear = share >= SHARE_OF_STEP and max(part.line_ps / max(part.movement_ps, 1) for part in parts) >= LINE_SHARE
+    share, of_ops, matrix = found.lost.share, found.of_ops, sum(part.matrix_ps for part in parts) / counted
+    clear = share >= SHARE_OF_STEP and max(part.line_ps / max(part.kind.ops_ps, 1) for part in parts) >= LINE_SHARE
     little_else = share >= LEAST_SHARE and of_ops >= MOVEMENT_SHARE and matrix < MATRIX_SHARE
     if not clear and not little_else:
         return Silence(
@@ -118,31 +108,9 @@ def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
             f"products {matrix:.1%}."
         )
     if 2 * sum(part.copies_ps for part in parts) > moved:
-        return Silence(f"Ops that rearrange data take {share:.1%} of the {run.base}; most are copies of whole buffers.")
-    host = max(range(len(parts)), key=lambda i: parts[i].movement_ps)
-    most = parts[host].most
-    assert most is not None
-    kinds = ", ".join(f"{does} {ps / parts[host].movement_ps:.0%}" for does, ps in parts[host].kinds)
-    return Finding(
-        f"Rearranging data takes {share:.1%} of the {run.base}, most of it in {most.label}: {most.does}",
-        lost.ps,
-        "device compute times the share of gathers, scatters, transposes and copies in the ops' time",
-        "high" if little_else else "medium",
-        (
-            Evidence("Ops that rearrange data, of the time of all ops of known work", 100 * of_ops, "%"),
-            Evidence("Matrix products, of the same time", 100 * matrix, "%"),
-            Evidence("Kinds of these ops", kinds),
-            *of_op(run.hosts[host], most, parts[host].longest),
-        ),
-        _advice(run, most),
-        tuple(run.hosts[i] for i, part in enumerate(parts) if part.movement_ps),
-        lost.segments,
-    )
-
-
-def _advice(run: RunView, most: NamedOp) -> Advice:
-    general = _INDEX if most.does in _INDEXED else _WHOLE if most.does in _WRITES_WHOLE else _LAYOUT
-    return Advice(general + (_TPU if run.hardware is Hardware.TPU else ""))
+        return Silence(found.told(run, _TELLING.silence))
+    confidence: Confidence = "high" if little_else else "medium"
+    return replace(found.finding(run, _TELLING), confidence=confidence)
 
 
 RULE = Rule("data_movement", "Ops that only rearrange data", judge, gather)

@@ -11,20 +11,20 @@ Give each op more to do: a larger batch, fewer and larger ops, products of large
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.reasons import NO_PEAKS
 from tpu_profile_plugin.analysis.environment.environment import Peaks
-from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
-from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp, OpWork, work_of
+from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind, op_kind, run_kind
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.findings.use import KNOWN_SHARE, LOW_HBM, LOW_MATRIX, Use
+from tpu_profile_plugin.analysis.findings.use import KNOWN_SHARE, LOW_HBM, LOW_MATRIX
 from tpu_profile_plugin.columns.arrays import F64
 from tpu_profile_plugin.units import PS_PER_US
 
@@ -49,49 +49,34 @@ ADVICE = {
 
 @dataclass(frozen=True, slots=True)
 class Slack:
-    """One host: self times of ops in ps.
+    """The ops of one host: how much longer they take than at the limits, and self time in ps of known cost."""
 
-    Attributes:
-      counted_ps: of all ops that compute or move data; known_ps: of those among them whose costs are known.
-      limit_ps: what the latter would take at the limits.
-      most, most_ps: the op with the longest time above that, and this time.
-      kind: whose time above that is longest: products, other ops, or tiny ones.
-      mean_us: mean length of an op's run.
-    """
-
-    counted_ps: int = 0
+    kind: OpKind
     known_ps: float = 0.0
-    limit_ps: float = 0.0
-    most: NamedOp | None = None
-    most_ps: float = 0.0
-    kind: str = _OTHER
-    mean_us: float = 0.0
 
 
 def gather(host: HostView) -> Slack:
-    """How far the ops of a host are from the limits."""
+    """How far the ops of a host are from the limits; the op that is farthest."""
     peaks = host.summary.peaks
     if not host.summary.has_device or not peaks.tera_flops or not peaks.hbm:
-        return Slack()
+        return Slack(OpKind(0))
     work = work_of(host)
     rows = np.array([op.index for op in work.read], np.int64)
     if not len(rows):
-        return Slack()
+        return Slack(OpKind(0))
     known, at_limit = _at_limits(work, peaks)
     spent, runs = work.table.self_ps[rows].astype(np.float64), np.maximum(work.table.occurrences[rows], 1)
     slack = np.where(known, spent - at_limit, 0.0)
     matrix = np.array([op.nature is Nature.MATRIX for op in work.read], np.bool_)
     tiny = spent / runs < TINY_US * PS_PER_US
     parts = {_TINY: tiny, _MATRIX: matrix & ~tiny, _OTHER: ~matrix & ~tiny}
-    most = int(slack.argmax())
+    most = max(parts, key=lambda kind: float(np.maximum(slack, 0.0)[parts[kind]].sum()))
+    farthest = [work.read[int(slack.argmax())]] if slack.max() > 0 else []
+    kind = op_kind(host, farthest, LEAST_SHARE, float(slack.sum()))
+    mean = Evidence("Mean length of an op", float(spent.sum() / runs.sum()) / PS_PER_US, "us")
     return Slack(
-        work.counted_ps,
+        replace(kind, evidence=(mean,), advice=Advice(ADVICE[most])),
         float(spent[known].sum()),
-        float(at_limit[known].sum()),
-        work.named(work.read[most]),
-        float(slack[most]),
-        max(parts, key=lambda kind: float(np.maximum(slack, 0.0)[parts[kind]].sum())),
-        float(spent.sum() / runs.sum()) / PS_PER_US,
     )
 
 
@@ -113,18 +98,17 @@ def _at_limits(work: OpWork, peaks: Peaks) -> tuple[F64, F64]:
 def judge(run: RunView, parts: Sequence[Slack]) -> Finding | Silence:
     """The verdict on all hosts."""
     use = run.use_while_busy
-    counted, known = sum(part.counted_ps for part in parts), sum(part.known_ps for part in parts)
-    if use is None or not counted or (not use.recorded and known < KNOWN_SHARE * counted):
+    counted, known = sum(part.kind.counted_ps for part in parts), sum(part.known_ps for part in parts)
+    found = run_kind(run, [part.kind for part in parts], moves=False)
+    if use is None or not counted or (not use.recorded and known < KNOWN_SHARE * counted) or isinstance(found, Silence):
         return lacks(NO_PEAKS, "The peak rates of the devices, or the costs of their ops, are unknown.")
     numbers = f"matrix units are used to {use.matrix:.1f}% of their peak, HBM to {use.hbm:.1f}%"
     compute_ps = run.part_ps("compute")
-    busy = run.share(compute_ps)
-    lost = run.lost_in("compute", ps=compute_ps * _saved(use, parts, counted))
+    lost, busy, how = found.lost, run.share(compute_ps), ", estimated from the costs of ops"
+    if use.recorded:
+        lost, how = run.lost_in("compute", ps=compute_ps * (1 - max(use.matrix / LOW_MATRIX, use.hbm / LOW_HBM))), ""
     if busy < BUSY_SHARE or lost.share < LEAST_SHARE:
         return Silence(f"Devices compute {busy:.1%} of the {run.base}; meanwhile {numbers}.")
-    host = max(range(len(parts)), key=lambda i: parts[i].most_ps)
-    part = parts[host]
-    how = "" if use.recorded else ", estimated from the costs of ops"
     return Finding(
         f"Devices compute far below their speed, which costs up to {lost.share:.1%} of the {run.base}: {numbers}",
         lost.ps,
@@ -135,20 +119,13 @@ def judge(run: RunView, parts: Sequence[Slack]) -> Finding | Silence:
             Evidence(f"Matrix units while computing, of the peak{how}", use.matrix, "%"),
             Evidence(f"HBM bandwidth while computing, of the peak{how}", use.hbm, "%"),
             Evidence("Ops by the resource that bounds them", "roofline", "", "roofline_model"),
-            Evidence("Mean length of an op", part.mean_us, "us"),
-            *(of_op(run.hosts[host], part.most, None) if part.most is not None and part.most_ps > 0 else ()),
+            *found.kind.evidence,
+            *found.kind.of_op,
         ),
-        Advice(ADVICE[part.kind]),
-        tuple(run.hosts[i] for i, one in enumerate(parts) if one.counted_ps),
+        found.kind.advice,
+        found.hosts,
         lost.segments,
     )
-
-
-def _saved(use: Use, parts: Sequence[Slack], counted: int) -> float:
-    """The share of the ops' time that would be saved at the limits, at least 0; by counters if these were recorded."""
-    if use.recorded:
-        return max(0.0, 1 - max(use.matrix / LOW_MATRIX, use.hbm / LOW_HBM))
-    return max(0.0, sum(part.known_ps - part.limit_ps for part in parts) / counted)
 
 
 RULE = Rule(

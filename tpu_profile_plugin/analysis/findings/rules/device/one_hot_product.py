@@ -10,15 +10,14 @@ Index the table instead. On TPUs small tables may be faster as products; there c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
-from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS
 from tpu_profile_plugin.analysis.environment.environment import Hardware
-from tpu_profile_plugin.analysis.findings.evidence.device.one_hot import Lookup, lookups
-from tpu_profile_plugin.analysis.findings.evidence.device.op_shares import OpShare, op_share, run_share
-from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, ReadOp, work_of
+from tpu_profile_plugin.analysis.findings.evidence.device.one_hot import lookups
+from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, judge_kind, op_kind
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import time_ps, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 PRODUCT_SHARE = 0.1
@@ -35,62 +34,39 @@ _SHARDED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """The look-ups of one host, those that make one-hot rows included; `entries`: of the most costly product."""
+_TELLING = Telling(
+    "Products with one-hot rows take {share:.1%} of the {base}, most of it in {op}: {what}",
+    "Products with one-hot rows of large tables take {share:.1%} of the {base}.",
+    "Products and the making of their one-hot rows, of the time of all ops",
+    "device compute times the share of these products, and of making the one-hot rows, in the ops' time",
+    PRODUCT_SHARE,
+)
 
-    share: OpShare
-    entries: int = 0
-    products_ps: int = 0
 
-
-def gather(host: HostView) -> Looked | None:
-    """The products with one-hot rows of one host; None if no program is known."""
+def gather(host: HostView) -> OpKind | Silence:
+    """The products with one-hot rows of one host, and the ops that only make the rows for them."""
     work = work_of(host)
-    if not any(op.rows is not None for op in work.read):
-        return None
     found = [one for one in lookups(work) if one.entries >= LEAST_ENTRIES]
     products = [one.op for one in found]
-    share = op_share(host, [*products, *_made(work, found)], PRODUCT_SHARE)
-    return Looked(share, found[0].entries if found else 0, work.time_ps(products))
-
-
-def _made(work: OpWork, found: Sequence[Lookup]) -> list[ReadOp]:
-    """The ops that only make the one-hot rows."""
-    made = {(id(one.op.rows), row) for one in found for row in one.made_by}
-    return [op for op in work.read if op.at is not None and (id(op.rows), op.at) in made]
-
-
-def judge(run: RunView, parts: Sequence[Looked | None]) -> Finding | Silence:
-    """The verdict on the look-ups of all hosts."""
-    known = run.present(parts)
-    if not known:
-        return lacks(NO_PROGRAMS, "No ops with known programs recorded.")
-    found = run_share(run, [None if part is None else part.share for part in parts])
-    if found is None or found.lost.share < PRODUCT_SHARE:
-        share = found.lost.share if found else 0.0
-        return Silence(f"Products with one-hot rows of large tables take {share:.1%} of the {run.base}.")
-    part = next(part for part, host in known if host == found.host)
-    return Finding(
-        f"Products with one-hot rows take {found.lost.share:.1%} of the {run.base}, most of it in {found.most.label}: "
-        f"a look-up in a table of {part.entries} rows",
-        found.lost.ps,
-        "device compute times the share of these products, and of making the one-hot rows, in the ops' time",
-        "medium",
-        (
-            Evidence("Products and the making of their one-hot rows, of the time of all ops", 100 * found.of_ops, "%"),
-            Evidence("The products alone, of this time", 100 * part.products_ps / part.share.ops_ps, "%"),
-            Evidence("Rows of the table", part.entries),
-            *found.evidence(),
+    rows = {(id(one.op.rows), row) for one in found for row in one.made_by}
+    making = [op for op in work.in_programs if (id(op.rows), op.at) in rows]
+    kind = op_kind(host, [*products, *making], PRODUCT_SHARE)
+    if not found:
+        return kind if work.in_programs else UNREAD
+    return replace(
+        kind,
+        what=f"a look-up in a table of {found[0].entries} rows",
+        evidence=(
+            Evidence("The products alone, of this time", 100 * time_ps(products) / kind.ops_ps, "%"),
+            Evidence("Rows of the table", found[0].entries),
         ),
-        _advice(run),
-        found.hosts,
-        found.lost.segments,
+        advice=_advice(on_tpus=host.summary.environment.hardware is Hardware.TPU),
+        confidence="medium",
     )
 
 
-def _advice(run: RunView) -> Advice:
-    end = f"{_INDEX}{_SHARDED if run.hardware is Hardware.TPU else ''}"
+def _advice(*, on_tpus: bool) -> Advice:
+    end = f"{_INDEX}{_SHARDED if on_tpus else ''}"
     return Advice(
         f"Index the table instead of multiplying it with one-hot rows. {end}",
         jax=f"Index the table, table[tokens] or jnp.take(table, tokens, axis=0), instead of jax.nn.one_hot and a "
@@ -98,6 +74,11 @@ def _advice(run: RunView) -> Advice:
         tensorflow=f"Use tf.gather(table, tokens) or tf.nn.embedding_lookup instead of tf.one_hot and a product. {end}",
         keras=f"Use a keras.layers.Embedding, or keras.ops.take, instead of one_hot and a product. {end}",
     )
+
+
+def judge(run: RunView, parts: Sequence[OpKind | Silence]) -> Finding | Silence:
+    """The verdict on the look-ups of all hosts."""
+    return judge_kind(run, parts, _TELLING)
 
 
 RULE = Rule("one_hot_product", "Tables read by one-hot products", judge, gather)

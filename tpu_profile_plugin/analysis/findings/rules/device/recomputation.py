@@ -9,17 +9,16 @@ Keep the values that are costly to recompute, and recompute only what takes much
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
-from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS
-from tpu_profile_plugin.analysis.findings.evidence.device.op_shares import OpShare, op_share, run_share
-from tpu_profile_plugin.analysis.findings.evidence.device.op_work import work_of
+from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, judge_kind, op_kind
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, ProgramOp, time_ps, work_of
 from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import layout_of
-from tpu_profile_plugin.analysis.findings.evidence.device.recomputed import by_the_compiler, recomputed
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.memory.allocations import device_memory
+from tpu_profile_plugin.analysis.ops.op_tables import is_rematerialized
 from tpu_profile_plugin.units import MIB
 
 RECOMPUTED_SHARE = 0.1
@@ -42,67 +41,51 @@ _COMPILER = Advice(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Recomputed:
-    """One host: recomputed ops, how much of their time the compiler chose, and memory in bytes (0: unknown)."""
+_TELLING = Telling(
+    "Recomputation takes {share:.1%} of the {base}, most of it in {op}",
+    "Recomputed ops take {share:.1%} of the {base}.",
+    "Recomputed ops, of the time of all ops",
+    "device compute times the share of recomputed ops in the ops' time",
+    RECOMPUTED_SHARE,
+)
 
-    share: OpShare
-    compiler_ps: int = 0
-    peak: int = 0
-    capacity: int = 0
+
+def recomputed(work: OpWork) -> list[ProgramOp]:
+    """The ops that compute a value of the forward pass again: the framework or the compiler adds to their names."""
+    return [op for op in work.in_programs if _by_the_compiler(op) or is_rematerialized("", op.rows.own_op_name(op.at))]
 
 
-def gather(host: HostView) -> Recomputed | None:
-    """The recomputed ops of one host; None if no program is known."""
+def _by_the_compiler(op: ProgramOp) -> bool:
+    """XLA's own rematerialisation adds to the instruction's name, the framework's to that of its op."""
+    return is_rematerialized(op.rows.program.names[op.at], "")
+
+
+def gather(host: HostView) -> OpKind | Silence:
+    """The recomputed ops of one host."""
     work = work_of(host)
-    if not any(op.rows is not None for op in work.read):
-        return None
-    by_compiler = [op for op in work.read if by_the_compiler(op)]
     ops = recomputed(work)
-    share = op_share(host, ops, RECOMPUTED_SHARE)
-    if share.most is None or share.ops_ps < RECOMPUTED_SHARE * share.counted_ps:
-        return Recomputed(share)
-    layout = layout_of(host, share.most.program_id)
+    found = op_kind(host, ops, RECOMPUTED_SHARE)
+    if not ops or found.ops_ps < RECOMPUTED_SHARE * found.counted_ps:
+        return found if work.in_programs else UNREAD
+    by_compiler = 2 * time_ps([op for op in ops if _by_the_compiler(op)]) >= found.ops_ps
+    evidence = [Evidence("Recomputed by", "the compiler" if by_compiler else "the program")]
+    number = ops[0].rows.program.program_id
+    layout, capacity = layout_of(host, number), device_memory(host.space).bytes
     peak = 0 if layout is None else layout.peak_bytes
-    return Recomputed(share, work.time_ps(by_compiler), peak, device_memory(host.space).bytes)
-
-
-def judge(run: RunView, parts: Sequence[Recomputed | None]) -> Finding | Silence:
-    """The verdict on the recomputed ops of all hosts."""
-    known = run.present(parts)
-    if not known:
-        return lacks(NO_PROGRAMS, "No ops with known programs recorded.")
-    found = run_share(run, [None if part is None else part.share for part in parts])
-    if found is None or found.lost.share < RECOMPUTED_SHARE:
-        share = found.lost.share if found else 0.0
-        return Silence(f"Recomputed ops take {share:.1%} of the {run.base}.")
-    part = next(part for part, host in known if host == found.host)
-    full = part.peak / part.capacity if part.capacity else 0.0
-    if full >= NEEDED_SHARE:
-        return Silence(
-            f"Recomputed ops take {found.lost.share:.1%} of the {run.base}; their program fills {full:.0%} of the "
-            "device's memory with them."
-        )
-    by_compiler = 2 * part.compiler_ps >= part.share.ops_ps
-    evidence = [
-        Evidence("Recomputed ops, of the time of all ops", 100 * found.of_ops, "%"),
-        Evidence("Recomputed by", "the compiler" if by_compiler else "the program"),
-    ]
-    if part.peak:
-        page = {"host": found.host, "module_name": found.most.program}
-        evidence.append(Evidence("Peak memory of the program", part.peak / MIB, "MiB", "memory_viewer", page))
-    if part.peak and part.capacity:
+    full = peak / capacity if capacity else 0.0
+    if peak:
+        page = {"host": host.name, "module_name": host.hlo.programs.names.get(number, "")}
+        evidence.append(Evidence("Peak memory of the program", peak / MIB, "MiB", "memory_viewer", page))
+    if peak and capacity:
         evidence.append(Evidence("That peak, of the device's memory", 100 * full, "%"))
-    return Finding(
-        f"Recomputation takes {found.lost.share:.1%} of the {run.base}, most of it in {found.most.label}",
-        found.lost.ps,
-        "device compute times the share of recomputed ops in the ops' time",
-        "medium",
-        (*evidence, *found.evidence()),
-        _COMPILER if by_compiler else _CHOICE,
-        found.hosts,
-        found.lost.segments,
-    )
+    excuse = f"their program fills {full:.0%} of the device's memory with them" if full >= NEEDED_SHARE else ""
+    advice = _COMPILER if by_compiler else _CHOICE
+    return replace(found, evidence=tuple(evidence), advice=advice, confidence="medium", excuse=excuse)
+
+
+def judge(run: RunView, parts: Sequence[OpKind | Silence]) -> Finding | Silence:
+    """The verdict on the recomputed ops of all hosts."""
+    return judge_kind(run, parts, _TELLING)
 
 
 RULE = Rule("recomputation", "Values computed twice to save memory", judge, gather)

@@ -8,10 +8,10 @@ Overlap embedding lookups with dense computation, or make them smaller.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.reasons import NO_STEPS
 from tpu_profile_plugin.analysis.environment.environment import Hardware
+from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind, run_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
@@ -21,44 +21,37 @@ from tpu_profile_plugin.analysis.steps.step_table import PART_OF_CATEGORY, TpuPa
 
 SPARSE_SHARE = 0.10
 """Least share of the steps: XProf's limit."""
+_OTHERS = Silence("Only TPUs have SparseCores.")
 ADVICE = Advice(
     "Overlap embedding lookups with dense computation (pipelined embeddings), or make them smaller: fewer or narrower "
     "tables, fewer ids per step. The TensorCore does nothing until the SparseCore has finished."
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Waited:
-    """Self times of one host's ops in ps: of those that wait for SparseCores, and of those that compute."""
-
-    wait_ps: int
-    counted_ps: int
-
-
-def gather(host: HostView) -> Waited | None:
-    """The waits of one host's TensorCores; None on other devices.
+def gather(host: HostView) -> OpKind | Silence:
+    """The waits of one host's TensorCores.
 
     Where the input of a SparseCore is recorded, the wait is what that takes longer than the output.
     """
     if host.summary.environment.hardware is not Hardware.TPU:
-        return None
+        return _OTHERS
     times = dict.fromkeys((TpuPart.SPARSE_INFEED, TpuPart.SPARSE_OUTFEED, TpuPart.SPARSE_WAIT), 0)
     for part in times:
         rows = [row for row, category in enumerate(host.ops.category) if PART_OF_CATEGORY.get(category) is part]
         times[part] = int(host.ops.self_ps[rows].sum())
     infeed, outfeed, wait = times.values()
-    return Waited(infeed - min(infeed, outfeed) if infeed else wait, work_of(host).counted_ps)
+    wait = infeed - min(infeed, outfeed) if infeed else wait
+    return OpKind(work_of(host).counted_ps + wait, wait, wait)
 
 
-def judge(run: RunView, parts: Sequence[Waited | None]) -> Finding | Silence:
+def judge(run: RunView, parts: Sequence[OpKind | Silence]) -> Finding | Silence:
     """The verdict on the waits of all hosts."""
-    if run.hardware is not Hardware.TPU:
-        return Silence("Only TPUs have SparseCores.")
+    found = run_kind(run, parts, moves=False)
+    if isinstance(found, Silence):
+        return found
     if run.whole_recording or not run.steps:
         return lacks(NO_STEPS, "No steps recorded.")
-    known = run.present(parts)
-    wait, counted = sum(part.wait_ps for part, _ in known), sum(part.counted_ps for part, _ in known)
-    lost = run.lost_in("compute", ps=run.part_ps("compute") * wait / max(wait + counted, 1))
+    lost = found.lost
     of_step = lost.ps / run.budget.step_ps if run.budget.step_ps else 0.0
     if of_step < SPARSE_SHARE:
         return Silence(f"TensorCores wait {of_step:.1%} of the step for SparseCores.")

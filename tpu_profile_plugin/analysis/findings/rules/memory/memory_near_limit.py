@@ -20,9 +20,9 @@ from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import (
     programs_by_time,
     programs_that_ran,
 )
-from tpu_profile_plugin.analysis.findings.evidence.device.recomputed import recomputed
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.rules.device.recomputation import recomputed
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.memory.allocations import MemoryUse, device_memory
 from tpu_profile_plugin.analysis.memory.buffers import ProgramRan, programs_ran, unknown_memory

@@ -1,0 +1,129 @@
+"""Ops of one kind: what is told of them on a host, and the finding that they make over all hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS
+from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import longest_run, named_op, of_op
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ReadOp, time_ps, work_of
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.lost import Lost
+from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Silence, lacks
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+
+UNREAD = lacks(NO_PROGRAMS, "No ops with known programs recorded.")
+"""What a rule says of a host without HLO programs, from which alone it knows its kind."""
+_NO_ADVICE = Advice("")
+
+
+@dataclass(frozen=True, slots=True)
+class OpKind:
+    """Ops of one kind on one host; times over all cores in ps.
+
+    Attributes:
+      counted_ps: self time of all ops that compute or move data; ops_ps: of those of the kind.
+      saving_ps: what of the latter could be saved at most.
+      op: the one with most of it, with its place; of_op: evidence of it.
+      what: what it does, for the end of the title.
+      evidence, advice, confidence: as of a finding; evidence of the kind on this host.
+      excuse: why the ops are as they should be, whatever they take; "" if nothing speaks for them.
+    """
+
+    counted_ps: int
+    ops_ps: int = 0
+    saving_ps: float = 0
+    op: str = ""
+    of_op: tuple[Evidence, ...] = ()
+    what: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    advice: Advice = _NO_ADVICE
+    confidence: Confidence = "high"
+    excuse: str = ""
+
+
+def op_kind(host: HostView, ops: Sequence[ReadOp], least: float, saving_ps: float | None = None) -> OpKind:
+    """Ops of a host, the most telling first, whose longest run is searched if they take at least `least` of all."""
+    work, spent = work_of(host), time_ps(ops)
+    saving_ps = spent if saving_ps is None else saving_ps
+    if not ops:
+        return OpKind(work.counted_ps)
+    named = named_op(host, ops[0].index)
+    longest = longest_run(host, named.program_id, named.name) if saving_ps >= least * work.counted_ps else None
+    return OpKind(work.counted_ps, spent, saving_ps, named.label, tuple(of_op(host.name, named, longest)))
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """How a rule tells of its kind; `{share}`, of the `{base}`, `{op}` and `{what}` are filled in.
+
+    Attributes:
+      title, formula: of the finding; silence: the reason why there is none.
+      label: of the evidence of their share in the time of all ops; without one there is none.
+      least: share of the base from which on they make a finding.
+      moves: ops that move data are among them, so that the time budget may count them apart from computation.
+    """
+
+    title: str
+    silence: str
+    label: str
+    formula: str
+    least: float = 0.0
+    moves: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RunKind:
+    """The kind over all hosts: of_ops, 0 to 1, of the time of all ops; `kind` of the host with most of it."""
+
+    of_ops: float
+    lost: Lost
+    kind: OpKind
+    hosts: tuple[str, ...]
+
+    def told(self, run: RunView, text: str) -> str:
+        """A text of a telling, filled in."""
+        return text.format(share=self.lost.share, base=run.base, op=self.kind.op, what=self.kind.what, ops=self.of_ops)
+
+    def finding(self, run: RunView, telling: Telling) -> Finding:
+        """The finding, whatever the share."""
+        share = Evidence(telling.label, 100 * self.of_ops, "%") if telling.label else None
+        return Finding(
+            self.told(run, telling.title),
+            self.lost.ps,
+            telling.formula,
+            self.kind.confidence,
+            (*filter(None, (share,)), *self.kind.evidence, *self.kind.of_op),
+            self.kind.advice,
+            self.hosts,
+            self.lost.segments,
+        )
+
+
+def run_kind(run: RunView, parts: Sequence[OpKind | Silence], *, moves: bool = True) -> RunKind | Silence:
+    """The kind over all hosts, lost in the parts of the time budget that ops take; why not, if no host could look."""
+    known = [(part, host) for part, host in run.present(parts) if isinstance(part, OpKind)]
+    if not known:
+        return next(part for part in parts if isinstance(part, Silence))
+    counted = max(sum(part.counted_ps for part, _ in known), 1)
+    spent = run.part_ps("compute") + (run.part_ps("data_movement") if moves else 0)
+    saving = sum(part.saving_ps for part, _ in known) / counted
+    return RunKind(
+        sum(part.ops_ps for part, _ in known) / counted,
+        run.lost_in("device_compute" if moves else "compute", ps=saving * spent),
+        max((part for part, _ in known), key=lambda one: one.saving_ps),
+        tuple(host for part, host in known if part.saving_ps),
+    )
+
+
+def judge_kind(run: RunView, parts: Sequence[OpKind | Silence], telling: Telling) -> Finding | Silence:
+    """The verdict on the ops of all hosts."""
+    found = run_kind(run, parts, moves=telling.moves)
+    if isinstance(found, Silence):
+        return found
+    if found.lost.share < telling.least or not found.kind.op:
+        return Silence(found.told(run, telling.silence))
+    if found.kind.excuse:
+        return Silence(f"{found.told(run, telling.silence).rstrip('.')}; {found.kind.excuse}.")
+    return found.finding(run, telling)
