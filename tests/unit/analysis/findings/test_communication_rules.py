@@ -211,27 +211,36 @@ def test_a_single_device_waits_for_none() -> None:
     assert (found["reason"], found["state"]) == ("No collectives of several devices recorded.", "unknown")
 
 
-def virtual(*ends: int) -> str:
-    """Devices of a CPU in steps of 100 us: all reduce from 60 us on, each until its end, and then compute."""
+def virtual(*ends: int, since: int = 55, times: int = 1) -> str:
+    """Devices of a CPU in steps of 100 us: all reduce so often from then on, each until its end, and then compute."""
     lines = ['plane 9 "/host:CPU"', "line 1 main"]
     lines += [f"{100 * step}us +99us train {{_r=1, step_num={step}}}" for step in range(4)]
     for device, end in enumerate(ends):
         lines.append(f"line {device + 2} worker")
+        each = (end - since) // times
+        talk = [(since + each * i, since + each * (i + 1), "all-reduce.2") for i in range(times)]
         for step in range(4):
-            spans = ((0, 60, "dot.1"), (60, end, "all-reduce.2"), (end, 99, "dot.3"))
             lines += [
-                f'{100 * step + since}us +{until - since}us {op} {{hlo_op="{op}", device_ordinal={device}, '
+                f'{100 * step + first}us +{last - first}us {op} {{hlo_op="{op}", device_ordinal={device}, '
                 f"program_id=7, run_id={step}}}"
-                for since, until, op in spans
+                for first, last, op in ((0, since, "dot.1"), *talk, (end, 99, "dot.3"))
             ]
     return "\n".join(lines)
 
 
 def test_devices_that_share_cores_lose_nothing_while_others_compute() -> None:
-    assert told("exposed_communication", virtual(95, 95))["share"] == pytest.approx(35 / 100, abs=0.001)
-    found = told("exposed_communication", virtual(65, 95))
+    assert told("exposed_communication", virtual(95, 95))["share"] == pytest.approx(40 / 100, abs=0.001)
+    found = told("exposed_communication", virtual(65, 95, since=60))
     # (5 + 35) / 2 of 99 us; 30 of the 40 while device 0 computes.
     assert found["reason"] == (
         "Exposed communication takes 20.0% of the time from step to step; "
         "5.0% while no other device uses the same cores."
     )
+
+
+@pytest.mark.parametrize(("since", "times", "finds"), [(56, 1, False), (55, 1, True), (59, 3, False), (59, 4, True)])
+def test_few_collectives_of_cpus_from_two_fifths_of_the_step_on(since: int, times: int, finds: bool) -> None:
+    found = told("exposed_communication", virtual(95, 95, since=since, times=times))
+    assert ("share" in found) is finds
+    if not finds:
+        assert found["reason"].endswith(f" of the time from step to step, in {times}.0 collectives per step of CPUs.")

@@ -49,6 +49,28 @@ def test_ops_alone_tell_it_as_well() -> None:
     assert found["title"].endswith("it has 2.4 times the work of the others")
 
 
+def test_ops_that_busy_cores_delay_are_no_more_work() -> None:
+    """Rank 1 runs the same ops of 100 us; in each step one of five takes 5,000 us."""
+
+    def of(number: int, *, delayed: bool) -> bytes:
+        events: list[Event] = []
+        at = 1000.0
+        for i in range(STEPS):
+            events += [step(i, at, LENGTH - 10)]
+            since = at + 100
+            for each in (100, 100, 5000 if delayed else 100, 100, 100):
+                events.append(op("aten::mm", since, each))
+                since += each + 10
+            events.append(op("c10d::allreduce_", since, at + 7000 - since))
+            at += LENGTH + 137 * i * i
+        return trace(*events, distributedInfo={"backend": "gloo", "rank": number, "world_size": 2}, deviceProperties=[])
+
+    found = told("straggler", of(0, delayed=False), of(1, delayed=True))
+    assert found["reason"].endswith(
+        " of the time from step to step for others; the busiest has 1.83 times the median work."
+    )
+
+
 def test_the_page_has_the_same_collectives() -> None:
     page = answer(registry.find("communication"), rank(0), rank(1, sleeps=3000))
     assert [(one["device"], one["more_work"]) for one in page["stragglers"]] == [("h1: CPU (PyTorch)", False)]

@@ -1,8 +1,8 @@
 """How evenly the work of a host's devices is divided, by the ops that they run and not by how long these take.
 
 An op counts for its median duration over all devices, so that a device whose cores are taken or that is slow has no
-more work than the others. Between two collectives, in which all devices meet, the one with most work decides how long
-the others wait.
+more work than the others; for that of its own runs on the CPU that is its host's only device. Between two collectives,
+in which all devices meet, the one with most work decides how long the others wait.
 """
 
 from __future__ import annotations
@@ -66,15 +66,16 @@ class Balance:
 
 
 def balance_of(host: HostView) -> Balance | None:
-    """The balance of a host with several devices whose work or waits differ; None without."""
+    """The balance of a host with several devices whose work or waits differ, and of a CPU; None of others."""
     return host.once(_balance)
 
 
 def _balance(host: HostView) -> Balance | None:
     work, waits = host.communication.work_ps.sum(axis=0), int(host.communication.wait_ps.sum())
-    if len(work) < 2 or not work.all():
+    alone = len(work) == 1 and host.communication.devices[0][1] == "cpu"
+    if not work.all() or (len(work) < 2 and not alone):
         return None
-    if waits < _NOTABLE * int(work.sum()) and int(work.max()) < (1 + _NOTABLE) * int(work.min()):
+    if not alone and waits < _NOTABLE * int(work.sum()) and int(work.max()) < (1 + _NOTABLE) * int(work.min()):
         return None
     steps = host.communication.steps
     devices = host.devices

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.communication.host_collectives import (
@@ -12,7 +12,10 @@ from tpu_profile_plugin.analysis.communication.host_collectives import (
     gigabytes_per_second,
     message_bytes,
 )
+from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.model import Evidence
+from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.shapes import laid_out, leaves
 from tpu_profile_plugin.analysis.hlo.text import sharding
@@ -37,6 +40,8 @@ _MOST = 64
 
 Key = tuple[str, int]
 """Name and program of a collective."""
+Most = tuple[str, tuple[Evidence, ...]]
+"""A label and evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +63,47 @@ class Origin:
     sharded: str = ""
 
 
-def origins(host: HostView) -> Mapping[Key, Origin]:
-    """The origins of a host's collectives of known programs."""
-    return host.once(_origins)
+@dataclass(frozen=True, slots=True)
+class Collectives:
+    """The collectives of one host.
+
+    Attributes:
+      origins: of those of known programs.
+      shared_ps: exposed communication of CPU devices while others use their cores, summed over steps and devices.
+    """
+
+    origins: Mapping[Key, Origin]
+    shared_ps: int
 
 
-def _origins(host: HostView) -> Mapping[Key, Origin]:
+def collectives_of(host: HostView) -> Collectives:
+    """The collectives of a host with the places that they come from."""
+    return host.once(_collectives)
+
+
+def _collectives(host: HostView) -> Collectives:
     found: dict[Key, Origin] = {}
     for one in sorted(host.communication.sums, key=lambda one: -one.own_exposed_ps)[:_MOST]:
         rows = host.program(one.key.program)
         row = None if rows is None else _row(rows, one.key.name, one.key.kind)
         if rows is not None and row is not None:
             found[one.key.name, one.key.program] = _origin(rows, row)
-    return found
+    return Collectives(found, host.budget.shared_ps)
+
+
+def origins_of(parts: Iterable[Collectives]) -> Mapping[Key, Origin]:
+    """The origins of the collectives of all hosts."""
+    return {key: origin for part in parts for key, origin in part.origins.items()}
+
+
+def most_of_it(run: RunView, sums: CollectiveSums, origin: Origin | None, more: Iterable[Evidence] = ()) -> Most:
+    """A collective by its name and line, and the evidence of it: that, more numbers, and its longest run."""
+    name = sums.key.name
+    label = f"{name} ({origin.place})" if origin is not None and origin.place else name
+    longest = in_timeline(
+        run.hosts[run.communication.devices[sums.device].host], op_of(sums.key), (sums.begin_ps, sums.end_ps)
+    )
+    return label, (of_collective(sums.key, "Most of it in", label), *more, *longest)
 
 
 def bandwidth(sums: CollectiveSums) -> tuple[float | None, float | None]:

@@ -1,27 +1,35 @@
 """Communication that no computation hides (exposed communication) takes much of the step.
 
-Fires if it takes at least {EXPOSED_SHARE:.0%} of the time from step to step. Waits for late devices do not count, nor
-does time in which other virtual devices of a CPU use the same cores. It names the collective and its line.
+Fires if it takes at least {EXPOSED_SHARE:.0%} of the time from step to step, {ON_CPUS:.0%} where CPUs exchange data at
+most {FEW} times in a step. Waits for late devices do not count, nor does time in which other virtual devices of a CPU
+use the same cores. It names the collective and its line.
 
 Overlap collectives with computation, or send fewer bytes in larger messages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.common.op_names import short_kernel
 from tpu_profile_plugin.analysis.common.reasons import ONE_DEVICE
 from tpu_profile_plugin.analysis.communication.host_collectives import CollectiveSums
-from tpu_profile_plugin.analysis.findings.evidence.device.collectives import Key, bandwidth, origins
-from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
-from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.evidence.device.collectives import (
+    Collectives,
+    bandwidth,
+    collectives_of,
+    most_of_it,
+    origins_of,
+)
+from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_collective
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import per_step, share_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
+ON_CPUS, FEW = 0.40, 3
+"""Devices and ranks that share the cores of a CPU exchange as slowly as these let them: one or two reductions in a step
+took up to 35% of steps with nothing to mend, and programs with something to mend exchange more often."""
 ADVICE = Advice(
     "Overlap the collective with computation that does not need its result, or send less: fewer bytes per element, "
     "larger and fewer messages, another sharding. A collective that no computation hides costs its whole time.",
@@ -39,52 +47,32 @@ ADVICE = Advice(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Exposed:
-    """One host: exposed communication of CPU devices while others use their cores, summed over steps and devices.
-
-    `places`: `file:line` of its collectives.
-    """
-
-    shared_ps: int
-    places: Mapping[Key, str]
-
-
-def gather(host: HostView) -> Exposed:
-    """What shares cores, and where collectives come from."""
-    places = {key: origin.place for key, origin in origins(host).items() if origin.place}
-    return Exposed(host.budget.shared_ps, places)
-
-
-def judge(run: RunView, gathered: Sequence[Exposed]) -> Finding | Silence:
+def judge(run: RunView, parts: Sequence[Collectives]) -> Finding | Silence:
     """The verdict on the exposed communication of the time budget."""
-    lost = run.lost_in("exposed_communication", "peer_transfer")
-    if not run.communication.sums:
+    lost, sums = run.lost_in("exposed_communication", "peer_transfer"), run.communication.sums
+    if not sums:
         return lacks(ONE_DEVICE, "No collectives recorded.", unless=run.has_devices)
+    takes = f"Exposed communication takes {lost.share:.1%} of the {run.base}"
     if lost.share < EXPOSED_SHARE:
-        return Silence(f"Exposed communication takes {lost.share:.1%} of the {run.base}.")
-    alone = run.share(lost.ps - sum(one.shared_ps for one in gathered) / run.cells)
+        return Silence(f"{takes}.")
+    alone = run.share(lost.ps - sum(one.shared_ps for one in parts) / run.cells)
     if alone < EXPOSED_SHARE:
-        others = f"{alone:.1%} while no other device uses the same cores"
-        return Silence(f"Exposed communication takes {lost.share:.1%} of the {run.base}; {others}.")
-    most = run.communication.sums[0]
-    places = {key: place for one in gathered for key, place in one.places.items()}
-    place = places.get((most.key.name, most.key.program), "")
-    label = f"{most.key.name} ({place})" if place else most.key.name
-    host = run.hosts[run.communication.devices[most.device].host]
-    evidence = (
-        share_of("Exposed communication", lost, run.base),
-        per_step("Exposed communication", lost, run.per),
-        of_collective(most.key, "Most of it in", label),
-        *_numbers(most),
-        *in_timeline(host, op_of(most.key), (most.begin_ps, most.end_ps)),
-    )
+        return Silence(f"{takes}; {alone:.1%} while no other device uses the same cores.")
+    times = sum(one.instances for one in sums) / max(len(run.communication.number), 1)
+    if lost.share < ON_CPUS and times <= FEW and all(one.kind == "cpu" for one in run.communication.devices):
+        return Silence(f"{takes}, in {times:.1f} collectives per step of CPUs.")
+    key = sums[0].key
+    label, evidence = most_of_it(run, sums[0], origins_of(parts).get((key.name, key.program)), _numbers(sums[0]))
     return Finding(
         f"{lost.share:.1%} of the {run.base} is exposed communication, most of it in {short_kernel(label)}",
         lost.ps,
         "communication while the device computes nothing, without waits for other devices; per step and device",
         "high",
-        evidence,
+        (
+            share_of("Exposed communication", lost, run.base),
+            per_step("Exposed communication", lost, run.per),
+            *evidence,
+        ),
         ADVICE,
         segments=lost.segments,
     )
@@ -102,4 +90,6 @@ def _numbers(sums: CollectiveSums) -> list[Evidence]:
     return [of_collective(sums.key, label, value, unit) for label, value, unit in numbers if value is not None]
 
 
-RULE = Rule("exposed_communication", "Exposed communication", judge, gather, implied_by=("resharding", "slow_links"))
+RULE = Rule(
+    "exposed_communication", "Exposed communication", judge, collectives_of, implied_by=("resharding", "slow_links")
+)

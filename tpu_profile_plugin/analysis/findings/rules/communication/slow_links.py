@@ -14,8 +14,8 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.reasons import ONE_DEVICE, ONE_HOST
 from tpu_profile_plugin.analysis.communication.host_collectives import CollectiveSums
-from tpu_profile_plugin.analysis.findings.evidence.device.collectives import bandwidth
-from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
+from tpu_profile_plugin.analysis.findings.evidence.device.collectives import bandwidth, most_of_it
+from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_collective
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -65,19 +65,20 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
         )
     most, rate = max(slow, key=lambda one: one[0].own_exposed_ps)
     lost = run.lost_in("exposed_communication", ps=part_ps * (1 - rate / usual))
-    host = run.hosts[communication.devices[most.device].host]
+    numbers = (
+        of_collective(most.key, "Its bus bandwidth", rate, "GB/s"),
+        Evidence("Bus bandwidth of collectives inside a host (median)", usual, "GB/s", "communication"),
+    )
+    label, evidence = most_of_it(run, most, None, numbers)
     return Finding(
-        f"Slow links between hosts cost {lost.share:.1%} of the {run.base}, most of it in {most.key.name}: "
+        f"Slow links between hosts cost {lost.share:.1%} of the {run.base}, most of it in {label}: "
         f"{rate:.1f} GB/s, inside a host {usual:.1f}",
         lost.ps,
         "exposed time of these collectives, less what they would take at the bandwidth inside a host",
         "medium",
         (
             Evidence("Exposed collectives over slow links, of the " + run.base, 100 * run.share(part_ps), "%"),
-            of_collective(most.key, "Most of it in", most.key.name),
-            of_collective(most.key, "Its bus bandwidth", rate, "GB/s"),
-            Evidence("Bus bandwidth of collectives inside a host (median)", usual, "GB/s", "communication"),
-            *in_timeline(host, op_of(most.key), (most.begin_ps, most.end_ps)),
+            *evidence,
         ),
         ADVICE,
         segments=lost.segments,

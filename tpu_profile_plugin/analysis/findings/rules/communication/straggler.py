@@ -2,8 +2,8 @@
 
 Fires if devices wait at least {LEAST_SHARE:.0%} of the time from step to step and the late device has clearly more work
 than the others, else from {EXPOSED_SHARE:.0%} on. It is the device that the others waited for in their collectives,
-however much work it has: it caused {ARRIVAL_SHARE:.0%} of all waits. Devices of the CPU backend have more work only if
-they run more ops.
+however much work it has: it caused {ARRIVAL_SHARE:.0%} of all waits. Devices that are CPUs have more work only if they
+run more or longer ops, not if busy cores delay some.
 
 Give every device the same amount of work, or look at what delays the late device before the collective.
 """
@@ -11,7 +11,6 @@ Give every device the same amount of work, or look at what delays the late devic
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 
 import numpy as np
 
@@ -53,27 +52,41 @@ LATE = Advice(
 
 def judge(run: RunView, parts: Sequence[Balance | None]) -> Finding | Silence:
     """The verdict on waits for other devices."""
-    lost = _lost(run)
-    communication = run.communication
+    lost, communication = _lost(run), run.communication
     if len(communication.devices) < 2 or not communication.sums:
         return lacks(ONE_DEVICE, "No collectives of several devices recorded.", unless=len(run.budget.devices) > 1)
     late = communication.stragglers
     more = bool(late) and late[0].work is not None
     if more and not _runs_more(run, parts, late[0].index):
         late = ()
+    work = communication.work_ps.sum(axis=0)
     if lost.share < (LEAST_SHARE if more else EXPOSED_SHARE) or not late or (not more and explains(run, parts)):
-        work = communication.work_ps.sum(axis=0)
         ratio = float(work.max()) / float(np.median(work)) if float(np.median(work)) > 0 else 0.0
         caused = communication.caused_ps
-        spread = _SPREAD if caused.max() < ARRIVAL_SHARE * exact_sum(caused) else ""
+        spread = ", for different ones in turn" if caused.max() < ARRIVAL_SHARE * exact_sum(caused) else ""
         return Silence(
             f"Devices wait {lost.share:.1%} of the {run.base} for others{spread}; "
             f"the busiest has {ratio:.2f} times the median work."
         )
-    return _more_work(run, late, lost) if more else _arrives_late(run, late, lost)
-
-
-_SPREAD = ", for different ones in turn"
+    indices = [one.index for one in late]
+    first = max(indices, key=lambda i: int(work[i])) if more else indices[0]
+    name, hosts = _name(run, first)
+    how, which, evidence = _more_work(run, first, indices) if more else _arrives_late(run, late)
+    return Finding(
+        f"{name} {how}: the others wait {lost.share:.1%} of the {run.base}{which}",
+        lost.ps,
+        "time in collectives until the last device arrives, per step, averaged over devices",
+        "high" if more else "medium",
+        (
+            share_of("Waits for late devices", lost, run.base),
+            per_step("Waits for late devices", lost, run.per),
+            *evidence,
+            *_longest_wait(run),
+        ),
+        ADVICE if more else LATE,
+        hosts,
+        lost.segments,
+    )
 
 
 def _lost(run: RunView) -> Lost:
@@ -87,78 +100,46 @@ def _lost(run: RunView) -> Lost:
     return run.lost_in("idle_peer", ps=max(run.part_ps("idle_peer") - exact_sum(start) / run.cells, 0.0))
 
 
-def _runs_more(run: RunView, parts: Sequence[Balance | None], device: int) -> bool:
-    """Whether a device has more work; of the CPU backend, more ops, as the same ones take longer on busy cores."""
-    host = run.communication.devices[device].host
-    balance = parts[host]
-    if run.communication.devices[device].kind != "cpu" or balance is None:
-        return True
-    own = [i for i, one in enumerate(run.communication.devices) if one.host == host].index(device)
-    return balance.work_ps[own] >= LEAST_RATIO * float(np.median(balance.work_ps))
+def _runs_more(run: RunView, parts: Sequence[Balance | None], late: int) -> bool:
+    """Whether a device has more work; of CPUs, by what its ops usually take: on busy cores single runs take longer."""
+    work: dict[int, float] = {}
+    for host, part in enumerate(parts):
+        own = [i for i, device in enumerate(run.communication.devices) if device.host == host]
+        work |= dict(zip(own, () if part is None else part.work_ps, strict=False))
+    others = [ps for i, ps in work.items() if i != late]
+    on_cpu = run.communication.devices[late].kind == "cpu"
+    return not (on_cpu and late in work and others) or work[late] >= LEAST_RATIO * float(np.median(others))
 
 
-def _more_work(run: RunView, late: Sequence[Straggler], lost: Lost) -> Finding:
-    """A device that has far more work than the others."""
-    work = run.communication.work_ps.sum(axis=0)
-    steps = max(len(run.communication.number), 1)
-    indices = [one.index for one in late]
-    most = max(indices, key=lambda i: int(work[i]))
-    others = np.delete(work, indices)
+def _more_work(run: RunView, most: int, late: Sequence[int]) -> tuple[str, str, list[Evidence]]:
+    """Of a device that has far more work than the others: that it is late, by how much, and evidence."""
+    work = run.communication.work_ps.sum(axis=0) / max(len(run.communication.number), 1)
+    others = np.delete(work, late)
     median = float(np.median(others)) if len(others) else 0.0
-    ratio = float(work[most]) / median if median > 0 else float("inf")
-    times = f"{ratio:.1f} times the work of the others" if isfinite(ratio) else "all the work"
-    name, hosts = _name(run, most)
-    evidence = (
-        share_of("Waits for late devices", lost, run.base),
-        per_step("Waits for late devices", lost, run.per),
-        Evidence(f"Work of the late device per {run.per}", int(work[most]) / steps / PS_PER_MS, "ms", "communication"),
-        Evidence(f"Work of the others per {run.per} (median)", median / steps / PS_PER_MS, "ms"),
-        *_longest_wait(run),
-    )
-    return Finding(
-        f"{name} is late: the others wait {lost.share:.1%} of the {run.base}; it has {times}",
-        lost.ps,
-        _SAVING,
-        "high",
-        evidence,
-        ADVICE,
-        hosts,
-        lost.segments,
-    )
+    times = f"{work[most] / median:.1f} times the work of the others" if median > 0 else "all the work"
+    evidence = [
+        Evidence(f"Work of the late device per {run.per}", float(work[most]) / PS_PER_MS, "ms", "communication"),
+        Evidence(f"Work of the others per {run.per} (median)", median / PS_PER_MS, "ms"),
+    ]
+    return "is late", f"; it has {times}", evidence
 
 
-def _arrives_late(run: RunView, late: Sequence[Straggler], lost: Lost) -> Finding:
-    """A device without more work than the others, which begins its collectives late: what it did before."""
+def _arrives_late(run: RunView, late: Sequence[Straggler]) -> tuple[str, str, list[Evidence]]:
+    """The same of one without more work, which begins its collectives late: what it did before."""
     first = late[0]
-    name, hosts = _name(run, first.index)
-    idle = np.nan_to_num(run.budget.of_devices_ps[1][_in_budget(run, first.index)])
+    device = run.budget.devices.index(run.communication.devices[first.index])
+    idle = np.nan_to_num(run.budget.of_devices_ps[1][device])
     causes = [i for i, category in enumerate(CATEGORIES) if category.startswith("idle") and i != IDLE_PEER]
     most = max(causes, key=lambda i: float(idle[i]))
     part = CATEGORIES[most]
-    evidence = (
-        share_of("Waits for late devices", lost, run.base),
+    label = f"Largest idle part of this device per {run.per}: {LABELS[part].name}"
+    evidence = [
         Evidence("Waits for this device, of all in collectives", 100 * sum(one.share for one in late), "%"),
         *_before(first.before),
-        Evidence(
-            f"Largest idle part of this device per {run.per}: {LABELS[part].name}", idle[most] / PS_PER_MS, "ms",
-            "time_budget", {"part": part},
-        ),
+        Evidence(label, idle[most] / PS_PER_MS, "ms", "time_budget", {"part": part}),
         Evidence("Its work, times the median", first.ratio or 0.0, "", "communication"),
-        *_longest_wait(run),
-    )  # fmt: skip
-    return Finding(
-        f"{name} arrives late at collectives: the others wait {lost.share:.1%} of the {run.base}",
-        lost.ps,
-        _SAVING,
-        "medium",
-        evidence,
-        LATE,
-        hosts,
-        lost.segments,
-    )
-
-
-_SAVING = "time in collectives until the last device arrives, per step, averaged over devices"
+    ]
+    return "arrives late at collectives", "", evidence
 
 
 def _before(before: Before | None) -> list[Evidence]:
@@ -173,12 +154,6 @@ def _before(before: Before | None) -> list[Evidence]:
         ("Work of the others before they arrive", before.others_work_ps),
     )
     return [Evidence(label, ps / PS_PER_MS, "ms") for label, ps in numbers if ps is not None]
-
-
-def _in_budget(run: RunView, index: int) -> int:
-    """The position of a device among those of the time budget."""
-    device = run.communication.devices[index]
-    return run.budget.devices.index(device)
 
 
 def _name(run: RunView, device: int) -> tuple[str, tuple[str, ...]]:

@@ -53,41 +53,63 @@ class _Cause:
 
 def judge_uneven(run: RunView, parts: Sequence[Balance | None]) -> Finding | Silence:
     """The verdict on how evenly work is divided."""
-    found = _cause(run, parts)
-    if isinstance(found, Silence):
-        return found
-    cause, lost = found
-    if cause.uneven < cause.turns:
-        return Silence(f"Devices wait {lost.share:.1%} of the {run.base} for others, which work in turns.")
-    balance = cause.balance
-    most = max(range(len(balance.devices)), key=lambda i: balance.work_ps[i])
-    ratio = balance.most_ps / balance.mean_ps
-    evidence = [Evidence(f"Work of {balance.devices[most]}, times the mean of all devices", ratio)]
-    if balance.uneven is not None:
-        evidence.append(Evidence("Run most unevenly", balance.uneven.label))
-        evidence.append(Evidence("Its runs on the device with the fewest", balance.uneven.least))
-        name = balance.devices[balance.uneven.device]
-        evidence.append(Evidence(f"Its runs on the device with the most, {name}", balance.uneven.most))
-    return _finding(
-        run, lost, cause, f"work is uneven, {balance.devices[most]} has {ratio:.2f} times the mean", evidence, _UNEVEN
-    )
+    return _judge(run, parts, turns=False)
 
 
 def judge_turns(run: RunView, parts: Sequence[Balance | None]) -> Finding | Silence:
     """The verdict on devices that work in turns."""
+    return _judge(run, parts, turns=True)
+
+
+def _judge(run: RunView, parts: Sequence[Balance | None], *, turns: bool) -> Finding | Silence:
     found = _cause(run, parts)
     if isinstance(found, Silence):
         return found
     cause, lost = found
-    if cause.uneven >= cause.turns:
-        return Silence(f"Devices wait {lost.share:.1%} of the {run.base} for others, which have more work.")
-    balance = cause.balance
-    busy = balance.mean_ps / balance.lockstep_ps
+    if (cause.uneven < cause.turns) is not turns:
+        other = "have more work" if turns else "work in turns"
+        return Silence(f"Devices wait {lost.share:.1%} of the {run.base} for others, which {other}.")
+    why, evidence = _in_turns(cause.balance) if turns else _unevenly(cause.balance)
+    most = max(run.communication.sums, key=lambda one: one.wait_ps)
+    return Finding(
+        f"Devices wait {lost.share:.1%} of the {run.base} for each other: {why}",
+        lost.ps,
+        "time in collectives until the last device arrives, as far as the ops that the devices run explain it",
+        "high",
+        (
+            share_of("Waits for other devices", lost, run.base),
+            per_step("Waits for other devices", lost, run.per),
+            *evidence,
+            of_collective(most.key, "They wait in", most.key.name),
+            of_collective(most.key, "Longest wait in this collective", most.most_wait_ps / PS_PER_MS, "ms"),
+        ),
+        _TURNS if turns else _UNEVEN,
+        (cause.host,),
+        lost.segments,
+    )
+
+
+def _unevenly(balance: Balance) -> tuple[str, list[Evidence]]:
+    """How the work is divided."""
+    most = max(range(len(balance.devices)), key=lambda i: balance.work_ps[i])
+    ratio, name, uneven = balance.most_ps / balance.mean_ps, balance.devices[most], balance.uneven
+    evidence = [Evidence(f"Work of {name}, times the mean of all devices", ratio)]
+    if uneven is not None:
+        evidence.append(Evidence("Run most unevenly", uneven.label))
+        evidence.append(Evidence("Its runs on the device with the fewest", uneven.least))
+        device = balance.devices[uneven.device]
+        evidence.append(Evidence(f"Its runs on the device with the most, {device}", uneven.most))
+    return f"work is uneven, {name} has {ratio:.2f} times the mean", evidence
+
+
+def _in_turns(balance: Balance) -> tuple[str, list[Evidence]]:
+    """How much devices work at the same time."""
+    busy = 100 * balance.mean_ps / balance.lockstep_ps
     evidence = [
-        Evidence("Work of all devices, of the stretches between collectives", 100 * busy, "%"),
+        Evidence("Work of all devices, of the stretches between collectives", busy, "%"),
         Evidence("Work of the device with most, times the mean", balance.most_ps / balance.mean_ps),
     ]
-    return _finding(run, lost, cause, "they have equal work, but do it in turns", evidence, _TURNS)
+    return "they have equal work, but do it in turns", evidence
 
 
 def explains(run: RunView, parts: Sequence[Balance | None]) -> bool:
@@ -98,7 +120,7 @@ def explains(run: RunView, parts: Sequence[Balance | None]) -> bool:
 def _cause(run: RunView, parts: Sequence[Balance | None]) -> tuple[_Cause, Lost] | Silence:
     """What explains most of the waits, and the waits; why not, if little is."""
     lost = run.lost_to("idle_peer")
-    known = run.present(parts)
+    known = [(one, host) for one, host in run.present(parts) if len(one.devices) > 1]
     if len(run.budget.devices) < 2 or not run.communication.sums:
         return lacks(ONE_DEVICE, "No collectives of several devices recorded.", unless=len(run.budget.devices) > 1)
     if lost.share < EXPOSED_SHARE or not known:
@@ -131,26 +153,6 @@ def _of_host(balance: Balance, host: str) -> _Cause:
     together = max(balance.lockstep_ps, 1.0)
     uneven = (balance.most_ps - balance.mean_ps) / together
     return _Cause(balance, host, uneven, (balance.lockstep_ps - balance.most_ps) / together)
-
-
-def _finding(run: RunView, lost: Lost, cause: _Cause, why: str, evidence: list[Evidence], advice: Advice) -> Finding:
-    most = max(run.communication.sums, key=lambda one: one.wait_ps)
-    return Finding(
-        f"Devices wait {lost.share:.1%} of the {run.base} for each other: {why}",
-        lost.ps,
-        "time in collectives until the last device arrives, as far as the ops that the devices run explain it",
-        "high",
-        (
-            share_of("Waits for other devices", lost, run.base),
-            per_step("Waits for other devices", lost, run.per),
-            *evidence,
-            of_collective(most.key, "They wait in", most.key.name),
-            of_collective(most.key, "Longest wait in this collective", most.most_wait_ps / PS_PER_MS, "ms"),
-        ),
-        advice,
-        (cause.host,),
-        lost.segments,
-    )
 
 
 UNEVEN = Rule("uneven_work", "Work divided unevenly over devices", judge_uneven, balance_of, implied_by=("straggler",))
