@@ -20,6 +20,7 @@ from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.common.op_names import shown_event
 from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.common.spans import times_of
+from tpu_profile_plugin.analysis.devices import cpu_torch
 from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.devices.model import HOST_ALONE
 from tpu_profile_plugin.analysis.findings.host_view import HostView
@@ -137,16 +138,16 @@ def blamed(host: HostView) -> Blamed:
     if not len(blame.ps):
         return Blamed()
     return Blamed(
-        tuple(_host_part(blame, group, one_by_one=_within_calls(host)) for group in host_groups(blame)),
+        tuple(_host_part(blame, group, one_by_one=_name(host) == cpu_torch.NAME) for group in host_groups(blame)),
         tuple(_op_part(group) for group in op_groups(blame, host.hlo)),
         tuple(_function_part(blame, group) for group in function_groups(blame) if group.name.startswith("$")),
         _small_parts(host),
     )
 
 
-def _within_calls(host: HostView) -> bool:
-    """Whether the host's ops run within its own calls, one by one."""
-    return (host.devices[0] if host.devices else HOST_ALONE).name in RUNS_WITHIN_HOST_CALLS
+def _name(host: HostView) -> str:
+    """Of the first device, or of the host without any."""
+    return (host.devices[0] if host.devices else HOST_ALONE).name
 
 
 def _host_part(blame: HostBlame, group: HostGroup, *, one_by_one: bool) -> HostPart:
@@ -158,7 +159,7 @@ def _host_part(blame: HostBlame, group: HostGroup, *, one_by_one: bool) -> HostP
 def _small_parts(host: HostView) -> tuple[SmallPart, ...]:
     """Of devices whose ops run within calls of the host, of which there is one."""
     spent = host.spent
-    if spent is None or not _within_calls(host):
+    if spent is None or _name(host) not in RUNS_WITHIN_HOST_CALLS:
         return ()
     device = host.devices[0]
     names, stacks = OpNamer(host.hlo), host.blame.stacks
