@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
-from tpu_profile_plugin.analysis.blame.stacks import AFTER, NOWHERE, Stacks, with_callees
+from tpu_profile_plugin.analysis.blame.stacks import AFTER, NOWHERE, Stacks, inclusive, with_callees
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH_SUFFIX
 from tpu_profile_plugin.analysis.common.rows import sums_by
@@ -25,6 +26,8 @@ SHORT_PS, OFTEN = 50 * PS_PER_US, 100
 """So short, on average, are ops of a loop in Python, if so many of one kind run in a step; and the code between ops."""
 NEARLY_ALL = 0.9
 """A range with so much of another's time stands for it; one with as much of all ops' tells nothing."""
+LEAST_RANGE = 0.05
+"""Ranges with less of the ops' time are not looked at."""
 _ELEMENTWISE = re.compile(
     r"aten::(?:r?sub|add|mul|(?:true_|floor_)?div\w*|pow|tanh|sigmoid|expm?1?|log1?p?|r?sqrt|abs|neg|reciprocal|[gln][et]|eq"
     r"|where|clamp\w*|_?to(?:_copy)?|lerp|addc(?:mul|div)|square|sin|cos|erf|sign|maximum|minimum|masked_fill"
@@ -71,11 +74,11 @@ def groups_of_rows(op: I64, node: I64, ps: I64, kinds: Sequence[tuple[Nature, st
     broken = loose.any() and ps[loose].sum() >= ps[of_kind(name == GRAPH for name in names)].sum()
     take(Nature.BROKEN_GRAPH, "ops of a compiled function outside of its graphs", loose | (around & broken))
     take(Nature.COMPILED_CALL, "calls of compiled functions", around)
-    optimizers = [match["name"] if (match := _OPTIMIZER.search(one.name)) else "" for one in ops]
+    optimizers = list(map(_optimizer, ops))
     for optimizer in set(optimizers) - {""}:
         take(Nature.OPTIMIZER, optimizer, of_kind(name == optimizer for name in optimizers))
     matrix = of_kind(nature is Nature.MATRIX for nature, _ in kinds)
-    ranges = [(name, np.append(inside, False)[node]) for name, inside in _ranges(stacks)]
+    ranges = [(name, np.append(inside, False)[node]) for name, inside in _ranges(stacks, node, ps)]
     times = [int(ps[rows].sum()) for _, rows in ranges]
     for i in sorted(range(len(ranges)), key=lambda i: -times[i]):
         name, rows = ranges[i]
@@ -91,13 +94,22 @@ def groups_of_rows(op: I64, node: I64, ps: I64, kinds: Sequence[tuple[Nature, st
     return found
 
 
-def _ranges(stacks: Stacks) -> list[tuple[str, Bools]]:
-    """The program's own ranges, with the nodes inside of them."""
+def _ranges(stacks: Stacks, node: I64, ps: I64) -> list[tuple[str, Bools]]:
+    """The program's own ranges that enough of a time lies in, with the nodes inside of them."""
+    own = np.zeros(len(stacks.parent), np.int64)
+    np.add.at(own, node[node >= 0], ps[node >= 0])
+    of_name = np.asarray(sums_by(stacks.name, inclusive(stacks.parent, own), len(stacks.names)), np.int64)
     return [
-        (name, with_callees(stacks.parent, np.flatnonzero(stacks.name == row)))
-        for row, name in enumerate(stacks.names)
-        if _NO_RANGE.match(name) is None and activity(name) is Activity.OTHER
+        (stacks.names[row], with_callees(stacks.parent, np.flatnonzero(stacks.name == row)))
+        for row in np.flatnonzero(of_name >= LEAST_RANGE * ps.sum()).tolist()
+        if _NO_RANGE.match(stacks.names[row]) is None and activity(stacks.names[row]) is Activity.OTHER
     ]
+
+
+def _optimizer(op: Op) -> str:
+    """The optimizer that runs an op, "" for other ops."""
+    match = _OPTIMIZER.search(op.name)
+    return match["name"] if match else ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,12 +120,14 @@ class SmallOps:
       spans: when they run.
       count: of them, per step.
       kinds: the most frequent ones, with their count per step.
+      optimizer: the one that more than half of them are of, "" without one.
       node: what launched each, a node of the stacks; ps: int64[n], its time.
     """
 
     spans: Times
     count: float
     kinds: tuple[tuple[str, float], ...]
+    optimizer: str
     node: I64
     ps: I64
 
@@ -147,5 +161,12 @@ def small_ops(device: Device, kinds: Sequence[str], windows: Times, steps: int, 
     counts = np.bincount(kind[small], minlength=len(names))
     most = np.argsort(-counts, kind="stable")[:3]
     of_kinds = tuple((str(names[row]), float(counts[row]) / steps) for row in most.tolist() if counts[row])
+    by_optimizer = Counter[str]()
+    for row, of_op in enumerate(np.bincount(op[small], minlength=len(device.ops)).tolist()):
+        by_optimizer[_optimizer(device.ops[row])] += of_op
+    optimizer, most_of = by_optimizer.most_common(1)[0]
     node = stacks.at(begin[small]) if len(stacks.node) else np.full(len(small), NOWHERE)
-    return SmallOps(times_of(begin[small], until), len(small) / steps, of_kinds, node, until - begin[small])
+    return SmallOps(
+        times_of(begin[small], until), len(small) / steps, of_kinds, optimizer if 2 * most_of > len(small) else "",
+        node, until - begin[small],
+    )  # fmt: skip

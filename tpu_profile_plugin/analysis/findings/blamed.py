@@ -115,6 +115,7 @@ class SmallPart:
     """`SmallOps` of one host with the function that launches most of them, "" if unknown."""
 
     kinds: tuple[tuple[str, float], ...]
+    optimizer: str
     count: float
     place: str
     ps: int
@@ -177,7 +178,7 @@ def _small_parts(host: HostView) -> tuple[SmallPart, ...]:
         places[place] = places.get(place, 0) + int(ps)
     place = max(places, key=lambda name: places[name])
     place = place if places[place] > MOST * sum(places.values()) else ""
-    return (SmallPart(small.kinds, small.count, place, int(by_part.sum()), by_part),)
+    return (SmallPart(small.kinds, small.optimizer, small.count, place, int(by_part.sum()), by_part),)
 
 
 def _function_part(blame: HostBlame, group: HostGroup) -> FunctionPart:
@@ -353,6 +354,7 @@ def _of_small(run: RunView, host: str, group: SmallPart, by_part: I64) -> Part |
     kinds = ", ".join(f"{kind} {count:,.0f} times" for kind, count in group.kinds)
     share = f"{lost.share:.1%} of the {run.base}"
     where = f" in {group.place}" if group.place else ""
+    whose = f", most of the optimizer {group.optimizer}" if group.optimizer else ""
     each = f"{lost.ps / group.count / PS_PER_US:.3g} us"
     evidence = (
         share_of("Small ops and the code between them", lost, run.base),
@@ -362,7 +364,7 @@ def _of_small(run: RunView, host: str, group: SmallPart, by_part: I64) -> Part |
         *([Evidence("Function", group.place, "", TIMELINE, {"host": host, "find": group.place})] if where else []),
     )
     finding = Finding(
-        f"{share}: {group.count:,.0f} small ops, {each} each{where}: {kinds}",
+        f"{share}: {group.count:,.0f} small ops, {each} each{where}{whose}: {kinds}",
         lost.ps,
         "wall time of ops shorter than 20 us, or that run over 100 times per step and take less than 50 us on average, "
         "with the code between them, per step; at most that, if fewer and larger ops do the same",

@@ -177,3 +177,9 @@ def test_without_functions_idle_time_of_an_eager_program_is_told_from_a_third(le
     """As much as programs with nothing to mend have is not worth a guess."""
     found = findings(torch(f"0 {length} {LINEAR}"))["findings"]
     assert any(one["id"] == "slow_host_code" for one in found) == told
+
+
+def test_small_ops_of_an_optimizer_name_it():
+    small = "\n".join(f"{3 * i} 2 Optimizer.step#AdamW.step/aten::mul_:PyTorch" for i in range(100))
+    found = largest(torch(f"{small}\n300 680 {LINEAR}"))[0]
+    assert found["title"].startswith("30.0% of the step: 100 small ops, 3 us each, most of the optimizer AdamW: ")
