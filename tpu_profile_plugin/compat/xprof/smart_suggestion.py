@@ -5,13 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from html import escape
 
-from tpu_profile_plugin.analysis.findings.rules.communication.barrier import (
-    BARRIER_PERCENT,
-    BarrierTime,
-    barrier_time,
-    barriers,
-    may_have_barriers,
-)
+from tpu_profile_plugin.analysis.communication.barriers import BarrierTime, barrier_time, barriers, may_have_barriers
+from tpu_profile_plugin.analysis.findings.rules.communication.barrier import BARRIER_PERCENT
 from tpu_profile_plugin.run.figures.summary import groups_if_any
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run

@@ -7,13 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.findings.rules.memory.kept_for_backward.buffers import (
-    has_backward_pass,
-    is_kept_for_backward,
-)
-from tpu_profile_plugin.analysis.findings.rules.memory.kept_for_backward.value_flow import ValueFlow
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.programs import Frame
+from tpu_profile_plugin.analysis.hlo.value_flow import ValueFlow
 from tpu_profile_plugin.analysis.memory.allocations import timeline
 from tpu_profile_plugin.analysis.memory.buffers import (
     CONSTANT,
@@ -22,6 +18,10 @@ from tpu_profile_plugin.analysis.memory.buffers import (
     TEMPORARY,
     UNKNOWN,
     MemoryHistory,
+)
+from tpu_profile_plugin.analysis.memory.kept_for_backward import (
+    has_backward_pass,
+    is_kept_for_backward,
 )
 from tpu_profile_plugin.analysis.memory.scaling import (
     BatchDims,

@@ -7,7 +7,7 @@ from builders.answers import answer
 from builders.planes import tpu
 from builders.profiles.planted import evidence, finding, reason
 
-from tpu_profile_plugin.analysis.findings.rules.communication.barrier import BarrierTime, barriers
+from tpu_profile_plugin.analysis.communication.barriers import BarrierTime, barriers
 from tpu_profile_plugin.tools import registry
 
 

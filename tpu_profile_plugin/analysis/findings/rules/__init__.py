@@ -44,8 +44,7 @@ from tpu_profile_plugin.analysis.findings.rules.host import (
     tf_function_tracing,
 )
 from tpu_profile_plugin.analysis.findings.rules.host.recompilation import rule as recompilation
-from tpu_profile_plugin.analysis.findings.rules.memory import memory_near_limit
-from tpu_profile_plugin.analysis.findings.rules.memory.kept_for_backward import rule as kept_for_backward
+from tpu_profile_plugin.analysis.findings.rules.memory import kept_for_backward, memory_near_limit
 from tpu_profile_plugin.analysis.findings.rules.recording import (
     dispatch_only_steps,
     steps_not_marked,

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.findings.rules.memory.kept_for_backward.value_flow import ValueFlow
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
+from tpu_profile_plugin.analysis.hlo.value_flow import ValueFlow
 from tpu_profile_plugin.analysis.memory.buffers import MemoryLayout
 
 _BACKWARD = re.compile(r"transpose\(|(^|/)gradient_tape/|(^|/)gradients(_\d+)?/")

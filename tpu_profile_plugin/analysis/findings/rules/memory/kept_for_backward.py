@@ -15,13 +15,13 @@ from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS
 from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import MOST_PROGRAMS, layout_of, programs_by_time
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.rules.memory.kept_for_backward.buffers import (
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.memory.allocations import device_memory
+from tpu_profile_plugin.analysis.memory.kept_for_backward import (
     Kept,
     has_backward_pass,
     kept_buffers,
 )
-from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.memory.allocations import device_memory
 from tpu_profile_plugin.units import MIB
 
 KEPT_BUFFER_SHARE, KEPT_SHARE = 0.1, 0.25

@@ -1,1 +1,0 @@
-"""Memory kept for the backward pass."""
