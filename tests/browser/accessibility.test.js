@@ -26,6 +26,7 @@ const DEMOS = {
   op_profile: "jax_mlp",
   hlo_stats: "jax_mlp",
   source_view: "jax_mlp",
+  what_if: "train_slow_input",
   roofline_model: "jax_mlp",
   graph_viewer: "jax_mlp",
   memory_viewer: "jax_mlp",

@@ -47,6 +47,7 @@ const WANTED = {
   overview_page: [demo("train_slow_input"), "overview_page", opened("checks clean")],
   input_pipeline_analyzer: [steps("pod"), "input_pipeline_analyzer", opened("Device step time")],
   time_budget: [devices("tpu_collectives"), "time_budget", opened("Average step")],
+  what_if: [demo("train_slow_input"), "what_if", opened("What limits the step then"), { input_free: "true" }],
   communication: [devices("tpu_collectives"), "communication", opened("Collectives")],
   compare: [demo("train_prefetched"), "compare", opened("What changed"), { base: demo("train_slow_input")[1] }],
   query: [demo("train_slow_input"), "query", asked, { sql: QUERY, ran: "1" }],

@@ -24,6 +24,7 @@ from tpu_profile_plugin.tools.summary import (
     profile_contents,
     smart_suggestion,
     time_budget,
+    what_if,
 )
 from tpu_profile_plugin.tools.time import communication, python_stacks
 from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
@@ -51,6 +52,7 @@ TOOLS: tuple[Tool, ...] = (
     tf_data_bottleneck_analysis.TOOL,
     tf_data_bottleneck_analysis.RUN,
     time_budget.TOOL,
+    what_if.TOOL,
     communication.TOOL,
     source_view.TOOL,
     over_time.PROGRAM,

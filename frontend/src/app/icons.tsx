@@ -13,6 +13,7 @@ const PATHS: Readonly<Record<string, string>> = {
   roofline_model: "M2 2v12h12M3.5 11.5 8 6h6",
   kernel_stats: "M4 4h8v8H4zM6 1.5V4M10 1.5V4M6 12v2.5M10 12v2.5M1.5 6H4M1.5 10H4M12 6h2.5M12 10h2.5",
   time_budget: "M2 3.5h12v3H2zM6.5 3.5v3M11 3.5v3M2 9.5h12v3H2zM9 9.5v3",
+  what_if: "M2 3.5h12v3H2zM2 9.5h6v3H2zM14 11h-4M11.5 9.5 10 11l1.5 1.5",
   communication: "M2 5h10M9 2l3 3-3 3M14 11H4M7 8l-3 3 3 3",
   compare: "M2 4h8v3H2zM2 9h12v3H2z",
   trace_viewer: "M2 3h6v2.5H2zM6 7h8v2.5H6zM3.5 11h5v2.5h-5z",

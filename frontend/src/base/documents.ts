@@ -1234,6 +1234,20 @@ export interface RecordingCover {
   readonly after_ms: number;
 }
 
+/** The step with the changes. */
+export interface ReplayedStep {
+  readonly parts: StepParts;
+  /** Of the interval of its length, as is `high_ps`; all three are equal but where devices share a CPU. */
+  readonly low_ps: number;
+  readonly high_ps: number;
+  /** "high", "medium" or "low": how far the recording tells. */
+  readonly confidence: "high" | "medium" | "low";
+  /** What it lacks, as sentences. */
+  readonly reasons: readonly string[];
+  /** The largest parts of the chain that determines how long the step takes, most time first. */
+  readonly limits: TableData;
+}
+
 /** The latency of requests. */
 export interface RequestLatency {
   /** Their number. */
@@ -1394,6 +1408,16 @@ export interface Statistics {
   readonly count: number;
 }
 
+/** A step by its parts; times are picoseconds. */
+export interface StepParts {
+  /** With the time until the next step where the time budget counts that. */
+  readonly length_ps: number;
+  /** The same without what was not recorded. */
+  readonly base_ps: number;
+  /** By id of the part; without those that are 0. */
+  readonly average_ps: Readonly<Record<string, number>>;
+}
+
 /** The steps of a run. */
 export interface StepReading {
   readonly decomposition: Decomposition;
@@ -1404,6 +1428,30 @@ export interface StepReading {
   readonly recording: RecordingCover | null;
   /** Sentences on where the steps come from, exceptions among them, and what they leave out. */
   readonly notes: readonly string[];
+}
+
+/** The average step without some of what it does; times are picoseconds. */
+export interface StepWhatIf {
+  /** What shares are of: "step", "time from step to step" or "recording". */
+  readonly base: string;
+  /** The categories of the parts, in the order of display. */
+  readonly groups: readonly BudgetCategory[];
+  /** The step as recorded. */
+  readonly before: StepParts;
+  /** The step with all changes; null if it cannot be told. */
+  readonly after: ReplayedStep | null;
+  /** Why not; "" if it can. */
+  readonly cannot: string;
+  /** How to record what would tell. */
+  readonly remedy: string;
+  /** Places that are left out of the changes. */
+  readonly unknown: readonly UnknownPlace[];
+  /** Changes worth a try, findings first. */
+  readonly tried: readonly TriedChange[];
+  /** Sentences. */
+  readonly notes: readonly string[];
+  /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
+  readonly left_out: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** One function: calls, self time (without functions it calls), and the part of it in expensive calls. */
@@ -1469,6 +1517,36 @@ export interface TransferTimeline {
   /** Ops of the TPU, and begins and ends of copies between device and host. */
   readonly kinds: readonly string[];
   readonly hosts: readonly HostTransfers[];
+}
+
+/** A change that a finding or a large part of the step suggests, tried alone. */
+export interface TriedChange {
+  /** Id of the finding; "" for a part of the step. */
+  readonly finding: string;
+  /** Of the finding; "" for a part of the step. */
+  readonly title: string;
+  /** What changes, in words; "" if no change stands for the finding. */
+  readonly label: string;
+  /** The change as keys of the page's address; empty if none does. */
+  readonly keys: Readonly<Record<string, string>>;
+  /** Time that the finding says could be gained at most; null for a part of the step. */
+  readonly part_ps: number | null;
+  /** What the average step gains with this change alone; null if that is unknown. */
+  readonly gain_ps: number | null;
+  /** Of the interval of the gain, as is `high_ps`. */
+  readonly low_ps: number | null;
+  readonly high_ps: number | null;
+  /** "" if the gain is unknown. */
+  readonly confidence: string;
+  /** Why it is; "" if it is known. */
+  readonly cannot: string;
+}
+
+/** A place of the address that nothing in the recording is called. */
+export interface UnknownPlace {
+  readonly place: string;
+  /** Names that are. */
+  readonly near: readonly string[];
 }
 
 /** Achieved and peak work of the units of TPUs. */
@@ -1551,6 +1629,7 @@ export interface Documents {
   readonly tf_data_bottleneck_analysis: DataPipelines;
   readonly tf_data_run: DataPipelineRun;
   readonly time_budget: TimeBudget;
+  readonly what_if: StepWhatIf;
   readonly communication: Communication;
   readonly source_view: Source;
   readonly memory_over_time: ProgramMemoryOverTime;

@@ -25,6 +25,8 @@ from tpu_profile_plugin.errors import NotFound
 _FRAME = re.compile(r"\$(?P<place>(?:.*/)?(?P<file>[^ :/]+):(?P<line>\d+)) (?P<function>.+)\Z", re.DOTALL)
 _NUMBER = re.compile(r"(?:\.\d+)+\Z")
 _NEAR_NAMES = 5
+_MOST_SHARES = 64
+"""If runs keep more different shares of their time, as of equal ranks, shares are told to 1% of the time."""
 
 OpNames = Callable[[Op], Iterable[str]]
 """The names by which an op is found: its own, its kind, its program's, its source line."""
@@ -61,8 +63,12 @@ def names_of_event(name: str) -> tuple[str, ...]:
 
 def kind_of(op: Op) -> str:
     """What an op is called without its number, and without the modules of PyTorch around it."""
-    name = op.name if "(" in op.name or "<" in op.name else op.name.rpartition("/")[2]
-    return _NUMBER.sub("", name)
+    return kind_of_name(op.name)
+
+
+def kind_of_name(name: str) -> str:
+    """The same of its name."""
+    return _NUMBER.sub("", name if "(" in name or "<" in name else name.rpartition("/")[2])
 
 
 def names_of_op(op: Op, program: str = "", opcode: str = "", source: str = "") -> tuple[str, ...]:
@@ -126,7 +132,7 @@ class Rate:
         return np.where(index >= 0, np.append(self.rate, 0.0)[index], 0.0)
 
 
-def _both(first: Rate, second: Rate) -> Rate:
+def both(first: Rate, second: Rate) -> Rate:
     """What is left of what the first leaves."""
     if not len(first.points) or not len(second.points):
         return first if len(first.points) else second
@@ -134,7 +140,7 @@ def _both(first: Rate, second: Rate) -> Rate:
     return Rate(points, 1 - (1 - first.at(points)) * (1 - second.at(points)))
 
 
-_NOTHING = Rate(np.zeros(0, np.int64), np.zeros(0))
+NOTHING = Rate(np.zeros(0, np.int64), np.zeros(0))
 
 
 def _rate_of(times: Times, factor: float) -> Rate:
@@ -162,7 +168,11 @@ class Sweep:
     def rate(self, kept: F64) -> Rate:
         """What is taken away if each run keeps a share of its time, and those that run at once do not share cores."""
         most = np.where(self.active > 0, 0.0, 1.0)
-        for share in np.unique(kept).tolist():
+        shares = np.unique(kept)
+        if len(shares) > _MOST_SHARES:
+            kept = np.round(kept, 2)
+            shares = np.unique(kept)
+        for share in shares.tolist():
             some = np.cumsum(np.where(kept[self.run] == share, self.change, 0)) > 0
             most = np.where(some, np.maximum(most, share), most)
         return Rate(self.points, 1 - most)
@@ -225,14 +235,12 @@ def shorter(graph: Graph, places: Sequence[Places], edit: Edit) -> Shorter:
     Raises NotFound, with names that are near, if a place names nothing; NoData if the host's time would change and
     nothing links it to the devices.
     """
-    for place, _ in edit.scale:
-        if not any(one.knows(place) for one in places):
-            near = _near_names(place, places)
-            hint = f" Near: {', '.join(near)}." if near else ""
-            raise NotFound(
-                f"Nothing in the recording is called {place[:80]!r}.{hint}", code="place_not_found", argument="without",
-                choices=near,
-            )  # fmt: skip
+    for place, near in unknown(places, edit).items():
+        hint = f" Near: {', '.join(near)}." if near else ""
+        raise NotFound(
+            f"Nothing in the recording is called {place[:80]!r}.{hint}", code="place_not_found", argument="without",
+            choices=near,
+        )  # fmt: skip
     of_host = edit.input_free or any(not any(place in one.ops for one in places) for place, _ in edit.scale)
     if of_host and not any(host.linked for host in graph.hosts):
         raise NO_LAUNCHES.error()
@@ -287,9 +295,7 @@ def _edit_host(
     }
     if edit.input_free and MAIN in spans:
         spans[MAIN].append((join(host.host.input, host.host.upload), 0.0))
-    threads = {
-        chain: reduce(_both, (_rate_of(*one) for one in of_chain), _NOTHING) for chain, of_chain in spans.items()
-    }
+    threads = {chain: reduce(both, (_rate_of(*one) for one in of_chain), NOTHING) for chain, of_chain in spans.items()}
     for share, (_, content) in zip(shares, host.contents, strict=True):
         for times, factor in spans.get(MAIN, ()):
             share[(content.launched != NO_LAUNCH) & contains(times, content.launched)] *= factor
@@ -299,9 +305,9 @@ def _edit_host(
         rows = host.chain == chain
         nodes, begin, end = graph.new[number][rows], host.begin_ps[rows], host.end_ps[rows]
         of_chain = [share for share, (on, _) in zip(shares, host.contents, strict=True) if on == chain]
-        rate = threads.get(chain, _NOTHING)
+        rate = threads.get(chain, NOTHING)
         if of_chain and bool((of_chain[0] != 1).any()):
-            rate = _both(rate, places.sweeps[chain].rate(of_chain[0]))
+            rate = both(rate, places.sweeps[chain].rate(of_chain[0]))
         if len(rate.points):
             kept[1][nodes] *= rate.kept(begin, end)
             if kept[0] is not kept[1]:
@@ -332,6 +338,12 @@ def _shares(places: Places, device: int, edit: Edit) -> F64:
     if edit.input_free:
         kept[(work == Work.INPUT) | (work == Work.UPLOAD)] = 0
     return kept
+
+
+def unknown(places: Sequence[Places], edit: Edit) -> dict[str, list[str]]:
+    """The places of an edit that nothing in the recording is called, each with names that are near."""
+    missing = [place for place, _ in edit.scale if not any(one.knows(place) for one in places)]
+    return {place: _near_names(place, places) for place in missing}
 
 
 def _near_names(place: str, places: Sequence[Places]) -> list[str]:

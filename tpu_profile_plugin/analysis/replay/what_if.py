@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.budget.budget import SpentTime
 from tpu_profile_plugin.analysis.budget.host_time import MainThread
 from tpu_profile_plugin.analysis.common.spans import Times, covered_within, times_of
 from tpu_profile_plugin.analysis.devices.model import Device, Work
 from tpu_profile_plugin.analysis.replay.edits import Edit, Places, Rate, Shorter, kind_of, shorter
 from tpu_profile_plugin.analysis.replay.graph import Graph, Replayed
 from tpu_profile_plugin.analysis.replay.host_graph import MAIN, Content, Why, split
+from tpu_profile_plugin.analysis.replay.parts import WAIT_OF, parts_after, shortened
 from tpu_profile_plugin.columns.arrays import F64, I64
 
 Confidence = Literal["high", "medium", "low"]
@@ -51,6 +53,8 @@ class WhatIf:
       limits: the largest parts of the chain that determines the step afterwards, most time first.
       confidence, reasons: how far the recording tells, and what it lacks, as sentences.
       drift_ps: how much the replay without an edit differs from the recorded step.
+      parts_ps: the parts of the average step afterwards, by index in `CATEGORIES`, and the time until the next; they
+        add up to `after_ps`. Empty unless they were asked for.
     """
 
     edit: Edit
@@ -64,6 +68,7 @@ class WhatIf:
     confidence: Confidence
     reasons: tuple[str, ...]
     drift_ps: float
+    parts_ps: tuple[float, ...] = ()
 
     @property
     def saving_ps(self) -> float:
@@ -71,24 +76,31 @@ class WhatIf:
         return self.step_ps - self.after_ps
 
 
-def saving(graph: Graph, places: Sequence[Places], edit: Edit) -> float:
-    """What the average step gains by an edit, in ps. Raises NotFound if it names nothing."""
-    low, high = shorter(graph, places, edit).replay(graph)
-    return graph.mean_ps(graph.recorded) - (graph.mean_ps(low) + graph.mean_ps(high)) / 2
+def what_if(graph: Graph, places: Sequence[Places], edit: Edit, spent: Sequence[SpentTime] = ()) -> WhatIf:
+    """The step with an edit. Raises NotFound if it names nothing.
 
-
-def what_if(graph: Graph, places: Sequence[Places], edit: Edit) -> WhatIf:
-    """The step with an edit. Raises NotFound if it names nothing."""
+    Args:
+      graph: of the run.
+      places: of each of its hosts.
+      edit: what changes.
+      spent: how the devices of each host spend their steps, to tell the parts of the step afterwards.
+    """
     change = shorter(graph, places, edit)
     low, high = change.replay(graph)
     recorded = graph.recorded
     before, least, most = (graph.mean_ps(found) for found in (recorded, low, high))
     medians = [float(np.median(graph.of_steps_ps(found))) for found in (recorded, low, high)]
     confidence, reasons = _confidence(graph, (most - least) / before if before else 0.0, edit)
+    sums = _sums(graph, high, change)
+    parts: tuple[float, ...] = ()
+    if spent:
+        then, now = _by_kind(_sums(graph, recorded, shorter(graph, places, Edit()))), _by_kind(sums)
+        more = {kind: grown for kind, ps in now.items() if kind in WAIT_OF and (grown := ps - then.get(kind, 0.0)) > 0}
+        waits = more or {kind: ps for kind, ps in now.items() if kind in WAIT_OF}
+        parts = tuple(parts_after(graph, shortened(places, spent, change).kept, (low, high), waits).tolist())
     return WhatIf(
         edit, before, (least + most) / 2, least, most, medians[0], (medians[1] + medians[2]) / 2,
-        _limits(graph, high, change), confidence, reasons,
-        before - graph.budget.step_ps - graph.budget.between_step_ps,
+        _limits(graph, sums), confidence, reasons, before - graph.budget.step_ps - graph.budget.between_step_ps, parts,
     )  # fmt: skip
 
 
@@ -142,8 +154,8 @@ def _silent(graph: Graph, number: int, path: I64, time: I64) -> float:
     return float((end - begin - covered_within(*known, begin, end)).sum())
 
 
-def _limits(graph: Graph, found: Replayed, change: Shorter) -> tuple[Limit, ...]:
-    """The parts of the path by kind and name."""
+def _sums(graph: Graph, found: Replayed, change: Shorter) -> dict[tuple[What, str], float]:
+    """The parts of the path by kind and name, summed over the steps."""
     path, time, gap = _in_steps(graph, found)
     sums: dict[tuple[What, str], float] = {}
 
@@ -181,6 +193,18 @@ def _limits(graph: Graph, found: Replayed, change: Shorter) -> tuple[Limit, ...]
                 add("host code", f"thread {host.chains[chain].name}", left)
                 continue
             add("host code" if chain == MAIN else "idle", "", left)
+    return sums
+
+
+def _by_kind(sums: Mapping[tuple[What, str], float]) -> dict[str, float]:
+    kinds: dict[str, float] = {}
+    for (what, _), ps in sums.items():
+        kinds[what] = kinds.get(what, 0.0) + ps
+    return kinds
+
+
+def _limits(graph: Graph, sums: Mapping[tuple[What, str], float]) -> tuple[Limit, ...]:
+    """The largest parts of the path."""
     steps = max(len(graph.budget), 1)
     least = _LEAST_LIMIT * sum(sums.values())
     most = sorted((item for item in sums.items() if item[1] >= least), key=lambda item: -item[1])[:MOST_LIMITS]

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 from tpu_profile_plugin.analysis.common.reasons import NO_LAUNCHES, STEPS
 from tpu_profile_plugin.answers.answer import Answer, Link, Next, distinct_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
-from tpu_profile_plugin.errors import BadRequest, NoData
+from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.run.catalogue.steps import LIMITS
+from tpu_profile_plugin.run.figures.replay import edit_of, factors_in, keys_of, places_in, run_what_if
 from tpu_profile_plugin.tables.table import Table
 
 
@@ -29,14 +30,15 @@ def what_if(
 
     Without arguments, what limits the recorded step.
     """
-    places = [place.strip() for place in without.split(";") if place.strip()]
     run = asked.run
+    edit = edit_of(places_in(without), factors_in(scale), hide_collectives, ranks_equal, input_free)
+    link = Link("what_if", keys_of(edit))
     try:
-        found = run.what_if(places, _factors(scale), hide_collectives, ranks_equal, input_free)
+        found = run_what_if(run, edit)
     except NoData as error:
         if error.reason != NO_LAUNCHES.code:
             raise
-        return Answer(Link(""), cannot=asked.cannot(NO_LAUNCHES))
+        return Answer(link, cannot=asked.cannot(NO_LAUNCHES))
     facts: dict[str, Any] = {
         "step_ps": found.step_ps,
         "after_ps": found.after_ps,
@@ -63,21 +65,7 @@ def what_if(
         Next("budget", {}, "the parts of the step as recorded"),
         Next("explain", {}, "causes of lost time, and what to do"),
     )
-    return Answer(Link(""), facts, Table(LIMITS, columns, name="limits"), base, further)
-
-
-def _factors(text: str) -> dict[str, float]:
-    """The factors by place. Raises BadRequest for a part that is no place with a number."""
-    factors = {}
-    for part in filter(None, map(str.strip, text.split(";"))):
-        place, _, number = part.rpartition("=")
-        try:
-            factors[place.strip()] = float(number)
-        except ValueError:
-            place = ""
-        if not place.strip():
-            raise BadRequest(f"scale must be PLACE=FACTOR, not {part[:80]!r}.", argument="scale", choices=[])
-    return factors
+    return Answer(link, facts, Table(LIMITS, columns, name="limits"), base, further)
 
 
 VERB = verb(what_if, needs=STEPS)

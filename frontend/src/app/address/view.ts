@@ -121,6 +121,11 @@ export const PAGE_KEYS: readonly string[] = [
   "sql",
   "runs",
   "ran",
+  "without",
+  "scale",
+  "hide_collectives",
+  "ranks_equal",
+  "input_free",
   ...tableKeys(9),
 ];
 

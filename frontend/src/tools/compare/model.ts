@@ -1,9 +1,9 @@
 // Bars, tables and links of a comparison. Pure.
-import type { BudgetPart, ComparedRuns, Difference } from "../../base/documents";
+import type { ComparedRuns, Difference } from "../../base/documents";
 import { columnOf, numbersOf, textsOf } from "../../api/payload/fields";
 import { formatPercent, formatTime } from "../../base/format";
-import { lookOf } from "../../base/steps/step_category";
-import type { Look } from "../../base/steps/step_category";
+import { stepBarsOf } from "../../base/steps/step_bars";
+import type { BarTime, StepBar } from "../../base/steps/step_bars";
 import { relabelled } from "../../base/table/transform";
 import type { Cell, TableData } from "../../base/table/table_data";
 import { writeFilters } from "../../widgets/table/model/saved";
@@ -144,50 +144,19 @@ function nameOf({ groups }: ComparedRuns, id: string): string {
   return groups.flatMap(({ parts }) => parts).find((part) => part.id === id)?.name ?? "";
 }
 
-export interface StepPart {
-  id: string;
-  name: string;
-  help: string;
-  look: Look;
-  /** Its parts with their times, if several. */
-  within: string;
-  ps: number;
-  /** Of the longer of both times. */
-  length: number;
-}
-
-export interface StepBar {
-  name: string;
-  totalPs: number;
-  /** Those that either run has. */
-  parts: StepPart[];
-}
-
 /** The compared times of both runs by category, on one scale; null if a side has no steps. */
 export function stepBars(found: ComparedRuns): StepBar[] | null {
   const { base, run } = found.length;
   if (base === null || run === null) return null;
-  const scale = Math.max(base, run, 1);
-  const bar = (name: string, total: number, get: (one: Difference) => number | null): StepBar => {
-    const time = ({ id }: Pick<BudgetPart, "id">): number => {
+  const bar = (name: string, totalPs: number, get: (one: Difference) => number | null): BarTime => ({
+    name,
+    totalPs,
+    time: (id) => {
       const part = found.parts[id];
       return part === undefined ? 0 : (get(part) ?? 0);
-    };
-    return {
-      name,
-      totalPs: total,
-      parts: found.groups.map((group) => {
-        const { id, name: category, help } = group;
-        const times = group.parts.map((part) => [part.name, time(part)] as const).filter(([, ps]) => ps > 0);
-        const ps = group.parts.length === 0 ? time(group) : times.reduce((sum, [, one]) => sum + one, 0);
-        const within = times.length > 1 ? times.map(([part, one]) => `\n${part}: ${formatTime(one)}`).join("") : "";
-        return { id, name: category, help, within, ps, length: ps / scale, look: lookOf(id) };
-      }),
-    };
-  };
-  const bars = [bar("Base", base, (one) => one.base), bar("Run", run, (one) => one.run)];
-  const used = new Set(bars.flatMap(({ parts }) => parts.filter(({ ps }) => ps > 0).map(({ id }) => id)));
-  return bars.map((one) => ({ ...one, parts: one.parts.filter(({ id }) => used.has(id)) }));
+    },
+  });
+  return stepBarsOf(found.groups, [bar("Base", base, (one) => one.base), bar("Run", run, (one) => one.run)]);
 }
 
 /** A difference in percent of the base's; null if unknown. */

@@ -19,9 +19,9 @@ import { Panel } from "../../widgets/status/panel";
 import { Picker } from "../../widgets/overlay/picker";
 import { Link } from "../../widgets/content/link";
 import type { Patch } from "../../widgets/content/link";
+import { StepBars } from "../../widgets/chart/step_bars";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { useLoad } from "../../widgets/status/use_load";
-import { StepBars } from "./bars";
 import {
   KINDS_HELP,
   NO_CONTRIBUTIONS,
@@ -154,7 +154,9 @@ function Content({ page, found }: { page: PageProps; found: ComparedRuns }) {
         {found.caution === null ? null : <Callouts messages={[{ severity: "warning", text: found.caution }]} />}
         <SummaryBox tone={TONES[found.tone]} title={found.headline}>
           <StepLine found={found} />
-          {steps === null ? null : <StepBars bars={steps} of={found.compared} />}
+          {steps === null ? null : (
+            <StepBars bars={steps} of={found.compared} label={`The average ${found.compared} of both runs by category`} />
+          )}
         </SummaryBox>
         <Callouts
           messages={[...(base.run === run ? ["The base is this run: nothing can differ."] : []), ...found.notes].map((text) => ({

@@ -6,7 +6,10 @@ import pytest
 from builders.answers import run_of
 from builders.planes import gpu, host, marked, tpu, xla_on_cpu
 
+from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES
+from tpu_profile_plugin.analysis.replay.edits import Edit
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
+from tpu_profile_plugin.run.figures.replay import run_replay
 
 US = 10**6
 
@@ -234,3 +237,51 @@ def test_delays_and_silent_host_code_count_against_confidence() -> None:
 
 def test_devices_alone_are_replayed_without_a_host() -> None:
     assert us(run_of(f"{core(0, 20)}\n{core(1, 60)}").what_if("fusion.2")) == (100, 80, 80, 80)
+
+
+def parts(profile: str, edit: Edit) -> dict[str, float]:
+    """The parts after an edit in us, which add up to the step."""
+    found = run_replay(run_of(profile)).what_if(edit, parts=True)
+    assert sum(found.parts_ps) == pytest.approx(found.after_ps)
+    named = zip((*CATEGORIES, BETWEEN), found.parts_ps, strict=True)
+    return {name: round(ps / US, 3) for name, ps in named if round(ps / US, 3)}
+
+
+def test_without_a_change_the_parts_are_those_of_the_time_budget() -> None:
+    for profile in (GPU, TPU, CPU, WITHIN):
+        replay = run_replay(run_of(profile))
+        found = replay.what_if(Edit(), parts=True)
+        budget = replay.graph.budget
+        assert list(found.parts_ps) == pytest.approx([*budget.parts_ps, budget.between_step_ps])
+
+
+def test_what_an_op_leaves() -> None:
+    before = parts(GPU, Edit())
+    after = parts(GPU, Edit((("k1", 0.0),)))
+    # k2 ends 26 us earlier, not 30: the device waits 4 us more for what the host does before it launches k2.
+    assert before == {"compute": 60, "idle_host": 14, "idle_transfer": 7, "idle_launch": 5, "idle_other": 14}
+    assert after == {**before, "compute": 30, "idle_host": 18}
+
+
+def test_what_a_function_leaves() -> None:
+    # One half of its 18 us is known as host code: no other event covers the rest of that gap.
+    after = parts(GPU, Edit((("train.py:9 save", 0.0),)))
+    assert after == {"compute": 60, "idle_host": 5, "idle_transfer": 7, "idle_launch": 5, "idle_other": 5}
+
+
+def test_waits_for_late_devices_shrink_as_these_become_faster() -> None:
+    # Core 0 reaches the collective after 20 us and waits 40 us for core 1; on average over both cores 20 us.
+    assert parts(TPU, Edit())["idle_peer"] == 20
+    assert parts(TPU, Edit((("fusion.1", 0.5),)))["idle_peer"] == 10
+    assert "idle_peer" not in parts(TPU, Edit(ranks_equal=True))
+
+
+def test_hidden_collectives_leave_the_waits_for_late_devices() -> None:
+    before, after = parts(TPU, Edit()), parts(TPU, Edit(hide_collectives=True))
+    assert (before["exposed_communication"], after.get("exposed_communication", 0)) == (10, 0)
+    assert after["idle_peer"] == before["idle_peer"] == 20
+
+
+def test_ops_that_share_cores_are_the_mean_of_both_ends() -> None:
+    # The step is 60 us either way: of 70 us and 60 us of ops 30 and 20 remain.
+    assert parts(CPU, Edit((("dot", 0.0),)))["compute"] == 25

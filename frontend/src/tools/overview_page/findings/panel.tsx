@@ -129,6 +129,11 @@ function FindingItem({ one, base, page, tools, keys, overview }: PartProps & { o
             {one.hosts.length > 3 ? ` and ${plural(one.hosts.length - 3, "more host")}` : ""}
           </span>
         ) : null}
+        {gain && tools.has(WHAT_IF) ? (
+          <Link to={keys(WHAT_IF, { [FINDING_KEY]: one.id })} class="link finding-what-if" data-tip="The step without it, replayed">
+            What would it gain?
+          </Link>
+        ) : null}
       </p>
       {one.evidence.length ? (
         <ul class="finding-evidence">
@@ -193,7 +198,7 @@ function Evidence(props: Pick<PartProps, "tools" | "keys"> & { proof: Proof; her
   );
 }
 
-const SOURCE = "source_view";
+const [SOURCE, WHAT_IF] = ["source_view", "what_if"];
 
 /** A link if the run has the page that shows it, and that is another one. */
 function Shown({ proof, here, tools, keys }: Pick<PartProps, "tools" | "keys"> & { proof: Proof; here: string }) {

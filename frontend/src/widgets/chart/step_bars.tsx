@@ -1,24 +1,25 @@
-// The average steps of both runs on one scale.
+// Steps by their parts, one bar each, on one scale.
 import { formatPercent, formatTime } from "../../base/format";
-import { swatchStyle } from "../../widgets/chart/style";
-import { useTheme } from "../../widgets/chart/use_theme";
-import type { StepBar } from "./model";
+import type { StepBar } from "../../base/steps/step_bars";
+import { swatchStyle } from "./style";
+import { useTheme } from "./use_theme";
+import "./step_bars.css";
 
 /** Narrower parts have no number inside, in fractions of the width. */
 const MIN_INSIDE = 0.12;
 const hasTime = ({ ps }: { ps: number }): boolean => ps > 0;
 
-/** `of`: what the bars are, such as "step". */
-export function StepBars({ bars, of }: { bars: readonly StepBar[]; of: string }) {
+/** `of`: what the bars are, such as "step"; `label`: of all of them. */
+export function StepBars({ bars, of, label }: { bars: readonly StepBar[]; of: string; label: string }) {
   const theme = useTheme();
   const legend = bars[0]?.parts ?? [];
   return (
-    <figure class="compare-steps" aria-label={`The average ${of} of both runs by category`}>
+    <figure class="step-bars" aria-label={label}>
       {bars.map(({ name, totalPs, parts }) => (
-        <div key={name} class="compare-step">
+        <div key={name} class="step-bars-one">
           <b>{name}</b>
           <span
-            class="compare-stack"
+            class="step-bars-stack"
             role="img"
             aria-label={`${name}: ${parts
               .filter(hasTime)
