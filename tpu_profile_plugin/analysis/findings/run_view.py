@@ -137,6 +137,11 @@ class RunView:
         """What hosts have gathered, with the host's name; hosts without a result are left out."""
         return [(part, host) for part, host in zip(gathered, self.hosts, strict=True) if part is not None]
 
+    def devices_of(self, host: str) -> list[int]:
+        """Positions of a host's devices among those of `communication`."""
+        position = self.hosts.index(host)
+        return [i for i, device in enumerate(self.communication.devices) if device.host == position]
+
     def parts(self) -> list[tuple[str, float]]:
         """Every part of the time budget, and the time between steps, with its share of the base, largest first."""
         shares = ((name, self.budget.share(name)) for name in (*CATEGORIES, BETWEEN))

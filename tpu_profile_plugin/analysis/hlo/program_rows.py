@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,8 @@ from tpu_profile_plugin.protos import read
 
 _DEEPEST = 4
 """Fusions do not nest deeper in real programs."""
+_FARTHEST_BACK = 32
+"""Steps back to where a value comes from; real chains are far shorter."""
 _FARTHEST = 3
 """How many operands or users away an instruction without a source may take it from."""
 
@@ -93,6 +95,23 @@ class ProgramRows:
         operands = self.links.operands(fusion)
         number = int(self.instruction(row).parameter_number)
         return operands[number] if 0 <= number < len(operands) and operands[number] >= 0 else None
+
+    def back(self, row: int, same: Callable[[int], bool]) -> Iterator[int]:
+        """A row and what makes its value: first operands of rows that keep it the `same`, into fusions and out."""
+        for _ in range(_FARTHEST_BACK):
+            yield row
+            computation, operands = self.fused(row), self.links.operands(row)
+            fusion = self.links.fusion_of.get(self.links.home(row))
+            source: int | None = None
+            if self.opcodes[row] == "parameter":
+                source = None if fusion is None else self.parameter(fusion, row)
+            elif computation is not None:
+                source = self.root(computation)
+            elif operands and same(row):
+                source = operands[0]
+            if source is None or source < 0:
+                return
+            row = source
 
     def place(self, row: int) -> str:
         """`file:line` of an instruction; of one without a source that of what is inside it or closest to it, or ""."""

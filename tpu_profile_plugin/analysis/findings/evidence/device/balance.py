@@ -64,6 +64,16 @@ class Balance:
         """Mean work of the devices."""
         return sum(self.work_ps) / len(self.work_ps)
 
+    @property
+    def unevenly(self) -> float:
+        """Waits because some devices have more work, 0 to 1 of the time that all take together at their ops' pace."""
+        return (self.most_ps - self.mean_ps) / max(self.lockstep_ps, 1.0)
+
+    @property
+    def in_turns(self) -> float:
+        """The same of waits because devices do not work at the same time."""
+        return (self.lockstep_ps - self.most_ps) / max(self.lockstep_ps, 1.0)
+
 
 def balance_of(host: HostView) -> Balance | None:
     """The balance of a host with several devices whose work or waits differ, and of a CPU; None of others."""

@@ -10,12 +10,10 @@ from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork,
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.shapes import Shape, leaves
 
-COPY = "copy"
+COPY, _PART = "copy", "get-tuple-element"
 _SAME = frozenset(("bitcast", "copy", "opt-barrier", "optimization-barrier"))
 LEAST_BYTES = 4096
 """Size of a buffer (a page of memory) below which its copy only costs the start of an op: loop counters and scalars."""
-_DEEPEST = 32
-"""Steps from a copy back to where its value comes from; real chains are far shorter."""
 
 
 class Why(Enum):
@@ -50,7 +48,11 @@ class ProgramCopies:
 
     def why(self, row: int) -> tuple[Why, str]:
         """The reason for a copy, and the name of the argument that it copies; "" if it is none."""
-        source, path = self._source(row)
+        rows = list(self._rows.back(row, lambda one: self._rows.opcodes[one] in (*_SAME, _PART)))
+        source = rows[-1]
+        path = tuple(
+            self._rows.instruction(one).tuple_index for one in reversed(rows) if self._rows.opcodes[one] == _PART
+        )
         if self._rows.opcodes[source] != "parameter":
             return Why.OTHER, ""
         home = self._links.home(source)
@@ -64,20 +66,6 @@ class ProgramCopies:
             return Why.OTHER, name
         given_back = _kind(self._rows.shape(row)) in self._results
         return (Why.NOT_DONATED if given_back else Why.ARGUMENT), name
-
-    def _source(self, row: int) -> tuple[int, tuple[int, ...]]:
-        """Where a copied value comes from, and the path of tuple indices to it."""
-        path: tuple[int, ...] = ()
-        for _ in range(_DEEPEST):
-            opcode, operands = self._rows.opcodes[row], self._links.operands(row)
-            if not operands or operands[0] < 0:
-                break
-            if opcode == "get-tuple-element":
-                path = (int(self._rows.instruction(row).tuple_index), *path)
-            elif opcode not in _SAME and not (opcode == "fusion" and self.is_copy(row)):
-                break
-            row = operands[0]
-        return row, path
 
     @cached_property
     def _bodies(self) -> frozenset[int]:

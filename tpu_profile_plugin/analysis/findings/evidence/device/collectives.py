@@ -34,7 +34,6 @@ _ASKED = re.compile(
 )
 """Ops of JAX, TensorFlow and PyTorch that are collectives themselves."""
 _FORMS = frozenset(("bitcast", "copy", "reshape", "transpose", "convert", "get-tuple-element"))
-_DEEPEST = 16
 _MOST = 64
 """Collectives of a host whose instructions are read, most exposed time first: the others change no verdict."""
 
@@ -129,12 +128,7 @@ def _origin(rows: ProgramRows, row: int) -> Origin:
     op = rows.program.op_names[row].rpartition("/")[2]
     moves = op in _MOVES or any(kind in rows.opcodes[row] for kind in _MOVING)
     argument, sharded = "", ""
-    source = operands[0] if operands else row
-    for _ in range(_DEEPEST):
-        below = [one for one in rows.links.operands(source) if one >= 0]
-        if rows.opcodes[source] not in _FORMS and not (rows.opcodes[source] == "fusion" and len(below) == 1):
-            break
-        source = below[0] if below else source
+    *_, source = rows.back(operands[0] if operands else row, lambda one: rows.opcodes[one] in _FORMS)
     if rows.opcodes[source] == "parameter" and rows.links.home(source) == rows.program.entry:
         number = int(rows.instruction(source).parameter_number)
         argument = rows.program.op_names[source] or rows.program.names[source]

@@ -13,8 +13,6 @@ from tpu_profile_plugin.analysis.hlo.text import literal_text
 
 _SAME_ELEMENTS = frozenset(("bitcast", "convert", "copy", "reshape", "transpose"))
 _PRODUCTS = frozenset((*MATRICES, "custom-call"))
-_DEEPEST = 16
-"""Steps from a product back to the comparison that makes the one-hot rows; real chains have about five."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,30 +59,17 @@ def _only_for_products(rows: ProgramRows, made_by: Sequence[int]) -> bool:
 
 def _one_hot(rows: ProgramRows, row: int) -> tuple[int, list[int]]:
     """How long the one-hot rows of an operand are, 0 if it has none, and the rows outside of fusions that make them."""
-    fusions, outside = rows.links.fusion_of, list[int]()
-    for _ in range(_DEEPEST):
-        opcode, operands = rows.opcodes[row], rows.links.operands(row)
-        fusion = fusions.get(rows.links.home(row))
-        if fusion is None:
-            outside.append(row)
-        if opcode == "compare":
-            return _compared(rows, row), outside
-        computation = rows.fused(row)
-        if opcode == "parameter":
-            source = None if fusion is None else rows.parameter(fusion, row)
-        elif computation is not None:
-            source = rows.root(computation)
-        else:
-            same = opcode in _SAME_ELEMENTS or (opcode == "select" and _same_or_zero(rows, operands))
-            source = operands[0] if same and operands else None
-        if source is None or source < 0:
-            break
-        row = source
+    outside: list[int] = []
+    for one in rows.back(row, lambda one: rows.opcodes[one] in _SAME_ELEMENTS or _same_or_zero(rows, one)):
+        outside += [] if rows.links.home(one) in rows.links.fusion_of else [one]
+        if rows.opcodes[one] == "compare":
+            return _compared(rows, one), outside
     return 0, outside
 
 
-def _same_or_zero(rows: ProgramRows, operands: Sequence[int]) -> bool:
-    """Whether a select gives one value where its condition holds and zeros elsewhere."""
+def _same_or_zero(rows: ProgramRows, row: int) -> bool:
+    """Whether a row is a select that gives one value where its condition holds and zeros elsewhere."""
+    operands = rows.links.operands(row) if rows.opcodes[row] == "select" else []
     if len(operands) != 3 or min(operands) < 0 or any(rows.opcodes[one] != "broadcast" for one in operands[1:]):
         return False
     sources = [rows.links.operands(one)[0] for one in operands[1:] if rows.links.operands(one)]

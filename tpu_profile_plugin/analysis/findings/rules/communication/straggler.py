@@ -103,9 +103,8 @@ def _lost(run: RunView) -> Lost:
 def _runs_more(run: RunView, parts: Sequence[Balance | None], late: int) -> bool:
     """Whether a device has more work; of CPUs, by what its ops usually take: on busy cores single runs take longer."""
     work: dict[int, float] = {}
-    for host, part in enumerate(parts):
-        own = [i for i, device in enumerate(run.communication.devices) if device.host == host]
-        work |= dict(zip(own, () if part is None else part.work_ps, strict=False))
+    for part, host in run.present(parts):
+        work |= zip(run.devices_of(host), part.work_ps, strict=True)
     others = [ps for i, ps in work.items() if i != late]
     on_cpu = run.communication.devices[late].kind == "cpu"
     return not (on_cpu and late in work and others) or work[late] >= LEAST_RATIO * float(np.median(others))

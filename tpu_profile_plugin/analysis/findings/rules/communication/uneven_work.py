@@ -11,7 +11,6 @@ Divide the work evenly; use more and smaller microbatches in pipelines.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -41,16 +40,6 @@ _TURNS = Advice(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Cause:
-    """The waits of one host's devices that their ops explain: by uneven work, and by work in turns; 0 to 1."""
-
-    balance: Balance
-    host: str
-    uneven: float
-    turns: float
-
-
 def judge_uneven(run: RunView, parts: Sequence[Balance | None]) -> Finding | Silence:
     """The verdict on how evenly work is divided."""
     return _judge(run, parts, turns=False)
@@ -65,11 +54,11 @@ def _judge(run: RunView, parts: Sequence[Balance | None], *, turns: bool) -> Fin
     found = _cause(run, parts)
     if isinstance(found, Silence):
         return found
-    cause, lost = found
-    if (cause.uneven < cause.turns) is not turns:
+    balance, host, lost = found
+    if (balance.unevenly < balance.in_turns) is not turns:
         other = "have more work" if turns else "work in turns"
         return Silence(f"Devices wait {lost.share:.1%} of the {run.base} for others, which {other}.")
-    why, evidence = _in_turns(cause.balance) if turns else _unevenly(cause.balance)
+    why, evidence = _in_turns(balance) if turns else _unevenly(balance)
     most = max(run.communication.sums, key=lambda one: one.wait_ps)
     return Finding(
         f"Devices wait {lost.share:.1%} of the {run.base} for each other: {why}",
@@ -84,7 +73,7 @@ def _judge(run: RunView, parts: Sequence[Balance | None], *, turns: bool) -> Fin
             of_collective(most.key, "Longest wait in this collective", most.most_wait_ps / PS_PER_MS, "ms"),
         ),
         _TURNS if turns else _UNEVEN,
-        (cause.host,),
+        (host,),
         lost.segments,
     )
 
@@ -117,42 +106,28 @@ def explains(run: RunView, parts: Sequence[Balance | None]) -> bool:
     return not isinstance(_cause(run, parts), Silence)
 
 
-def _cause(run: RunView, parts: Sequence[Balance | None]) -> tuple[_Cause, Lost] | Silence:
-    """What explains most of the waits, and the waits; why not, if little is."""
+def _cause(run: RunView, parts: Sequence[Balance | None]) -> tuple[Balance, str, Lost] | Silence:
+    """The host whose devices' ops explain most of the waits, and the waits; why not, if they explain little."""
     lost = run.lost_to("idle_peer")
     known = [(one, host) for one, host in run.present(parts) if len(one.devices) > 1]
     if len(run.budget.devices) < 2 or not run.communication.sums:
         return lacks(ONE_DEVICE, "No collectives of several devices recorded.", unless=len(run.budget.devices) > 1)
+    waits = f"Devices wait {lost.share:.1%} of the {run.base} for"
     if lost.share < EXPOSED_SHARE or not known:
-        return Silence(f"Devices wait {lost.share:.1%} of the {run.base} for others.")
-    causes = [_of_host(one, host) for one, host in known]
-    most = max(causes, key=lambda one: one.uneven + one.turns)
-    work, waits = run.communication.work_ps.sum(), run.communication.wait_ps.sum()
-    measured = float(waits) / float(waits + work) if waits else 1.0
-    if most.uneven + most.turns < EXPLAINED * measured:
-        return Silence(
-            f"Devices wait {lost.share:.1%} of the {run.base} for others; their ops explain waits of "
-            f"{most.uneven + most.turns:.1%} of it."
-        )
-    if most.uneven >= most.turns and (late := _another_is_late(run, most)):
-        return Silence(f"Devices wait {lost.share:.1%} of the {run.base} for {late}, which has not most work.")
-    explained = min(1.0, (most.uneven + most.turns) / measured)
-    return most, Lost(lost.ps * explained, lost.share * explained, lost.segments, lost.whole and explained == 1)
-
-
-def _another_is_late(run: RunView, cause: _Cause) -> str:
-    """The device that the others waited for, if it is not the one with most work; "" if it is, or is none."""
-    devices, late = run.communication.devices, run.communication.stragglers
-    host = run.hosts.index(cause.host)
-    most = [i for i, device in enumerate(devices) if device.host == host][int(np.argmax(cause.balance.work_ps))]
-    return "" if not late or any(one.index == most for one in late) else devices[late[0].index].name
-
-
-def _of_host(balance: Balance, host: str) -> _Cause:
-    """Waits as shares of the time that all devices take together if ops take their usual time."""
-    together = max(balance.lockstep_ps, 1.0)
-    uneven = (balance.most_ps - balance.mean_ps) / together
-    return _Cause(balance, host, uneven, (balance.lockstep_ps - balance.most_ps) / together)
+        return Silence(f"{waits} others.")
+    balance, host = max(known, key=lambda one: one[0].unevenly + one[0].in_turns)
+    waited = float(run.communication.wait_ps.sum())
+    measured = waited / (waited + float(run.communication.work_ps.sum())) if waited else 1.0
+    explained = balance.unevenly + balance.in_turns
+    if explained < EXPLAINED * measured:
+        return Silence(f"{waits} others; their ops explain waits of {explained:.1%} of it.")
+    late = run.communication.stragglers
+    most = run.devices_of(host)[int(np.argmax(balance.work_ps))]
+    if balance.unevenly >= balance.in_turns and late and all(one.index != most for one in late):
+        name = run.communication.devices[late[0].index].name
+        return Silence(f"{waits} {name}, which has not most work.")
+    part = min(1.0, explained / measured)
+    return balance, host, Lost(lost.ps * part, lost.share * part, lost.segments, lost.whole and part == 1)
 
 
 UNEVEN = Rule("uneven_work", "Work divided unevenly over devices", judge_uneven, balance_of, implied_by=("straggler",))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.reasons import NOT_TPU
@@ -48,23 +48,8 @@ _OTHER = Advice(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Copies:
-    """The ops of one host that start asynchronous copies or wait for them, by name or category.
-
-    Attributes:
-      kind: the ops.
-      size: bytes of what the one with most time copies; 0 if unknown.
-      host: it copies to or from the host's memory.
-    """
-
-    kind: OpKind
-    size: int
-    host: bool
-
-
-def gather(host: HostView) -> Copies | None:
-    """The copies that take most of the TensorCores' time; None without any, and on other devices."""
+def gather(host: HostView) -> OpKind | None:
+    """The ops that start asynchronous copies or wait for them; None without any, and on other devices than TPUs."""
     table = host.ops
     if host.summary.environment.hardware is not Hardware.TPU:
         return None
@@ -75,7 +60,9 @@ def gather(host: HostView) -> Copies | None:
     program = host.program(table.module[rows[0]])
     at = None if program is None else program.row(table.name[rows[0]])
     size, of_host = (0, False) if program is None or at is None else _what(program, at)
-    return Copies(op_kind(host, ops, EXPOSED_COPY_SHARE), size, of_host)
+    evidence = (Evidence("Size of the copied value", size / MIB, "MiB"),) if size else ()
+    kind, what = op_kind(host, ops, EXPOSED_COPY_SHARE), "host copies" if of_host else "copies"
+    return replace(kind, what=what, evidence=evidence, advice=_HOST if of_host else _OTHER)
 
 
 def _what(rows: ProgramRows, row: int) -> tuple[int, bool]:
@@ -87,7 +74,7 @@ def _what(rows: ProgramRows, row: int) -> tuple[int, bool]:
     return rows.bytes(row) if done else 0, any(leaf.layout.memory_space == _HOST_SPACE for leaf in arrays)
 
 
-def judge(run: RunView, parts: Sequence[Copies | None]) -> Finding | Silence:
+def judge(run: RunView, parts: Sequence[OpKind | None]) -> Finding | Silence:
     """The verdict on the time budget's exposed copies."""
     part = max(_PARTS, key=run.part_ps)
     lost, label = run.lost_in(part), _PARTS[part].capitalize()
@@ -96,16 +83,15 @@ def judge(run: RunView, parts: Sequence[Copies | None]) -> Finding | Silence:
         if not run.has_devices or run.hardware is not Hardware.TPU:
             return lacks(NOT_TPU, "Only TPUs record copies between memories inside programs.")
         return Silence(f"{label} take {lost.share:.1%} of the {run.base}.")
-    copies = max((one for one, _ in known), key=lambda one: one.kind.ops_ps)
-    what = "copies" if part == "exposed_copy" and not copies.host else _PARTS[part]
-    size = (Evidence("Size of the copied value", copies.size / MIB, "MiB"),) if copies.size else ()
+    most = max((one for one, _ in known), key=lambda one: one.ops_ps)
+    what = most.what if part == "exposed_copy" else _PARTS[part]
     return Finding(
-        f"{lost.share:.1%} of the {run.base} waits for {what}, most of it in {copies.kind.op}",
+        f"{lost.share:.1%} of the {run.base} waits for {what}, most of it in {most.op}",
         lost.ps,
         "time while a copy is under way and the device computes nothing, per step and device",
         "high",
-        (share_of(label, lost, run.base), per_step(label, lost, run.per), *copies.kind.of_op, *size),
-        _HOST if copies.host else _OTHER,
+        (share_of(label, lost, run.base), per_step(label, lost, run.per), *most.of_op, *most.evidence),
+        most.advice,
         tuple(host for _, host in known),
         lost.segments,
     )

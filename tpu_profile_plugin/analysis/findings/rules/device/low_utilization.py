@@ -11,7 +11,7 @@ Give each op more to do: a larger batch, fewer and larger ops, products of large
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -36,6 +36,7 @@ _VECTOR = 50.0
 """Times that the matrix units are faster than the units for other arithmetic: 16 (GPUs) to 50 (TPUs). The larger one
 never blames arithmetic that only these can do."""
 _MATRIX, _OTHER, _TINY = "products", "other", "tiny"
+_UNKNOWN = lacks(NO_PEAKS, "The peak rates of the devices, or the costs of their ops, are unknown.")
 
 ADVICE = {
     _TINY: "Most of this time is in ops of a few microseconds, which begin and end for as long as they compute. Use a "
@@ -47,25 +48,17 @@ ADVICE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Slack:
-    """The ops of one host: how much longer they take than at the limits, and self time in ps of known cost."""
-
-    kind: OpKind
-    known_ps: float = 0.0
-
-
-def gather(host: HostView) -> Slack:
+def gather(host: HostView) -> OpKind | Silence:
     """How far the ops of a host are from the limits; the op that is farthest."""
-    peaks = host.summary.peaks
-    if not host.summary.has_device or not peaks.tera_flops or not peaks.hbm:
-        return Slack(OpKind(0))
-    work = work_of(host)
+    peaks, work = host.summary.peaks, work_of(host)
     rows = np.array([op.index for op in work.read], np.int64)
-    if not len(rows):
-        return Slack(OpKind(0))
+    if not host.summary.has_device or not peaks.tera_flops or not peaks.hbm or not len(rows):
+        return _UNKNOWN
     known, at_limit = _at_limits(work, peaks)
     spent, runs = work.table.self_ps[rows].astype(np.float64), np.maximum(work.table.occurrences[rows], 1)
+    recorded = host.summary.mxu_percent > 0 and host.summary.hbm_percent > 0
+    if not recorded and spent[known].sum() < KNOWN_SHARE * work.counted_ps:
+        return _UNKNOWN
     slack = np.where(known, spent - at_limit, 0.0)
     matrix = np.array([op.nature is Nature.MATRIX for op in work.read], np.bool_)
     tiny = spent / runs < TINY_US * PS_PER_US
@@ -74,10 +67,7 @@ def gather(host: HostView) -> Slack:
     farthest = [work.read[int(slack.argmax())]] if slack.max() > 0 else []
     kind = op_kind(host, farthest, LEAST_SHARE, float(slack.sum()))
     mean = Evidence("Mean length of an op", float(spent.sum() / runs.sum()) / PS_PER_US, "us")
-    return Slack(
-        replace(kind, evidence=(mean,), advice=Advice(ADVICE[most])),
-        float(spent[known].sum()),
-    )
+    return replace(kind, evidence=(mean,), advice=Advice(ADVICE[most]))
 
 
 def _at_limits(work: OpWork, peaks: Peaks) -> tuple[F64, F64]:
@@ -95,13 +85,11 @@ def _at_limits(work: OpWork, peaks: Peaks) -> tuple[F64, F64]:
     return known, np.maximum(compute, memory)
 
 
-def judge(run: RunView, parts: Sequence[Slack]) -> Finding | Silence:
+def judge(run: RunView, parts: Sequence[OpKind | Silence]) -> Finding | Silence:
     """The verdict on all hosts."""
-    use = run.use_while_busy
-    counted, known = sum(part.kind.counted_ps for part in parts), sum(part.known_ps for part in parts)
-    found = run_kind(run, [part.kind for part in parts], moves=False)
-    if use is None or not counted or (not use.recorded and known < KNOWN_SHARE * counted) or isinstance(found, Silence):
-        return lacks(NO_PEAKS, "The peak rates of the devices, or the costs of their ops, are unknown.")
+    use, found = run.use_while_busy, run_kind(run, parts, moves=False)
+    if use is None or isinstance(found, Silence):
+        return _UNKNOWN
     numbers = f"matrix units are used to {use.matrix:.1f}% of their peak, HBM to {use.hbm:.1f}%"
     compute_ps = run.part_ps("compute")
     lost, busy, how = found.lost, run.share(compute_ps), ", estimated from the costs of ops"

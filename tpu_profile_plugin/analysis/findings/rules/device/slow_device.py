@@ -47,15 +47,13 @@ def judge(run: RunView, parts: Sequence[Balance | None]) -> Finding | Silence:
         return Silence(
             f"The slowest device takes {ratio:.2f} times as long as the median, in ops of {agree:.0%} of the time."
         )
-    position = run.hosts.index(host)
-    devices = [i for i, device in enumerate(run.communication.devices) if device.host == position]
-    late = run.communication.stragglers
-    if late and all(one.index != devices[at] for one in late):
+    device, late = run.devices_of(host)[at], run.communication.stragglers
+    if late and all(one.index != device for one in late):
         waited = run.communication.devices[late[0].index].name
         return Silence(
             f"{part.devices[at]} takes {ratio:.2f} times as long as the median, but the others wait for {waited}."
         )
-    work = float(run.communication.work_ps.sum(axis=0)[devices[at]]) / max(len(run.communication.number), 1)
+    work = float(run.communication.work_ps.sum(axis=0)[device]) / max(len(run.communication.number), 1)
     excess = work * (1 - 1 / ratio)
     count = len(run.budget.devices)
     lost = run.lost_in("compute", "idle_peer", ps=excess / count + min(run.part_ps("idle_peer"), excess))

@@ -42,8 +42,6 @@ ADVICE = Advice(
     pytorch="Reduce what is live at the peak: torch.utils.checkpoint, set_to_none in zero_grad, a smaller batch, "
     "autocast. A little more, or fragmentation, and an allocation fails.",
 )
-
-
 RECOMPUTES = Advice(
     "Reduce what is live at the peak before it fails: smaller batches with accumulated gradients, 16-bit activations, "
     "donated arguments, parameters and optimizer state sharded over devices. The program recomputes values already; a "
@@ -55,15 +53,14 @@ RECOMPUTES = Advice(
 class Use:
     """Bytes in use at a peak and what there is; of an allocator, or of a program (`module`) by itself.
 
-    `recomputes`: programs of the host compute values twice to save memory. `ran`: the programs that ran, where no
-    allocator was recorded.
+    `ran`: the programs that ran, where no allocator was recorded.
     """
 
     name: str
     used: int
     capacity: int
     module: bool = False
-    recomputes: bool = False
+    advice: Advice = ADVICE
     ran: tuple[ProgramRan, ...] = ()
 
     @property
@@ -74,20 +71,15 @@ class Use:
 
 def gather(host: HostView) -> Use | None:
     """The fullest allocator of the host's devices, or without allocator events the program that needs most."""
-    hardware = host.summary.environment.hardware
-    if hardware not in (Hardware.TPU, Hardware.GPU):
+    if host.summary.environment.hardware not in (Hardware.TPU, Hardware.GPU):
         return None
-    if uses := list(_allocators(host.allocators)):
-        most = max(uses, key=lambda one: one.share)
-    else:
-        ran = programs_ran([programs_that_ran(host)])
-        fullest = max(_programs(host), key=lambda one: one.share, default=None)
-        if fullest is None and not ran:
-            return None
-        most = replace(fullest or Use("", 0, 0, True), ran=ran)
-    if most.share < MEMORY_SHARE:
-        return most
-    return replace(most, recomputes=bool(recomputed(work_of(host))))
+    allocators = list(_allocators(host.allocators))
+    ran = () if allocators else programs_ran([programs_that_ran(host)])
+    most = max(allocators or _programs(host), key=lambda one: one.share, default=Use("", 0, 0, True))
+    if not most.name and not ran:
+        return None
+    full = most.share >= MEMORY_SHARE and bool(recomputed(work_of(host)))
+    return replace(most, ran=ran, advice=RECOMPUTES if full else ADVICE)
 
 
 def _allocators(allocators: dict[str, MemoryUse]) -> Iterable[Use]:
@@ -132,7 +124,7 @@ def judge(run: RunView, parts: Sequence[Use | None]) -> Finding | Silence:
             Evidence("In use at the peak", most.used / MIB, "MiB", tool, page),
             Evidence("Capacity", most.capacity / MIB, "MiB", tool, page),
         ),
-        RECOMPUTES if most.recomputes else ADVICE,
+        most.advice,
         tuple(host for use, host in known if use.share >= MEMORY_SHARE),
     )
 
