@@ -27,6 +27,7 @@ from tpu_profile_plugin.analysis.findings.rules.device import (
     one_hot_product,
     padding,
     recomputation,
+    replicated_work,
     slow_device,
     sparse_core_wait,
 )
@@ -76,6 +77,7 @@ RULES: tuple[Rule, ...] = (
     straggler.RULE,
     uneven_work.UNEVEN,
     uneven_work.BUBBLES,
+    replicated_work.RULE,
     buffer_copies.RULE,
     conversions.RULE,
     recomputation.RULE,
