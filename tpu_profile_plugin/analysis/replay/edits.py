@@ -68,7 +68,8 @@ def kind_of(op: Op) -> str:
 
 def kind_of_name(name: str) -> str:
     """The same of its name."""
-    return _NUMBER.sub("", name if "(" in name or "<" in name else name.rpartition("/")[2])
+    last = name if "(" in name or "<" in name else name.rpartition("/")[2]
+    return _NUMBER.sub("", name if last.isdigit() else last)
 
 
 def names_of_op(op: Op, program: str = "", opcode: str = "", source: str = "") -> tuple[str, ...]:

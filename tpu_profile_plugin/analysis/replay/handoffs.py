@@ -10,14 +10,18 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.common.planes import line_of, recorded_lines, rows_named, spans_at
 from tpu_profile_plugin.columns import Plane
-from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.units import PS_PER_US
 
 _GIVES = re.compile(
     r"\$(?:queues?\.py:\d+|_queue|multiprocessing\.\S+) put\Z|\$_base\.py:\d+ set_(?:result|exception)\Z"
 )
+_SIGNALS = re.compile(r"\$threading\.py:\d+ (?:release|set|notify(?:_all)?)\Z")
+_BLOCKS = re.compile(r"\$threading\.py:\d+ (?:acquire|wait)\Z")
 _LEAST_PS = 10 * PS_PER_US
 """A call that takes less does not wait."""
+_MOST_TURN_PS = 10_000 * PS_PER_US
+"""A call that ends later after a signal waited for something else: threads of Python take turns every 5 ms."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,14 +50,33 @@ NO_HANDOFFS = Handoffs(_NONE, _NONE, _NONE, _NONE, _NONE)
 
 
 def handoffs(plane: Plane) -> Handoffs:
-    """Waits for items until another thread puts one, and waits for room until another thread takes one."""
+    """Waits for items, room, and signals of semaphores, conditions and events, until another thread gives them."""
     gives = np.flatnonzero(rows_named(plane, _GIVES.match)[plane.events.metadata])
     takes = np.flatnonzero(rows_named(plane, lambda name: activity(name) == Activity.HANDOVER)[plane.events.metadata])
     recorded = recorded_lines(plane)
     gives, takes = (events[recorded[line_of(plane, events)]] for events in (gives, takes))
     pairs = [_awaited(plane, takes, gives), _awaited(plane, gives, takes)]
+    pairs.append(_signalled(plane, np.concatenate([takes, gives]), recorded))
     pairs.append(_ready(plane, takes[~np.isin(spans_at(plane, takes)[1], pairs[0][2])], gives))
     return Handoffs(*(np.concatenate(column) for column in zip(*pairs, strict=True)))
+
+
+def _signalled(plane: Plane, queues: I64, recorded: Bools) -> tuple[I64, ...]:
+    """The calls that wait for a signal of another thread, without those inside calls of queues or of each other."""
+    names = plane.events.metadata
+    signals, waits = (np.flatnonzero(rows_named(plane, name.match)[names]) for name in (_SIGNALS, _BLOCKS))
+    signals, waits = (events[recorded[line_of(plane, events)]] for events in (signals, waits))
+    calls = np.concatenate([waits, queues])
+    begin, end = spans_at(plane, calls)
+    of_call, inside = line_of(plane, calls), np.zeros(len(calls), np.bool_)
+    for number in np.unique(of_call).tolist():
+        mine = np.flatnonzero(of_call == number)
+        mine = mine[np.lexsort((-end[mine], begin[mine]))]
+        until = np.maximum.accumulate(end[mine])
+        inside[mine[1:]] = until[:-1] >= end[mine[1:]]
+    line, begin, end, source, gave = _awaited(plane, waits[~inside[: len(waits)]], signals)
+    soon = end - gave <= _MOST_TURN_PS
+    return line[soon], begin[soon], end[soon], source[soon], gave[soon]
 
 
 def _awaited(plane: Plane, waits: I64, others: I64) -> tuple[I64, ...]:

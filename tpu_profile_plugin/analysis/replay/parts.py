@@ -26,6 +26,7 @@ from tpu_profile_plugin.analysis.budget.categories import (
     PARTS,
     PEER_TRANSFER,
 )
+from tpu_profile_plugin.analysis.common.spans import intersect, subtract
 from tpu_profile_plugin.analysis.replay.edits import NOTHING, Places, Rate, Shorter, Sweep, both
 from tpu_profile_plugin.analysis.replay.graph import Graph, Replayed
 from tpu_profile_plugin.analysis.replay.host_graph import MAIN
@@ -46,7 +47,7 @@ class Shortened:
     """What an edit itself takes from the time of each part, from the begin of the first step to the end of the last.
 
     Attributes:
-      whole_ps, gone_ps: float64[c, d].
+      whole_ps, gone_ps: float64[c + 1, d], by index in `CATEGORIES`; the last is all time between steps.
     """
 
     whole_ps: F64
@@ -54,8 +55,8 @@ class Shortened:
 
     @property
     def kept(self) -> F64:
-        """float64[c, d]: the share that stays."""
-        kept: F64 = np.clip(1 - self.gone_ps / np.maximum(self.whole_ps, 1), 0.0, None)
+        """float64[c, d]: the share of each part of steps that stays."""
+        kept: F64 = np.clip(1 - self.gone_ps / np.maximum(self.whole_ps, 1), 0.0, None)[:-1]
         return kept
 
 
@@ -66,11 +67,15 @@ def shortened(places: Sequence[Places], spent: Sequence[SpentTime], change: Shor
         main = change.threads[number].get(MAIN, NOTHING)
         for device, time in enumerate(of_host.devices):
             of_ops = _rates(one, device, change.runs[number], main)
-            column = np.zeros((2, len(CATEGORIES)))
-            for part, (begin, end) in time.spent:
+            column = np.zeros((2, len(CATEGORIES) + 1))
+            for part, times in time.spent:
                 rates = of_ops if part in _OF_OPS else (main,)
-                gone = sum(float(rate.within(begin, end).sum()) for rate in rates) / len(rates)
-                column[:, part] += float((end - begin).sum()), gone
+                for place, (begin, end) in (
+                    (part, subtract(times, time.between)),
+                    (-1, intersect(times, time.between)),
+                ):
+                    gone = sum(float(rate.within(begin, end).sum()) for rate in rates) / len(rates)
+                    column[:, place] += float((end - begin).sum()), gone
             columns.append(column)
     whole, gone = np.stack(columns, axis=2)
     return Shortened(whole, gone)

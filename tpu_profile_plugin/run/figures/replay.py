@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.budget import SpentTime
-from tpu_profile_plugin.analysis.budget.categories import BETWEEN, members
+from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, members
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICES, NO_STEPS
 from tpu_profile_plugin.analysis.devices.inventory import program_names
 from tpu_profile_plugin.analysis.devices.model import Op
@@ -66,12 +66,9 @@ class Replay:
             return True
         taken = shortened(self.places, self._spent, shorter(self.graph, self.places, edit)).gone_ps.sum(axis=1)
         mine = sorted({column for segment in finding.segments for column in members(segment)})
-        inside, cells = float(taken[mine].sum()), max(self.graph.budget.cells, 1)
-        beside = float(taken.sum()) - inside
-        least, most = LEAST_TAKEN * finding.saving_ps * cells, MOST_BESIDE * finding.saving_ps * cells
-        if BETWEEN in finding.segments:
-            return inside + beside >= least
-        return inside >= least and beside <= most
+        mine += [len(CATEGORIES)] if BETWEEN in finding.segments else []
+        inside, whole = float(taken[mine].sum()), finding.saving_ps * max(self.graph.budget.cells, 1)
+        return inside >= LEAST_TAKEN * whole and float(taken.sum()) - inside <= MOST_BESIDE * whole
 
     @property
     def _spent(self) -> list[SpentTime]:
@@ -171,6 +168,8 @@ _LEAST_GAIN = 0.001
 """Least share of the step that a largest part must gain to be suggested."""
 _MOST_GAIN = 1.5
 """A part that gains more, in multiples of its own time on the binding path, is a function around other parts."""
+_LEAST_LEFT = 0.05
+"""A function without which less of the step is left runs the step, and is no cause."""
 _NO_EDIT = "No function, event, op or kind of op takes just this time, so that no replay is about this finding alone."
 
 
@@ -218,7 +217,9 @@ def _of_finding(replay: Replay, one: RuleFinding) -> Suggestion:
     for edit in edits_without(one.finding.segments, one.finding.evidence):
         try:
             if replay.knows(edit) and replay.stands_for(edit, one.finding):
-                return _tried(replay, one, edit)
+                tried = _tried(replay, one, edit)
+                if tried.found is None or tried.found.after_ps >= _LEAST_LEFT * tried.found.step_ps:
+                    return tried
         except NoData as error:
             cannot = str(error)
     return Suggestion(one, None, None, cannot)

@@ -7,7 +7,7 @@ from builders.answers import run_of
 from builders.planes import gpu, host, marked, tpu, xla_on_cpu
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES
-from tpu_profile_plugin.analysis.replay.edits import Edit
+from tpu_profile_plugin.analysis.replay.edits import Edit, kind_of_name
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
 from tpu_profile_plugin.run.figures.replay import run_replay
 
@@ -285,3 +285,53 @@ def test_hidden_collectives_leave_the_waits_for_late_devices() -> None:
 def test_ops_that_share_cores_are_the_mean_of_both_ends() -> None:
     # The step is 60 us either way: of 70 us and 60 us of ops 30 and 20 remain.
     assert parts(CPU, Edit((("dot", 0.0),)))["compute"] == 25
+
+
+def polling(waits: str, signals: str) -> str:
+    """Steps of 100 us that ask another thread for a batch, sleep for 60 us, and take it from a queue."""
+    main = "\n".join(
+        f"{s} 100 train {{_r=1, step_num={s // 100}}}\n{s} 2 {signals}\n{s + 2} 58 <built-in function sleep>\n"
+        f"{s + 60} 2 $queue.py:154 get\n{s + 63} 1 cudaLaunchKernel {{correlation_id={s + 1}}}\n"
+        f"{s + 64} 26 cudaStreamSynchronize\n{s + 90} 10 $train.py:9 log"
+        for s in (0, 100, 200)
+    )
+    loader = "\n".join(
+        f"{max(s - 77, 0)} {3 if not s else 80} {waits}\n{s + 3} 17 $train.py:20 load\n{s + 20} 2 $queue.py:122 put"
+        for s in (0, 100, 200)
+    )
+    kernels = "\n".join(f"{s + 68} 20 k {{correlation_id={s + 1}}}" for s in (0, 100, 200))
+    return gpu(kernels) + "\n" + host(main) + "\n" + host_line(loader)
+
+
+def host_line(events: str) -> str:
+    """Another thread of the host's plane."""
+    lines = [line for line in host(events).splitlines() if "us +" in line]
+    return "\n".join(["line 2 loader", *lines])
+
+
+@pytest.mark.parametrize(
+    ("waits", "signals"),
+    [
+        ("$threading.py:440 acquire", "$threading.py:487 release"),
+        ("$threading.py:288 wait", "$threading.py:399 set"),
+    ],
+)
+def test_a_thread_that_waits_for_a_signal_goes_on_with_it(waits: str, signals: str) -> None:
+    # Without the sleep the batch is taken when it is there, 22 us after the begin of the step instead of 62.
+    assert us(run_of(polling(waits, signals)).what_if("<built-in function sleep>"))[:2] == (100, 60)
+
+
+def test_a_call_without_a_signal_takes_its_time() -> None:
+    # The loader goes on at the recorded pace: 40 us are gained once, in three steps.
+    found = run_of(polling("$train.py:18 idle", "$train.py:2 ask")).what_if("<built-in function sleep>")
+    assert us(found)[:2] == (100, 86.667)
+
+
+def test_a_kind_is_no_mere_number() -> None:
+    names = ("fusion.12.3", "Sequential_0/Linear_0/aten::mm", "Torch-Compiled Region: 0/0", "void f<a/b>(int)")
+    assert [kind_of_name(name) for name in names] == [
+        "fusion",
+        "aten::mm",
+        "Torch-Compiled Region: 0/0",
+        "void f<a/b>(int)",
+    ]
