@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 
@@ -12,7 +13,8 @@ from tpu_profile_plugin.columns.arrays import Bools
 
 _CALLBACK = re.compile(r"\$(?:\S*/)?__init__\.py:\d+ _xla_gc_callback\Z")
 """JAX's entry in `gc.callbacks`: Python calls it when a collection begins, and again when it ends."""
-COLLECT = re.compile(r"\$gc collect\Z")
+COLLECT = "$gc collect"
+"""A call of gc.collect()."""
 
 
 def collections(main: MainThread) -> Times:
@@ -25,13 +27,13 @@ def collections(main: MainThread) -> Times:
     if not levels.begin_ps:
         return no_time()
     begin, end, name = (np.concatenate(column) for column in (levels.begin_ps, levels.end_ps, levels.name))
-    callback = _named(main, _CALLBACK)[name]
-    calls = times_of(begin, end, _named(main, COLLECT)[name])
+    callback = _named(main, _CALLBACK.match)[name]
+    calls = times_of(begin, end, _named(main, COLLECT.__eq__)[name])
     row = np.flatnonzero(callback)
     if not len(row):
         return calls
     row = row[np.argsort(begin[row], kind="stable")]
-    others = np.sort(begin[_named(main, re.compile(r"\$"))[name] & ~callback])
+    others = np.sort(begin[_named(main, re.compile(r"\$").match)[name] & ~callback])
     begin, end = begin[row], end[row]
     apart = np.searchsorted(others, begin[1:]) > np.searchsorted(others, end[:-1])
     first = np.flatnonzero(np.append(True, apart))
@@ -40,5 +42,5 @@ def collections(main: MainThread) -> Times:
     return join(calls, times_of(end[opens], begin[opens + 1]))
 
 
-def _named(main: MainThread, pattern: re.Pattern[str]) -> Bools:
-    return np.array([pattern.match(name) is not None for name in main.names], np.bool_)
+def _named(main: MainThread, matches: Callable[[str], object]) -> Bools:
+    return np.array([bool(matches(name)) for name in main.names], np.bool_)

@@ -6,17 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.blame.host_blame import NO_OP
-from tpu_profile_plugin.analysis.blame.host_groups import MOST, largest_group
-from tpu_profile_plugin.analysis.blame.stacks import AFTER
-from tpu_profile_plugin.analysis.budget.categories import IDLE_HOST
-from tpu_profile_plugin.analysis.common.rows import sums_by
+from tpu_profile_plugin.analysis.blame.host_groups import MOST
 from tpu_profile_plugin.analysis.common.spans import intersect, total, union
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import Calls
 from tpu_profile_plugin.analysis.findings.evidence.host.code import GLUE_PS, HostCode, Idle, code_of
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import Launched, longest_gap_ps
 from tpu_profile_plugin.analysis.findings.evidence.host.lock import holding
 from tpu_profile_plugin.analysis.findings.evidence.host.purpose import AS_CODE, Purpose
+from tpu_profile_plugin.analysis.findings.evidence.host.telling import Telling, telling
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
@@ -71,8 +68,7 @@ def slow_code(host: HostView, ops: Launched | None = None) -> SlowCode | None:
         spans = spans.where(~_launching(code.calls, ops)[code.calls.stacks.at(spans.middle)])
     if not len(spans):
         return None
-    node, ps = code.within(spans)
-    most = _most(code, host, node, ps)
+    most = _most(code, host, *code.within(spans))
     mine = most.nodes[code.calls.stacks.at(spans.middle)]
     chosen = spans.where(mine) if mine.any() else spans
     longest = int(chosen.ps.argmax())
@@ -92,6 +88,19 @@ def slow_code(host: HostView, ops: Launched | None = None) -> SlowCode | None:
         _sent(host, chosen),
         holder,
     )
+
+
+def _most(code: HostCode, host: HostView, node: I64, ps: I64) -> Telling:
+    calls, thread_ps = code.calls, host.blame.thread_ps
+    evaluating = int(thread_ps[calls.purpose[:-1] == Purpose.EVALUATION].sum())
+    # What most of the time is the program itself, whatever it is called.
+    silent = (*AS_CODE, Purpose.EVALUATION) if evaluating > MOST * thread_ps.sum() else AS_CODE
+    most = telling(host, node, ps, silent)
+    if most.purpose == Purpose.QUEUE:
+        waits = intersect(calls.times(calls.purpose == Purpose.QUEUE), union(code.slow.begin_ps, code.slow.end_ps))
+        if 2 * total(intersect(waits, host.reader.time.batching)) > total(waits):
+            return replace(most, purpose=Purpose.BATCHING)
+    return most
 
 
 def _after_wait(code: HostCode, begin: I64) -> str:
@@ -120,64 +129,3 @@ def _launching(calls: Calls, ops: Launched) -> Bools:
     launches: Bools = share >= LAUNCHING * len(ops.at_ps)
     around = np.where(calls.function >= 0, calls.function, np.arange(len(calls.function)))
     return launches[around] & (np.arange(len(around)) < len(around) - 1)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Most:
-    """What most of the time is: as in `SlowCode`; `nodes`: bool[m + 1], the calls that it is in, `ps`: their time."""
-
-    purpose: Purpose
-    name: str
-    place: str
-    inner: str
-    nodes: Bools
-    ps: int
-
-
-def _most(code: HostCode, host: HostView, node: I64, ps: I64) -> _Most:
-    """The function of the program that most of the time is in, unless more of it has one purpose."""
-    calls = code.calls
-    after = np.array([name.startswith(AFTER) for name in calls.stacks.names], np.bool_)
-    inside = node >= 0
-    inside[inside] = ~after[calls.stacks.name[node[inside]]]
-    blame = replace(
-        host.blame,
-        part=np.full(int(inside.sum()), IDLE_HOST),
-        op=np.full(int(inside.sum()), NO_OP),
-        node=node[inside],
-        ps=ps[inside],
-    )
-    group = largest_group(blame, (IDLE_HOST,))
-    purpose = calls.purpose[node]
-    sums = sums_by(purpose, ps, len(Purpose))
-    evaluating = int(host.blame.thread_ps[calls.purpose[:-1] == Purpose.EVALUATION].sum())
-    # What most of the time is the program itself, whatever it is called.
-    as_code = (*AS_CODE, Purpose.EVALUATION) if evaluating > MOST * host.blame.thread_ps.sum() else AS_CODE
-    sums[list(as_code)] = 0
-    outside = int(ps[~inside].sum())
-    if group is None or outside > max(group.ps, int(sums.max())):
-        return _Most(Purpose.UNKNOWN, "", "", "", calls.marked(node[:0]), outside)
-    of_group = sums_by(calls.purpose[blame.node[group.rows]], blame.ps[group.rows], len(sums))
-    of_group[list(as_code)] = 0
-    told = of_group if of_group.max() > MOST * group.ps else sums
-    if told.max() > (MOST * group.ps if told is of_group else group.ps):
-        return _of_purpose(code, host, int(told.argmax()), node, ps)
-    nodes = calls.marked(blame.node[group.rows])
-    return _Most(Purpose.UNKNOWN, group.name, "", group.inner or group.name, nodes, group.ps)
-
-
-def _of_purpose(code: HostCode, host: HostView, told: int, node: I64, ps: I64) -> _Most:
-    calls = code.calls
-    rows = np.flatnonzero(calls.purpose[node] == told)
-    tells = calls.tells[node[rows]]
-    name, _ = calls.most(tells, ps[rows])
-    named = rows[np.array([calls.name(one) == name for one in tells.tolist()], np.bool_)]
-    place, _ = calls.most(calls.function[calls.parent(calls.tells[node[named]])], ps[named])
-    inner, _ = calls.most(node[named], ps[named])
-    whole = int(ps[rows].sum())
-    batching = host.reader.time.batching
-    waits = intersect(calls.times(calls.purpose == told), union(code.slow.begin_ps, code.slow.end_ps))
-    if told == Purpose.QUEUE and 2 * total(intersect(waits, batching)) > total(waits):
-        told = Purpose.BATCHING
-    around = place or calls.main.around
-    return _Most(Purpose(told), name, "" if around == name else around, inner, calls.marked(node[rows]), whole)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tpu_profile_plugin.analysis.common.reasons import DISPATCHED_STEPS, FEW_STEPS, NO_FRAMES
 from tpu_profile_plugin.analysis.common.spans import no_time
@@ -25,7 +25,7 @@ from tpu_profile_plugin.analysis.findings.model import Confidence, Evidence, Fin
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, shown, timeline
 from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS, advice, again
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.summary.outliers import period_of, step_outliers
+from tpu_profile_plugin.analysis.summary.outliers import StepOutliers, period_of
 from tpu_profile_plugin.units import PS_PER_MS
 
 MOST_NUMBERS = 10
@@ -38,54 +38,13 @@ _COMPILED = re.compile(
 """A call of a compiled function, or an op of TensorFlow."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Slow:
-    """The exceptions of one host.
-
-    Attributes:
-      work: what they do.
-      steps, slow: how many steps and exceptions there are.
-      numbers: of the steps with the first kind of work; period: as in `StepOutliers`, of these.
-      median_ps: the typical step; longest_ps, window, longest: length, span and number of the longest of these steps.
-      share: of the exceptions' time above the median in the time of all steps.
-    """
-
-    work: PeriodicWork
-    steps: int
-    slow: int
-    numbers: tuple[int, ...]
-    period: int | None
-    median_ps: float
-    longest_ps: float
-    window: tuple[int, int]
-    longest: int
-    share: float
-
-
-def gather(host: HostView) -> Slow | None:
+def gather(host: HostView) -> PeriodicWork | None:
     """The exceptions of one host; None without any that are worth a finding."""
     work = periodic_work(host)
-    if work is None:
-        return None
-    steps = step_outliers(host.time)
-    rows = list(work.kinds[0].rows) if work.kinds else steps.rows.tolist()
-    longest = max(rows, key=lambda row: float(steps.length_ps[row]))
-    begin, end = host.windows
-    return Slow(
-        replace(work, times=no_time()),
-        len(steps.length_ps),
-        len(steps),
-        tuple(host.time.number[rows].tolist()),
-        period_of(rows),
-        steps.median_ps,
-        float(steps.length_ps[longest]),
-        (int(begin[longest]), int(end[longest])),
-        int(host.time.number[longest]),
-        steps.share,
-    )
+    return None if work is None else replace(work, times=no_time())
 
 
-def judge(run: RunView, gathered: Sequence[Slow | None]) -> Finding | Silence:
+def judge(run: RunView, gathered: Sequence[PeriodicWork | None]) -> Finding | Silence:
     """The verdict on the host whose exceptions cost most."""
     steps = run.outliers
     if "dispatch" in run.budget.sources:
@@ -96,15 +55,14 @@ def judge(run: RunView, gathered: Sequence[Slow | None]) -> Finding | Silence:
         return lacks(FEW_STEPS, f"{_count(len(steps.length_ps))} recorded: too few to tell a typical one.")
     known = run.present(gathered)
     if not known:
-        return Silence(_slow(len(steps), len(steps.length_ps), steps.share, steps.median_ps))
-    worst, host = max(known, key=lambda one: (len(one[0].work.kinds) > 0, one[0].share))
-    lost = run.located([one.work.by_part for one, _ in known])
-    what = _slow(worst.slow, worst.steps, worst.share, worst.median_ps).removesuffix(".")
-    if not worst.work.kinds:
-        return _unexplained(worst, what)
-    first = worst.work.kinds[0]
+        return Silence(f"{_slow(steps)}.")
+    worst, host = max(known, key=lambda one: (len(one[0].kinds) > 0, one[0].steps.share))
+    lost = run.located([one.by_part for one, _ in known])
+    if not worst.kinds:
+        return _unexplained(worst)
     if lost.share < LEAST_SHARE:
-        return Silence(f"{what}; devices compute most of that time.")
+        return Silence(f"{_slow(worst.steps)}; devices compute most of that time.")
+    first = worst.kinds[0]
     return Finding(
         _title(run, worst, lost),
         lost.ps,
@@ -118,24 +76,22 @@ def judge(run: RunView, gathered: Sequence[Slow | None]) -> Finding | Silence:
     )
 
 
-def _slow(slow: int, steps: int, share: float, median_ps: float) -> str:
-    if not slow:
-        return f"No step of {steps} is far longer than the median ({median_ps / PS_PER_MS:.4g} ms)."
-    are = "is" if slow == 1 else "are"
-    return f"{slow} of {steps} steps {are} far longer than the median, {share:.1%} of the time."
+def _slow(steps: StepOutliers) -> str:
+    count = len(steps.length_ps)
+    if not len(steps):
+        return f"No step of {count} is far longer than the median ({steps.median_ps / PS_PER_MS:.4g} ms)"
+    are = "is" if len(steps) == 1 else "are"
+    return f"{len(steps)} of {count} steps {are} far longer than the median, {steps.share:.1%} of the time"
 
 
-def _unexplained(worst: Slow, what: str) -> Silence:
-    work = worst.work
-    if work.compiling >= worst.slow / 2:
-        return Silence(f"{what}, because of compilation.")
-    if work.reading >= worst.slow / 2:
-        return Silence(f"{what}, because of waits for input.")
-    if work.fetching >= worst.slow / 2:
-        return Silence(f"{what}, because of waits for results.")
-    if work.single:
+def _unexplained(worst: PeriodicWork) -> Silence:
+    what = _slow(worst.steps)
+    for reason, count in worst.others.items():
+        if count >= len(worst.steps) / 2:
+            return Silence(f"{what}, because of {reason}.")
+    if worst.single:
         return Silence(f"{what}; the work that runs only there does not recur.")
-    if not work.traced:
+    if not worst.traced:
         return lacks(NO_FRAMES, f"{what}; Python functions were not recorded, so the cause is unknown.")
     return Silence(f"{what}, but nothing runs in them that does not run in others.")
 
@@ -144,19 +100,19 @@ def _confidence(kind: Kind) -> Confidence:
     return "high" if kind.purpose not in (Purpose.UNKNOWN, Purpose.QUEUE) or kind.only else "medium"
 
 
-def _title(run: RunView, worst: Slow, lost: Lost) -> str:
-    first, *others = worst.work.kinds
+def _title(run: RunView, worst: PeriodicWork, lost: Lost) -> str:
+    first, *others = worst.kinds
     named = shown(first.function) or (f"program {first.program}" if first.program else _called(first.call))
     place = f": {named}" if named else ""
-    what = _work(first)
+    period, count = period_of(first.rows), len(worst.steps.length_ps)
     if len(first.rows) == 1:
-        when = f"one of {worst.steps} steps"
-    elif worst.period is not None:
-        when = f"every {_ordinal(worst.period)} step"
+        when = f"one of {count} steps"
+    elif period is not None:
+        when = f"every {_ordinal(period)} step"
     else:
-        when = f"{len(first.rows)} of {worst.steps} steps"
+        when = f"{len(first.rows)} of {count} steps"
     more = f", and to {_work(others[0])} in other steps" if others else ""
-    return f"{lost.share:.1%} of the {run.base} goes to {what} in {when}{place}{more}"
+    return f"{lost.share:.1%} of the {run.base} goes to {_work(first)} in {when}{place}{more}"
 
 
 def _work(kind: Kind) -> str:
@@ -168,29 +124,32 @@ def _costs(run: RunView, lost: Lost) -> tuple[Evidence, ...]:
     return share_of("Work of the slow steps", lost, run.base), per_step("Work of the slow steps", lost, run.per)
 
 
-def _evidence(run: RunView, worst: Slow, host: str) -> list[Evidence]:
-    first = worst.work.kinds[0]
-    numbers = ", ".join(map(str, worst.numbers[:MOST_NUMBERS])) + (", ..." if len(worst.numbers) > MOST_NUMBERS else "")
-    where = timeline(host, *worst.window)
+def _evidence(run: RunView, worst: PeriodicWork, host: str) -> list[Evidence]:
+    first, steps = worst.kinds[0], worst.steps
+    numbers = list(map(str, worst.numbers[list(first.rows)].tolist()))
+    longest = max(first.rows, key=lambda row: float(steps.length_ps[row]))
+    window = int(worst.windows[0][longest]), int(worst.windows[1][longest])
+    length, where = float(steps.length_ps[longest]) / PS_PER_MS, timeline(host, *window)
     evidence = [
-        Evidence(f"Longest of these steps: {worst.longest}", worst.longest_ps / PS_PER_MS, "ms", TIMELINE, where),
-        Evidence("Median step", worst.median_ps / PS_PER_MS, "ms"),
-        Evidence(f"Steps with this work, of {worst.steps}", len(first.rows)),
-        Evidence("Their numbers", numbers),
+        Evidence(f"Longest of these steps: {worst.numbers[longest]}", length, "ms", TIMELINE, where),
+        Evidence("Median step", steps.median_ps / PS_PER_MS, "ms"),
+        Evidence(f"Steps with this work, of {len(steps.length_ps)}", len(first.rows)),
+        Evidence("Their numbers", ", ".join(numbers[:MOST_NUMBERS]) + (", ..." if len(numbers) > MOST_NUMBERS else "")),
     ]
-    if worst.period is not None:
-        evidence.append(Evidence("Steps from one to the next", worst.period))
+    period = period_of(first.rows)
+    if period is not None:
+        evidence.append(Evidence("Steps from one to the next", period))
     for label, name, text in (("Function", first.function, shown), ("Call", first.call, _called)):
         if name:
-            evidence.append(Evidence(label, text(name), "", TIMELINE, timeline(host, *worst.window, name)))
+            evidence.append(Evidence(label, text(name), "", TIMELINE, timeline(host, *window, name)))
     if first.program:
         evidence.append(Evidence("Program that runs only there", first.program))
-    total = sum(kind.lost_ps for kind in worst.work.kinds)
-    for kind in worst.work.kinds[1:]:
+    total = sum(kind.lost_ps for kind in worst.kinds)
+    for kind in worst.kinds[1:]:
         name = shown(kind.function) or kind.program or _called(kind.call)
         label = f"In other steps, of that time: {_work(kind)}"
         evidence.append(Evidence(f"{label} ({name})" if name else label, 100 * kind.lost_ps / total, "%"))
-    return evidence if worst.work.traced or first.call or first.program else [*evidence, again(run.frameworks)]
+    return evidence if worst.traced or first.call or first.program else [*evidence, again(run.frameworks)]
 
 
 def _called(event: str) -> str:
