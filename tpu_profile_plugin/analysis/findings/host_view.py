@@ -122,6 +122,16 @@ class HostView:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         return steps.begin_ps[:, 0], steps.end_ps[:, 0]
 
+    @property
+    def base(self) -> str:
+        """What shares of its time are of, as in `RunView`."""
+        return self.time.base
+
+    @property
+    def per(self) -> str:
+        """What counts are per, as in `RunView`."""
+        return "recording" if "recording" in self.time.sources else "step"
+
     @cached_property
     def time(self) -> RunBudget:
         """Its budget averaged over steps and the devices that take part in them."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Evidence
+from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS
 
 TIMELINE = "trace_viewer@"
@@ -30,6 +31,21 @@ def share_of(label: str, lost: Lost, base: str) -> Evidence:
 def per_step(label: str, lost: Lost, per: str) -> Evidence:
     """Lost time per step and device, with the part of the time budget that has the same number."""
     return Evidence(f"{label} per {per}", lost.ps / PS_PER_MS, "ms", *_part(lost))
+
+
+def costs(run: RunView, label: str, lost: Lost) -> tuple[Evidence, Evidence]:
+    """Lost time as a share, and per step and device."""
+    return share_of(label, lost, run.base), per_step(label, lost, run.per)
+
+
+def lasting(label: str, host: str, window: tuple[int, int]) -> Evidence:
+    """The length of a span of time, and where it is in the timeline."""
+    return Evidence(label, (window[1] - window[0]) / PS_PER_MS, "ms", TIMELINE, timeline(host, *window))
+
+
+def event(label: str, host: str, window: tuple[int, int], name: str) -> Evidence:
+    """The name of an event, and where it is in the timeline."""
+    return Evidence(label, shown(name), "", TIMELINE, timeline(host, *window, name))
 
 
 def _part(lost: Lost) -> tuple[str, Mapping[str, str]]:

@@ -26,7 +26,7 @@ class SlowCode:
     """Code of one host that devices wait for.
 
     Attributes:
-      lost_ps: idle time, summed over steps and devices; by_part: the same by part of the time budget, int64[c + 1].
+      by_part: idle time by part of the time budget, int64[c + 1], summed over steps and devices.
       purpose: what most of it is for.
       name: the call that tells the purpose, else the function behind most of it; "" if nothing is known of the code.
       place: the program's function that made the call, "" if unknown, or if `name` is the program's own.
@@ -38,7 +38,6 @@ class SlowCode:
       holder: the function of another thread that holds the lock which the main thread waits for; "" if unknown.
     """
 
-    lost_ps: int
     by_part: I64
     purpose: Purpose
     name: str
@@ -76,7 +75,6 @@ def slow_code(host: HostView, ops: Launched | None = None) -> SlowCode | None:
     if most.purpose in (Purpose.UNKNOWN, Purpose.LOCK):
         holder = holding(host, intersect(code.calls.times(most.nodes), union(chosen.begin_ps, chosen.end_ps)), most.ps)
     return SlowCode(
-        spans.total(),
         spans.by_part(host),
         Purpose.LOCK if holder else most.purpose,
         most.name,

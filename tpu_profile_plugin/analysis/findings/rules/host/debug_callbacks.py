@@ -9,24 +9,24 @@ Remove the call from the compiled step, make it every N-th step, or return its v
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import PARTS
-from tpu_profile_plugin.analysis.common.planes import device_planes
+from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.common.spans import Times, join, no_time, subtract, times_of
 from tpu_profile_plugin.analysis.devices.cpu_tf import NAME as CPU_TENSORFLOW
-from tpu_profile_plugin.analysis.devices.model import Device, busy
+from tpu_profile_plugin.analysis.devices.model import Device, Op, busy
+from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE as LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, shown, timeline
+from tpu_profile_plugin.analysis.findings.places import event, lasting, shown
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.columns import EventFilter
-from tpu_profile_plugin.columns.arrays import I64
-from tpu_profile_plugin.units import PS_PER_MS
+from tpu_profile_plugin.columns.arrays import I64, Bools
 
 _KINDS = r"debug_print|debug_callback|io_callback|pure_callback|outside_call|id_tap"
 _OP = re.compile(rf"(?:.*/)?(?:{_KINDS})(?:\[.*\])?(?:[._]\d+)*:?\Z", re.DOTALL)
@@ -39,109 +39,87 @@ _HOST = re.compile(
 _DATA = "Iterator::"
 
 
-@dataclass(frozen=True, slots=True)
-class CallbackOp:
-    """An op that calls Python: its program, name, framework op and the line that made it ("" if unknown)."""
-
-    program: int
-    name: str
-    kind: str
-    source: str
-
-
-def callback_ops(host: HostView) -> dict[tuple[int, str], CallbackOp]:
-    """The ops of a host's devices that call Python, by program and name; only names are read where there are none."""
-    if host.summary.has_device or device_planes(host.space):
-        table = host.summary.device
-        rows = zip(table.module, table.name, table.provenance, strict=True)
-        ops = [(module % 2**64, name, op) for module, name, op in rows if _OP.match(op) or _OP.match(name)]
-    else:
-        ops = _cpu_ops(host)
-    return {(module, name): _describe(host, module, name, op) for module, name, op in ops}
-
-
-def _cpu_ops(host: HostView) -> list[tuple[int, str, str]]:
-    """Program, name and framework op of the CPU backend's ops that call Python."""
-    plane = host.plane
-    if plane is None or not any(_POSSIBLE.search(name) for name in plane.declared.event_metadata.names):
-        return []
-    ops = []
-    for key in {(op.program, op.name) for device in host.devices for op in device.ops if _POSSIBLE.search(op.name)}:
-        program = host.hlo.programs.program(key[0])
-        row = None if program is None else program.row_of.get(key[1])
-        op_name = program.op_names[row] if program is not None and row is not None else ""
-        if _OP.match(op_name) or _OP.match(key[1]):
-            ops.append((*key, op_name))
-    return ops
-
-
-def _describe(host: HostView, program: int, name: str, op: str) -> CallbackOp:
-    file, line, _ = host.hlo.source(program, name)
-    kind = re.search(_KINDS, op) or re.search(_KINDS, name)
-    return CallbackOp(program, name, kind[0] if kind else name, f"{file.rpartition('/')[2]}:{line}" if file else "")
-
-
-def op_times(device: Device, ops: dict[tuple[int, str], CallbackOp]) -> tuple[Times, tuple[int, str] | None, int]:
-    """When a device ran such ops, the one with most time, and how many runs there were."""
-    chosen = np.array([(op.program, op.name) in ops for op in device.ops], np.bool_)
-    runs = device.runs.where(chosen[device.runs.op])
-    if not len(runs):
-        return no_time(), None, 0
-    sums = np.zeros(len(device.ops), np.int64)
-    np.add.at(sums, runs.op, runs.end_ps - runs.begin_ps)
-    most = device.ops[int(sums.argmax())]
-    return times_of(runs.begin_ps, runs.end_ps), (most.program, most.name), len(runs)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class PythonOps:
-    """Ops of TensorFlow that call Python: when, the event with most time, and how many runs."""
+class _Calls:
+    """Calls into Python on a device, or on threads of the host: when, how many, and the op or event with most time.
 
-    times: Times = field(default_factory=no_time)
-    event: str = ""
+    Attributes:
+      kind, source: what that op is, and the line that made it; "" if unknown.
+    """
+
+    times: Times
     count: int = 0
+    name: str = ""
+    kind: str = ""
+    source: str = ""
 
 
-def tensorflow_times(host: HostView) -> PythonOps:
-    """TensorFlow's CPU ops that call Python, input pipelines excluded."""
-    if not host.budget.devices or host.budget.devices[0][0] != CPU_TENSORFLOW or host.plane is None:
-        return PythonOps()
-    if not any(map(_HOST.search, host.plane.declared.event_metadata.names)):
-        return PythonOps()
-    names, (device, *_) = host.plane.event_metadata.names, host.devices
-    row = host.plane.events.metadata[device.runs.event]
-    python = np.array([_HOST.search(name) is not None for name in names], np.bool_)[row]
-    if not python.any():
-        return PythonOps()
-    begin, end = device.runs.begin_ps[python], device.runs.end_ps[python]
-    sums = np.zeros(len(names), np.int64)
-    np.add.at(sums, row[python], end - begin)
-    return PythonOps(times_of(begin, end), names[int(sums.argmax())], len(begin))
+def _on_device(host: HostView, device: Device) -> _Calls:
+    """The ops of a device that call Python, without those of input pipelines."""
+    runs = device.runs
+    if device.name == CPU_TENSORFLOW and host.plane is not None:
+        return _events(
+            host.plane.event_metadata.names, host.plane.events.metadata[runs.event], runs.begin_ps, runs.end_ps
+        )
+    framework = {}
+    if host.summary.device.op_ps:
+        table = host.summary.device
+        framework = {
+            (module % 2**64, name): op
+            for module, name, op in zip(table.module, table.name, table.provenance, strict=True)
+        }
+    told = [_framework_op(host, op, framework) for op in device.ops]
+    python = np.array(
+        [any(map(_OP.match, (text, op.name))) for op, text in zip(device.ops, told, strict=True)], np.bool_
+    )
+    runs = runs.where(python[runs.op])
+    if not len(runs):
+        return _Calls(no_time())
+    most = int(sums_by(runs.op, runs.end_ps - runs.begin_ps, len(python)).argmax())
+    op = device.ops[most]
+    kind = re.search(_KINDS, told[most]) or re.search(_KINDS, op.name)
+    file, line, _ = host.hlo.source(op.program, op.name)
+    source = f"{file.rpartition('/')[2]}:{line}" if file else ""
+    return _Calls(times_of(runs.begin_ps, runs.end_ps), len(runs), op.name, kind[0] if kind else op.name, source)
 
 
-def host_times(host: HostView) -> tuple[Times, str, int]:
-    """When threads of the host ran callbacks, the event with most time, and how many there were.
+def _framework_op(host: HostView, op: Op, known: Mapping[tuple[int, str], str]) -> str:
+    """The framework op of an op, as op statistics have it, else the program; "" if unknown or of no interest."""
+    if known or not _POSSIBLE.search(op.name):
+        return known.get((op.program, op.name), "")
+    program = host.hlo.programs.program(op.program)
+    row = None if program is None else program.row_of.get(op.name)
+    return program.op_names[row] if program is not None and row is not None else ""
 
-    Nothing if an input pipeline was recorded with Python ops: those in the pipeline look the same.
+
+def _on_host(host: HostView) -> _Calls:
+    """Callbacks on threads of the host.
+
+    None if an input pipeline was recorded with Python ops: those in the pipeline look the same.
     """
     plane = host.plane
-    if plane is None:
-        return no_time(), "", 0
-    names = plane.declared.event_metadata.names
+    names = plane.declared.event_metadata.names if plane is not None else ()
     tensorflow = any(":" in name and _HOST.search(name) for name in names if not name.startswith("$"))
-    if not any(map(_HOST.search, names)) or (tensorflow and any(name.startswith(_DATA) for name in names)):
-        return no_time(), "", 0
+    if (
+        plane is None
+        or not any(map(_HOST.search, names))
+        or (tensorflow and any(name.startswith(_DATA) for name in names))
+    ):
+        return _Calls(no_time())
     if not plane.decoded:
         (plane,) = host.space.filtered(EventFilter(plane, event=lambda name: _HOST.search(name) is not None))
-    wanted = np.array([_HOST.search(name) is not None for name in plane.event_metadata.names], np.bool_)
-    rows = wanted[plane.events.metadata]
-    begin, duration = plane.events.begin_ps[rows], plane.events.duration_ps[rows]
-    times = times_of(begin, begin + duration)
-    if not len(times[0]):
-        return times, "", 0
-    sums = np.zeros(len(wanted), np.int64)
-    np.add.at(sums, plane.events.metadata[rows], duration)
-    return times, plane.event_metadata.names[int(sums.argmax())], len(times[0])
+    events = plane.events
+    return _events(plane.event_metadata.names, events.metadata, events.begin_ps, events.begin_ps + events.duration_ps)
+
+
+def _events(names: Sequence[str], row: I64, begin: I64, end: I64) -> _Calls:
+    """Those of some events that are calls into Python."""
+    python: Bools = np.array([_HOST.search(name) is not None for name in names], np.bool_)[row]
+    if not python.any():
+        return _Calls(no_time())
+    name = shown(names[int(sums_by(row[python], (end - begin)[python], len(names)).argmax())])
+    times = times_of(begin, end, python)
+    return _Calls(times, int(python.sum()), name, name.rpartition(":")[2])
 
 
 ADVICE = Advice(
@@ -154,95 +132,44 @@ ADVICE = Advice(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Callbacks:
-    """Callbacks of one host's steps.
-
-    Attributes:
-      cells: steps times devices that take part, steps without devices.
-      lost_ps: time in callbacks, summed over cells; by_part: the same by part of the time budget, int64[c + 1].
-      calls: of all devices, in the recording.
-      name, kind, source: the op with most time, what it is, and the line that made it or "".
-      window: the longest.
-    """
-
-    cells: int
-    lost_ps: int
-    by_part: I64
-    calls: int
-    name: str
-    kind: str
-    source: str
-    window: tuple[int, int]
-
-
-def gather(host: HostView) -> Callbacks | None:
-    """The callbacks of one host; None without any."""
-    ops = callback_ops(host)
-    on_host, event, events = host_times(host)
-    in_steps = tensorflow_times(host)
-    if host.spent is None or not (ops or events or in_steps.count):
+def gather(host: HostView) -> HostLoss | None:
+    """The callbacks of one host, in ops of its devices and while these are idle; None without any."""
+    if host.spent is None:
         return None
-    calls, times, most = in_steps.count, on_host, None
-    of_devices = [] if host.devices else [on_host]
-    for device in host.devices:
-        during, name, count = op_times(device, ops)
-        during = join(during, in_steps.times)
-        of_devices.append(join(during, subtract(on_host, busy(device))))
-        calls += count
-        most = most or name
-        times = join(times, during)
-    by_part = host.by_part(of_devices, PARTS)
-    op = ops[most] if most else next(iter(ops.values()), None)
-    event = in_steps.event or event
-    return Callbacks(
-        host.time.cells,
-        int(by_part.sum()),
-        by_part,
-        calls or events,
-        op.name if op else shown(event),
-        op.kind if op else shown(event).rpartition(":")[2],
-        op.source if op else "",
-        _longest(times),
-    )
-
-
-def _longest(times: Times) -> tuple[int, int]:
-    row = int((times[1] - times[0]).argmax()) if len(times[0]) else -1
-    return (int(times[0][row]), int(times[1][row])) if row >= 0 else (0, 0)
-
-
-def judge(run: RunView, gathered: Sequence[Callbacks | None]) -> Finding | Silence:
-    """The verdict on the host that loses most to callbacks."""
-    known = run.present(gathered)
-    if not known:
-        return Silence("No program calls Python.")
-    worst, host = max(known, key=lambda one: one[0].lost_ps / one[0].cells)
-    lost = run.located([one.by_part for one, _ in known])
-    if lost.share < LEAST_SHARE:
-        return Silence(f"Calls from programs into Python take {lost.share:.1%} of the {run.base}.")
-    calls = worst.calls / worst.cells
-    where = timeline(host, *worst.window)
-    evidence = [
-        share_of("Callbacks and waits for them", lost, run.base),
-        per_step("Callbacks and waits for them", lost, run.per),
-        Evidence("Longest callback", (worst.window[1] - worst.window[0]) / PS_PER_MS, "ms", TIMELINE, where),
-        Evidence(f"Callbacks per {run.per} and device", round(calls, 1)),
-        Evidence("Op", worst.name, "", TIMELINE, timeline(host, *worst.window, worst.name)),
+    on_host, on_devices = _on_host(host), [_on_device(host, device) for device in host.devices]
+    found = [one for one in (*on_devices, on_host) if one.count]
+    if not found:
+        return None
+    spans = [
+        join(one.times, subtract(on_host.times, busy(device)))
+        for one, device in zip(on_devices, host.devices, strict=True)
     ]
-    if worst.source:
-        evidence.append(Evidence("Source line", worst.source))
-    place = f" at {worst.source}" if worst.source else ""
-    return Finding(
-        f"Calls into Python take {lost.share:.1%} of the {run.base}: {worst.kind}{place}, {round(calls, 1):g} per "
-        f"{run.per}",
-        lost.ps,
-        "time in ops that call Python, and idle time while Python runs for them, per step and device",
-        "high",
-        tuple(evidence),
-        ADVICE,
-        (host,),
-        lost.segments,
+    by_part = host.by_part(spans or [on_host.times], PARTS)
+    times, most = join(*(one.times for one in found)), found[0]
+    longest = int((times[1] - times[0]).argmax())
+    window = int(times[0][longest]), int(times[1][longest])
+    calls = round((sum(one.count for one in on_devices) or on_host.count) / host.time.cells, 1)
+    evidence = [
+        lasting("Longest callback", host.name, window),
+        Evidence(f"Callbacks per {host.per} and device", calls),
+        event("Op", host.name, window, most.name),
+    ]
+    if most.source:
+        evidence.append(Evidence("Source line", most.source))
+    place = f" at {most.source}" if most.source else ""
+    return HostLoss(by_part, f"{most.kind}{place}, {calls:g} per {host.per}", tuple(evidence), ADVICE)
+
+
+def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silence:
+    """The verdict on the host that loses most to callbacks."""
+    return verdict(
+        run,
+        gathered,
+        title="Calls into Python take {share} of the {base}: {what}",
+        label="Callbacks and waits for them",
+        formula="time in ops that call Python, and idle time while Python runs for them, per step and device",
+        nothing="No program calls Python.",
+        little="Calls from programs into Python take {share} of the {base}.",
     )
 
 

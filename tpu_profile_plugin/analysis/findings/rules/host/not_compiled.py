@@ -67,7 +67,7 @@ def gather(host: HostView) -> Tiny | None:
     if not is_uncompiled(launches):
         return Tiny(launches)
     slow = slow_code(host, launches)
-    lost = max(launches.short_ps, launches.idle_ps - (slow.lost_ps if slow is not None else 0))
+    lost = max(launches.short_ps, launches.idle_ps - (int(slow.by_part.sum()) if slow is not None else 0))
     return Tiny(launches, lost, calls_of(host).calling(launches.at_ps))
 
 

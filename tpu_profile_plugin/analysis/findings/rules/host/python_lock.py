@@ -11,27 +11,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from tpu_profile_plugin.analysis.blame.stacks import NOWHERE
 from tpu_profile_plugin.analysis.budget.host_names import is_frame
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE, NO_FRAMES
-from tpu_profile_plugin.analysis.findings.evidence.host.lock import (
-    DENSE_PER_MS,
-    EXPLAINED,
-    FEWEST,
-    LONGER,
-    STALL_PS,
-    LockWaits,
-    lock_waits,
-)
+from tpu_profile_plugin.analysis.common.rows import row_codes
+from tpu_profile_plugin.analysis.common.spans import Times, contains, times_of, total
+from tpu_profile_plugin.analysis.findings.evidence.host.calls import Calls, calls_of
+from tpu_profile_plugin.analysis.findings.evidence.host.lock import DENSE_PER_MS as DENSE_PER_MS
+from tpu_profile_plugin.analysis.findings.evidence.host.lock import FEWEST, STALL_PS, Threads
+from tpu_profile_plugin.analysis.findings.evidence.host.purpose import RUNTIME, Purpose
+from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE as LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.lost import lost_to
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, shown, timeline
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, lasting, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.units import PS_PER_MS
 
 STALL_MS = STALL_PS / PS_PER_MS
-__all__ = ["DENSE_PER_MS", "EXPLAINED", "FEWEST", "LONGER", "RULE", "STALL_MS"]
-
+LONGER = 5.0
+"""A pause after the same event is usually shorter by this factor."""
+SAME = 5
+"""Pauses after the same event that tell how long one usually is."""
+EXPLAINED = 0.7
+"""Least share of such pauses during which another thread runs Python: with fewer the pauses have another cause, such as
+a busy machine."""
+_CAUSES = "idle_host", "idle_launch", "idle_other", "idle_transfer"
 ADVICE = Advice(
     "Move the other thread's work to a process of its own, or into code that does not hold Python's lock: NumPy on "
     "large arrays, or a data loader with worker processes. More threads make it worse; a smaller "
@@ -43,51 +52,97 @@ ADVICE = Advice(
 )
 
 
-def gather(host: HostView) -> tuple[bool, LockWaits | None]:
-    """Whether Python functions of a host were recorded, and its pauses."""
-    names = host.plane.declared.event_metadata.names if host.plane is not None else ()
-    return any(map(is_frame, names)), lock_waits(host)
+def gather(host: HostView) -> HostLoss | None:
+    """The pauses of one host; None if there are none, if functions were not recorded, or if devices are hardly idle."""
+    return host.once(_lock_waits)
 
 
-def judge(run: RunView, gathered: Sequence[tuple[bool, LockWaits | None]]) -> Finding | Silence:
+def _lock_waits(host: HostView) -> HostLoss | None:
+    if host.plane is None or host.shown.steps is None or lost_to(host.time, *_CAUSES).share < LEAST_SHARE:
+        return None
+    calls = calls_of(host)
+    if not calls.main.traced:
+        return None
+    (begin, end), after, usual_ps = _pauses(calls, host.marks)
+    if len(begin) < FEWEST:
+        return None
+    threads = Threads.of(host, host.plane)
+    thread, count = threads.busiest(begin, end)
+    busy = thread >= 0
+    if busy.sum() < max(FEWEST, EXPLAINED * len(busy)):
+        return None
+    times = times_of(begin, end, busy)
+    most = int(np.argmax(np.where(busy, end - begin, 0)))
+    window = int(begin[most]), int(end[most])
+    function = threads.function(int(thread[most]), *window)
+    what = shown(function) if is_frame(function) else f"{shown(function).removeprefix('<unknown> ')}()"
+    evidence = (
+        lasting("Longest pause", host.name, window),
+        Evidence("Usual pause after the same event", int(usual_ps[most]) / PS_PER_MS, "ms"),
+        Evidence("This event", shown(calls.main.names[after[most]])),
+        Evidence("Pauses", int(busy.sum())),
+        Evidence("Function on the other thread", what, "", TIMELINE, timeline(host.name, *window, function)),
+        Evidence("Its calls of functions per ms", round(float(count[busy].sum() / (total(times) / PS_PER_MS)))),
+    )
+    return HostLoss(host.by_part([times] * max(len(host.devices), 1)), what, evidence, ADVICE, "medium")
+
+
+def _pauses(calls: Calls, steps: Times) -> tuple[Times, I64, I64]:
+    """Times in which no event of the main thread begins or ends, in a frame or between calls of the runtime, that are
+    far longer than usual after the same event; the names of these events, and how long a pause usually is.
+    """
+    stacks = calls.stacks
+    # From each edge to the next one, the innermost call; -1 where there is none.
+    begin = np.concatenate([stacks.begin_ps, stacks.end_ps[:-1]])
+    end = np.concatenate([stacks.end_ps, stacks.begin_ps[1:]])
+    node = np.concatenate([stacks.node, np.full(max(len(stacks.node) - 1, 0), NOWHERE)])
+    order = np.lexsort((begin, end))
+    order = order[end[order] > begin[order]]
+    begin, end, node = begin[order], end[order], node[order]
+    before = np.append(NOWHERE, node[:-1])
+    begins = (node >= 0) & (calls.parent(node) == before)
+    # An event that began is told by what runs, one that ended by what ran.
+    event = np.append(stacks.name, NOWHERE)[np.where(begins, node, before)]
+    code, first = row_codes(event, begins.astype(np.int64))
+    inside = contains((steps[0][:1], steps[1][-1:]), begin) & ~_waits(calls)[node]
+    stalls = np.flatnonzero((end - begin >= STALL_PS) & inside & (event >= 0))
+    usual = np.full(len(first), np.iinfo(np.int64).max)
+    for one in np.unique(code[stalls]).tolist():
+        same = (end - begin)[code == one]
+        if len(same) >= SAME:
+            usual[one] = int(np.quantile(same, 0.25))
+    usual = usual[code]
+    long = stalls[(end - begin)[stalls] >= LONGER * usual[stalls]]
+    return (begin[long], end[long]), event[long], usual[long]
+
+
+def _waits(calls: Calls) -> Bools:
+    """Per node: a function written in C, which may work or wait without the lock, or a call with another purpose."""
+    names = calls.main.names
+    native = np.array([name.startswith("$") and not is_frame(name) for name in names], np.bool_)
+    own = np.append(native[calls.stacks.name], np.False_)
+    waits: Bools = own | ~np.isin(calls.purpose, (Purpose.UNKNOWN, *RUNTIME)) | (calls.purpose == Purpose.COMPILE)
+    return waits
+
+
+def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silence:
     """The verdict on the host whose pauses cost most."""
     if not run.has_devices:
         return lacks(NO_DEVICE)
-    if not any(traced for traced, _ in gathered):
+    if not run.summary.python_frames:
         return lacks(NO_FRAMES)
-    known = run.present([waits for _, waits in gathered])
-    lost = run.located([one.by_part for one, _ in known])
-    if not known or lost.share < LEAST_SHARE:
-        return Silence(f"Waits for Python's lock take {lost.share:.1%} of the {run.base} while devices are idle.")
-    worst, host = max(known, key=lambda one: one[0].lost_ps)
-    where = timeline(host, *worst.window)
-    return Finding(
-        f"Devices idle {lost.share:.1%} of the {run.base} because the main thread waits for Python's lock; another "
-        f"thread runs {_function(worst)}",
-        lost.ps,
-        "idle time in pauses of the main thread during which another thread calls Python functions all the time, per "
-        "step and device",
-        "medium",
-        (
-            share_of("Devices idle in such pauses", lost, run.base),
-            per_step("Devices idle in such pauses", lost, run.per),
-            Evidence("Longest pause", (worst.window[1] - worst.window[0]) / PS_PER_MS, "ms", TIMELINE, where),
-            Evidence("Usual pause after the same event", worst.usual_ps / PS_PER_MS, "ms"),
-            Evidence("This event", shown(worst.after)),
-            Evidence("Pauses", worst.count),
-            Evidence("Function on the other thread", _function(worst), "", TIMELINE,
-                     timeline(host, *worst.window, worst.function)),
-            Evidence("Its calls of functions per ms", round(worst.calls_per_ms)),
-        ),
-        ADVICE,
-        (host,),
-        lost.segments,
-    )  # fmt: skip
-
-
-def _function(waits: LockWaits) -> str:
-    name = shown(waits.function)
-    return name if is_frame(waits.function) else f"{name.removeprefix('<unknown> ')}()"
+    little = "Waits for Python's lock take {share} of the {base} while devices are idle."
+    return verdict(
+        run,
+        gathered,
+        title="Devices idle {share} of the {base} because the main thread waits for Python's lock; another thread runs "
+        "{what}",
+        label="Devices idle in such pauses",
+        formula="idle time in pauses of the main thread during which another thread calls Python functions all the "
+        "time, per step and device",
+        nothing=little,
+        little=little,
+    )
 
 
 RULE = Rule("python_lock", "Waiting for Python's lock", judge, gather)

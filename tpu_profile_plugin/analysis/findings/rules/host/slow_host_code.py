@@ -12,19 +12,20 @@ network or requests. Else move the work to another thread or process, or make it
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import uncompiled
-from tpu_profile_plugin.analysis.findings.evidence.host.lock import lock_waits
 from tpu_profile_plugin.analysis.findings.evidence.host.slow_code import SlowCode, slow_code
+from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
-from tpu_profile_plugin.analysis.findings.lost import Lost
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, shown, timeline
+from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE as LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.lost import within
+from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.places import costs, event, lasting, shown
+from tpu_profile_plugin.analysis.findings.rules.host import python_lock
 from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS, again
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.units import PS_PER_MS
 
 ADVICE = Advice(
     "Move this work to another thread or process so that it runs while the devices compute, or make it cheaper. "
@@ -72,109 +73,86 @@ LOCKED = Advice(
 MOSTLY = 0.5
 """Share of the time budget's unexplained part from which all of it is reported: as far as known it is one cause."""
 _UNKNOWN = "Python functions were not recorded"
+_LITTLE = "Code on the host takes {share} of the {base} while devices are idle."
 
 
-def gather(host: HostView) -> tuple[SlowCode | None, bool]:
-    """The code that costs most on a host, and whether another thread keeps Python's lock from its main thread.
+def gather(host: HostView) -> HostLoss | None:
+    """The code that costs most on a host; None if there is none.
 
     What Python does between operations that are not compiled is not meant.
     """
     code = slow_code(host, uncompiled(host))
-    return code, code is not None and lock_waits(host) is not None
+    if code is None:
+        return None
+    known, evidence, devices = KINDS.get(code.purpose), _evidence(host, code), bool(host.devices)
+    if not code.name and devices:
+        return HostLoss(code.by_part, "", evidence, UNTRACED, "low")
+    named = shown(code.name) + (f" in {shown(code.place)}" if code.place and known else "")
+    held = f", held by {shown(code.holder)} on another thread" if code.holder else ""
+    reason = f"{known.wait if known else 'code on the host'}: {named}{held}"
+    alone = f": {named}" if named else f"; {_UNKNOWN}"
+    advice = known.advice if known else _advice(host, code)
+    confidence: Confidence = "high" if code.name.startswith("$") else "medium"
+    return HostLoss(code.by_part, reason if devices else alone, evidence, advice, confidence, reason if known else "")
 
 
-def judge(run: RunView, gathered: Sequence[tuple[SlowCode | None, bool]]) -> Finding | Silence:
+def _advice(host: HostView, code: SlowCode) -> Advice:
+    if not code.name.startswith("$"):
+        return UNTRACED
+    if python_lock.gather(host) is not None:
+        return LOCKED
+    return AFTER_WAIT if code.after_wait else INPUT if code.sent else ADVICE
+
+
+def _evidence(host: HostView, code: SlowCode) -> tuple[Evidence, ...]:
+    names = (
+        ("Function", code.name),
+        ("Called by", code.place),
+        ("Ends on another thread when the wait does", code.holder),
+        ("Right before it the host waits for results in", code.after_wait),
+        ("Most of it in", code.inner if code.inner != code.name else ""),
+    )
+    evidence = [event(label, host.name, code.window, name) for label, name in names if name]
+    if code.name:
+        share = 100 * code.name_ps / max(int(code.by_part.sum()), 1)
+        evidence.insert(1, Evidence("Because of this function, of that time", share, "%"))
+    evidence.append(lasting("Longest wait", host.name, code.window))
+    return (*evidence, *(() if code.name.startswith("$") else (again(host.summary.frameworks),)))
+
+
+def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silence:
     """The verdict on the host whose code costs most."""
-    known = run.present([code for code, _ in gathered])
+    known = run.present(gathered)
     if not run.has_devices and not known:
         return lacks(NO_DEVICE)
-    lost = run.located([one.by_part for one, _ in known])
-    if lost.share < LEAST_SHARE or not known:
-        return Silence(f"Code on the host takes {lost.share:.1%} of the {run.base} while devices are idle.")
-    worst, host = max(known, key=lambda one: one[0].lost_ps)
-    if not worst.name and run.has_devices:
-        return _unexplained(run, lost, worst, host)
-    what = "Devices idle because of code on the host" if run.has_devices else "Main thread outside of TensorFlow"
-    locked = any(lock for _, lock in gathered)
-    return Finding(
-        _title(run, worst, lost),
-        lost.ps,
-        "idle time that one event of the main thread covers to at least 80%, per step and device"
+    found = verdict(
+        run,
+        gathered,
+        title="Devices wait {share} of the {base} for {what}"
+        if run.has_devices
+        else "Code outside of TensorFlow takes {share} of the {base}{what}",
+        label="Devices idle because of code on the host" if run.has_devices else "Main thread outside of TensorFlow",
+        formula="idle time that one event of the main thread covers to at least 80%, per step and device"
         if run.has_devices
         else "time of the main thread outside of calls into TensorFlow, per step",
-        "high" if worst.name.startswith("$") else "medium",
-        (share_of(what, lost, run.base), per_step(what, lost, run.per), *_evidence(run, worst, host)),
-        _advice(worst, locked),
-        (host,),
-        lost.segments,
-        _reason(worst) if worst.purpose in KINDS else "",
+        nothing=_LITTLE,
+        little=_LITTLE,
     )
+    return _unexplained(run, found) if isinstance(found, Finding) and found.confidence == "low" else found
 
 
-def _unexplained(run: RunView, lost: Lost, worst: SlowCode, host: str) -> Finding:
+def _unexplained(run: RunView, found: Finding) -> Finding:
     """No event tells what the host does: then only the part of the time budget is known."""
-    whole = run.lost_in("idle_other")
+    lost, whole = within(run.budget, found.saving_ps, found.segments), run.lost_in("idle_other")
     lost = whole if lost.ps >= MOSTLY * whole.ps else lost
-    what = "Devices idle without a recorded cause"
-    return Finding(
-        f"Devices idle {lost.share:.1%} of the {run.base}, and the profile does not show why: {_UNKNOWN}",
-        lost.ps,
-        "idle time during which no event of the main thread was recorded, per step and device",
-        "low",
-        (share_of(what, lost, run.base), per_step(what, lost, run.per), *_evidence(run, worst, host)),
-        UNTRACED,
-        (host,),
-        lost.segments,
+    return replace(
+        found,
+        title=f"Devices idle {lost.share:.1%} of the {run.base}, and the profile does not show why: {_UNKNOWN}",
+        saving_ps=lost.ps,
+        formula="idle time during which no event of the main thread was recorded, per step and device",
+        evidence=(*costs(run, "Devices idle without a recorded cause", lost), *found.evidence[2:]),
+        segments=lost.segments,
     )
-
-
-def _advice(worst: SlowCode, locked: bool) -> Advice:
-    if worst.purpose in KINDS:
-        return KINDS[worst.purpose].advice
-    if not worst.name.startswith("$"):
-        return UNTRACED
-    return LOCKED if locked else AFTER_WAIT if worst.after_wait else INPUT if worst.sent else ADVICE
-
-
-def _title(run: RunView, worst: SlowCode, lost: Lost) -> str:
-    share = f"{lost.share:.1%} of the {run.base}"
-    if run.has_devices:
-        return f"Devices wait {share} for {_reason(worst)}"
-    return f"Code outside of TensorFlow takes {share}{f': {_named(worst)}' if worst.name else f'; {_UNKNOWN}'}"
-
-
-def _reason(worst: SlowCode) -> str:
-    held = f", held by {shown(worst.holder)} on another thread" if worst.holder else ""
-    return f"{KINDS[worst.purpose].wait if worst.purpose in KINDS else 'code on the host'}: {_named(worst)}{held}"
-
-
-def _named(worst: SlowCode) -> str:
-    return shown(worst.name) + (f" in {shown(worst.place)}" if worst.place and worst.purpose in KINDS else "")
-
-
-def _evidence(run: RunView, worst: SlowCode, host: str) -> list[Evidence]:
-    evidence = []
-    if worst.name:
-        where = timeline(host, *worst.window, worst.name)
-        evidence.append(Evidence("Function", shown(worst.name), "", TIMELINE, where))
-        evidence.append(Evidence("Because of this function, of that time", 100 * worst.name_ps / worst.lost_ps, "%"))
-    if worst.place:
-        called = timeline(host, *worst.window, worst.place)
-        evidence.append(Evidence("Called by", shown(worst.place), "", TIMELINE, called))
-    if worst.holder:
-        held = timeline(host, *worst.window, worst.holder)
-        evidence.append(Evidence("Ends on another thread when the wait does", shown(worst.holder), "", TIMELINE, held))
-    if worst.after_wait:
-        waits = timeline(host, *worst.window, worst.after_wait)
-        evidence.append(
-            Evidence("Right before it the host waits for results in", shown(worst.after_wait), "", TIMELINE, waits)
-        )
-    if worst.inner not in ("", worst.name):
-        find = timeline(host, *worst.window, worst.inner)
-        evidence.append(Evidence("Most of it in", shown(worst.inner), "", TIMELINE, find))
-    length = worst.window[1] - worst.window[0]
-    evidence.append(Evidence("Longest wait", length / PS_PER_MS, "ms", TIMELINE, timeline(host, *worst.window)))
-    return evidence if worst.name.startswith("$") else [*evidence, again(run.frameworks)]
 
 
 RULE = Rule("slow_host_code", "Slow code on the host", judge, gather, neutral=True)

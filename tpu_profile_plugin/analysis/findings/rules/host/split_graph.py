@@ -11,19 +11,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import spans_at
 from tpu_profile_plugin.analysis.common.spans import Times, union
+from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE as LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, timeline
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.columns import EventFilter, Plane
-from tpu_profile_plugin.columns.arrays import I64
 
 _GRAPH = re.compile(r"SyncTensorsGraph\Z")
 """PyTorch/XLA ends a graph and runs it: at the end of a step, or because a value is read."""
@@ -43,27 +42,11 @@ MISSING = Advice(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LazyGraphs:
-    """Graphs of one host.
+def gather(host: HostView) -> tuple[HostLoss, float] | None:
+    """The graphs of one host, and how many steps there are for each; None without steps, or without PyTorch/XLA.
 
-    Attributes:
-      steps, graphs: how many steps, and graphs that begin in them; split: graphs that follow a read value in the step.
-      lost_ps: idle time from such a value's read to the end of the next graph's launch, summed over steps and devices;
-        by_part: the same by part of the time budget, int64[c + 1].
-      window: the step with most graphs.
+    What is lost is idle time from the read of a value to the end of the next graph's launch.
     """
-
-    steps: int
-    graphs: int
-    split: int
-    lost_ps: int
-    by_part: I64
-    window: tuple[int, int]
-
-
-def gather(host: HostView) -> LazyGraphs | None:
-    """The graphs of one host; None without steps, or if PyTorch/XLA was not recorded."""
     plane = host.plane
     begin, end = host.marks
     if plane is None or not len(begin) or not any(map(_GRAPH.match, plane.declared.event_metadata.names)):
@@ -81,11 +64,19 @@ def gather(host: HostView) -> LazyGraphs | None:
     split = inside & (last >= 0) & (when >= since) & (when >= begin[np.maximum(step, 0)])
     split &= np.append(False, step[1:] == step[:-1])
     times = union(when[split], graph[1][split])
-    by_part = host.by_part([times] * max(len(host.devices), 1))
     count = np.bincount(step[inside], minlength=len(begin))
     most = int(count.argmax())
-    window = int(begin[most]), int(end[most])
-    return LazyGraphs(len(begin), int(inside.sum()), int(split.sum()), int(by_part.sum()), by_part, window)
+    graphs, reads = float(count.mean()), int(split.sum()) / len(begin)
+    evidence = (
+        Evidence(
+            "Graphs per step", round(graphs, 1), "", TIMELINE, timeline(host.name, int(begin[most]), int(end[most]))
+        ),
+        Evidence("Of these after the read of a value", round(reads, 1)),
+    )
+    by_part = host.by_part([times] * max(len(host.devices), 1))
+    numbers = f"{graphs:.1f} graphs per step, {reads:.1f} of them after the read of a value."
+    few = numbers if reads < SPLIT else ""
+    return HostLoss(by_part, f"{graphs:.1f}", evidence, ADVICE, harmless=few), 1 / graphs if graphs else 0.0
 
 
 def _spans(plane: Plane, pattern: re.Pattern[str]) -> Times:
@@ -93,38 +84,29 @@ def _spans(plane: Plane, pattern: re.Pattern[str]) -> Times:
     return spans_at(plane, np.flatnonzero(named[plane.events.metadata]))
 
 
-def judge(run: RunView, gathered: Sequence[LazyGraphs | None]) -> Finding | Silence:
+def judge(run: RunView, gathered: Sequence[tuple[HostLoss, float] | None]) -> Finding | Silence:
     """The verdict on the host whose graphs are split most, else on the one with fewest."""
     known = run.present(gathered)
     if not known or run.whole_recording:
         return Silence("No graphs of PyTorch/XLA were recorded in steps.")
-    worst, host = max(known, key=lambda one: one[0].lost_ps)
-    graphs = worst.graphs / worst.steps
-    lost = run.located([one.by_part for one, _ in known])
-    where = timeline(host, *worst.window)
-    if worst.split >= SPLIT * worst.steps and lost.share >= LEAST_SHARE:
-        return Finding(
-            f"{graphs:.1f} graphs run per step, because values are read within it: devices are idle {lost.share:.1%} "
-            f"of the {run.base} until the next graph",
-            lost.ps,
-            "idle time from the read of a value to the launch of the next graph of the same step, per step and device",
-            "high",
-            (
-                share_of("Devices idle after such reads", lost, run.base),
-                per_step("Devices idle after such reads", lost, run.per),
-                Evidence("Graphs per step", round(graphs, 1), "", TIMELINE, where),
-                Evidence("Of these after the read of a value", round(worst.split / worst.steps, 1)),
-            ),
-            ADVICE,
-            (host,),
-            lost.segments,
-        )
-    if worst.graphs and not run.inferred and worst.steps >= STEPS_OF_GRAPH * worst.graphs:
-        per = worst.steps / worst.graphs
-        steps = Evidence("Steps per graph", round(per, 1), "", TIMELINE, where)
-        title = f"One graph holds {per:.1f} steps: nothing ends the graph of each step"
-        return Finding(title, 0, "no direct cost", "medium", (steps,), MISSING, (host,))
-    return Silence(f"{graphs:.1f} graphs per step, {worst.split / worst.steps:.1f} of them after the read of a value.")
+    (worst, steps), host = max(known, key=lambda one: one[0][0].ps)
+    found = verdict(
+        run,
+        [one and one[0] for one in gathered],
+        title="{what} graphs run per step, because values are read within it: devices are idle {share} of the {base} "
+        "until the next graph",
+        label="Devices idle after such reads",
+        formula="idle time from the read of a value to the launch of the next graph of the same step, per step and "
+        "device",
+        nothing="",
+        little="After the reads of values devices are idle {share} of the {base}.",
+    )
+    if isinstance(found, Finding) or run.inferred or steps < STEPS_OF_GRAPH:
+        return found
+    where = worst.evidence[0].query
+    evidence = (Evidence("Steps per graph", round(steps, 1), "", TIMELINE, where),)
+    title = f"One graph holds {steps:.1f} steps: nothing ends the graph of each step"
+    return Finding(title, 0, "no direct cost", "medium", evidence, MISSING, (host,))
 
 
 RULE = Rule("split_graph", "Several graphs per step (PyTorch/XLA)", judge, gather)

@@ -1,0 +1,82 @@
+"""Time that a cause costs hosts: what each gathers, and the verdict on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Silence
+from tpu_profile_plugin.analysis.findings.places import costs
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.columns.arrays import I64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostLoss:
+    """What a cause costs one host.
+
+    Attributes:
+      by_part: time by part of the time budget, int64[c + 1], the last between steps; summed over steps and devices.
+      what: what the finding's title tells of it.
+      evidence: what shows it, without the time itself.
+      advice, confidence, reason: as in `Finding`.
+      harmless: why it is no finding however long it takes; "" if it may be one.
+    """
+
+    by_part: I64
+    what: str
+    evidence: tuple[Evidence, ...]
+    advice: Advice
+    confidence: Confidence = "high"
+    reason: str = ""
+    harmless: str = ""
+
+    @property
+    def ps(self) -> int:
+        """Summed over steps and devices."""
+        return int(self.by_part.sum())
+
+
+def verdict(
+    run: RunView,
+    gathered: Sequence[HostLoss | None],
+    *,
+    title: str,
+    label: str,
+    formula: str,
+    nothing: str,
+    little: str,
+    least: float = LEAST_SHARE,
+) -> Finding | Silence:
+    """The finding on the host that loses most, or why there is none.
+
+    In the texts, {share} stands for the share of the time, {base} for what it is of, and {what} as in `HostLoss`.
+
+    Args:
+      run: the run.
+      gathered: of each host.
+      title, formula: of the finding.
+      label: what the lost time is, in evidence.
+      nothing: the reason if no host has any.
+      little: the reason if it is less than `least` of the time.
+    """
+    known = run.present(gathered)
+    lost = run.located([one.by_part for one, _ in known])
+    words = {"share": f"{lost.share:.1%}", "base": run.base}
+    if not known:
+        return Silence(nothing.format_map(words))
+    worst, host = max(known, key=lambda one: one[0].ps)
+    if worst.harmless or lost.share < least:
+        return Silence(worst.harmless or little.format_map(words))
+    return Finding(
+        title.format_map(words | {"what": worst.what}),
+        lost.ps,
+        formula,
+        worst.confidence,
+        (*costs(run, label, lost), *worst.evidence),
+        worst.advice,
+        (host,),
+        lost.segments,
+        worst.reason,
+    )
