@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Silence
 from tpu_profile_plugin.analysis.findings.places import costs
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -18,7 +19,7 @@ class HostLoss:
 
     Attributes:
       by_part: time by part of the time budget, int64[c + 1], the last between steps; summed over steps and devices.
-      what: what the finding's title tells of it.
+      what: what the finding's title tells of it; this and `harmless` may have the placeholders of `verdict`.
       evidence: what shows it, without the time itself.
       advice, confidence, reason: as in `Finding`.
       harmless: why it is no finding however long it takes; "" if it may be one.
@@ -51,7 +52,7 @@ def verdict(
 ) -> Finding | Silence:
     """The finding on the host that loses most, or why there is none.
 
-    In the texts, {share} stands for the share of the time, {base} for what it is of, and {what} as in `HostLoss`.
+    In the texts, {share} stands for the share of the time, {base} for what it is of, and {what} for that of `HostLoss`.
 
     Args:
       run: the run.
@@ -63,14 +64,13 @@ def verdict(
     """
     known = run.present(gathered)
     lost = run.located([one.by_part for one, _ in known])
-    words = {"share": f"{lost.share:.1%}", "base": run.base}
     if not known:
-        return Silence(nothing.format_map(words))
+        return Silence(_filled(nothing, run, lost))
     worst, host = max(known, key=lambda one: one[0].ps)
     if worst.harmless or lost.share < least:
-        return Silence(worst.harmless or little.format_map(words))
+        return Silence(_filled(worst.harmless or little, run, lost))
     return Finding(
-        title.format_map(words | {"what": worst.what}),
+        _filled(title.replace("{what}", worst.what), run, lost),
         lost.ps,
         formula,
         worst.confidence,
@@ -80,3 +80,7 @@ def verdict(
         lost.segments,
         worst.reason,
     )
+
+
+def _filled(text: str, run: RunView, lost: Lost) -> str:
+    return text.replace("{share}", f"{lost.share:.1%}").replace("{base}", run.base)

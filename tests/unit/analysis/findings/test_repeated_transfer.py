@@ -30,6 +30,7 @@ def test_names_the_argument_and_its_size():
     assert found["saving_ps_per_step"] == 400 * 10**6
     assert evidence(found) == {
         "Exposed uploads, of the step": pytest.approx(40.04, abs=0.01),
+        "Exposed uploads per step": 0.4,
         "Steps with uploads, of 5": 5,
         "Uploads per step, median": 1,
         "Median of the steps' uploads": 0.4,
@@ -93,7 +94,7 @@ def test_an_upload_on_another_thread_that_the_host_waits_for(us, fires):
     assert (found is not None) == fires
     if fires:
         assert found["saving_ps_per_step"] == us * 10**6
-        assert found["segments"][0]["id"] == "input"
+        assert found["segments"][0]["id"] == "idle_input"
 
 
 def test_two_steps_do_not_show_a_repetition():

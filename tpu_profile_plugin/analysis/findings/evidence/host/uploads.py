@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.budget.categories import members
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.common.op_names import MEMCPY_H2D, memcpy_kind
 from tpu_profile_plugin.analysis.common.planes import on_recorded_line
-from tpu_profile_plugin.analysis.common.spans import covered_within, subtract, times_of
+from tpu_profile_plugin.analysis.common.rows import sums_by
+from tpu_profile_plugin.analysis.common.spans import Times, covered_within, subtract, times_of
 from tpu_profile_plugin.analysis.devices.model import Device, Work
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
-from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.hlo.shapes import byte_size, is_tuple, type_name
 from tpu_profile_plugin.columns import XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import F64, I64
-
-UPLOAD_SHARE = 0.10
-"""Uploads, as a share of the step: below it, hiding them gains less than a tenth."""
 
 _INFEED = re.compile(r"[Ii]nfeed")
 _SIZE = re.compile(r"(?:^|\s)size:(\d+)")
@@ -42,72 +40,61 @@ class Argument:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Uploads:
-    """Uploads of one host, by step.
+    """Uploads of one host that no computation of a device hides.
 
     Attributes:
-      lost_ps: time in which a device shows an upload: nothing that it computes hides it; summed over steps and devices.
-      ps: int64[s], the same per step, averaged over the devices that take part.
+      by_part: in waits for input, by part of the time budget, int64[c + 1], summed over steps and devices.
+      ps: int64[s], how long they take in each step, averaged over the devices that take part.
       count: int64[s], how many begin in each step: copies of GPUs, else events `name`, else 1 for steps with some.
-      size: float64[s], bytes as recorded by GPUs; empty if they are unknown.
-      name: the event in which most of the time passes; function: of the program's code around it, "" if unknown.
-      argument: the largest argument of the program that takes most of the time; None if unknown.
-      arguments: how many arrays that program takes.
+      size: float64[s], bytes as recorded by GPUs; 0 where they are unknown.
+      name, begin_ps: the host's event in which most of the time passes, "" if unknown, and its begins, ascending.
       window: the step with the longest.
     """
 
-    lost_ps: int
+    by_part: I64
     ps: I64
-    count: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
-    size: F64 = field(default_factory=lambda: np.zeros(0))
-    name: str = ""
-    function: str = ""
-    argument: Argument | None = None
-    arguments: int = 0
-    window: tuple[int, int] = (0, 0)
+    count: I64
+    size: F64
+    name: str
+    begin_ps: I64
+    window: tuple[int, int]
 
 
-def uploads(host: HostView) -> Uploads | None:
-    """The uploads of a host; None if the budget alone tells that they take less than `UPLOAD_SHARE` of the steps."""
-    steps, time = host.steps, host.time
-    if steps is None or time.share("input") < UPLOAD_SHARE:
-        return None
-    shown = [_shown(host, device, steps, i) for i, device in enumerate(host.devices)]
-    count = time.takes_part.sum(axis=1)
-    sums = np.where(time.takes_part, np.column_stack([one[0] for one in shown]), 0).sum(axis=1)
-    ps, lost_ps = sums // count, int(sums.sum())
-    size = np.where(time.takes_part, np.column_stack([one[1] for one in shown]), 0).sum(axis=1) / count
-    copies = np.where(time.takes_part, np.column_stack([one[2] for one in shown]), 0).max(axis=1)
-    if lost_ps < UPLOAD_SHARE * time.base_ps * time.cells:
-        return Uploads(lost_ps, ps)
-    name, begin = _longest(host, steps)
-    worst = int(ps.argmax())
-    argument, arguments = _argument(host)
+def uploads(host: HostView, steps: StepWindows) -> Uploads:
+    """The uploads of a host with devices, without those into an infeed, for which a device waits as input."""
+    begin, end, name = _host_events(host)
+    spans: list[Times] = []
+    columns: list[tuple[I64, F64, I64]] = []
+    for i, device in enumerate(host.devices):
+        window = steps.begin_ps[:, i], steps.end_ps[:, i]
+        copies, size = _copies(host.space, device)
+        runs = device.runs.where(copies)
+        sent = times_of(np.append(begin, runs.begin_ps), np.append(end, runs.end_ps))
+        spans.append(subtract(sent, device.compute()))
+        step = np.searchsorted(window[0], runs.begin_ps, side="right") - 1
+        inside = (step >= 0) & (runs.begin_ps < window[1][np.maximum(step, 0)])
+        step, bytes_ = step[inside], np.asarray(sums_by(step[inside], size[inside], len(steps)), np.float64)
+        columns.append((covered_within(*spans[-1], *window), bytes_, np.bincount(step, minlength=len(steps))))
+    used = host.time.takes_part
+    ps, size, copied = (np.where(used, np.column_stack(column), 0) for column in zip(*columns, strict=True))
+    devices = used.sum(axis=1)
+    each, most = ps.sum(axis=1) // devices, int(ps.sum(axis=1).argmax())
+    # The event with most time in the steps, not counting frames of Python.
+    names = host.plane.event_metadata.names if host.plane is not None else ()
+    event = np.array([not one.startswith("$") for one in names], np.bool_)[name]
+    in_steps = covered_within(*times_of(steps.begin_ps[:, 0], steps.end_ps[:, 0]), begin, end)
+    sums = sums_by(name[event], in_steps[event], len(names))
+    longest = int(sums.argmax()) if sums.any() else -1
+    begins = np.sort(begin[name == longest])
     return Uploads(
-        lost_ps,
-        ps,
-        copies if copies.any() else _counts(begin, steps) if len(begin) else (ps > 0).astype(np.int64),
-        size if float(size.sum()) > 0 else np.zeros(0),
-        name,
-        calls_of(host).calling(begin),
-        argument,
-        arguments,
-        (int(steps.begin_ps[worst].min()), int(steps.end_ps[worst].max())),
+        host.by_part(spans, members("input")),
+        each,
+        copied.max(axis=1) if copied.any() else _counts(begins, steps) if len(begins) else (each > 0).astype(np.int64),
+        size.sum(axis=1) / devices,
+        names[longest] if longest >= 0 else "",
+        begins,
+        (int(steps.begin_ps[most].min()), int(steps.end_ps[most].max())),
     )
-
-
-def _shown(host: HostView, device: Device, steps: StepWindows, number: int) -> tuple[I64, F64, I64]:
-    """Per step the time of uploads that no computation of the device hides; bytes and number of its own copies."""
-    begin, end, _ = _host_events(host)
-    copies, size = _copies(host.space, device)
-    runs = device.runs.where(copies)
-    sent_at = times_of(np.append(begin, runs.begin_ps), np.append(end, runs.end_ps))
-    times = subtract(sent_at, device.compute())
-    window = steps.begin_ps[:, number], steps.end_ps[:, number]
-    step = np.searchsorted(window[0], runs.begin_ps, side="right") - 1
-    inside = step >= 0
-    inside[inside] = runs.begin_ps[inside] < window[1][step[inside]]
-    sent = np.bincount(step[inside], weights=size[inside], minlength=len(steps)).astype(np.float64)
-    return covered_within(*times, *window), sent, np.bincount(step[inside], minlength=len(steps))
 
 
 def _copies(space: XSpace, device: Device) -> tuple[I64, F64]:
@@ -126,13 +113,10 @@ def _copies(space: XSpace, device: Device) -> tuple[I64, F64]:
 
 
 def _host_events(host: HostView) -> tuple[I64, I64, I64]:
-    """Begin, end and name of the host's uploads, without those into an infeed, for which a device waits as input."""
+    """Begin, end and name of the host's uploads."""
     plane = host.plane
     none = np.zeros(0, np.int64)
-    if plane is None:
-        return none, none, none
-    declared = plane.declared.event_metadata.names
-    if not any(_is_upload(name) for name in declared):
+    if plane is None or not any(map(_is_upload, plane.declared.event_metadata.names)):
         return none, none, none
     wanted = np.array([_is_upload(name) for name in plane.event_metadata.names], np.bool_)
     rows = np.flatnonzero(wanted[plane.events.metadata] & on_recorded_line(plane))
@@ -152,21 +136,7 @@ def _counts(begin: I64, steps: StepWindows) -> I64:
     return (until - since).astype(np.int64)
 
 
-def _longest(host: HostView, steps: StepWindows) -> tuple[str, I64]:
-    """The event of the host with most time in the steps, not counting frames of Python, and its begins, ascending."""
-    begin, end, name = _host_events(host)
-    none = np.zeros(0, np.int64)
-    most: tuple[str, I64, int] = ("", none, 0)
-    names = host.plane.event_metadata.names if len(name) and host.plane is not None else ()
-    for kind in np.unique(name).tolist():
-        same = name == kind
-        ps = int(covered_within(*times_of(begin[same], end[same]), steps.begin_ps[:, 0], steps.end_ps[:, 0]).sum())
-        if ps > most[2] and not names[kind].startswith("$"):
-            most = (names[kind], np.sort(begin[same]), ps)
-    return most[:2]
-
-
-def _argument(host: HostView) -> tuple[Argument | None, int]:
+def largest_argument(host: HostView) -> tuple[Argument | None, int]:
     """The largest argument of the program with most time on the first device, and how many there are."""
     device = host.devices[0]
     time = np.zeros(len(device.ops), np.int64)

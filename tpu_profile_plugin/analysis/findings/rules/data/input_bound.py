@@ -23,7 +23,7 @@ from tpu_profile_plugin.analysis.devices.model import Work
 from tpu_profile_plugin.analysis.findings.evidence.device.torch_ops import pageable_share
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
 from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import Slowest, slowest_stage
-from tpu_profile_plugin.analysis.findings.evidence.host.uploads import Uploads, uploads
+from tpu_profile_plugin.analysis.findings.host_loss import HostLoss
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import INPUT_SHARE
 from tpu_profile_plugin.analysis.findings.lost import Lost, lost_to, within
@@ -114,21 +114,21 @@ US_PER_MS = 1000
 _FORMULA = "waits for input and copies to the device, per step and device"
 
 
-def gather(host: HostView) -> tuple[InputWait, Uploads | None]:
+def gather(host: HostView) -> tuple[InputWait, HostLoss | None]:
     """What a host waits for, and its uploads."""
-    return input_wait(host), uploads(host)
+    return input_wait(host), repeated_transfer.gather(host)
 
 
-def judge(run: RunView, gathered: Sequence[tuple[InputWait, Uploads | None]]) -> Finding | Silence:
+def judge(run: RunView, gathered: Sequence[tuple[InputWait, HostLoss | None]]) -> Finding | Silence:
     """The verdict on the time budget's waits for input, without repeated uploads."""
     lost = run.lost_to("input")
     if not any(one.seen for one, _ in gathered):
         return Silence("No input events recorded.", False)
     if lost.share < INPUT_SHARE:
         return Silence(f"{run.waiting} {lost.share:.1%} of the {run.base} for input.")
-    sent = [one for _, one in gathered]
-    if isinstance(repeated_transfer.judge(run, sent), Finding):
-        rest = within(run.budget, lost.ps - repeated_transfer.lost_ps(run, sent), lost.segments)
+    sent = repeated_transfer.judge(run, [one for _, one in gathered])
+    if isinstance(sent, Finding):
+        rest = within(run.budget, lost.ps - sent.saving_ps, lost.segments)
         if rest.share < INPUT_SHARE:
             return Silence(f"Input takes {lost.share:.1%} of the {run.base}, nearly all of it in uploads.")
         lost = rest

@@ -14,12 +14,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.reasons import FEW_STEPS, NO_DEVICE
-from tpu_profile_plugin.analysis.findings.evidence.host.uploads import UPLOAD_SHARE, Uploads, uploads
+from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
+from tpu_profile_plugin.analysis.findings.evidence.host.uploads import largest_argument, uploads
+from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
+from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
+from tpu_profile_plugin.analysis.findings.places import event, shown
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import MIB, PS_PER_MS, PS_PER_S
 
+UPLOAD_SHARE = 0.10
+"""Uploads, as a share of the step: below it, hiding them gains less than a tenth."""
 UPLOAD_STEPS = 0.80
 """Least share of the steps with uploads: with fewer, they are no part of what every step does."""
 UPLOADS_SEEN = 3
@@ -57,77 +62,61 @@ NEW_DATA = Advice(
 )
 
 
-def judge(run: RunView, gathered: Sequence[Uploads | None]) -> Finding | Silence:
-    """The verdict on the uploads of all hosts."""
-    if not run.has_devices:
-        return lacks(NO_DEVICE)
-    known = run.present(gathered)
-    if run.steps < UPLOADS_SEEN or run.whole_recording:
-        return lacks(FEW_STEPS, f"Fewer than {UPLOADS_SEEN} steps recorded.")
-    if not known:
-        return Silence(f"Input takes less than {UPLOAD_SHARE:.0%} of the {run.base}.")
-    lost = run.lost_in("input", ps=lost_ps(run, gathered))
-    share = lost.share
-    if share < UPLOAD_SHARE:
-        return Silence(f"Exposed uploads take {share:.1%} of the {run.base}.")
-    worst, host = max(known, key=lambda one: one[0].lost_ps)
-    often = float(np.mean(worst.count > 0)) if len(worst.count) else 0.0
-    if often < UPLOAD_STEPS:
-        return Silence(f"Exposed uploads take {share:.1%} of the {run.base}, in {often:.0%} of the steps.")
-    return Finding(
-        f"{share:.1%} of the {run.base} waits for uploads that nothing hides{_what(worst)}",
-        lost.ps,
-        "time of uploads while the device computes nothing, per step and device",
-        "high",
-        _evidence(run, worst, host, share),
-        NEW_DATA if _differs(worst) else ADVICE,
-        (host,),
-        lost.segments,
-    )
+def gather(host: HostView) -> HostLoss | None:
+    """The uploads of a host; None if the budget alone tells that they take less than `UPLOAD_SHARE` of the steps."""
+    return host.once(_uploads)
 
 
-def lost_ps(run: RunView, gathered: Sequence[Uploads | None]) -> float:
-    """Time of uploads that no computation hides, per step and device."""
-    return sum(one.lost_ps for one in gathered if one is not None) / run.cells
-
-
-def _differs(sent: Uploads) -> bool:
-    """Whether steps send different numbers of bytes; False where these are unknown."""
-    if not len(sent.size):
-        return False
-    middle = float(np.median(sent.size))
-    return float(np.mean(np.abs(sent.size - middle) <= SAME_SIZE * middle)) < UPLOAD_STEPS
-
-
-def _what(sent: Uploads) -> str:
-    """The function that sends, or the argument, if the others are too small for the upload to be theirs."""
-    if sent.function:
-        return f", in {shown(sent.function)}"
-    if sent.argument is None or sent.argument.others > SLOWEST_UPLOAD * float(np.median(sent.ps)) / PS_PER_S:
-        return ""
-    return f": {sent.argument.shape} {sent.argument.name}".rstrip()
-
-
-def _evidence(run: RunView, sent: Uploads, host: str, share: float) -> tuple[Evidence, ...]:
-    where = timeline(host, *sent.window, sent.name)
+def _uploads(host: HostView) -> HostLoss | None:
+    steps, time = host.steps, host.time
+    if steps is None or time.share("input") < UPLOAD_SHARE:
+        return None
+    sent = uploads(host, steps)
+    if sent.by_part.sum() < UPLOAD_SHARE * time.base_ps * time.cells:
+        return HostLoss(sent.by_part, "", (), ADVICE)
+    often = float(np.mean(sent.count > 0)) if len(sent.count) else 0.0
+    rarely = f"Exposed uploads take {{share}} of the {{base}}, in {often:.0%} of the steps."
+    function, (argument, arguments) = calls_of(host).calling(sent.begin_ps), largest_argument(host)
     evidence = [
-        Evidence(f"Exposed uploads, of the {run.base}", 100 * share, "%", TIMELINE, where),
         Evidence(f"Steps with uploads, of {len(sent.count)}", int(np.count_nonzero(sent.count))),
         Evidence("Uploads per step, median", int(np.median(sent.count))),
         Evidence("Median of the steps' uploads", float(np.median(sent.ps)) / PS_PER_MS, "ms"),
     ]
-    if len(sent.size):
-        evidence.append(Evidence("Sent per step and device", float(np.median(sent.size)) / MIB, "MiB"))
-    if sent.argument is not None:
-        name = f" {sent.argument.name}" if sent.argument.name else ""
-        evidence.append(Evidence("Largest argument of the program", f"{sent.argument.shape}{name}"))
-        evidence.append(Evidence("Size of this argument", sent.argument.size / MIB, "MiB"))
-        evidence.append(Evidence("Arrays that the program takes", sent.arguments))
-    if sent.function:
-        evidence.append(Evidence("Function", shown(sent.function), "", TIMELINE, {**where, "find": sent.function}))
-    if sent.name:
-        evidence.append(Evidence("Event", sent.name, "", TIMELINE, {**where, "find": sent.name}))
-    return tuple(evidence)
+    middle = float(np.median(sent.size))
+    if sent.size.any():
+        evidence.append(Evidence("Sent per step and device", middle / MIB, "MiB"))
+    what = f", in {shown(function)}" if function else ""
+    if argument is not None:
+        named = f"{argument.shape} {argument.name}".rstrip()
+        evidence.append(Evidence("Largest argument of the program", named))
+        evidence.append(Evidence("Size of this argument", argument.size / MIB, "MiB"))
+        evidence.append(Evidence("Arrays that the program takes", arguments))
+        # The others are too small for the upload to be theirs.
+        if not what and argument.others <= SLOWEST_UPLOAD * float(np.median(sent.ps)) / PS_PER_S:
+            what = f": {named}"
+    names = (("Function", function), ("Event", sent.name))
+    evidence += [event(label, host.name, sent.window, name) for label, name in names if name]
+    new = sent.size.any() and np.mean(np.abs(sent.size - middle) <= SAME_SIZE * middle) < UPLOAD_STEPS
+    harmless = rarely if often < UPLOAD_STEPS else ""
+    return HostLoss(sent.by_part, what, tuple(evidence), NEW_DATA if new else ADVICE, harmless=harmless)
 
 
-RULE = Rule("repeated_transfer", "Uploads that nothing hides", judge, uploads)
+def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silence:
+    """The verdict on the uploads of all hosts."""
+    if not run.has_devices:
+        return lacks(NO_DEVICE)
+    if run.steps < UPLOADS_SEEN or run.whole_recording:
+        return lacks(FEW_STEPS, f"Fewer than {UPLOADS_SEEN} steps recorded.")
+    return verdict(
+        run,
+        gathered,
+        title="{share} of the {base} waits for uploads that nothing hides{what}",
+        label="Exposed uploads",
+        formula="time of uploads while the device computes nothing, per step and device",
+        nothing=f"Input takes less than {UPLOAD_SHARE:.0%} of the {{base}}.",
+        little="Exposed uploads take {share} of the {base}.",
+        least=UPLOAD_SHARE,
+    )
+
+
+RULE = Rule("repeated_transfer", "Uploads that nothing hides", judge, gather)

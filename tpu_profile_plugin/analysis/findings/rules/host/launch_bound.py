@@ -11,7 +11,6 @@ Launch less and larger work: several steps in one program, larger batches, fused
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,12 +21,11 @@ from tpu_profile_plugin.analysis.devices.launches import LaunchSummary
 from tpu_profile_plugin.analysis.findings.evidence.device.torch_ops import optimizer_launches
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import synced
+from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.lost import within
-from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, timeline
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.places import lasting
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
 
 LAUNCH_SHARE = 0.15
@@ -63,42 +61,42 @@ OPTIMIZER_ADVICE = Advice(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Launching:
-    """Waits for launches on a host: idle time summed over steps and devices, without code
-    in launches that has another purpose (`told`), and of the device that waits longest the step with the longest wait
-    and what GPUs record; `glue`: idle time while short code runs between two launches, by
-    part of the time budget, int64[c + 1]; `synced`: the program waits for the result of most launches; `calls`:
-    launches on the host in all steps, where devices do not record when launched work begins, else 0.
-    """
-
-    lost_ps: int
-    told: int
-    glue: I64
-    synced: bool
-    calls: int
-    window: tuple[int, int]
-    summary: LaunchSummary | None
-
-
-def gather(host: HostView) -> Launching | None:
-    """Waits for launches on a host; None without devices."""
+def gather(host: HostView) -> HostLoss | None:
+    """Waits for launches on a host, without code in launches that has another purpose; None without devices."""
     steps, time = host.steps, host.budget.time_ps
     if steps is None or 0 in time.shape:
         return None
-    lost = np.where(host.time.takes_part, time[IDLE_LAUNCH], 0)
-    device = int(lost.sum(axis=0).argmax())
-    step = int(lost[:, device].argmax())
+    waits = np.where(host.time.takes_part, time[IDLE_LAUNCH], 0)
+    device = int(waits.sum(axis=0).argmax())
+    step = int(waits[:, device].argmax())
     window = int(steps.begin_ps[step, device]), int(steps.end_ps[step, device])
-    known, code = host.communication.launches, code_of(host)
-    nothing = np.zeros(len(CATEGORIES) + 1, np.int64)
-    glue, told = (nothing, 0) if code is None else (code.launching.by_part(host), code.slow.by_part(host)[IDLE_LAUNCH])
-    between = (float(glue.sum()) - told) / max(host.time.cells, 1)
-    late = host.time.part_ps("idle_launch") + between >= LAUNCH_SHARE * host.time.base_ps
-    waits = late and code is not None and synced(host, steps, code.fetched)
-    summary = known[device] if device < len(known) else None
+    by_part, code = np.zeros(len(CATEGORIES) + 1, np.int64), code_of(host)
+    by_part[IDLE_LAUNCH] = waits.sum()
+    if code is not None:
+        by_part[IDLE_LAUNCH] -= code.slow.by_part(host)[IDLE_LAUNCH]
+        by_part += code.launching.by_part(host)
+    late, harmless = by_part.sum() >= LAUNCH_SHARE * host.time.cells * host.time.base_ps, ""
     calls = _calls(host, device) if late else 0
-    return Launching(int(lost.sum()) - int(told), int(told), glue, waits, calls, window, summary)
+    if late and code is not None and synced(host, steps, code.fetched):
+        harmless = "Devices wait {share} of the {base} for launches, because the host waits for results first."
+    elif calls and waits.sum() > calls * LONGEST_CALL_PS:
+        harmless = (
+            "Devices wait {share} of the {base} during calls of TensorFlow, "
+            f"{waits.sum() / calls / PS_PER_MS:.3g} ms in each: longer than a call takes: the graph's threads waited "
+            "for a core, or ran what is not recorded."
+        )
+    known = host.communication.launches
+    summary = known[device] if device < len(known) else None
+    length = "recording" if host.per == "recording" else "step that loses most"
+    evidence = [*_kernels(summary, host.name), lasting(f"Length of the {length}", host.name, window)]
+    small = summary is not None and summary.tiny >= TINY_KERNELS * summary.launches
+    why, advice = "; most kernels are shorter than 10 us" if small else "", ADVICE
+    optimizer, launched = optimizer_launches(host.summary.device)
+    if launched >= OPTIMIZER:
+        why, advice = f"; {launched:.0%} of the kernels are of the optimizer {optimizer}", OPTIMIZER_ADVICE
+        page = {"filter": optimizer}
+        evidence.append(Evidence(f"Kernels of {optimizer}, of all", 100 * launched, "%", "framework_op_stats", page))
+    return HostLoss(by_part, why, tuple(evidence), advice, "high" if small else "medium", harmless=harmless)
 
 
 def _calls(host: HostView, device: int) -> int:
@@ -108,54 +106,6 @@ def _calls(host: HostView, device: int) -> int:
         return 0
     called = contains(times_of(steps.begin_ps[:, device], steps.end_ps[:, device]), host.reader.time.launch[0])
     return max(int(called.sum()), 1)
-
-
-def judge(run: RunView, gathered: Sequence[Launching | None]) -> Finding | Silence:
-    """The verdict on the time budget's waits for launches."""
-    known = run.present(gathered)
-    if not run.has_devices or not known:
-        return lacks(NO_DEVICE)
-    told = sum(one.told for one, _ in known) / run.cells
-    waits = run.lost_in("idle_launch", ps=max(run.part_ps("idle_launch") - told, 0.0))
-    glue = run.located([one.glue for one, _ in known])
-    segments = dict.fromkeys((*waits.segments, *(glue.segments if glue.ps else ())))
-    lost = within(run.budget, waits.ps + glue.ps, tuple(segments)) if glue.ps else waits
-    share = lost.share
-    if share < LAUNCH_SHARE:
-        return Silence(f"Devices wait {share:.1%} of the {run.base} for launches.")
-    worst, host = max(known, key=lambda one: one[0].lost_ps)
-    if worst.synced:
-        return Silence(
-            f"Devices wait {share:.1%} of the {run.base} for launches, because the host waits for results first."
-        )
-    if worst.calls and worst.lost_ps > worst.calls * LONGEST_CALL_PS:
-        return Silence(
-            f"Devices wait {share:.1%} of the {run.base} during calls of TensorFlow, "
-            f"{worst.lost_ps / worst.calls / PS_PER_MS:.3g} ms in each: longer than a call takes: the graph's "
-            "threads waited for a core, or ran what is not recorded."
-        )
-    where = timeline(host, *worst.window)
-    evidence = [
-        share_of("Waits for launches", lost, run.base),
-        per_step("Waits for launches", lost, run.per),
-        *_kernels(worst.summary, host),
-        Evidence("Length of the recording" if run.whole_recording else "Length of the step that loses most",
-                 (worst.window[1] - worst.window[0]) / PS_PER_MS, "ms", TIMELINE, where),
-    ]  # fmt: skip
-    small = worst.summary is not None and worst.summary.tiny >= TINY_KERNELS * worst.summary.launches
-    optimizer, launched = optimizer_launches(run.summary.device)
-    of_optimizer = launched >= OPTIMIZER
-    why = "; most kernels are shorter than 10 us" if small else ""
-    if of_optimizer:
-        why = f"; {launched:.0%} of the kernels are of the optimizer {optimizer}"
-        page = {"filter": optimizer}
-        evidence.append(Evidence(f"Kernels of {optimizer}, of all", 100 * launched, "%", "framework_op_stats", page))
-    title = f"Devices wait {share:.1%} of the {run.base} for the host to launch work{why}"
-    formula = "idle time while the host launches, runs short code between two launches, or until launched work begins, "
-    formula += "per step and device"
-    confidence: Confidence = "high" if small else "medium"
-    advice = OPTIMIZER_ADVICE if of_optimizer else ADVICE
-    return Finding(title, lost.ps, formula, confidence, tuple(evidence), advice, (host,), lost.segments)
 
 
 def _kernels(summary: LaunchSummary | None, host: str) -> list[Evidence]:
@@ -170,6 +120,23 @@ def _kernels(summary: LaunchSummary | None, host: str) -> list[Evidence]:
                  "communication", page),
         Evidence("Median duration of a launch on the host", summary.call_ps / PS_PER_US, "us", "communication", page),
     ]  # fmt: skip
+
+
+def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silence:
+    """The verdict on the time budget's waits for launches."""
+    if not run.has_devices or not run.present(gathered):
+        return lacks(NO_DEVICE)
+    return verdict(
+        run,
+        gathered,
+        title="Devices wait {share} of the {base} for the host to launch work{what}",
+        label="Waits for launches",
+        formula="idle time while the host launches, runs short code between two launches, or until launched work "
+        "begins, per step and device",
+        nothing="",
+        little="Devices wait {share} of the {base} for launches.",
+        least=LAUNCH_SHARE,
+    )
 
 
 RULE = Rule("launch_bound", "Waiting for launches", judge, gather, ("not_compiled", "recompilation"))

@@ -9,7 +9,6 @@ Compile the whole step as one program.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
@@ -25,7 +24,7 @@ from tpu_profile_plugin.analysis.findings.evidence.host.slow_code import slow_co
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, share_of, shown, timeline
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, event, share_of, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_US
 
@@ -45,33 +44,23 @@ ADVICE = Advice(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Tiny:
-    """Program runs or eager ops of one host in its steps.
+def gather(host: HostView) -> tuple[Launched, float, str] | None:
+    """Launches of a host's steps, idle time between them per step and device, and what runs them, "" if unknown.
 
-    Attributes:
-      lost_ps: idle time between them without what slow code of other functions takes, summed over steps and devices.
-      function: what runs them, "" if unknown.
+    Idle time is without what slow code of other functions takes. None if the budget alone tells that devices are not
+    starved between programs.
     """
-
-    launches: Launched
-    lost_ps: int = 0
-    function: str = ""
-
-
-def gather(host: HostView) -> Tiny | None:
-    """Launches of a host's steps; None if the budget alone tells that devices are not starved between programs."""
     if not starved(host) or host.steps is None:
         return None
     launches = launched(host, host.steps)
     if not is_uncompiled(launches):
-        return Tiny(launches)
+        return launches, 0.0, ""
     slow = slow_code(host, launches)
     lost = max(launches.short_ps, launches.idle_ps - (int(slow.by_part.sum()) if slow is not None else 0))
-    return Tiny(launches, lost, calls_of(host).calling(launches.at_ps))
+    return launches, lost, calls_of(host).calling(launches.at_ps)
 
 
-def judge(run: RunView, gathered: Sequence[Tiny | None]) -> Finding | Silence:
+def judge(run: RunView, gathered: Sequence[tuple[Launched, float, str] | None]) -> Finding | Silence:
     """The verdict on the host with most launches per step."""
     if not run.has_devices:
         return lacks(NO_DEVICE)
@@ -79,40 +68,36 @@ def judge(run: RunView, gathered: Sequence[Tiny | None]) -> Finding | Silence:
     known = run.present(gathered)
     if not known:
         return Silence(f"Devices work {busy:.1%} of the {run.base}; the rest is not due to many launches.")
-    worst, host = max(known, key=lambda one: one[0].launches.per_step)
-    what = "eager ops" if worst.launches.eager else "programs"
-    numbers = f"{worst.launches.per_step:,.0f} {what} of {worst.launches.distinct} kinds run per {run.per} and device"
-    if not is_uncompiled(worst.launches):
+    (launches, _, function), host = max(known, key=lambda one: one[0][0].per_step)
+    what = "eager ops" if launches.eager else "programs"
+    numbers = f"{launches.per_step:,.0f} {what} of {launches.distinct} kinds run per {run.per} and device"
+    if not is_uncompiled(launches):
         return Silence(f"{numbers}; devices work {busy:.1%} of the {run.base}.")
-    lost = run.lost_in(*BETWEEN_PROGRAMS, ps=sum(one.lost_ps for one, _ in known) / run.cells)
+    lost = run.lost_in(*BETWEEN_PROGRAMS, ps=sum(lost_ps for (_, lost_ps, _), _ in known) / run.cells)
     if lost.share < LEAST_SHARE:
         return Silence(f"{numbers}; between them devices are idle {lost.share:.1%} of the {run.base}.")
-    where = f" by {shown(worst.function)}" if worst.function else ""
+    by = f" by {shown(function)}" if function else ""
+    count = Evidence(
+        f"{what.capitalize()} per {run.per} and device", round(launches.per_step, 1), "", TIMELINE,
+        timeline(host, *launches.window),
+    )  # fmt: skip
     return Finding(
-        f"{worst.launches.per_step:,.0f} {what} per {run.per} are launched one by one{where}, not compiled as a whole",
+        f"{launches.per_step:,.0f} {what} per {run.per} are launched one by one{by}, not compiled as a whole",
         lost.ps,
         "idle time between two runs, without waits for input and for slow code of other functions, per step and device",
         "high",
-        (share_of(f"Devices idle between {what}", lost, run.base), *_evidence(run, worst, host, what)),
+        (
+            share_of(f"Devices idle between {what}", lost, run.base),
+            count,
+            *([event("Function that runs them", host, launches.window, function)] if function else []),
+            Evidence(f"Kinds of {what}", launches.distinct),
+            Evidence("Median duration of an op", launches.median_ps / PS_PER_US, "us"),
+            share_of("Device compute", run.lost_in("device_compute"), run.base),
+        ),
         ADVICE,
         (host,),
         lost.segments,
     )
-
-
-def _evidence(run: RunView, worst: Tiny, host: str, what: str) -> tuple[Evidence, ...]:
-    launches = worst.launches
-    where = timeline(host, *launches.window)
-    evidence = [
-        Evidence(f"{what.capitalize()} per {run.per} and device", round(launches.per_step, 1), "", TIMELINE, where),
-        Evidence(f"Kinds of {what}", launches.distinct),
-        Evidence("Median duration of an op", launches.median_ps / PS_PER_US, "us"),
-        share_of("Device compute", run.lost_in("device_compute"), run.base),
-    ]
-    if worst.function:
-        find = {**where, "find": worst.function}
-        evidence.insert(1, Evidence("Function that runs them", shown(worst.function), "", TIMELINE, find))
-    return tuple(evidence)
 
 
 RULE = Rule("not_compiled", "Operations outside compiled programs", judge, gather)

@@ -9,16 +9,17 @@ Keep shapes and static arguments constant, and make the compiled function once, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
+from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN
+from tpu_profile_plugin.analysis.budget.categories import IDLE_COMPILE
 from tpu_profile_plugin.analysis.common.reasons import NO_STEPS
 from tpu_profile_plugin.analysis.common.spans import covered_within
+from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.lost import Lost, lost_to
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, timeline
+from tpu_profile_plugin.analysis.findings.places import lasting
 from tpu_profile_plugin.analysis.findings.rules.host.recompilation.compiles import (
-    Change,
     Compiles,
     changes,
     compiles,
@@ -26,10 +27,7 @@ from tpu_profile_plugin.analysis.findings.rules.host.recompilation.compiles impo
     programs_of,
 )
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.units import PS_PER_MS
 
-PART = "idle_compile"
-"""The part of the time budget that is compilation and tracing."""
 COMPILE_SHARE = 0.05
 """Compilation in a single step, as a share of the time of all steps: less is the usual first call."""
 COMPILE_STEPS = 2
@@ -38,30 +36,8 @@ COMPILE_LEAST = 0.01
 """Compilation in several steps, as a share of their time: less is not noticeable."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Compilation:
-    """Compilation on one host.
-
-    Attributes:
-      steps: how many there are.
-      lost_ps: what compilation costs by the host's time budget, per step and device.
-      in_steps: steps with compilation.
-      modules: (name, how often compiled), most first; changes: of the first one's programs; None if unknown.
-      traced: (tf.function, how often traced), most first.
-      window: the longest compilation.
-    """
-
-    steps: int
-    lost_ps: float
-    in_steps: int
-    modules: tuple[tuple[str, int], ...]
-    changes: tuple[Change, ...] | None
-    traced: tuple[tuple[str, int], ...]
-    window: tuple[int, int]
-
-
-def gather(host: HostView) -> Compilation | None:
-    """What one host compiles in its steps; None if nothing."""
+def gather(host: HostView) -> tuple[HostLoss, bool] | None:
+    """What one host compiles in its steps, and whether in several of them; None if nothing."""
     if not may_compile(host):
         return None
     begin, end = host.windows
@@ -69,19 +45,36 @@ def gather(host: HostView) -> Compilation | None:
     inside = covered_within(*compiled.times, begin, end)
     if not len(begin) or not inside.any():
         return None
-    per_span = covered_within(begin[:1], end[-1:], *compiled.times)
-    longest = int(per_span.argmax())
-    counts = _counts(host, compiled)
-    ids = programs_of(host.hlo.programs)
-    return Compilation(
-        len(begin),
-        lost_to(host.time, PART).ps,
-        int((inside > 0).sum()),
-        counts,
-        changes(host.hlo.programs, ids.get(counts[0][0], [])) if counts else None,
-        tuple((name, count) for name, count in compiled.traced.most_common() if count > 1),
-        (int(compiled.times[0][longest]), int(compiled.times[1][longest])),
-    )
+    longest = int(covered_within(begin[:1], end[-1:], *compiled.times).argmax())
+    window = int(compiled.times[0][longest]), int(compiled.times[1][longest])
+    in_steps, steps, modules = int((inside > 0).sum()), len(begin), _counts(host, compiled)
+    traced = [(name, count) for name, count in compiled.traced.most_common() if count > 1]
+    changed = changes(host.hlo.programs, programs_of(host.hlo.programs).get(modules[0][0], [])) if modules else None
+    evidence = [
+        Evidence(f"Steps with compilation, of {steps}", in_steps),
+        lasting("Longest compilation", host.name, window),
+        *(Evidence(f"Compilations of {name}", count) for name, count in modules[:3]),
+        *(Evidence("Parameter that changed", str(change)) for change in (changed or ())[:3]),
+    ]
+    if changed == ():
+        evidence.append(Evidence("Parameters", "the same in all of its programs"))
+    evidence += [Evidence(f"Traces of {name}", count) for name, count in traced[:3]]
+    several = in_steps >= COMPILE_STEPS
+    again = several or host.per == "recording"
+    advice = ONCE if not again else UNKNOWN if changed is None else NEW_SHAPES if changed else SAME_SHAPES
+    what = f"Compilation takes {{share}} of the {{base}}, in {in_steps} of {steps} steps"
+    if not again:
+        what = f"Compilation in one of {steps} steps takes {{share}} of the time of all"
+    elif modules:
+        changed_first = f" ({changed[0]})" if changed else ""
+        name, count = modules[0]
+        what = f"Compilation takes {{share}} of the {{base}}: {name} was compiled {count} times{changed_first}"
+    elif traced:
+        what = f"Tracing takes {{share}} of the {{base}}: {traced[0][0]} was traced {traced[0][1]} times"
+    spent = host.blame.by_part(host.blame.part % BETWEEN == IDLE_COMPILE)
+    little = spent.sum() < (COMPILE_LEAST if several else COMPILE_SHARE) * host.time.cells * host.time.base_ps
+    harmless = f"Compilation takes {{share}} of the {{base}}, in {in_steps} of {steps} steps." if little else ""
+    return HostLoss(spent, what, tuple(evidence), advice, harmless=harmless), again
 
 
 def _counts(host: HostView, compiled: Compiles) -> tuple[tuple[str, int], ...]:
@@ -126,67 +119,23 @@ ONCE = Advice(
 )
 
 
-def judge(run: RunView, gathered: Sequence[Compilation | None]) -> Finding | Silence:
+def judge(run: RunView, gathered: Sequence[tuple[HostLoss, bool] | None]) -> Finding | Silence:
     """The verdict on the host that loses most to compilation."""
     known = run.present(gathered)
     if not run.steps or (run.whole_recording and not run.has_devices):
         return lacks(NO_STEPS, "No steps recorded.")
-    if not known:
-        return Silence(f"Nothing was compiled in {run.steps} steps.")
-    worst, host = max(known, key=lambda one: (one[0].lost_ps, one[0].in_steps))
-    lost = run.lost_to(PART)
-    if lost.share < (COMPILE_LEAST if worst.in_steps >= COMPILE_STEPS else COMPILE_SHARE):
-        return Silence(
-            f"Compilation takes {lost.share:.1%} of the {run.base}, in {worst.in_steps} of {worst.steps} steps."
-        )
-    again = worst.in_steps >= COMPILE_STEPS or run.whole_recording
-    return Finding(
-        _title(run, worst, lost.share),
-        lost.ps if again else 0,
-        "idle time during compilation and tracing, per step and device; without devices, the time of both",
-        "high",
-        _evidence(run, worst, host, lost),
-        _advice(worst) if again else ONCE,
-        (host,),
-        lost.segments,
+    again = bool(known) and max(known, key=lambda one: one[0][0].ps)[0][1]
+    found = verdict(
+        run,
+        [one and one[0] for one in gathered],
+        title="{what}",
+        label="Idle during compilation and tracing" if run.has_devices else "Compilation and tracing",
+        formula="idle time during compilation and tracing, per step and device; without devices, the time of both",
+        nothing=f"Nothing was compiled in {run.steps} steps.",
+        little="",
+        least=0.0,
     )
-
-
-def _advice(worst: Compilation) -> Advice:
-    if worst.changes is None:
-        return UNKNOWN
-    return NEW_SHAPES if worst.changes else SAME_SHAPES
-
-
-def _title(run: RunView, worst: Compilation, share: float) -> str:
-    if worst.in_steps < COMPILE_STEPS and not run.whole_recording:
-        return f"Compilation in one of {worst.steps} steps takes {share:.1%} of the time of all"
-    title = f"Compilation takes {share:.1%} of the {run.base}"
-    if worst.modules:
-        name, count = worst.modules[0]
-        return f"{title}: {name} was compiled {count} times" + (f" ({worst.changes[0]})" if worst.changes else "")
-    if worst.traced:
-        name, count = worst.traced[0]
-        return f"Tracing takes {share:.1%} of the {run.base}: {name} was traced {count} times"
-    return f"{title}, in {worst.in_steps} of {worst.steps} steps"
-
-
-def _evidence(run: RunView, worst: Compilation, host: str, lost: Lost) -> tuple[Evidence, ...]:
-    where = timeline(host, *worst.window)
-    length = (worst.window[1] - worst.window[0]) / PS_PER_MS
-    what = "Idle during compilation and tracing" if run.has_devices else "Compilation and tracing"
-    evidence = [
-        share_of(what, lost, run.base),
-        per_step(what, lost, run.per),
-        Evidence(f"Steps with compilation, of {worst.steps}", worst.in_steps),
-        Evidence("Longest compilation", length, "ms", TIMELINE, where),
-    ]
-    evidence += [Evidence(f"Compilations of {name}", count) for name, count in worst.modules[:3]]
-    evidence += [Evidence("Parameter that changed", str(change)) for change in (worst.changes or ())[:3]]
-    if worst.modules and worst.changes == ():
-        evidence.append(Evidence("Parameters", "the same in all of its programs"))
-    evidence += [Evidence(f"Traces of {name}", count) for name, count in worst.traced[:3]]
-    return tuple(evidence)
+    return replace(found, saving_ps=0.0) if isinstance(found, Finding) and not again else found
 
 
 RULE = Rule("recompilation", "Compilation within steps", judge, gather)
