@@ -67,6 +67,13 @@ def gather(host: HostView) -> HostLoss | None:
     return host.once(_uploads)
 
 
+def of_its_own(host: HostView) -> HostLoss | None:
+    """The uploads of a host if they are a finding of their own."""
+    sent, least = gather(host), UPLOAD_SHARE * host.time.base_ps * host.time.cells
+    enough = len(host.time) >= UPLOADS_SEEN and host.per == "step"
+    return sent if sent is not None and enough and not sent.harmless and sent.ps >= least else None
+
+
 def _uploads(host: HostView) -> HostLoss | None:
     steps, time = host.steps, host.time
     if steps is None or time.share("input") < UPLOAD_SHARE:

@@ -81,9 +81,15 @@ def _parallel(worst: Slowest, parallelism: int) -> str:
     )
 
 
-def settings_of(worst: Slowest, host: str) -> list[Evidence]:
-    """What was recorded of the transformation and the pipeline's ops."""
-    page, evidence = {"host": host}, []
+def stage_share(worst: Slowest) -> Evidence:
+    """How much of the longest call the transformation takes itself."""
+    return Evidence("Self time of this transformation, of the longest call", 100 * worst.share, "%")
+
+
+def of_stage(worst: Slowest, host: str) -> list[Evidence]:
+    """The transformation, and what was recorded of it and of the pipeline's ops."""
+    page = {"host": host}
+    evidence = [Evidence("Slowest transformation", worst.shown, "", PAGE, page)]
     if worst.parallelism is not None:
         chosen = {True: ", chosen by tf.data", False: ", set by the program", None: ""}[worst.autotune]
         evidence.append(Evidence(f"Elements processed at once{chosen}", worst.parallelism, "", PAGE, page))
