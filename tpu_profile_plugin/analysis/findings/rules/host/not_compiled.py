@@ -20,11 +20,11 @@ from tpu_profile_plugin.analysis.findings.evidence.host.launched import (
     launched,
     starved,
 )
-from tpu_profile_plugin.analysis.findings.evidence.host.slow_code import slow_code
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, event, share_of, shown, timeline
+from tpu_profile_plugin.analysis.findings.rules.host.slow_host_code import slow_code
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_US
 
@@ -56,7 +56,7 @@ def gather(host: HostView) -> tuple[Launched, float, str] | None:
     if not is_uncompiled(launches):
         return launches, 0.0, ""
     slow = slow_code(host, launches)
-    lost = max(launches.short_ps, launches.idle_ps - (int(slow.by_part.sum()) if slow is not None else 0))
+    lost = max(launches.short_ps, launches.idle_ps - (slow.ps if slow is not None else 0))
     return launches, lost, calls_of(host).calling(launches.at_ps)
 
 

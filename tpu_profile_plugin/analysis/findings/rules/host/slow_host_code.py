@@ -14,18 +14,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
+from tpu_profile_plugin.analysis.blame.host_groups import MOST
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
-from tpu_profile_plugin.analysis.findings.evidence.host.launched import uncompiled
-from tpu_profile_plugin.analysis.findings.evidence.host.slow_code import SlowCode, slow_code
+from tpu_profile_plugin.analysis.common.spans import intersect, total, union
+from tpu_profile_plugin.analysis.findings.evidence.host.calls import Calls
+from tpu_profile_plugin.analysis.findings.evidence.host.code import GLUE_PS, HostCode, Idle, code_of
+from tpu_profile_plugin.analysis.findings.evidence.host.launched import Launched, longest_gap_ps, uncompiled
+from tpu_profile_plugin.analysis.findings.evidence.host.lock import holding
+from tpu_profile_plugin.analysis.findings.evidence.host.purpose import AS_CODE, Purpose
+from tpu_profile_plugin.analysis.findings.evidence.host.telling import Telling, telling
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE as LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import within
-from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import costs, event, lasting, shown
 from tpu_profile_plugin.analysis.findings.rules.host import python_lock
 from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS, again
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.columns.arrays import I64, Bools
 
 ADVICE = Advice(
     "Move this work to another thread or process so that it runs while the devices compute, or make it cheaper. "
@@ -70,6 +79,8 @@ LOCKED = Advice(
     "another process, or make it cheaper. The devices have nothing to do until it has finished.",
 )
 
+LAUNCHING = 0.02
+"""Share of the launches from which a function that encloses them does the launching."""
 MOSTLY = 0.5
 """Share of the time budget's unexplained part from which all of it is reported: as far as known it is one cause."""
 _UNKNOWN = "Python functions were not recorded"
@@ -81,43 +92,105 @@ def gather(host: HostView) -> HostLoss | None:
 
     What Python does between operations that are not compiled is not meant.
     """
-    code = slow_code(host, uncompiled(host))
+    return slow_code(host, uncompiled(host))
+
+
+def slow_code(host: HostView, ops: Launched | None) -> HostLoss | None:
+    """The same. `ops`: what steps launch that are not compiled; then short spans do not count, nor long ones in
+    functions that launch ops as well: what Python does between two operations is the price of launching them.
+    """
+    code = code_of(host)
     if code is None:
         return None
-    known, evidence, devices = KINDS.get(code.purpose), _evidence(host, code), bool(host.devices)
-    if not code.name and devices:
-        return HostLoss(code.by_part, "", evidence, UNTRACED, "low")
-    named = shown(code.name) + (f" in {shown(code.place)}" if code.place and known else "")
-    held = f", held by {shown(code.holder)} on another thread" if code.holder else ""
-    reason = f"{known.wait if known else 'code on the host'}: {named}{held}"
-    alone = f": {named}" if named else f"; {_UNKNOWN}"
-    advice = known.advice if known else _advice(host, code)
-    confidence: Confidence = "high" if code.name.startswith("$") else "medium"
-    return HostLoss(code.by_part, reason if devices else alone, evidence, advice, confidence, reason if known else "")
-
-
-def _advice(host: HostView, code: SlowCode) -> Advice:
-    if not code.name.startswith("$"):
-        return UNTRACED
-    if python_lock.gather(host) is not None:
-        return LOCKED
-    return AFTER_WAIT if code.after_wait else INPUT if code.sent else ADVICE
-
-
-def _evidence(host: HostView, code: SlowCode) -> tuple[Evidence, ...]:
+    spans, calls = code.slow, code.calls
+    if not calls.main.traced and code.unknown.total() > spans.total():
+        spans = code.unknown
+    if ops is not None and host.steps is not None:
+        spans = spans.where(spans.ps >= longest_gap_ps(host.steps))
+        spans = spans.where(~_launching(calls, ops)[calls.stacks.at(spans.middle)])
+    if not len(spans):
+        return None
+    most = _most(code, host, *code.within(spans))
+    mine = most.nodes[calls.stacks.at(spans.middle)]
+    chosen = spans.where(mine) if mine.any() else spans
+    longest, holder = int(chosen.ps.argmax()), ""
+    if most.purpose in (Purpose.UNKNOWN, Purpose.LOCK):
+        waits = intersect(calls.times(most.nodes), union(chosen.begin_ps, chosen.end_ps))
+        holder = holding(host, waits, most.ps)
+    window = int(chosen.begin_ps[longest]), int(chosen.end_ps[longest])
+    after_wait, by_part = _after_wait(code, chosen.begin_ps), spans.by_part(host)
     names = (
-        ("Function", code.name),
-        ("Called by", code.place),
-        ("Ends on another thread when the wait does", code.holder),
-        ("Right before it the host waits for results in", code.after_wait),
-        ("Most of it in", code.inner if code.inner != code.name else ""),
+        ("Function", most.name),
+        ("Called by", most.place),
+        ("Ends on another thread when the wait does", holder),
+        ("Right before it the host waits for results in", after_wait),
+        ("Most of it in", most.inner if most.inner != most.name else ""),
     )
-    evidence = [event(label, host.name, code.window, name) for label, name in names if name]
-    if code.name:
-        share = 100 * code.name_ps / max(int(code.by_part.sum()), 1)
+    evidence = [event(label, host.name, window, name) for label, name in names if name]
+    if most.name:
+        share = 100 * most.ps / max(int(by_part.sum()), 1)
         evidence.insert(1, Evidence("Because of this function, of that time", share, "%"))
-    evidence.append(lasting("Longest wait", host.name, code.window))
-    return (*evidence, *(() if code.name.startswith("$") else (again(host.summary.frameworks),)))
+    evidence.append(lasting("Longest wait", host.name, window))
+    traced = most.name.startswith("$")
+    if not traced:
+        evidence.append(again(host.summary.frameworks))
+    if not most.name and host.devices:
+        return HostLoss(by_part, "", tuple(evidence), UNTRACED, "low")
+    known = KINDS.get(Purpose.LOCK if holder else most.purpose)
+    named = shown(most.name) + (f" in {shown(most.place)}" if most.place and known else "")
+    held = f", held by {shown(holder)} on another thread" if holder else ""
+    reason = f"{known.wait if known else 'code on the host'}: {named}{held}"
+    if known:
+        advice = known.advice
+    elif not traced:
+        advice = UNTRACED
+    elif python_lock.gather(host) is not None:
+        advice = LOCKED
+    else:
+        advice = AFTER_WAIT if after_wait else INPUT if _sent(host, chosen) else ADVICE
+    what = reason if host.devices else f": {named}" if named else f"; {_UNKNOWN}"
+    return HostLoss(by_part, what, tuple(evidence), advice, "high" if traced else "medium", reason if known else "")
+
+
+def _most(code: HostCode, host: HostView, node: I64, ps: I64) -> Telling:
+    calls, thread_ps = code.calls, host.blame.thread_ps
+    evaluating = int(thread_ps[calls.purpose[:-1] == Purpose.EVALUATION].sum())
+    # What most of the time is the program itself, whatever it is called.
+    silent = (*AS_CODE, Purpose.EVALUATION) if evaluating > MOST * thread_ps.sum() else AS_CODE
+    most = telling(host, node, ps, silent)
+    if most.purpose == Purpose.QUEUE:
+        waits = intersect(calls.times(calls.purpose == Purpose.QUEUE), union(code.slow.begin_ps, code.slow.end_ps))
+        if 2 * total(intersect(waits, host.reader.time.batching)) > total(waits):
+            return replace(most, purpose=Purpose.BATCHING)
+    return most
+
+
+def _after_wait(code: HostCode, begin: I64) -> str:
+    """The kind of call that most spans with these begins follow at once; short calls are left out."""
+    long = code.fetches.end_ps - code.fetches.begin_ps >= GLUE_PS
+    end, name = code.fetches.end_ps[long], code.fetches.name[long]
+    if not len(end):
+        return ""
+    last = np.searchsorted(end, begin, side="right") - 1
+    close = (last >= 0) & (begin - end[np.maximum(last, 0)] < GLUE_PS)
+    if 2 * int(close.sum()) <= len(begin):
+        return ""
+    return code.calls.main.names[int(np.bincount(name[last[close]]).argmax())]
+
+
+def _sent(host: HostView, spans: Idle) -> bool:
+    begin, end = union(spans.begin_ps, spans.end_ps)
+    upload = host.reader.time.upload[0]
+    until = np.append(begin[1:], np.iinfo(np.int64).max)
+    return 2 * int((np.searchsorted(upload, until) > np.searchsorted(upload, end)).sum()) > len(end)
+
+
+def _launching(calls: Calls, ops: Launched) -> Bools:
+    """Per node, whether the program's function around it launches ops."""
+    share = calls.inclusive(*np.unique(calls.stacks.at(ops.at_ps), return_counts=True))
+    launches: Bools = share >= LAUNCHING * len(ops.at_ps)
+    around = np.where(calls.function >= 0, calls.function, np.arange(len(calls.function)))
+    return launches[around] & (np.arange(len(around)) < len(around) - 1)
 
 
 def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silence:
