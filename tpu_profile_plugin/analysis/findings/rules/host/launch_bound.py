@@ -71,18 +71,18 @@ def gather(host: HostView) -> HostLoss | None:
     step = int(waits[:, device].argmax())
     window = int(steps.begin_ps[step, device]), int(steps.end_ps[step, device])
     by_part, code = np.zeros(len(CATEGORIES) + 1, np.int64), code_of(host)
-    by_part[IDLE_LAUNCH] = waits.sum()
+    waited = int(waits.sum()) - (0 if code is None else int(code.slow.by_part(host)[IDLE_LAUNCH]))
+    by_part[IDLE_LAUNCH] = waited
     if code is not None:
-        by_part[IDLE_LAUNCH] -= code.slow.by_part(host)[IDLE_LAUNCH]
         by_part += code.launching.by_part(host)
     late, harmless = by_part.sum() >= LAUNCH_SHARE * host.time.cells * host.time.base_ps, ""
     calls = _calls(host, device) if late else 0
     if late and code is not None and synced(host, steps, code.fetched):
         harmless = "Devices wait {share} of the {base} for launches, because the host waits for results first."
-    elif calls and waits.sum() > calls * LONGEST_CALL_PS:
+    elif calls and waited > calls * LONGEST_CALL_PS:
         harmless = (
             "Devices wait {share} of the {base} during calls of TensorFlow, "
-            f"{waits.sum() / calls / PS_PER_MS:.3g} ms in each: longer than a call takes: the graph's threads waited "
+            f"{waited / calls / PS_PER_MS:.3g} ms in each: longer than a call takes: the graph's threads waited "
             "for a core, or ran what is not recorded."
         )
     known = host.communication.launches
