@@ -49,6 +49,7 @@ def verdict(
     nothing: str,
     little: str,
     least: float = LEAST_SHARE,
+    group: str = "",
 ) -> Finding | Silence:
     """The finding on the host that loses most, or why there is none.
 
@@ -61,9 +62,11 @@ def verdict(
       label: what the lost time is, in evidence.
       nothing: the reason if no host has any.
       little: the reason if it is less than `least` of the time.
+      group: the group of parts of the time budget that all of it lies in, which the finding then is about as a whole.
     """
     known = run.present(gathered)
-    lost = run.located([one.by_part for one, _ in known])
+    by_part = [one.by_part for one, _ in known]
+    lost = run.located(by_part) if not group else run.lost_within(group, by_part)
     if not known:
         return Silence(_filled(nothing, run, lost))
     worst, host = max(known, key=lambda one: one[0].ps)

@@ -14,7 +14,7 @@ from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, G
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.analysis.communication.run_collectives import RunCommunication
 from tpu_profile_plugin.analysis.environment.environment import Hardware
-from tpu_profile_plugin.analysis.findings.lost import Lost, located, lost_to, within
+from tpu_profile_plugin.analysis.findings.lost import Lost, average, located, lost_to, within
 from tpu_profile_plugin.analysis.findings.use import Use, use_of, use_while_busy
 from tpu_profile_plugin.analysis.steps.inferred import KERAS
 from tpu_profile_plugin.analysis.summary.host_summary import RunSummary
@@ -132,6 +132,11 @@ class RunView:
         """Times of hosts by the parts that they lie in, summed over steps and devices; see `lost.located`."""
         nothing = np.zeros(len(CATEGORIES) + 1, np.int64)
         return located(self.budget, np.sum([nothing, *by_part], axis=0))
+
+    def lost_within(self, group: str, by_part: Sequence[I64]) -> Lost:
+        """The same of times that all lie in a group of parts."""
+        ps = float(average(self.budget, np.sum(by_part, axis=0)).sum()) if by_part else 0.0
+        return within(self.budget, ps, self.lost_to(group).segments)
 
     def present(self, gathered: Sequence[T | None]) -> list[tuple[T, str]]:
         """What hosts have gathered, with the host's name; hosts without a result are left out."""

@@ -94,7 +94,7 @@ def test_an_upload_on_another_thread_that_the_host_waits_for(us, fires):
     assert (found is not None) == fires
     if fires:
         assert found["saving_ps_per_step"] == us * 10**6
-        assert found["segments"][0]["id"] == "idle_input"
+        assert found["segments"][0]["id"] == "input"
 
 
 def test_two_steps_do_not_show_a_repetition():

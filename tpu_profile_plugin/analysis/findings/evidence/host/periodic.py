@@ -26,8 +26,8 @@ from tpu_profile_plugin.analysis.devices.model import busy
 from tpu_profile_plugin.analysis.findings.evidence.device.rare_programs import RarePrograms, rare_programs
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
 from tpu_profile_plugin.analysis.findings.evidence.host.garbage import COLLECT, collections
+from tpu_profile_plugin.analysis.findings.evidence.host.named_part import named_part
 from tpu_profile_plugin.analysis.findings.evidence.host.purpose import RUNTIME, Purpose, purpose
-from tpu_profile_plugin.analysis.findings.evidence.host.telling import telling
 from tpu_profile_plugin.analysis.findings.evidence.host.tf_calls import traced_calls
 from tpu_profile_plugin.analysis.findings.host_view import HostView, until_next
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
@@ -260,7 +260,7 @@ class _Exceptions:
         node = np.flatnonzero(inside & (own > 0))
         if not len(node):
             return None
-        most = telling(self.host, node, np.rint(own[node]).astype(np.int64), _SILENT, PURPOSE_SHARE)
+        most = named_part(self.host, node, np.rint(own[node]).astype(np.int64), _SILENT, PURPOSE_SHARE)
         itself = most.purpose in (Purpose.UNKNOWN, Purpose.EVALUATION) and is_user_frame(most.name)
         function = most.name if itself else most.place
         call = most.name if most.name != function else most.inner

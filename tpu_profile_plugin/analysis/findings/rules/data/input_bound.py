@@ -156,6 +156,7 @@ def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silenc
         nothing="",
         little=f"{run.waiting} {{share}} of the {{base}} for input.",
         least=INPUT_SHARE,
+        group="input",
     )
 
 

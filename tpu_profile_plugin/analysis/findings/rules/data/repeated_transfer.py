@@ -123,6 +123,7 @@ def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silenc
         nothing=f"Input takes less than {UPLOAD_SHARE:.0%} of the {{base}}.",
         little="Exposed uploads take {share} of the {base}.",
         least=UPLOAD_SHARE,
+        group="input",
     )
 
 

@@ -66,6 +66,7 @@ def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silenc
         nothing=little,
         little=little,
         least=INPUT_SHARE,
+        group="input",
     )
 
 

@@ -26,7 +26,7 @@ from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding
 from tpu_profile_plugin.analysis.findings.places import event, lasting, shown
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.columns import EventFilter
-from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.columns.arrays import I64, U32, Bools
 
 _KINDS = r"debug_print|debug_callback|io_callback|pure_callback|outside_call|id_tap"
 _OP = re.compile(rf"(?:.*/)?(?:{_KINDS})(?:\[.*\])?(?:[._]\d+)*:?\Z", re.DOTALL)
@@ -112,7 +112,7 @@ def _on_host(host: HostView) -> _Calls:
     return _events(plane.event_metadata.names, events.metadata, events.begin_ps, events.begin_ps + events.duration_ps)
 
 
-def _events(names: Sequence[str], row: I64, begin: I64, end: I64) -> _Calls:
+def _events(names: Sequence[str], row: U32, begin: I64, end: I64) -> _Calls:
     """Those of some events that are calls into Python."""
     python: Bools = np.array([_HOST.search(name) is not None for name in names], np.bool_)[row]
     if not python.any():

@@ -23,8 +23,8 @@ from tpu_profile_plugin.analysis.findings.evidence.host.calls import Calls
 from tpu_profile_plugin.analysis.findings.evidence.host.code import GLUE_PS, HostCode, Idle, code_of
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import Launched, longest_gap_ps, uncompiled
 from tpu_profile_plugin.analysis.findings.evidence.host.lock import holding
+from tpu_profile_plugin.analysis.findings.evidence.host.named_part import NamedPart, named_part
 from tpu_profile_plugin.analysis.findings.evidence.host.purpose import AS_CODE, Purpose
-from tpu_profile_plugin.analysis.findings.evidence.host.telling import Telling, telling
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE as LEAST_SHARE
@@ -152,12 +152,12 @@ def slow_code(host: HostView, ops: Launched | None) -> HostLoss | None:
     return HostLoss(by_part, what, tuple(evidence), advice, "high" if traced else "medium", reason if known else "")
 
 
-def _most(code: HostCode, host: HostView, node: I64, ps: I64) -> Telling:
+def _most(code: HostCode, host: HostView, node: I64, ps: I64) -> NamedPart:
     calls, thread_ps = code.calls, host.blame.thread_ps
     evaluating = int(thread_ps[calls.purpose[:-1] == Purpose.EVALUATION].sum())
     # What most of the time is the program itself, whatever it is called.
     silent = (*AS_CODE, Purpose.EVALUATION) if evaluating > MOST * thread_ps.sum() else AS_CODE
-    most = telling(host, node, ps, silent)
+    most = named_part(host, node, ps, silent)
     if most.purpose == Purpose.QUEUE:
         waits = intersect(calls.times(calls.purpose == Purpose.QUEUE), union(code.slow.begin_ps, code.slow.end_ps))
         if 2 * total(intersect(waits, host.reader.time.batching)) > total(waits):

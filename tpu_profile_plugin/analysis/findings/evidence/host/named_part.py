@@ -19,7 +19,7 @@ from tpu_profile_plugin.columns.arrays import I64, Bools
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Telling:
+class NamedPart:
     """What most of some time is.
 
     Attributes:
@@ -38,7 +38,7 @@ class Telling:
     ps: int
 
 
-def telling(host: HostView, node: I64, ps: I64, silent: Collection[Purpose], least: float = MOST) -> Telling:
+def named_part(host: HostView, node: I64, ps: I64, silent: Collection[Purpose], least: float = MOST) -> NamedPart:
     """The function of the program that most of some time is in, unless more of it has one purpose.
 
     Args:
@@ -51,28 +51,27 @@ def telling(host: HostView, node: I64, ps: I64, silent: Collection[Purpose], lea
     after = np.array([name.startswith(AFTER) for name in calls.stacks.names], np.bool_)
     inside = node >= 0
     inside[inside] = ~after[calls.stacks.name[node[inside]]]
-    count = int(inside.sum())
-    columns = {"part": np.full(count, IDLE_HOST), "op": np.full(count, NO_OP), "node": node[inside], "ps": ps[inside]}
-    blame = host.blame
+    blame, count = host.blame, int(inside.sum())
     if blame.stacks is not calls.stacks:  # devices are hardly idle: what the thread launches was not asked for
         blame = replace(blame, stacks=calls.stacks, thread_ps=np.zeros(len(calls.stacks.parent), np.int64))
-    blame = replace(blame, **columns)
+    part, op = np.full(count, IDLE_HOST), np.full(count, NO_OP)
+    blame = replace(blame, part=part, op=op, node=node[inside], ps=ps[inside])
     group = largest_group(blame, (IDLE_HOST,))
     sums = sums_by(calls.purpose[node], ps, len(Purpose))
     sums[list(silent)] = 0
     outside = int(ps[~inside].sum())
     if group is None or outside > max(group.ps, int(sums.max())):
-        return Telling(Purpose.UNKNOWN, "", "", "", calls.marked(node[:0]), outside)
+        return NamedPart(Purpose.UNKNOWN, "", "", "", calls.marked(node[:0]), outside)
     of_group = sums_by(calls.purpose[blame.node[group.rows]], blame.ps[group.rows], len(sums))
     of_group[list(silent)] = 0
     told = of_group if of_group.max() > least * group.ps else sums
     if told.max() > (least * group.ps if told is of_group else group.ps):
         return _of_purpose(calls, Purpose(int(told.argmax())), node, ps)
     nodes = calls.marked(blame.node[group.rows])
-    return Telling(Purpose.UNKNOWN, group.name, "", group.inner or group.name, nodes, group.ps)
+    return NamedPart(Purpose.UNKNOWN, group.name, "", group.inner or group.name, nodes, group.ps)
 
 
-def _of_purpose(calls: Calls, told: Purpose, node: I64, ps: I64) -> Telling:
+def _of_purpose(calls: Calls, told: Purpose, node: I64, ps: I64) -> NamedPart:
     rows = np.flatnonzero(calls.purpose[node] == told)
     tells = calls.tells[node[rows]]
     name, _ = calls.most(tells, ps[rows])
@@ -81,4 +80,4 @@ def _of_purpose(calls: Calls, told: Purpose, node: I64, ps: I64) -> Telling:
     inner, _ = calls.most(node[named], ps[named])
     around = place or calls.main.around
     whole = int(ps[rows].sum())
-    return Telling(told, name, "" if around == name else around, inner, calls.marked(node[rows]), whole)
+    return NamedPart(told, name, "" if around == name else around, inner, calls.marked(node[rows]), whole)
