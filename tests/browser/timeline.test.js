@@ -117,6 +117,34 @@ h.inEveryBrowser("timeline", ({ name, browser }) => {
     await again.page.close();
   });
 
+  test("a match is in view below the pane that opens; a link selects the event of exactly its name, and folded sections open", async () => {
+    const shown = (tab) =>
+      tab.frame().evaluate(() => [window.__timeline.selection.map((event) => event.name), window.__timeline.selectionShown]);
+    const tab = await h.openPage(browser(), at.demo, { query: LINK, height: 560 });
+    await h.until("drawn boxes", async () => (await timeline(tab))?.boxesDrawn > 20);
+    await enter(tab);
+    await tab.page.keyboard.press("/");
+    await tab.page.keyboard.type("wrapped_scatter");
+    await tab.page.keyboard.press("Enter");
+    await h.until("the details", () => tab.frame().$(".tv-properties .tv-argument"));
+    await h.until("a match in view", async () => (await shown(tab))[1] === 1);
+    const height = () => tab.frame().$eval(".tv-pane", (pane) => pane.offsetHeight);
+    await tab.frame().focus(".tv-pane-grip");
+    const before = await height();
+    await tab.page.keyboard.press("ArrowDown");
+    await h.until("a lower pane", async () => (await height()) < before);
+    const lower = await height();
+    const collapsed = new URLSearchParams({ collapsed: "701", find: "wrapped_broadcast" });
+    const linked = await open(browser(), `${LINK}&${collapsed}`);
+    await h.until("the linked event", async () => JSON.stringify(await shown(linked)) === '[["wrapped_broadcast"],1]');
+    assert.equal(await linked.frame().$eval(".tv-pane", (pane) => pane.offsetHeight), lower);
+    await linked.frame().evaluate(() => localStorage.removeItem("profile-timeline-pane"));
+    h.assertClean(tab);
+    h.assertClean(linked);
+    await tab.page.close();
+    await linked.page.close();
+  });
+
   test("a click selects the box under it, Escape lets go", async () => {
     const tab = await open(browser());
     const stage = await tab.frame().$(".tl-data");

@@ -1,6 +1,9 @@
 // Exposes the timeline's state as window.__timeline, for browser tests and the benchmark.
 import type { FrameClock } from "./frame_clock";
 import type { InputMachine } from "./input/input";
+import { EventLocator, rectsOf } from "./layout/event_rects";
+import type { ScreenRect } from "./layout/event_rects";
+import { rowsHeight, viewOf } from "./state/state";
 import type { TimelineState } from "./state/state";
 
 /** The state exposed to tests. */
@@ -12,6 +15,8 @@ interface TimelineHook {
   /** [begin, end] in ps. */
   readonly window: readonly [number, number];
   readonly selection: readonly { readonly pid: number; readonly tid: number; readonly event: number; readonly name: string | null }[];
+  /** How many of the selected events are within the rows on the screen and the window. */
+  readonly selectionShown: number;
   readonly tool: string;
   readonly interval: readonly [number, number] | null;
   readonly flows: number;
@@ -65,6 +70,16 @@ export function exposeHook(timeline: Source, name: "__timeline" | "__baseTimelin
     },
     get selection() {
       return timeline.state.selection.map(({ pid, tid, event, name }) => ({ pid, tid, event, name }));
+    },
+    get selectionShown() {
+      const { state } = timeline;
+      const view = viewOf(state);
+      if (!view) return 0;
+      const locator = new EventLocator(view.trace, view.layout, view.placed, view.scale);
+      const rects = rectsOf(locator, state.trackIndex, state.selection, state.selection.length);
+      const shown = ({ x, y, width, height }: ScreenRect): boolean =>
+        y + height <= rowsHeight(state) && y >= 0 && x + width >= 0 && x <= view.scale.width;
+      return rects.filter(shown).length;
     },
     get tool() {
       return timeline.machine.tool;

@@ -6,7 +6,8 @@ import { exposeHook } from "./test_hook";
 import { calls, recordingContext } from "./testing/context";
 import type { Stroke } from "./testing/context";
 import { encodeTrace } from "./testing/synthetic";
-import { showTrace } from "./state/commands";
+import { resize, select, showTrace } from "./state/commands";
+import { reveal } from "./state/navigation";
 import { Timeline } from "./timeline";
 import type { TimelineEvents } from "./timeline";
 import { decodeTrace } from "./data/trace";
@@ -225,6 +226,21 @@ describe("timeline", () => {
     expect(logs.get("tl-data")?.length).toBe(before);
     expect(calls(logs.get("tl-overlay") ?? [], "fillText").at(-1)?.[2]).toBe("42 ns");
     expect(document.querySelector(".tl-tooltip strong")?.textContent).toBe("fusion.1");
+  });
+
+  it("keeps a row in view that rows below took from it, though the scroll bar tells of its former place later", () => {
+    const { timeline } = open();
+    const event = { pid: 701, tid: 24, event: 0, row: 0, begin: 0, duration: 5, name: "x", count: 1 };
+    timeline.apply(select([event]), reveal(event, false));
+    settle();
+    const { scroll } = timeline.state;
+    timeline.apply(resize(WIDTH, HEIGHT / 2)); // a pane opens
+    timeline.elements.scroller.dispatchEvent(new Event("scroll"));
+    settle();
+    expect(timeline.state.scroll).toBe(scroll + HEIGHT / 2);
+    timeline.elements.scroller.scrollTop = scroll;
+    timeline.elements.scroller.dispatchEvent(new Event("scroll"));
+    expect(timeline.state.scroll).toBe(scroll); // by the user
   });
 
   it("passes search and help keys on, and ignores keys typed into a field", () => {

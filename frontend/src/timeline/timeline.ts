@@ -95,6 +95,8 @@ export class Timeline {
   private labelWidth = INITIAL_LABEL_WIDTH;
   /** Cached, because reading it from the element could force a layout in every frame. */
   private spacerHeight: CssPx = 0;
+  /** Where the scroll bar was put last; NaN once the user has moved it. */
+  private scrolledTo: CssPx = NaN;
 
   constructor(
     root: HTMLElement,
@@ -124,6 +126,10 @@ export class Timeline {
       store,
       machine,
       elements,
+      isOwnScroll: (top) => {
+        if (top !== this.scrolledTo) this.scrolledTo = NaN;
+        return top === this.scrolledTo;
+      },
       toolChanged: () => events.view(),
       command: (command) => events.command(command),
     });
@@ -323,7 +329,10 @@ export class Timeline {
     const content = layout.contentHeight + layout.pinnedHeight;
     if (content !== this.spacerHeight) spacer.style.height = `${content}px`;
     this.spacerHeight = content;
-    if (Math.abs(scroller.scrollTop - state.scroll) >= 1) scroller.scrollTop = state.scroll;
+    if (Math.abs(scroller.scrollTop - state.scroll) >= 1) {
+      scroller.scrollTop = state.scroll;
+      this.scrolledTo = scroller.scrollTop; // rounded, or less
+    }
   }
 
   private renderOverlay(state: TimelineState, view: View): void {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { TimeScale } from "../base/time_scale";
 import { boxAt, boxesIn, neighbour, trackPointAt } from "./layout/hit_test";
-import { decodeSearchHits, firstHitFrom, hitNear, stepHit } from "./data/search_hits";
+import { decodeSearchHits, firstHitFrom, hitNear, longestHit, stepHit } from "./data/search_hits";
 import { initialArrangement, layOut, placeLanes } from "./layout/layout";
 import { drawOverview, overviewOf } from "./dom/minimap";
 import { busyBins, deviceWork, firstView, windowAround, workBins } from "./data/work";
@@ -166,9 +166,12 @@ describe("hits", () => {
     expect(stepHit(hits, 2, 1, 0)).toBe(0);
   });
 
-  it("are found by the middle of a window, if they are in it", () => {
+  it("are found by the middle of a window, or by their length", () => {
     const near = (begin: number, end: number) => hitNear(hits, { begin, end });
-    expect([near(0, 20), near(0, 12), near(12, 40), near(12, 19)]).toEqual([1, 0, 2, -1]);
+    expect([near(0, 20), near(0, 12), near(12, 40), near(12, 19)]).toEqual([1, 0, 2, 1]);
+    expect([longestHit(hits), longestHit({ ...hits, duration: Float64Array.of(1, 9, 9) }), longestHit({ ...hits, length: 0 })]).toEqual([
+      0, 1, -1,
+    ]);
   });
 });
 

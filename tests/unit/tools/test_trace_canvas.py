@@ -321,12 +321,27 @@ SEARCHED = (
         ({"query": "deep", "args": "1"}, ["other"]),
         ({"query": "n: 42", "args": "true"}, ["other"]),
         ({"query": "deep"}, []),
+        ({"query": "copy", "whole": 1}, []),
+        ({"query": "copy.2", "whole": 1}, ["Copy.2"]),
+        ({"query": "copy.2", "whole": 1, "case": 1}, []),
     ],
 )
 def test_search(params, names):
     header, arrays = canvas(SEARCHED, format="search", **params)
     assert [header["strings"][i] for i in arrays["name"]] == names
     assert header["total_hits"] == len(names)
+
+
+def test_the_whole_name_of_an_op_is_what_it_is_called():
+    profile = (
+        'plane 0 "/host:CPU"\nline 1 "a"\n'
+        '0us +1us "%copy = f32[8] copy(%p)"\n2us +1us "%copy.2 = f32[8] copy(%copy)"\n4us +1us "$a.py:3 copy"'
+    )
+    for query in ("copy", "%copy", "%copy = f32[8] copy(%p)"):
+        header, arrays = canvas(profile, format="search", query=query, whole=1)
+        assert [header["strings"][i] for i in arrays["name"]] == ["%copy = f32[8] copy(%p)"]
+    header, arrays = canvas(profile, format="search", query="a.py:3 copy", whole=1)
+    assert [header["strings"][i] for i in arrays["name"]] == ["$a.py:3 copy"]
 
 
 def test_search_keeps_the_earliest_hits():

@@ -67,6 +67,7 @@ export const PAGE_KEYS: readonly string[] = [
   "align",
   "mode",
   "find",
+  "match",
   "collapsed",
   "folded",
   "hidden",

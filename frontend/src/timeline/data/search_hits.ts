@@ -54,11 +54,18 @@ export function stepHit(hits: SearchHits, current: number, step: 1 | -1, time: P
   return (step > 0 ? next : next - 1 + hits.length) % hits.length;
 }
 
-/** The hit within a window that is nearest to its middle; -1 without one. */
+/** The longest hit, the first of several; -1 without one. */
+export function longestHit({ length, duration }: SearchHits): number {
+  let best = -1;
+  for (let i = 0; i < length; i++) if (best < 0 || duration[i]! > duration[best]!) best = i;
+  return best;
+}
+
+/** The hit that is nearest to the middle of a window; -1 without one. */
 export function hitNear(hits: SearchHits, { begin, end }: Span): number {
   const middle = (begin + end) / 2;
   let best = -1;
-  let least = (end - begin) / 2;
+  let least = Infinity;
   for (let i = 0; i < hits.length; i++) {
     const since = hits.begin[i]!;
     const away = Math.max(since - middle, middle - since - hits.duration[i]!, 0);

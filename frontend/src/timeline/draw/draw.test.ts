@@ -288,7 +288,7 @@ describe("ruler", () => {
     const scale = new TimeScale(1e12, 2e12, 500);
     const { context, log } = recordingContext();
     drawRuler(context, trace, scale, ticks(scale, 0, 100), 1, palette, text);
-    expect(calls(log, "fillText").map((c) => c[2])).toEqual(["1.0 s", "1.2 s", "1.4 s", "1.6 s", "1.8 s", "2.0 s", "step 7", "step 8"]);
+    expect(calls(log, "fillText").map((c) => c[2])).toEqual(["1.0 s", "1.2 s", "1.4 s", "1.6 s", "1.8 s", "step 7", "step 8"]);
   });
 });
 
@@ -308,6 +308,7 @@ describe("overlay", () => {
     marker: null,
     rubberBand: null,
     cursor: null,
+    ticks: { times: [], labels: [] },
     measure: (t: string) => t.length * 6,
   };
 
@@ -316,6 +317,27 @@ describe("overlay", () => {
     drawOverlay(context, { ...base, selected: [{ x: 10, y: 0, width: 20, height: 17 }], interval: { begin: 2e5, end: 7e5 } });
     expect(calls(log, "strokeRect").at(-1)).toEqual(["strokeRect", palette.text, 11, 1, 17, 15]);
     expect(calls(log, "fillText").map((c) => c[2])).toEqual(["500 ns"]);
+  });
+
+  it("moves the cursor's time beside the length of the marked interval, or leaves it out", () => {
+    const drawn = (width: number) => {
+      const { context, log } = recordingContext();
+      drawOverlay(context, { ...base, scale: new TimeScale(0, 1e6, width), interval: { begin: 2e5, end: 8e5 }, cursor: width / 2 });
+      return calls(log, "fillText").map((c) => [c[2], c[3]]);
+    };
+    // 46 wide each: around 100, and left of it
+    expect(drawn(200)).toEqual([
+      ["600 ns", 77 + 5],
+      ["500 ns", 77 - 2 - 46 + 5],
+    ]);
+    expect(drawn(60)).toEqual([["600 ns", 7 + 5]]);
+  });
+
+  it("covers what a label leaves of the ruler's: half of a number is another one", () => {
+    const { context, log } = recordingContext();
+    const ticks = { times: [5e5, 9e5], labels: ["500 ns", "900 ns"] };
+    drawOverlay(context, { ...base, scale: new TimeScale(0, 1e6, 400), cursor: 190, ticks });
+    expect(calls(log, "fillRect").filter((c) => c[1] === palette.raised)).toEqual([["fillRect", palette.raised, 204, 3, 36, 18]]);
   });
 
   it("draws a line with a label at the moment of a link, if it is on the screen", () => {

@@ -37,6 +37,8 @@ interface Scene {
 /** Boxes narrower than this (CSS pixels) have no label. */
 const LABEL_WIDTH: CssPx = 34;
 const LABEL_PADDING: CssPx = 4;
+/** Rows of which less is left below pinned tracks, or the ruler, have no labels: they would be drawn over those of the next row. */
+const LABEL_HEIGHT: CssPx = ROW_HEIGHT - 3;
 /** Gap between rows. */
 const ROW_LINE: CssPx = 1;
 /** Padding above and below the boxes of a collapsed section. */
@@ -83,12 +85,12 @@ function collectTrack(scene: Scene, frame: Frame, lane: number, y: CssPx, clipTo
   const rowHeight = layout.rowHeight[lane]!;
   const rows = trace.tracks[track]!.rows;
   const full = rowHeight >= ROW_HEIGHT;
-  const labelWidth = full ? LABEL_WIDTH * ratio : Infinity;
   const first = Math.max(0, Math.floor((clipTop - y) / rowHeight));
   const last = Math.min(rows, Math.ceil((scene.height - y) / rowHeight));
   for (let row = first; row < last; row++) {
     const begin = Math.max(y + row * rowHeight, clipTop);
     const end = y + (row + 1) * rowHeight - (rowHeight > 3 ? ROW_LINE : 0);
+    const labelWidth = full && end - begin + ROW_LINE >= LABEL_HEIGHT ? LABEL_WIDTH * ratio : Infinity;
     const place = { y: Math.round(begin * ratio), height: Math.max(1, Math.round(end * ratio) - Math.round(begin * ratio)), labelWidth };
     addRow(frame, trace, trace.rowBase[track]! + row, scene.scale, ratio, place, scene.colours);
   }

@@ -4,13 +4,20 @@ import type { TimeScale } from "../../base/time_scale";
 import { AXIS_HEIGHT } from "../layout/layout";
 import type { DrawContext } from "./context";
 import { drawPathShade } from "./draw_path";
+import { TICK_LABEL } from "./draw_ruler";
 import type { FlowCurve } from "../layout/flows";
 import type { ScreenRect } from "../layout/event_rects";
 import type { Palette } from "./palette";
 import { instant } from "../data/ticks";
+import type { Ticks } from "../data/ticks";
 import type { CssPx, Marker, RubberBand, Span } from "../data/units";
 
 const NARROW: CssPx = 6;
+/** Labels on the axis. */
+const TAG_TOP: CssPx = 3;
+const TAG_HEIGHT: CssPx = AXIS_HEIGHT - 8;
+const TAG_PADDING: CssPx = 5;
+const TAG_GAP: CssPx = 2;
 
 export interface OverlayScene {
   readonly scale: TimeScale;
@@ -29,7 +36,16 @@ export interface OverlayScene {
   readonly rubberBand: RubberBand | null;
   /** x of the pointer; null when it is outside. */
   readonly cursor: CssPx | null;
+  /** The labels of the ruler, which is drawn below. */
+  readonly ticks: Ticks;
   readonly measure: (text: string) => number;
+}
+
+/** A label on the axis, centred at `x` as far as the screen and other labels allow. */
+interface Tag {
+  readonly label: string;
+  readonly x: CssPx;
+  readonly colour: string;
 }
 
 /** Draws the overlay, ruler included, in CSS pixels (the context is scaled). */
@@ -54,9 +70,58 @@ export function drawOverlay(context: DrawContext, scene: OverlayScene): void {
   if (scene.rubberBand) drawRubberBand(context, scene.rubberBand, palette);
   context.restore();
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  if (scene.interval) drawIntervalLabel(context, scene, scene.interval);
+  // what is asked for first: a later label gives way
+  const tags = [
+    scene.interval && intervalTag(scene, scene.interval),
+    scene.marker && markerTag(scene, scene.marker),
+    scene.cursor === null ? null : cursorTag(scene, scene.cursor),
+  ].filter((tag) => tag !== null);
+  const placed = placeTags(tags, scale.width, scene.measure);
+  coverTicks(context, scene, placed);
+  if (scene.interval) drawIntervalEnds(context, scene, scene.interval);
   if (scene.marker) drawMarker(context, scene, scene.marker);
   if (scene.cursor !== null) drawCursor(context, scene, scene.cursor);
+  for (const { label, colour, left, width } of placed) {
+    context.fillStyle = colour;
+    context.fillRect(left, TAG_TOP, width, TAG_HEIGHT);
+    context.fillStyle = palette.background;
+    context.fillText(label, left + TAG_PADDING, AXIS_HEIGHT / 2 - 1);
+  }
+}
+
+interface PlacedTag extends Tag {
+  readonly left: CssPx;
+  readonly width: CssPx;
+}
+
+/** Places labels beside each other; one for which there is no room is left out. */
+export function placeTags(tags: readonly Tag[], width: CssPx, measure: (text: string) => number): PlacedTag[] {
+  const placed: PlacedTag[] = [];
+  for (const tag of tags) {
+    const own = measure(tag.label) + 2 * TAG_PADDING;
+    const wanted = Math.max(0, Math.min(tag.x - own / 2, width - own));
+    const beside = placed.flatMap((other) => [other.left - own - TAG_GAP, other.left + other.width + TAG_GAP]);
+    const free = (left: CssPx): boolean =>
+      left >= 0 &&
+      left + own <= Math.max(width, own) &&
+      placed.every((other) => left + own <= other.left || left >= other.left + other.width);
+    const left = [wanted, ...beside.sort((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted))].find(free);
+    if (left !== undefined) placed.push({ ...tag, left, width: own });
+  }
+  return placed;
+}
+
+/** Covers labels of the ruler that would show beside a label drawn over them: half of a number reads as another one. */
+function coverTicks(context: DrawContext, scene: OverlayScene, placed: readonly PlacedTag[]): void {
+  if (placed.length === 0) return;
+  const { scale, ticks, measure, palette } = scene;
+  ticks.times.forEach((time, i) => {
+    const left = scale.toPx(time) + TICK_LABEL;
+    const width = measure(ticks.labels[i]!);
+    if (!placed.some((tag) => tag.left < left + width && left < tag.left + tag.width)) return;
+    context.fillStyle = palette.raised;
+    context.fillRect(left, TAG_TOP, width, AXIS_HEIGHT - 2 * TAG_TOP);
+  });
 }
 
 /** Outlines a box; a narrow one only gets bars at its top and bottom, so that its colour remains visible. */
@@ -120,9 +185,16 @@ function drawFlows(context: DrawContext, scene: OverlayScene): void {
   }
 }
 
-/** Draws the length of the marked interval on the axis. */
-function drawIntervalLabel(context: DrawContext, scene: OverlayScene, interval: Span): void {
-  const { palette, scale } = scene;
+/** The length of the marked interval; null where none of it is on the screen. */
+function intervalTag({ palette, scale }: OverlayScene, interval: Span): Tag | null {
+  const x0 = Math.max(scale.toPx(interval.begin), 0);
+  const x1 = Math.min(scale.toPx(interval.end), scale.width);
+  if (x1 < 0 || x0 > scale.width) return null;
+  return { label: formatTime(interval.end - interval.begin), x: (x0 + x1) / 2, colour: palette.accent };
+}
+
+/** Draws the marked interval on the axis. */
+function drawIntervalEnds(context: DrawContext, { palette, scale }: OverlayScene, interval: Span): void {
   const x0 = Math.max(scale.toPx(interval.begin), 0);
   const x1 = Math.min(scale.toPx(interval.end), scale.width);
   if (x1 < 0 || x0 > scale.width) return;
@@ -131,34 +203,28 @@ function drawIntervalLabel(context: DrawContext, scene: OverlayScene, interval: 
   context.fillRect(x0, 0, Math.max(x1 - x0, 1), AXIS_HEIGHT);
   context.globalAlpha = 1;
   for (const x of [x0, x1]) context.fillRect(x - 1.5, 0, 3, AXIS_HEIGHT);
-  tag(context, scene, formatTime(interval.end - interval.begin), (x0 + x1) / 2, palette.accent);
 }
 
-/** Draws a line over all tracks at the moment of a link, with its label on the axis. */
+function markerTag({ palette, scale }: OverlayScene, { at, label }: Marker): Tag | null {
+  const x = scale.toPx(at);
+  return x < 0 || x > scale.width ? null : { label, x, colour: palette.warn };
+}
+
+/** Draws a line over all tracks at the moment of a link. */
 function drawMarker(context: DrawContext, scene: OverlayScene, marker: Marker): void {
-  const { palette, scale } = scene;
-  const x = scale.toPx(marker.at);
-  if (x < 0 || x > scale.width) return;
-  context.fillStyle = palette.warn;
+  const x = scene.scale.toPx(marker.at);
+  if (x < 0 || x > scene.scale.width) return;
+  context.fillStyle = scene.palette.warn;
   context.fillRect(Math.round(x) - 1, 0, 2, scene.height + scene.rulerHeight);
-  tag(context, scene, marker.label, x, palette.warn);
+}
+
+function cursorTag({ palette, scale }: OverlayScene, x: CssPx): Tag {
+  return { label: instant(scale.toTime(x), scale.psPerPx), x, colour: palette.dim };
 }
 
 function drawCursor(context: DrawContext, scene: OverlayScene, x: CssPx): void {
-  const { palette, scale } = scene;
-  context.fillStyle = palette.dim;
+  context.fillStyle = scene.palette.dim;
   context.globalAlpha = 0.7;
   context.fillRect(Math.round(x), 0, 1, scene.height + scene.rulerHeight);
   context.globalAlpha = 1;
-  tag(context, scene, instant(scale.toTime(x), scale.psPerPx), x, palette.dim);
-}
-
-/** Draws a label on the axis, centred at `x` as far as the screen allows. */
-function tag(context: DrawContext, scene: OverlayScene, label: string, x: CssPx, colour: string): void {
-  const width = scene.measure(label) + 10;
-  const left = Math.max(0, Math.min(x - width / 2, scene.scale.width - width));
-  context.fillStyle = colour;
-  context.fillRect(left, 3, width, AXIS_HEIGHT - 8);
-  context.fillStyle = scene.palette.background;
-  context.fillText(label, left + 5, AXIS_HEIGHT / 2 - 1);
 }

@@ -12,6 +12,8 @@ import type { CssPx } from "../data/units";
 
 /** Least distance of two ticks. */
 export const TICK_GAP: CssPx = 112;
+/** Distance of a label from its tick. */
+export const TICK_LABEL: CssPx = 4;
 
 /** The binding path and its current piece, and the fill of stripes. */
 export interface PathBand {
@@ -46,7 +48,10 @@ export function drawRuler(
     context.fillStyle = palette.dim;
     context.fillRect(x, axis - Math.round(8 * ratio), line, Math.round(8 * ratio));
     context.fillStyle = palette.text;
-    context.fillText(marks.labels[i]!, x + 4 * ratio, axis / 2);
+    const label = marks.labels[i]!;
+    const left = x + TICK_LABEL * ratio;
+    // half of a number at the edge reads as another one
+    if (left + text.width(label) <= width) context.fillText(label, left, axis / 2);
     context.fillStyle = palette.border;
     for (let k = 1; k < 5 && minorStep > 0; k++) {
       const minor = Math.round(scale.toPx(time + (minorStep * k) / 5) * ratio);

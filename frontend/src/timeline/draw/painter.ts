@@ -104,9 +104,15 @@ export class Painter {
   }
 
   /** Draws the overlay. */
-  drawOverlay(scene: Omit<OverlayScene, "palette" | "ratio" | "measure">): void {
+  drawOverlay(scene: Omit<OverlayScene, "palette" | "ratio" | "measure" | "ticks">): void {
     const { ratio, palette } = this;
     const context = this.contexts.overlay;
-    drawOverlay(context, { ...scene, palette, ratio, measure: (t) => context.measureText(t).width });
+    drawOverlay(context, {
+      ...scene,
+      palette,
+      ratio,
+      ticks: ticks(scene.scale, 0, TICK_GAP),
+      measure: (t) => context.measureText(t).width,
+    });
   }
 }

@@ -25,6 +25,8 @@ interface GestureTargets {
   readonly store: Store<TimelineState>;
   readonly machine: InputMachine;
   readonly elements: { readonly stage: HTMLElement; readonly scroller: HTMLElement; readonly root: HTMLElement };
+  /** Whether the scroll bar is where the timeline itself put it last. */
+  isOwnScroll(top: CssPx): boolean;
   /** The mouse tool changed. */
   toolChanged(): void;
   /** A key command that is handled outside the timeline. */
@@ -89,6 +91,8 @@ export function bindGestures(targets: GestureTargets): () => void {
   scroller.addEventListener(
     "scroll",
     () => {
+      // the event of a position that was set here comes a frame later, when rows may have moved on
+      if (targets.isOwnScroll(scroller.scrollTop)) return;
       if (Math.abs(scroller.scrollTop - store.state.scroll) >= 1) store.apply(scrollTo(scroller.scrollTop));
     },
     options,

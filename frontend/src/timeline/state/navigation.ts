@@ -16,6 +16,8 @@ import type { TimelineCommand, TimelineState } from "./state";
 
 /** `reveal` zooms to an event that is narrower than this share of the window. */
 const TINY = 1 / 200;
+/** Of an event longer than the window, `reveal` shows this share of the window at least. */
+const PART = 1 / 4;
 /** Grid spacing of the search for an event near the middle of the screen. */
 const SEARCH_STEP_Y: CssPx = 9;
 const SEARCH_STEPS_X = 50;
@@ -105,16 +107,14 @@ export function scrollBy(dy: CssPx): TimelineCommand {
   return (state) => scrollTo(state.scroll + dy)(state);
 }
 
-/** Scrolls and pans by the least that makes an event visible; `zoomIn`: also zooms to one that is too narrow to see. */
+/**
+ * Unfolds, scrolls and pans by the least that brings an event into view: all of it, of one longer than the window a part.
+ * `zoomIn`: also zooms to one that is too narrow to see.
+ */
 export function reveal(event: EventPosition, zoomIn: boolean): TimelineCommand {
   return (state) => {
-    const track = state.trackIndex.get(trackKey(event));
-    if (track === undefined) return state;
-    const shown = expandTo(state, track);
-    const lane = shown.layout ? laneOfTrack(shown.layout, track) : -1;
-    const scrolled =
-      shown.layout && lane >= 0 ? scrollTo(scrollToRow(shown.layout, lane, event.row, shown.scroll, rowsHeight(shown)))(shown) : shown;
-    return bringIntoWindow(scrolled, event, zoomIn);
+    if (!state.trackIndex.has(trackKey(event))) return state;
+    return bringIntoWindow(revealRow(event)(state), event, zoomIn);
   };
 }
 
@@ -124,19 +124,33 @@ function bringIntoWindow(state: TimelineState, event: EventPosition, zoomIn: boo
   if (zoomIn && event.duration > 0 && event.duration / span < TINY) {
     return frame({ begin: event.begin - event.duration * 4, end: last + event.duration * 4 })(state);
   }
-  if (last >= begin && event.begin <= end) return state;
+  const seen = Math.min(last, end) - Math.max(event.begin, begin);
+  if (seen >= Math.min(event.duration, span * PART)) return state;
   const middle = (event.begin + Math.min(last, event.begin + span)) / 2;
   return showSpan({ begin: middle - span / 2, end: middle + span / 2 })(state);
 }
 
-/** Expands the track's section and shows the track if it is hidden. */
+/** Scrolls to the row of an event, which is unfolded; the window stays. */
+export function revealRow(event: EventPosition): TimelineCommand {
+  return (state) => {
+    const track = state.trackIndex.get(trackKey(event));
+    if (track === undefined) return state;
+    const shown = expandTo(state, track);
+    const lane = shown.layout ? laneOfTrack(shown.layout, track) : -1;
+    if (!shown.layout || lane < 0) return shown;
+    return scrollTo(scrollToRow(shown.layout, lane, event.row, shown.scroll, rowsHeight(shown)))(shown);
+  };
+}
+
+/** Expands the track and its section, and shows both if they are hidden. */
 function expandTo(state: TimelineState, index: TrackIndex): TimelineState {
   const { arrangement, trace } = state;
   const track = trace?.tracks[index];
   if (!arrangement || !track) return state;
   const key = trackKey(track);
+  const { collapsedSections, collapsedTracks, hiddenSections, hiddenTracks } = arrangement;
+  if (collapsedTracks.has(key)) return expandTo(arrange({ ...arrangement, collapsedTracks: without(collapsedTracks, key) })(state), index);
   if (arrangement.pinnedTracks.includes(key)) return state;
-  const { collapsedSections, hiddenSections, hiddenTracks } = arrangement;
   if (!collapsedSections.has(track.pid) && !hiddenSections.has(track.pid) && !hiddenTracks.has(key)) return state;
   return arrange({
     ...arrangement,
@@ -150,16 +164,20 @@ function without<T>(set: ReadonlySet<T>, member: T): ReadonlySet<T> {
   return new Set([...set].filter((one) => one !== member));
 }
 
-/** Frames a span and marks it as the interval, and scrolls to a section (by pid), which is shown if it was hidden. */
+/** Frames a span and marks it as the interval, and scrolls to a section (by pid), which is shown and unfolded. */
 export function showGap(span: Span, pid: number | null): TimelineCommand {
   return (state) => {
     const { arrangement, trace } = state;
     const section = trace?.sections.findIndex((one) => one.pid === pid) ?? -1;
     const framed = frame(span)(markInterval(span)(select([])(state)));
     if (!arrangement || pid === null || section < 0) return framed;
-    const shown = arrangement.hiddenSections.has(pid)
-      ? arrange({ ...arrangement, hiddenSections: without(arrangement.hiddenSections, pid) })(framed)
-      : framed;
+    const { hiddenSections, collapsedSections } = arrangement;
+    const shown =
+      hiddenSections.has(pid) || collapsedSections.has(pid)
+        ? arrange({ ...arrangement, hiddenSections: without(hiddenSections, pid), collapsedSections: without(collapsedSections, pid) })(
+            framed,
+          )
+        : framed;
     const lane = shown.layout ? laneOfSection(shown.layout, section) : -1;
     return shown.layout && lane >= 0 ? scrollTo(scrollToSection(shown.layout, lane, shown.scroll, rowsHeight(shown)))(shown) : shown;
   };

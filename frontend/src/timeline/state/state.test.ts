@@ -19,6 +19,7 @@ import { setAnimatedScale, frameSelection, animateTo, jumpTo, pan, reveal, scrol
 import { INITIAL, rowsHeight, viewOf } from "./state";
 import type { TimelineCommand, TimelineState } from "./state";
 import { Store } from "./store";
+import { TimeScale } from "../../base/time_scale";
 
 const boxes = Array.from({ length: 10 }, (_, i) => ({ begin: i * 100_000, duration: 80_000, name: i % 2 ? "copy" : "fusion", event: i }));
 const answer = decodeTrace(
@@ -72,6 +73,7 @@ describe("commands", () => {
     expect([shown.target.begin, shown.target.end]).toEqual([78_000, 102_000]);
     expect([shown.arrangement?.hiddenSections.size, shown.scroll]).toEqual([0, 0]);
     expect(run(opened, showGap({ begin: 80_000, end: 100_000 }, null)).interval).not.toBeNull();
+    expect(run(opened, showGap({ begin: 80_000, end: 100_000 }, 7)).arrangement?.collapsedSections.size).toBe(0);
   });
 
   it("show the whole trace first, large sections collapsed, and keep the view afterwards", () => {
@@ -111,6 +113,17 @@ describe("commands", () => {
     expect(shown.scroll).toBeGreaterThan(0);
     expect([shown.target.begin, shown.target.end].map(Math.round)).toEqual([499_950, 500_060]);
     expect(run(opened, reveal({ ...event, pid: 99 }, true))).toBe(opened);
+  });
+
+  it("reveal all of an event that a window has a part of, also on a folded track", () => {
+    const event = { pid: 3, tid: 1, row: 0, begin: 200_000, duration: 80_000 };
+    const folded = arrange({ ...(opened.arrangement ?? ({} as never)), collapsedTracks: new Set(["3.1"]) });
+    const at = (begin: number) => run(opened, folded, jumpTo(new TimeScale(begin, begin + 200_000, 1000)), reveal(event, false));
+    expect(at(190_000).target.begin).toBe(190_000);
+    expect([at(270_000).target.begin, at(270_000).target.end]).toEqual([140_000, 340_000]);
+    expect(at(190_000).arrangement?.collapsedTracks.size).toBe(0);
+    const inside = run(opened, jumpTo(new TimeScale(210_000, 220_000, 1000)), reveal(event, false));
+    expect(inside.target.begin).toBe(210_000);
   });
 
   it("step from event to event, starting at the middle of the screen", () => {

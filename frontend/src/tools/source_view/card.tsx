@@ -65,7 +65,7 @@ export function Card({ node, root, source, host, client, measure, perStep, onClo
       {place === null ? null : <p class="dim src-path">{place.line > 0 ? `${place.file}:${String(place.line)}` : place.file}</p>}
       {ops.length > 0 ? (
         <p class="src-links">
-          <Link to={open("trace_viewer@", { find: searchOf(ops) })}>Show in the timeline</Link>
+          <Link to={open("trace_viewer@", { find: searchOf(ops), match: "regex,case" })}>Show in the timeline</Link>
         </p>
       ) : null}
       {place !== null ? (

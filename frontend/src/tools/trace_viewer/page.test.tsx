@@ -189,15 +189,41 @@ describe("trace viewer page", () => {
     await shown("1 of 1");
   });
 
-  it.each([{ window: "600000,900000", find: "fusion" }, { find: "fusion" }])(
-    "selects no match without a place that has one: %o",
+  it.each([{ window: "600000,900000", find: "fusion" }, { find: "fusion" }, { find: "fu.*", match: "regex" }])(
+    "goes to the match of a link, also outside its window: %o",
     async (query) => {
       await open(query);
-      await shown("1 match");
-      await eventually(() => expect(window.__timeline?.boxesDrawn).toBeGreaterThan(0));
-      expect(window.__timeline?.selection).toEqual([]);
+      await eventually(() => expect(window.__timeline?.selection).toMatchObject([{ event: 2, name: "fusion.1" }]));
+      const [begin, end] = window.__timeline?.window ?? [0, 0];
+      expect(begin <= 200_000 && end >= 280_000).toBe(true);
     },
   );
+
+  it("selects nothing for a search that a user typed", async () => {
+    await open({ find: "fusion", match: "part" });
+    await shown("1 match");
+    await eventually(() => expect(window.__timeline?.boxesDrawn).toBeGreaterThan(0));
+    expect(window.__timeline?.selection).toEqual([]);
+  });
+
+  it("finds the events of exactly the name in a link, and without any those that contain it", async () => {
+    const [times, numbers] = [new Float64Array(0), new Uint32Array(0)];
+    const columns = { track: numbers, row: new Uint16Array(0), begin_ps: times, duration_ps: times, name: numbers, event: numbers };
+    const none = encodeContainer({ total_hits: 0, strings: [] }, columns);
+    answer = (params) => (params["format"] === "search" && params["whole"] ? Promise.resolve(none) : serve(params));
+    await open({ find: "fusion" });
+    await shown("1 of 1");
+    const searches = asked.filter((params) => params["format"] === "search").map((params) => params["whole"]);
+    expect(searches).toEqual([1, undefined]);
+    await eventually(() => expect(address.get("match")).toBe("part"));
+  });
+
+  it("finds an expression of a link as one", async () => {
+    await open({ find: "^%?(?:fusion)$", match: "regex,case" });
+    await shown("1 of 1");
+    expect(asked.find((params) => params["format"] === "search")).toMatchObject({ query: "^%?(?:fusion)$", regex: 1, case: 1 });
+    await eventually(() => expect(address.get("match")).toBe("regex,case"));
+  });
 
   it("opens a link to a moment around it, with a line at it, and keeps it in the address", async () => {
     await open({ marker: "850000,peak: 2 GiB" });

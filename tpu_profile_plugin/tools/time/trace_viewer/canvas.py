@@ -315,8 +315,14 @@ def search(
     return hits(traces, wanted, in_args, limit, b'"version":1,' + _members(traces, fixed))
 
 
-def matcher(query: str, *, regex: bool, case: bool) -> Callable[[str], object]:
-    """Tells whether a name contains a text or a regular expression. Raises BadRequest for a bad expression."""
+def matcher(query: str, *, regex: bool, case: bool, whole: bool = False) -> Callable[[str], object]:
+    """Tells whether a name contains a text or a regular expression, or `whole`: is that text. Raises BadRequest.
+
+    The whole name is what an op is called, without its text: `copy` is that of `%copy = f32[8] copy(...)`.
+    """
+    if whole and not regex:
+        text = _called(query, case=case)
+        return lambda name: text == _called(name, case=case)
     if not regex:
         text = query if case else query.casefold()
         return lambda name: text in (name if case else name.casefold())
@@ -324,3 +330,8 @@ def matcher(query: str, *, regex: bool, case: bool) -> Callable[[str], object]:
         return searcher(query, ignore_case=not case)
     except ValueError as error:
         raise BadRequest(f"The regular expression is not valid: {error}.") from None
+
+
+def _called(name: str, *, case: bool) -> str:
+    called = name.partition(" = ")[0].removeprefix("%").removeprefix("$")
+    return called if case else called.casefold()

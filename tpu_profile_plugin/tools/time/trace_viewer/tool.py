@@ -110,7 +110,7 @@ def search(timelines: Timelines, query: Query) -> Raw:
     text = query.text("query")
     if not text:
         raise BadRequest("A search needs the parameter 'query'.", parameter="query")
-    wanted = canvas.matcher(text, regex=is_on(query, "regex"), case=is_on(query, "case"))
+    wanted = canvas.matcher(text, regex=is_on(query, "regex"), case=is_on(query, "case"), whole=is_on(query, "whole"))
     args = timelines.args(folded=False) if is_on(query, "args") else []
     in_args = [(part, text, not is_on(query, "case")) for part in args]
     body = canvas.search(timelines.hosts, timelines.page_headers, wanted, in_args, query.integer("limit"))
@@ -226,6 +226,7 @@ PARAMS = (
     Param("query", "string", None, "Text to search for (format=search)."),
     Param("regex", "string", "0", "Whether the query is a regular expression.", choices=SWITCH),
     Param("case", "string", "0", "Whether the search is case-sensitive.", choices=SWITCH),
+    Param("whole", "string", "0", "Whether the query is the whole name of an event.", choices=SWITCH),
     Param("args", "string", "0", "Whether arguments are searched, too.", choices=SWITCH),
     Param("limit", "int", 10_000, "Maximum number of hits, names of sums, or details.", minimum=1, maximum=1_000_000),
     Param("areas", "string", "", "Tracks to add up, PID.TID.FIRST_ROW.LAST_ROW joined by commas (format=sums)."),

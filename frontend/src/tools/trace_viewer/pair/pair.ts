@@ -225,7 +225,7 @@ export class Pair implements PairState {
     const abort = new AbortController();
     this.search = abort;
     const other: SideName = side === "run" ? "base" : "run";
-    const query = (text: string) => ({ text, regex: true, matchCase: true, args: false });
+    const query = (text: string) => ({ text, regex: true, whole: false, matchCase: true, args: false });
     try {
       const name = event.name ?? "";
       const [own, theirs] = await Promise.all([

@@ -237,7 +237,7 @@ function Ancestors({ details, session }: { details: EventDetails; session: Sessi
             <button
               type="button"
               class="tv-link"
-              onClick={() => void session.selectByRef({ pid: details.pid, tid: details.tid, event: a.event }, true)}
+              onClick={() => void session.selectByRef({ pid: details.pid, tid: details.tid, event: a.event }, "window")}
             >
               {a.name}
             </button>{" "}

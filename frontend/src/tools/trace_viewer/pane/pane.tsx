@@ -1,17 +1,21 @@
 // The resizable pane below the timeline: selection, matches or the table of visible events.
 import type { ComponentChildren } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 const KEY = "profile-timeline-pane";
 const LEAST = 60;
 const START = 150;
+/** Shares of the page: what the content may take by itself, and what the user may give it. */
+const OWN = 0.4;
+const MOST = 0.75;
 
-function readHeight(): number {
+/** The height that the user gave the pane; null before. */
+function readHeight(): number | null {
   try {
     const value = Number(localStorage.getItem(KEY));
-    return Number.isFinite(value) && value >= LEAST ? value : START;
+    return Number.isFinite(value) && value >= LEAST ? value : null;
   } catch {
-    return START; // storage may be disabled
+    return null; // storage may be disabled
   }
 }
 
@@ -37,18 +41,29 @@ interface Props {
 }
 
 export function Pane({ tabs, active, onTab, onClose }: Props) {
-  const [height, setHeight] = useState(readHeight);
+  const [given, setGiven] = useState(readHeight);
+  const [grown, setGrown] = useState(START);
+  const height = given ?? grown;
   const box = useRef<HTMLDivElement>(null);
+  const body = useRef<HTMLDivElement>(null);
+  const page = (): number => box.current?.parentElement?.clientHeight ?? 800;
+  useLayoutEffect(() => {
+    if (given !== null || !box.current || !body.current) return;
+    // grows with what it shows, and stays so: rows above do not jump at every selection
+    const wanted = box.current.offsetHeight - body.current.clientHeight + body.current.scrollHeight;
+    const next = Math.min(wanted, page() * OWN);
+    if (next > grown + 1) setGrown(next);
+  });
   const resize = (next: number): void => {
-    const most = (box.current?.parentElement?.clientHeight ?? 800) * 0.75;
-    const fitting = Math.min(Math.max(next, LEAST), most);
-    setHeight(fitting);
+    const fitting = Math.min(Math.max(next, LEAST), page() * MOST);
+    setGiven(fitting);
     saveHeight(fitting);
   };
   const drag = (down: PointerEvent): void => {
     const handle = down.currentTarget as HTMLElement;
     handle.setPointerCapture(down.pointerId);
-    const move = (event: PointerEvent): void => resize(height + down.clientY - event.clientY);
+    const start = box.current?.offsetHeight ?? height;
+    const move = (event: PointerEvent): void => resize(start + down.clientY - event.clientY);
     handle.addEventListener("pointermove", move);
     handle.addEventListener("pointerup", () => handle.removeEventListener("pointermove", move), { once: true });
     down.preventDefault();
@@ -89,7 +104,7 @@ export function Pane({ tabs, active, onTab, onClose }: Props) {
           ×
         </button>
       </div>
-      <div class="tv-pane-body" role="tabpanel" aria-label={shown?.label} tabIndex={0}>
+      <div class="tv-pane-body" ref={body} role="tabpanel" aria-label={shown?.label} tabIndex={0}>
         {shown?.content()}
       </div>
     </div>

@@ -119,7 +119,7 @@ export class Gaps {
 
   /** The event that the gap's cause is named after: of its name the one that covers most; null if it is not found. */
   async eventUnder(gap: Gap): Promise<SelectedEvent | null> {
-    const query = { text: gap.event || gap.partial_call, regex: false, matchCase: true, args: false };
+    const query = { text: gap.event || gap.partial_call, regex: false, whole: false, matchCase: true, args: false };
     const hits = await this.source.search(query, this.signal);
     const trace = this.timeline.state.trace;
     let best: SelectedEvent | null = null;

@@ -3,14 +3,14 @@ import type { UrlState } from "../../../page/page";
 import { Loader, rangeFor } from "../../../timeline/data/fetch_policy";
 import type { Loaded } from "../../../timeline/data/fetch_policy";
 import { exposeHook } from "../../../timeline/test_hook";
-import { hitNear, stepHit } from "../../../timeline/data/search_hits";
+import { hitNear, longestHit, stepHit } from "../../../timeline/data/search_hits";
 import type { SearchHits } from "../../../timeline/data/search_hits";
 import type { Command } from "../../../timeline/input/input";
 import { ALL_FLOWS } from "../../../timeline/layout/flows";
 import { initialArrangement } from "../../../timeline/layout/layout";
 import type { Arrangement } from "../../../timeline/layout/layout";
 import { arrange, hideFlows, select, setFlows, setHits, setMarker, markInterval, showTrace } from "../../../timeline/state/commands";
-import { reveal, showSpan } from "../../../timeline/state/navigation";
+import { reveal, revealRow, showSpan } from "../../../timeline/state/navigation";
 import { foundAgain } from "../../../timeline/data/selection";
 import type { SelectedEvent } from "../../../timeline/data/selection";
 import type { Span } from "../../../timeline/data/units";
@@ -50,7 +50,7 @@ export class Session {
   error: unknown = null;
   /** Details of the selection. */
   readonly about: About;
-  query: Query = { text: "", regex: false, matchCase: false, args: false };
+  query: Query = { text: "", regex: false, whole: false, matchCase: false, args: false };
   hits: SearchHits | null = null;
   currentHit = -1;
   searching = false;
@@ -71,8 +71,8 @@ export class Session {
   private home: Span | null = null;
   /** A step to the next or previous hit, requested while the search is running. */
   private awaited: 1 | -1 | 0 = 0;
-  /** The window of a link with a search but no selection, until the hit in it is selected. */
-  private linked: Span | null = null;
+  /** What a link with a search but no selection is about, until it is selected: the match in its window, or the longest. */
+  private linked: { readonly window: Span | null } | null = null;
   private searchAbort = new AbortController();
   private readonly life = new AbortController();
   private urlTimer = 0;
@@ -116,8 +116,9 @@ export class Session {
     this.timeline.apply(markInterval(view.mark), setMarker(view.marker), hideFlows(view.noFlows));
     this.binding.follow(view.path);
     for (const kind of view.noFlows) if (kind !== ALL_FLOWS) this.flowKinds.add(kind);
-    if (view.query) this.search({ ...this.query, text: view.query });
-    if (view.query && view.selected.length === 0) this.linked = view.window;
+    if (view.query.text) this.search(view.how ? view.query : { ...view.query, whole: true }, !view.how);
+    const typed = view.how && !view.query.regex && !view.query.whole; // by a user, who selected nothing
+    if (view.query.text && view.selected.length === 0 && !typed) this.linked = { window: view.window };
     this.loader.start(null);
   }
 
@@ -182,7 +183,7 @@ export class Session {
     if (start) this.timeline.apply(showSpan(start, false));
     if (!view.window && !view.marker) this.home = this.timeline.window;
     this.timeline.takeFocus();
-    for (const ref of view.selected) void this.selectByRef(ref, view.window === null);
+    for (const ref of view.selected) void this.selectByRef(ref, view.window === null ? "window" : "row");
     this.selectLinked();
     void this.binding.update();
     if (view.gap) void this.gaps.follow(view.gap, view.window === null).then(() => this.command("next-gap"));
@@ -197,8 +198,8 @@ export class Session {
     }
   }
 
-  /** Selects an event by its reference, after fetching its time and row. */
-  async selectByRef(ref: EventRef, show: boolean): Promise<void> {
+  /** Selects an event by its reference, after fetching its time and row; `row`: brings its row into view, and leaves the window. */
+  async selectByRef(ref: EventRef, show: "window" | "row"): Promise<void> {
     try {
       await this.rest.whole;
       if (this.life.signal.aborted) return;
@@ -206,8 +207,7 @@ export class Session {
       if (this.life.signal.aborted) return; // the address belongs to another page by now
       const event: SelectedEvent = { ...ref, name: d.name, begin: d.begin_ps, duration: d.duration_ps, count: 1, row: d.row ?? 0 };
       const others = this.timeline.state.selection.filter((p) => trackKey(p) !== trackKey(ref) || p.event !== ref.event);
-      this.timeline.apply(select([...others, event]));
-      if (show) this.timeline.apply(reveal(event, true));
+      this.timeline.apply(select([...others, event]), show === "window" ? reveal(event, true) : revealRow(event));
     } catch (error) {
       if (this.life.signal.aborted) return;
       this.about.error = error;
@@ -266,8 +266,8 @@ export class Session {
     this.changed();
   }
 
-  /** Searches the whole trace; an empty text ends the search. */
-  search(query: Query): void {
+  /** Searches the whole trace; an empty text ends the search. `orPart`: if no event has that name, for those that contain it. */
+  search(query: Query, orPart = false): void {
     this.searchAbort.abort();
     this.query = query;
     this.awaited = 0;
@@ -282,6 +282,7 @@ export class Session {
     found.then(
       ([hits]) => {
         if (abort.signal.aborted) return;
+        if (orPart && hits.total === 0) return this.search({ ...query, whole: false });
         this.searching = false;
         this.setHits(hits);
         if (this.awaited !== 0) this.nextHit(this.awaited);
@@ -306,7 +307,9 @@ export class Session {
   /** Selects what a link to a place is about, once both the trace and the hits are there. */
   private selectLinked(): void {
     if (!this.linked || !this.hits || this.timeline.state.trace === null) return;
-    if (this.timeline.state.selection.length === 0) this.goToHit(hitNear(this.hits, this.linked), false);
+    const { window } = this.linked;
+    const hit = window ? hitNear(this.hits, window) : longestHit(this.hits);
+    if (this.timeline.state.selection.length === 0) this.goToHit(hit, window === null);
     this.linked = null;
   }
 
@@ -410,7 +413,8 @@ export class Session {
       mark: interval,
       marker,
       mode: machine.chosen,
-      query: this.query.text,
+      query: this.query,
+      how: true,
       collapsed: sameSections ? null : [...arrangement.collapsedSections],
       folded: [...arrangement.collapsedTracks],
       hidden: [...arrangement.hiddenTracks],

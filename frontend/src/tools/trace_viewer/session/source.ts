@@ -141,6 +141,8 @@ export interface AreaSums {
 export interface Query {
   readonly text: string;
   readonly regex: boolean;
+  /** The text is the whole name. */
+  readonly whole: boolean;
   readonly matchCase: boolean;
   readonly args: boolean;
 }
@@ -213,6 +215,7 @@ export class Source {
       query: query.text,
       limit: MAX_HITS,
       ...(query.regex ? { regex: 1 } : {}),
+      ...(query.whole ? { whole: 1 } : {}),
       ...(query.matchCase ? { case: 1 } : {}),
       ...(query.args ? { args: 1 } : {}),
     };

@@ -19,7 +19,8 @@ const view: LinkedView = {
   mark: { begin: 5, end: 9 },
   marker: { at: 44_000_000_000, label: "peak, 2 GiB" },
   mode: "timing",
-  query: "fusion.1, x=2",
+  query: { text: "fusion.1, x=2", regex: false, whole: false, matchCase: true, args: true },
+  how: true,
   collapsed: [],
   folded: ["3.1"],
   hidden: ["3.2", "3.3"],
@@ -36,6 +37,17 @@ describe("view in the address", () => {
     const patch = viewPatch(view);
     const search = new URLSearchParams(Object.entries(patch).filter((e): e is [string, string] => e[1] !== null));
     expect(read(search.toString())).toEqual({ ...view, window: { begin: 1_000_000, end: 98_102_478_363_000 } });
+  });
+
+  it("says how a text is found: as a part of names, or as the link asks", () => {
+    const how = (search: string) => viewPatch(read(search))["match"];
+    expect(["find=a&match=part", "find=a&match=name", "find=a&match=regex,case", "find=a", "match=regex"].map(how)).toEqual([
+      "part",
+      "name",
+      "regex,case",
+      null,
+      null,
+    ]);
   });
 
   it("omits initial values", () => {

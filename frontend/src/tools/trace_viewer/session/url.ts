@@ -5,6 +5,7 @@ import type { Tool } from "../../../timeline/input/input";
 import type { Arrangement } from "../../../timeline/layout/layout";
 import type { EventRef } from "../../../timeline/data/trace";
 import type { Marker, Span } from "../../../timeline/data/units";
+import type { Query } from "./source";
 
 /** The view of a link; null or absent fields have their initial values. */
 export interface LinkedView {
@@ -14,7 +15,9 @@ export interface LinkedView {
   /** A moment to show, with its label; without a window the view is around it. */
   readonly marker: Marker | null;
   readonly mode: Tool;
-  readonly query: string;
+  readonly query: Query;
+  /** Whether the link says how its text is to be found; else events of that name are, and without any those that contain it. */
+  readonly how: boolean;
   readonly collapsed: readonly number[] | null;
   readonly folded: readonly string[];
   readonly hidden: readonly string[];
@@ -29,6 +32,19 @@ export interface LinkedView {
   readonly path: string | null;
   /** Whether sections and tracks without events are shown. */
   readonly empty: boolean;
+}
+
+/** How a text is found, as `match` in the address names it. */
+const PART = "part";
+
+function queryOf(text: string, match: string | null): Query {
+  const has = (how: string): boolean => items(match).includes(how);
+  return { text, regex: has("regex"), whole: has("name"), matchCase: has("case"), args: has("args") };
+}
+
+function matchText({ regex, whole, matchCase, args }: Query): string {
+  const how = regex ? "regex" : whole ? "name" : PART;
+  return [how, ...(matchCase ? ["case"] : []), ...(args ? ["args"] : [])].join(",");
 }
 
 /** Longest label of a marker. */
@@ -66,13 +82,15 @@ function refs(text: string | null): EventRef[] {
 export function readView(state: Pick<UrlState, "get">): LinkedView {
   const mode = state.get("mode");
   const collapsed = state.get("collapsed");
+  const match = state.get("match");
   return {
     window: span(state.get("window")),
     selected: refs(state.get("selected")),
     mark: span(state.get("mark")),
     marker: markerOf(state.get("marker")),
     mode: TOOLS.find((tool) => tool === mode) ?? "select",
-    query: state.get("find") ?? "",
+    query: queryOf(state.get("find") ?? "", match),
+    how: match !== null,
     collapsed: collapsed === null ? null : items(collapsed).map(Number).filter(Number.isFinite),
     folded: items(state.get("folded")),
     hidden: items(state.get("hidden")),
@@ -97,7 +115,8 @@ export function viewPatch(view: LinkedView): Record<string, string | null> {
     mark: spanText(view.mark),
     marker: view.marker && `${Math.round(view.marker.at)},${view.marker.label}`,
     mode: view.mode === "select" ? null : view.mode,
-    find: view.query || null,
+    find: view.query.text || null,
+    match: view.query.text && view.how ? matchText(view.query) : null,
     collapsed: view.collapsed === null ? null : (listText(view.collapsed) ?? "none"),
     folded: listText(view.folded),
     hidden: listText(view.hidden),

@@ -43,14 +43,14 @@ export function SearchBox({ session }: { session: Session }) {
       session.nextHit(event.shiftKey ? -1 : 1);
     }
   };
-  const toggle = (key: "regex" | "matchCase" | "args", label: string, tip: string) => (
+  const toggle = (key: "whole" | "regex" | "matchCase" | "args", label: string, tip: string) => (
     <button
       type="button"
       class="button ghost tv-option"
       aria-pressed={session.query[key]}
       data-tip={tip}
       aria-label={tip}
-      onClick={() => ask({ [key]: !session.query[key] })}
+      onClick={() => ask({ [key]: !session.query[key], ...(key === "whole" ? { regex: false } : key === "regex" ? { whole: false } : {}) })}
     >
       {label}
     </button>
@@ -68,6 +68,7 @@ export function SearchBox({ session }: { session: Session }) {
         onInput={(event) => typed(event.currentTarget.value)}
         onKeyDown={pressed}
       />
+      {toggle("whole", "=", "The whole name, not a part of it")}
       {toggle("regex", ".*", "Regular expression")}
       {toggle("matchCase", "Aa", "Match upper and lower case")}
       {toggle("args", "{ }", "Search arguments as well")}
