@@ -36,6 +36,12 @@ _MOST_AFTER, _MOST_AFTER_ALL = 0.2, 0.05
 """Most of a time without events that may follow the end of the work which the thread waited for: beside an event that
 waits, and after all that was launched."""
 
+_LONGER = 10
+"""A launch that takes so many times as long as the shortest one may wait for room."""
+_MOST_ENDS, _MOST_AFTER_ROOM = 2, 0.02
+"""It does if no more pieces of work of a queue end meanwhile, and the last of them in this share of it before its end:
+that this is a coincidence is unlikely."""
+
 
 class Why(IntEnum):
     """What an edge stands for."""
@@ -367,9 +373,10 @@ def _main(
     free = covered_within(*join(on_thread, host.transfer), begin, end) == 0
     free &= _awaited(queues, begin, end, beside)
     silent = begin[free], end[free]
+    full = _full(queues, host.launch)
     # Ends of waits that touch are lost in a union.
-    ends = np.concatenate([host.transfer[1], *silent, *points, *launched])
-    waits = split(join(subtract(host.transfer, on_thread), silent), ends)
+    ends = np.concatenate([host.transfer[1], *silent, *full, *points, *launched])
+    waits = split(join(subtract(host.transfer, on_thread), silent, full), ends)
     waits = np.sort(np.append(waits[0], on_thread[0])), np.sort(np.append(waits[1], on_thread[1]))
     cuts = np.unique(np.concatenate([*points, *launched, *waits]))
     # What comes before the first point is a node of its own.
@@ -391,6 +398,22 @@ def _awaited(queues: Sequence[_Queue], begin: I64, end: I64, beside: Bools) -> B
     most = np.where(beside, _MOST_AFTER, _MOST_AFTER_ALL) * (end - begin)
     soon: Bools = (ended > begin) & (ended <= end) & (end - np.maximum(ended, begin) <= most)
     return soon
+
+
+def _full(queues: Sequence[_Queue], launches: Times) -> Times:
+    """Calls that launch work only when a device has room for it: they end right after some of its work does."""
+    begin, end = launches
+    length = end - begin
+    if not len(length):
+        return launches
+    last, most = np.full(len(begin), _NEVER), np.zeros(len(begin), np.int64)
+    for queue in queues:
+        ended = np.searchsorted(queue.end, end, side="right")
+        last = np.maximum(last, np.append(queue.end, _NEVER)[ended - 1])
+        most = np.maximum(most, ended - np.searchsorted(queue.end, begin, side="right"))
+    long = length >= max(_LONGER * int(length.min()), _LEAST_SILENT_PS)
+    few = (most >= 1) & (most <= _MOST_ENDS)
+    return times_of(begin, end, long & few & (end - last <= _MOST_AFTER_ROOM * length))
 
 
 def _points(given: Handoffs, line: int) -> list[I64]:

@@ -315,7 +315,10 @@ function Tried({ found, edit, choose, asked }: EditProps & { asked: TriedChange 
               type="button"
               aria-pressed={includes(edit, one.keys)}
               disabled={!known}
-              data-tip={[one.title, one.cannot, range === "" ? "" : `Gain: ${range}`].filter((line) => line !== "").join("\n") || undefined}
+              data-tip={
+                [one.label, one.title, one.cannot, range === "" ? "" : `Gain: ${range}`].filter((line) => line !== "").join("\n") ||
+                undefined
+              }
               onClick={() => choose(toggled(edit, one.keys))}
             >
               <span class="what-if-gain" aria-hidden="true">
@@ -324,7 +327,7 @@ function Tried({ found, edit, choose, asked }: EditProps & { asked: TriedChange 
               <span class="number">{one.gain_ps === null ? "-" : formatPercent(share)}</span>
               <span class="number dim">{one.gain_ps === null ? "unknown" : formatTime(one.gain_ps)}</span>
               <span class="what-if-label">
-                {one.label || one.title}
+                <span class="what-if-name">{one.label || one.title}</span>
                 {one.finding === "" ? null : <span class="dim">{one.label === "" ? one.cannot : one.title}</span>}
               </span>
               <span class="dim what-if-confidence">{one.confidence === "" ? "" : `${one.confidence} confidence`}</span>

@@ -335,3 +335,23 @@ def test_a_kind_is_no_mere_number() -> None:
         "Torch-Compiled Region: 0/0",
         "void f<a/b>(int)",
     ]
+
+
+def room(calls: str) -> str:
+    """A TensorCore that runs a program of 100 us after the other, launched two ahead; no call waits for results."""
+    starts = range(10, 610, 100)
+    ops = "\n".join(f"{s} 100 fusion.1" for s in starts)
+    modules = "\n".join(f"{s} 100 jit_step(7) {{run_id={run}}}" for run, s in enumerate(starts, 1))
+    steps = "\n".join(f"{s} 100 {run} {{_ct=9, _c={run}}}" for run, s in enumerate(starts, 1))
+    return "\n".join((tpu(ops, steps=steps, modules=modules), host(calls)))
+
+
+def test_launches_that_wait_for_room_in_the_queue_are_no_work_of_the_host() -> None:
+    def blocked(length: int) -> str:
+        calls = [(0, 2, 1), (2, 2, 2), *((100 * (run - 3) + 12, length, run) for run in range(3, 7))]
+        return room("\n".join(f"{s} {us} TfrtTpuLoadedExecutable::Execute {{run_id={run}}}" for s, us, run in calls))
+
+    # They end 1 us after the program two before.
+    assert us(run_of(blocked(99)).what_if(scale={"fusion": 0.5}))[:2] == (100, 50)
+    # Those that end 8 us before it do something else: the last program begins 10 us after 312 and ends at 372.
+    assert us(run_of(blocked(90)).what_if(scale={"fusion": 0.5}))[:2] == (100, 60.333)
