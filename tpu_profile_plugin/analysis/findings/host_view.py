@@ -137,13 +137,6 @@ class HostView:
         """Its budget averaged over steps and the devices that take part in them."""
         return merge_budgets([self.shown])
 
-    def windows_of(self, device: int) -> tuple[I64, I64]:
-        """Begin of each step in which a device takes part, and the begin of the next step or a later end."""
-        steps, used = self.steps, self.time.takes_part[:, device]
-        assert steps is not None
-        begin, end = steps.begin_ps[:, device], steps.end_ps[:, device]
-        return begin[used], until_next(begin, end)[used]
-
     @property
     def windows(self) -> tuple[I64, I64]:
         """Begin of each step, and the begin of the next step or a later end."""

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from inspect import cleandoc
 from typing import Any, Literal
 
@@ -161,7 +161,8 @@ class Rule:
     @property
     def documentation(self) -> tuple[str, ...]:
         """The paragraphs of the module's docstring, each on a line: the cause, when the rule fires, what to do."""
-        return _paragraphs(self.judge.__module__) or (self.looks_for,)
+        told_by = self.gather if isinstance(self.judge, partial) and self.gather else self.judge
+        return _paragraphs(told_by.__module__) or (self.looks_for,)
 
 
 @cache

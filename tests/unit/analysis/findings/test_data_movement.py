@@ -7,7 +7,7 @@ from builders.answers import answer, rows
 from builders.profiles.findings import cpu, evidence, gpu, told, tpu, window
 from builders.programs.hlo import op, program
 
-from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import NamedOp, of_op
+from tpu_profile_plugin.analysis.findings.places import cell
 from tpu_profile_plugin.tools.ops.hlo_stats import TOOL as HLO_STATS
 
 OF = "f32[64,128]{1,0}"
@@ -200,5 +200,4 @@ def test_gpus_by_their_programs_and_tensorflow_by_the_type_of_the_op() -> None:
 
 
 def test_names_with_separators_of_addresses() -> None:
-    named = NamedOp("dot;a,b~c", 7, 1, 50.0, "", "")
-    assert of_op("h", named, None)[0].query["row"] == r"hlo_op_name~dot\;a\,b\~c;program_id~7"
+    assert cell("hlo_op_name", "dot;a,b~c") == r"hlo_op_name~dot\;a\,b\~c"

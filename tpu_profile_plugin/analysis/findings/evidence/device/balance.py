@@ -7,12 +7,14 @@ in which all devices meet, the one with most work decides how long the others wa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.devices.model import Device, Work
 from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.model import Evidence
 from tpu_profile_plugin.columns.arrays import F64, I64
 
 FEWEST_DEVICES = 3
@@ -24,16 +26,6 @@ _NOTABLE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Uneven:
-    """The op that devices run most differently: its label, least and most runs on a device, and the latter's number."""
-
-    label: str
-    least: int
-    most: int
-    device: int
-
-
-@dataclass(frozen=True, slots=True)
 class Balance:
     """The work of a host's devices in its steps; times in ps.
 
@@ -41,7 +33,7 @@ class Balance:
       devices: their names; kind: of the first.
       work_ps: of each, every op counted with its median duration over all devices.
       lockstep_ps: sum, over the stretches between collectives, of the work of the device that has most in each.
-      uneven: the op whose number of runs differs most; None if all run each op equally often.
+      uneven: the op whose number of runs differs most, and that number; nothing if all run each op equally often.
       slow: per device, its durations over the median of the devices: the median over ops, weighted by time.
       agree: per device, share of the time in ops that it runs at least half as much slower as `slow` says.
     """
@@ -50,7 +42,7 @@ class Balance:
     kind: str
     work_ps: tuple[float, ...]
     lockstep_ps: float
-    uneven: Uneven | None
+    uneven: tuple[Evidence, ...]
     slow: tuple[float, ...]
     agree: tuple[float, ...]
 
@@ -114,12 +106,13 @@ def _balance(host: HostView) -> Balance | None:
     met = np.zeros((len(devices), len(cuts[0]) + 1))
     np.add.at(met, (on, stretch), median[op])
     slow, agree = _slowness(runs, spent)
+    names = tuple(device.name for device in devices)
     return Balance(
-        tuple(device.name for device in devices),
+        names,
         devices[0].kind,
         tuple(met.sum(axis=1).tolist()),
         float(met.max(axis=0).sum()),
-        _most_uneven(host, runs, median, list(numbers)),
+        _most_uneven(host, names, runs, (runs.max(axis=0) - runs.mean(axis=0)) * median, list(numbers)),
         slow,
         agree,
     )
@@ -164,14 +157,20 @@ def _slowness(runs: I64, spent: F64) -> tuple[tuple[float, ...], tuple[float, ..
     return tuple(slow), tuple(agree)
 
 
-def _most_uneven(host: HostView, runs: I64, median: F64, ops: list[tuple[int, str]]) -> Uneven | None:
-    cost = (runs.max(axis=0) - runs.mean(axis=0)) * median
+def _most_uneven(
+    host: HostView, devices: Sequence[str], runs: I64, cost: F64, ops: Sequence[tuple[int, str]]
+) -> tuple[Evidence, ...]:
+    """`Balance.uneven`; `cost`: per op, of the runs that a device has more than the others."""
     most = int(cost.argmax())
     if not cost[most]:
-        return None
+        return ()
     number, name = ops[most]
     rows = host.program(number)
     row = None if rows is None else rows.row(name)
     place = "" if rows is None or row is None else rows.place(row)
-    label = f"{name} ({place})" if place else name
-    return Uneven(label, int(runs[:, most].min()), int(runs[:, most].max()), int(runs[:, most].argmax()))
+    busiest = devices[int(runs[:, most].argmax())]
+    return (
+        Evidence("Run most unevenly", f"{name} ({place})" if place else name),
+        Evidence("Its runs on the device with the fewest", int(runs[:, most].min())),
+        Evidence(f"Its runs on the device with the most, {busiest}", int(runs[:, most].max())),
+    )

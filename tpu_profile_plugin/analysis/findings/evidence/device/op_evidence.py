@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey
@@ -14,42 +12,6 @@ from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
 
 Place = tuple[int, int]
 """Begin and end in ps on the host's axis."""
-
-
-@dataclass(frozen=True, slots=True)
-class NamedOp:
-    """An op of the op table as findings name it.
-
-    Attributes:
-      name, program_id: of the HLO instruction and of its program, 0 if unknown.
-      self_ps: over all runs on all cores; percent: of the observed time of all cores, as HLO statistics have it.
-      framework: name of the framework op; "" if unknown.
-      place: `file:line`; "" if unknown.
-    """
-
-    name: str
-    program_id: int
-    self_ps: int
-    percent: float
-    framework: str
-    place: str
-
-    @property
-    def label(self) -> str:
-        """The op with its place in the user's program."""
-        return f"{self.name} ({self.place})" if self.place else self.name
-
-
-def named_op(host: HostView, row: int) -> NamedOp:
-    """The op of a row of the host's op table."""
-    table = host.ops
-    self_ps, framework, place = int(table.self_ps[row]), table.provenance[row].partition(":")[0], ""
-    rows = host.program(table.module[row])
-    at = None if rows is None else rows.row(table.name[row])
-    if rows is not None and at is not None:
-        framework, place = framework or rows.op_name(at), rows.place(at)
-    percent = 100.0 * self_ps / table.total_ps if table.total_ps else 0.0
-    return NamedOp(table.name[row], table.module[row], self_ps, percent, framework, place)
 
 
 def longest_run(host: HostView, program: int, name: str) -> Place | None:
@@ -66,19 +28,29 @@ def longest_run(host: HostView, program: int, name: str) -> Place | None:
     return longest
 
 
-def of_op(host: str, op: NamedOp, longest: Place | None) -> list[Evidence]:
-    """Name, time and source of an op of a host, and its longest run."""
-    row = {"host": host, "row": f"{cell('hlo_op_name', op.name)};{cell('program_id', str(op.program_id))}"}
-    of = OpOf(op.name, op.program_id)
+def of_op(host: HostView, row: int, *, longest: bool) -> tuple[str, tuple[Evidence, ...]]:
+    """An op of the host's op table: its name with its line, and name, time and source as HLO statistics have them.
+
+    With its longest run, if that is asked for and known.
+    """
+    table = host.ops
+    name, program, self_ps = table.name[row], table.module[row], int(table.self_ps[row])
+    framework, place, rows = table.provenance[row].partition(":")[0], "", host.program(program)
+    at = None if rows is None else rows.row(name)
+    if rows is not None and at is not None:
+        framework, place = framework or rows.op_name(at), rows.place(at)
+    page = {"host": host.name, "row": f"{cell('hlo_op_name', name)};{cell('program_id', str(program))}"}
+    of, percent = OpOf(name, program), 100.0 * self_ps / table.total_ps if table.total_ps else 0.0
     numbers: list[tuple[str, str | float, str]] = [
-        ("Most of it in", op.name, ""),
-        (f"Self time of {op.name}, all runs", op.self_ps / PS_PER_US, "us"),
-        (f"Self time of {op.name}, of the observed time of all cores", op.percent, "%"),
+        ("Most of it in", name, ""),
+        (f"Self time of {name}, all runs", self_ps / PS_PER_US, "us"),
+        (f"Self time of {name}, of the observed time of all cores", percent, "%"),
     ]
-    numbers += [("Its framework op", op.framework, "")] if op.framework else []
-    numbers += [("Its source line", op.place, "")] if op.place else []
-    evidence = [Evidence(label, value, unit, "hlo_stats", row, of) for label, value, unit in numbers]
-    return [*evidence, *in_timeline(host, of, longest)]
+    numbers += [("Its framework op", framework, "")] if framework else []
+    numbers += [("Its source line", place, "")] if place else []
+    run = in_timeline(host.name, of, longest_run(host, program, name)) if longest else []
+    evidence = [Evidence(label, value, unit, "hlo_stats", page, of) for label, value, unit in numbers]
+    return (f"{name} ({place})" if place else name), (*evidence, *run)
 
 
 def in_timeline(host: str, op: OpOf, longest: Place | None) -> list[Evidence]:

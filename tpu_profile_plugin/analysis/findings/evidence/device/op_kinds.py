@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS
-from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import longest_run, named_op, of_op
+from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ReadOp, time_ps, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import Lost
-from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 UNREAD = lacks(NO_PROGRAMS, "No ops with known programs recorded.")
@@ -49,9 +50,8 @@ def op_kind(host: HostView, ops: Sequence[ReadOp], least: float, saving_ps: floa
     saving_ps = spent if saving_ps is None else saving_ps
     if not ops:
         return OpKind(work.counted_ps)
-    named = named_op(host, ops[0].index)
-    longest = longest_run(host, named.program_id, named.name) if saving_ps >= least * work.counted_ps else None
-    return OpKind(work.counted_ps, spent, saving_ps, named.label, tuple(of_op(host.name, named, longest)))
+    label, evidence = of_op(host, ops[0].index, longest=saving_ps >= least * work.counted_ps)
+    return OpKind(work.counted_ps, spent, saving_ps, label, evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def run_kind(run: RunView, parts: Sequence[OpKind | Silence], *, moves: bool = T
     )
 
 
-def judge_kind(run: RunView, parts: Sequence[OpKind | Silence], telling: Telling) -> Finding | Silence:
+def judge_kind(telling: Telling, run: RunView, parts: Sequence[OpKind | Silence]) -> Finding | Silence:
     """The verdict on the ops of all hosts."""
     found = run_kind(run, parts, moves=telling.moves)
     if isinstance(found, Silence):
@@ -127,3 +127,14 @@ def judge_kind(run: RunView, parts: Sequence[OpKind | Silence], telling: Telling
     if found.kind.excuse:
         return Silence(f"{found.told(run, telling.silence).rstrip('.')}; {found.kind.excuse}.")
     return found.finding(run, telling)
+
+
+def kind_rule(
+    id_: str,
+    looks_for: str,
+    gather: Callable[[HostView], OpKind | Silence],
+    telling: Telling,
+    implied_by: tuple[str, ...] = (),
+) -> Rule:
+    """A rule that adds up ops of a kind; the module of `gather` documents it."""
+    return Rule(id_, looks_for, partial(judge_kind, telling), gather, implied_by)

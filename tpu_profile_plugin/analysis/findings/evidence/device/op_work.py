@@ -26,6 +26,11 @@ class ReadOp:
     does: str
     self_ps: int
 
+    @property
+    def place(self) -> str:
+        """`file:line`; "" if unknown."""
+        return ""
+
 
 @dataclass(frozen=True, slots=True)
 class ProgramOp(ReadOp):
@@ -33,6 +38,11 @@ class ProgramOp(ReadOp):
 
     rows: ProgramRows
     at: int
+
+    @property
+    def place(self) -> str:
+        """Of the instruction, or of what is closest to it."""
+        return self.rows.place(self.at)
 
 
 @dataclass(frozen=True)

@@ -81,13 +81,8 @@ def _judge(run: RunView, parts: Sequence[Balance | None], *, turns: bool) -> Fin
 def _unevenly(balance: Balance) -> tuple[str, list[Evidence]]:
     """How the work is divided."""
     most = max(range(len(balance.devices)), key=lambda i: balance.work_ps[i])
-    ratio, name, uneven = balance.most_ps / balance.mean_ps, balance.devices[most], balance.uneven
-    evidence = [Evidence(f"Work of {name}, times the mean of all devices", ratio)]
-    if uneven is not None:
-        evidence.append(Evidence("Run most unevenly", uneven.label))
-        evidence.append(Evidence("Its runs on the device with the fewest", uneven.least))
-        device = balance.devices[uneven.device]
-        evidence.append(Evidence(f"Its runs on the device with the most, {device}", uneven.most))
+    ratio, name = balance.most_ps / balance.mean_ps, balance.devices[most]
+    evidence = [Evidence(f"Work of {name}, times the mean of all devices", ratio), *balance.uneven]
     return f"work is uneven, {name} has {ratio:.2f} times the mean", evidence
 
 

@@ -10,15 +10,13 @@ Donate the argument, or change the loop so that the old value is not needed any 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from tpu_profile_plugin.analysis.findings.evidence.device.buffer_copies import LEAST_BYTES, Why, copies_in
-from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, judge_kind, op_kind
+from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, kind_rule, op_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Silence
 from tpu_profile_plugin.units import KIB, MIB
 
 COPY_SHARE = 0.1
@@ -85,9 +83,4 @@ def gather(host: HostView) -> OpKind | Silence:
     )
 
 
-def judge(run: RunView, parts: Sequence[OpKind | Silence]) -> Finding | Silence:
-    """The verdict on the copies of all hosts."""
-    return judge_kind(run, parts, _TELLING)
-
-
-RULE = Rule("buffer_copies", "Copies of whole buffers", judge, gather, implied_by=("data_movement",))
+RULE = kind_rule("buffer_copies", "Copies of whole buffers", gather, _TELLING, implied_by=("data_movement",))

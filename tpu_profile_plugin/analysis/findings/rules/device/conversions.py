@@ -9,14 +9,12 @@ Keep the value in one type: convert it once where it is made or stored.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 
-from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, judge_kind, op_kind
+from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, kind_rule, op_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ProgramOp, in_words, shares, time_ps, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Silence
 from tpu_profile_plugin.analysis.hlo.shapes import leaves, type_name
 
 CONVERSION_SHARE = 0.1
@@ -78,9 +76,4 @@ def _conversion(op: ProgramOp) -> str:
     return f"{type_name(first.element_type)} to {type_name(last.element_type)}"
 
 
-def judge(run: RunView, parts: Sequence[OpKind | Silence]) -> Finding | Silence:
-    """The verdict on the conversions of all hosts."""
-    return judge_kind(run, parts, _TELLING)
-
-
-RULE = Rule("conversions", "Ops that only convert types", judge, gather)
+RULE = kind_rule("conversions", "Ops that only convert types", gather, _TELLING)

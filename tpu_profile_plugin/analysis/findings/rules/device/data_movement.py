@@ -17,7 +17,6 @@ from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.reasons import NO_COSTS
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.buffer_copies import copies_in
-from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import named_op
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind, Telling, op_kind, run_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import in_words, shares, time_ps, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
@@ -87,7 +86,7 @@ def gather(host: HostView) -> Moved:
         kind = replace(kind, what=does, evidence=evidence, advice=Advice(general + (_TPU if on_tpu else "")))
     named = moving[:_MOST_NAMED]
     # Ops without a line stand alone.
-    lines = shares((f"{op.does} {named_op(host, op.index).place or op.index}", op.self_ps) for op in named)
+    lines = shares((f"{op.does} {op.place or op.index}", op.self_ps) for op in named)
     line_ps = lines[0][1] * time_ps(named) if lines else 0.0
     copies = time_ps([one.op for one in copies_in(work)])
     return Moved(kind, time_ps(work.of(Nature.UNKNOWN)), copies, matrix, line_ps)

@@ -9,16 +9,14 @@ Index the table instead. On TPUs small tables may be faster as products; there c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.one_hot import lookups
-from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, judge_kind, op_kind
+from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, kind_rule, op_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import time_ps, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Silence
 
 PRODUCT_SHARE = 0.1
 """Products with one-hot rows, as a share of the time from step to step: reading rows costs something too, and with
@@ -76,9 +74,4 @@ def _advice(*, on_tpus: bool) -> Advice:
     )
 
 
-def judge(run: RunView, parts: Sequence[OpKind | Silence]) -> Finding | Silence:
-    """The verdict on the look-ups of all hosts."""
-    return judge_kind(run, parts, _TELLING)
-
-
-RULE = Rule("one_hot_product", "Tables read by one-hot products", judge, gather)
+RULE = kind_rule("one_hot_product", "Tables read by one-hot products", gather, _TELLING)

@@ -14,13 +14,12 @@ from dataclasses import replace
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.reasons import NO_COSTS, NO_PEAKS
 from tpu_profile_plugin.analysis.findings.evidence.device.matrix_units import MatrixUnit, matrix_unit, roof
-from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind, Telling, judge_kind, op_kind
+from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind, Telling, kind_rule, op_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ProgramOp, work_of
 from tpu_profile_plugin.analysis.findings.evidence.device.products import Product, products_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Silence, lacks
 
 PADDING_SHARE = 0.2
 """Least share of padding in a product's work: less is hard to avoid."""
@@ -93,9 +92,4 @@ def _advice(unit: MatrixUnit) -> Advice:
     )
 
 
-def judge(run: RunView, parts: Sequence[OpKind | Silence]) -> Finding | Silence:
-    """The verdict on the padding of all hosts."""
-    return judge_kind(run, parts, _TELLING)
-
-
-RULE = Rule("padding", "Padding in matrix units", judge, gather)
+RULE = kind_rule("padding", "Padding in matrix units", gather, _TELLING)

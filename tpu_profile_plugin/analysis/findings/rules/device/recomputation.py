@@ -8,15 +8,13 @@ Keep the values that are costly to recompute, and recompute only what takes much
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, judge_kind, op_kind
+from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, kind_rule, op_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, ProgramOp, time_ps, work_of
 from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import layout_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Silence
 from tpu_profile_plugin.analysis.memory.allocations import device_memory
 from tpu_profile_plugin.analysis.ops.op_tables import is_rematerialized
 from tpu_profile_plugin.units import MIB
@@ -83,9 +81,4 @@ def gather(host: HostView) -> OpKind | Silence:
     return replace(found, evidence=tuple(evidence), advice=advice, confidence="medium", excuse=excuse)
 
 
-def judge(run: RunView, parts: Sequence[OpKind | Silence]) -> Finding | Silence:
-    """The verdict on the recomputed ops of all hosts."""
-    return judge_kind(run, parts, _TELLING)
-
-
-RULE = Rule("recomputation", "Values computed twice to save memory", judge, gather)
+RULE = kind_rule("recomputation", "Values computed twice to save memory", gather, _TELLING)

@@ -8,14 +8,12 @@ Shard the batch over the devices, so that each computes its part.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, judge_kind, op_kind
+from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, kind_rule, op_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Silence
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 
 REPEATED_SHARE = 0.1
@@ -70,9 +68,4 @@ def devices_that_repeat(rows: ProgramRows) -> int:
     return int(rows.header.device_assignment.computation_count) if same else 1
 
 
-def judge(run: RunView, parts: Sequence[OpKind | Silence]) -> Finding | Silence:
-    """The verdict on the repeated work of all hosts."""
-    return judge_kind(run, parts, _TELLING)
-
-
-RULE = Rule("replicated_work", "Work that several devices repeat", judge, gather)
+RULE = kind_rule("replicated_work", "Work that several devices repeat", gather, _TELLING)

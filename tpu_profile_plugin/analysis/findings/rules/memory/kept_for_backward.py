@@ -9,7 +9,6 @@ Recompute the values in the backward pass, or make them smaller. This frees memo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS
 from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import MOST_PROGRAMS, layout_of, programs_by_time
@@ -45,56 +44,43 @@ ADVICE = Advice(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """One host: the program that keeps most (None: none is large enough), and how many have a backward pass.
-
-    `capacity`: bytes of a device, 0 if unknown.
-    """
-
-    most: Kept | None
-    programs: int
-    capacity: int = 0
+Verdict = tuple[int, Finding | Silence]
+"""Of one host, and how many bytes it is about: -1 if there was nothing to look at."""
 
 
-def gather(host: HostView) -> Looked:
-    """Looks at the programs that ran longest and have a backward pass."""
+def gather(host: HostView) -> Verdict:
+    """The verdict on the program that keeps most, of those that ran longest and have a backward pass."""
     training = [
         number for number in programs_by_time(host, MOST_PROGRAMS) if has_backward_pass(host.hlo.programs.blob(number))
     ]
     layouts = [layout for number in training if (layout := layout_of(host, number)) is not None]
-    kept = [kept_buffers(layout, KEPT_LEAST_PEAK, KEPT_BUFFER_SHARE) for layout in layouts]
-    most = max((one for one in kept if one is not None), key=lambda one: one.size, default=None)
-    capacity = device_memory(host.space).bytes if most is not None and most.size else 0
-    return Looked(most, len(layouts), capacity)
-
-
-def judge(run: RunView, parts: Sequence[Looked]) -> Finding | Silence:
-    """The verdict on the program that keeps most."""
-    if not any(part.programs for part in parts):
-        return lacks(NO_PROGRAMS, "No program with a backward pass recorded.")
-    known = [
-        (part.most, host, part.capacity) for part, host in zip(parts, run.hosts, strict=True) if part.most is not None
-    ]
-    if not known:
-        return Silence(f"No program with a backward pass has a peak of {KEPT_LEAST_PEAK // MIB} MiB of memory.")
-    kept, host, capacity = max(known, key=lambda one: one[0].size)
+    if not layouts:
+        return -1, lacks(NO_PROGRAMS, "No program with a backward pass recorded.")
+    looked = [kept_buffers(layout, KEPT_LEAST_PEAK, KEPT_BUFFER_SHARE) for layout in layouts]
+    kept = max((one for one in looked if one is not None), key=lambda one: one.size, default=None)
+    if kept is None:
+        return 0, Silence(f"No program with a backward pass has a peak of {KEPT_LEAST_PEAK // MIB} MiB of memory.")
     share = kept.size / kept.peak if kept.peak else 0.0
     if share < KEPT_SHARE:
-        return Silence(
-            f"Large buffers kept for the backward pass are {share:.1%} of the peak of {kept.module}, "
-            f"{kept.peak / MIB:.0f} MiB."
-        )
-    return Finding(
+        large = f"Large buffers kept for the backward pass are {share:.1%} of the peak of {kept.module}"
+        return kept.size, Silence(f"{large}, {kept.peak / MIB:.0f} MiB.")
+    capacity = device_memory(host.space).bytes
+    finding = Finding(
         f"{share:.0%} of the memory at the peak of {kept.module} is kept for the backward pass, most of it for "
         f"{kept.groups[0].label}",
         0,
         "no direct cost: memory that recomputing in the backward pass would free",
         "low" if kept.peak < NEEDED_SHARE * capacity else "high",
-        _evidence(kept, host, share, capacity),
+        _evidence(kept, host.name, share, capacity),
         ADVICE,
-        (host,),
+        (host.name,),
     )
+    return kept.size, finding
+
+
+def judge(run: RunView, parts: Sequence[Verdict]) -> Finding | Silence:
+    """The verdict on the host that keeps most."""
+    return max(parts, key=lambda one: one[0])[1]
 
 
 def _evidence(kept: Kept, host: str, share: float, capacity: int) -> tuple[Evidence, ...]:
