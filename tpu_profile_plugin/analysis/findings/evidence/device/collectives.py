@@ -12,6 +12,7 @@ from tpu_profile_plugin.analysis.communication.host_collectives import (
     gigabytes_per_second,
     message_bytes,
 )
+from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Evidence
@@ -19,6 +20,7 @@ from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.shapes import laid_out, leaves
 from tpu_profile_plugin.analysis.hlo.text import sharding
+from tpu_profile_plugin.units import PS_PER_MS
 
 _MOVING = frozenset(("all-gather", "all-to-all", "ragged-all-to-all", "collective-permute"))
 """Collectives that only move data; reductions also compute, which sharded products and gradients need."""
@@ -50,16 +52,14 @@ class Origin:
     Attributes:
       place: `file:line`; "" if unknown.
       inserted: the compiler's partitioner added it to move data, the program does not name it.
-      before, after: type and sizes of what a device gives and has afterwards, as HLO text.
-      argument, sharded: the program's argument that it gives, and its sharding as HLO text; "" if it is none.
+      change: type and sizes of what a device gives and has afterwards, as HLO text; "" if they are the same.
+      evidence: the same, and the sharding of the program's argument that it gives.
     """
 
     place: str
     inserted: bool
-    before: str
-    after: str
-    argument: str = ""
-    sharded: str = ""
+    change: str
+    evidence: tuple[Evidence, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def _collectives(host: HostView) -> Collectives:
         rows = host.program(one.key.program)
         row = None if rows is None else _row(rows, one.key.name, one.key.kind)
         if rows is not None and row is not None:
-            found[one.key.name, one.key.program] = _origin(rows, row)
+            found[one.key.name, one.key.program] = _origin(rows, row, one.key)
     return Collectives(found, host.budget.shared_ps)
 
 
@@ -99,10 +99,21 @@ def most_of_it(run: RunView, sums: CollectiveSums, origin: Origin | None, more: 
     """A collective by its name and line, and the evidence of it: that, more numbers, and its longest run."""
     name = sums.key.name
     label = f"{name} ({origin.place})" if origin is not None and origin.place else name
-    longest = in_timeline(
-        run.hosts[run.communication.devices[sums.device].host], op_of(sums.key), (sums.begin_ps, sums.end_ps)
-    )
-    return label, (of_collective(sums.key, "Most of it in", label), *more, *longest)
+    return label, (of_collective(sums.key, "Most of it in", label), *more, *_longest_run(run, sums))
+
+
+def most_waited_in(run: RunView, label: str) -> list[Evidence]:
+    """The collective in which devices wait most: its longest wait, and its longest run in the timeline."""
+    most = max(run.communication.sums, key=lambda one: one.wait_ps)
+    if not most.wait_ps:
+        return []
+    longest = of_collective(most.key, "Longest wait in this collective", most.most_wait_ps / PS_PER_MS, "ms")
+    return [of_collective(most.key, label, most.key.name), longest, *_longest_run(run, most)]
+
+
+def _longest_run(run: RunView, sums: CollectiveSums) -> list[Evidence]:
+    host = run.hosts[run.communication.devices[sums.device].host]
+    return in_timeline(host, op_of(sums.key), (sums.begin_ps, sums.end_ps))
 
 
 def bandwidth(sums: CollectiveSums) -> tuple[float | None, float | None]:
@@ -121,28 +132,22 @@ def _row(rows: ProgramRows, name: str, kind: str) -> int | None:
     return row if row is not None and kind in rows.opcodes[row] else None
 
 
-def _origin(rows: ProgramRows, row: int) -> Origin:
+def _origin(rows: ProgramRows, row: int, key: CollectiveKey) -> Origin:
     operands = [one for one in rows.links.operands(row) if one >= 0]
     header = rows.header
     partitioned = header.HasField("spmd_output_sharding") or len(header.spmd_parameters_shardings) > 0
     op = rows.program.op_names[row].rpartition("/")[2]
     moves = op in _MOVES or any(kind in rows.opcodes[row] for kind in _MOVING)
-    argument, sharded = "", ""
+    before, after = _shapes(rows, operands), _shapes(rows, [row])
+    evidence = [of_collective(key, "A device gives", before), of_collective(key, "A device has afterwards", after)]
     *_, source = rows.back(operands[0] if operands else row, lambda one: rows.opcodes[one] in _FORMS)
     if rows.opcodes[source] == "parameter" and rows.links.home(source) == rows.program.entry:
-        number = int(rows.instruction(source).parameter_number)
-        argument = rows.program.op_names[source] or rows.program.names[source]
-        shardings = header.spmd_parameters_shardings
-        sharded = sharding(shardings[number]) if 0 <= number < len(shardings) else ""
-    before = _shapes(rows, operands)
-    return Origin(
-        rows.place(row),
-        partitioned and moves and not _ASKED.search(op),
-        before,
-        _shapes(rows, [row]),
-        argument,
-        sharded,
-    )
+        number, shardings = int(rows.instruction(source).parameter_number), header.spmd_parameters_shardings
+        name = rows.program.op_names[source] or rows.program.names[source]
+        sharded = sharding(shardings[number]) if 0 <= number < len(shardings) else "unknown"
+        evidence.append(Evidence(f"Sharding of argument {name}", sharded))
+    change = f"{before} to {after}" if before != after else ""
+    return Origin(rows.place(row), partitioned and moves and not _ASKED.search(op), change, tuple(evidence))
 
 
 def _shapes(rows: ProgramRows, some: list[int]) -> str:

@@ -101,7 +101,7 @@ class RunKind:
         )
 
 
-def run_kind(run: RunView, parts: Sequence[OpKind | Silence], *, moves: bool = True) -> RunKind | Silence:
+def run_kind(run: RunView, parts: Sequence[OpKind | Silence | None], *, moves: bool = True) -> RunKind | Silence:
     """The kind over all hosts, lost in the parts of the time budget that ops take; why not, if no host could look."""
     known = [(part, host) for part, host in run.present(parts) if isinstance(part, OpKind)]
     if not known:

@@ -18,7 +18,6 @@ from tpu_profile_plugin.analysis.findings.evidence.device.collectives import (
     most_of_it,
     origins_of,
 )
-from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_collective
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import in_words, shares
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
@@ -53,14 +52,8 @@ def judge(run: RunView, parts: Sequence[Collectives]) -> Finding | Silence:
         )
     most = max(ours, key=lambda one: one.own_exposed_ps)
     origin = origins[most.key.name, most.key.program]
-    change = f": {origin.before} to {origin.after}" if origin.before != origin.after else ""
-    told = [
-        of_collective(most.key, "A device gives", origin.before),
-        of_collective(most.key, "A device has afterwards", origin.after),
-    ]
-    if origin.argument:
-        told.append(Evidence(f"Sharding of argument {origin.argument}", origin.sharded or "unknown"))
-    label, evidence = most_of_it(run, most, origin, told)
+    label, evidence = most_of_it(run, most, origin, origin.evidence)
+    change = f": {origin.change}" if origin.change else ""
     return Finding(
         f"Changing shardings takes {lost.share:.1%} of the {run.base}, most of it in {label}{change}",
         lost.ps,

@@ -20,7 +20,7 @@ from tpu_profile_plugin.analysis.common.spans import exact_sum
 from tpu_profile_plugin.analysis.communication.run_collectives import LATE_SHARE, LEAST_RATIO, Before, Straggler
 from tpu_profile_plugin.analysis.devices.across_hosts import sum_by_step
 from tpu_profile_plugin.analysis.findings.evidence.device.balance import Balance, balance_of
-from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
+from tpu_profile_plugin.analysis.findings.evidence.device.collectives import most_waited_in
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE, LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
@@ -81,7 +81,7 @@ def judge(run: RunView, parts: Sequence[Balance | None]) -> Finding | Silence:
             share_of("Waits for late devices", lost, run.base),
             per_step("Waits for late devices", lost, run.per),
             *evidence,
-            *_longest_wait(run),
+            *most_waited_in(run, "The others wait in"),
         ),
         ADVICE if more else LATE,
         hosts,
@@ -164,19 +164,6 @@ def _name(run: RunView, device: int) -> tuple[str, tuple[str, ...]]:
     if communication.late_host is not None:
         return f"Host {host}", (host,)
     return f"{host}: {communication.devices[device].name}", (host,)
-
-
-def _longest_wait(run: RunView) -> list[Evidence]:
-    """The collective in which devices wait most: its longest wait, and its longest run in the timeline."""
-    most = max(run.communication.sums, key=lambda one: one.wait_ps)
-    if not most.wait_ps:
-        return []
-    host = run.hosts[run.communication.devices[most.device].host]
-    return [
-        of_collective(most.key, "The others wait in", most.key.name),
-        of_collective(most.key, "Longest wait in this collective", most.most_wait_ps / PS_PER_MS, "ms"),
-        *in_timeline(host, op_of(most.key), (most.begin_ps, most.end_ps)),
-    ]
 
 
 RULE = Rule("straggler", "A late device or host", judge, balance_of, implied_by=("slow_device",))

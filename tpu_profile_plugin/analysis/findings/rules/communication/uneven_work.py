@@ -16,13 +16,12 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.reasons import ONE_DEVICE
 from tpu_profile_plugin.analysis.findings.evidence.device.balance import Balance, balance_of
-from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_collective
+from tpu_profile_plugin.analysis.findings.evidence.device.collectives import most_waited_in
 from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import per_step, share_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.units import PS_PER_MS
 
 EXPLAINED = 0.5
 """Least share of the measured waits that the ops of the devices explain: with less, something else delays them."""
@@ -59,7 +58,6 @@ def _judge(run: RunView, parts: Sequence[Balance | None], *, turns: bool) -> Fin
         other = "have more work" if turns else "work in turns"
         return Silence(f"Devices wait {lost.share:.1%} of the {run.base} for others, which {other}.")
     why, evidence = _in_turns(balance) if turns else _unevenly(balance)
-    most = max(run.communication.sums, key=lambda one: one.wait_ps)
     return Finding(
         f"Devices wait {lost.share:.1%} of the {run.base} for each other: {why}",
         lost.ps,
@@ -69,8 +67,7 @@ def _judge(run: RunView, parts: Sequence[Balance | None], *, turns: bool) -> Fin
             share_of("Waits for other devices", lost, run.base),
             per_step("Waits for other devices", lost, run.per),
             *evidence,
-            of_collective(most.key, "They wait in", most.key.name),
-            of_collective(most.key, "Longest wait in this collective", most.most_wait_ps / PS_PER_MS, "ms"),
+            *most_waited_in(run, "They wait in"),
         ),
         _TURNS if turns else _UNEVEN,
         (host,),

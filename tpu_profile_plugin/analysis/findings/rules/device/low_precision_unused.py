@@ -9,7 +9,7 @@ Convert inputs and constants to float32, and compute matrix products in 16 bits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
@@ -80,12 +80,8 @@ _SINGLE = Telling(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Widths:
-    """Ops of one host in float64, and products in float32 on a device that is faster in 16 bits."""
-
-    double: OpKind
-    single: OpKind
+Widths = tuple[OpKind, OpKind]
+"""Ops of one host in float64, and products in float32 on a device that is faster in 16 bits."""
 
 
 def gather(host: HostView) -> Widths | None:
@@ -103,7 +99,7 @@ def gather(host: HostView) -> Widths | None:
     products = [op for op in work.in_programs if op.nature is Nature.MATRIX] if matrix_unit(host) else []
     gains = [_gain(host, op, products_of(op.rows, op.at)) for op in products]
     wide = [(op, gain) for op, gain in zip(products, gains, strict=True) if gain]
-    return Widths(kind, _kind(host, [op for op, _ in wide], [gain for _, gain in wide], SINGLE))
+    return kind, _kind(host, [op for op, _ in wide], [gain for _, gain in wide], SINGLE)
 
 
 def _kind(host: HostView, ops: Sequence[ReadOp], gains: Sequence[float], advice: Advice) -> OpKind:
@@ -165,19 +161,18 @@ def _of_pytorch(host: HostView) -> Widths:
             longest = (one for one in kind.of_op if one.tool == TIMELINE)
             kind = replace(kind, of_op=(Evidence("Most of it in", name, "", *page), time, *longest))
         kinds.append(kind)
-    return Widths(*kinds)
+    return kinds[0], kinds[1]
 
 
 def judge(run: RunView, parts: Sequence[Widths | None]) -> Finding | Silence:
     """The verdict on float64, then on float32 products."""
-    known = [None if part is None or not part.double.counted_ps else part for part in parts]
+    known = [None if part is None or not part[0].counted_ps else part for part in parts]
     if not any(known):
         is_pytorch = list(run.frameworks[:1]) == [PYTORCH]
         return lacks(NO_TYPES if is_pytorch else NO_PROGRAMS.said("No HLO program recorded."))
     told = []
-    for name, telling in (("double", _DOUBLE), ("single", _SINGLE)):
-        kinds = [OpKind(0) if part is None else getattr(part, name) for part in known]
-        found = run_kind(run, kinds, moves=False)
+    for i, telling in enumerate((_DOUBLE, _SINGLE)):
+        found = run_kind(run, [None if part is None else part[i] for part in known], moves=False)
         assert not isinstance(found, Silence)
         if found.of_ops >= telling.least and found.lost.share >= LEAST_SHARE:
             return found.finding(run, telling)
