@@ -34,7 +34,7 @@ _ELEMENTWISE = re.compile(
     r"|(?:logical|bitwise)_\w+|isnan|isinf|floor|ceil|round|remainder|fmod)"
 )
 _AROUND_GRAPH = re.compile(
-    rf"{COMPILED}|TorchDynamo Cache Lookup|AOTDispatcher Runtime Wrapper|Pregraph bytecode|CompiledFunction\Z"
+    rf"(?:\w+/)*{COMPILED}|TorchDynamo Cache Lookup|AOTDispatcher Runtime Wrapper|Pregraph bytecode|CompiledFunction\Z"
 )
 """What a call of a compiled function takes beside its graphs: guards, wrappers, bytecode."""
 _OPTIMIZER = re.compile(r"(?:^|/)Optimizer\.step#(?P<name>[\w.]+?)(?:\.step)?/")
@@ -71,7 +71,10 @@ def groups_of_rows(op: I64, node: I64, ps: I64, kinds: Sequence[tuple[Nature, st
 
     loose = of_kind(one.name.startswith(f"{COMPILED}/") for one in ops)
     around = of_kind(_AROUND_GRAPH.match(name) is not None for name in names)
-    broken = loose.any() and ps[loose].sum() >= ps[of_kind(name == GRAPH for name in names)].sum()
+    graphs = of_kind(name == GRAPH for name in names)
+    if around.any() and not graphs.any():
+        loose |= of_kind(name.startswith("aten::") for name in names)
+    broken = loose.any() and ps[loose].sum() >= ps[graphs].sum()
     take(Nature.BROKEN_GRAPH, "ops of a compiled function outside of its graphs", loose | (around & broken))
     take(Nature.COMPILED_CALL, "calls of compiled functions", around)
     optimizers = list(map(_optimizer, ops))

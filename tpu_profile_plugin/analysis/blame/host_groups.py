@@ -228,8 +228,10 @@ class _Functions:
         return {int(name): nodes[names == name] for name in np.unique(names).tolist()}
 
 
-_LAYERS = re.compile(r"torch/(?:nn/modules|optim/|_tensor\.py:\d+ backward|autograd/|_dynamo/)")
-"""Functions of PyTorch inside of which the model, its backward pass and the optimizer run."""
+_LAYERS = re.compile(
+    r"torch/(?:nn/modules/\S+ (?:_(?:wrapped_)?call_impl|forward)\Z|optim/|_tensor\.py:\d+ backward|autograd/|_dynamo/)"
+)
+"""Functions of PyTorch inside of which the model, its backward pass and the optimizer run: not those that make it."""
 _OF_MODEL = re.compile(r"/|Backward\d*\Z|^Optimizer\.")
 """Ops of layers, whose names begin with those of the modules around them, of the backward pass and the optimizer."""
 

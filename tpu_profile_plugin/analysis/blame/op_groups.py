@@ -141,7 +141,7 @@ def base_name(name: str) -> str:
 def by_name(name: str) -> tuple[Nature, str]:
     """The nature and kind of an op without a program; an op of PyTorch and its backward pass are one kind."""
     base = base_name(short_kernel(name))
-    if base.startswith(f"## Call {GRAPH}"):
+    if f"## Call {GRAPH}" in base:
         return Nature.OTHER, GRAPH
     backward = _BACKWARD.match(base)
     if backward is None and not base.startswith(_NATIVE):

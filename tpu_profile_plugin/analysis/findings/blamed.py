@@ -33,6 +33,8 @@ from tpu_profile_plugin.units import PS_PER_US, duration
 
 LEAST_PART = 0.10
 """Least share of the step of a part that is not ordinary work."""
+LEAST_LAUNCH = 0.15
+"""The same of a launch: steps of a few milliseconds always lose about a tenth."""
 LEAST_MOVEMENT = 0.25
 LEAST_BESIDE = 0.20
 """The same of a function beside the model, with its ops: averages of parameters take up to 18% where they are cheap."""
@@ -64,8 +66,9 @@ functions."""
 
 _RARE = re.compile(
     r"eigh?\b|svd|\bqr\b|\blu\b|cholesky|schur|hessenberg|householder|tridiagonal|triangular|inverse|\binv\b|pinv|lstsq"
-    r"|sort|\bunique|nonzero|fft|callback|multinomial|linalg|cumsum|cumprod|cumulative|while|reduce-window"
-    r"|histogram|bincount|searchsorted|cdist|threefry|random_bits|rng",
+    r"|sort|unique|nonzero|fft|callback|multinomial|linalg|cumsum|cumprod|cumulative|while|reduce-window"
+    r"|histogram|bincount|searchsorted|cdist|threefry|random_bits|rng"
+    r"|\buniform\b|\bnormal\b|\brandn?\b|randint|randperm",
     re.IGNORECASE,
 )
 """Ops that most programs spend little on: decompositions, sorting, cumulative sums, random numbers, loops."""
@@ -246,6 +249,10 @@ class Part:
         """Whether a finding that knows no cause is about some of this."""
         return not self.of_ops and (self.named_in(found) or self.explained_by(found))
 
+    def names_title(self, found: Finding) -> bool:
+        """Whether a finding is named after it."""
+        return any(name in found.title for name in self.names)
+
     def named_in(self, found: Finding) -> bool:
         """Whether a finding names it."""
         texts = [found.title, *(str(one.value) for one in found.evidence), *(one.label for one in found.evidence)]
@@ -319,7 +326,8 @@ def _of_function(run: RunView, host: str, group: FunctionPart, by_part: I64) -> 
 def _of_host(run: RunView, host: str, group: HostPart, by_part: I64) -> Part | None:
     lost = run.located([by_part])
     usual = group.eager and lost.share < LEAST_EAGER
-    if not usual and (lost.share < LEAST_PART or not group.name):
+    launch = activity(group.inner or group.name) is Activity.LAUNCH
+    if not usual and (lost.share < (LEAST_LAUNCH if launch else LEAST_PART) or not group.name):
         return None
     name, inner = shown(group.name), shown(group.inner)
     inside = f", most of it in {inner}" if inner else ""
@@ -478,8 +486,9 @@ _ADVICE_OF_NATURE = {
     ),
     Nature.BROKEN_GRAPH: Advice(
         "Something in the function breaks its graph, and what follows runs op by op: reading a value (.item(), print, "
-        "an if on a tensor), or code that the compiler does not know. torch._dynamo.explain, or fullgraph=True, names "
-        "the line; move it out of the compiled function."
+        "an if on a tensor), or code that the compiler does not know; or it was compiled again and again (a size or an "
+        "attribute that changes with each call) until the limit, and runs eagerly since. torch._dynamo.explain, "
+        "fullgraph=True or TORCH_LOGS=recompiles names the line; move it out of the compiled function."
     ),
     Nature.COMPILED_CALL: Advice(
         "Checking guards and entering a compiled function costs more than the small graphs that it runs. Compile a "

@@ -156,10 +156,9 @@ def compiling(host: HostView) -> float:
 def _with_parts(run: RunView, findings: list[RuleFinding], largest: Sequence[Part]) -> list[RuleFinding]:
     """The findings, and the largest parts of the step that none of them explains; those that they do are pointed at."""
     neutral = {one.id for one in findings if one.rule.neutral}
-    for part in largest:
-        if part.usual:
-            findings = [one for one in findings if not (one.id in neutral and _is_usual(one.finding, part))]
-            continue
+    for part in (part for part in largest if part.usual):
+        findings = [one for one in findings if not (one.id in neutral and _is_usual(one.finding, part))]
+    for part in (part for part in largest if not part.usual):
         naming = [one for one in findings if part.overlaps(one.finding) and part.named_in(one.finding)]
         told = {one.id for one in naming if part.ordinary or part.told_by(one.finding, neutral=one.id in neutral)}
         if told:
@@ -186,7 +185,7 @@ def _with_parts(run: RunView, findings: list[RuleFinding], largest: Sequence[Par
 
 def _is_usual(found: Finding, part: Part) -> bool:
     """Whether a finding that knows no cause is about Python between ops, of which there is no more than usual."""
-    return part.named_in(found) or (found.confidence == "low" and part.overlaps(found))
+    return part.names_title(found) or (found.confidence == "low" and part.overlaps(found))
 
 
 def _without_recording(

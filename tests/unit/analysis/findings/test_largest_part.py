@@ -183,3 +183,26 @@ def test_small_ops_of_an_optimizer_name_it():
     small = "\n".join(f"{3 * i} 2 Optimizer.step#AdamW.step/aten::mul_:PyTorch" for i in range(100))
     found = largest(torch(f"{small}\n300 680 {LINEAR}"))[0]
     assert found["title"].startswith("30.0% of the step: 100 small ops, 3 us each, most of the optimizer AdamW: ")
+
+
+def test_a_compiled_function_that_was_given_up():
+    ops = "\n".join(f"{10 + 90 * i} 80 aten::mul:PyTorch" for i in range(10))
+    found = largest(torch(f"0 5 TorchDynamo Cache Lookup:PyTorch\n{ops}"))[0]
+    assert found["title"].startswith("80.6% of the step: ops of a compiled function outside of its graphs (aten::mul")
+    assert "TORCH_LOGS=recompiles" in found["advice"]
+
+
+def test_making_a_model_is_not_the_model():
+    main = (
+        "0 600 $serve.py:18 build\n5 590 $torch/nn/modules/linear.py:96 __init__\n10 580 aten::uniform_:PyTorch\n"
+        "610 380 $torch/nn/modules/module.py:1500 _call_impl\n615 370 aten::linear:PyTorch"
+    )
+    assert (
+        largest(torch(main))[0]["title"]
+        == "60.1% of the step is serve.py:18 build, outside of the model: aten::uniform_"
+    )
+
+
+def test_short_waits_for_a_launch_are_usual():
+    found = findings(cpu("0 140 PjitFunction(solve)", "140 850 dot.1"))["findings"]
+    assert [one["id"] for one in found if one["share"]] == []
