@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.common.reasons import Reason
 from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import Lost
-from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import costs
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.columns.arrays import I64
@@ -22,7 +23,7 @@ class HostLoss:
       what: what the finding's title tells of it; this and `harmless` may have the placeholders of `verdict`.
       evidence: what shows it, without the time itself.
       advice, confidence, reason: as in `Finding`.
-      harmless: why it is no finding however long it takes; "" if it may be one.
+      harmless: why it is no finding however long it takes; "" if it may be one; lacking: what the profile lacks then.
     """
 
     by_part: I64
@@ -32,6 +33,7 @@ class HostLoss:
     confidence: Confidence = "high"
     reason: str = ""
     harmless: str = ""
+    lacking: Reason | None = None
 
     @property
     def ps(self) -> int:
@@ -71,7 +73,8 @@ def verdict(
         return Silence(_filled(nothing, run, lost))
     worst, host = max(known, key=lambda one: one[0].ps)
     if worst.harmless or lost.share < least:
-        return Silence(_filled(worst.harmless or little, run, lost))
+        silence = Silence(_filled(worst.harmless or little, run, lost))
+        return silence if worst.lacking is None else lacks(worst.lacking, silence.reason)
     return Finding(
         _filled(title.replace("{what}", worst.what), run, lost),
         lost.ps,

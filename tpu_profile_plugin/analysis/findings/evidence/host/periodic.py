@@ -94,23 +94,19 @@ class PeriodicWork:
     """The exceptions among the steps of one host, and what they do.
 
     Attributes:
-      steps: lengths of all steps, and which are exceptions; numbers: of all steps; windows: until the next begins.
+      steps: lengths of all steps, and which are exceptions.
       kinds: the most costly first; by_part: what all cost, by part of the time budget, int64[c + 1], summed over steps
         and devices.
       others: exceptions that other rules explain, by their reason; single: that have work without a known purpose which
         does not recur.
-      traced: Python functions were recorded.
       times: when that work ran on the main thread; no time if it costs too little for a finding.
     """
 
     steps: StepOutliers
-    numbers: I64
-    windows: Times
     kinds: tuple[Kind, ...]
     by_part: I64
     others: Mapping[str, int]
     single: int
-    traced: bool
     times: Times
 
 
@@ -156,8 +152,7 @@ def _periodic_work(host: HostView) -> PeriodicWork | None:
             kinds.append(found.kind(cause, which, lost))
     if by_part.sum() < LEAST_SHARE * host.time.base_ps * host.time.cells:
         times = []
-    of_steps = steps, host.time.number, host.windows
-    return PeriodicWork(*of_steps, tuple(_merged(kinds)), by_part, others, single, calls.main.traced, join(*times))
+    return PeriodicWork(steps, tuple(_merged(kinds)), by_part, others, single, join(*times))
 
 
 def _merged(kinds: list[Kind]) -> list[Kind]:

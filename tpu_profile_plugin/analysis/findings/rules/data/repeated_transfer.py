@@ -9,18 +9,31 @@ Send data that does not change once, before the loop; send new data during the s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.budget.categories import members
+from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
+from tpu_profile_plugin.analysis.common.op_names import MEMCPY_H2D, memcpy_kind
+from tpu_profile_plugin.analysis.common.planes import on_recorded_line
 from tpu_profile_plugin.analysis.common.reasons import FEW_STEPS, NO_DEVICE
+from tpu_profile_plugin.analysis.common.rows import sums_by
+from tpu_profile_plugin.analysis.common.spans import Times, covered_within, subtract, times_of
+from tpu_profile_plugin.analysis.devices.model import Device, Work
+from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
-from tpu_profile_plugin.analysis.findings.evidence.host.uploads import largest_argument, uploads
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import event, shown
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.hlo.shapes import byte_size, is_tuple, type_name
+from tpu_profile_plugin.columns import XSpace
+from tpu_profile_plugin.columns import stats as read
+from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.units import MIB, PS_PER_MS, PS_PER_S
 
 UPLOAD_SHARE = 0.10
@@ -33,6 +46,9 @@ SLOWEST_UPLOAD = 200_000_000
 """Bytes per second: copies are faster, so fewer bytes cannot be the cause of the time."""
 SAME_SIZE = 0.01
 """Largest deviation from the median number of bytes that counts as the same size."""
+
+_INFEED = re.compile(r"[Ii]nfeed")
+_SIZE = re.compile(r"(?:^|\s)size:(\d+)")
 
 ADVICE = Advice(
     "Send data that does not change to the device once, before the loop, and keep it there. Data that is new in each "
@@ -62,6 +78,19 @@ NEW_DATA = Advice(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An array that a program takes: its name in the program's source, its type and shape, and its size in bytes.
+
+    `others` is the size of all other arguments together.
+    """
+
+    name: str
+    shape: str
+    size: int
+    others: int
+
+
 def gather(host: HostView) -> HostLoss | None:
     """The uploads of a host; None if the budget alone tells that they take less than `UPLOAD_SHARE` of the steps."""
     return host.once(_uploads)
@@ -78,20 +107,28 @@ def _uploads(host: HostView) -> HostLoss | None:
     steps, time = host.steps, host.time
     if steps is None or time.share("input") < UPLOAD_SHARE:
         return None
-    sent = uploads(host, steps)
-    if sent.by_part.sum() < UPLOAD_SHARE * time.base_ps * time.cells:
-        return HostLoss(sent.by_part, "", (), ADVICE)
-    often = float(np.mean(sent.count > 0)) if len(sent.count) else 0.0
-    rarely = f"Exposed uploads take {{share}} of the {{base}}, in {often:.0%} of the steps."
-    function, (argument, arguments) = calls_of(host).calling(sent.begin_ps), largest_argument(host)
+    begin, end, name = _host_events(host)
+    exposed, by_step = zip(*(_exposed(host, steps, i, begin, end) for i in range(len(host.devices))), strict=True)
+    by_part = host.by_part(exposed, members("input"))
+    if by_part.sum() < UPLOAD_SHARE * time.base_ps * time.cells:
+        return HostLoss(by_part, "", (), ADVICE)
+    columns = (np.where(time.takes_part, np.column_stack(column), 0) for column in zip(*by_step, strict=True))
+    shows, sizes, copies = columns
+    devices, most = time.takes_part.sum(axis=1), int(shows.sum(axis=1).argmax())
+    ps, size, copied = shows.sum(axis=1) // devices, sizes.sum(axis=1) / devices, copies.max(axis=1)
+    window = int(steps.begin_ps[most].min()), int(steps.end_ps[most].max())
+    longest, begins = _longest(host, steps, begin, end, name)
+    # Copies of GPUs, else events of the host, else one in each step with some.
+    count = copied if copied.any() else _counts(begins, steps) if len(begins) else (ps > 0).astype(np.int64)
+    often, length_ps, middle = float(np.mean(count > 0)), float(np.median(ps)), float(np.median(size))
     evidence = [
-        Evidence(f"Steps with uploads, of {len(sent.count)}", int(np.count_nonzero(sent.count))),
-        Evidence("Uploads per step, median", int(np.median(sent.count))),
-        Evidence("Median of the steps' uploads", float(np.median(sent.ps)) / PS_PER_MS, "ms"),
+        Evidence(f"Steps with uploads, of {len(count)}", int(np.count_nonzero(count))),
+        Evidence("Uploads per step, median", int(np.median(count))),
+        Evidence("Median of the steps' uploads", length_ps / PS_PER_MS, "ms"),
     ]
-    middle = float(np.median(sent.size))
-    if sent.size.any():
+    if size.any():
         evidence.append(Evidence("Sent per step and device", middle / MIB, "MiB"))
+    function, (argument, arguments) = calls_of(host).calling(begins), _argument(host)
     what = f", in {shown(function)}" if function else ""
     if argument is not None:
         named = f"{argument.shape} {argument.name}".rstrip()
@@ -99,13 +136,106 @@ def _uploads(host: HostView) -> HostLoss | None:
         evidence.append(Evidence("Size of this argument", argument.size / MIB, "MiB"))
         evidence.append(Evidence("Arrays that the program takes", arguments))
         # The others are too small for the upload to be theirs.
-        if not what and argument.others <= SLOWEST_UPLOAD * float(np.median(sent.ps)) / PS_PER_S:
+        if not what and argument.others <= SLOWEST_UPLOAD * length_ps / PS_PER_S:
             what = f": {named}"
-    names = (("Function", function), ("Event", sent.name))
-    evidence += [event(label, host.name, sent.window, name) for label, name in names if name]
-    new = sent.size.any() and np.mean(np.abs(sent.size - middle) <= SAME_SIZE * middle) < UPLOAD_STEPS
+    names = (("Function", function), ("Event", longest))
+    evidence += [event(label, host.name, window, one) for label, one in names if one]
+    new = size.any() and np.mean(np.abs(size - middle) <= SAME_SIZE * middle) < UPLOAD_STEPS
+    rarely = f"Exposed uploads take {{share}} of the {{base}}, in {often:.0%} of the steps."
     harmless = rarely if often < UPLOAD_STEPS else ""
-    return HostLoss(sent.by_part, what, tuple(evidence), NEW_DATA if new else ADVICE, harmless=harmless)
+    return HostLoss(by_part, what, tuple(evidence), NEW_DATA if new else ADVICE, harmless=harmless)
+
+
+def _exposed(
+    host: HostView, steps: StepWindows, number: int, begin: I64, end: I64
+) -> tuple[Times, tuple[I64, F64, I64]]:
+    """When uploads of the host, or a device's own copies, are not hidden by what it computes.
+
+    And per step how long they are, and bytes and number of its own copies.
+    """
+    device, window = host.devices[number], (steps.begin_ps[:, number], steps.end_ps[:, number])
+    rows, size = _copies(host.space, device)
+    runs = device.runs.where(rows)
+    exposed = subtract(times_of(np.append(begin, runs.begin_ps), np.append(end, runs.end_ps)), device.compute())
+    step = np.searchsorted(window[0], runs.begin_ps, side="right") - 1
+    inside = (step >= 0) & (runs.begin_ps < window[1][np.maximum(step, 0)])
+    sent = np.asarray(sums_by(step[inside], size[inside], len(steps)), np.float64)
+    return exposed, (covered_within(*exposed, *window), sent, np.bincount(step[inside], minlength=len(steps)))
+
+
+def _longest(host: HostView, steps: StepWindows, begin: I64, end: I64, name: I64) -> tuple[str, I64]:
+    """The event of the host with most time in the steps, not counting frames of Python, and its begins, ascending."""
+    names = host.plane.event_metadata.names if len(name) and host.plane is not None else ()
+    event = np.array([not one.startswith("$") for one in names], np.bool_)[name]
+    in_steps = covered_within(*times_of(steps.begin_ps[:, 0], steps.end_ps[:, 0]), begin, end)
+    sums = sums_by(name[event], in_steps[event], len(names))
+    longest = int(sums.argmax()) if sums.any() else -1
+    return names[longest] if longest >= 0 else "", np.sort(begin[name == longest])
+
+
+def _copies(space: XSpace, device: Device) -> tuple[I64, F64]:
+    """The runs that copy from the host to the device, and their bytes."""
+    wanted = np.array(
+        [one.work in (Work.UPLOAD, Work.COPY) and memcpy_kind(one.name, short=True) == MEMCPY_H2D for one in device.ops]
+    )
+    rows = np.flatnonzero(wanted[device.runs.op]) if wanted.any() else np.zeros(0, np.int64)
+    if not len(rows):
+        return rows, np.zeros(0)
+    plane = next(plane for plane in space.planes if plane.index == device.plane)
+    code, texts = read.strings(space, plane, plane.events.stats, "memcpy_details")
+    sizes = [float(match[1]) if (match := _SIZE.search(text)) else 0.0 for text in texts]
+    details = code[device.runs.event[rows]]
+    return rows, np.where(details >= 0, np.array([*sizes, 0.0])[details], 0.0)
+
+
+def _host_events(host: HostView) -> tuple[I64, I64, I64]:
+    """Begin, end and name of the host's uploads."""
+    plane = host.plane
+    none = np.zeros(0, np.int64)
+    if plane is None or not any(map(_is_upload, plane.declared.event_metadata.names)):
+        return none, none, none
+    wanted = np.array([_is_upload(name) for name in plane.event_metadata.names], np.bool_)
+    rows = np.flatnonzero(wanted[plane.events.metadata] & on_recorded_line(plane))
+    begin = plane.events.begin_ps[rows]
+    return begin, begin + plane.events.duration_ps[rows], plane.events.metadata[rows].astype(np.int64)
+
+
+def _is_upload(name: str) -> bool:
+    return activity(name) == Activity.UPLOAD and not _INFEED.search(name)
+
+
+def _counts(begin: I64, steps: StepWindows) -> I64:
+    """How many events begin in each step; dispatch steps do not show when one does, so that each has its part."""
+    if steps.source == "dispatch":
+        return np.diff(len(begin) * np.arange(len(steps) + 1) // len(steps))
+    since, until = np.searchsorted(begin, steps.begin_ps[:, 0]), np.searchsorted(begin, steps.end_ps[:, 0])
+    return (until - since).astype(np.int64)
+
+
+def _argument(host: HostView) -> tuple[Argument | None, int]:
+    """The largest argument of the program with most time on the first device, and how many there are."""
+    device = host.devices[0]
+    time = np.zeros(len(device.ops), np.int64)
+    np.add.at(time, device.runs.op, device.runs.end_ps - device.runs.begin_ps)
+    sums: dict[int, int] = {}
+    for op, ps in zip(device.ops, time.tolist(), strict=True):
+        sums[op.program] = sums.get(op.program, 0) + ps
+    known = [number for number in sums if host.hlo.programs.program(number) is not None]
+    program = host.hlo.programs.program(max(known, key=lambda one: sums[one])) if known else None
+    if program is None:
+        return None, 0
+    start, entry = [*program.columns["computation_start"].tolist(), len(program)], program.entry
+    rows = range(start[entry], start[entry + 1]) if entry is not None else range(0)
+    parameters = [program.instruction(row) for row in rows if program.opcodes[row] == "parameter"]
+    arrays = [one for one in parameters if not is_tuple(one.shape)]
+    if not arrays:
+        return None, 0
+    most = max(arrays, key=lambda one: byte_size(one.shape))
+    dimensions = ",".join(map(str, most.shape.dimensions))
+    size = byte_size(most.shape)
+    others = sum(byte_size(one.shape) for one in arrays) - size
+    shape = f"{type_name(most.shape.element_type)}[{dimensions}]"
+    return Argument(most.metadata.op_name, shape, size, others), len(arrays)
 
 
 def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silence:

@@ -12,18 +12,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
-from tpu_profile_plugin.analysis.common.reasons import DISPATCHED_STEPS, FEW_STEPS, NO_FRAMES
-from tpu_profile_plugin.analysis.common.spans import no_time
+from tpu_profile_plugin.analysis.common.reasons import DISPATCHED_STEPS, FEW_STEPS, NO_FRAMES, Reason
+from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
 from tpu_profile_plugin.analysis.findings.evidence.host.periodic import Kind, PeriodicWork, periodic_work
 from tpu_profile_plugin.analysis.findings.evidence.host.purpose import Purpose
+from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
-from tpu_profile_plugin.analysis.findings.lost import Lost
-from tpu_profile_plugin.analysis.findings.model import Confidence, Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, per_step, share_of, shown, timeline
-from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS, advice, again
+from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE as LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
+from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS, OTHER, advice, again
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.summary.outliers import StepOutliers, period_of
 from tpu_profile_plugin.units import PS_PER_MS
@@ -38,42 +37,47 @@ _COMPILED = re.compile(
 """A call of a compiled function, or an op of TensorFlow."""
 
 
-def gather(host: HostView) -> PeriodicWork | None:
+def gather(host: HostView) -> HostLoss | None:
     """The exceptions of one host; None without any that are worth a finding."""
     work = periodic_work(host)
-    return None if work is None else replace(work, times=no_time())
-
-
-def judge(run: RunView, gathered: Sequence[PeriodicWork | None]) -> Finding | Silence:
-    """The verdict on the host whose exceptions cost most."""
-    steps = run.outliers
-    if "dispatch" in run.budget.sources:
-        return lacks(
-            DISPATCHED_STEPS, "Steps are equal parts of the whole time: their markers enclose only the dispatch."
-        )
-    if not steps.judged:
-        return lacks(FEW_STEPS, f"{_count(len(steps.length_ps))} recorded: too few to tell a typical one.")
-    known = run.present(gathered)
-    if not known:
-        return Silence(f"{_slow(steps)}.")
-    worst, host = max(known, key=lambda one: (len(one[0].kinds) > 0, one[0].steps.share))
-    lost = run.located([one.by_part for one, _ in known])
-    if not worst.kinds:
-        return _unexplained(worst)
-    if lost.share < LEAST_SHARE:
-        return Silence(f"{_slow(worst.steps)}; devices compute most of that time.")
-    first = worst.kinds[0]
-    return Finding(
-        _title(run, worst, lost),
-        lost.ps,
-        "time of these steps above the median, less what devices computed that other steps launched; divided by all "
-        "steps",
-        _confidence(first),
-        (*_costs(run, lost), *_evidence(run, worst, host)),
-        advice(first),
-        (host,),
-        lost.segments,
-    )
+    if work is None:
+        return None
+    traced = calls_of(host).main.traced
+    if not work.kinds:
+        why, lacking = _why(work, traced)
+        return HostLoss(work.by_part, "", (), OTHER, harmless=f"{_slow(work.steps)}{why}", lacking=lacking)
+    (first, *others), steps = work.kinds, work.steps
+    count, period, numbers = len(steps.length_ps), period_of(first.rows), host.time.number
+    longest = max(first.rows, key=lambda row: float(steps.length_ps[row]))
+    window = int(host.windows[0][longest]), int(host.windows[1][longest])
+    length, where = float(steps.length_ps[longest]) / PS_PER_MS, timeline(host.name, *window)
+    listed = [*map(str, numbers[list(first.rows[:MOST_NUMBERS])].tolist()), *["..."][: len(first.rows) > MOST_NUMBERS]]
+    evidence = [
+        Evidence(f"Longest of these steps: {numbers[longest]}", length, "ms", TIMELINE, where),
+        Evidence("Median step", steps.median_ps / PS_PER_MS, "ms"),
+        Evidence(f"Steps with this work, of {count}", len(first.rows)),
+        Evidence("Their numbers", ", ".join(listed)),
+    ]
+    if period is not None:
+        evidence.append(Evidence("Steps from one to the next", period))
+    for label, name, text in (("Function", first.function, shown), ("Call", first.call, _called)):
+        if name:
+            evidence.append(Evidence(label, text(name), "", TIMELINE, timeline(host.name, *window, name)))
+    if first.program:
+        evidence.append(Evidence("Program that runs only there", first.program))
+    for kind in others:
+        name = shown(kind.function) or kind.program or _called(kind.call)
+        label = f"In other steps, of that time: {_work(kind)}" + (f" ({name})" if name else "")
+        evidence.append(Evidence(label, 100 * kind.lost_ps / sum(one.lost_ps for one in work.kinds), "%"))
+    if not (traced or first.call or first.program):
+        evidence.append(again(host.summary.frameworks))
+    when = f"{len(first.rows)} of {count} steps" if period is None else f"every {_ordinal(period)} step"
+    when = f"one of {count} steps" if len(first.rows) == 1 else when
+    named = shown(first.function) or (f"program {first.program}" if first.program else _called(first.call))
+    more = f", and to {_work(others[0])} in other steps" if others else ""
+    what = f"{_work(first)} in {when}{f': {named}' if named else ''}{more}"
+    sure = first.only or first.purpose not in (Purpose.UNKNOWN, Purpose.QUEUE)
+    return HostLoss(work.by_part, what, tuple(evidence), advice(first), "high" if sure else "medium")
 
 
 def _slow(steps: StepOutliers) -> str:
@@ -84,72 +88,42 @@ def _slow(steps: StepOutliers) -> str:
     return f"{len(steps)} of {count} steps {are} far longer than the median, {steps.share:.1%} of the time"
 
 
-def _unexplained(worst: PeriodicWork) -> Silence:
-    what = _slow(worst.steps)
-    for reason, count in worst.others.items():
-        if count >= len(worst.steps) / 2:
-            return Silence(f"{what}, because of {reason}.")
-    if worst.single:
-        return Silence(f"{what}; the work that runs only there does not recur.")
-    if not worst.traced:
-        return lacks(NO_FRAMES, f"{what}; Python functions were not recorded, so the cause is unknown.")
-    return Silence(f"{what}, but nothing runs in them that does not run in others.")
+def _why(work: PeriodicWork, traced: bool) -> tuple[str, Reason | None]:
+    """Why the exceptions are no finding, after a sentence on how many there are; and what the profile lacks."""
+    for reason, count in work.others.items():
+        if count >= len(work.steps) / 2:
+            return f", because of {reason}.", None
+    if work.single:
+        return "; the work that runs only there does not recur.", None
+    if not traced:
+        return "; Python functions were not recorded, so the cause is unknown.", NO_FRAMES
+    return ", but nothing runs in them that does not run in others.", None
 
 
-def _confidence(kind: Kind) -> Confidence:
-    return "high" if kind.purpose not in (Purpose.UNKNOWN, Purpose.QUEUE) or kind.only else "medium"
-
-
-def _title(run: RunView, worst: PeriodicWork, lost: Lost) -> str:
-    first, *others = worst.kinds
-    named = shown(first.function) or (f"program {first.program}" if first.program else _called(first.call))
-    place = f": {named}" if named else ""
-    period, count = period_of(first.rows), len(worst.steps.length_ps)
-    if len(first.rows) == 1:
-        when = f"one of {count} steps"
-    elif period is not None:
-        when = f"every {_ordinal(period)} step"
-    else:
-        when = f"{len(first.rows)} of {count} steps"
-    more = f", and to {_work(others[0])} in other steps" if others else ""
-    return f"{lost.share:.1%} of the {run.base} goes to {_work(first)} in {when}{place}{more}"
+def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silence:
+    """The verdict on the host whose exceptions cost most."""
+    steps = run.outliers
+    if "dispatch" in run.budget.sources:
+        return lacks(
+            DISPATCHED_STEPS, "Steps are equal parts of the whole time: their markers enclose only the dispatch."
+        )
+    if not steps.judged:
+        return lacks(FEW_STEPS, f"{_count(len(steps.length_ps))} recorded: too few to tell a typical one.")
+    return verdict(
+        run,
+        gathered,
+        title="{share} of the {base} goes to {what}",
+        label="Work of the slow steps",
+        formula="time of these steps above the median, less what devices computed that other steps launched; divided "
+        "by all steps",
+        nothing=f"{_slow(steps)}.",
+        little=f"{_slow(steps)}; devices compute most of that time.",
+    )
 
 
 def _work(kind: Kind) -> str:
     told = KINDS.get(kind.purpose)
     return told.work if told is not None else "work"
-
-
-def _costs(run: RunView, lost: Lost) -> tuple[Evidence, ...]:
-    return share_of("Work of the slow steps", lost, run.base), per_step("Work of the slow steps", lost, run.per)
-
-
-def _evidence(run: RunView, worst: PeriodicWork, host: str) -> list[Evidence]:
-    first, steps = worst.kinds[0], worst.steps
-    numbers = list(map(str, worst.numbers[list(first.rows)].tolist()))
-    longest = max(first.rows, key=lambda row: float(steps.length_ps[row]))
-    window = int(worst.windows[0][longest]), int(worst.windows[1][longest])
-    length, where = float(steps.length_ps[longest]) / PS_PER_MS, timeline(host, *window)
-    evidence = [
-        Evidence(f"Longest of these steps: {worst.numbers[longest]}", length, "ms", TIMELINE, where),
-        Evidence("Median step", steps.median_ps / PS_PER_MS, "ms"),
-        Evidence(f"Steps with this work, of {len(steps.length_ps)}", len(first.rows)),
-        Evidence("Their numbers", ", ".join(numbers[:MOST_NUMBERS]) + (", ..." if len(numbers) > MOST_NUMBERS else "")),
-    ]
-    period = period_of(first.rows)
-    if period is not None:
-        evidence.append(Evidence("Steps from one to the next", period))
-    for label, name, text in (("Function", first.function, shown), ("Call", first.call, _called)):
-        if name:
-            evidence.append(Evidence(label, text(name), "", TIMELINE, timeline(host, *window, name)))
-    if first.program:
-        evidence.append(Evidence("Program that runs only there", first.program))
-    total = sum(kind.lost_ps for kind in worst.kinds)
-    for kind in worst.kinds[1:]:
-        name = shown(kind.function) or kind.program or _called(kind.call)
-        label = f"In other steps, of that time: {_work(kind)}"
-        evidence.append(Evidence(f"{label} ({name})" if name else label, 100 * kind.lost_ps / total, "%"))
-    return evidence if worst.traced or first.call or first.program else [*evidence, again(run.frameworks)]
 
 
 def _called(event: str) -> str:
