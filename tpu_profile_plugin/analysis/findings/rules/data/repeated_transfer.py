@@ -18,7 +18,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.categories import members
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.common.op_names import MEMCPY_H2D, memcpy_kind
-from tpu_profile_plugin.analysis.common.planes import on_recorded_line
+from tpu_profile_plugin.analysis.common.planes import on_recorded_line, rows_named, spans_at
 from tpu_profile_plugin.analysis.common.reasons import FEW_STEPS, NO_DEVICE
 from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.common.spans import Times, covered_within, subtract, times_of
@@ -194,10 +194,8 @@ def _host_events(host: HostView) -> tuple[I64, I64, I64]:
     none = np.zeros(0, np.int64)
     if plane is None or not any(map(_is_upload, plane.declared.event_metadata.names)):
         return none, none, none
-    wanted = np.array([_is_upload(name) for name in plane.event_metadata.names], np.bool_)
-    rows = np.flatnonzero(wanted[plane.events.metadata] & on_recorded_line(plane))
-    begin = plane.events.begin_ps[rows]
-    return begin, begin + plane.events.duration_ps[rows], plane.events.metadata[rows].astype(np.int64)
+    rows = np.flatnonzero(rows_named(plane, _is_upload)[plane.events.metadata] & on_recorded_line(plane))
+    return *spans_at(plane, rows), plane.events.metadata[rows].astype(np.int64)
 
 
 def _is_upload(name: str) -> bool:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import PARTS
+from tpu_profile_plugin.analysis.common.planes import spans_at
 from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.common.spans import Times, join, no_time, subtract, times_of
 from tpu_profile_plugin.analysis.devices.cpu_tf import NAME as CPU_TENSORFLOW
@@ -108,8 +109,7 @@ def _on_host(host: HostView) -> _Calls:
         return _Calls(no_time())
     if not plane.decoded:
         (plane,) = host.space.filtered(EventFilter(plane, event=lambda name: _HOST.search(name) is not None))
-    events = plane.events
-    return _events(plane.event_metadata.names, events.metadata, events.begin_ps, events.begin_ps + events.duration_ps)
+    return _events(plane.event_metadata.names, plane.events.metadata, *spans_at(plane, slice(None)))
 
 
 def _events(names: Sequence[str], row: U32, begin: I64, end: I64) -> _Calls:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.planes import spans_at
+from tpu_profile_plugin.analysis.common.planes import rows_named, spans_at
 from tpu_profile_plugin.analysis.common.spans import Times, union
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
@@ -80,8 +80,7 @@ def gather(host: HostView) -> tuple[HostLoss, float] | None:
 
 
 def _spans(plane: Plane, pattern: re.Pattern[str]) -> Times:
-    named = np.array([pattern.match(name) is not None for name in plane.event_metadata.names], np.bool_)
-    return spans_at(plane, np.flatnonzero(named[plane.events.metadata]))
+    return spans_at(plane, np.flatnonzero(rows_named(plane, pattern.match)[plane.events.metadata]))
 
 
 def judge(run: RunView, gathered: Sequence[tuple[HostLoss, float] | None]) -> Finding | Silence:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.host_names import is_recognised
 from tpu_profile_plugin.analysis.common.op_names import compiles_torch
+from tpu_profile_plugin.analysis.common.planes import rows_named, spans_at
 from tpu_profile_plugin.analysis.common.spans import Times, join, times_of
 from tpu_profile_plugin.analysis.findings.evidence.host.tf_calls import traced_calls
 from tpu_profile_plugin.analysis.findings.host_view import HostView
@@ -79,7 +80,7 @@ def compiles(host: HostView) -> Compiles:
         read = host.reader.events if all(map(is_recognised, wanted)) else None
         plane = read or host.space.filtered(EventFilter(plane, event=set(wanted).__contains__))[0]
     names = plane.event_metadata.names
-    compiling = np.array([_is_compilation(name) for name in names], np.bool_)[plane.events.metadata]
+    compiling = rows_named(plane, _is_compilation)[plane.events.metadata]
     counts = np.bincount(plane.events.metadata, minlength=len(names))
     took = np.zeros(len(names), np.int64)
     np.add.at(took, plane.events.metadata, plane.events.duration_ps)
@@ -87,8 +88,7 @@ def compiles(host: HostView) -> Compiles:
     for number in np.argsort(-took, kind="stable").tolist():
         if counts[number] and (module := _MODULE.match(names[number])):
             modules[base_name(module["name"])] += int(counts[number])
-    begin = plane.events.begin_ps[compiling]
-    events = times_of(begin, begin + plane.events.duration_ps[compiling])
+    events = times_of(*spans_at(plane, slice(None)), compiling)
     calls, traced = traced_calls(host)
     return Compiles(join(events, calls), modules, traced)
 
