@@ -67,10 +67,13 @@ def gather(host: HostView) -> HostLoss | None:
     if steps is None or lost.share < INPUT_SHARE:
         return HostLoss(by_part, "", (), ADVICE) if host.summary.input_events or lost.ps > 0 else None
     between = lost.ps > 2 * host.time.part_ps("input")
-    name, ps = _longest(host, rows & (between | (host.blame.part < BETWEEN)), between=between)
-    sent = repeated_transfer.of_its_own(host)
+    sent, all_ps = repeated_transfer.of_its_own(host), host.time.base_ps * host.time.cells
     if sent is not None:
         by_part = np.maximum(by_part - sent.by_part, 0)
+        if by_part.sum() < INPUT_SHARE * all_ps:
+            uploads = f"Input takes {lost.share:.1%} of the {host.base}, nearly all of it in uploads."
+            return HostLoss(by_part, "", (), ADVICE, harmless=uploads)
+    name, ps = _longest(host, rows & (between | (host.blame.part < BETWEEN)), between=between)
     waits = np.where(host.time.takes_part, host.time.time_ps.sum(members("input")), -1)
     if between:
         steps = replace(steps, end_ps=np.maximum(steps.end_ps, np.roll(steps.begin_ps, -1, axis=0)))
@@ -96,7 +99,7 @@ def gather(host: HostView) -> HostLoss | None:
         name, advice = slowest.shown, advice_of(slowest)
         if is_python(slowest):
             name = f"the Python function of {'the pipeline' if slowest.is_buffer else slowest.name}"
-    high = by_part.sum() >= INPUT_SHARE_HIGH * host.time.base_ps * host.time.cells
+    high = by_part.sum() >= INPUT_SHARE_HIGH * all_ps
     what = f", most of it in {shown(name)}" if name else ""
     return HostLoss(by_part, what, tuple(evidence), advice, "high" if high else "medium")
 
