@@ -41,7 +41,8 @@ def test_names_the_argument_and_its_size():
     }
     assert "jax.device_put on arrays that do not change once" in found["advice"]
     assert "input_bound" not in [one["id"] for one in findings(uploading(400))["findings"]]
-    assert reason("input_bound", uploading(400)) == "Input takes 40.0% of the step, nearly all of it in uploads."
+    silence = reason("input_bound", uploading(400))
+    assert silence.startswith("Input takes 40.0% of the step, nearly all of it in uploads.")
 
 
 def test_an_argument_is_not_named_if_another_could_be_what_is_sent():
