@@ -185,7 +185,7 @@ class OpNamer:
 
     def _at(self, op: Op) -> tuple[ProgramRows | None, int | None]:
         if op.program not in self._rows:
-            program = self._hlo.programs.program(op.program) if op.program else None
+            program = self._hlo.programs.program(op.program)
             self._rows[op.program] = ProgramRows(program) if program is not None else None
         rows = self._rows[op.program]
         return rows, None if rows is None else rows.row(op.name)

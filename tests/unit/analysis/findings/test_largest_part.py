@@ -6,6 +6,7 @@ import pytest
 from builders import planes
 from builders.answers import answer
 from builders.profiles.planted import cpu, evidence, finding, findings
+from builders.programs.hlo import metadata_plane, op, program
 
 from tpu_profile_plugin.tools import registry
 
@@ -43,6 +44,18 @@ def test_ordinary_work_from_a_quarter_of_the_step_without_a_cost(length, told):
     found = [one for one in largest(cpu("0 5 PjitFunction(f)", ops)) if "dot" in one["title"]]
     assert bool(found) == told
     assert all(one["saving_ps_per_step"] == 0 and one["segments"] == [] for one in found)
+
+
+@pytest.mark.parametrize("number", [0, 7])
+def test_programs_have_any_number(number):
+    """Without a program `wrapped` would be an op of its own kind, and of no line."""
+    of, line = "f32[64,64]{1,0}", {"source_file": "/home/me/model.py", "source_line": 7}
+    inside = [op("a", "parameter", of), op("b", "dot", of, "a", "a")]
+    entry = [op("x", "parameter", of), op("wrapped", "fusion", of, "x", called=["inside"], **line)]
+    thread = planes.xla_on_cpu("0us +400us wrapped", program=number)
+    programs = metadata_plane(jit_f=(number, program(entry, inside=inside)))
+    found = largest(planes.profile(planes.host(planes.marked(steps=1, period=1000), thread), programs))
+    assert [one["title"] for one in found] == ["40.0% of the step: dot (model.py:7)"]
 
 
 def test_a_function_of_several_causes_is_one_part():
