@@ -1412,7 +1412,9 @@ export interface Statistics {
 export interface StepParts {
   /** With the time until the next step where the time budget counts that. */
   readonly length_ps: number;
-  /** The same without what was not recorded. */
+  /** Median of the steps, averaged over the devices that take part. */
+  readonly median_ps: number;
+  /** `length_ps` without what was not recorded. */
   readonly base_ps: number;
   /** By id of the part; without those that are 0. */
   readonly average_ps: Readonly<Record<string, number>>;

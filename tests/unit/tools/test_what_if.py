@@ -41,6 +41,7 @@ def test_the_recorded_step_and_what_is_worth_a_try() -> None:
     found = ask(TOOL, PROFILE)
     assert found["base"] == "step"
     assert found["before"]["length_ps"] == found["after"]["parts"]["length_ps"] == 100 * US
+    assert found["before"]["median_ps"] == found["after"]["parts"]["median_ps"] == 100 * US
     assert found["before"]["average_ps"] == pytest.approx(found["after"]["parts"]["average_ps"])
     assert found["unknown"] == []
     tried = {one["label"]: one for one in found["tried"]}

@@ -52,6 +52,11 @@ class Replay:
         """
         return what_if(self.graph, self.places, edit, self._spent if parts else ())
 
+    @property
+    def median_ps(self) -> float:
+        """The median of the recorded steps."""
+        return float(np.median(self.graph.of_steps_ps(self.graph.recorded)))
+
     def knows(self, edit: Edit) -> bool:
         """Whether its places are those of something in the recording."""
         return all(";" not in place and any(one.knows(place) for one in self.places) for place, _ in edit.scale)

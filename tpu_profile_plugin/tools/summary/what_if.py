@@ -47,11 +47,13 @@ class StepParts:
 
     Attributes:
       length_ps: with the time until the next step where the time budget counts that.
-      base_ps: the same without what was not recorded.
+      median_ps: median of the steps, averaged over the devices that take part.
+      base_ps: `length_ps` without what was not recorded.
       average_ps: by id of the part; without those that are 0.
     """
 
     length_ps: float
+    median_ps: float
     base_ps: float
     average_ps: dict[str, float]
 
@@ -154,7 +156,7 @@ def build(run: Run, query: Query) -> StepWhatIf:
     return StepWhatIf(
         base=budget.base,
         groups=CATEGORY_LABELS,
-        before=_before(budget),
+        before=_before(budget, replay.median_ps),
         after=after,
         cannot=cannot,
         remedy=NO_LAUNCHES.remedy.of(frameworks_of(run)) if cannot else "",
@@ -164,11 +166,9 @@ def build(run: Run, query: Query) -> StepWhatIf:
     )
 
 
-def _before(budget: RunBudget) -> StepParts:
-    average = {name: budget.part_ps(name) for name in (BETWEEN, *CATEGORIES)}
-    return StepParts(
-        budget.step_ps + budget.between_step_ps, budget.base_ps, {key: ps for key, ps in average.items() if ps}
-    )
+def _before(budget: RunBudget, median_ps: float) -> StepParts:
+    average = {name: ps for name in (BETWEEN, *CATEGORIES) if (ps := budget.part_ps(name))}
+    return StepParts(budget.step_ps + budget.between_step_ps, median_ps, budget.base_ps, average)
 
 
 def _after(replay: Replay, edit: Edit) -> tuple[ReplayedStep | None, str]:
@@ -178,7 +178,7 @@ def _after(replay: Replay, edit: Edit) -> tuple[ReplayedStep | None, str]:
     except NoData as error:
         return None, str(error)
     average = {key: ps for key, ps in zip((*CATEGORIES, BETWEEN), found.parts_ps, strict=True) if ps}
-    parts = StepParts(found.after_ps, found.after_ps - average.get(UNKNOWN, 0.0), average)
+    parts = StepParts(found.after_ps, found.after_median_ps, found.after_ps - average.get(UNKNOWN, 0.0), average)
     return ReplayedStep(parts, found.low_ps, found.high_ps, found.confidence, found.reasons, _limits(found)), ""
 
 

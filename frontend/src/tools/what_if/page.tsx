@@ -149,21 +149,26 @@ function Content({ page, found, edit, shown, busy }: ContentProps) {
   );
 }
 
+/** The interval, if there is one, and the median. */
+function afterNote({ parts, low_ps, high_ps }: NonNullable<StepWhatIf["after"]>): string {
+  return [rangeText(low_ps, high_ps), `median ${formatTime(parts.median_ps)}`].filter((text) => text !== "").join("; ");
+}
+
 /** Before, after, gain and confidence. */
 function Figures({ found, edited }: { found: StepWhatIf; edited: boolean }) {
   const { before, after } = found;
   if (after === null) return null;
   const gained = before.length_ps - after.parts.length_ps;
   const items = [
-    { name: "Before", value: before.length_ps, text: formatTime(before.length_ps), note: `average ${found.base}` },
+    {
+      name: "Before",
+      value: before.length_ps,
+      text: formatTime(before.length_ps),
+      note: `average ${found.base}; median ${formatTime(before.median_ps)}`,
+    },
     ...(edited
       ? [
-          {
-            name: "After",
-            value: after.parts.length_ps,
-            text: formatTime(after.parts.length_ps),
-            note: rangeText(after.low_ps, after.high_ps),
-          },
+          { name: "After", value: after.parts.length_ps, text: formatTime(after.parts.length_ps), note: afterNote(after) },
           { name: "Gain", value: gained, text: formatTime(gained), note: `${formatPercent(100 * gainOf(found))} of the ${found.base}` },
         ]
       : []),

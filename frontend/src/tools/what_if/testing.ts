@@ -55,9 +55,9 @@ export const RECORDED: StepWhatIf = {
     group("host_compute", "Host compute", [["idle_host", "Waits for host code"]]),
     group("between_steps", "Between steps", []),
   ],
-  before: { length_ps: 100e6, base_ps: 100e6, average_ps: { compute: 40e6, idle_host: 60e6 } },
+  before: { length_ps: 100e6, median_ps: 99e6, base_ps: 100e6, average_ps: { compute: 40e6, idle_host: 60e6 } },
   after: {
-    parts: { length_ps: 100e6, base_ps: 100e6, average_ps: { compute: 40e6, idle_host: 60e6 } },
+    parts: { length_ps: 100e6, median_ps: 99e6, base_ps: 100e6, average_ps: { compute: 40e6, idle_host: 60e6 } },
     low_ps: 100e6,
     high_ps: 100e6,
     confidence: "high",
@@ -76,7 +76,7 @@ export const RECORDED: StepWhatIf = {
 export const WITHOUT: StepWhatIf = {
   ...RECORDED,
   after: {
-    parts: { length_ps: 40e6, base_ps: 40e6, average_ps: { compute: 40e6 } },
+    parts: { length_ps: 40e6, median_ps: 39e6, base_ps: 40e6, average_ps: { compute: 40e6 } },
     low_ps: 35e6,
     high_ps: 45e6,
     confidence: "medium",
