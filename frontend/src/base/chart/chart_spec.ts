@@ -29,6 +29,8 @@ export interface StackChart {
   unordered?: boolean;
   /** Writes the sum above each column. */
   showTotal?: boolean;
+  /** A few places far above all others are cut and marked, so that the others can be seen: `outliers.ts`. */
+  cutsOutliers?: boolean;
 }
 
 /** A line, with its range if it has one. */
@@ -39,6 +41,7 @@ export interface BandChart {
   line: Series;
   low?: readonly (number | null)[];
   high?: readonly (number | null)[];
+  cutsOutliers?: boolean;
 }
 
 /** Horizontal bars in the order given. */

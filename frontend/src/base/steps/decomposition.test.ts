@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { baseText, breakdownOf, countSteps, idleDevices, segmentsOf, segmentWith, traceOf } from "./decomposition";
+import { contrast } from "../colour";
 import { CATEGORIES, lookOf } from "./step_category";
 import { decomposed, NOTHING } from "./testing";
 
@@ -66,6 +67,9 @@ describe("the decomposition of step time", () => {
     ]);
     expect(lookOf("compute").colour).toEqual(CATEGORIES.device_compute.colour);
     expect(new Set(["compute", "data_movement", "move_wait"].map((id) => lookOf(id).colour.light)).size).toBe(3);
+    for (const part of ["compute", "data_movement", "move_wait", "idle_peer", "exposed_copy", "idle_gap", "output_copy"]) {
+      expect(contrast(lookOf(part).colour.dark, "#1d232b")).toBeGreaterThan(3); // the page's background
+    }
     expect(lookOf("unheard_of").colour).toEqual(CATEGORIES.other.colour);
   });
 });

@@ -70,10 +70,10 @@ function isCategory(id: string): id is CategoryId {
   return Object.hasOwn(CATEGORIES, id);
 }
 
-/** The look of a category, or of a part of one: a shade of its colour. */
+/** The look of a category, or of a part of one: a paler shade of its colour, as dark ones are not seen on a dark page. */
 export function lookOf(id: string): Look {
   const [category, shade] = PARTS[id] ?? [isCategory(id) ? id : "other", 0];
   const { colour, striped = false } = CATEGORIES[category];
   const towards = (from: string, to: string): string => toHex(mix(parseHex(from), parseHex(to), SHADE * shade));
-  return { colour: shade === 0 ? colour : { light: towards(colour.light, "#ffffff"), dark: towards(colour.dark, "#000000") }, striped };
+  return { colour: shade === 0 ? colour : { light: towards(colour.light, "#ffffff"), dark: towards(colour.dark, "#ffffff") }, striped };
 }

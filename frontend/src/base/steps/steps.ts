@@ -58,6 +58,7 @@ export function stepChart(steps: StepBreakdown): StackChart {
     y: { name: "Step time", unit: "ms" },
     series: filledSeries(series),
     total: "All parts",
+    cutsOutliers: true,
   };
 }
 

@@ -108,6 +108,7 @@ export function stepsChart(steps: readonly CommunicationStep[]): StackChart {
       { name: "Exposed", colour: CATEGORIES.collectives.colour, values: steps.map(({ exposed_ps }) => exposed_ps), striped: true },
     ]),
     total: "Communication",
+    cutsOutliers: true,
   };
 }
 

@@ -51,6 +51,7 @@ export function stepsChart(pod: Pod): BandChart {
     line: { name: "Mean over workers", colour: 0, values: fold((values) => values.reduce((a, b) => a + b, 0) / values.length) },
     low: fold((values) => values.reduce((a, b) => Math.min(a, b))),
     high: fold((values) => values.reduce((a, b) => Math.max(a, b))),
+    cutsOutliers: true,
   };
 }
 

@@ -118,7 +118,7 @@ function stack(
 export function stepsChart(budget: TimeBudget, device: number | null): StackChart {
   const { name } = budget.steps;
   const bars = name.map((_, step) => stepParts(budget, step, device));
-  return stack(budget, "Step", name, bars, false);
+  return { ...stack(budget, "Step", name, bars, false), cutsOutliers: true };
 }
 
 /** One bar per device: its average step. */

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { places, withoutSeries, zoomable, zoomed } from "../../base/chart/chart_data";
 import { isNumeric } from "../../base/chart/chart_spec";
 import type { ChartSpec, Mark } from "../../base/chart/chart_spec";
+import { outlierNote } from "../../base/chart/outliers";
 import { sentence, tableOf, tipOf, tipText } from "../../base/chart/chart_text";
 import { isTyping, keyName, moveIndex } from "../../base/keys";
 import { Table } from "../table/table";
@@ -53,6 +54,7 @@ export function Chart(props: Props) {
   const table = useMemo(() => (asTable ? tableOf(spec) : null), [asTable, spec]);
   const shown = useMemo(() => withoutSeries(range ? zoomed(spec, range) : spec, hidden), [spec, range, hidden]);
   const order = useMemo(() => places(shown), [shown]);
+  const note = useMemo(() => (asTable ? "" : outlierNote(shown)), [shown, asTable]);
   // Places of a chart over labels count from the start of its range.
   const first = range && !isNumeric(spec) ? range[0] : 0;
   const pick = onPick ? (place: number): void => onPick(first + place) : undefined;
@@ -140,6 +142,7 @@ export function Chart(props: Props) {
       <p class="off-screen" aria-live="polite">
         {tip ? tipText(tip) : ""}
       </p>
+      {note ? <p class="chart-note">▲ {note}.</p> : null}
       {bare || table ? null : <Legend spec={spec} hidden={hidden} onToggle={toggle} />}
     </section>
   );

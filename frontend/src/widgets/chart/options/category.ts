@@ -2,6 +2,7 @@
 import type { EChartsCoreOption } from "echarts/core";
 import { largest, totalAt } from "../../../base/chart/chart_data";
 import type { BandChart, BarsChart, PieChart, Series, StackChart } from "../../../base/chart/chart_spec";
+import { outliersOf } from "../../../base/chart/outliers";
 import { cutMiddle, formatQuantity } from "../../../base/format";
 import { fill } from "../style";
 import type { ChartStyle } from "../style";
@@ -10,6 +11,9 @@ import type { Option } from "./axes";
 
 /** More places than this are drawn as areas, because columns would be only a pixel or two wide. */
 export const MAX_COLUMNS = 64;
+
+/** Name of the series of marks. */
+const CUT = "cut";
 
 /** Whether a stack is drawn as columns. */
 export function inColumns(spec: StackChart): boolean {
@@ -34,8 +38,11 @@ function stackSeries(one: Series, columns: boolean, style: ChartStyle): Option {
 export function stackOption(spec: StackChart, style: ChartStyle): EChartsCoreOption {
   const columns = inColumns(spec);
   // room for the sums above the columns
-  const most = largest(spec) * (spec.showTotal && columns ? 1.1 : 1);
+  const cut = outliersOf(spec);
+  const most = (cut?.top ?? largest(spec)) * (spec.showTotal && columns ? 1.1 : 1);
+  const yAxis = valueAxis(spec.y, most, style);
   const series = spec.series.map((one) => stackSeries(one, columns, style));
+  if (cut) series.push(cutMarks(spec.x.labels.length, cut.places, yAxis, style));
   if (spec.showTotal && columns) {
     series.push({
       // ECharts attaches labels to symbols, so there is a transparent one.
@@ -59,8 +66,27 @@ export function stackOption(spec: StackChart, style: ChartStyle): EChartsCoreOpt
     ...base(style),
     grid: grid(slanted(spec.x.labels, style.width) ? 2 : 26),
     xAxis: labelAxis(spec.x, columns, style),
-    yAxis: valueAxis(spec.y, most, style),
+    yAxis,
     series,
+  };
+}
+
+/** A triangle at the end of the axis for each place that is cut there. */
+function cutMarks(count: number, places: readonly number[], yAxis: Option, style: ChartStyle): Option {
+  const data: unknown[] = Array.from({ length: count }, () => null);
+  for (const place of places) data[place] = yAxis["max"];
+  return {
+    type: "line",
+    name: CUT,
+    data,
+    symbol: "triangle",
+    symbolSize: [8, 6],
+    symbolOffset: [0, 3],
+    showAllSymbol: true,
+    lineStyle: { width: 0 },
+    itemStyle: { color: style.text },
+    silent: true,
+    z: 5,
   };
 }
 
@@ -78,10 +104,12 @@ export function bandOption(spec: BandChart, style: ChartStyle): EChartsCoreOptio
   });
   const { low, high } = spec;
   const width = low && high?.map((most, i) => (most === null ? null : most - (low[i] ?? 0)));
+  const cut = outliersOf(spec);
+  const yAxis = valueAxis(spec.y, cut?.top ?? largest(spec), style);
   return {
     ...base(style),
     xAxis: labelAxis(spec.x, single, style),
-    yAxis: valueAxis(spec.y, largest(spec), style),
+    yAxis,
     series: [
       ...(low && width ? [edge(low), { ...edge(width), areaStyle: { color, opacity: 0.22 } }] : []),
       {
@@ -94,6 +122,7 @@ export function bandOption(spec: BandChart, style: ChartStyle): EChartsCoreOptio
         lineStyle: { width: 2, color },
         itemStyle: { color },
       },
+      ...(cut ? [cutMarks(spec.x.labels.length, cut.places, yAxis, style)] : []),
     ],
   };
 }

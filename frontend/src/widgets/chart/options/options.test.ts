@@ -52,6 +52,17 @@ describe("options", () => {
     expect(drawn(chart(2)).series.map(({ itemStyle }) => "decal" in itemStyle)).toEqual([true, false]);
   });
 
+  it("ends the axis below a few steps that are far longer, and marks them there", () => {
+    const long = (cutsOutliers: boolean) => {
+      const values = Array.from({ length: 200 }, (_, i) => (i === 150 ? 20_490 : 780));
+      return drawn({ ...chart(200), series: [{ name: "A", colour: 0, values }], cutsOutliers });
+    };
+    expect([long(true).yAxis.max, long(false).yAxis.max]).toEqual([800, 25_000]);
+    const marks = long(true).series.at(-1) as unknown as { symbol: string; data: (number | null)[] };
+    expect([marks.symbol, marks.data.indexOf(800), marks.data.filter((y) => y !== null)]).toEqual(["triangle", 150, [800]]);
+    expect(long(false).series).toHaveLength(1);
+  });
+
   it("names the axis with the unit it shows, in whole steps of it", () => {
     const spec = { ...chart(2), series: [{ name: "A", colour: 0, values: [1100, 400] }] };
     const { yAxis } = drawn(spec);
