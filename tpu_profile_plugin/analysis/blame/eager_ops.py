@@ -1,4 +1,4 @@
-"""Ops of PyTorch that the program runs one by one: by what is around them, by what they do, and how small they are."""
+"""Ops that PyTorch and TensorFlow run one by one: by what is around them, what they do, and how small they are."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ _ELEMENTWISE = re.compile(
     r"|where|clamp\w*|_?to(?:_copy)?|lerp|addc(?:mul|div)|square|sin|cos|erf|sign|maximum|minimum|masked_fill"
     r"|(?:logical|bitwise)_\w+|isnan|isinf|floor|ceil|round|remainder|fmod)"
 )
+_EAGER = re.compile(r"EagerLocalExecute: (?!__(?:inference|forward|backward)|\w*(?:Iterator|Dataset))\w")
+"""The call of an op of TensorFlow that is neither a function nor the next batch."""
 _AROUND_GRAPH = re.compile(
     rf"(?:\w+/)*{COMPILED}|TorchDynamo Cache Lookup|AOTDispatcher Runtime Wrapper|Pregraph bytecode|CompiledFunction\Z"
 )
@@ -56,8 +58,6 @@ def groups_of_rows(op: I64, node: I64, ps: I64, kinds: Sequence[tuple[Nature, st
       stacks: the calls of the main thread.
     """
     names = [kind for _, kind in kinds]
-    if not any(name.startswith(("aten::", COMPILED)) for name in names):
-        return []
     left = np.ones(len(op), np.bool_)
     found: list[tuple[Nature, str, Bools]] = []
 
@@ -69,6 +69,12 @@ def groups_of_rows(op: I64, node: I64, ps: I64, kinds: Sequence[tuple[Nature, st
         rows: Bools = np.fromiter(chosen, np.bool_, len(kinds))[op]
         return rows
 
+    if not any(name.startswith(("aten::", COMPILED)) for name in names):
+        eager = np.array([_EAGER.match(name) is not None for name in stacks.names], np.bool_)
+        if eager.any():
+            inside = with_callees(stacks.parent, np.flatnonzero(eager[stacks.name]))
+            take(Nature.EAGER, "eager ops", np.append(inside, False)[node])
+        return found
     loose = of_kind(one.name.startswith(f"{COMPILED}/") for one in ops)
     around = of_kind(_AROUND_GRAPH.match(name) is not None for name in names)
     graphs = of_kind(name == GRAPH for name in names)
@@ -122,7 +128,7 @@ class SmallOps:
     Attributes:
       spans: when they run.
       count: of them, per step.
-      kinds: the most frequent ones, with their count per step.
+      kinds: those with most time, with their count per step.
       optimizer: the one that more than half of them are of, "" without one.
       node: what launched each, a node of the stacks; ps: int64[n], its time.
     """
@@ -155,14 +161,15 @@ def small_ops(device: Device, kinds: Sequence[str], windows: Times, steps: int, 
     count = np.bincount(kind, minlength=len(names))
     mean = np.asarray(sums_by(kind, end - begin, len(names)), np.int64) / np.maximum(count, 1)
     often = (count >= OFTEN * steps) & (mean < SHORT_PS)
-    small = np.flatnonzero((end - begin < SMALL_PS) | often[kind])
+    compiled = np.array([name == GRAPH or _AROUND_GRAPH.match(name) is not None for name in names], np.bool_)
+    small = np.flatnonzero(((end - begin < SMALL_PS) | often[kind]) & ~compiled[kind])
     if not len(small):
         return None
     reached = np.maximum.accumulate(end)
     gap = np.append(np.maximum(begin[1:] - reached[:-1], 0), 0)
     until = end[small] + np.where(gap < SHORT_PS, gap, 0)[small]
     counts = np.bincount(kind[small], minlength=len(names))
-    most = np.argsort(-counts, kind="stable")[:3]
+    most = np.argsort(-np.bincount(kind[small], until - begin[small], len(names)), kind="stable")[:3]
     of_kinds = tuple((str(names[row]), float(counts[row]) / steps) for row in most.tolist() if counts[row])
     by_optimizer = Counter[str]()
     for row, of_op in enumerate(np.bincount(op[small], minlength=len(device.ops)).tolist()):

@@ -20,6 +20,8 @@ class Nature(Enum):
     OTHER = "other"
     UNKNOWN = "unknown"
     """Neither a program nor a category says what it does."""
+    EAGER = "eager"
+    """TensorFlow: ops that Python launches outside of any tf.function."""
     ELEMENTWISE = "elementwise"
     """PyTorch: each element by itself, in an op of its own."""
     OPTIMIZER = "optimizer"

@@ -54,6 +54,7 @@ LEAST_OPS = 0.2
 _SEVERAL = 2
 LEAST_OF_NATURE = {
     Nature.MOVEMENT: LEAST_MOVEMENT,
+    Nature.EAGER: 0.30,
     Nature.ELEMENTWISE: 0.30,
     Nature.OPTIMIZER: 0.40,
     Nature.RANGE: LEAST_BESIDE,
@@ -68,6 +69,8 @@ _RARE = re.compile(
     r"eigh?\b|svd|\bqr\b|\blu\b|cholesky|schur|hessenberg|householder|tridiagonal|triangular|inverse|\binv\b|pinv|lstsq"
     r"|sort|unique|nonzero|fft|callback|multinomial|linalg|cumsum|cumprod|cumulative|while|reduce-window"
     r"|histogram|bincount|searchsorted|cdist|threefry|random_bits|rng"
+    r"|_norm\b|clip_grad|Regex|String(?:Split|Lower|Upper|Strip|Join)|Unicode|LookupTable|Parse\w*Example"
+    r"|Decode(?:Jpeg|Png|Image|Raw|Csv)"
     r"|\buniform\b|\bnormal\b|\brandn?\b|randint|randperm",
     re.IGNORECASE,
 )
@@ -368,7 +371,7 @@ def _of_small(run: RunView, host: str, group: SmallPart, by_part: I64) -> Part |
         share_of("Small ops and the code between them", lost, run.base),
         per_step("Small ops and the code between them", lost, run.per),
         Evidence("Small ops per step", group.count),
-        Evidence("Most frequent, per step", kinds),
+        Evidence("Most time in, per step", kinds),
         *([Evidence("Function", group.place, "", TIMELINE, {"host": host, "find": group.place})] if where else []),
     )
     finding = Finding(
@@ -435,12 +438,15 @@ def _of_ops(run: RunView, host: str, group: OpPart, by_part: I64) -> Part | None
     return Part(lost, by_part, ordinary, group.place, names, finding, of_ops=True)
 
 
-_MIXED = (Nature.ELEMENTWISE, Nature.OPTIMIZER, Nature.RANGE, Nature.BROKEN_GRAPH, Nature.COMPILED_CALL)
+_MIXED = (Nature.EAGER, Nature.ELEMENTWISE, Nature.OPTIMIZER, Nature.RANGE, Nature.BROKEN_GRAPH, Nature.COMPILED_CALL)
 """Groups of ops of several kinds, which are named beside the group."""
 
 
 def _advice(group: OpPart) -> Advice:
-    return _ADVICE_OF_NATURE.get(group.nature, _OP_ADVICE)
+    if group.nature in _ADVICE_OF_NATURE:
+        return _ADVICE_OF_NATURE[group.nature]
+    called = _called(group)
+    return next((advice for pattern, advice in _ADVICE_OF_OPS if pattern.search(called)), _OP_ADVICE)
 
 
 def _called(group: OpPart) -> str:
@@ -473,6 +479,12 @@ _SMALL_ADVICE = Advice(
     "with fused=True or foreach=True, or torch.compile, which makes one call of many.",
 )
 _ADVICE_OF_NATURE = {
+    Nature.EAGER: Advice(
+        "Python launches each of these ops by itself. Put them into a tf.function, which runs them as one graph.",
+        keras="Python launches each of these ops by itself. Leave run_eagerly=False in compile() (and "
+        "tf.config.run_functions_eagerly off), and move eager ops of callbacks and metrics into the model: then the "
+        "step runs as one graph.",
+    ),
     Nature.ELEMENTWISE: Advice(
         "Each of these ops reads and writes whole tensors in memory for a little arithmetic. Let torch.compile fuse "
         "them into one pass, use the op that does all of it (layer_norm, gelu, cdist, a fused loss), or write the same "
@@ -496,6 +508,54 @@ _ADVICE_OF_NATURE = {
     ),
     Nature.RANGE: _HOST_ADVICE,
 }
+_ADVICE_OF_OPS = tuple(
+    (re.compile(pattern, re.IGNORECASE), Advice(text))
+    for pattern, text in (
+        (
+            r"\binv\b|_inv\b|pinv|inverse",
+            "Solve the linear system in place of inverting its matrix: a factorization (Cholesky where the matrix is "
+            "positive definite, else LU) and triangular solves take a third of the time and are more exact; keep the "
+            "factors while the matrix stays the same.",
+        ),
+        (
+            r"eigh?\b|svd|\bqr\b|\blu\b|cholesky|schur|linalg",
+            "A decomposition costs much more than a product of the same size. Ask whether every step needs it: every "
+            "N-th step with kept factors, a smaller matrix, a few leading eigenvectors by power iteration, Cholesky in "
+            "place of eigenvalues, or several of them in one batched call.",
+        ),
+        (
+            r"sort",
+            "Sorting everything is needed for few results: top_k, argmax, a threshold or partition cost far less.",
+        ),
+        (
+            r"unique|nonzero|searchsorted|histogram|bincount",
+            "Such ops sort or count all elements, and their result has no fixed size. Ask whether every step needs it: "
+            "prepare it once or in the input pipeline, or use the duplicates as they are (a lookup and a sum by index "
+            "do not need unique indices).",
+        ),
+        (
+            r"_norm\b|clip_grad",
+            "Norms of all parameters read each of them. Compute them once per step, after the last backward pass and "
+            "outside of any loop over parameters, and log them every N-th step.",
+        ),
+        (
+            r"uniform|normal|randn?\b|randint|randperm|rng|threefry|random_bits|multinomial",
+            "Draw random numbers in fewer, larger calls, with a cheaper generator, or once before the loop; parameters "
+            "that are loaded afterwards need not be drawn first (device='meta' or torch.nn.utils.skip_init).",
+        ),
+        (
+            r"Regex|String|Unicode|LookupTable|Decode(?:Jpeg|Png|Image|Raw|Csv)|Parse\w*Example",
+            "Texts and encoded data are prepared within the step. Do it in the input pipeline (tf.data map, then cache "
+            "and prefetch), once and ahead of the step.",
+        ),
+        (
+            r"while|cumsum|cumprod|cumulative|reduce-window",
+            "Loops and cumulative ops run one part after the other. Ask for a form that works on all parts at once "
+            "(vmap, an associative scan, a matrix product), or for fewer and larger parts.",
+        ),
+    )
+)
+"""For ops that most programs spend little on, the first that matches."""
 _ORDINARY_ADVICE = Advice(
     "This is where the time goes, and nothing says that it is wasted. To go faster, ask whether the step needs all of "
     "it: fewer or smaller operands, a narrower data type, results that are kept instead of computed again."

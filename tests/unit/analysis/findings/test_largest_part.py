@@ -27,7 +27,7 @@ def test_ops_that_most_programs_spend_little_on_have_a_cost():
         "Wall time of these ops, of the step": 59.059,
         "Wall time of these ops per step": 0.59,
     }
-    assert found[0]["advice"].startswith("Most programs spend little on such ops")
+    assert found[0]["advice"].startswith("Sorting everything is needed for few results")
 
 
 @pytest.mark.parametrize(("length", "told"), [(99, False), (101, True)])
@@ -219,3 +219,28 @@ def test_making_a_model_is_not_the_model():
 def test_short_waits_for_a_launch_are_usual():
     found = findings(cpu("0 140 PjitFunction(solve)", "140 850 dot.1"))["findings"]
     assert [one["id"] for one in found if one["share"]] == []
+
+
+@pytest.mark.parametrize(
+    ("op", "advice"),
+    [
+        ("linalg_inv", "Solve the linear system"),
+        ("_foreach_norm", "Norms of all parameters"),
+        ("_unique2", "Such ops sort or count"),
+        ("uniform_", "Draw random numbers"),
+        ("fft_rfft", "Most programs spend little"),
+    ],
+)
+def test_advice_by_what_an_op_does(op, advice):
+    found = largest(torch(f"0 500 aten::{op}:PyTorch\n500 490 {LINEAR}"))
+    assert found[0]["advice"].startswith(advice)
+
+
+@pytest.mark.parametrize(("call", "told"), [("Mul", True), ("__inference_step_7", False), ("IteratorGetNext", False)])
+def test_eager_ops_of_tensorflow(call, told):
+    main = "\n".join(
+        f"{100 * i} 60 EagerLocalExecute: {call}\n{100 * i + 5} 50 KernelAndDeviceFunc::Run" for i in range(9)
+    )
+    found = [one for one in largest(torch(main)) if "eager" in one["title"]]
+    assert [one["title"] for one in found] == (["45.0% of the step: eager ops (Mul)"] if told else [])
+    assert all("tf.function" in one["advice"] for one in found)

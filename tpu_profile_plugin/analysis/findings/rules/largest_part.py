@@ -5,7 +5,8 @@ Fires if waiting for one function of the host, or ops that most programs spend l
 {LEAST_BESIDE:.0%}, ops that only move data {LEAST_MOVEMENT:.0%}, small ops that run one by one {LEAST_SMALL:.0%}, and
 no other finding explains half of that; and for any other ops from {LEAST_ANY:.0%} on, as the place where the time goes,
 without a cost. Of PyTorch on the CPU also ops outside of the graphs of a compiled function from {BROKEN:.0%} on, calls
-of compiled functions {CALLS:.0%}, elementwise ops {ELEMENTWISE:.0%} and an optimizer {OPTIMIZER:.0%}.
+of compiled functions {CALLS:.0%}, elementwise ops {ELEMENTWISE:.0%} and an optimizer {OPTIMIZER:.0%}; of TensorFlow
+eager ops {EAGER:.0%}.
 
 Ask whether every step needs it: work that is needed once belongs before the loop, work that no step waits for on
 another thread or process, and a cheaper way may give the same.
@@ -26,6 +27,7 @@ from tpu_profile_plugin.analysis.findings.model import Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 BROKEN, CALLS = LEAST_OF_NATURE[Nature.BROKEN_GRAPH], LEAST_OF_NATURE[Nature.COMPILED_CALL]
+EAGER = LEAST_OF_NATURE[Nature.EAGER]
 ELEMENTWISE, OPTIMIZER = LEAST_OF_NATURE[Nature.ELEMENTWISE], LEAST_OF_NATURE[Nature.OPTIMIZER]
 
 

@@ -14,7 +14,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.blame.host_groups import MOST, largest_group
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_LAUNCH
+from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.common.spans import contains, times_of
 from tpu_profile_plugin.analysis.devices.launches import LaunchSummary
@@ -24,7 +26,7 @@ from tpu_profile_plugin.analysis.findings.evidence.host.launched import synced
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.places import lasting
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, lasting
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
 
@@ -96,7 +98,18 @@ def gather(host: HostView) -> HostLoss | None:
         why, advice = f"; {launched:.0%} of the kernels are of the optimizer {optimizer}", OPTIMIZER_ADVICE
         page = {"filter": optimizer}
         evidence.append(Evidence(f"Kernels of {optimizer}, of all", 100 * launched, "%", "framework_op_stats", page))
+    if late and (program := _launched(host)):
+        evidence.insert(0, Evidence("Most of it in", program, "", TIMELINE, {"host": host.name, "find": program}))
+        why = f", most of it in {program}{why}"
     return HostLoss(by_part, why, tuple(evidence), advice, "high" if small else "medium", harmless=harmless)
+
+
+def _launched(host: HostView) -> str:
+    """The program that more than half of the waits for launches are for, "" if that is none or unknown."""
+    group = largest_group(host.blame, (IDLE_LAUNCH,))
+    if group is None or group.ps <= MOST * host.blame.by_part(host.blame.op < 0)[IDLE_LAUNCH]:
+        return ""
+    return next((name for name in (group.inner, group.name) if "(" in name and activity(name) is Activity.LAUNCH), "")
 
 
 def _calls(host: HostView, device: int) -> int:
