@@ -52,8 +52,7 @@ def board(
 
     file = logdir if is_local_file(logdir) else ""
     loaders = [CorePluginLoader(), ProfilePluginLoader(alone=True, file=file)]
-    server = _with_token(token) if token else None
-    made = program.TensorBoard(loaders, assets.get_default_assets_zip_provider(), server)
+    made = program.TensorBoard(loaders, assets.get_default_assets_zip_provider(), _server(token))
     # TensorBoard reads directories only: in place of a file it is given one that does not exist.
     place = str(Path(file, "none")) if file else logdir
     argv = ["tpu-profile", "--logdir", place, "--port", str(port), "--host", host, "--load_fast", "false"]
@@ -68,20 +67,23 @@ def board(
     return made
 
 
-def _with_token(token: str) -> Any:
-    """A server of TensorBoard's that asks for a token, and whose address has it."""
+def _server(token: str) -> Any:
+    """A server of TensorBoard's that answers its page's probes, asks for the token, and has it in its address."""
     from tensorboard import program
 
+    from tpu_profile_plugin.server.http.probes import answering
     from tpu_profile_plugin.server.http.token import PARAMETER, guarded
 
-    class Guarded(program.WerkzeugServer):  # type: ignore[misc]
+    class Own(program.WerkzeugServer):  # type: ignore[misc]
         def __init__(self, wsgi_app: Any, flags: Any) -> None:
-            super().__init__(guarded(wsgi_app, token), flags)
+            app = answering(wsgi_app)
+            super().__init__(guarded(app, token) if token else app, flags)
 
         def get_url(self) -> str:
-            return f"{super().get_url()}?{urlencode({PARAMETER: token})}"
+            url = super().get_url()
+            return f"{url}?{urlencode({PARAMETER: token})}" if token else url
 
-    return program.with_port_scanning(Guarded)
+    return program.with_port_scanning(Own)
 
 
 def address(logdir: str) -> str:
