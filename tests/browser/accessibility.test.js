@@ -99,6 +99,12 @@ h.inChromium("accessibility", ({ browser }) => {
         await tab.frame().evaluate((value) => (document.documentElement.dataset.theme = value), name);
         await h.atRest(tab);
       };
+      const outline = await tab.frame().evaluate(() => {
+        const regions = [...document.querySelectorAll("main, nav, aside, [role=region], [role=search], section[aria-label]:not([role])")];
+        const names = regions.filter((one) => one.getClientRects().length > 0).map((one) => `${one.localName} ${one.getAttribute("aria-label") ?? ""}`);
+        return { headings: document.querySelectorAll("h1").length, twice: names.filter((name, i) => names.indexOf(name) < i) };
+      });
+      assert.deepEqual(outline, { headings: 1, twice: [] });
       const found = {};
       await theme("dark"); // only colours differ
       found.dark = await findings(tab, ["color-contrast"]);

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import * as h from "./harness.js";
 
 const demo = (run) => `${run}/${readdirSync(path.join(h.DEMO, run, "plugins", "profile"))[0]}`;
-const headline = (tab) => h.until("a headline", () => tab.frame().$eval(".summary h1", (one) => one.textContent).catch(() => null));
+const headline = (tab) => h.until("a headline", () => tab.frame().$eval(".summary > h2", (one) => one.textContent).catch(() => null));
 const at = await h.served({ demo: h.DEMO });
 
 h.inEveryBrowser("demo", ({ browser }) => {

@@ -14,7 +14,7 @@ before(async () => {
 const open = (browser, tool, more = {}) => h.openPage(browser, at.devices, { query: new URLSearchParams({ run: RUN, tool, ...more }).toString(), width: 1440, height: 900 });
 const first = ".finding:first-child";
 const opened = (tab) => h.until("the first finding", () => tab.frame().$(first));
-const headline = (tab) => tab.frame().$eval(".summary h1", (one) => one.textContent);
+const headline = (tab) => tab.frame().$eval(".summary > h2", (one) => one.textContent);
 
 /** Evidence that opens a page of this run, with its place in the panel. */
 async function linked(tab, suits) {

@@ -70,12 +70,12 @@ describe("tools", () => {
     tool("framework_op_stats", { group: "Ops" }),
   ];
 
-  it.each<[string | null, string]>([
+  it.each<[string | null, string | undefined]>([
     ["overview_page", "overview_page"],
     ["overview_page^", "overview_page"],
     ["trace_viewer", "trace_viewer@"],
     ["tensorflow_stats^", "framework_op_stats"],
-    ["nonsense", "trace_viewer@"],
+    ["nonsense", undefined],
     ["smart_suggestion", "overview_page"],
     [null, "trace_viewer@"],
   ])("%s is %s", (wanted, id) => {

@@ -162,13 +162,12 @@ export function runBefore(runs: readonly RunSummary[], name: string | null): str
   return (older.find((one) => place(one) === place(shown)) ?? older[0])?.run ?? null;
 }
 
-/** The tool named in the address bar (also by an old id or with a suffix), else the first with data, else the first. */
+/** The tool named in the address bar (also by an old id or with a suffix), null for a name that no tool has; without a name the first with data, else the first. */
 export function chooseTool(tools: readonly ToolInfo[], wanted: string | null): ToolInfo | null {
   if (wanted !== null) {
     const id = bare(wanted);
-    const foundTool =
-      tools.find((t) => t.id === wanted) ?? tools.find((t) => bare(t.id) === id) ?? tools.find((t) => t.id === OLD_TOOLS[id]);
-    if (foundTool) return foundTool;
+    const named = (id: string | undefined): ToolInfo | undefined => tools.find((t) => t.id === id);
+    return named(wanted) ?? tools.find((t) => bare(t.id) === id) ?? named(OLD_TOOLS[id]) ?? null;
   }
   return tools.find((t) => t.available) ?? tools[0] ?? null;
 }

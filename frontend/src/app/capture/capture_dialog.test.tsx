@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { CaptureApi, CaptureJob, CaptureWorker } from "../../api/capture";
 import { ApiError } from "../../api/error";
 import { CaptureDialog } from "./capture_dialog";
+import { rememberAddress } from "./capture_form";
 import { cleanup, fakeClient, flush, mount, text } from "../testing";
 
 const worker = (patch: Partial<CaptureWorker> = {}): CaptureWorker => ({
@@ -75,6 +76,19 @@ beforeEach(() => window.localStorage.clear());
 afterEach(() => cleanup());
 
 describe("capture dialog", () => {
+  it("opens with the address of last time selected, once", async () => {
+    rememberAddress("localhost:9012");
+    open({});
+    await flush();
+    const field = document.querySelector<HTMLInputElement>('input[name="service"]');
+    field?.focus();
+    expect([field?.value, field?.selectionStart, field?.selectionEnd]).toEqual(["localhost:9012", 0, 14]);
+    field?.setSelectionRange(3, 3);
+    field?.blur();
+    field?.focus();
+    expect(field?.selectionStart).toBe(3);
+  });
+
   it("captures, shows progress, and opens the run", async () => {
     const answers = [job(), job({ state: "done", phase: "ended", run: "s1", workers: [stored], message: "Captured 1 worker into s1." })];
     const { api, onRun } = open({ status: vi.fn(() => Promise.resolve(answers.shift() ?? job())) });

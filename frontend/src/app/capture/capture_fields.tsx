@@ -1,6 +1,6 @@
 // The fields of the capture dialog.
 import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
+import { useId, useRef } from "preact/hooks";
 import type { CaptureForm, FormErrors } from "./capture_form";
 import { workerCount } from "./capture_form";
 
@@ -68,6 +68,12 @@ function Field({
 
 export function CaptureFields({ form, errors, recent, onChange }: Props) {
   const several = workerCount(form) > 1;
+  const opening = useRef(true);
+  /** The address of last time is selected when the dialog opens, so that typing replaces it. */
+  const chosen = (event: FocusEvent): void => {
+    if (opening.current) (event.currentTarget as HTMLInputElement).select();
+    opening.current = false;
+  };
   const text =
     (name: "service" | "duration" | "workers" | "retries" | "delay", extra: Record<string, unknown> = {}) =>
     (id: string, note: string) => (
@@ -95,7 +101,13 @@ export function CaptureFields({ form, errors, recent, onChange }: Props) {
             : "Names of Cloud TPUs in the zone of this server; several separated by commas."
         }
       >
-        {text("service", { placeholder: "localhost:6009,localhost:6010", list: "capture-recent", autofocus: true, required: true })}
+        {text("service", {
+          placeholder: "localhost:6009,localhost:6010",
+          list: "capture-recent",
+          autofocus: true,
+          required: true,
+          onFocus: chosen,
+        })}
       </Field>
       <datalist id="capture-recent">
         {recent.map((address) => (

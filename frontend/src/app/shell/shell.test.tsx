@@ -195,6 +195,16 @@ describe("shell", () => {
     expect(text(".base-picker")).toContain("the same run");
   });
 
+  it("reports an unknown tool, below the tools that there are", async () => {
+    await open("?run=old&tool=nonsense");
+    expect(text(".panel")).toContain("There is no tool named nonsense");
+    expect(document.querySelector("[data-tool=stats]")).not.toBeNull();
+    document.querySelector<HTMLButtonElement>(".panel button")?.click();
+    await flush();
+    expect(text("#page")).toBe("old|stats|h1|h1");
+    expect(text("h1")).toBe("STATS");
+  });
+
   it("reports an unknown run", async () => {
     await open("?run=gone");
     expect(text(".panel")).toContain("There is no session named gone");

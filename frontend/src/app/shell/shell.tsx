@@ -148,7 +148,7 @@ export function Shell({ client, state, address, load, report = null }: Props) {
   const toolKeys = (id: string): Patch => ({ ...leave(), run: run?.run ?? null, tool: id, tag: null });
   const crumbs: Crumb[] = [
     ...(run ? [{ text: run.run, to: toolKeys("overview_page") }] : wanted === null ? [] : [{ text: wanted }]),
-    ...(tool ? [{ text: tool.title, to: toolKeys(tool.id) }] : []),
+    ...(tool ? [{ text: tool.title, to: toolKeys(tool.id), page: true }] : []),
     ...(tool && hostText ? [{ text: hostText }] : []),
     ...(reading === "xprof" ? [{ text: "XProf's reading" }] : []),
   ];
@@ -222,11 +222,31 @@ export function Shell({ client, state, address, load, report = null }: Props) {
       ) : (
         <Loading what="Searching for profiles" />
       );
-    if (!run) return <UnknownRun name={wanted ?? ""} onNewest={() => state.set({ ...leave(), run: null }, "push")} />;
+    if (!run)
+      return (
+        <UnknownPlace
+          title={`There is no session named ${wanted ?? ""}`}
+          why="The address names a session that is not (or no longer) in the log directory."
+          todo="Choose a session on the left."
+          label="Open the newest session"
+          onOpen={() => state.set({ ...leave(), run: null }, "push")}
+        />
+      );
     if (info.error !== null) return failed(info.error);
     if (!info.data) return <Loading what={`Opening session ${run.run}`} />;
     const broken = unreadable(info.data);
     if (broken) return failed(problemError(broken));
+    const named = state.get("tool") ?? state.get("tag");
+    if (!tool && named !== null && info.data.tools.length > 0)
+      return (
+        <UnknownPlace
+          title={`There is no tool named ${named}`}
+          why="The address names a tool that does not exist."
+          todo="Choose a tool on the left."
+          label="Open the first page"
+          onOpen={() => state.set({ ...leave(), tool: null, tag: null }, "push")}
+        />
+      );
     if (!tool)
       return (
         <Panel
@@ -280,16 +300,20 @@ function emptyReason(info: RunInfo): string {
   );
 }
 
-function UnknownRun({ name, onNewest }: { name: string; onNewest: () => void }) {
+interface UnknownProps {
+  title: string;
+  why: string;
+  todo: string;
+  label: string;
+  onOpen: () => void;
+}
+
+/** For an address that names what is not there. */
+function UnknownPlace({ title, why, todo, label, onOpen }: UnknownProps) {
   return (
-    <Panel
-      tone="error"
-      title={`There is no session named ${name}`}
-      why="The address names a session that is not (or no longer) in the log directory."
-      todo={["Choose a session on the left."]}
-    >
-      <button type="button" class="button" onClick={onNewest}>
-        Open the newest session
+    <Panel tone="error" title={title} why={why} todo={[todo]}>
+      <button type="button" class="button" onClick={onOpen}>
+        {label}
       </button>
     </Panel>
   );

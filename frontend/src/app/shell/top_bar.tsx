@@ -16,6 +16,8 @@ export interface Crumb {
   text: string;
   /** The keys of the address that open it; not for what is only named. */
   to?: Patch;
+  /** The name of the page: its heading. */
+  page?: boolean;
 }
 
 interface Props {
@@ -36,17 +38,18 @@ export function TopBar({ crumbs, busy, theme, address, onTheme, onReload, report
     <header class="top">
       <nav class="crumbs" aria-label="Breadcrumbs">
         <ol>
-          {crumbs.map(({ text, to }, i) => {
+          {crumbs.map(({ text, to, page }, i) => {
             const tip = text.length > 32 ? text : undefined;
+            const crumb = to ? (
+              <Link to={to} class="crumb" data-tip={tip}>
+                {text}
+              </Link>
+            ) : (
+              <span data-tip={tip}>{text}</span>
+            );
             return (
               <li key={i} aria-current={i === crumbs.length - 1 ? "location" : undefined}>
-                {to ? (
-                  <Link to={to} class="crumb" data-tip={tip}>
-                    {text}
-                  </Link>
-                ) : (
-                  <span data-tip={tip}>{text}</span>
-                )}
+                {page ? <h1>{crumb}</h1> : crumb}
               </li>
             );
           })}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { COMPARISON, UNKNOWN } from "../../page/compare/comparison_testing";
-import { changesOf, intervalText, percentOf, shownTable, stepBars, targetOf } from "./model";
+import { changesOf, intervalText, noiseText, percentOf, shownTable, stepBars, targetOf } from "./model";
 import type { Change } from "./model";
 
 const US = 1e6;
@@ -70,6 +70,19 @@ describe("the step", () => {
   it("differs in percent of the base's", () => {
     expect(percentOf(found.length)).toBe("+10.0%");
     expect(intervalText(null)).toContain("too few steps");
+  });
+
+  it("says why it is noise: by what captures differ anyway, by the interval, or by few steps", () => {
+    const noise = (delta: number | null, low: number | null, high: number | null, tone: "same" | "slower" = "same") =>
+      noiseText({
+        tone,
+        floor_ps: 30 * US,
+        length: { ...found.length, delta: delta && delta * US, low: low && low * US, high: high && high * US },
+      });
+    expect([noise(90, 80, 100, "slower"), noise(null, null, null), noise(90, null, null)]).toEqual(["", "", ""]);
+    expect(noise(-20, -25, -15)).toBe("; within noise: captures of one program differ by up to 30 us");
+    expect(noise(90, -10, 190)).toBe("; within noise: the interval has 0 in it");
+    expect(noise(90, 80, 100)).toContain("a few steps make the difference");
   });
 
   it("is unknown without steps", () => {

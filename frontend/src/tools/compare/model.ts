@@ -113,6 +113,16 @@ export function intervalText(interval: readonly [number, number] | null): string
   return interval === null ? "too few steps for an interval" : `95% interval ${signedTime(interval[0])} to ${signedTime(interval[1])}`;
 }
 
+/** Why the difference is called noise, beside the interval; "" if it is not. */
+export function noiseText({ tone, length, floor_ps }: Pick<ComparedRuns, "tone" | "length" | "floor_ps">): string {
+  if (tone !== "same" || length.delta === null || length.delta === 0) return "";
+  if (Math.abs(length.delta) <= floor_ps) return `; within noise: captures of one program differ by up to ${formatTime(floor_ps)}`;
+  const interval = intervalOf(length.low, length.high);
+  if (interval === null) return "";
+  if (interval[0] <= 0 && interval[1] >= 0) return "; within noise: the interval has 0 in it";
+  return "; within noise all the same: a few steps make the difference, most do not differ that way";
+}
+
 /** Where the number of a change stands: a row of a table of this page, as text that marks it, or a part of the time budget. */
 export type Target = { table: "ops" | "programs"; row: number; mark: string } | { part: string; mark: string };
 

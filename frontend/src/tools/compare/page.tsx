@@ -30,6 +30,7 @@ import {
   changesOf,
   intervalOf,
   intervalText,
+  noiseText,
   percentOf,
   shownTable,
   signedTime,
@@ -318,7 +319,7 @@ function StepLine({ found }: { found: ComparedRuns }) {
           ? "unknown without steps on both sides"
           : whole || (of === "execution" && interval === null)
             ? "no interval without steps"
-            : intervalText(interval),
+            : `${intervalText(interval)}${noiseText(found)}`,
     },
   ];
   return (

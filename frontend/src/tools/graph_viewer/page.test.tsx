@@ -107,7 +107,7 @@ it("opens a fusion in place and closes it", async () => {
   expect(kept.get("expand")).toBe("fusion");
   expect(asked.at(-1)?.searchParams.get("expand")).toBe("fusion");
   expect(names()).toEqual(["p0", "p1", "param_0.1", "multiply.4", "reduce"]);
-  expect(root.querySelector(".graph-box")?.textContent).toContain("fusion  80 us");
+  expect(root.querySelector(".graph-box")?.textContent).toContain("fusion  self 80 us");
   // Its first instruction is chosen in an effect, which Preact runs a frame later.
   await vi.waitFor(() => expect(root.querySelector(".graph-details")?.textContent).toContain("Sourcetrain.py:9"));
   await press(root.querySelector(".graph-toggle"));

@@ -87,7 +87,7 @@ export function Chart(props: Props) {
   };
   const tip = pointed ? tipOf(shown, pointed.place) : null;
   return (
-    <section class="chart" aria-label={title || sentence(spec)}>
+    <section class="chart" role="group" aria-label={title || sentence(spec)}>
       {bare || onTable ? null : (
         <header class={title ? "chart-head" : "chart-head untitled"}>
           {title ? <h3>{title}</h3> : null}

@@ -42,7 +42,7 @@ export function PieList({ spec, title, fileName, height = 168, onPick, canPick =
     event.stopPropagation();
   };
   return (
-    <section class={asTable ? "pie-list as-table" : "pie-list"} aria-label={title} onKeyDownCapture={onKey}>
+    <section class={asTable ? "pie-list as-table" : "pie-list"} role="group" aria-label={title} onKeyDownCapture={onKey}>
       <header class="pie-list-head">
         <h3>{title}</h3>
         <span class="pie-list-space" />

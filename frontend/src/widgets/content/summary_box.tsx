@@ -11,7 +11,7 @@ interface Props {
 export function SummaryBox({ tone = "none", title, children }: Props) {
   return (
     <section class={tone === "none" ? "summary" : `summary ${tone}`} aria-label="Summary">
-      <h1>{title}</h1>
+      <h2>{title}</h2>
       {children}
     </section>
   );

@@ -78,7 +78,7 @@ export function Table({ data, title = "", fileName = "table", store, onOpen, sho
     if (next !== undefined) setOpened(next);
   };
   return (
-    <section ref={section} class="table" aria-label={label}>
+    <section ref={section} class="table" role="group" aria-label={label}>
       <TableToolbar model={model} title={title} label={label} fileName={fileName} />
       <div class="table-split">
         <TableGrid

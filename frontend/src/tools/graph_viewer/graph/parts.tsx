@@ -157,7 +157,7 @@ function OpenBox({ box, plain, selected, colouring, times, theme, closable, onSe
       ) : null}
       {plain ? null : (
         <text class="graph-name" x={box.x + 10} y={box.y + 22}>
-          {cutMiddle(`${box.name} ${reading ? ` ${reading.text}` : ""}`, letters)}
+          {cutMiddle(`${box.name} ${reading ? ` ${readingText(reading, colouring)}` : ""}`, letters)}
         </text>
       )}
       {box.fusion && closable && !plain ? (
@@ -180,10 +180,21 @@ export function describeNode({ name, opcode, root, shape, boundary }: GraphNode,
     .join("\n");
 }
 
-const WHAT: Record<Colouring, string> = { kind: "Self time", time: "Self time", flops: "FLOP rate", memory: "Bandwidth" };
+const WHAT: Record<Colouring, string> = {
+  kind: "Self time over all occurrences",
+  time: "Self time over all occurrences",
+  flops: "FLOP rate",
+  memory: "Bandwidth",
+};
+
+/** The reading as it stands on a node: what it is of, as a number alone does not say. */
+export function readingText({ text }: Reading, colouring: Colouring): string {
+  return colouring === "kind" || colouring === "time" ? `self ${text}` : `${text} of peak`;
+}
 
 function NodeView({ node, plain, selected, found, colouring, times, theme, onSelect, onCenter, onToggle }: Props & { node: GraphNode }) {
   const reading = readingOf(times, node.name, colouring === "kind" ? "time" : colouring);
+  const readingLabel = reading ? readingText(reading, colouring) : "";
   const fill = colouring !== "kind" && reading ? fillOf(reading.place, colouring, theme) : null;
   const ink = fill ? textOn(fill) : null;
   const chosen = node.name === selected;
@@ -221,12 +232,12 @@ function NodeView({ node, plain, selected, found, colouring, times, theme, onSel
           </text>
           {lines.map((line, i) => (
             <text key={i} class={i > 1 ? "graph-inline" : undefined} x={x + 11} y={y + 16 + LINE * (i + 1)}>
-              {cutMiddle(line, i === 0 && reading ? CHARS - reading.text.length - 1 : CHARS)}
+              {cutMiddle(line, i === 0 && reading ? CHARS - readingLabel.length - 1 : CHARS)}
             </text>
           ))}
           {reading ? (
             <text class="graph-reading" x={x + width - 6} y={y + 16 + LINE} text-anchor="end">
-              {reading.text}
+              {readingLabel}
             </text>
           ) : null}
         </g>
