@@ -68,7 +68,11 @@ const heads = (idle: boolean, over: string, perStep: boolean): readonly { name: 
     help: "FLOP rate divided by the peak of the device. Low is red, high is green.\nSource: HLO cost analysis, trace.",
     class: "number",
   },
-  { name: "HBM", help: "HBM bandwidth divided by its peak, at most 100%.\nSource: HLO cost analysis, trace.", class: "number" },
+  {
+    name: "HBM",
+    help: "HBM bandwidth divided by its peak. Above 100% where work is done outside the recorded time of the op, or its bytes are overestimated.\nSource: HLO cost analysis, trace.",
+    class: "number",
+  },
   { name: "HBM bytes", help: "Share of all HBM bytes of the tree.", class: "number opp-widest" },
   { name: "Framework op", help: "The framework op it was compiled from.\nSource: HLO metadata.", class: "opp-wide" },
 ];

@@ -174,6 +174,29 @@ describe("trace viewer page", () => {
     await eventually(() => expect(address.get("selected")).toBe("3.1.2"));
   });
 
+  it("calls a track without a name by its thread", async () => {
+    const unnamed = encodeTrace({
+      sections: [{ pid: 3, name: "/host:CPU", host: "vm", tracks: [{ tid: 477, name: "", boxes }] }],
+      full: [0, 1_000_000],
+    });
+    answer = (params) =>
+      params["format"] === "event"
+        ? Promise.resolve({ ...details, track: "" })
+        : params["format"] === "columns"
+          ? Promise.resolve(unnamed)
+          : serve(params);
+    await open();
+    await drawn();
+    click(240, 30);
+    await eventually(() => {
+      const rows = [...root.querySelectorAll(".tv-properties tr")].map((row) => [
+        row.children[0]?.textContent,
+        row.children[1]?.textContent,
+      ]);
+      expect(rows).toContainEqual(["Track", "thread 477"]);
+    });
+  });
+
   it("restores a link: window, selection, tool", async () => {
     await open({ window: "100000,500000", selected: "3.1.2", mode: "timing" });
     expect(asked[0]).toMatchObject({ start_time_ms: 0, end_time_ms: 0.0009 });

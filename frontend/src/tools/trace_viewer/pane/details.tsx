@@ -129,7 +129,7 @@ function One({ event, trace, session }: OneProps) {
           {session.pair === null ? null : <InBase event={event} pair={session.pair} />}
           {trace.originNs === null ? null : <Property name="Wall clock" value={wallClock(trace.originNs, event.begin)} />}
           <Property name="Section" value={track ? sectionTitle(trace, track.section) : (details?.section ?? String(event.pid))} />
-          <Property name="Track" value={track?.name || (details?.track ?? String(event.tid))} />
+          <Property name="Track" value={track?.name || details?.track || `thread ${event.tid}`} />
           {details?.group_name ? <Property name="Step or group" value={details.group_name} /> : null}
           {(details?.args ?? []).map((arg, i) => (
             <Property key={`${arg.key}.${i}`} name={arg.key} value={String(arg.value)} argument />
