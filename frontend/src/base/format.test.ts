@@ -10,6 +10,7 @@ import {
   formatQuantity,
   formatRatio,
   formatTime,
+  mostIn,
   formatTogether,
   plural,
   sessionTime,
@@ -142,4 +143,8 @@ describe("texts", () => {
     expect(sessionTime("baseline")).toBeNull();
     expect(sessionTime("2026_13_41_99_00_00")).toBeNull();
   });
+});
+
+it("only what has more than half is most of it", () => {
+  expect([mostIn("dot", 0.51), mostIn("dot", 0.5)]).toEqual([", most of it in dot", "; dot has the largest part, 50.0% of it"]);
 });

@@ -217,3 +217,7 @@ export function sessionTime(session: string): number | null {
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
+
+/** What has the largest share of something, for the end of a sentence: most of it only above half. */
+export const mostIn = (name: string, share: number, detail = ""): string =>
+  share > 0.5 ? `, most of it in ${name}${detail}` : `; ${name}${detail} has the largest part, ${formatPercent(100 * share)} of it`;

@@ -413,7 +413,9 @@ def _of_ops(run: RunView, host: str, group: OpPart, by_part: I64) -> Part | None
     row = {"host": host, "row": f"{cell('hlo_op_name', name)};{cell('program_id', str(program))}"} if program else {}
     tool = "hlo_stats" if program else ""
     evidence = [
-        Evidence("Most of it in", name, "", tool, row, op),
+        Evidence(
+            "Most of it in" if group.ops[0][2] > MOST * group.ps else "The op with most of it", name, "", tool, row, op
+        ),
         share_of("Wall time of these ops", lost, run.base),
         per_step("Wall time of these ops", lost, run.per),
     ]

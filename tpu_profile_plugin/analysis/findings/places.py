@@ -57,6 +57,15 @@ def cell(column: str, text: str) -> str:
     return f"{column}~{_SEPARATORS.sub(lambda mark: chr(92) + mark[0], text)}"
 
 
+MOST = 0.5
+"""More than half of something is most of it."""
+
+
+def most_in(name: str, share: float, *, known: str = "op", where: str = "in") -> str:
+    """What has the largest share of something, for the end of a title: most of it, or how much of it."""
+    return f", most of it {where} {name}" if share > MOST else f"; the {known} with most of it, {name}, has {share:.0%}"
+
+
 def shown(event: str) -> str:
     """An event's name in a sentence: a Python function as `file.py:line function`."""
     return event.removeprefix("$")

@@ -20,7 +20,7 @@ describe("the summary of communication", () => {
     ];
     const found = answer({}, { ...OPS, op: names, exposed_ps: [300, 200], own_exposed_ps: [100, 200] });
     expect(headline(found).title).toBe(
-      "50.0% of the communication is exposed; most of it, without waits for late devices, is in ncclKernel_SendRecv [all-to-all, 8 float]",
+      "50.0% of the communication is exposed, most of it in ncclKernel_SendRecv [all-to-all, 8 float], without waits for late devices",
     );
     const [op] = withShortNames(found.ops).columns;
     expect([op?.values[0], op?.shorten?.(names[0] ?? "")]).toEqual([names[0], "ncclKernel_AllGather [all-gather, 8 float]"]);

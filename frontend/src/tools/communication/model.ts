@@ -7,7 +7,7 @@ import { joinBy, joinTables, keysOf, pairRows, withoutNumber } from "../../base/
 import { shortening } from "../../base/table/transform";
 import type { TableData } from "../../base/table/table_data";
 import { filledSeries } from "../../base/chart/chart_data";
-import { formatPercent, formatRatio, formatTime, plural } from "../../base/format";
+import { formatPercent, formatRatio, formatTime, mostIn, plural } from "../../base/format";
 import { CATEGORIES } from "../../base/steps/step_category";
 import type { Communication, CommunicationStep } from "../../base/documents";
 
@@ -80,7 +80,8 @@ export function headline(found: Communication): Headline {
   const own = numbersOf(found.ops, "own_exposed_ps", WHAT);
   const first = own.reduce((best, value, i) => (value > (own[best] ?? 0) ? i : best), 0);
   const name = shortNames(names).get(names[first] ?? "") ?? "";
-  const most = sum(exposed) > sum(own) ? `; most of it, without waits for late devices, is in ${name}` : `, most of it in ${name}`;
+  const least = sum(exposed) > sum(own) ? ", without waits for late devices" : "";
+  const most = mostIn(name, (own[first] ?? 0) / Math.max(sum(own), 1), least);
   return { tone: toneOf(lost), title: `${formatPercent(open)} of the communication is exposed${most}`, sentences };
 }
 

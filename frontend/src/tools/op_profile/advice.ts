@@ -1,6 +1,6 @@
 // The summary: utilisation of the device and what to optimise first. Pure.
 import type { Tone } from "../../base/steps/steps";
-import { formatPercent, formatTime } from "../../base/format";
+import { formatPercent, formatTime, mostIn } from "../../base/format";
 import type { Limit } from "../../page/limit";
 import { overCores } from "../../page/op_request";
 import { leaves, share, wasted } from "./formulas";
@@ -52,7 +52,7 @@ function transferLine({ busy, notes }: Trees): string | null {
   if (!most || busy.time_ps <= 0 || sum / busy.time_ps < TRANSFERS_RELEVANT) return null;
   return (
     `${percent(sum / busy.time_ps)} of the busy time (${formatTime(busy.time_ps)}${overCores(notes.cores)}) is data ` +
-    `movement, most of it in ${most.name} (${formatTime(most.timePs)}): try more computation per transfer, ` +
+    `movement${mostIn(most.name, most.timePs / sum, ` (${formatTime(most.timePs)})`)}: try more computation per transfer, ` +
     "overlapping transfers with computation, or another sharding."
   );
 }

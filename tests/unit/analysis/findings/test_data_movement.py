@@ -7,7 +7,7 @@ from builders.answers import answer, rows
 from builders.profiles.findings import cpu, evidence, gpu, told, tpu, window
 from builders.programs.hlo import op, program
 
-from tpu_profile_plugin.analysis.findings.places import cell
+from tpu_profile_plugin.analysis.findings.places import cell, most_in
 from tpu_profile_plugin.tools.ops.hlo_stats import TOOL as HLO_STATS
 
 OF = "f32[64,128]{1,0}"
@@ -201,3 +201,9 @@ def test_gpus_by_their_programs_and_tensorflow_by_the_type_of_the_op() -> None:
 
 def test_names_with_separators_of_addresses() -> None:
     assert cell("hlo_op_name", "dot;a,b~c") == r"hlo_op_name~dot\;a\,b\~c"
+
+
+def test_only_what_has_more_than_half_is_most():
+    assert most_in("copy.1", 0.51) == ", most of it in copy.1"
+    assert most_in("copy.1", 0.5) == "; the op with most of it, copy.1, has 50%"
+    assert most_in("gloo", 0.3, known="collective") == "; the collective with most of it, gloo, has 30%"

@@ -114,3 +114,20 @@ def test_copies_from_a_tenth_of_the_step_on(wait: int, finds: bool) -> None:
 
 def test_copies_of_the_cpu_backend_are_computation() -> None:
     assert told("exposed_copy", cpu([("copy.1", 50)]))["state"] == "unknown"
+
+
+def test_copies_that_are_alike_are_most_of_it_at_their_line() -> None:
+    of, there = "f32[1024,1024]{1,0}", "f32[1024,1024]{1,0:S(5)}"
+    line = {"source_file": "/home/me/model.py", "source_line": 9, "op_name": "jit(f)/add"}
+    entry, ops = [op("x", "parameter", there)], [("%add.1 = f32[8] add()", "add", 50)]
+    for i in range(1, 5):
+        entry += [
+            op(f"copy-start.{i}", "copy-start", [of, there, "u32[]"], "x"),
+            op(f"copy-done.{i}", "copy-done", of, f"copy-start.{i}", **line),
+        ]
+        ops.append((f"%copy-done.{i} = f32[8] copy-done()", "copy-done", 9 + (i == 3)))
+    entry.append(op("add.1", "add", of, "copy-done.1", "copy-done.2", **line))
+    found = told("exposed_copy", tpu(ops, proto=program(entry)))
+    most = "most of it at model.py:9, the largest part, 27%, in copy-done.3"
+    assert found["title"] == f"37.0% of the step waits for host copies, {most}"
+    assert evidence(found)["The op with most of it"][0] == "copy-done.3"

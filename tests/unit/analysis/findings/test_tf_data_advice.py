@@ -67,7 +67,7 @@ def mapped(python_us, rest_us, thread="tf_data_private_threadpool/12", root=""):
 @pytest.mark.parametrize(("python_us", "named"), [(149, False), (150, True), (151, True)])
 def test_a_python_function_that_takes_half_of_the_work_is_named(python_us, named):
     found = finding("input_bound", mapped(python_us, 300 - python_us))
-    assert found["title"].endswith("most of it in the Python function of ParallelMapV2") == named
+    assert found["title"].endswith("the slowest transformation is the Python function of ParallelMapV2") == named
     assert ("Write what the Python function" in found["advice"]) == named
     assert ("If it waits, for files or the network, set num_parallel_calls" in found["advice"]) == named
     assert "prefetch" not in found["advice"]
@@ -84,7 +84,7 @@ def test_settings_and_ops_are_shown():
 
 def test_ops_of_threads_that_the_model_uses_as_well_tell_nothing():
     found = finding("input_bound", mapped(300, 0, thread="tf_Compute/12"))
-    assert "most of it in ParallelMapV2" in found["title"]
+    assert "the slowest transformation is ParallelMapV2" in found["title"]
     assert not any("op time of input pipelines" in label for label in evidence(found))
 
 

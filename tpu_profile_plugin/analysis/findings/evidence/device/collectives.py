@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.common.op_names import short_kernel
 from tpu_profile_plugin.analysis.communication.host_collectives import (
     CollectiveSums,
     bus_factor,
@@ -16,6 +17,7 @@ from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Evidence
+from tpu_profile_plugin.analysis.findings.places import MOST, most_in
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.shapes import laid_out, leaves
@@ -95,11 +97,21 @@ def origins_of(parts: Iterable[Collectives]) -> Mapping[Key, Origin]:
     return {key: origin for part in parts for key, origin in part.origins.items()}
 
 
-def most_of_it(run: RunView, sums: CollectiveSums, origin: Origin | None, more: Iterable[Evidence] = ()) -> Most:
-    """A collective by its name and line, and the evidence of it: that, more numbers, and its longest run."""
+def most_of_it(
+    run: RunView, all_: Sequence[CollectiveSums], origins: Mapping[Key, Origin], more: Iterable[Evidence] = ()
+) -> Most:
+    """The collective with most exposed time, for the end of a title, and the evidence of it.
+
+    That is its name and line, more numbers, and its longest run.
+    """
+    sums = max(all_, key=lambda one: one.own_exposed_ps)
+    share = sums.own_exposed_ps / max(sum(one.own_exposed_ps for one in all_), 1)
+    origin = origins.get((sums.key.name, sums.key.program))
     name = sums.key.name
     label = f"{name} ({origin.place})" if origin is not None and origin.place else name
-    return label, (of_collective(sums.key, "Most of it in", label), *more, *_longest_run(run, sums))
+    what = "Most of it in" if share > MOST else "The collective with most of it"
+    told = most_in(short_kernel(label), share, known="collective")
+    return told, (of_collective(sums.key, what, label), *more, *_longest_run(run, sums))
 
 
 def most_waited_in(run: RunView, label: str) -> list[Evidence]:

@@ -28,21 +28,28 @@ def longest_run(host: HostView, program: int, name: str) -> Place | None:
     return longest
 
 
-def of_op(host: HostView, row: int, *, longest: bool) -> tuple[str, tuple[Evidence, ...]]:
+def place_of(host: HostView, row: int) -> str:
+    """`file:line` of an op of the host's op table, "" if its program does not tell."""
+    rows = host.program(host.ops.module[row])
+    at = None if rows is None else rows.row(host.ops.name[row])
+    return "" if rows is None or at is None else rows.place(at)
+
+
+def of_op(host: HostView, row: int, *, longest: bool, most: bool = True) -> tuple[str, tuple[Evidence, ...]]:
     """An op of the host's op table: its name with its line, and name, time and source as HLO statistics have them.
 
-    With its longest run, if that is asked for and known.
+    With its longest run, if that is asked for and known; `most`: it has more than half of what the finding is about.
     """
     table = host.ops
     name, program, self_ps = table.name[row], table.module[row], int(table.self_ps[row])
-    framework, place, rows = table.provenance[row].partition(":")[0], "", host.program(program)
+    framework, place, rows = table.provenance[row].partition(":")[0], place_of(host, row), host.program(program)
     at = None if rows is None else rows.row(name)
     if rows is not None and at is not None:
-        framework, place = framework or rows.op_name(at), rows.place(at)
+        framework = framework or rows.op_name(at)
     page = {"host": host.name, "row": f"{cell('hlo_op_name', name)};{cell('program_id', str(program))}"}
     of, percent = OpOf(name, program), 100.0 * self_ps / table.total_ps if table.total_ps else 0.0
     numbers: list[tuple[str, str | float, str]] = [
-        ("Most of it in", name, ""),
+        ("Most of it in" if most else "The op with most of it", name, ""),
         (f"Self time of {name}, all runs", self_ps / PS_PER_US, "us"),
         (f"Self time of {name}, of the observed time of all cores", percent, "%"),
     ]

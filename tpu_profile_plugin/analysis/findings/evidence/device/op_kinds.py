@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from functools import partial
 
 from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS
-from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
-from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ReadOp, time_ps, work_of
+from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op, place_of
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ReadOp, shares, time_ps, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.places import MOST, most_in
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 UNREAD = lacks(NO_PROGRAMS, "No ops with known programs recorded.")
 """What a rule says of a host without HLO programs, from which alone it knows its kind."""
 _NO_ADVICE = Advice("")
+_MOST_OPS = 200
+"""The lines of so many ops are added up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,8 @@ class OpKind:
     Attributes:
       counted_ps: self time of all ops that compute or move data; ops_ps: of those of the kind.
       saving_ps: what of the latter could be saved at most.
-      op: the one with most of it, with its place; of_op: evidence of it.
+      most: the op, or the line, that has most of it or the largest part, for the end of the title; "" without ops;
+        of_op: evidence of the op.
       what: what it does, for the end of the title.
       evidence, advice, confidence: as of a finding; evidence of the kind on this host.
       excuse: why the ops are as they should be, whatever they take; "" if nothing speaks for them.
@@ -35,7 +39,7 @@ class OpKind:
     counted_ps: int
     ops_ps: int = 0
     saving_ps: float = 0
-    op: str = ""
+    most: str = ""
     of_op: tuple[Evidence, ...] = ()
     what: str = ""
     evidence: tuple[Evidence, ...] = ()
@@ -50,13 +54,25 @@ def op_kind(host: HostView, ops: Sequence[ReadOp], least: float, saving_ps: floa
     saving_ps = spent if saving_ps is None else saving_ps
     if not ops:
         return OpKind(work.counted_ps)
-    label, evidence = of_op(host, ops[0].index, longest=saving_ps >= least * work.counted_ps)
-    return OpKind(work.counted_ps, spent, saving_ps, label, evidence)
+    share = ops[0].self_ps / max(spent, 1)
+    label, evidence = of_op(host, ops[0].index, longest=saving_ps >= least * work.counted_ps, most=share > MOST)
+    return OpKind(work.counted_ps, spent, saving_ps, _most(host, ops, label, share), evidence)
+
+
+def _most(host: HostView, ops: Sequence[ReadOp], label: str, share: float) -> str:
+    """The most costly op if most of the time is in it, else the line of most of it, else how much the op has."""
+    if share <= MOST:
+        lines = shares((place_of(host, op.index), op.self_ps) for op in ops[:_MOST_OPS])
+        line, of_line = next(((line, of) for line, of in lines if line), ("", 0.0))
+        of_line *= time_ps(ops[:_MOST_OPS]) / time_ps(ops)
+        if of_line > MOST:
+            return f", most of it at {line}, the largest part, {share:.0%}, in {host.ops.name[ops[0].index]}"
+    return most_in(label, share)
 
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """How a rule tells of its kind; `{share}`, of the `{base}`, `{op}` and `{what}` are filled in.
+    """How a rule tells of its kind; `{share}`, of the `{base}`, `{most}` and `{what}` are filled in.
 
     Attributes:
       title, formula: of the finding; silence: the reason why there is none.
@@ -84,7 +100,9 @@ class RunKind:
 
     def told(self, run: RunView, text: str) -> str:
         """A text of a telling, filled in."""
-        return text.format(share=self.lost.share, base=run.base, op=self.kind.op, what=self.kind.what, ops=self.of_ops)
+        return text.format(
+            share=self.lost.share, base=run.base, most=self.kind.most, what=self.kind.what, ops=self.of_ops
+        )
 
     def finding(self, run: RunView, telling: Telling) -> Finding:
         """The finding, whatever the share."""
@@ -122,7 +140,7 @@ def judge_kind(telling: Telling, run: RunView, parts: Sequence[OpKind | Silence]
     found = run_kind(run, parts, moves=telling.moves)
     if isinstance(found, Silence):
         return found
-    if found.lost.share < telling.least or not found.kind.op:
+    if found.lost.share < telling.least or not found.kind.most:
         return Silence(found.told(run, telling.silence))
     if found.kind.excuse:
         return Silence(f"{found.told(run, telling.silence).rstrip('.')}; {found.kind.excuse}.")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tpu_profile_plugin.analysis.common.op_names import short_kernel
 from tpu_profile_plugin.analysis.common.reasons import ONE_DEVICE
 from tpu_profile_plugin.analysis.communication.host_collectives import CollectiveSums
 from tpu_profile_plugin.analysis.findings.evidence.device.collectives import (
@@ -61,10 +60,9 @@ def judge(run: RunView, parts: Sequence[Collectives]) -> Finding | Silence:
     times = sum(one.instances for one in sums) / max(len(run.communication.number), 1)
     if lost.share < ON_CPUS and times <= FEW and all(one.kind == "cpu" for one in run.communication.devices):
         return Silence(f"{takes}, in {times:.1f} collectives per step of CPUs.")
-    key = sums[0].key
-    label, evidence = most_of_it(run, sums[0], origins_of(parts).get((key.name, key.program)), _numbers(sums[0]))
+    most, evidence = most_of_it(run, sums, origins_of(parts), _numbers(sums[0]))
     return Finding(
-        f"{lost.share:.1%} of the {run.base} is exposed communication, most of it in {short_kernel(label)}",
+        f"{lost.share:.1%} of the {run.base} is exposed communication{most}",
         lost.ps,
         "communication while the device computes nothing, without waits for other devices; per step and device",
         "high",

@@ -52,10 +52,10 @@ def judge(run: RunView, parts: Sequence[Collectives]) -> Finding | Silence:
         )
     most = max(ours, key=lambda one: one.own_exposed_ps)
     origin = origins[most.key.name, most.key.program]
-    label, evidence = most_of_it(run, most, origin, origin.evidence)
+    where, evidence = most_of_it(run, ours, origins, origin.evidence)
     change = f": {origin.change}" if origin.change else ""
     return Finding(
-        f"Changing shardings takes {lost.share:.1%} of the {run.base}, most of it in {label}{change}",
+        f"Changing shardings takes {lost.share:.1%} of the {run.base}{where}{change}",
         lost.ps,
         "exposed collectives that the compiler inserted, without waits for other devices; per step and device",
         "high",

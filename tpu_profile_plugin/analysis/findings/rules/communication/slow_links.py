@@ -69,9 +69,9 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
         of_collective(most.key, "Its bus bandwidth", rate, "GB/s"),
         Evidence("Bus bandwidth of collectives inside a host (median)", usual, "GB/s", "communication"),
     )
-    label, evidence = most_of_it(run, most, None, numbers)
+    where, evidence = most_of_it(run, [one for one, _ in slow], {}, numbers)
     return Finding(
-        f"Slow links between hosts cost {lost.share:.1%} of the {run.base}, most of it in {label}: "
+        f"Slow links between hosts cost {lost.share:.1%} of the {run.base}{where}: "
         f"{rate:.1f} GB/s, inside a host {usual:.1f}",
         lost.ps,
         "exposed time of these collectives, less what they would take at the bandwidth inside a host",

@@ -28,7 +28,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.limits import INPUT_SHARE
 from tpu_profile_plugin.analysis.findings.lost import lost_to
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, most_in, shown, timeline
 from tpu_profile_plugin.analysis.findings.rules.data import repeated_transfer
 from tpu_profile_plugin.analysis.findings.rules.data.tf_data_advice import advice_of, is_python, of_stage, stage_share
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -95,12 +95,14 @@ def gather(host: HostView) -> HostLoss | None:
             Evidence("Copies from pageable memory, of the time of copies to the device", 100 * pageable, "%")
         )
     advice = repeated_transfer.ADVICE if activity(name) == Activity.UPLOAD else ADVICE
+    share = ps * max(len(host.devices), 1) / max(int(by_part.sum()), 1)
+    what = most_in(shown(name), share, known="call") if name else ""
     if slowest is not None:
         name, advice = slowest.shown, advice_of(slowest)
         if is_python(slowest):
             name = f"the Python function of {'the pipeline' if slowest.is_buffer else slowest.name}"
+        what = f"; the slowest transformation is {name}"
     high = by_part.sum() >= INPUT_SHARE_HIGH * all_ps
-    what = f", most of it in {shown(name)}" if name else ""
     return HostLoss(by_part, what, tuple(evidence), advice, "high" if high else "medium")
 
 

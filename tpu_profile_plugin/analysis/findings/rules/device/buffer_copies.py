@@ -52,7 +52,7 @@ _WHY = {
 
 
 _TELLING = Telling(
-    "Copies of whole buffers take {share:.1%} of the {base}, most of it in {op}: {what}",
+    "Copies of whole buffers take {share:.1%} of the {base}{most}: {what}",
     "Copies of whole buffers take {share:.1%} of the {base}.",
     "Copies of whole buffers, of the time of all ops",
     "device compute times the share of copies that change neither type nor layout in the ops' time",

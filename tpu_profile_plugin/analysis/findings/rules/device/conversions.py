@@ -40,7 +40,7 @@ _ADDED = Advice(
 
 
 _TELLING = Telling(
-    "Conversions between types take {share:.1%} of the {base}, most of it in {op}: {what}",
+    "Conversions between types take {share:.1%} of the {base}{most}: {what}",
     "Ops that only convert take {share:.1%} of the {base}.",
     "Ops that only convert, of the time of all ops",
     "device compute times the share of ops that only convert in the ops' time",

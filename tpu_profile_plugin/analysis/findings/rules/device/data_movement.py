@@ -50,7 +50,7 @@ _TPU = " On TPUs the innermost dimension should be a multiple of 128."
 
 
 _TELLING = Telling(
-    "Rearranging data takes {share:.1%} of the {base}, most of it in {op}: {what}",
+    "Rearranging data takes {share:.1%} of the {base}{most}: {what}",
     "Ops that rearrange data take {share:.1%} of the {base}; most are copies of whole buffers.",
     "Ops that rearrange data, of the time of all ops of known work",
     "device compute times the share of gathers, scatters, transposes and copies in the ops' time",

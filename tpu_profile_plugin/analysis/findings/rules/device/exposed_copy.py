@@ -86,7 +86,7 @@ def judge(run: RunView, parts: Sequence[OpKind | None]) -> Finding | Silence:
     most = max((one for one, _ in known), key=lambda one: one.ops_ps)
     what = most.what if part == "exposed_copy" else _PARTS[part]
     return Finding(
-        f"{lost.share:.1%} of the {run.base} waits for {what}, most of it in {most.op}",
+        f"{lost.share:.1%} of the {run.base} waits for {what}{most.most}",
         lost.ps,
         "time while a copy is under way and the device computes nothing, per step and device",
         "high",

@@ -62,7 +62,7 @@ SINGLE = Advice(
 
 _OF_ALL = "These ops, of the time of all ops of known work"
 _DOUBLE = Telling(
-    "float64 takes {ops:.1%} of the ops' time, most of it in {op}",
+    "float64 takes {ops:.1%} of the ops' time{most}",
     "float64 takes {ops:.1%} of the ops' time",
     _OF_ALL,
     "time of computation times the share of these ops, of which half the bytes and half the arithmetic remain",
@@ -70,7 +70,7 @@ _DOUBLE = Telling(
     moves=False,
 )
 _SINGLE = Telling(
-    "Matrix products in float32 take {ops:.1%} of the ops' time, most of it in {op}",
+    "Matrix products in float32 take {ops:.1%} of the ops' time{most}",
     "matrix products in float32 that could be faster in 16 bits {ops:.1%}",
     _OF_ALL,
     "time of computation times the share of these ops, less what 16-bit products take: half on GPUs, one pass of "
@@ -159,7 +159,7 @@ def _of_pytorch(host: HostView) -> Widths:
             page = "framework_op_stats", {"host": host.name, "t1.row": cell("operation", name)}
             time = Evidence("Its time on the device, all runs", wide[0].self_ps / PS_PER_US, "us", *page)
             longest = (one for one in kind.of_op if one.tool == TIMELINE)
-            kind = replace(kind, of_op=(Evidence("Most of it in", name, "", *page), time, *longest))
+            kind = replace(kind, of_op=(Evidence(kind.of_op[0].label, name, "", *page), time, *longest))
         kinds.append(kind)
     return kinds[0], kinds[1]
 

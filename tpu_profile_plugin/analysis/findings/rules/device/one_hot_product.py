@@ -33,7 +33,7 @@ _SHARDED = (
 
 
 _TELLING = Telling(
-    "Products with one-hot rows take {share:.1%} of the {base}, most of it in {op}: {what}",
+    "Products with one-hot rows take {share:.1%} of the {base}{most}: {what}",
     "Products with one-hot rows of large tables take {share:.1%} of the {base}.",
     "Products and the making of their one-hot rows, of the time of all ops",
     "device compute times the share of these products, and of making the one-hot rows, in the ops' time",

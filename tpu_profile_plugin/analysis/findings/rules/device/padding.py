@@ -28,7 +28,7 @@ _UNITS = "contracted and output dimensions that are multiples of {0} fill this d
 
 
 _TELLING = Telling(
-    "Padding takes up to {share:.1%} of the {base}, most of it in {op}: {what}",
+    "Padding takes up to {share:.1%} of the {base}{most}: {what}",
     "Padding in matrix units takes at most {share:.1%} of the {base}.",
     "",
     "per product, the time of the padded product at the peak rate less that of the product or of its bytes",

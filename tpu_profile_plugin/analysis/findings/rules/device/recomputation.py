@@ -40,7 +40,7 @@ _COMPILER = Advice(
 
 
 _TELLING = Telling(
-    "Recomputation takes {share:.1%} of the {base}, most of it in {op}",
+    "Recomputation takes {share:.1%} of the {base}{most}",
     "Recomputed ops take {share:.1%} of the {base}.",
     "Recomputed ops, of the time of all ops",
     "device compute times the share of recomputed ops in the ops' time",

@@ -33,7 +33,7 @@ ADVICE = Advice(
     "With all inputs replicated every device computes the whole step.",
 )
 _TELLING = Telling(
-    "{what}, which costs up to {share:.1%} of the {base}, most of it in {op}",
+    "{what}, which costs up to {share:.1%} of the {base}{most}",
     "Work that several devices repeat takes {share:.1%} of the {base}.",
     "Ops of programs that do the same on each device, of the time of all ops",
     "device compute times the share of these ops in the ops' time, less the part of it that one of the devices has if "

@@ -14,6 +14,7 @@ from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS
 from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import MOST_PROGRAMS, layout_of, programs_by_time
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.places import most_in
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.memory.allocations import device_memory
 from tpu_profile_plugin.analysis.memory.kept_for_backward import (
@@ -66,8 +67,8 @@ def gather(host: HostView) -> Verdict:
         return kept.size, Silence(f"{large}, {kept.peak / MIB:.0f} MiB.")
     capacity = device_memory(host.space).bytes
     finding = Finding(
-        f"{share:.0%} of the memory at the peak of {kept.module} is kept for the backward pass, most of it for "
-        f"{kept.groups[0].label}",
+        f"{share:.0%} of the memory at the peak of {kept.module} is kept for the backward pass"
+        + most_in(kept.groups[0].label, kept.groups[0].size / kept.size, known="kind", where="for"),
         0,
         "no direct cost: memory that recomputing in the backward pass would free",
         "low" if kept.peak < NEEDED_SHARE * capacity else "high",
