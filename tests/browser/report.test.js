@@ -46,11 +46,13 @@ async function openFile(browser, file, fragment = "") {
   return { page, frame: () => page.mainFrame(), found };
 }
 
-/** Texts of the page below the note of the report. */
-const pageText = (tab) =>
-  tab
+/** Texts of the page below the note of the report, without the link to a page that asks the server anew. */
+const pageText = async (tab) => {
+  const text = await tab
     .frame()
     .evaluate(() => [...document.querySelectorAll("main .page")].map((one) => one.innerText.replace(/\s+/g, " ")).join(""));
+  return text.replaceAll(/ ?What would it gain\?/g, "");
+};
 
 /** Ids of the tools with data. */
 const toolsOf = (tab) =>
